@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Principal, unrestricted } from '../auth/principal.ts';
 import { explainChat } from '../inference/chat/explain-chat.ts';
 import { explainEmbeddings } from '../inference/embeddings/explain-embeddings.ts';
+import { plainWishes } from '../inference/routing/route.ts';
 import { factsOf } from '../kernel/failure.ts';
 import type { Directory, Records } from './directory.ts';
 import { noQuery } from './fields.ts';
@@ -78,7 +79,7 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
           snapshot: parts.snapshot(),
           principal,
           raw: Buffer.from(JSON.stringify(body)),
-          wishes: { timeoutMs: null, fallback: 'allowed', session: null },
+          wishes: plainWishes,
           health: parts.health,
           nowMs: parts.clock.monotonicMs(),
         } as const;

@@ -8,10 +8,10 @@ import type {
   ServerToolPorts,
   ToolOwner,
 } from '../inference/server-tools/tool-ports.ts';
-import { admittedBefore } from '../inference/spine/model-call.ts';
+import { insideCall } from '../inference/spine/call.ts';
+import type { ChargedCall } from '../inference/spine/held-call.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Failure, FailureError, factsOf, invalid, statusOf } from '../kernel/failure.ts';
-import { newRequestId } from '../kernel/ids.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { GuardedServers } from '../mcp/guarded-servers.ts';
 import { McpFault } from '../mcp/mcp-fault.ts';
@@ -33,11 +33,9 @@ export interface McpCallsParts {
 const answerBytesMax = 1024 * 1024;
 const textCharsMax = 100_000;
 
-/** A call of a tool by itself, with a row of its own that names the request which it is for. */
-export function callFor(clock: Clock, { principal, requestId, tag }: ToolOwner) {
-  const atMs = clock.wallMs();
-  const call = { clientRequestId: requestId, principal, admitted: admittedBefore, tag, trace: null };
-  return { ...call, requestId: newRequestId(atMs), atMs, startedMs: clock.monotonicMs() };
+/** A call of a tool, with a row that names the request which it is for. */
+export function callFor(clock: Clock, { principal, requestId, tag }: ToolOwner): ChargedCall {
+  return insideCall(clock, { principal, of: requestId, tag });
 }
 
 /** A result stands in an object of ours: a server may add members of any name to it. */

@@ -3,11 +3,9 @@ import type { Principal } from '../auth/principal.ts';
 import { chatEndpoint } from '../inference/chat/endpoint.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import type { Alias } from '../inference/models/model-table.ts';
-import { KeptAnswer, type Outcome } from '../inference/spine/kept-answer.ts';
-import { admittedBefore } from '../inference/spine/model-call.ts';
-import { serve } from '../inference/spine/serve.ts';
+import { call } from '../inference/spine/call.ts';
+import type { Outcome } from '../inference/spine/kept-answer.ts';
 import type { Failure } from '../kernel/failure.ts';
-import { newRequestId } from '../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 import type { PageModel, PageQuestion, PageWriting } from '../tools/page-model.ts';
 
@@ -31,41 +29,10 @@ export function createPageModel(services: Services, ring: Pick<KeyRing, 'princip
     async ask(question, signal) {
       const principal = ring.principalOf(question.keyId);
       if ('kind' in principal) return principal;
-      const client = new KeptAnswer();
-      const leave = () => client.leave();
-      signal.addEventListener('abort', leave, { once: true });
-      if (signal.aborted) leave();
-      const { clock, traces } = services;
-      const atMs = clock.wallMs();
-      const startedMs = clock.monotonicMs();
-      const requestId = newRequestId(atMs);
-      const trace = traces?.begin({ atMs, startedMs, headers: null }) ?? null;
-      try {
-        const call = {
-          requestId,
-          clientRequestId: null,
-          principal,
-          admitted: { ...admittedBefore },
-          ...{ delivery: client, client, sink: client },
-          callerHeaders: {},
-          tag: null,
-          wishes: { timeoutMs: question.timeoutMs, fallback: 'allowed', session: null },
-          idempotencyKey: null,
-          trace,
-          atMs,
-          startedMs,
-        } as const;
-        await serve(services, endpoint, call, Buffer.from(JSON.stringify(bodyOf(question))));
-      } finally {
-        signal.removeEventListener('abort', leave);
-        const { account, keyId } = principal;
-        const status = client.outcome?.kind === 'answered' ? client.outcome.status : 502;
-        trace?.end(
-          { requestId, method: null, route: 'page model', status, account, keyId, about: null },
-          clock.monotonicMs(),
-        );
-      }
-      return writingIn(client.outcome);
+      const { timeoutMs } = question;
+      const bounds = { signal, wishes: { timeoutMs }, traced: 'page model' };
+      const body = Buffer.from(JSON.stringify(bodyOf(question)));
+      return writingIn(await call(services, endpoint, { principal }, body, bounds));
     },
   };
 }

@@ -4,13 +4,11 @@ import { chatEndpoint } from '../inference/chat/endpoint.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import type { CascadeSteps, StepOrder } from '../inference/realtime/cascade-steps.ts';
 import { speechEndpoint } from '../inference/speech/endpoint.ts';
-import { KeptAnswer } from '../inference/spine/kept-answer.ts';
-import { admittedBefore, type ModelCall } from '../inference/spine/model-call.ts';
-import { serve } from '../inference/spine/serve.ts';
+import { call } from '../inference/spine/call.ts';
+import { KeptAnswer, type Outcome } from '../inference/spine/kept-answer.ts';
 import type { Bytes, Pace } from '../inference/spine/sink.ts';
 import { transcriptionEndpoint } from '../inference/transcription/endpoint.ts';
 import type { Failure } from '../kernel/failure.ts';
-import { newRequestId } from '../kernel/ids.ts';
 import { isObject, type JsonObject } from '../kernel/json.ts';
 
 const left: Failure = { kind: 'request-timeout', message: 'The caller no longer waits for it.' };
@@ -21,25 +19,9 @@ export function createRealtimeSteps(services: Services): CascadeSteps {
   const speech = speechEndpoint(services);
   const transcription = transcriptionEndpoint(services, 'transcription');
 
-  /** Runs one with a client of its own, which leaves when nobody wants the rest. */
-  async function run<Client extends KeptAnswer>(
-    { call, signal }: StepOrder,
-    client: Client,
-    work: (own: ModelCall) => Promise<void>,
-  ): Promise<Client> {
-    const leave = () => client.leave();
-    signal.addEventListener('abort', leave, { once: true });
-    if (signal.aborted) leave();
-    try {
-      await work(stepCall(services, call, client));
-    } finally {
-      signal.removeEventListener('abort', leave);
-    }
-    return client;
-  }
-
   return {
     async transcribe(order, model, wav, hints) {
+      const { owner, bounds } = stepOf(order);
       const file = await services.spool.place(order.call.principal.account);
       try {
         await file.fill(Readable.from([wav]));
@@ -49,7 +31,7 @@ export function createRealtimeSteps(services: Services): CascadeSteps {
           ...Object.entries(hints).map(([name, value]) => ({ name, value })),
         ];
         const form = { fields, files: [{ name: 'file', fileName: 'speech.wav', file }] };
-        const { outcome } = await run(order, new KeptAnswer(), (call) => serve(services, transcription, call, form));
+        const outcome = await call(services, transcription, owner, form, bounds);
         if (outcome === null) return left;
         if (outcome.kind === 'refused') return outcome.failure;
         const { text } = JSON.parse(outcome.body.toString()) as JsonObject;
@@ -61,31 +43,23 @@ export function createRealtimeSteps(services: Services): CascadeSteps {
     async chat(order, body, onChunk) {
       const events = new EventText(onChunk);
       const client = new PassedOn((bytes) => events.push(bytes));
-      await run(order, client, (call) => serve(services, chat, call, Buffer.from(JSON.stringify(body))));
-      return failureOf(client);
+      const { owner, bounds } = stepOf(order);
+      return failureOf(await call(services, chat, owner, Buffer.from(JSON.stringify(body)), { ...bounds, client }));
     },
     async speak(order, body, onSound) {
       const client = new PassedOn((bytes) => onSound(typeof bytes === 'string' ? Buffer.from(bytes) : bytes));
-      await run(order, client, (call) => serve(services, speech, call, Buffer.from(JSON.stringify(body))));
-      return failureOf(client);
+      const { owner, bounds } = stepOf(order);
+      return failureOf(await call(services, speech, owner, Buffer.from(JSON.stringify(body)), { ...bounds, client }));
     },
   };
 }
 
-function stepCall({ clock }: Services, call: ModelCall, client: KeptAnswer): ModelCall {
-  const atMs = clock.wallMs();
+/** For whom a step is, and until when. */
+function stepOf({ call: { principal, clientRequestId, requestId, tag, wishes }, signal }: StepOrder) {
   return {
-    ...call,
-    requestId: newRequestId(atMs),
     // By which all calls of a session are found.
-    clientRequestId: call.clientRequestId ?? call.requestId,
-    admitted: { ...admittedBefore },
-    ...{ delivery: client, client, sink: client },
-    callerHeaders: {},
-    wishes: { ...call.wishes, session: null },
-    trace: null,
-    atMs,
-    startedMs: clock.monotonicMs(),
+    owner: { principal, of: clientRequestId ?? requestId, tag },
+    bounds: { signal, wishes: { ...wishes, session: null } },
   };
 }
 
@@ -104,7 +78,7 @@ class PassedOn extends KeptAnswer {
   }
 }
 
-function failureOf({ outcome }: KeptAnswer): Failure | null {
+function failureOf(outcome: Outcome | null): Failure | null {
   if (outcome === null) return left;
   return outcome.kind === 'refused' ? outcome.failure : null;
 }

@@ -4,6 +4,7 @@ import { explainChat } from '../../inference/chat/explain-chat.ts';
 import type { CallerDialectId } from '../../inference/dialects/dialect.ts';
 import { explainEmbeddings } from '../../inference/embeddings/explain-embeddings.ts';
 import { createHealth } from '../../inference/routing/health.ts';
+import { plainWishes } from '../../inference/routing/route.ts';
 import type { ExplainedRequest, ExplainedTarget } from '../../inference/spine/explained.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { factsOf } from '../../kernel/failure.ts';
@@ -36,7 +37,7 @@ export async function explain(source: string, flags: ExplainFlags, parts: CliPar
     snapshot,
     principal,
     raw: readBody(source, config.server.body_limit),
-    wishes: { timeoutMs: null, fallback: 'allowed', session: null },
+    wishes: plainWishes,
     health: createHealth({ clock: systemClock }),
     nowMs: systemClock.monotonicMs(),
   } as const;

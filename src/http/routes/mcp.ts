@@ -1,5 +1,5 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { KeptAnswer, type Outcome } from '../../inference/spine/kept-answer.ts';
+import { answerKept, KeptAnswer, type Outcome } from '../../inference/spine/kept-answer.ts';
 import { refuse, sendWhole } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type ErrorContext, type Failure, factsOf, invalid, statusOf } from '../../kernel/failure.ts';
@@ -147,7 +147,8 @@ async function callApi(
   if (admitted !== null && admitted.kind !== 'admitted') return refusal(admitted);
   let outcome: Outcome | null;
   try {
-    outcome = await keptAnswerOf(route, { ...outer, route, params, search, path, givenBody, admitted }, signal);
+    const exchange = { ...outer, route, params, search, path, givenBody, admitted };
+    outcome = await answerKept(signal, new KeptAnswer(), (client) => route.handle({ ...exchange, client }));
   } catch (error) {
     onUnexpected(error, requestId, outer.trace);
     return refusal({ kind: 'internal' });
@@ -158,23 +159,6 @@ async function callApi(
   if (outcome.kind === 'answered')
     return { status: outcome.status, body: JSON.parse(outcome.body.toString()) as JsonValue };
   return admitted?.booked === true ? told(outcome.failure) : refusal(outcome.failure);
-}
-
-async function keptAnswerOf(
-  route: Route,
-  exchange: Omit<Exchange, 'client'>,
-  signal: AbortSignal,
-): Promise<Outcome | null> {
-  const client = new KeptAnswer();
-  const leave = () => client.leave();
-  signal.addEventListener('abort', leave, { once: true });
-  if (signal.aborted) client.leave();
-  try {
-    await route.handle({ ...exchange, client });
-  } finally {
-    signal.removeEventListener('abort', leave);
-  }
-  return client.outcome;
 }
 
 function bytesOf(body: JsonObject): Buffer | 'too deep' {

@@ -1,12 +1,13 @@
 import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import { newRequestId } from '../../kernel/ids.ts';
 import type { Admitted } from '../../metering/admission.ts';
 import type { ExpectedUse } from '../../metering/batch-store.ts';
 import { batchHoldEndpoint } from '../../metering/quota.ts';
 import type { Services } from '../endpoints/services.ts';
-import { KeptAnswer, type Outcome } from '../spine/kept-answer.ts';
-import { admittedBefore, type ModelCall } from '../spine/model-call.ts';
+import { insideCall } from '../spine/call.ts';
+import { holdCall } from '../spine/held-call.ts';
+import type { Outcome } from '../spine/kept-answer.ts';
+import { admittedBefore } from '../spine/model-call.ts';
 import { lineEndpoints } from './line-endpoints.ts';
 import { type GivenAnswer, givenAnswers } from './upstream/given-answer.ts';
 import { noSettlement, type PreparedLine, prepareLine, reserveNothing } from './upstream/prepare-line.ts';
@@ -60,7 +61,7 @@ export interface LinesHeld {
 
 /** `principalOf`: as things are now, or why this key may not go on. */
 export function createLineCalls(services: Services, principalOf: (keyId: string) => Principal | Failure): LineCalls {
-  const { clock, admission, settlement } = services;
+  const { admission } = services;
   const runs = lineEndpoints(services);
   const given = givenAnswers(services);
   const paidAlready: Services = {
@@ -68,28 +69,6 @@ export function createLineCalls(services: Services, principalOf: (keyId: string)
     admission: { ...admission, reserve: reserveNothing },
     settlement: noSettlement,
   };
-
-  function callOf(
-    { requestId, headers }: Pick<LineCall, 'requestId' | 'headers'>,
-    principal: Principal,
-    admitted: Admitted,
-    client: KeptAnswer,
-  ): ModelCall {
-    return {
-      requestId,
-      clientRequestId: null,
-      principal,
-      admitted,
-      ...{ delivery: client, client, sink: client },
-      callerHeaders: headers,
-      tag: null,
-      wishes: { timeoutMs: null, fallback: 'allowed', session: null },
-      idempotencyKey: null,
-      trace: null,
-      atMs: clock.wallMs(),
-      startedMs: clock.monotonicMs(),
-    };
-  }
 
   return {
     paths: [...runs.keys()],
@@ -113,51 +92,31 @@ export function createLineCalls(services: Services, principalOf: (keyId: string)
         admitted.release();
         return refused(full);
       }
-      const client = new KeptAnswer();
-      const leave = () => client.leave();
-      leaving.addEventListener('abort', leave, { once: true });
-      if (leaving.aborted) leave();
       const run = line.given === null ? runs.get(endpoint)! : given(endpoint, line.given);
       try {
-        await run(isPaid ? paidAlready : services, callOf(line, principal, admitted, client), body);
+        const owner = { principal, admitted, requestId, headers: line.headers };
+        const outcome = await run(isPaid ? paidAlready : services, owner, body, { signal: leaving });
+        return outcome === null ? null : { ...outcome, booked: admitted.booked === true };
       } finally {
         admitted.release();
-        leaving.removeEventListener('abort', leave);
       }
-      return client.outcome === null ? null : { ...client.outcome, booked: admitted.booked === true };
     },
     async prepare(line) {
       const principal = principalOf(line.keyId);
       if ('kind' in principal) return null;
-      return prepareLine(services, line.endpoint, line.body, (client) =>
-        callOf(line, principal, { ...admittedBefore }, client),
-      );
+      const { requestId, endpoint, body, headers } = line;
+      return prepareLine(services, endpoint, body, { principal, requestId, headers });
     },
     async hold({ keyId, alias, tier, costMilli, expected }) {
       const principal = principalOf(keyId);
       if ('kind' in principal) return principal;
-      const atMs = clock.wallMs();
       const admitted: Admitted = { ...admittedBefore, ...(expected === null ? { isOwed: true } : { expected }) };
-      const claim = {
-        ...{ requestId: newRequestId(atMs), principal, admitted, endpoint: batchHoldEndpoint },
-        ...{ alias, tier, costMilli, inputTokensEstimate: 0, atMs, trace: null },
-      };
-      const reserved = await admission.reserve(claim);
-      if (reserved.kind !== 'reserved') return reserved;
-      return {
-        kind: 'held',
-        release() {
-          settlement.settle(reserved, {
-            ...{ claim, clientRequestId: null, user: null, tag: null, target: null, price: null },
-            ...{ status: 200, class: 'ok', stream: false, aborted: false, firstTokenMs: null },
-            ms: clock.wallMs() - atMs,
-            route: { alias, attempts: [] },
-            // Each of its lines has a row of its own.
-            delivery: 'nothing',
-            ...{ usage: null, usageSource: 'none', besideUsd: 0 },
-          });
-        },
-      };
+      return holdCall(services, insideCall(services.clock, { principal, admitted }), {
+        endpoint: batchHoldEndpoint,
+        alias,
+        tier,
+        costMilli,
+      });
     },
   };
 }

@@ -4,13 +4,18 @@ import { embeddingsEndpoint } from '../embeddings/endpoint.ts';
 import type { Services } from '../endpoints/services.ts';
 import { forwardedEndpoint } from '../forwarded/endpoint.ts';
 import { responsesEndpoint } from '../responses/endpoint.ts';
+import { type CallBounds, type CallOwner, call } from '../spine/call.ts';
 import type { Endpoint, Plan } from '../spine/endpoint.ts';
-import type { ModelCall } from '../spine/model-call.ts';
+import type { Outcome } from '../spine/kept-answer.ts';
 import type { RequestBody } from '../spine/request-body.ts';
-import { serve } from '../spine/serve.ts';
 
 /** Runs a request of one endpoint to its end. */
-export type RunLine = (services: Services, call: ModelCall, body: Buffer) => Promise<void>;
+export type RunLine = (
+  services: Services,
+  owner: CallOwner,
+  body: Buffer,
+  bounds: CallBounds,
+) => Promise<Outcome | null>;
 
 /** Stands around the endpoint of a line. */
 export type Around = <R extends RequestBody, P extends Plan>(
@@ -24,8 +29,8 @@ export function lineEndpoints(
 ): ReadonlyMap<string, RunLine> {
   const over =
     <R extends RequestBody, P extends Plan>(endpoint: Endpoint<Buffer, R, P>): RunLine =>
-    (given, call, body) =>
-      serve(given, around(endpoint), call, body);
+    (given, owner, body, bounds) =>
+      call(given, around(endpoint), owner, body, bounds);
   return new Map([
     ['/v1/chat/completions', over(chatEndpoint(services, 'chat', 'openai-chat'))],
     ['/v1/responses', over(responsesEndpoint(services))],

@@ -1,9 +1,11 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Reservation } from '../../metering/admission.ts';
 import type { Snapshot } from '../models/snapshot.ts';
+import { plainWishes } from '../routing/route.ts';
+import type { ChargedCall } from '../spine/held-call.ts';
 import type { JobProgress } from '../spine/job.ts';
 import { KeptAnswer } from '../spine/kept-answer.ts';
-import type { ModelCall, RunCall } from '../spine/model-call.ts';
+import type { RunCall } from '../spine/model-call.ts';
 import { runAttempts } from '../spine/run-attempts.ts';
 import { jobOf } from '../spine/serve.ts';
 import type { Client } from '../spine/sink.ts';
@@ -28,10 +30,7 @@ export interface EmbeddedTexts {
 }
 
 /** The caller: facts that every admitted request has. */
-export type TextsCall = Pick<
-  ModelCall,
-  'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'tag' | 'trace' | 'atMs' | 'startedMs'
-> & {
+export type TextsCall = ChargedCall & {
   /** Its end ends the work. */
   client?: Client;
 };
@@ -63,8 +62,7 @@ export async function embedTexts(
   { body, way, reserved }: { body: EmbeddingBody; way: EmbeddingWay; reserved: Reservation },
 ): Promise<{ outcome: EmbeddedTexts | Failure; progress: JobProgress }> {
   const kept = new KeptAnswer();
-  const wishes = { timeoutMs: null, fallback: 'allowed', session: null } as const;
-  const asked: RunCall = { ...call, client: call.client ?? kept, sink: kept, callerHeaders: {}, wishes };
+  const asked: RunCall = { ...call, client: call.client ?? kept, sink: kept, callerHeaders: {}, wishes: plainWishes };
   let vectors: EmbeddedTexts | null = null;
   const plan = embeddingPlan(way, body.facts, asked);
   const job = jobOf(snapshot, 'embeddings', asked, plan, reserved, { user: null });

@@ -5,6 +5,7 @@ import { ranksIn, rerankOf, type TextRank } from '../dialects/forwarded/rerank.t
 import type { Snapshot } from '../models/snapshot.ts';
 import { noNeeds } from '../neutral/request.ts';
 import { estimatedTokens } from '../neutral/usage.ts';
+import { plainWishes } from '../routing/route.ts';
 import type { Plan } from '../spine/endpoint.ts';
 import { type JobProgress, newProgress } from '../spine/job.ts';
 import { KeptAnswer } from '../spine/kept-answer.ts';
@@ -28,15 +29,13 @@ export type RankCall = Pick<ModelCall, 'requestId' | 'principal' | 'atMs' | 'sta
   client?: Client;
 };
 
-const wishes = { timeoutMs: null, fallback: 'allowed', session: null } as const;
-
 /**
  * Who may rank, before the texts are known; a 404, 403 or 400 when the model is unknown, not allowed, or ranks nothing.
  */
 export function rankPlan(snapshot: Snapshot, principal: Principal, { model, query }: RankedBy): Plan | Failure {
   const needs = { ...noNeeds, inputTokensEstimate: estimatedTokens(query.length) };
   const facts = { model, stream: false, user: null, needs, includeUsage: false, conversationStart: '' };
-  return forwardPlan(snapshot, { principal, wishes }, 'rerank', facts);
+  return forwardPlan(snapshot, { principal, wishes: plainWishes }, 'rerank', facts);
 }
 
 /**
@@ -56,7 +55,7 @@ export async function rankTexts(
   const body = read.value;
   try {
     const kept = new KeptAnswer();
-    const asked: RunCall = { ...call, client: call.client ?? kept, sink: kept, callerHeaders: {}, wishes };
+    const asked: RunCall = { ...call, client: call.client ?? kept, sink: kept, callerHeaders: {}, wishes: plainWishes };
     const query = { ...plan.query, needs: body.facts.needs };
     const job = jobOf(snapshot, 'rerank', asked, { ...plan, query }, reserved, { user: null });
     const format = rerankOf(texts.length);

@@ -1,13 +1,11 @@
 import type { Principal } from '../../auth/principal.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';
-import { newRequestId } from '../../kernel/ids.ts';
-import type { Claim } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/quota.ts';
 import type { StorageBook } from '../../metering/storage-book.ts';
+import { insideCall } from '../spine/call.ts';
+import { holdCall } from '../spine/held-call.ts';
 import { newProgress } from '../spine/job.ts';
-import { admittedBefore } from '../spine/model-call.ts';
 import type { SpineServices } from '../spine/services.ts';
-import { settleCall } from '../spine/settle-call.ts';
 
 /** Must be settled, once. */
 export interface CrawlPageHold {
@@ -27,7 +25,7 @@ export function createCrawlMeter(
   services: SpineServices & { storage: StorageBook },
   principalOf: (keyId: string) => Principal | Failure,
 ): CrawlPageMeter {
-  const { clock, admission } = services;
+  const { clock } = services;
   return {
     keep: ({ account }, bytes, write) => services.storage.keep(account, 'crawls', bytes, write),
     async hold({ keyId }, page) {
@@ -35,10 +33,10 @@ export function createCrawlMeter(
       if ('kind' in principal) return principal;
       const full = await services.storage.mayKeep(principal.account);
       if (full !== null) return full;
-      const atMs = clock.wallMs();
-      const startedMs = clock.monotonicMs();
+      const inside = insideCall(clock, { principal });
+      const { requestId, atMs, startedMs } = inside;
       const trace = page === null ? null : (services.traces?.begin({ atMs, startedMs, headers: null }) ?? null);
-      const requestId = newRequestId(atMs);
+      const call = { ...inside, trace };
       const { account } = principal;
       function endTrace(status: number): void {
         if (trace === null || page === null) return;
@@ -48,22 +46,15 @@ export function createCrawlMeter(
         const facts = { requestId, method: null, route: 'crawl page', status, account, keyId, about };
         trace.end(facts, clock.monotonicMs());
       }
-      const claim: Claim = {
-        requestId,
-        principal,
-        admitted: admittedBefore,
+      const held = await holdCall(services, call, {
         endpoint: 'crawl-page',
         alias: '',
         tier: null,
         costMilli: costMilliOf(services.snapshot().config.costs, 'crawl_page'),
-        inputTokensEstimate: 0,
-        atMs,
-        trace,
-      };
-      const reserved = await admission.reserve(claim);
-      if (reserved.kind !== 'reserved') {
-        endTrace(statusOf(reserved));
-        return reserved;
+      });
+      if (held.kind !== 'held') {
+        endTrace(statusOf(held));
+        return held;
       }
       return {
         kind: 'held',
@@ -74,14 +65,7 @@ export function createCrawlMeter(
           progress.status = got ? 200 : 502;
           progress.class = failure?.kind ?? 'ok';
           if (end !== 'nothing') progress.usage = { inputTokens: 0, outputTokens: 0 };
-          const call = { clientRequestId: null, startedMs, tag: null };
-          const client = { gone: false, committed: got };
-          settleCall(services, call, claim, reserved, {
-            user: null,
-            stream: false,
-            progress,
-            client,
-          });
+          held.settle({ user: null, stream: false, progress, client: { gone: false, committed: got } });
           endTrace(progress.status);
         },
       };

@@ -1,18 +1,10 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { Claim, Reservation } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/quota.ts';
 import type { CalledMcp, McpCallRecord } from '../routing/route.ts';
 import { costHeaders } from '../spine/answer.ts';
+import { type Charge, type ChargedCall, type HeldCall, holdCall } from '../spine/held-call.ts';
 import { newProgress } from '../spine/job.ts';
-import type { ModelCall } from '../spine/model-call.ts';
 import type { SpineServices } from '../spine/services.ts';
-import { settleCall } from '../spine/settle-call.ts';
-
-/** One call of a web tool, its caller known and admitted. */
-export type ToolMeterCall = Pick<
-  ModelCall,
-  'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'tag' | 'trace' | 'atMs' | 'startedMs'
->;
 
 /** The tool, and how many pages it may scrape beside. */
 export interface ToolCallCharge {
@@ -49,7 +41,7 @@ export interface ToolCallEnd {
 
 /** What calls of the web tools cost: the port that `src/tools/tool-call.ts` describes. */
 export interface ToolCallMeter {
-  hold(call: ToolMeterCall, charge: ToolCallCharge): Promise<ToolCallHold | Failure>;
+  hold(call: ChargedCall, charge: ToolCallCharge): Promise<ToolCallHold | Failure>;
 }
 
 export function createToolMeter(services: SpineServices): ToolCallMeter {
@@ -57,28 +49,18 @@ export function createToolMeter(services: SpineServices): ToolCallMeter {
     async hold(call, charge) {
       // Taken once: a price that changes meanwhile is the next call's.
       const { costs } = services.snapshot().config;
-      const claim = claimFor(costs, call, charge);
-      const reserved = await services.admission.reserve(claim);
-      return reserved.kind === 'reserved'
-        ? holdOf(services, call, claim, reserved, charge.mcp, (pages) => milliOf(costs, charge.tool, pages))
-        : reserved;
+      const held = await holdCall(services, call, chargeFor(costs, charge));
+      return held.kind === 'held' ? holdOf(held, charge.mcp, (pages) => milliOf(costs, charge.tool, pages)) : held;
     },
   };
 }
 
-function claimFor(costs: Costs, call: ToolMeterCall, { tool, about = '', pagesMax }: ToolCallCharge): Claim {
-  const { requestId, principal, admitted, atMs, trace } = call;
+function chargeFor(costs: Costs, { tool, about = '', pagesMax }: ToolCallCharge): Charge {
   return {
-    requestId,
-    principal,
-    admitted,
     endpoint: tool === 'mcp' ? 'mcp-call' : tool,
     alias: about,
     tier: null,
     costMilli: milliOf(costs, tool, pagesMax),
-    inputTokensEstimate: 0,
-    atMs,
-    trace,
   };
 }
 
@@ -88,17 +70,10 @@ function milliOf(costs: Costs, tool: ToolCallCharge['tool'], pages: number): num
 
 type Costs = Parameters<typeof costMilliOf>[0];
 
-function holdOf(
-  services: SpineServices,
-  call: ToolMeterCall,
-  claim: Claim,
-  reserved: Reservation,
-  called: CalledMcp | undefined,
-  milliWith: (pages: number) => number,
-): ToolCallHold {
+function holdOf(held: HeldCall, called: CalledMcp | undefined, milliWith: (pages: number) => number): ToolCallHold {
   return {
     kind: 'held',
-    headers: costHeaders(reserved),
+    headers: costHeaders(held.reserved),
     costOf: (pages) => milliWith(pages) / 1_000,
     settle({ status, failure, aborted, worked = false, pages, mcp = { outcome: null, bytes: 0 } }) {
       const done = failure === null && !aborted && status < 400;
@@ -110,7 +85,7 @@ function holdOf(
       const client = { gone: aborted, committed: done };
       const record = called === undefined ? undefined : { ...called, ...mcp };
       const ended = { user: null, stream: false, progress, client, mcp: record };
-      settleCall(services, call, claim, reserved, ended, pages === undefined ? undefined : milliWith(pages));
+      held.settle(ended, pages === undefined ? undefined : milliWith(pages));
     },
   };
 }

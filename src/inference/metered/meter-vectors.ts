@@ -1,5 +1,4 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import type { Claim } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/quota.ts';
 import type { StorageBook } from '../../metering/storage-book.ts';
 import type { StorageHold } from '../../metering/storage-hold.ts';
@@ -11,6 +10,7 @@ import type { EmbeddingServices } from '../embeddings/services.ts';
 import { type RankedBy, rankPlan } from '../forwarded/rank-texts.ts';
 import type { ForwardedServices } from '../forwarded/services.ts';
 import type { Snapshot } from '../models/snapshot.ts';
+import { type Charge, holdCall } from '../spine/held-call.ts';
 import { type Embedding, Hold, type Ranking } from './vector-hold.ts';
 
 /** One call of the vector API, its caller known and admitted. */
@@ -55,10 +55,10 @@ const probeText = 'How long is a vector?';
 export function createVectorMeter(services: VectorServices): VectorCallMeter {
   return {
     async hold(call, needs) {
-      if (needs.effect !== 'adds') return holdCall(services, call, needs, null);
+      if (needs.effect !== 'adds') return holdVectorCall(services, call, needs, null);
       const room = await services.storage.expect(call.principal.account, needs.bodyBytes);
       if ('kind' in room) return room;
-      const hold = await holdCall(services, call, needs, room);
+      const hold = await holdVectorCall(services, call, needs, room);
       if (hold.kind !== 'held') room.release();
       return hold;
     },
@@ -66,7 +66,7 @@ export function createVectorMeter(services: VectorServices): VectorCallMeter {
 }
 
 /** `room`: held for what it adds. */
-async function holdCall(
+async function holdVectorCall(
   services: VectorServices,
   call: VectorMeterCall,
   { texts, rerank, effect }: VectorCallNeeds,
@@ -77,13 +77,12 @@ async function holdCall(
   if (embedding !== null && 'kind' in embedding) return embedding;
   const ranking = rerank === null ? null : rankingOf(snapshot, call, rerank, embedding);
   if (ranking !== null && 'kind' in ranking) return ranking;
-  const claim = claimFor(call, snapshot, embedding, ranking);
-  const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') {
+  const held = await holdCall(services, call, chargeFor(snapshot, embedding, ranking));
+  if (held.kind !== 'held') {
     const isFree = effect === 'reads' && embedding === null && ranking === null;
-    return isFree && reserved.kind === 'quota-unavailable' && reserved.cause === 'disk-full' ? unbooked : reserved;
+    return isFree && held.kind === 'quota-unavailable' && held.cause === 'disk-full' ? unbooked : held;
   }
-  return new Hold(services, call, claim, reserved, { embedding, ranking, room });
+  return new Hold(services, call, held, { embedding, ranking, room });
 }
 
 /** On a full disk nothing can be recorded, but stored data can still be read: within the limits of a minute. */
@@ -143,27 +142,16 @@ function inField(failure: Failure, param: string): Failure {
 }
 
 /** The call's own cost and those of embedding and reranking, as one. */
-function claimFor(
-  call: VectorMeterCall,
-  { config }: Snapshot,
-  embedding: Embedding | null,
-  ranking: Ranking | null,
-): Claim {
-  const { requestId, principal, admitted, atMs, trace } = call;
+function chargeFor({ config }: Snapshot, embedding: Embedding | null, ranking: Ranking | null): Charge {
   const runs = embedding !== null && embedding.size === null ? embedding : null;
   const embedder = runs?.way.alias;
   const embeddingMilli = embedder === undefined ? 0 : costMilliOf(config.costs, 'embeddings', embedder.cost);
   const rankTokens = ranking?.plan.query.needs.inputTokensEstimate ?? 0;
   return {
-    requestId,
-    principal,
-    admitted,
     endpoint: 'vectors',
     alias: (embedder ?? ranking?.plan.alias)?.id ?? '',
     tier: embedder?.tier ?? ranking?.plan.charged.tier ?? null,
     costMilli: costMilliOf(config.costs, 'vectors') + embeddingMilli + (ranking?.costMilli ?? 0),
     inputTokensEstimate: (runs?.body.facts.needs.inputTokensEstimate ?? 0) + rankTokens,
-    atMs,
-    trace,
   };
 }

@@ -1,5 +1,4 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { Claim, Reservation } from '../../metering/admission.ts';
 import type { StorageHold } from '../../metering/storage-hold.ts';
 import type { TextRank } from '../dialects/forwarded/rerank.ts';
 import { type EmbeddedTexts, embedTexts } from '../embeddings/embed-texts.ts';
@@ -11,8 +10,8 @@ import { sumOf } from '../neutral/usage.ts';
 import { costHeaders } from '../spine/answer.ts';
 import { besideUsd } from '../spine/beside-usd.ts';
 import type { Plan } from '../spine/endpoint.ts';
+import type { HeldCall } from '../spine/held-call.ts';
 import { type JobProgress, newProgress } from '../spine/job.ts';
-import { settleCall } from '../spine/settle-call.ts';
 import type { VectorCallHold, VectorMeterCall, VectorServices } from './meter-vectors.ts';
 
 /** What of a call must be embedded: `size` is known already where only that was asked for. */
@@ -39,8 +38,7 @@ export class Hold implements VectorCallHold {
   readonly kind = 'held';
   readonly #services: VectorServices;
   readonly #call: VectorMeterCall;
-  readonly #claim: Claim;
-  readonly #reserved: Reservation;
+  readonly #held: HeldCall;
   readonly #embedding: Embedding | null;
   readonly #ranking: Ranking | null;
   readonly #room: StorageHold | null;
@@ -50,26 +48,24 @@ export class Hold implements VectorCallHold {
   constructor(
     services: VectorServices,
     call: VectorMeterCall,
-    claim: Claim,
-    reserved: Reservation,
+    held: HeldCall,
     { embedding, ranking, room }: { embedding: Embedding | null; ranking: Ranking | null; room: StorageHold | null },
   ) {
     this.#services = services;
     this.#call = call;
-    this.#claim = claim;
-    this.#reserved = reserved;
+    this.#held = held;
     this.#embedding = embedding;
     this.#ranking = ranking;
     this.#room = room;
   }
 
   get headers(): readonly string[] {
-    return costHeaders({ headers: this.#reserved.headers, costMilli: this.#doneMilli });
+    return costHeaders({ headers: this.#held.reserved.headers, costMilli: this.#doneMilli });
   }
 
   /** When no text was found, none was ranked. */
   get #doneMilli(): number {
-    const { costMilli } = this.#reserved;
+    const { costMilli } = this.#held.reserved;
     return this.#ranked === null ? costMilli - (this.#ranking?.costMilli ?? 0) : costMilli;
   }
 
@@ -78,7 +74,7 @@ export class Hold implements VectorCallHold {
     if (embedding === null) throw new Error('there is nothing to embed');
     const { snapshot, way, body, wanted, size } = embedding;
     if (size !== null) return { size, vectors: new Float32Array(0) };
-    const run = { body, way, reserved: this.#reserved };
+    const run = { body, way, reserved: this.#held.reserved };
     const { outcome, progress } = await embedTexts(this.#services, snapshot, this.#call, run);
     this.#embedded = progress;
     if ('kind' in outcome) return outcome;
@@ -88,7 +84,7 @@ export class Hold implements VectorCallHold {
   async rank(texts: readonly string[]): Promise<readonly TextRank[] | Failure> {
     if (this.#ranking === null) throw new Error('there is nothing to rank');
     const { snapshot, by, plan } = this.#ranking;
-    const run = { by, plan, reserved: this.#reserved };
+    const run = { by, plan, reserved: this.#held.reserved };
     const { outcome, progress } = await rankTexts(this.#services, snapshot, this.#call, run, texts);
     this.#ranked = progress;
     return outcome;
@@ -98,7 +94,7 @@ export class Hold implements VectorCallHold {
     this.#room?.release();
     const parts = [this.#embedded, this.#ranked].filter((part) => part !== null);
     const progress = parts.reduce(joined, null) ?? newProgress();
-    if (parts.length > 1) progress.besideUsd = besideUsd(parts, progress, this.#claim.atMs);
+    if (parts.length > 1) progress.besideUsd = besideUsd(parts, progress, this.#held.claim.atMs);
     // The work is done, whether or not its caller waited for the answer.
     const done = failure === null && status < 400;
     progress.delivered = done ? 'whole' : 'nothing';
@@ -111,7 +107,7 @@ export class Hold implements VectorCallHold {
       progress,
       client: { gone: aborted, committed: done },
     };
-    settleCall(this.#services, this.#call, this.#claim, this.#reserved, ended, this.#doneMilli);
+    this.#held.settle(ended, this.#doneMilli);
   }
 }
 

@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Failure } from '../../kernel/failure.ts';
-import type { Claim, Reservation } from '../../metering/admission.ts';
+import type { Reservation } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/quota.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
 import { targetOf } from '../models/target-of.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
 import type { Target } from '../routing/target.ts';
 import { costHeaders } from '../spine/answer.ts';
+import { type ChargedCall, holdCall } from '../spine/held-call.ts';
 import { newProgress } from '../spine/job.ts';
-import type { ModelCall } from '../spine/model-call.ts';
 import type { SpineServices } from '../spine/services.ts';
-import { settleCall } from '../spine/settle-call.ts';
 import { type Delivery, refuse } from '../spine/sink.ts';
 import type { UpstreamRequest } from '../transport/upstream-call.ts';
 import { answerHeaders, requestHeaders } from './passed-headers.ts';
@@ -18,11 +17,7 @@ import { safePath, safeQuery } from './safe-path.ts';
 import { SecretFilter } from './secret-filter.ts';
 
 /** One request for a provider as it is, its caller known and admitted. */
-export interface PassedCall
-  extends Pick<
-    ModelCall,
-    'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'tag' | 'trace' | 'atMs' | 'startedMs'
-  > {
+export interface PassedCall extends ChargedCall {
   client: Delivery;
   method: UpstreamRequest['method'];
   /** The provider's name. */
@@ -80,27 +75,20 @@ export async function passThrough(
   way: PassedWay,
   body: UpstreamRequest['body'],
 ): Promise<void> {
-  const { client, admitted, principal, requestId, atMs, startedMs, trace } = call;
-  const claim: Claim = {
-    requestId,
-    principal,
-    admitted,
+  const { client, admitted, principal, startedMs } = call;
+  const held = await holdCall(services, call, {
     endpoint: 'passthrough',
     alias: passedModel(call.provider),
     tier: null,
     costMilli: costMilliOf(services.snapshot().config.costs, 1),
-    inputTokensEstimate: 0,
-    atMs,
-    trace,
-  };
-  const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') return refuse(client, reserved, admitted.headers);
+  });
+  if (held.kind !== 'held') return refuse(client, held, admitted.headers);
   const { clock } = services;
   const sentMs = clock.monotonicMs();
   const credential = credentialFor(way, principal.tenant);
   let end: PassedEnd = { class: 'gateway_fault', status: null, bytes: 0, failure: { kind: 'internal' } };
   try {
-    end = await exchanged(services, call, way, upstreamRequest(call, way, credential, body), reserved);
+    end = await exchanged(services, call, way, upstreamRequest(call, way, credential, body), held.reserved);
   } finally {
     const progress = newProgress();
     const { target } = way;
@@ -127,7 +115,7 @@ export async function passThrough(
     progress.class = end.failure?.kind ?? (end.class === 'ok' ? 'ok' : 'upstream-refused');
     const answered = end.class === 'ok' ? { target: { id: target.id, price: null } } : null;
     const ended = { user: null, stream: false, progress: { ...progress, answeredBy: answered }, client };
-    settleCall(services, call, claim, reserved, ended);
+    held.settle(ended);
   }
 }
 

@@ -15,12 +15,11 @@ import type { ModelCall } from '../spine/model-call.ts';
 import { plainQuery, plainTarget } from '../spine/plain-request.ts';
 import { runAttempts } from '../spine/run-attempts.ts';
 import { jobOf } from '../spine/serve.ts';
-import { settleCall } from '../spine/settle-call.ts';
 import { type HeaderList, refuse, type Sink } from '../spine/sink.ts';
 import type { AttemptSeen, Trial } from '../spine/trial.ts';
 import type { RealtimeServices } from './services.ts';
 import type { Ending } from './session.ts';
-import { TurnMeter, turnClaim } from './turn-meter.ts';
+import { holdTurn, TurnMeter } from './turn-meter.ts';
 
 /** A caller that asks for a session. */
 export interface SessionCall {
@@ -70,14 +69,13 @@ export async function holdSession<Reached>(
   const way = sessionWay(snapshot, call, model, serves);
   if ('kind' in way) return refuse(call.sink, way, call.admitted.headers);
   const { alias } = way;
-  const claim = turnClaim(services, call, alias, call.requestId);
-  const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') return refuse(call.sink, reserved, call.admitted.headers);
+  const held = await holdTurn(services, call, alias, call.requestId);
+  if (held.kind !== 'held') return refuse(call.sink, held, call.admitted.headers);
 
   const query = plainQuery(way, { needs: noNeeds }, call.wishes, call.principal.tenant);
   const sink = new HeadSink(call.sink);
   const plan = { alias, query, calls: 1, form: 'whole' as const };
-  const job = jobOf(snapshot, 'realtime', { ...call, sink }, plan, reserved, { user: null });
+  const job = jobOf(snapshot, 'realtime', { ...call, sink }, plan, held.reserved, { user: null });
   let found: { attempt: RouteAttempt; value: Reached } | null = null;
   let meter: TurnMeter | null = null;
   try {
@@ -98,7 +96,7 @@ export async function holdSession<Reached>(
       snapshot,
       headers: sink.headers,
       meter() {
-        meter = new TurnMeter(services, { call, alias, attempt, failed, refused }, claim, reserved);
+        meter = new TurnMeter(services, { call, alias, attempt, failed, refused }, held);
         return meter;
       },
     });
@@ -106,7 +104,7 @@ export async function holdSession<Reached>(
     if (meter === null) {
       // No session came of it, whoever was reached.
       job.progress.delivered = 'nothing';
-      settleCall(services, call, claim, reserved, job);
+      held.settle(job);
     }
   }
 }

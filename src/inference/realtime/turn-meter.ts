@@ -1,14 +1,13 @@
 import type { Failure } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
-import type { Claim, Reservation } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/quota.ts';
 import type { TurnEnd } from '../dialects/realtime/turns.ts';
 import type { Alias } from '../models/model-table.ts';
 import { usdOf } from '../neutral/price.ts';
 import type { AttemptRecord, RouteAttempt } from '../routing/route.ts';
+import { type HeldCall, holdCall } from '../spine/held-call.ts';
 import { newProgress } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
-import { settleCall } from '../spine/settle-call.ts';
 import type { RealtimeServices } from './services.ts';
 
 /** The call that opened a session, and who answers it. */
@@ -24,33 +23,25 @@ export interface MeteredSession {
 
 /** Held for one response. */
 interface Turn {
-  claim: Claim;
-  reserved: Reservation;
-  /** Monotonic. */
-  startedMs: number;
+  held: HeldCall;
   firstTokenMs: number | null;
 }
 
-/** What a request for a realtime response claims of its plan. */
-export function turnClaim(
-  { snapshot, clock }: RealtimeServices,
+/** Holds what one response of a session costs; the first has the id of the call that opened it. */
+export function holdTurn(
+  services: RealtimeServices,
   call: ModelCall,
   { id, tier, cost }: Alias,
   requestId: string,
-): Claim {
-  const { principal, admitted, trace } = call;
-  return {
-    requestId,
-    principal,
-    admitted,
-    endpoint: 'realtime',
-    alias: id,
-    tier,
-    costMilli: costMilliOf(snapshot().config.costs, 'realtime', cost),
-    inputTokensEstimate: 0,
-    atMs: clock.wallMs(),
-    trace,
-  };
+): Promise<HeldCall | Failure> {
+  const { snapshot, clock } = services;
+  // By which all responses of a session are found.
+  const clientRequestId = call.clientRequestId ?? (requestId === call.requestId ? null : call.requestId);
+  return holdCall(
+    services,
+    { ...call, requestId, clientRequestId, atMs: clock.wallMs() },
+    { endpoint: 'realtime', alias: id, tier, costMilli: costMilliOf(snapshot().config.costs, 'realtime', cost) },
+  );
 }
 
 /**
@@ -67,10 +58,10 @@ export class TurnMeter {
   readonly #reserving = new Set<Promise<unknown>>();
   #over = false;
 
-  constructor(services: RealtimeServices, session: MeteredSession, claim: Claim, reserved: Reservation) {
+  constructor(services: RealtimeServices, session: MeteredSession, held: HeldCall) {
     this.#services = services;
     this.#session = session;
-    this.#next = this.#turn(claim, reserved);
+    this.#next = this.#turn(held);
   }
 
   get running(): number {
@@ -90,7 +81,7 @@ export class TurnMeter {
     const turn = this.#next;
     if (turn === null) return this.#reserve((made) => this.#running.set(id, made));
     this.#next = null;
-    turn.startedMs = this.#services.clock.monotonicMs();
+    turn.held.startedMs = this.#services.clock.monotonicMs();
     this.#running.set(id, turn);
     return null;
   }
@@ -98,7 +89,7 @@ export class TurnMeter {
   /** Something of it has come. */
   content(id: string): void {
     const turn = this.#running.get(id);
-    if (turn !== undefined) turn.firstTokenMs ??= this.#services.clock.monotonicMs() - turn.startedMs;
+    if (turn !== undefined) turn.firstTokenMs ??= this.#services.clock.monotonicMs() - turn.held.startedMs;
   }
 
   done(id: string, end: TurnEnd): void {
@@ -134,7 +125,7 @@ export class TurnMeter {
   }
 
   async #ask(take: (turn: Turn) => void): Promise<Failure | null> {
-    const { principalOf, admission, clock } = this.#services;
+    const { principalOf, clock } = this.#services;
     const { call, alias } = this.#session;
     const requestId = newRequestId(clock.wallMs());
     const principal = principalOf(call.principal.keyId);
@@ -143,24 +134,24 @@ export class TurnMeter {
       return failure;
     };
     if ('kind' in principal) return refused(principal);
-    const claim = turnClaim(this.#services, { ...call, principal }, alias, requestId);
-    const reserved = await admission.reserve(claim);
-    if (reserved.kind !== 'reserved') return refused(reserved);
-    const turn = this.#turn(claim, reserved);
+    const held = await holdTurn(this.#services, { ...call, principal }, alias, requestId);
+    if (held.kind !== 'held') return refused(held);
+    const turn = this.#turn(held);
     if (this.#over) this.#settle(turn, null);
     else take(turn);
     return null;
   }
 
-  #turn(claim: Claim, reserved: Reservation): Turn {
-    return { claim, reserved, startedMs: this.#services.clock.monotonicMs(), firstTokenMs: null };
+  #turn(held: HeldCall): Turn {
+    held.startedMs = this.#services.clock.monotonicMs();
+    return { held, firstTokenMs: null };
   }
 
   /** `end` null: no response came of it. */
-  #settle({ claim, reserved, startedMs, firstTokenMs }: Turn, end: TurnEnd | null): void {
+  #settle({ held, firstTokenMs }: Turn, end: TurnEnd | null): void {
     const { call, attempt, failed } = this.#session;
     const { target, credential } = attempt;
-    const isFirst = claim.requestId === call.requestId;
+    const isFirst = held.claim.requestId === call.requestId;
     const progress = newProgress();
     if (isFirst) progress.attempts.push(...failed);
     if (end !== null) {
@@ -174,12 +165,12 @@ export class TurnMeter {
         class: status === 'failed' ? 'transient' : status === 'cancelled' ? 'cancelled' : 'ok',
         status: null,
         startMs: 0,
-        ms: this.#services.clock.monotonicMs() - startedMs,
+        ms: this.#services.clock.monotonicMs() - held.startedMs,
         firstTokenMs,
         bytes: 0,
         usage,
         usageSource,
-        costUsd: usage === null ? null : usdOf(usage, target.price, claim.atMs),
+        costUsd: usage === null ? null : usdOf(usage, target.price, held.claim.atMs),
         message: status === 'completed' ? null : `the response ended as '${status}'`,
       });
       // A response that failed or was cut is charged what its provider counted.
@@ -194,12 +185,6 @@ export class TurnMeter {
     const isFailed = end?.status === 'failed';
     progress.status = isFailed ? 502 : 200;
     if (isFailed) progress.class = 'upstreams-failed';
-    settleCall(
-      this.#services,
-      { clientRequestId: call.clientRequestId ?? (isFirst ? null : call.requestId), startedMs, tag: call.tag },
-      claim,
-      reserved,
-      { user: null, stream: true, progress, client: { gone: false, committed: true } },
-    );
+    held.settle({ user: null, stream: true, progress, client: { gone: false, committed: true } });
   }
 }

@@ -36,6 +36,9 @@ export interface RoutingWishes {
   session: string | null;
 }
 
+/** Of no caller. */
+export const plainWishes: RoutingWishes = { timeoutMs: null, fallback: 'allowed', session: null };
+
 /** When a request with a slow target is also sent elsewhere. Requests at a silent target always are. */
 export interface HedgePolicy {
   /** The part of the alias's requests that may be, 0 to 1. */

@@ -6,6 +6,23 @@ export type Outcome =
   | { kind: 'answered'; status: number; headers: HeaderList; body: Buffer }
   | { kind: 'refused'; failure: Failure; headers: HeaderList };
 
+/** Runs work that answers `client`, which leaves with the signal. Its answer; null when it left before the end. */
+export async function answerKept(
+  signal: AbortSignal,
+  client: KeptAnswer,
+  work: (client: KeptAnswer) => void | Promise<void>,
+): Promise<Outcome | null> {
+  const leave = () => client.leave();
+  signal.addEventListener('abort', leave, { once: true });
+  if (signal.aborted) leave();
+  try {
+    await work(client);
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
+  return client.outcome;
+}
+
 /** A client within this process, which keeps its answer. It leaves on command only. */
 export class KeptAnswer implements Delivery {
   gone = false;

@@ -4,12 +4,12 @@ import { costMilliOf } from '../../metering/quota.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { costHeaders } from './answer.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
+import { holdCall } from './held-call.ts';
 import { type Job, newProgress } from './job.ts';
 import type { ModelCall, RunCall } from './model-call.ts';
 import type { RequestBody, RequestFacts } from './request-body.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { SpineServices } from './services.ts';
-import { settleCall } from './settle-call.ts';
 import { refuse } from './sink.ts';
 
 /**
@@ -82,26 +82,20 @@ export async function runPlan(
   run: (job: Job) => Promise<void>,
 ): Promise<Failure | null> {
   const { alias, charged, calls, query } = plan;
-  const claim = {
-    requestId: call.requestId,
-    principal: call.principal,
-    admitted: call.admitted,
+  const held = await holdCall(services, call, {
     endpoint: endpoint.id,
     alias: alias.id,
     tier: charged.tier,
     costMilli: costMilliOf(snapshot.config.costs, endpoint.cost, charged.cost, calls),
     inputTokensEstimate: query.needs.inputTokensEstimate,
-    atMs: call.atMs,
-    trace: call.trace,
-  };
-  const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') return reserved;
-  const job = jobOf(snapshot, endpoint.id, call, plan, reserved, facts);
+  });
+  if (held.kind !== 'held') return held;
+  const job = jobOf(snapshot, endpoint.id, call, plan, held.reserved, facts);
   try {
     await run(job);
   } finally {
     const done = job.progress.calls;
-    settleCall(services, call, claim, reserved, job, done === calls ? undefined : (reserved.costMilli / calls) * done);
+    held.settle(job, done === calls ? undefined : (held.reserved.costMilli / calls) * done);
   }
   return null;
 }

@@ -35,7 +35,7 @@ export function givenAnswers(services: Services): (path: string, given: GivenAns
           own.settlement.settle(reservation, { ...facts, route: { ...facts.route, batch } }),
       },
     });
-    return (own, call, sent) => {
+    return (own, owner, sent, bounds) => {
       const all = around(own);
       const endpoints = lineEndpoints(all, (inner) => ({
         ...inner,
@@ -44,7 +44,7 @@ export function givenAnswers(services: Services): (path: string, given: GivenAns
           return 'kind' in plan ? plan : planForAnswer(plan, answeredBy);
         },
       }));
-      return endpoints.get(path)!(all, call, sent);
+      return endpoints.get(path)!(all, owner, sent, bounds);
     };
   };
 }

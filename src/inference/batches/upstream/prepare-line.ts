@@ -7,9 +7,8 @@ import type { Services } from '../../endpoints/services.ts';
 import { usdOf } from '../../neutral/price.ts';
 import type { BatchFacts } from '../../providers/provider.ts';
 import type { Target } from '../../routing/target.ts';
+import type { CallOwner } from '../../spine/call.ts';
 import type { Job } from '../../spine/job.ts';
-import { KeptAnswer } from '../../spine/kept-answer.ts';
-import type { ModelCall } from '../../spine/model-call.ts';
 import type { UpstreamRequest } from '../../transport/upstream-call.ts';
 import { lineEndpoints } from '../line-endpoints.ts';
 import { planForBatches } from './pinned-plan.ts';
@@ -53,9 +52,9 @@ export async function prepareLine(
   services: Services,
   endpoint: string,
   body: Buffer,
-  callOf: (client: KeptAnswer) => ModelCall,
+  owner: CallOwner,
 ): Promise<PreparedLine | null> {
-  const client = new KeptAnswer();
+  const leaving = new AbortController();
   const sent: UpstreamRequest[] = [];
   let claim: Claim | null = null;
   let job: Job | null = null;
@@ -77,7 +76,7 @@ export async function prepareLine(
       send(request) {
         sent.push(request);
         // Whoever sends must have the call before it is ended.
-        setImmediate(() => client.leave());
+        setImmediate(() => leaving.abort());
         return { abort() {}, pause() {}, resume() {} };
       },
       connect: (to, connected) => transport.connect(to, connected),
@@ -104,7 +103,7 @@ export async function prepareLine(
       return inner.trials(asked, made);
     },
   }));
-  await endpoints.get(endpoint)!(given, callOf(client), body);
+  await endpoints.get(endpoint)!(given, owner, body, { signal: leaving.signal });
   const [request] = sent;
   if (needsKept || request === undefined || sent.length > 1 || claim === null || job === null) return null;
   return preparedOf(services, request, claim, job);

@@ -1,0 +1,96 @@
+import type { Principal } from '../../auth/principal.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { newRequestId } from '../../kernel/ids.ts';
+import type { Admitted } from '../../metering/admission.ts';
+import { plainWishes, type RoutingWishes } from '../routing/route.ts';
+import type { Endpoint, Plan } from './endpoint.ts';
+import type { ChargedCall } from './held-call.ts';
+import { answerKept, KeptAnswer, type Outcome } from './kept-answer.ts';
+import { admittedBefore } from './model-call.ts';
+import type { RequestBody } from './request-body.ts';
+import { serve } from './serve.ts';
+import type { SpineServices } from './services.ts';
+
+/** For whom Culvert makes a call itself: a page of a crawl, a line of a batch, a step of a session, a tool's call. */
+export interface CallOwner {
+  principal: Principal;
+  /** Absent: it was admitted when its work began. */
+  admitted?: Admitted;
+  /** Absent: a new one. */
+  requestId?: string;
+  /** Id by which the calls of one piece of work are found; null or absent: none. */
+  of?: string | null;
+  /** What its use is summed by. */
+  tag?: string | null;
+  /** The caller's own, of which an allow-list reaches an upstream. */
+  headers?: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+export interface CallBounds {
+  /** Leaves the call: what has run is charged as for a caller who left. */
+  signal: AbortSignal;
+  /** Absent: of no caller. */
+  wishes?: Partial<RoutingWishes>;
+  /** Name of the trace that the call begins and ends; absent: it has none. */
+  traced?: string;
+  /** Takes the answer; absent: it is kept whole. */
+  client?: KeptAnswer;
+}
+
+/** A call of Culvert's own, which begins now. */
+export function insideCall(
+  clock: Pick<Clock, 'wallMs' | 'monotonicMs'>,
+  { principal, admitted, requestId, of = null, tag = null }: CallOwner,
+): ChargedCall {
+  const atMs = clock.wallMs();
+  return {
+    requestId: requestId ?? newRequestId(atMs),
+    clientRequestId: of,
+    principal,
+    admitted: admitted ?? { ...admittedBefore },
+    tag,
+    trace: null,
+    atMs,
+    startedMs: clock.monotonicMs(),
+  };
+}
+
+/**
+ * Asks an endpoint of this gateway as the owner's key could, planned, limited and charged as such. Null when it was left
+ * before its end. Rejects only for a fault of ours.
+ */
+export async function call<I, R extends RequestBody, P extends Plan>(
+  services: SpineServices,
+  endpoint: Endpoint<I, R, P>,
+  owner: CallOwner,
+  input: I,
+  { signal, wishes, traced, client = new KeptAnswer() }: CallBounds,
+): Promise<Outcome | null> {
+  const { clock, traces } = services;
+  const inside = insideCall(clock, owner);
+  const { requestId, atMs, startedMs, principal } = inside;
+  const trace = (traced !== undefined && traces?.begin({ atMs, startedMs, headers: null })) || null;
+  try {
+    return await answerKept(signal, client, () =>
+      serve(
+        services,
+        endpoint,
+        {
+          ...inside,
+          trace,
+          ...{ delivery: client, client, sink: client },
+          callerHeaders: owner.headers ?? {},
+          wishes: wishes === undefined ? plainWishes : { ...plainWishes, ...wishes },
+          idempotencyKey: null,
+        },
+        input,
+      ),
+    );
+  } finally {
+    if (trace !== null) {
+      const { account, keyId } = principal;
+      const status = client.outcome?.kind === 'answered' ? client.outcome.status : 502;
+      trace.end({ requestId, method: null, route: traced!, status, account, keyId, about: null }, clock.monotonicMs());
+    }
+  }
+}

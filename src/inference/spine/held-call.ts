@@ -1,0 +1,120 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { Claim, Delivered, Reservation } from '../../metering/admission.ts';
+import type { McpCallRecord, RouteRecord } from '../routing/route.ts';
+import type { Target } from '../routing/target.ts';
+import { type Job, type JobProgress, newProgress } from './job.ts';
+import type { ModelCall } from './model-call.ts';
+import type { SpineServices } from './services.ts';
+import type { Client } from './sink.ts';
+
+/** Facts of an admitted call that its row in the ledger keeps. */
+export type ChargedCall = Pick<
+  ModelCall,
+  'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'tag' | 'trace' | 'atMs' | 'startedMs'
+>;
+
+/** What a call costs at most, and the names under which the ledger keeps it. */
+export interface Charge {
+  endpoint: string;
+  /** The model, or what is there in its place; '' for none. */
+  alias: string;
+  tier: string | null;
+  costMilli: number;
+  /** Tokens; 0 if absent. */
+  inputTokensEstimate?: number;
+}
+
+/** The parts of a job that settlement reads. */
+export type EndedJob = Pick<Job, 'user' | 'tag' | 'stream'> & {
+  progress: Omit<JobProgress, 'answeredBy'> & { answeredBy: { target: Pick<Target, 'id' | 'price'> } | null };
+  client: Pick<Client, 'gone' | 'committed'>;
+  mcp?: McpCallRecord | undefined;
+};
+
+type HoldParts = Pick<SpineServices, 'admission' | 'settlement' | 'clock' | 'finished'>;
+
+/**
+ * Holds what a call costs: the only way to a reservation. Nothing that costs runs before it. The failure when the plan
+ * has no room for it.
+ */
+export async function holdCall(services: HoldParts, call: ChargedCall, charge: Charge): Promise<HeldCall | Failure> {
+  const { requestId, principal, admitted, atMs, trace } = call;
+  const { endpoint, alias, tier, costMilli, inputTokensEstimate = 0 } = charge;
+  const claim = { requestId, principal, admitted, endpoint, alias, tier, costMilli, inputTokensEstimate, atMs, trace };
+  const reserved = await services.admission.reserve(claim);
+  return reserved.kind === 'reserved' ? new HeldCall(services, call, claim, reserved) : reserved;
+}
+
+/** A call whose cost is held. It ends in `settle` or `release`, in a `finally`; only the first counts. */
+export class HeldCall {
+  readonly kind = 'held';
+  readonly claim: Claim;
+  readonly reserved: Reservation;
+  /** Monotonic ms at which its work began. */
+  startedMs: number;
+  readonly #services: HoldParts;
+  readonly #call: ChargedCall;
+
+  constructor(services: HoldParts, call: ChargedCall, claim: Claim, reserved: Reservation) {
+    this.claim = claim;
+    this.reserved = reserved;
+    this.startedMs = call.startedMs;
+    this.#services = services;
+    this.#call = call;
+  }
+
+  /** Whatever way the call ended. `doneMilli`: as settlement's, less than was held. */
+  settle(ended: EndedJob, doneMilli?: number): void {
+    const { trace } = this.claim;
+    const event = this.#close(ended, doneMilli);
+    if (event === null) return;
+    trace?.settled(event);
+    this.#services.finished(event, trace);
+  }
+
+  /** Gives all of it back: it was held for calls that have rows of their own. */
+  release(): void {
+    const progress = { ...newProgress(), status: 200 };
+    this.#close({ user: null, stream: false, progress, client: { gone: false, committed: true } });
+  }
+
+  #close({ progress, client, user, tag = null, stream, mcp }: EndedJob, doneMilli?: number) {
+    const { settlement, clock } = this.#services;
+    const aborted = client.gone && progress.delivered !== 'whole';
+    const target = progress.answeredBy?.target ?? null;
+    return settlement.settle(this.reserved, {
+      claim: this.claim,
+      clientRequestId: this.#call.clientRequestId,
+      delivery: deliveryOf(progress, aborted),
+      ...(doneMilli === undefined ? {} : { doneMilli }),
+      status: aborted && !client.committed ? 499 : progress.status,
+      class: aborted ? 'aborted' : progress.class,
+      stream,
+      aborted,
+      ms: clock.monotonicMs() - this.startedMs,
+      firstTokenMs: progress.firstTokenMs,
+      target: target?.id ?? null,
+      price: target?.price ?? null,
+      usage: progress.usage,
+      usageSource: progress.usageSource,
+      besideUsd: progress.besideUsd,
+      user,
+      tag: this.#call.tag ?? tag,
+      route: {
+        alias: this.claim.alias,
+        verdicts: progress.verdicts,
+        attempts: progress.attempts,
+        losses: progress.losses,
+        passThrough: progress.passThrough,
+        ...(progress.malformedLines > 0 ? { malformedLines: progress.malformedLines } : {}),
+        ...(mcp !== undefined && { mcp }),
+      } satisfies RouteRecord,
+    });
+  }
+}
+
+function deliveryOf(progress: Pick<JobProgress, 'delivered' | 'attempts'>, aborted: boolean): Delivered {
+  if (progress.delivered === 'whole') return 'whole';
+  if (progress.delivered === 'partial') return 'part';
+  return aborted && progress.attempts.length > 0 ? 'abandoned' : 'nothing';
+}
