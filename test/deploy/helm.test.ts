@@ -54,6 +54,12 @@ test('the chart installs the version that stands here', () => {
   assert.equal(appVersion, version);
 });
 
+test('the CronJob of docs/backup.md asks the port that the chart publishes', () => {
+  const { service } = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
+  const [, url] = /(http:\/\/culvert\S*)\/admin\/v1\/backup/.exec(readFileSync(join(root, 'docs/backup.md'), 'utf8'))!;
+  assert.equal(Number(new URL(url!).port || 80), service.port);
+});
+
 for (const [name, values] of Object.entries({ default: {}, 'one replica': one, everything }))
   test(`Kubernetes takes what the chart makes: ${name}`, { skip }, (t) => {
     const { code, said, text } = render(t, values);
