@@ -142,7 +142,7 @@ test('what has no place is told with its line, and stands in the file as a comme
     /^43 model_list\[3\]\.litellm_params\.temperature: not carried over/,
     /^47 model_list\[4\]\.litellm_params\.model: this model is not carried over: there is no provider for clarifai/,
     /^\d+ litellm_settings\.cache: not carried over: answers are not cached/,
-    /^\d+ litellm_settings\.success_callback: not carried over: \/metrics has the metrics/,
+    /^\d+ litellm_settings\.success_callback: not carried over: telemetry\.otlp sends traces to Langfuse/,
     /^84 litellm_settings\.num_retries: not carried over: router_settings has it too, and wins/,
     /^\d+ router_settings\.routing_strategy: not carried over/,
     /^\d+ general_settings\.database_url: not carried over/,

@@ -10,13 +10,13 @@ const columns: Readonly<Record<string, string>> = {
   model_tpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
   budget_fallbacks: 'a spent budget refuses requests here',
   tpd_limit: 'there is no limit of tokens a day; plans have tokens in 5 hours, 7 and 30 days',
-  soft_budget: 'plans.NAME.notify tells a webhook when a window fills up',
+  soft_budget: 'plans.NAME.notify calls a webhook when a window fills up',
   aliases: 'names of models are the same for all keys',
-  config: 'a key has no configuration of its own',
+  config: 'a key has no separate configuration',
   router_settings: 'routing is the same for all keys',
   permissions: 'a key has no such permissions here',
   allowed_routes: 'a key opens all of /v1',
-  auto_rotate: 'keys do not change by themselves',
+  auto_rotate: 'only a command changes a key',
   policies: 'there are no policies',
   object_permission_id:
     'mcp of a plan says which MCP servers its accounts may use; agents and stores are not allowed by key',
@@ -28,10 +28,10 @@ const metadataMembers: Readonly<Record<string, string>> = {
   model_tpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
   guardrails: 'there are no guardrails',
   tags: 'callers send x-culvert-tag',
-  logging: '/metrics and the ledger have what callbacks got',
+  logging: 'telemetry.otlp and telemetry.sinks send what callbacks got',
 };
 
-/** Tables of what happened, and of work that LiteLLM does by itself. */
+/** Tables of what happened, and of LiteLLM's own work. */
 const history =
   /Spend|Log|Daily|Deleted|Cron|Health|Notification|Invitation|Session|State|Heartbeat|Eval|Workflow|Run$|Worker|Baseline|Settlement|Lens|Retired|Telemetry|Verified|Identity/;
 

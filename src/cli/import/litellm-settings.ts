@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Path } from './notes.ts';
 import { listOfTexts, numberOf, objectOf, secondsOf, textOf, type Values } from './plain-values.ts';
 
-/** Converts what has a place here from the sections beside `model_list`. */
+/** Converts what has a place here from the other sections than `model_list`. */
 export interface Settings {
   /** Upstream attempts a request, the first included; null: not said. */
   attempts: number | null;
@@ -23,6 +23,8 @@ export interface Fallback {
 
 type Section = 'litellm_settings' | 'router_settings' | 'general_settings';
 
+const callbacks = `telemetry.otlp sends traces to Langfuse and others, telemetry.sinks every record, and ${culvert} usage sums them up`;
+
 /** Why a setting has no place here, and what does its work. Those without words need none. */
 const elsewhere: Readonly<Record<Section, Readonly<Record<string, string | null>>>> = {
   litellm_settings: {
@@ -35,12 +37,12 @@ const elsewhere: Readonly<Record<Section, Readonly<Record<string, string | null>
     cache_params: 'answers are not cached here',
     max_budget: 'a budget belongs to a plan: plans.NAME.budget, in USD a window',
     budget_duration: 'a budget belongs to a plan: plans.NAME.budget',
-    success_callback: `/metrics has the metrics, and the ledger every request (${culvert} usage)`,
-    failure_callback: `/metrics has the metrics, and the log and the ledger the failures (${culvert} requests list)`,
-    callbacks: `/metrics has the metrics, and the ledger every request (${culvert} usage)`,
+    success_callback: callbacks,
+    failure_callback: `${callbacks}; ${culvert} requests list --status 5 lists failures`,
+    callbacks,
     service_callbacks: '/metrics has the metrics',
     content_policy_fallbacks:
-      'when a provider refuses a request for its content, callers get that answer, and no other provider is asked',
+      'callers get the answer of the filter; models.NAME.on_filter: next asks the next target instead',
     default_team_settings: 'accounts have plans in the place of teams',
     default_team_params: 'new accounts have default_plan',
     default_internal_user_params: 'new accounts have default_plan',
@@ -72,9 +74,9 @@ const elsewhere: Readonly<Record<Section, Readonly<Record<string, string | null>
     disable_spend_logs: null,
     database_url: `it is LiteLLM’s own: ${culvert} import litellm --database reads it. A database for Culvert goes into storage.database`,
     database_connection_pool_limit: 'there is no such setting',
-    max_parallel_requests: 'plans.NAME.concurrency bounds the requests of an account at one time',
-    global_max_parallel_requests: 'plans.NAME.concurrency bounds the requests of an account at one time',
-    alerting: 'plans.NAME.notify tells a webhook when a window fills',
+    max_parallel_requests: 'plans.NAME.concurrency bounds the concurrent requests of an account',
+    global_max_parallel_requests: 'plans.NAME.concurrency bounds the concurrent requests of an account',
+    alerting: `telemetry.alerts sends alerts to Slack, mail and webhooks (${culvert} alerts test)`,
     background_health_checks: 'providers.NAME.health asks a server of yours regularly',
     health_check_interval: 'providers.NAME.health.interval',
     custom_auth: `callers have keys of Culvert (${culvert} keys create)`,
