@@ -23,6 +23,14 @@ function errorsOf(text: string, env: Env = {}): string[] {
   return result.errors.map(formatProblem);
 }
 
+test('a value that could not be read is not also asked for', () => {
+  const errors = errorsOf(
+    'providers: { a: { type: azure-openai, base_url: "${AZURE_BASE}", api_key: "${AZURE_KEY}" } }',
+  );
+  assert.equal(errors.length, 2, errors.join('\n'));
+  assert.match(errors.join(), /AZURE_BASE is not set.*AZURE_KEY is not set/s);
+});
+
 test('an error has the form of design §5: file, line, column of the key, path, what is expected', () => {
   const text = `# 1
 server: { port: 4141 }

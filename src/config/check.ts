@@ -40,7 +40,15 @@ export interface CheckOptions {
   shownAs?: string;
 }
 
-/** Checks a text as if it stood in the file `fileName`: relative `${file:…}` paths start at that file's folder. */
+/** Whether `error` asks for a member of its mapping that is written there, and could not be read. */
+function asksForUnread(error: ConfigProblem, unread: readonly ConfigProblem[]): boolean {
+  return unread.some(({ path }) => {
+    const member = path.startsWith(`${error.path}.`) ? path.slice(error.path.length + 1) : null;
+    return member !== null && error.message.includes(` needs ${member}`);
+  });
+}
+
+/** Checks a text as if it were the file `fileName`: relative `${file:…}` paths start at that file's folder. */
 export function checkConfigText(text: string, fileName: string, env: Env, options: CheckOptions = {}): ConfigResult {
   const directory = dirname(resolve(fileName));
   const sources = [resolve(fileName), ...secretFilePaths(text, directory)];
@@ -72,12 +80,10 @@ export function checkConfigText(text: string, fileName: string, env: Env, option
     );
     return refuse([...unread, ...refused.filter((error) => !said.has(error.path))]);
   }
-  const errors = [
-    ...unread,
-    ...crossCheck(checked.config, { implicitProviders: options.implicitProviders ?? [] }).map(({ path, message }) =>
-      problem(path, message),
-    ),
-  ];
+  const crossed = crossCheck(checked.config, { implicitProviders: options.implicitProviders ?? [] })
+    .map(({ path, message }) => problem(path, message))
+    .filter((error) => !asksForUnread(error, unread));
+  const errors = [...unread, ...crossed];
   if (errors.length > 0) return refuse(errors);
   const warnings = inFileOrder(
     cautionsOf(checked.config).map(({ path, message, fix }) => ({ ...problem(path, message), fix })),

@@ -23,7 +23,7 @@ export const timeoutsSchema = z
         "true: Culvert asks for a whole answer as a stream and puts it together, so that a provider's silence shows within seconds. It loses fields that it does not know, except in Responses, whose streams hold the whole response. Built-in: false, the provider's own bytes pass.",
       ),
   })
-  .describe("Timeouts. A target's win over its alias's, those over its provider's.");
+  .describe('Timeouts. A target’s precede its model’s, and those precede its provider’s.');
 
 export const credentialSchema = z.strictObject({
   id: z

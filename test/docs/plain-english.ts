@@ -81,7 +81,7 @@ const turnedRound =
 
 /** Words of a private language, which a reader of the field would not write there. */
 const ownWords =
-  /\b(?:told|whoever|of (?:its|their) own|beside|by (?:itself|themselves)|somebody|stands?|lies|hears?|wins|at one (?:time|instant)|by words|wishes)\b/i;
+  /\b(?:told|whoever|of (?:its|their) own|beside|by (?:itself|themselves)|somebody|stands?|lies|hears?|wins?|at one (?:time|instant)|by words|wishes)\b/i;
 
 /** Verbs that are taken for nouns otherwise. */
 const verbs =
