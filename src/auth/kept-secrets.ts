@@ -1,12 +1,14 @@
 import { type DefinitionMarks, definitionMarks } from '../config/marked-members.ts';
 import { fragmentKey, type KeptFragment } from '../config/merge-kept.ts';
 import { mcpUrlServerSchema } from '../config/schema-mcp.ts';
+import { modelSchema } from '../config/schema-models.ts';
 import { providerSchema } from '../config/schema-providers.ts';
 import type { Sealer } from '../kernel/seal.ts';
 import type { CredentialRow, KeptRow, Stored } from './account-store.ts';
 
 let ofProviders: DefinitionMarks | undefined;
 let ofMcpServers: DefinitionMarks | undefined;
+let ofModels: DefinitionMarks | undefined;
 
 /** What the schema marks in the definition of a stored provider. */
 export function providerMarks(): DefinitionMarks {
@@ -20,15 +22,22 @@ export function mcpServerMarks(): DefinitionMarks {
   return ofMcpServers;
 }
 
+function secretMembersOf(kind: KeptRow['kind'], definition: unknown): ReadonlySet<string> {
+  if (kind === 'model') {
+    ofModels ??= definitionMarks(modelSchema);
+    return ofModels.membersWithBody(definition);
+  }
+  return (kind === 'mcp' ? mcpServerMarks() : providerMarks()).secretMembers;
+}
+
 /** A definition for the store: possible secrets are taken out and sealed. It has no `credentials` and no `api_key`. */
 export function sealDefinition(
   sealer: Sealer,
   row: Pick<KeptRow, 'kind' | 'name'>,
   definition: Readonly<Record<string, unknown>>,
 ): Pick<KeptRow, 'definition' | 'sealed'> {
-  const secretMembers =
-    row.kind === 'model' ? null : (row.kind === 'mcp' ? mcpServerMarks() : providerMarks()).secretMembers;
-  const isSecret = (member: string) => secretMembers?.has(member) ?? false;
+  const secretMembers = secretMembersOf(row.kind, definition);
+  const isSecret = (member: string) => secretMembers.has(member);
   const plain = Object.entries(definition).filter(([member]) => !isSecret(member));
   const secret = Object.entries(definition).filter(([member]) => isSecret(member));
   return {

@@ -57,6 +57,8 @@ export interface DefinitionMarks {
   secrets(definition: unknown): FoundMember[];
   /** Outermost members that may hold a secret. */
   secretMembers: ReadonlySet<string>;
+  /** Outermost members of this definition in which there is a body, where anything may be a secret. */
+  membersWithBody(definition: unknown): ReadonlySet<string>;
 }
 
 export function definitionMarks(schema: z.ZodType): DefinitionMarks {
@@ -65,6 +67,7 @@ export function definitionMarks(schema: z.ZodType): DefinitionMarks {
   const headers = marked.filter(({ mark }) => mark === 'headers').map(({ path }) => [...path, '*']);
   const isWithinAddress = (path: MemberPath) => addresses.some((address) => isWithin(path, address));
   const secrets = marked.filter(({ mark, path }) => mark === 'secret' && !isWithinAddress(path));
+  const bodies = marked.filter(({ mark }) => mark === 'body').map(({ path }) => path);
   const holders = marked.filter(({ mark, schema: { has_user } }) => mark !== 'address' || has_user === true);
   return {
     addresses: (definition) => [
@@ -76,6 +79,8 @@ export function definitionMarks(schema: z.ZodType): DefinitionMarks {
     secrets: (definition) =>
       [...headers, ...secrets.map(({ path }) => path)].flatMap((path) => foundAt(definition, path)),
     secretMembers: new Set(holders.map(({ path }) => path[0]!)),
+    membersWithBody: (definition) =>
+      new Set(bodies.filter((path) => foundAt(definition, path).length > 0).map(([member]) => member!)),
   };
 }
 

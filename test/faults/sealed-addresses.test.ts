@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { markedMembers } from '../../src/config/marked-members.ts';
 import { mcpUrlServerSchema } from '../../src/config/schema-mcp.ts';
 import { providerSchema } from '../../src/config/schema-providers.ts';
 import { catalog } from '../../src/inference/providers/catalog.ts';
-import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
+import { adminKey, overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
 
 /*
  * A stored secret, which nobody may read, must not be sent to an address that an operator sets later.
@@ -130,4 +133,26 @@ test('S34 the sealed secrets of an MCP server go to no address that a patch sets
     elsewhere.asked.filter((line) => line.includes(secret)),
     [],
   );
+});
+
+test('S34 the body of a stored target is sent, and nowhere in the data folder in clear', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, overUpstreams(upstream.url));
+  const body = { vendor_secret: secret };
+  const model = { id: 'stored', targets: [{ provider: 'up1', model: 'mock/ok', body }, 'up1/mock/ok'] };
+  const made = await call(gateway, 'POST', '/models', model);
+  assert.equal(made.status, 201, JSON.stringify(made.json));
+  const json = { model: 'stored', messages: [{ role: 'user', content: 'Hi' }] };
+  for (let i = 0; i < 8; i++) assert.equal((await gateway.fetch('/v1/chat/completions', { json })).status, 200);
+  assert.ok(upstream.requests().some((sent) => JSON.stringify(sent.body).includes(secret)));
+  const patched = await call(gateway, 'PATCH', '/models/stored', { attempts: 2 });
+  assert.equal(patched.status, 200, JSON.stringify(patched.json));
+  const shown = JSON.stringify([(await call(gateway, 'GET', '/models/stored')).json, made.json, patched.json]);
+  assert.ok(!shown.includes(secret), shown);
+  for (const entry of readdirSync(gateway.dataDir, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const file = join(entry.parentPath, entry.name);
+    assert.ok(!readFileSync(file).includes(secret), file);
+  }
 });
