@@ -42,7 +42,7 @@ export async function readEditBody(
     for (const picture of picturesIn(images, mask)) {
       const content = await contentOf(services, exchange, principal.tenant, picture);
       const file = await services.spool.place(principal.account);
-      files.push({ name: picture.name, fileName: picture.name, mediaType: null, file });
+      files.push({ name: picture.name, fileName: picture.name, mediaType: null, file, param: paramOf(picture) });
       await file.fill(Readable.from([content]));
     }
     return { fields, files, release };
@@ -75,16 +75,22 @@ function picturesIn(images: JsonValue | undefined, mask: JsonValue | undefined):
   return mask === undefined || mask === null ? named : [...named, { name: 'mask', field: 'mask', value: mask }];
 }
 
+/** The member that names its content. */
+function paramOf({ field, value }: NamedPicture): string {
+  return `${field}.${isObject(value) && typeof value.file_id === 'string' ? 'file_id' : 'image_url'}`;
+}
+
 async function contentOf(
   services: Services,
   exchange: Exchange,
   tenant: string,
-  { field, value }: NamedPicture,
+  picture: NamedPicture,
 ): Promise<Buffer> {
+  const { field, value } = picture;
+  const param = paramOf(picture);
   const { image_url: url, file_id: id } = isObject(value) ? value : {};
-  if (typeof id === 'string' && url == null) return uploaded(services, exchange, tenant, `${field}.file_id`, id);
+  if (typeof id === 'string' && url == null) return uploaded(services, exchange, tenant, param, id);
   if (typeof url !== 'string' || id != null) throw wrong(field, "must have one of 'image_url' and 'file_id', a text.");
-  const param = `${field}.image_url`;
   const head = dataUrl.exec(url.slice(0, 1_000))?.[0];
   if (head !== undefined) return Buffer.from(url.slice(head.length), 'base64');
   if (!/^https?:\/\//i.test(url)) throw wrong(param, 'must be a data URL in base64, or begin with https://.');

@@ -83,6 +83,16 @@ for (const [model, shown] of [
   });
 }
 
+test('several choices of a model that gives one a call are named as the alias, too', async () => {
+  const { max_tokens: _, ...body } = ask('converted-asked');
+  const whole = await openai.chat.completions.create({ ...body, n: 2 });
+  assert.deepEqual([whole.model, whole.choices.length], ['converted-asked', 2]);
+  const models = new Set<string>();
+  for await (const chunk of await openai.chat.completions.create({ ...body, n: 2, stream: true }))
+    models.add(chunk.model);
+  assert.deepEqual([...models], ['converted-asked']);
+});
+
 test('Google answers as the alias where it says so', async () => {
   const whole = await google.models.generateContent({ model: 'google-asked', contents: 'hello' });
   assert.equal(whole.modelVersion, 'google-asked');

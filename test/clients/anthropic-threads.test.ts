@@ -123,3 +123,22 @@ test("a thread moves to a model of another format, and another key's is not foun
     });
   }
 });
+
+for (const thread of ['create', { type: 'fork' }, { type: 'continue' }, { type: 'continue', previous_message_id: 7 }]) {
+  test(`${JSON.stringify(thread)} is refused over a model of another format: nothing of a conversation is lost`, async () => {
+    const messages = [{ role: 'user', content: 'two' }];
+    const response = await gateway.fetch('/v1/messages', { json: { model: 'chat', max_tokens: 9, messages, thread } });
+    const { error } = (await response.json()) as { error: { param: string; message: string } };
+    assert.equal(response.status, 400);
+    assert.ok(error.param.startsWith('thread'), error.param);
+    assert.match(error.message, /thread/);
+  });
+}
+
+test('Anthropic judges a thread of its own', async () => {
+  const messages = [{ role: 'user', content: 'two' }];
+  const thread = { type: 'fork' };
+  const response = await gateway.fetch('/v1/messages', { json: { model: 'claude', max_tokens: 9, messages, thread } });
+  assert.equal(response.status, 200);
+  assert.deepEqual(sent().thread, thread);
+});

@@ -50,9 +50,19 @@ test('pictures as data, by URL and by file id reach the provider as files, with 
   assert.deepEqual([form.get('prompt'), form.get('quality')], ['Bluer', 'high']);
 });
 
+test("OpenAI's SDK sends a JSON body, and reads its answer", async () => {
+  const body = { model: 'draw', prompt: 'Bluer', images: [data], response_format: 'b64_json' };
+  const answer = await client.post<OpenAI.ImagesResponse>('/images/edits', { body });
+  assert.deepEqual((answer as OpenAI.ImagesResponse).data?.[0]?.b64_json, base64);
+});
+
 test('a wrong picture is refused with its field, and no provider is asked', async () => {
   const other = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: otherKey, maxRetries: 0 });
   const { id } = await other.files.create({ file: await toFile(png, 'a.png'), purpose: 'vision' });
+  const { id: text } = await client.files.create({
+    file: await toFile(Buffer.from('no picture'), 'a.png'),
+    purpose: 'vision',
+  });
   const before = forms.length;
   for (const [json, status, param] of [
     [{}, 400, 'images'],
@@ -63,7 +73,9 @@ test('a wrong picture is refused with its field, and no provider is asked', asyn
     [{ images: [{ image_url: 'file:///etc/passwd' }] }, 400, 'images[0].image_url'],
     [{ images: [{ image_url: 'http://169.254.169.254/a.png' }] }, 400, 'images[0].image_url'],
     [{ images: [{ image_url: `${url}/none.png` }] }, 400, 'images[0].image_url'],
-    [{ images: [{ image_url: 'data:image/png;base64,AAAA' }] }, 400, 'image'],
+    [{ images: [{ image_url: 'data:image/png;base64,AAAA' }] }, 400, 'images[0].image_url'],
+    [{ images: [data, { file_id: text }] }, 400, 'images[1].file_id'],
+    [{ images: [data], mask: { image_url: 'data:image/png;base64,' } }, 400, 'mask.image_url'],
     [{ images: [{ file_id: id }] }, 404, 'images[0].file_id'],
     [{ images: [data], mask: 7 }, 400, 'mask'],
     [{ images: [data], image: 'x' }, 400, 'image'],

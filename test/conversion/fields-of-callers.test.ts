@@ -117,6 +117,7 @@ const callers: readonly Caller[] = [
       output_format: { type: 'json_schema', schema },
       metadata: { user_id: 'someone' },
       fallbacks: [{ model: 'another' }],
+      thread: { type: 'create' },
     },
     beside: { tool_choice: { tools: [{ name: 'weather', input_schema: schema }] } },
   },

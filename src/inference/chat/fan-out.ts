@@ -4,7 +4,7 @@ import type { NeutralEvent } from '../neutral/event.ts';
 import { type Loss, lossComment, lossesOf } from '../neutral/loss.ts';
 import { sumOf, type Usage } from '../neutral/usage.ts';
 import type { RouteCandidate } from '../routing/route.ts';
-import { refusalHeaders, withCostOfAll, withLosses } from '../spine/answer.ts';
+import { refusalHeaders, withCostOfAll, withLosses, withModel } from '../spine/answer.ts';
 import { besideUsd } from '../spine/beside-usd.ts';
 import { ChildClient } from '../spine/child-client.ts';
 import { type ContestParts, type Job, type JobProgress, type MakeTrial, newProgress } from '../spine/job.ts';
@@ -77,6 +77,7 @@ const nothingUsed: Usage = { inputTokens: 0, outputTokens: 0 };
 /** Joins the children's answers into one. */
 class Merge {
   readonly #job: Job;
+  readonly #head: AnswerHead;
   readonly #encoder: StreamEncoder;
   readonly #fold;
   readonly #clients: ChildClient[] = [];
@@ -91,6 +92,7 @@ class Merge {
 
   constructor(job: Job, dialect: CallerDialect, head: AnswerHead, children: number) {
     this.#job = job;
+    this.#head = head;
     this.running = children;
     this.reached = job.stream;
     this.#encoder = dialect.encodeStream(head);
@@ -142,7 +144,7 @@ class Merge {
       case 'start':
         if (this.#started) return '';
         this.#started = true;
-        return this.#encoder.step(event);
+        return this.#encoder.step(withModel(event, this.#head));
       case 'usage':
         this.#usages.set(index, event.usage);
         return '';
@@ -168,13 +170,9 @@ class Merge {
     }
     for (const [choice, whole] of this.#wholes.entries()) {
       for (const event of whole) {
-        if (
-          event.type === 'start'
-            ? choice === 0
-            : event.type !== 'usage' && event.type !== 'end' && event.type !== 'failed'
-        ) {
-          this.#fold.add('choice' in event ? { ...event, choice } : event);
-        }
+        if (event.type === 'usage' || event.type === 'end' || event.type === 'failed') continue;
+        if (event.type !== 'start') this.#fold.add({ ...event, choice });
+        else if (choice === 0) this.#fold.add(withModel(event, this.#head));
       }
     }
     this.#fold.add(usage);

@@ -27,13 +27,13 @@ const imageField = /^image(\[\d{0,3}\])?$/;
 export async function readEditFiles({ files }: Pick<UploadedForm, 'files'>): Promise<ImageEdit | Failure> {
   const pictures: UploadedPicture[] = [];
   let mask: UploadedPicture | null = null;
-  for (const { name, file } of files) {
+  for (const { name, file, param } of files) {
     const field = imageField.test(name) ? 'image' : name;
     if (field !== 'image' && field !== 'mask') {
       const shown = name.slice(0, 80);
       return invalid(shown, `The form's file '${shown}' is not known. Send pictures as 'image' and 'mask'.`);
     }
-    const picture = await readPicture(field, file);
+    const picture = await readPicture(param ?? field, file);
     if ('kind' in picture) return picture;
     if (field === 'image') pictures.push(picture);
     else if (mask === null) mask = picture;

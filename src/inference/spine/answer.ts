@@ -249,7 +249,8 @@ export interface WrittenFor {
   keep?: (items: readonly JsonObject[]) => void;
 }
 
-function withModel<E extends { model: string | null }>(event: E, { answerModel }: AnswerHead): E {
+/** The first event of an answer, with the name that its model has for the client. */
+export function withModel<E extends { model: string | null }>(event: E, { answerModel }: AnswerHead): E {
   return answerModel === undefined ? event : { ...event, model: answerModel };
 }
 

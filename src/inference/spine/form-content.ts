@@ -4,7 +4,8 @@ import type { SpooledFile } from '../../net/spool.ts';
 /** A caller's form, its files on disk for as long as its request runs. */
 export interface UploadedForm {
   fields: readonly { name: string; value: string }[];
-  files: readonly { name: string; file: SpooledFile }[];
+  /** `param`: what errors call it, where it did not come in a form. */
+  files: readonly { name: string; file: SpooledFile; param?: string }[];
 }
 
 /** What two equal forms have in common, whatever their boundaries and the order of their files and fields. */

@@ -130,6 +130,15 @@ const modelName = stringOf(1, 256);
 /** Anthropic's own are objects, for which it asks its models itself; names are LiteLLM's. */
 const fallbacks = described({}, (value) => (isNames(value) ? fallbackNames(value) : null));
 
+/** Where it cannot be told how a conversation goes on, none of it must be lost in silence. */
+const threadForm = "{type: 'create'}, or {type: 'continue', previous_message_id}";
+const thread = byType(threadForm, "'create' or 'continue'", {
+  create: null,
+  continue: members(threadForm, {
+    previous_message_id: needed(stringOf(1, 256), 'the id of the last answer of the thread'),
+  }),
+});
+
 export function isNames(fallbacks: JsonValue | undefined): fallbacks is string[] {
   return Array.isArray(fallbacks) && fallbacks.every((one) => typeof one === 'string');
 }
@@ -196,6 +205,7 @@ export const requestFields = fieldTable<CallerBody, Losses, SentTo>({
   thinking: [thinking, 'read'],
   output_config: [outputConfig, putFormat],
   output_format: [anyJson, putFormat],
+  thread: [thread, 'vendor'],
   metadata: [
     metadata,
     (request, body) => {

@@ -105,6 +105,7 @@ export interface CallerBody extends JsonObject {
   metadata?: (JsonObject & { user_id?: string | null }) | null;
   models?: string[] | null;
   fallbacks?: JsonValue;
+  thread?: JsonObject | null;
 }
 
 export interface CallerMessage extends JsonObject {
