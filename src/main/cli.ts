@@ -23,6 +23,7 @@ import type { Ledger } from '../metering/ledger.ts';
 import { createPlanBook } from '../metering/plan-book.ts';
 import { crashedEvent } from '../metering/quota.ts';
 import { bucketsOf } from '../metering/scope.ts';
+import { createMcpGrantStore } from '../stores/mcp-grant-store.ts';
 import type { Database } from '../stores/postgres/database.ts';
 import { openSqliteAccountStore } from '../stores/sqlite/account-store.ts';
 import { readBackup, writeBackup } from '../stores/sqlite/backup.ts';
@@ -31,8 +32,8 @@ import { sqliteFacts } from '../stores/sqlite/facts.ts';
 import { readFolderFiles } from '../stores/sqlite/folder-files.ts';
 import { type Damage, damageOf, databasesIn } from '../stores/sqlite/integrity.ts';
 import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
-import { openSqliteMcpGrantStore } from '../stores/sqlite/mcp-grant-store.ts';
 import { migrateDataFolder, pendingMigrations } from '../stores/sqlite/schema-state.ts';
+import { openCulvertTables } from '../stores/sqlite/tables.ts';
 import { whyUnusable } from '../stores/sqlite/unusable.ts';
 import { createEngineOperator, type EngineOperator } from '../tools/search/engine-operator.ts';
 import { configuredEngines, providersInForce } from '../tools/search/engine-targets.ts';
@@ -198,7 +199,7 @@ async function openForAdmin(
     const folder = openDataFolder(config.storage.data_dir);
     const store = openSqliteAccountStore(folder.culvertDb);
     const ledger = openSqliteLedger({ ...options, file: folder.ledgerDb });
-    const mcpGrants = openSqliteMcpGrantStore(folder.culvertDb);
+    const mcpGrants = createMcpGrantStore(openCulvertTables(folder.culvertDb));
     return {
       store,
       ledger,
@@ -212,14 +213,14 @@ async function openForAdmin(
   }
   const { createPostgresAccountStore } = await import('../stores/postgres/account-store.ts');
   const { openPostgresLedger } = await import('../stores/postgres/ledger.ts');
-  const { createPostgresMcpGrantStore } = await import('../stores/postgres/mcp-grant-store.ts');
+  const { tablesIn } = await import('../stores/postgres/tables.ts');
   const database = await connectPostgres(config);
   await migratePostgres(database);
   const ledger = await openPostgresLedger({ ...options, database, use: 'look' });
   return {
     store: createPostgresAccountStore(database),
     ledger,
-    mcpGrants: createPostgresMcpGrantStore(database),
+    mcpGrants: createMcpGrantStore(tablesIn(database)),
     async close() {
       await ledger.shutdown();
       await database.close();

@@ -22,6 +22,8 @@ import { bucketsOf, callMilliIn, scopesOf } from '../metering/scope.ts';
 import { booksWithOpen, createLocalOnLoss } from '../metering/state-loss.ts';
 import type { KeptBytes } from '../metering/storage-counts.ts';
 import type { SharedTally } from '../metering/tally.ts';
+import { createMcpGrantStore } from '../stores/mcp-grant-store.ts';
+import { createNoticeStore } from '../stores/notice-store.ts';
 import { createPostgresAccountStore } from '../stores/postgres/account-store.ts';
 import { createPostgresAlertStore } from '../stores/postgres/alert-store.ts';
 import { createPostgresBatchStore } from '../stores/postgres/batch-store.ts';
@@ -31,17 +33,16 @@ import { createPostgresCrawlStore } from '../stores/postgres/crawl-store.ts';
 import { placeOf } from '../stores/postgres/database.ts';
 import { takeLease, takeNoLease } from '../stores/postgres/lease.ts';
 import { openPostgresLedger } from '../stores/postgres/ledger.ts';
-import { createPostgresMcpGrantStore } from '../stores/postgres/mcp-grant-store.ts';
-import { createPostgresNoticeStore } from '../stores/postgres/notice-store.ts';
 import { openPostgres } from '../stores/postgres/open.ts';
 import { createPostgresPageStore } from '../stores/postgres/page-store.ts';
 import { createPostgresProviderObjectStore } from '../stores/postgres/provider-object-store.ts';
 import { createPostgresReplyStore } from '../stores/postgres/reply-store.ts';
 import { createPostgresResponseStore } from '../stores/postgres/response-store.ts';
-import { createPostgresSessionStore } from '../stores/postgres/session-store.ts';
 import { postgresStorageSizes } from '../stores/postgres/storage-sizes.ts';
+import { tablesIn } from '../stores/postgres/tables.ts';
 import { createPostgresVectorRegistry } from '../stores/postgres/vector-registry.ts';
 import { RedisCounters } from '../stores/redis/counters.ts';
+import { createSessionStore } from '../stores/session-store.ts';
 import { openSqliteAccountStore } from '../stores/sqlite/account-store.ts';
 import { openSqliteAlertStore } from '../stores/sqlite/alert-store.ts';
 import { openSqliteBatchStore } from '../stores/sqlite/batch-store.ts';
@@ -49,13 +50,11 @@ import { openSqliteCrawlStore } from '../stores/sqlite/crawl-store.ts';
 import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import { naming } from '../stores/sqlite/database.ts';
 import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
-import { openSqliteMcpGrantStore } from '../stores/sqlite/mcp-grant-store.ts';
-import { openSqliteNoticeStore } from '../stores/sqlite/notice-store.ts';
 import { createSqlitePageThread } from '../stores/sqlite/page-thread.ts';
 import { openSqliteProviderObjectStore } from '../stores/sqlite/provider-object-store.ts';
 import { openSqliteReplyStore } from '../stores/sqlite/reply-store.ts';
 import { openSqliteResponseStore } from '../stores/sqlite/response-store.ts';
-import { openSqliteSessionStore } from '../stores/sqlite/session-store.ts';
+import { openCulvertTables } from '../stores/sqlite/tables.ts';
 import { openSqliteVectorRegistry, type SqliteVectorRegistry } from '../stores/sqlite/vector-registry.ts';
 import type { CrawlStore } from '../tools/crawl/crawl-store.ts';
 import type { SharedPace } from '../tools/crawl/shared-pace.ts';
@@ -143,7 +142,7 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
   const startMs = await namingLate(folder.ledgerDb, ledger.newestBucketMs());
   const counters = new MemoryCounters({ clock, books: ledger, startMs });
   const replies = naming(folder.culvertDb, () => openSqliteReplyStore({ file: folder.culvertDb, bootId, onTrouble }));
-  const notices = naming(folder.culvertDb, () => openSqliteNoticeStore(folder.culvertDb));
+  const notices = naming(folder.culvertDb, () => createNoticeStore(openCulvertTables(folder.culvertDb)));
   const alerts = naming(folder.culvertDb, () => openSqliteAlertStore(folder.culvertDb));
   let registry: SqliteVectorRegistry | null = null;
   let sessions: SessionStore | null = null;
@@ -178,11 +177,11 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
     },
     batchesKept: () => existsSync(batchesDb),
     async sessions() {
-      sessions ??= openSqliteSessionStore(folder.culvertDb);
+      sessions ??= createSessionStore(openCulvertTables(folder.culvertDb));
       return sessions;
     },
     async mcpGrants() {
-      mcpGrants ??= openSqliteMcpGrantStore(folder.culvertDb);
+      mcpGrants ??= createMcpGrantStore(openCulvertTables(folder.culvertDb));
       return mcpGrants;
     },
     async vectorRegistry() {
@@ -310,14 +309,14 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
       others: storage.state === 'memory' ? 'alone' : 'may-live',
     }),
     batchesKept: () => true,
-    sessions: async () => createPostgresSessionStore(database),
-    mcpGrants: async () => createPostgresMcpGrantStore(database),
+    sessions: async () => createSessionStore(tablesIn(database), tablesIn({ rest: database.keys }, sessionAnswerMaxMs)),
+    mcpGrants: async () => createMcpGrantStore(tablesIn(database)),
     vectorRegistry: async () => createPostgresVectorRegistry(database),
     ledger: { ...ledger, recover: () => patient(() => ledger.recover()) },
     counters,
     tally,
     replies: createPostgresReplyStore(database),
-    notices: createPostgresNoticeStore(database),
+    notices: createNoticeStore(tablesIn(database)),
     alerts: createPostgresAlertStore(database),
     storageSizes: () => postgresStorageSizes(database),
     bootId,
@@ -331,6 +330,9 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     },
   };
 }
+
+/** Every click in the dashboard waits for its session. */
+const sessionAnswerMaxMs = 1_000;
 
 /** Names a data folder for good: a server that finds its own name on the lease knows that the holder was itself. */
 function folderIdOf(folder: DataFolder): string {

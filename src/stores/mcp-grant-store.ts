@@ -1,8 +1,8 @@
 import type { McpGrantRow, McpGrantStore } from '../auth/mcp-grant-store.ts';
-import type { SqlTables } from './sql-tables.ts';
+import type { OwnTables } from './sql-tables.ts';
 
 /** Grants of MCP servers, and logins that have begun, over either database. */
-export function createMcpGrantStore({ prefix, rows, write }: SqlTables): Omit<McpGrantStore, 'close'> {
+export function createMcpGrantStore({ prefix, rows, write, close }: OwnTables): McpGrantStore {
   const grant = `${prefix}mcp_grant`;
   const login = `${prefix}mcp_login`;
   const hasChanged = async (sql: string, values: readonly unknown[]) => (await write([{ sql, values }]))[0]! > 0;
@@ -41,6 +41,7 @@ export function createMcpGrantStore({ prefix, rows, write }: SqlTables): Omit<Mc
       const [row] = await rows(sql, [hash, nowMs]);
       return row === undefined ? null : { hash, sealed: String(row.sealed), endsMs: Number(row.ends_ms) };
     },
+    close,
   };
 }
 

@@ -10,6 +10,11 @@ export interface SqlTables {
   write(steps: readonly Step[]): Promise<number[]>;
 }
 
+/** Of one store alone: it closes them. */
+export interface OwnTables extends SqlTables {
+  close(): Promise<void>;
+}
+
 export interface Step {
   sql: string;
   values: readonly unknown[];

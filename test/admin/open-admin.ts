@@ -28,11 +28,12 @@ import { MemoryCounters } from '../../src/metering/memory-counters.ts';
 import { createPlanBook } from '../../src/metering/plan-book.ts';
 import { crashedEvent } from '../../src/metering/quota.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
+import { createMcpGrantStore } from '../../src/stores/mcp-grant-store.ts';
+import { createSessionStore } from '../../src/stores/session-store.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
 import { openDataFolder } from '../../src/stores/sqlite/data-folder.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
-import { openSqliteMcpGrantStore } from '../../src/stores/sqlite/mcp-grant-store.ts';
-import { openSqliteSessionStore } from '../../src/stores/sqlite/session-store.ts';
+import { openCulvertTables } from '../../src/stores/sqlite/tables.ts';
 import { createEngineOperator } from '../../src/tools/search/engine-operator.ts';
 import { configuredEngines } from '../../src/tools/search/engine-targets.ts';
 import { createEmbeddedStore } from '../../src/vectors/embedded/embedded-store.ts';
@@ -78,8 +79,8 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
   const storeErrors: unknown[] = [];
   let findings: readonly Finding[] = [{ check: 'disk', state: 'ok', message: '50 GB are free', fix: null }];
 
-  const sessionStore = openSqliteSessionStore(join(folder, 'culvert.db'));
-  const mcpGrantStore = openSqliteMcpGrantStore(join(folder, 'culvert.db'));
+  const sessionStore = createSessionStore(openCulvertTables(join(folder, 'culvert.db')));
+  const mcpGrantStore = createMcpGrantStore(openCulvertTables(join(folder, 'culvert.db')));
   const rules = { session_idle: 3_600_000, session_max: 86_400_000 };
   const sessions = createSessions({ store: async () => sessionStore, ring, clock, rules: () => rules });
 

@@ -16,33 +16,32 @@ import type { RecordOrder } from '../../src/metering/record-store.ts';
 import type { ReplyStore } from '../../src/metering/reply-store.ts';
 import type { ResponseStore } from '../../src/metering/response-store.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
+import { createMcpGrantStore } from '../../src/stores/mcp-grant-store.ts';
+import { createNoticeStore } from '../../src/stores/notice-store.ts';
 import type { PageBounds } from '../../src/stores/page-rows.ts';
 import { createPostgresAccountStore } from '../../src/stores/postgres/account-store.ts';
 import { createPostgresAlertStore } from '../../src/stores/postgres/alert-store.ts';
 import { createPostgresBatchStore } from '../../src/stores/postgres/batch-store.ts';
 import { createPostgresCrawlStore } from '../../src/stores/postgres/crawl-store.ts';
 import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
-import { createPostgresMcpGrantStore } from '../../src/stores/postgres/mcp-grant-store.ts';
-import { createPostgresNoticeStore } from '../../src/stores/postgres/notice-store.ts';
 import { openPostgres } from '../../src/stores/postgres/open.ts';
 import { createPostgresPageStore } from '../../src/stores/postgres/page-store.ts';
 import { createPostgresProviderObjectStore } from '../../src/stores/postgres/provider-object-store.ts';
 import { createPostgresReplyStore } from '../../src/stores/postgres/reply-store.ts';
 import { createPostgresResponseStore } from '../../src/stores/postgres/response-store.ts';
-import { createPostgresSessionStore } from '../../src/stores/postgres/session-store.ts';
+import { tablesIn } from '../../src/stores/postgres/tables.ts';
 import { createPostgresVectorRegistry } from '../../src/stores/postgres/vector-registry.ts';
+import { createSessionStore } from '../../src/stores/session-store.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
 import { openSqliteAlertStore } from '../../src/stores/sqlite/alert-store.ts';
 import { openSqliteBatchStore } from '../../src/stores/sqlite/batch-store.ts';
 import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
-import { openSqliteMcpGrantStore } from '../../src/stores/sqlite/mcp-grant-store.ts';
-import { openSqliteNoticeStore } from '../../src/stores/sqlite/notice-store.ts';
 import { createSqlitePageThread } from '../../src/stores/sqlite/page-thread.ts';
 import { openSqliteProviderObjectStore } from '../../src/stores/sqlite/provider-object-store.ts';
 import { openSqliteReplyStore } from '../../src/stores/sqlite/reply-store.ts';
 import { openSqliteResponseStore } from '../../src/stores/sqlite/response-store.ts';
-import { openSqliteSessionStore } from '../../src/stores/sqlite/session-store.ts';
+import { openCulvertTables } from '../../src/stores/sqlite/tables.ts';
 import { openSqliteVectorRegistry } from '../../src/stores/sqlite/vector-registry.ts';
 import type { CrawlStore } from '../../src/tools/crawl/crawl-store.ts';
 import type { PageStore } from '../../src/tools/page-store.ts';
@@ -106,13 +105,13 @@ const sqlite: StoreDriver = {
         onTrouble: () => {},
       }),
     replies: (bootId) => openSqliteReplyStore({ file: join(place, 'culvert.db'), bootId, onTrouble: () => {} }),
-    notices: () => openSqliteNoticeStore(join(place, 'culvert.db')),
+    notices: () => createNoticeStore(openCulvertTables(join(place, 'culvert.db'))),
     alerts: () => openSqliteAlertStore(join(place, 'culvert.db')),
     providerObjects: () => openSqliteProviderObjectStore({ file: join(place, 'culvert.db'), onTrouble: () => {} }),
     responses: (bootId) => openSqliteResponseStore({ file: join(place, 'responses.db'), bootId, onTrouble: () => {} }),
     batches: () => openSqliteBatchStore({ file: join(place, 'batches.db'), onTrouble: () => {} }),
-    sessions: () => openSqliteSessionStore(join(place, 'culvert.db')),
-    mcpGrants: () => openSqliteMcpGrantStore(join(place, 'culvert.db')),
+    sessions: () => createSessionStore(openCulvertTables(join(place, 'culvert.db'))),
+    mcpGrants: () => createMcpGrantStore(openCulvertTables(join(place, 'culvert.db'))),
     vectorRegistry: () => openSqliteVectorRegistry(join(place, 'culvert.db')),
     crawls: () => openSqliteCrawlStore(join(place, 'crawl.db')),
     pages: (bounds) => createSqlitePageThread(join(place, 'pages.db'), bounds),
@@ -167,7 +166,7 @@ const postgres: StoreDriver = {
       },
       async notices() {
         const database = await openPostgres(place);
-        return untilRemoved(createPostgresNoticeStore(database), database.close);
+        return untilRemoved(createNoticeStore(tablesIn(database)), database.close);
       },
       async alerts() {
         const database = await openPostgres(place);
@@ -187,11 +186,11 @@ const postgres: StoreDriver = {
       },
       async sessions() {
         const database = await openPostgres(place);
-        return untilRemoved(createPostgresSessionStore(database), database.close);
+        return untilRemoved(createSessionStore(tablesIn(database)), database.close);
       },
       async mcpGrants() {
         const database = await openPostgres(place);
-        return untilRemoved(createPostgresMcpGrantStore(database), database.close);
+        return untilRemoved(createMcpGrantStore(tablesIn(database)), database.close);
       },
       async vectorRegistry() {
         const database = await openPostgres(place);

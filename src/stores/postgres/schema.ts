@@ -13,12 +13,11 @@ import {
   usageSourceMigration,
   videoSecondsMigration,
 } from './ledger-schema.ts';
-import { mcpGrantMigration } from './mcp-grant-store.ts';
 import { pageMigration, pageVariantMigration } from './page-schema.ts';
 import { providerObjectMigration } from './provider-object-schema.ts';
 import { recordOrderMigration } from './record-order.ts';
 import { responseMigration } from './response-store.ts';
-import { sessionMigration } from './session-schema.ts';
+import { mcpGrantMigration, sessionMigration } from './session-schema.ts';
 import { namedVectorMigration, vectorMigration, vectorSettingsMigration } from './vector-schema.ts';
 
 /** The schema `culvert`: tables and columns are named as in SQLite, where both hold the same. Never edited, only added to. */

@@ -39,3 +39,20 @@ export const sessionMigration: Migration = {
     CREATE TABLE culvert.login_token (hash TEXT PRIMARY KEY, credential TEXT NOT NULL, ends_ms BIGINT NOT NULL);
   `,
 };
+
+export const mcpGrantMigration: Migration = {
+  version: 23,
+  name: 'logins at MCP servers',
+  sql: `
+    CREATE TABLE culvert.mcp_grant (
+      server TEXT PRIMARY KEY,
+      sealed TEXT NOT NULL,
+      ended TEXT,
+      version BIGINT NOT NULL,
+      lease_ms BIGINT NOT NULL,
+      login_ms BIGINT NOT NULL,
+      login_by TEXT NOT NULL
+    );
+    CREATE TABLE culvert.mcp_login (hash TEXT PRIMARY KEY, sealed TEXT NOT NULL, ends_ms BIGINT NOT NULL);
+  `,
+};

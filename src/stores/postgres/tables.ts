@@ -1,12 +1,18 @@
-import type { SqlTables } from '../sql-tables.ts';
+import type { OwnTables } from '../sql-tables.ts';
 import type { Database } from './database.ts';
 import { unavailable } from './unavailable.ts';
 
-/** The tables that stores of both databases write alike. */
-export function tablesIn({ rest }: Pick<Database, 'rest'>): SqlTables {
+/**
+ * The tables that stores of both databases write alike. `answerMaxMs`: a read without an answer by then is given up;
+ * absent: when its pool gives up. Nothing is to be closed: the connections are the server's.
+ */
+export function tablesIn({ rest }: Pick<Database, 'rest'>, answerMaxMs?: number): OwnTables {
   return {
     prefix: 'culvert.',
-    rows: async (sql, values) => (await unavailable(rest.run(sql, values))).rows,
+    async rows(text, values) {
+      const statement = answerMaxMs === undefined ? text : { text, answerMaxMs };
+      return (await unavailable(rest.run(statement, values))).rows;
+    },
     write: (steps) =>
       unavailable(
         rest.transaction('write', async (run) => {
@@ -18,5 +24,6 @@ export function tablesIn({ rest }: Pick<Database, 'rest'>): SqlTables {
           return changes;
         }),
       ),
+    close: async () => undefined,
   };
 }

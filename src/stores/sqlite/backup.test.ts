@@ -8,11 +8,12 @@ import { systemClock } from '../../kernel/clock.ts';
 import { crashedEvent } from '../../metering/quota.ts';
 import { bucketsOf } from '../../metering/scope.ts';
 import { type BackupRow, RestoreRefused } from '../backup-row.ts';
+import { createNoticeStore } from '../notice-store.ts';
 import { openSqliteAccountStore } from './account-store.ts';
 import { readBackup, writeBackup } from './backup.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { openSqliteLedger } from './ledger.ts';
-import { openSqliteNoticeStore } from './notice-store.ts';
+import { openCulvertTables } from './tables.ts';
 
 function place(t: TestContext): DataFolder {
   const dir = mkdtempSync(join(tmpdir(), 'culvert-backup-'));
@@ -73,7 +74,7 @@ async function filled(t: TestContext) {
     ],
     entry,
   );
-  const notices = openSqliteNoticeStore(folder.culvertDb);
+  const notices = createNoticeStore(openCulvertTables(folder.culvertDb));
   const notice = { id: 'msg_1', plan: 'pro', body: '{}', createdMs: 1, tries: 0 };
   await notices.cross({ scope: 'a:dev', limit: '5h', share: 0.8, crossedMs: 4 }, notice);
   await notices.close();

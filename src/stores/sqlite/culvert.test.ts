@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { AuditEntry, Change } from '../../auth/account-store.ts';
 import { FailureError } from '../../kernel/failure.ts';
+import { createNoticeStore } from '../notice-store.ts';
 import { openSqliteAccountStore } from './account-store.ts';
 import { openDatabase } from './database.ts';
-import { openSqliteNoticeStore } from './notice-store.ts';
 import { openSqliteReplyStore } from './reply-store.ts';
+import { openCulvertTables } from './tables.ts';
 
 function place(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), 'culvert-db-'));
@@ -35,7 +36,7 @@ test('F33 another process holds the write lock of culvert.db: 503 after 250 ms w
   const file = place(t);
   const accounts = openSqliteAccountStore(file);
   const replies = openSqliteReplyStore({ file, bootId: 'boot-1', onTrouble: () => {} });
-  const notices = openSqliteNoticeStore(file);
+  const notices = createNoticeStore(openCulvertTables(file));
   // The query builder is loaded by the first change.
   assert.equal(await accounts.apply([{ kind: 'delete-plan', name: 'none' }], entry), 'absent');
   const other = openDatabase(file, 'checkpoint', 0);

@@ -1,6 +1,7 @@
 import type { StatementSync } from 'node:sqlite';
 import type { Migration } from '../migration.ts';
-import type { SqlTables } from '../sql-tables.ts';
+import type { OwnTables, SqlTables } from '../sql-tables.ts';
+import { openCulvertDatabase } from './culvert-schema.ts';
 import { type Database, openDatabase, type SqlValue } from './database.ts';
 import { createHousekeeper, createLateCheckpoint } from './housekeeper.ts';
 import { migrateKept } from './migrations.ts';
@@ -19,7 +20,7 @@ export function openTables(options: {
   waitMaxMs?: number;
   /** Hears of housekeeping that failed. For the log. */
   onTrouble: (message: string) => void;
-}): SqlTables & { close(): Promise<void> } {
+}): OwnTables {
   const { file, noun, migrations, onTrouble, ...patience } = options;
   const database = openDatabase(file, 'checkpoint', migrationBusyTimeoutMs);
   try {
@@ -46,6 +47,12 @@ export function openTables(options: {
       database.close();
     },
   };
+}
+
+/** The tables of `culvert.db`, for a store that both databases share. An acknowledged change survives a power cut. */
+export function openCulvertTables(file: string): OwnTables {
+  const database = openCulvertDatabase(file, 'fsync');
+  return { ...tablesIn(database), close: async () => database.close() };
 }
 
 /** The tables of an open database, for stores that both databases share. */

@@ -1,0 +1,62 @@
+import type { Notice, NoticeStore } from '../metering/notice-store.ts';
+import type { OwnTables } from './sql-tables.ts';
+
+/** Notices, and what was reported of each window, over either database. */
+export function createNoticeStore({ prefix, rows, write, close }: OwnTables): NoticeStore & Pick<OwnTables, 'close'> {
+  const crossing = `${prefix}crossing`;
+  const notice = `${prefix}notice`;
+  const remove = (id: string) => ({ sql: `DELETE FROM ${notice} WHERE id = $1`, values: [id] });
+  return {
+    async cross({ scope, limit, share, crossedMs }, { id, plan, body, createdMs, tries }) {
+      const note = `INSERT INTO ${crossing} (scope, limit_id, share, crossed_ms) VALUES ($1, $2, $3, $4)
+        ON CONFLICT DO NOTHING`;
+      const queue = `INSERT INTO ${notice} (id, plan, body, created_ms, tries, next_ms) VALUES ($1, $2, $3, $4, $5, $6)`;
+      // Queued exactly where the crossing is new.
+      const [noted] = await write([
+        { sql: note, values: [scope, limit, share, crossedMs], needed: true },
+        { sql: queue, values: [id, plan, body, createdMs, tries, createdMs] },
+      ]);
+      return noted === 1;
+    },
+    async rearm(scope, limit, share) {
+      const sql = `DELETE FROM ${crossing} WHERE scope = $1 AND limit_id = $2 AND share = $3`;
+      await write([{ sql, values: [scope, limit, share] }]);
+    },
+    async crossed() {
+      const found = await rows(`SELECT * FROM ${crossing} ORDER BY crossed_ms, scope, limit_id, share`, []);
+      return found.map((row) => ({
+        scope: String(row.scope),
+        limit: String(row.limit_id),
+        share: Number(row.share),
+        crossedMs: Number(row.crossed_ms),
+      }));
+    },
+    async due(nowMs, leaseUntilMs, limit) {
+      const due = `SELECT id FROM ${notice} WHERE next_ms <= $1 ORDER BY created_ms, id LIMIT $2`;
+      // Asked all the time, and mostly nothing is due: then it waits for nobody's write.
+      if ((await rows(due, [nowMs, 1])).length === 0) return [];
+      // Of replicas that ask at one moment, the second finds the first's rows leased.
+      const lease = `UPDATE ${notice} SET next_ms = $3 WHERE next_ms <= $1 AND id IN (${due}) RETURNING *`;
+      const leased = (await rows(lease, [nowMs, limit, leaseUntilMs])).map(noticeOf);
+      return leased.toSorted((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
+    },
+    async delivered(id) {
+      await write([remove(id)]);
+    },
+    async failed(id, tries, nextMs) {
+      const sql = `UPDATE ${notice} SET tries = $2, next_ms = $3 WHERE id = $1`;
+      await write([nextMs === null ? remove(id) : { sql, values: [id, tries, nextMs] }]);
+    },
+    close,
+  };
+}
+
+function noticeOf(row: Record<string, unknown>): Notice {
+  return {
+    id: String(row.id),
+    plan: String(row.plan),
+    body: String(row.body),
+    createdMs: Number(row.created_ms),
+    tries: Number(row.tries),
+  };
+}
