@@ -51,7 +51,7 @@ const previewReply = z.object({
 
 export type PlanPreview = z.output<typeof previewReply>;
 
-/** How full windows are, by today's plans and by ones that somebody thinks of. */
+/** How full windows are, by today's plans and by hypothetical ones. */
 export function windowOperations(parts: AdminParts, records: Records): Operation[] {
   async function readOf(directory: Directory, { id }: KnownAccount, plan: Plan) {
     const each = whoseOf(directory, id, plan);

@@ -38,6 +38,6 @@ export interface AdminReply {
   body: string | AsyncIterable<string | Uint8Array>;
   /** Failure of an error reply, for a wire that writes failures in its own way. */
   failure?: Failure;
-  /** Members beside `error` in the body of an error reply. */
+  /** Members in addition to `error` in the body of an error reply. */
   members?: Readonly<Record<string, unknown>>;
 }

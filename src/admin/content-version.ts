@@ -7,7 +7,7 @@ export function contentVersion(content: object): string {
   return createHash('sha256').update(JSON.stringify(content, inOrder)).digest('base64url').slice(0, 12);
 }
 
-/** PostgreSQL gives the members of a JSON object back in an order of its own. */
+/** PostgreSQL gives the members of a JSON object back in another order. */
 function inOrder(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -128,7 +128,7 @@ function parsed(text: string): unknown {
 /** Of one query; no operation takes half as many. */
 const parametersMax = 50;
 
-/** A parameter that stands there twice is a list, which no schema takes. */
+/** A parameter that occurs twice is a list, which no schema takes. */
 function queryObject(query: URLSearchParams): Record<string, string | string[]> {
   const object = Object.create(null) as Record<string, string | string[]>;
   if (query.size > parametersMax) refuse(invalid(null, `The query has more than ${parametersMax} parameters.`));

@@ -92,7 +92,7 @@ export function createRecords(parts: AdminParts): Records {
 
   async function changing<T>(change: () => Promise<T>): Promise<T> {
     const result = await asking(change);
-    // It is written; a look that fails is repeated within a second by whoever watches the store.
+    // It is written; a look that fails is repeated within a second by what watches the store.
     await parts.refresh().catch(parts.onStoreError);
     return result;
   }

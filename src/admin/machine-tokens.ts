@@ -2,8 +2,8 @@ import { invalid } from '../kernel/failure.ts';
 import { refuse } from './operation.ts';
 
 /**
- * Refuses what would have tokens of this machine sent to an address that is set at run time: whoever may set up
- * providers could read them there. `members`: of a provider's definition, or of a change to one.
+ * Refuses what would have tokens of this machine sent to an address that is set at run time: operators who may set
+ * up providers could read them there. `members`: of a provider's definition, or of a change to one.
  */
 export function refuseMachineTokens(members: object): void {
   const issuer = (['entra', 'google'] as const).find((each) => each in members);

@@ -16,7 +16,7 @@ const newServer = mcpUrlServerSchema.extend({
   name: mcpServerName.describe('The names of its tools begin with it.'),
 });
 
-/** `/mcp-servers`: MCP servers elsewhere. Those that are programs stand in the file alone. */
+/** `/mcp-servers`: MCP servers elsewhere. Those that are programs are in the file only. */
 export function mcpServerOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
   const show = (name: string) => shownServer(parts, kept, name);
   const changeOf = (name: string, version: number | undefined, actor: string) =>

@@ -41,7 +41,7 @@ export const modelSchema = z.object({
 });
 export type ModelReply = z.output<typeof modelSchema>;
 
-/** `/models`: every alias with its targets, whoever may use it, and the stored models. */
+/** `/models`: every alias with its targets, for any caller, and the stored models. */
 export function modelOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
   return [
     jsonOperation({

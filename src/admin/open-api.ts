@@ -121,7 +121,7 @@ function requestBody(body: z.ZodType | 'yaml', shared: SharedSchemas): Json {
   };
 }
 
-/** Schemas that lead back to themselves stand in `components`, since a reference counts from the root of the document. */
+/** Schemas that lead back to themselves are in `components`, since a reference counts from the root of the document. */
 class SharedSchemas {
   readonly all: Record<string, unknown> = {};
   readonly #names = new Map<string, string>();

@@ -115,7 +115,7 @@ export function refuse(failure: Failure): never {
   throw new FailureError(failure);
 }
 
-/** The same with further members beside `error` in the body. */
+/** The same with further members in addition to `error` in the body. */
 export function refuseWith(failure: Failure, members: Readonly<Record<string, unknown>>): never {
   throw new DetailedFailure(failure, members);
 }

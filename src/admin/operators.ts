@@ -50,7 +50,7 @@ const withKeySchema = z.object({ ...operatorFields, key: z.string().describe('Th
 /** For pages that show it. */
 export type OperatorReply = z.output<typeof operatorSchema>;
 
-/** `/operators`: who administers beside the holder of the admin key. */
+/** `/operators`: who administers in addition to the holder of the admin key. */
 export function operatorOperations(parts: AdminParts, records: Records): Operation[] {
   const { operatorOf, checkAccounts, change } = createRows(parts, records);
 

@@ -70,11 +70,11 @@ export interface AdminParts {
   backup(): Promise<AsyncIterable<Uint8Array>>;
   /** What this process keeps of a request's bodies, without credentials; null: nothing. */
   bodies(requestId: string): Pick<LoggedBodies, 'status' | 'request' | 'answer' | 'error'> | null;
-  /** Told of a store that could not be asked; the caller got a 503. */
+  /** Called for a store that could not be asked; the caller got a 503. */
   onStoreError(error: unknown): void;
 }
 
-/** Settings made while Culvert runs, beside the file. */
+/** Settings made while Culvert runs, in addition to the file. */
 export interface AdminSetup {
   /** The configuration of the file alone. */
   file(): Config;

@@ -10,8 +10,8 @@ export type Found =
 const pathCharsMax = 2_048;
 
 /**
- * The operation at a path below /admin/v1. Each part between slashes is decoded by itself, so that an id may hold a
- * slash (`%2F`). A literal part wins over a parameter.
+ * The operation at a path below /admin/v1. Each part between slashes is decoded separately, so that an id may hold a
+ * slash (`%2F`). A literal part takes precedence over a parameter.
  */
 export function findOperation(operations: readonly Operation[], method: AdminMethod, path: string): Found {
   const parts = partsOf(path);

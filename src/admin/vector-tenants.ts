@@ -10,7 +10,7 @@ import type { AdminParts } from './parts.ts';
 export function createTenants(parts: AdminParts, records: Records) {
   const store = (): Promise<VectorOperator> => parts.vectors();
 
-  /** Checks that somebody can reach the owner. Data of a tenant without a key would be out of everybody's sight. */
+  /** Checks that the owner can be reached. Data of a tenant without a key would be out of everybody's sight. */
   async function ownerOf(tenant: string, field: string, { accounts }: Operator): Promise<Owner> {
     const key = keysOf(await records.current(accounts), tenant)[0];
     if (key !== undefined) return { tenant, account: key.account };

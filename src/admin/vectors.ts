@@ -172,7 +172,7 @@ export function vectorOperations(parts: AdminParts, records: Records): Operation
   ];
 }
 
-/** An account that has moved leaves its old name on collections made before: a tenant may stand there twice. */
+/** An account that has moved leaves its old name on collections made before: a tenant may occur twice. */
 function textOf({ tenant, account }: TenantSummary): string {
   return `${tenant}\0${account}`;
 }

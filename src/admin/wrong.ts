@@ -217,7 +217,7 @@ async function accountTroubles(parts: AdminParts, records: Records): Promise<Tro
     const directory = await records.current(null);
     return [...planTroubles(parts, directory), ...(await records.asking(() => fullWindows(parts, directory)))];
   } catch (error) {
-    // Accounts, counters or books that cannot be asked are told as stores that are in trouble.
+    // Accounts, counters or books that cannot be asked are reported as stores in trouble.
     if (error instanceof FailureError) return [];
     throw error;
   }
