@@ -68,13 +68,13 @@ export type Change =
   | { kind: 'delete-credential'; provider: string; id: string }
   /** The same plain text, sealed again; only while it is still sealed as it `was`. */
   | { kind: 'reseal-credential'; provider: string; id: string; was: string; sealed: string }
-  /** `exists`: its name, its key or whom it stands for is another's. */
+  /** `exists`: its name, its key or the person behind it is another's. */
   | { kind: 'create-operator'; operator: OperatorRow }
   | { kind: 'update-operator'; id: string; set: OperatorChange }
   /** Removes its sessions, too. */
   | { kind: 'delete-operator'; id: string };
 
-/** Whoever changes some of them leaves the others as they are by then. */
+/** A change of some of them leaves the others as they are by then. */
 export type OperatorChange = Partial<Pick<OperatorRow, 'name' | 'role' | 'accounts' | 'prefix' | 'hash'>>;
 
 /** The members of an account that can be changed. */
@@ -106,7 +106,7 @@ export interface KeyRow {
   models: readonly string[] | null;
   /** Addresses and networks it may be used from; null = any. */
   ips: readonly string[] | null;
-  /** Tighter limits of its own, as checked by config's `keyLimitsSchema`; null = the plan's alone. */
+  /** Tighter limits than the plan's, as checked by config's `keyLimitsSchema`; null = the plan's alone. */
   limits: Readonly<Record<string, unknown>> | null;
   createdMs: number;
   revokedMs: number | null;
@@ -151,7 +151,7 @@ export interface CredentialRow {
   sealed: string;
   /** What people know it by: its last characters. */
   hint: string;
-  /** Share of requests beside the provider's other credentials. */
+  /** Share of requests relative to the provider's other credentials. */
   weight: number;
   /** Requests a minute; null: any number. */
   rpm: number | null;
@@ -159,7 +159,7 @@ export interface CredentialRow {
   createdBy: string;
 }
 
-/** An operator beside the holder of the admin key. */
+/** An operator in addition to the holder of the admin key. */
 export interface OperatorRow extends Operator {
   id: string;
   /** Of the operator's key: the shown prefix, and SHA-256 of the whole in hex. Null: the operator has none. */

@@ -10,7 +10,7 @@ const secretLength = 43;
 
 /** A fresh key. `secret` is shown once and stored nowhere; `hash` is stored. */
 export interface MintedKey {
-  /** Public: stands in logs, lists and the ledger. */
+  /** Public: appears in logs, lists and the ledger. */
   id: string;
   /** `sk-cv-` and the public id. */
   prefix: string;

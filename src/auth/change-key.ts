@@ -4,7 +4,7 @@ import { type MintedKey, mintSecret } from './api-key.ts';
 import { keyFacts } from './key-facts.ts';
 
 /**
- * Largest number of secrets of one key that work at one time. At the bound a rotation is refused unless it ends the
+ * Largest number of secrets of one key that work concurrently. At the bound a rotation is refused unless it ends the
  * others at once.
  */
 export const secretsMax = 10;
@@ -54,7 +54,7 @@ export async function rotateKey(
 export async function revokeKey(store: AccountStore, key: KeyRow, { actor, nowMs }: KeyChange): Promise<KeyRow> {
   if (key.revokedMs !== null) return key;
   const row: KeyRow = { ...key, revokedMs: nowMs };
-  // `absent`: somebody else was faster, and it is revoked, which is all that was asked.
+  // `absent`: another request was faster, and it is revoked, which is all that was asked.
   await store.apply([{ kind: 'revoke-key', id: key.id, atMs: nowMs }], {
     atMs: nowMs,
     actor,

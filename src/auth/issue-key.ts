@@ -114,7 +114,7 @@ export async function issueFirstKey(store: AccountStore, plan: string, nowMs: nu
   return issued.kind === 'issued' ? issued : null;
 }
 
-/** For an account that whoever makes a key may not see, too. */
+/** Also for an account that the maker of the key may not see. */
 export function noAccount(account: string): Failure {
   return invalid('account', `account: there is no account '${account}'; create it first`);
 }

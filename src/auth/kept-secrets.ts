@@ -99,7 +99,7 @@ export function openKept(sealer: Sealer, { kept, credentials }: Pick<Stored, 'ke
 
 const cannot = 'cannot be opened here, because another storage.secret than this server has sealed it';
 
-/** Sealed bytes open where they stand, and nowhere else. */
+/** Sealed bytes open in their own place only. */
 function contextOf({ provider, id }: Pick<CredentialRow, 'provider' | 'id'>): string {
   return `credential ${provider} ${id}`;
 }

@@ -9,7 +9,7 @@ import { type KeyRow, nothingStored, type OperatorRow, type Stored } from './acc
 import { adminOperator, type Operator } from './operator.ts';
 import type { Principal } from './principal.ts';
 
-/** Values with this prefix are always taken for ours; clients send keys of other vendors beside them. */
+/** Values with this prefix are always taken for ours; clients send keys of other vendors too. */
 export const keyPrefix = 'sk-cv-';
 
 /** SHA-256, hex. The secrets are 256 random bits: a slow hash would only slow the hot path. */
@@ -184,7 +184,7 @@ const keyLengthMax = 256;
 /** Those that hold nothing but a key. */
 const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key'] as const;
 
-/** Stands for credentials of another scheme: never a candidate, and not nothing either. */
+/** Represents credentials of another scheme: never a candidate, and not nothing either. */
 const notBearer = ' ';
 
 /**
@@ -230,7 +230,7 @@ export interface DeclaredKey {
   limits: KeyLimitsConfig | null;
 }
 
-/** Contents of the configuration file. They win over stored entries of the same name. */
+/** Contents of the configuration file. They take precedence over stored entries of the same name. */
 export interface Declared {
   accounts: readonly DeclaredAccount[];
   keys: readonly DeclaredKey[];
@@ -257,7 +257,7 @@ interface KeyEntry {
 }
 
 /**
- * The declared keys that count beside the stored ones. A revoked key, or one that belongs to another name, stays so.
+ * The declared keys that count in addition to the stored ones. A revoked key, or one that belongs to another name, stays so.
  */
 export function keysInForce(declared: Declared, stored: Stored): readonly DeclaredKey[] {
   const isKnown = (hash: string) => stored.keys.some(({ secrets }) => secrets.some((secret) => secret.hash === hash));
@@ -343,7 +343,7 @@ const adminIdentity: Identity = {
   expiresMs: null,
 };
 
-/** A declared secret has no public part of its own: its identity is what the ledger names. */
+/** A declared secret has no separate public part: its identity is what the ledger names. */
 export function declaredKeyId(key: Pick<DeclaredKey, 'account' | 'name'>): string {
   return `${keyPrefix}declared:${key.account}/${key.name}`;
 }

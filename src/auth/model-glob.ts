@@ -1,5 +1,5 @@
 /**
- * Whether `text` matches a glob in which `*` stands for any characters. Linear in both, so that no pattern can hang it
+ * Whether `text` matches a glob in which `*` matches any characters. Linear in both, so that no pattern can hang it
  * (faults.md S11, F25).
  */
 export function matchesGlob(glob: string, text: string): boolean {

@@ -10,7 +10,7 @@ export interface Principal {
   plan: string;
   /** Globs over aliases; null = all that the plan allows. */
   allowedModels: readonly string[] | null;
-  /** The key's own limits beside the plan's; null: none. */
+  /** The key's own limits in addition to the plan's; null: none. */
   limits: KeyLimitsConfig | null;
 }
 

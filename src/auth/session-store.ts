@@ -25,7 +25,7 @@ export interface SessionRow {
   /** SHA-256 of the cookie's secret, hex. */
   hash: string;
   login: Login;
-  /** Hash of the key that it stands for: it is over with that one. Null: `operator` says whose it is. */
+  /** Hash of its key: the session ends with that key. Null: `operator` says whose it is. */
   credential: string | null;
   /** Id of an operator without a key. */
   operator: string | null;

@@ -36,9 +36,9 @@ export interface Sessions {
   list(): Promise<readonly KnownSession[]>;
   /** False when there is none. */
   endById(id: string): Promise<boolean>;
-  /** What a login link stands for; null: there is no admin key. */
+  /** What a login link gives; null: there is no admin key. */
   adminCredential(): string | null;
-  /** A login that works once, for whoever holds this credential. */
+  /** A login that works once, for the holder of this credential. */
   issueToken(credential: string): Promise<{ token: string; endsMs: number }>;
   /** Null: it never was, was used, or is over. */
   redeemToken(token: string): Promise<Proof | null>;
@@ -139,7 +139,7 @@ export function createSessions(parts: {
       const nowMs = clock.wallMs();
       if (nowMs - row.seenMs >= seenStepMs) {
         row.seenMs = nowMs;
-        // Whoever mends a full disk must stay in.
+        // An operator who repairs a full disk must stay logged in.
         await (await store()).seen(row.id, nowMs).catch(() => undefined);
       }
       return sessionOf(row, secret, who);

@@ -17,7 +17,7 @@ export interface KeyWatch {
 /**
  * Calls `take` with the store's contents whenever they have changed, for the key ring and the plan book. While the
  * store cannot be read, it calls nothing, so both stay as they were: refusing everybody would turn a passing fault of
- * the store into an outage. `onError` hears of the first failed look in a row.
+ * the store into an outage. `onError` is called for the first failed look in a row.
  */
 export function watchKeys(
   store: AccountStore,

@@ -52,7 +52,7 @@ export async function operatorAtLogin(
       before: before === undefined ? null : operatorFacts(before),
       after: after === null ? null : operatorFacts(after),
     });
-    // Somebody logs in elsewhere at this moment, or took the name.
+    // Another login happens elsewhere at this moment, or took the name.
     if (done === 'done') return after;
   }
   throw new Error('the operator of a login could not be written');
