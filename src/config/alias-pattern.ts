@@ -1,6 +1,6 @@
 import type { Config, ModelConfig } from './schema.ts';
 
-/** What `*` in `pattern` stands for in `text`; null when it does not match. '' never matches: a name needs a rest. */
+/** What `*` in `pattern` matches in `text`; null when it does not match. '' never matches: a name needs a rest. */
 export function starOf(pattern: string, text: string): string | null {
   const at = pattern.indexOf('*');
   if (at === -1) return null;
@@ -16,7 +16,7 @@ export function withStar(pattern: string, star: string | null): string {
 }
 
 /**
- * The alias that answers to `name`: itself, or the first pattern that matches, with the text that its `*` stands for.
+ * The alias that answers to `name`: itself, or the first pattern that matches, with the text that its `*` matches.
  */
 export function aliasFor(
   models: Config['models'],

@@ -84,7 +84,7 @@ function ofAllowedModels({ providers, models, plans, keys }: Config): Caution[] 
   ];
 }
 
-/** Whether a name exists that both patterns match: what stands before their first and after their last * agrees. */
+/** Whether a name exists that both patterns match: what comes before their first and after their last * agrees. */
 function mayMeet(one: string, other: string): boolean {
   if (!one.includes('*') && !other.includes('*')) return one === other;
   const [a, b] = [endsOf(one), endsOf(other)];

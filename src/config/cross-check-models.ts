@@ -6,7 +6,7 @@ import type { Config, ModelConfig } from './schema.ts';
 
 /**
  * Targets name providers, fallbacks name aliases without going round, and vector spaces do not mix. Implicit providers
- * exist only where the file names none of its own.
+ * exist only where the file names none itself.
  */
 export function checkModels(config: Config, implicitProviders: readonly string[]): PathProblem[] {
   const problems: PathProblem[] = [];

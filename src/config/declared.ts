@@ -16,7 +16,7 @@ export interface DeclaredAccount {
   from?: 'environment';
 }
 
-/** The declared accounts that count beside these stored ones. */
+/** The declared accounts that count in addition to these stored ones. */
 export function accountsInForce(
   declared: readonly DeclaredAccount[],
   stored: readonly { id: string }[],
@@ -41,7 +41,7 @@ export function declaredAccounts(config: Config): DeclaredAccount[] {
   });
 }
 
-/** Why this configuration must not replace the one in force unless somebody insists; null where it may. */
+/** Why this configuration must not replace the one in force unless an operator insists; null where it may. */
 export function whyNotReplaced(before: Config, after: Config): string | null {
   const written = ({ keys }: Config) => keys.filter(({ from }) => from === undefined).length;
   const count = written(before);

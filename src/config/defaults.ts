@@ -2,7 +2,7 @@ import type { Config } from './schema.ts';
 import { configSchema } from './schema.ts';
 
 /**
- * The configuration of an empty file: loopback, ./.culvert, no providers of its own. Each call returns a new object.
+ * The configuration of an empty file: loopback, ./.culvert, no configured providers. Each call returns a new object.
  */
 export function zeroConfig(): Config {
   return configSchema.parse({}, { jitless: true });

@@ -21,7 +21,7 @@ const stands: readonly Stand[] = [
   { variable: 'CULVERT_API_KEY', path: ['keys'], read: (key) => [{ key, account: 'default', name: 'first' }] },
 ];
 
-/** The variables that stand in for keys of the file; an empty one counts as unset. */
+/** The variables that replace keys of the file; an empty one counts as unset. */
 export const environmentVariables: readonly string[] = stands.map(({ variable }) => variable);
 
 export function isInEnvironment(env: Env): boolean {

@@ -27,7 +27,7 @@ export interface KeptAccount {
   status: 'active' | 'suspended';
 }
 
-/** Settings made at run time, beside providers and models. Those of the file are not included. */
+/** Settings made at run time, in addition to providers and models. Those of the file are not included. */
 export interface KeptBeside {
   /** Definitions as under `plans.NAME`. */
   plans: readonly { name: string; definition: Readonly<Record<string, unknown>> }[];
@@ -217,7 +217,7 @@ class VariableNames {
   readonly variables = new Map<string, string>();
   readonly #taken: Set<string>;
 
-  /** `taken`: names that stand for something already. */
+  /** `taken`: names that are in use already. */
   constructor(taken: readonly string[]) {
     this.#taken = new Set(taken);
   }

@@ -1,4 +1,4 @@
-/** The file beside it that editors complete and check it by, as its first line says. */
+/** The file next to it that editors complete and check it by, as its first line says. */
 export const initialSchemaName = 'culvert.schema.json';
 
 /**

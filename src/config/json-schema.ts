@@ -45,7 +45,7 @@ export function configJsonSchema(): JsonSchema {
 
 const reference: JsonSchema = { type: 'string', pattern: '\\$\\{' };
 
-/** Wherever a plain value stands, a reference such as `${PORT}` may stand too. */
+/** Wherever a plain value is allowed, a reference such as `${PORT}` is allowed too. */
 function forEditors(schema: JsonSchema): JsonSchema {
   const { kind: _kind, mark: _mark, has_user: _hasUser, secret_path: _secretPath, ...rest } = schema;
   const result: JsonSchema = { ...rest };

@@ -37,10 +37,10 @@ export function fragmentKey({ kind, name }: Pick<KeptFragment, 'kind' | 'name'>)
 type Used = Pick<KeptFragment, 'kind' | 'name'> & { value: ProviderConfig | ModelConfig | McpServerConfig };
 
 /**
- * Merges stored entries under the file's configuration: names of the file and the environment win. Each entry gets the
- * checks of the file, and the whole gets the same cross-checks. An entry that does not fit is left out with everything
- * that refers to it, so that the file alone always works. Models that providers list stay models of their own beside
- * stored ones.
+ * Merges stored entries under the file's configuration: names of the file and the environment take precedence. Each
+ * entry gets the checks of the file, and the whole gets the same cross-checks. An entry that does not fit is left out with everything
+ * that refers to it, so that the file alone always works. Models that providers list stay separate models next
+ * to stored ones.
  */
 export function mergeKept(config: Config, fragments: readonly KeptFragment[], env: Env): Merged {
   const left = new Map<string, LeftOut>();
@@ -74,7 +74,7 @@ function checkFragment(base: Config, { kind, name, definition }: KeptFragment): 
 
 const schemas = { provider: providersSchema, model: modelsSchema, mcp: mcpServersSchema };
 
-/** The table of a configuration in which fragments of this kind stand, and its path. */
+/** The table of a configuration that holds fragments of this kind, and its path. */
 export function tableOf(
   { providers, models, mcp }: Config,
   kind: KeptFragment['kind'],
@@ -90,7 +90,7 @@ function merged(base: Config, used: readonly Used[]): Config {
   const keptProviders = of('provider') as Config['providers'];
   const keptModels = of('model') as Config['models'];
   const providers = { ...base.providers, ...withAllModels(keptProviders) };
-  // The first alias that somebody makes must not take away every other model.
+  // The first alias that an operator makes must not take away every other model.
   const stay = Object.keys(base.models).length === 0 && Object.keys(keptModels).length > 0;
   return {
     ...base,

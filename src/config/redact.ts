@@ -1,15 +1,15 @@
 import { type MarkedMember, markedMembers } from './marked-members.ts';
 import { type Config, configSchema } from './schema.ts';
 
-/** Stands where a secret was. */
+/** Replaces a secret. */
 export const secretMark = '(secret)';
 
-/** Names of members by what the schema says of them, wherever they stand. */
+/** Names of members by what the schema says of them, at any depth. */
 interface MarkedNames {
   secrets: ReadonlySet<string>;
   /** Every value in them is secret. */
   records: ReadonlySet<string>;
-  /** URLs in which a user name, a password or a token may stand. */
+  /** URLs in which a user name, a password or a token is allowed. */
   urls: ReadonlySet<string>;
   /** Those of them whose path is a secret. */
   secretPaths: ReadonlySet<string>;

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { nameInBraces } from './reference-forms.ts';
 
 /**
- * `${NAME}`, `${NAME:-default}` and `${file:/path}` in culvert.yaml. `$${NAME}` stands for `${NAME}` itself.
+ * `${NAME}`, `${NAME:-default}` and `${file:/path}` in culvert.yaml. `$${NAME}` means `${NAME}` itself.
  *
  * Braces are YAML's own inside `{ … }` and `[ … ]`, so a reference would not even parse there: before parsing each one
  * is replaced by a mask of the same length (positions stay true) made of private-use characters, and values that hold

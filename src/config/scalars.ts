@@ -132,7 +132,7 @@ export function webhookUrl() {
   return httpUrl().meta({ secret_path: true });
 }
 
-/** A forward proxy; a user and password may stand in it. */
+/** A forward proxy; it may have a user and password. */
 export function proxyUrl() {
   const example = 'expected a proxy such as http://proxy.internal:3128';
   return z
@@ -213,7 +213,7 @@ export function positiveInt(max = 1_000_000_000) {
   return z.int().min(1).max(max);
 }
 
-/** A list of model names in which `*` stands for any characters. */
+/** A list of model names in which `*` matches any characters. */
 export function globs() {
   return z.array(z.string().min(1).max(256)).max(1_000);
 }

@@ -151,7 +151,7 @@ function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
   return schema instanceof z.ZodPipe ? unwrap(schema.in) : schema;
 }
 
-/** The keys that may stand in the object at `path`. */
+/** The keys that the object at `path` may have. */
 export function knownKeys(schema: z.core.$ZodType, path: ConfigPath): string[] {
   return schemasAt(schema, path).flatMap((at) => (at instanceof z.ZodObject ? Object.keys(at.shape) : []));
 }

@@ -36,7 +36,7 @@ const windows = (measure: keyof typeof amounts, what: string, omitted: string) =
 
 type WindowAmounts = Partial<Record<'5h' | 'week' | 'month', number | 'off' | undefined>>;
 
-/** What a shorter window allows beyond a longer one could never be used: whoever wrote it meant something else. */
+/** What a shorter window allows beyond a longer one could never be used: its author meant something else. */
 function inOrder<T extends z.ZodType<WindowAmounts>>(schema: T): T {
   return schema.superRefine((value, context) => {
     for (const { shorter, longer } of windowPairs) {
@@ -130,7 +130,7 @@ export const planSchema = z.strictObject({
     .describe('Signed notices when a window fills up.'),
 });
 
-/** A key's own limits beside its plan's (admin API): each counts for this key alone, omitted ones do not exist. */
+/** A key's own limits in addition to its plan's (admin API): each counts for this key alone, omitted ones do not exist. */
 export const keyLimitsSchema = z
   .strictObject({
     ...planSchema.pick({ windows: true, tpm: true, concurrency: true, tokens: true, budget: true }).shape,
@@ -148,7 +148,7 @@ type PlanWritten = z.output<typeof planSchema>;
 /** The plan `default` while nobody has written any plan: trying Culvert out meets no limit. */
 const planBeforeAny: PlanWritten = { rpm: 'off', storage: 'off', scope: 'account' };
 
-/** The plan `default` beside written plans, while it is not among them. */
+/** The plan `default` in addition to written plans, while it is not among them. */
 const planBesideOthers: PlanWritten = {
   windows: { '5h': 1_000, week: 10_000, month: 40_000 },
   rpm: 60,
@@ -161,7 +161,7 @@ export function isBuiltInPlan(plan: unknown): boolean {
   return plan === planBeforeAny || plan === planBesideOthers;
 }
 
-/** The plans of the file beside `others` of the store: limits begin with the first plan, wherever it is. */
+/** The plans of the file in addition to `others` of the store: limits begin with the first plan, wherever it is. */
 export function filePlans(
   plans: Readonly<Record<string, PlanWritten>>,
   others: number,

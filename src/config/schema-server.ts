@@ -19,7 +19,7 @@ function storeUrl(form: RegExp, expected: string) {
 }
 
 export function isReadable(text: string): boolean {
-  // A socket's folder may stand in ?host=, with no host before the path.
+  // A socket's folder may be in ?host=, with no host before the path.
   const url = URL.parse(text.replace('@/', '@localhost/'));
   // PostgreSQL's client takes a stray % for itself.
   if (url === null || text.startsWith('postgres')) return url !== null;

@@ -27,7 +27,7 @@ const looksMax = 50;
 
 /**
  * Watches the folders, not the files: editors replace a file by renaming another over it, and mounted secrets by
- * turning a link beside it. Any event in a folder leads to a look at the files' facts; only those decide.
+ * changing a link next to it. Any event in a folder leads to a look at the files' facts; only those decide.
  */
 export function watchConfig(options: WatchOptions): ConfigWatch {
   const settleMs = options.settleMs ?? settleDefaultMs;

@@ -5,7 +5,7 @@ import type { Reference, ReferenceSources } from './references.ts';
 import { expand, holdsMaskCharacters, isMasked, maskReferences, unmask } from './references.ts';
 
 export const configBytesMax = 4 * 1024 * 1024;
-/** Values after aliases are followed: a few lines of aliases to aliases could stand for billions. */
+/** Values after aliases are followed: a few lines of aliases to aliases could expand to billions. */
 const valuesMax = 100_000;
 const depthMax = 64;
 const problemsMax = 50;
