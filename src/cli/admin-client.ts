@@ -103,7 +103,7 @@ async function withClient<T>(
   }
 }
 
-/** Null: none is known here. The generated key opens the server of its own data folder: it is not shown to a server that is elsewhere. */
+/** Null: none is known here. The generated key opens the server of the same data folder, and no other server gets it. */
 export function adminKey(url: string, named: boolean, config: () => Config): string | null {
   const fromEnvironment = process.env.CULVERT_ADMIN_KEY;
   if (fromEnvironment) return fromEnvironment;

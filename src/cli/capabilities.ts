@@ -8,7 +8,7 @@ import { culvert } from '../kernel/command-form.ts';
 /** One thing that callers can ask for, and who answers. */
 export interface Capability {
   name: string;
-  /** `simulated`: somebody answers, and says that it is made up. `not known yet`: a provider's list was not heard. */
+  /** `simulated`: made-up answers, which say so. `not known yet`: a provider's list was not heard. */
   state: 'real' | 'local' | 'simulated' | 'not known yet' | 'missing';
   /** What the capability depends on. */
   by: string;

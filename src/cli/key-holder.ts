@@ -7,7 +7,7 @@ import { CommandFailed } from './command-failed.ts';
 import type { CliParts } from './parts.ts';
 
 /**
- * The caller that `named` stands for: a key's secret, its id or prefix as lists show it, or `account/name`. Without a
+ * The caller that `named` means: a key's secret, its id or prefix as lists show it, or `account/name`. Without a
  * name it is a caller who may use everything.
  */
 export async function principalOf(

@@ -51,7 +51,7 @@ export interface MockOptions {
   host: string;
   port: number;
   name: string;
-  /** Told of every request once it has ended. */
+  /** Called with every request once it has ended. */
   onEnded(request: MockedRequest): void;
 }
 
@@ -72,7 +72,7 @@ export interface StoreFacts {
     version: string | null;
     /** Whether it holds no account, key or request; null when it could not be asked. */
     empty: boolean | null;
-    /** Ms by which its clock is before (negative) or after ours; null when it has none of its own. */
+    /** Ms by which its clock is before (negative) or after ours; null when it has none. */
     clockAheadMs: number | null;
   };
   state: {

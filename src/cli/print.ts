@@ -44,7 +44,7 @@ export function printJson(value: unknown): void {
   printExact(JSON.stringify(value, null, 2));
 }
 
-/** For people beside the result: a pipe that takes stdout does not get it. */
+/** For people, in addition to the result: a pipe that takes stdout does not get it. */
 export function note(text: string): void {
   endProgress();
   process.stderr.write(`${fitted(text, lineWidth(process.stderr))}\n`);

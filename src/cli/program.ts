@@ -156,13 +156,13 @@ function indented(rows: readonly (readonly string[])[]): string {
   return aligned(rows, helpWidth(process.stdout) - 2).replaceAll(/^/gm, '  ');
 }
 
-/** A wrong call is told once, as JSON. */
+/** A wrong call is reported once, as JSON. */
 function silence(command: Command): void {
   command.configureOutput({ writeErr: () => undefined });
   for (const each of command.commands) silence(each);
 }
 
-/** `start` is what runs without a command, so a mistyped one would be told that start takes no arguments. */
+/** `start` is what runs without a command, so a mistyped one would get an error that start takes no arguments. */
 function unknownCommand(program: Command, argv: readonly string[]): string | null {
   const [word] = argv;
   if (word === undefined || word.startsWith('-') || word === 'help') return null;

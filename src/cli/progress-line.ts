@@ -1,4 +1,4 @@
-/** Who may write to stderr: the thread for a moment, or nobody any more. The second number says whether a line stands. */
+/** Who may write to stderr: the thread for a moment, or nobody any more. The second number says whether a line is shown. */
 export const lineState = { idle: 0, writing: 1, over: 2 } as const;
 
 /** A command that ends earlier shows none. */

@@ -3,7 +3,7 @@ import { lineWidth } from './line-width.ts';
 import type { PrintFlags } from './print.ts';
 import { lineState } from './progress-line.ts';
 
-/** What a command is at, for whoever waits: on stderr, and only once the command has taken two seconds. */
+/** What a command is at, for those who wait: on stderr, and only once the command has taken two seconds. */
 export interface Progress {
   /** From now on this is done, such as `waiting for http://127.0.0.1:4141`. */
   at(what: string): void;
@@ -19,7 +19,7 @@ const threadAfterMs = 1_500;
 
 let current: Progress | null = null;
 
-/** What is printed now begins on a line of its own. */
+/** What is printed now begins on a new line. */
 export function endProgress(): void {
   current?.end();
 }

@@ -7,14 +7,14 @@ export const databaseNames: readonly string[] = ['culvert.db', 'ledger.db'];
 export const pageNames: readonly string[] = ['pages.db', 'crawl.db', 'responses.db', 'batches.db'];
 export const localNames: readonly string[] = ['vectors', 'files', 'secret'];
 
-/** Those of them that hold something which is not made anew by itself. */
+/** Those of them that hold something that nothing makes again. */
 export function dataIn(folder: DataFolder, names: readonly string[]): string[] {
   const paths = names.filter((name) => name !== 'files' && name !== 'secret').map((name) => join(folder.path, name));
   return paths.filter((path) => existsSync(path) && (!path.endsWith('vectors') || readdirSync(path).length > 0));
 }
 
 /**
- * Makes these files in a folder beside, and puts them in place only when they are whole. Earlier files stay as
+ * Makes these files in a neighbouring folder, and puts them in place only when they are whole. Earlier files stay as
  * `*.before-restore-<time>`, whose paths it resolves to. A failure leaves everything as it was. The caller holds the
  * folder's lock.
  */

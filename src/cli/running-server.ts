@@ -27,7 +27,7 @@ export function apiKey(flags: ServerFlags, url: string | null, config: () => Con
   const named = flags.key ?? (process.env.CULVERT_API_KEY || null);
   if (named !== null || url === null) return named;
   const folder = dataFolderAt(config().storage.data_dir);
-  // It opens the server of its own data folder, and is not shown to another one.
+  // It opens the server of the same data folder, and is not shown to another one.
   if (!existsSync(folder.lockFile) || lockOwner(folder)?.url !== url) return null;
   return readIfThere(keyFiles(folder).first)?.trim() || null;
 }

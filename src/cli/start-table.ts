@@ -106,12 +106,12 @@ function keyInShell({ userKey, reader }: StartFacts): string {
   return isShown(userKey, reader) ? userKey.made! : `$(cat ${shownPath(userKey.file!)})`;
 }
 
-/** A secret that stands in no file is shown in any case: else it would be lost. */
+/** A secret that is in no file is shown in any case: else it would be lost. */
 function isShown({ made, file }: ShownKey, reader: StartFacts['reader']): boolean {
   return file === null || (made !== null && reader === 'person');
 }
 
-/** Relative to the working folder when it lies below it. */
+/** Relative to the working folder when it is below it. */
 function shownPath(file: string): string {
   const fromHere = relative('', file);
   return fromHere.startsWith('..') ? file : fromHere;

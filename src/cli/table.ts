@@ -51,7 +51,7 @@ function fitting(rows: readonly (readonly string[])[], natural: readonly number[
   return widths;
 }
 
-/** Width of columns beside each other. An empty last column has no gap before it. */
+/** Width of neighbouring columns. An empty last column has no gap before it. */
 function joined(widths: readonly number[]): number {
   const seen = widths.at(-1) === 0 ? widths.slice(0, -1) : widths;
   return seen.reduce((sum, width) => sum + width, gap.length * (seen.length - 1));

@@ -26,7 +26,7 @@ export async function backup(file: string, flags: BackupFlags, parts: CliParts):
   progress.at('reading the databases');
   let size: BackupSize;
   try {
-    // The file is made beside the backup, because the disk of the data folder may have no room for a copy.
+    // The file is made next to the backup, because the disk of the data folder may have no room for a copy.
     size = await writeBackupFile(file, head, parts.readBackup(config, `${file}.copy`), (items) =>
       progress.count(items, 'rows and pieces of files written'),
     );
@@ -41,7 +41,7 @@ export async function backup(file: string, flags: BackupFlags, parts: CliParts):
 
 /**
  * Rows of an earlier version would be brought up to date first, under its server, which could then not be gone back to.
- * A backup of nothing would look like a success to whoever runs it every night in the wrong folder.
+ * A backup of nothing would look like a success to an operator who runs it every night in the wrong folder.
  */
 async function refuseOtherSchema(config: Config, parts: CliParts): Promise<void> {
   const schemas = await parts.migrations(config);
@@ -57,7 +57,7 @@ async function refuseOtherSchema(config: Config, parts: CliParts): Promise<void>
   );
 }
 
-/** Yesterday's backup may be replaced; a file that somebody named by mistake may not. */
+/** Yesterday's backup may be replaced; a file that was named by mistake may not. */
 function isGzip(file: string): boolean {
   if (!statSync(file).isFile()) return false;
   const start = Buffer.alloc(2);

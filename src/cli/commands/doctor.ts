@@ -89,7 +89,7 @@ async function serverFindings(
     const { checkLive } = await import('./check-live.ts');
     findings.push(...liveFindings(await checkLive(snapshot)));
   }
-  // The server looks at the same machine: what both see is told once, though its amounts may differ.
+  // The server looks at the same machine: what both see is reported once, though its amounts may differ.
   const seenHere = new Set(findings.filter(({ state }) => state !== 'ok').map(({ check }) => check));
   const now = (await troublesNow(owner?.url ?? null, config)).filter(
     ({ check, page }) => page !== undefined || !seenHere.has(check),
@@ -112,7 +112,7 @@ async function troublesNow(url: string | null, config: Config): Promise<Finding[
     const reply = await Promise.race([asked, pause(answerTimeoutMs, null, { ref: false })]);
     return reply?.findings.filter(({ state }) => state !== 'ok') ?? [];
   } catch {
-    // That it does not answer is a finding of its own.
+    // That it does not answer is a separate finding.
     return [];
   }
 }

@@ -127,7 +127,7 @@ function write(output: string, text: string): void {
   }
 }
 
-/** Uses stand-ins for variables of the environment: a file that the check refuses would help nobody. */
+/** Uses substitutes for variables of the environment: a file that the check refuses would help nobody. */
 function assertChecks(text: string, { variables }: Imported, from: string): void {
   const env = Object.fromEntries([...variables].map(([name, kind]) => [name, standIns[kind]]));
   const checked = checkConfigText(text, 'culvert.yaml', env);

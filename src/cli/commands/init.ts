@@ -6,7 +6,7 @@ import { culvert } from '../../kernel/command-form.ts';
 import { CommandFailed } from '../command-failed.ts';
 import { print, printJson } from '../print.ts';
 
-/** Writes a commented configuration, and beside it the schema that its first line names; existing files are never touched. */
+/** Writes a commented configuration, and next to it the schema that its first line names; existing files stay. */
 export async function init(file: string, flags: { json?: boolean }): Promise<number> {
   write(file, initialConfigText(), 'Name another file.');
   const schema = join(dirname(file), initialSchemaName);

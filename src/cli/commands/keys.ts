@@ -79,7 +79,7 @@ interface KeysCreateFlags extends AdminFlags {
 }
 
 /**
- * `culvert keys create`: the account too if there is none of that name. The secret stands alone on stdout, so that
+ * `culvert keys create`: the account too if there is none of that name. The secret is alone on stdout, so that
  * `KEY=$(culvert keys create …)` takes it.
  */
 async function createKey(flags: KeysCreateFlags, parts: CliParts): Promise<number> {
@@ -189,7 +189,7 @@ interface RotateFlags extends AdminFlags {
   grace: string;
 }
 
-/** `culvert keys rotate`: the new secret stands alone on stdout, as `keys create` prints it. */
+/** `culvert keys rotate`: the new secret is alone on stdout, as `keys create` prints it. */
 async function rotateKey(named: string, flags: RotateFlags, parts: CliParts): Promise<number> {
   const graceMs = flags.grace === '0' ? 0 : parseDurationMs(flags.grace);
   if (graceMs === undefined) throw new CommandFailed('--grace: expected a time such as 24h, or 0s', 2);

@@ -105,7 +105,7 @@ class Bridge {
   }
 }
 
-/** Members that the revision without sessions wants beside a message; none for other revisions. */
+/** Members that the revision without sessions wants in addition to a message; none for other revisions. */
 function headersOf(message: JSONRPCMessage): Record<string, string> {
   if (!('method' in message)) return {};
   const version = message.params?._meta?.['io.modelcontextprotocol/protocolVersion'];

@@ -12,7 +12,7 @@ import { createProgress } from '../progress.ts';
 import { readConfig } from '../read-config.ts';
 import { databaseNames, dataIn, localNames, pageNames, replaceData } from '../replace-data.ts';
 
-/** Parts of a backup that stand elsewhere with PostgreSQL. */
+/** Parts of a backup that are elsewhere with PostgreSQL. */
 const inPostgres: readonly unknown[] = ['pages', 'crawls', 'responses', 'batches'];
 
 export interface RestoreFlags {

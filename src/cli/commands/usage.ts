@@ -103,7 +103,7 @@ export function usageTable(groups: readonly Row[], groupBy: string): string {
   ]);
 }
 
-/** Parts of the sums before them that no provider told: columns only where there are any. */
+/** Parts of the sums before them that no provider reported: columns only where there are any. */
 const notTold = [
   ['counted tokens', 'counted_tokens'],
   ['estimated tokens', 'estimated_tokens'],

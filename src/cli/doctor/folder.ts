@@ -50,7 +50,7 @@ export function newestFileMs(folder: DataFolder): number | null {
   return times.reduce<number | null>((newest, file) => Math.max(newest ?? 0, file?.mtimeMs ?? 0) || null, null);
 }
 
-/** A folder that cannot be listed has a finding of its own. */
+/** A folder that cannot be listed has a separate finding. */
 function filesIn(path: string): string[] {
   try {
     accessSync(path, constants.R_OK | constants.X_OK);

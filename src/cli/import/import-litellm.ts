@@ -19,7 +19,7 @@ const keptSections = ['litellm_settings', 'router_settings', 'general_settings']
 
 /**
  * Converts the configuration of a LiteLLM proxy (https://docs.litellm.ai/docs/proxy/configs). `text` is empty where all of
- * it is in the `database`, whose settings win over the file's, as in LiteLLM.
+ * it is in the `database`, whose settings take precedence over the file's, as in LiteLLM.
  */
 export function importLiteLlm(text: string, database: LiteLlmRows | null = null, nowMs = Date.now()): ImportResult {
   const source = readForeignYaml(text);

@@ -95,7 +95,7 @@ function weightOf({ share }: Deployment, all: readonly Deployment[]): number {
   return Math.max(weightMin, Math.round((share.amount / largest) * 1_000) / 1_000);
 }
 
-/** Vectors of different models cannot be compared, so only copies of one model stand in for each other. */
+/** Vectors of different models cannot be compared, so only copies of one model replace each other. */
 function ofOneSpace(alias: string, group: readonly Deployment[], notes: Notes): readonly Deployment[] {
   const [first] = group;
   const spaceOf = ({ baseModel, model }: Deployment) => (baseModel ?? model).replace(/^.*\//, '');

@@ -7,7 +7,7 @@ export interface CloudPlace {
   members: JsonObject;
   /** Names of the parameters that were read. */
   read: readonly string[];
-  /** The credential stands in `members`, or the cloud's own chain finds it, so no key is lacking. */
+  /** The credential is in `members`, or the cloud's own chain finds it, so no key is lacking. */
   keyless: boolean;
 }
 

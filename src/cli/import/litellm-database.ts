@@ -5,7 +5,7 @@ import { openLiteLlmSecrets } from './litellm-secrets.ts';
 /** What LiteLLM keeps in PostgreSQL, by table; columns that its version does not have are absent. */
 export interface LiteLlmRows {
   tables: Readonly<Record<LiteLlmTable, readonly JsonObject[]>>;
-  /** Its other tables that have rows, and how many; `rowsMax` stands for more too. */
+  /** Its other tables that have rows, and how many; `rowsMax` means more too. */
   others: readonly { table: string; rows: number }[];
   /** Whether some values could not be decrypted, since no key was given or it was another one. */
   sealed: boolean;
@@ -37,7 +37,7 @@ export type LiteLlmTable = (typeof liteLlmTables)[number];
 export const rowsMax = 10_000;
 
 /**
- * Reads a database of LiteLLM's at one instant and changes nothing. `url` as LiteLLM has it, with Prisma's `schema`.
+ * Reads a database of LiteLLM's in one snapshot and changes nothing. `url` as LiteLLM has it, with Prisma's `schema`.
  * `saltKey` decrypts credentials: LITELLM_SALT_KEY, else the master key. Throws what PostgreSQL said.
  */
 export async function readLiteLlmDatabase(url: string, saltKey: string | null): Promise<LiteLlmRows> {

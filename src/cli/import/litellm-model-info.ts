@@ -76,7 +76,7 @@ const known: ReadonlySet<string> = new Set([
   ...['db_model', 'description', 'metadata', 'created_at', 'updated_at', 'created_by', 'updated_by', 'key', 'version'],
 ]);
 
-/** `params`: prices may stand there too. */
+/** `params`: prices are allowed there too. */
 export function modelFactsOf(
   values: Values,
   info: JsonObject,

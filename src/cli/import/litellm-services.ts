@@ -3,7 +3,7 @@ import type { ProviderConfig } from '../../config/schema.ts';
 /** Meaning of LiteLLM's word before the first slash of a model. */
 export interface Service {
   type: ProviderConfig['type'];
-  /** Its address, for services that have no type of their own. */
+  /** Its address, for services without a type. */
   baseUrl?: string;
   /** Environment variable that LiteLLM takes its key from, where none is given. */
   envKey?: string;
@@ -34,7 +34,7 @@ const bedrock: Service = {
   others: /^(agent|agentcore|async_invoke|mantle|claude_platform)\//,
 };
 
-/** https://docs.litellm.ai/docs/providers/vertex: endpoints of one's own and agents are asked in ways of their own. */
+/** https://docs.litellm.ai/docs/providers/vertex: custom endpoints and agents are asked in other ways. */
 const vertex: Service = {
   type: 'vertex',
   cloud: 'google',

@@ -5,7 +5,7 @@ export type Path = readonly (string | number)[];
 export interface ImportNote {
   /** Where there are several. */
   file?: string;
-  /** 1-based; null for what stands in no file. */
+  /** 1-based; null for what no file has. */
   line: number | null;
   /** `model_list[2].litellm_params.tpm`. */
   path: string;
@@ -36,7 +36,7 @@ export class Notes {
     });
   }
 
-  /** Ordered as in the file, then what stands in none. */
+  /** Ordered as in the file, then what no file has. */
   list(): readonly ImportNote[] {
     const place = ({ line }: ImportNote) => line ?? Number.MAX_SAFE_INTEGER;
     return this.#notes.toSorted((a, b) => place(a) - place(b));

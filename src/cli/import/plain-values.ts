@@ -15,8 +15,8 @@ export interface Values {
 }
 
 /**
- * A text, with `os.environ/NAME` as a reference to that variable, and everything else escaped so that it stands for
- * itself. A secret in plain text is carried over as it is, with a note that suggests a better way and does not repeat
+ * A text, with `os.environ/NAME` as a reference to that variable, and everything else escaped so that it is taken
+ * literally. A secret in plain text is carried over as it is, with a note that suggests a better way and does not repeat
  * it.
  */
 export function textOf(values: Values, value: unknown, path: Path, kind: VariableKind, suggest = ''): string | null {
@@ -55,7 +55,7 @@ export function textOf(values: Values, value: unknown, path: Path, kind: Variabl
 }
 
 export function reference({ variables }: Values, name: string, kind: VariableKind): string {
-  // A stand-in for an address or an ARN fits everywhere else too.
+  // A substitute for an address or an ARN fits everywhere else too.
   if (!['url', 'arn'].includes(variables.get(name) ?? '')) variables.set(name, kind);
   return `\${${name}}`;
 }

@@ -27,7 +27,7 @@ export function importedText({ config, variables, notes }: Imported, from: strin
   return `${comment}\n\n${document.toString({ lineWidth: 0 }).trimEnd()}\n`;
 }
 
-/** `line 3`, or `file.yaml:3`; `database` for what stands in no file. */
+/** `line 3`, or `file.yaml:3`; `database` for what no file has. */
 export function placeOf({ line, file }: ImportNote, from: string, before = ':'): string {
   if (line === null) return 'database';
   return before === ':' ? `${file ?? from}:${line}` : `${file === undefined ? '' : `${file} `}${before}${line}`;
@@ -58,7 +58,7 @@ function named(key: unknown, name: string): boolean {
   return isScalar(key) && key.value === name;
 }
 
-/** A name from a foreign file must not end the line that it stands in, nor steer a terminal. */
+/** A name from a foreign file must not end its line, nor steer a terminal. */
 export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');
 }

@@ -1,6 +1,6 @@
 import { type CommandOutline, commandsIn, optionsAt, quoted, type Values } from './outline.ts';
 
-/** The script that `culvert completion bash` prints. It starts no process: everything stands in its tables. */
+/** The script that `culvert completion bash` prints. It starts no process: everything is in its tables. */
 export function bashCompletion(program: CommandOutline): string {
   const commands = commandsIn(program);
   const path = ({ words }: CommandOutline) => words.map((word) => ` ${word}`).join('');

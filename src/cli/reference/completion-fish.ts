@@ -1,6 +1,6 @@
 import { type CommandOutline, commandsIn, type OptionOutline, optionsAt, type Values } from './outline.ts';
 
-/** The script that `culvert completion fish` prints: a line for each thing that can stand at a place. */
+/** The script that `culvert completion fish` prints: a line for each thing that fits at a place. */
 export function fishCompletion(program: CommandOutline): string {
   const commands = commandsIn(program);
   const withValue = commands.flatMap((command) =>
@@ -60,7 +60,7 @@ function line(condition: string, rest: string): string {
   return `complete -c culvert -n ${quoted(condition)} ${rest}`;
 }
 
-/** `place`: how many arguments stand before the cursor; null: any number. */
+/** `place`: how many arguments come before the cursor; null: any number. */
 function at(command: CommandOutline, place: number | null): string {
   return `__culvert_at "${path(command)}"${place === null ? '' : ` ${place}`}`;
 }

@@ -6,7 +6,7 @@ export const exitCodes = [
   ['130', 'Ctrl-C ended it'],
 ] as const;
 
-/** Variables that stand in for options; docs/configuration.md has those that stand in for keys of the configuration. */
+/** Variables that replace options; docs/configuration.md has those that replace keys of the configuration. */
 export const environment = [
   ['CULVERT_CONFIG', 'configuration file, where --config names none'],
   ['CULVERT_URL', 'server to talk to, where --url names none'],

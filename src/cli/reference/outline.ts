@@ -46,7 +46,7 @@ export function outlineOf(command: Command, words: readonly string[] = []): Comm
   };
 }
 
-/** All commands that do something by themselves, in their order. */
+/** All commands that do something without a subcommand, in their order. */
 export function runnable(outline: CommandOutline): CommandOutline[] {
   const own = outline.words.length > 0 && (outline.commands.length === 0 || outline.options.length > 1);
   return [...(own ? [outline] : []), ...outline.commands.flatMap(runnable)];
