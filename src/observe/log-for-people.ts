@@ -2,7 +2,7 @@ import { PinoPretty } from 'pino-pretty';
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** Members of every line that stand elsewhere, or say nothing to somebody at the same machine. */
+/** Members of every line that are shown elsewhere, or say nothing to a reader at the same machine. */
 const elsewhere: ReadonlySet<string> = new Set(['level', 'time', 'msg']);
 
 /** The log as a person at a terminal reads it: a line each, `15:04:05 INFO 200 chat sim/chat, 43 ms, 8 + 46 tokens, req_…`. */

@@ -40,7 +40,7 @@ export interface Metrics {
 
 const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
-/** Culvert's Prometheus metrics, in a registry of their own: loaded with the first scrape, since a start needs none. */
+/** Culvert's Prometheus metrics, in a separate registry: loaded with the first scrape, since a start needs none. */
 export function createMetrics(): Metrics {
   const all: Series[] = [];
   const requests = counterSeries(all, 'culvert_requests_total', 'Finished requests.');

@@ -18,9 +18,9 @@ export interface SpanSenderParts {
   /** Resource and scope, encoded. */
   resource: Buffer;
   scope: Buffer;
-  /** Resolves to null, or to why the batch was given up; with retries of its own. Never rejects. */
+  /** Resolves to null, or to why the batch was given up; with separate retries. Never rejects. */
   send(batch: SpanBatch): Promise<string | null>;
-  /** Told once when spans begin to be lost, and once when they are sent again with how many were lost meanwhile. */
+  /** Called once when spans begin to be lost, and once when they are sent again with how many were lost meanwhile. */
   onLost(why: string): void;
   onBack(lost: number): void;
 }
@@ -53,7 +53,7 @@ export class SpanSender {
     this.#timer.unref();
   }
 
-  /** Place of the next span, which has at most this many bytes beside its shared part; null: it is lost. */
+  /** Place of the next span, which has at most this many bytes in addition to its shared part; null: it is lost. */
   take(shared: SharedPart, ownBytes: number): SpanWriter | null {
     if (!this.#writer.hasRoom(shared, ownBytes) && !this.#next()) return this.#lose(1, 'the receiver is too slow');
     // One of a very long prompt is larger than any batch.

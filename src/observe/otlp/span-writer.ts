@@ -116,7 +116,7 @@ export interface SpanPlace {
   spanIdAt: number;
   /** Offset in `ids`; negative: it has no parent. */
   parentIdAt: number;
-  /** The parent is a span of whoever asked. */
+  /** The parent is a span of the caller. */
   remoteParent: boolean;
   traceState: string;
   startMs: number;
@@ -138,7 +138,7 @@ export class SpanWriter {
     return this.at + fixedBytes + shared.length + ownBytes <= this.buffer.length;
   }
 
-  /** Begins a span, which `end` ends; attributes of its own stand between. */
+  /** Begins a span, which `end` ends; its attributes come in between. */
   begin(place: SpanPlace, shared: SharedPart): void {
     const { buffer } = this;
     const { ids, traceState } = place;

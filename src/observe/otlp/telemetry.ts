@@ -119,13 +119,13 @@ async function openReader(
   const provider = new sdk.MeterProvider({ resource, readers: [reader] });
   return {
     async close(waitMs) {
-      // A receiver that is gone has been told of, or is none of the shutdown's business.
+      // A receiver that is gone has been reported, or is none of the shutdown's business.
       await provider.shutdown({ timeoutMillis: waitMs }).catch(() => undefined);
     },
   };
 }
 
-/** The configuration wins over the variables, which the exporters read themselves. */
+/** The configuration takes precedence over the variables, which the exporters read themselves. */
 function ofSignal({ endpoint, headers }: TelemetryOptions, path: string) {
   const url = endpoint === null ? {} : { url: `${endpoint.replace(/\/+$/, '')}/${path}` };
   return { ...url, ...(Object.keys(headers).length > 0 && { headers: { ...headers } }) };
