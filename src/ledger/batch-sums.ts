@@ -93,7 +93,7 @@ export class BatchSums {
 
   /**
    * USD are rounded event by event, as the counters in memory have them. The parts of tokens (input and output) and USD
-   * that no upstream told are summed apart: those that we counted, and those that we estimated.
+   * that no upstream reported are summed apart: those that we counted, and those that we estimated.
    */
   add(event: UsageEvent): void {
     const sums = this.#groupOf(event);

@@ -22,7 +22,7 @@ const dayTable = (name: DayTable['name'], ...texts: string[]): DayTable => ({
   key: columnsOf([['day', 'whole'], ...texts.map((text): [string, 'text'] => [text, 'text'])]),
 });
 
-/** Users and tags multiply each other in `rollup_name`, so the usual questions, by one of them, have tables of their own. */
+/** Users and tags multiply each other in `rollup_name`, so the usual questions, by one of them, have separate tables. */
 export const dayTables = [
   dayTable('rollup_day', 'account', 'key_id', 'endpoint', 'alias', 'provider'),
   dayTable('rollup_name', 'account', 'key_id', 'alias', 'user', 'tag'),

@@ -2,7 +2,7 @@ import { type Column, columnsOf, type FieldOf, fieldOf, type UsageEvent } from '
 
 /**
  * What went on by the minute and by the hour, and how long it took: rows of `traffic`, for pages that draw it. A row is
- * of everything, of an account, of a model or of a provider, each by itself.
+ * of everything, of an account, of a model or of a provider, separately.
  */
 export type TrafficKind = 'all' | 'account' | 'model' | 'provider';
 
