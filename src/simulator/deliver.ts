@@ -9,7 +9,7 @@ import type { Step } from './steps.ts';
  */
 const settleMs = 5;
 
-/** Writes a delivery to its socket: with backpressure, pauses and its ending. Stops by itself when the client leaves. */
+/** Writes a delivery to its socket: with backpressure, pauses and its ending. Stops when the client leaves. */
 export function deliver(response: ServerResponse, delivery: Delivery, exchange: Exchange): void {
   response.writeHead(delivery.status, delivery.headers);
   const { body } = delivery;

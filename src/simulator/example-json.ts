@@ -5,7 +5,7 @@ const depthMax = 12;
 
 /**
  * The plainest value that a JSON Schema allows: required properties only, first of `enum`, `anyOf` and `oneOf`,
- * shortest arrays. `uri` stands for any address. Understands `$ref` within the schema, bounds and common formats; `pattern` is beyond it.
+ * shortest arrays. `uri` means any address. Understands `$ref` within the schema, bounds and common formats; `pattern` is beyond it.
  */
 export function exampleOf(schema: JsonObject, words: string, uri = 'https://example.com/'): JsonValue {
   return example(schema, { root: schema, words, uri, depth: 0 });

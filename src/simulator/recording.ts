@@ -50,7 +50,7 @@ export interface Recording {
   clear(): void;
 }
 
-/** An exchange that stands in no record. */
+/** An exchange that no record has. */
 export function unrecorded(): Exchange {
   return {
     path: '',

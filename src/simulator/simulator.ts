@@ -29,7 +29,7 @@ export interface SimulatorOptions {
   models?: readonly string[];
   /** A fault spec for requests that bring none; throws when it cannot be read. */
   faults?: string;
-  /** Formats beside OpenAI's and Anthropic's, which tests bring along. */
+  /** Formats other than OpenAI's and Anthropic's, which tests bring along. */
   otherFormats?: OtherFormats;
   /** Sees every request once, when it has ended: what `culvert mock` prints. */
   onEnded?: (request: RecordedRequest) => void;

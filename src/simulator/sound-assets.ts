@@ -1,5 +1,5 @@
 /*
- * Frames that stand for themselves, made by hand from ISO 13818-3 and 13818-7: a file of any length is a row of them.
+ * Complete frames, made by hand from ISO 13818-3 and 13818-7: a file of any length is a row of them.
  */
 
 /** MPEG-2 layer III, 24 kHz, mono: four frames of 24 ms in which 573 Hz sounds; the waves of neighbours meet. */

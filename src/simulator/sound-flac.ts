@@ -14,7 +14,7 @@ export function* flacBlocks(ms: number): Generator<SoundBlock> {
   }
 }
 
-/** `fLaC` and STREAMINFO: blocks of 4,096 samples, 24 kHz, one channel, 16 bits; frame sizes and MD5 are not told. */
+/** `fLaC` and STREAMINFO: blocks of 4,096 samples, 24 kHz, one channel, 16 bits; frame sizes and MD5 are not given. */
 const head = Buffer.from('664c6143800000221000100000000000000005dc00f0', 'hex');
 /** Behind it, 32 of the 36 bits that count samples, and the MD5. */
 const headBytes = 42;

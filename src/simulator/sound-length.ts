@@ -2,7 +2,7 @@
 const usualBytesPerSecond = 16_000;
 const secondsMin = 0.1;
 
-/** How long a sound lasts: told by a wav's header, else guessed by its size. `head`: its first bytes. */
+/** How long a sound lasts: from a wav's header, else guessed by its size. `head`: its first bytes. */
 export function secondsOfSound(head: Buffer, bytes: number): number {
   const isWav =
     head.length >= 44 && head.toString('latin1', 0, 4) === 'RIFF' && head.toString('latin1', 8, 12) === 'WAVE';

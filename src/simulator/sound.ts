@@ -13,7 +13,7 @@ const mp3FrameBytes = 96;
 const mp3FrameMs = 24;
 const aacFrameMs = (1_024 * 1_000) / sampleRateHz;
 
-/** No format needs a tool: a newcomer hears something on a bare machine. */
+/** No format needs a tool: a newcomer gets a sound on a bare machine. */
 const formats = {
   mp3: { mediaType: 'audio/mpeg', blocks: (ms) => rowOf(mp3Frames, mp3FrameBytes, mp3FrameMs, ms) },
   wav: { mediaType: 'audio/wav', blocks: wavBlocks },

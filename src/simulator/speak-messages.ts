@@ -22,7 +22,7 @@ export const messagesSpeech: Speech = {
   read: readMessagesRequest,
   // message_start, ping, content_block_start
   introFrames: () => 3,
-  // Its usage stands in the finishing event, not in one of its own.
+  // Its usage is in the finishing event, not in a separate one.
   finalParts: ['finish', 'done'],
   requestIdHeader: 'request-id',
   models: anthropicModels,

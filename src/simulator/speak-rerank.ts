@@ -46,7 +46,7 @@ export const rerankSpeech: Speech = {
   errorFrame: ({ message }) => `data: ${JSON.stringify({ detail: message })}\n\n`,
 };
 
-/** By how many of the query's words stand in a document: an order that can be checked by hand. */
+/** By how many of the query's words are in a document: an order that can be checked by hand. */
 export function ranked({ lastUserText, items = [], top = items.length, itemsShown }: Prompt): JsonObject[] {
   const wanted = wordsOf(lastUserText);
   return items

@@ -27,7 +27,7 @@ export interface Speech {
   whole(answer: Answer, prompt: Prompt, spec: FaultSpec): string;
   /** The same for other formats; null when this one is JSON. */
   media?(answer: Answer, prompt: Prompt, spec: FaultSpec): Media | null;
-  /** Its `media` goes on and on by itself when `endless` asks for it. */
+  /** Its `media` goes on forever when `endless` asks for it. */
   ownEndless?: true;
   /** The same answer as SSE frames, with the pauses that the spec asks for. */
   frames(answer: Answer, prompt: Prompt, spec: FaultSpec): Generator<Step>;

@@ -56,7 +56,7 @@ const gzipHead = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
 
 /**
  * One gzip member (RFC 1952) that can be read piece by piece: each piece ends in a sync flush, as a server that
- * compresses a stream must do. Deflate blocks may simply stand in a row, which keeps this synchronous.
+ * compresses a stream must do. Deflate blocks may simply follow each other, which keeps this synchronous.
  */
 export function* gzipped(steps: Iterable<Step>): Generator<Step> {
   let crc = 0;
