@@ -1,7 +1,7 @@
 import type { Failure } from '../../kernel/failure.ts';
 
 /**
- * Why audio could not be converted. `unreadable`: it is not audio, or damaged, so the fault of whoever sent it;
+ * Why audio could not be converted. `unreadable`: it is not audio, or damaged, so the sender's fault;
  * `too-long`: it is more than we decode; `crashed` and `stalled`: ffmpeg's fault, another try may pass.
  */
 export type AudioFaultReason = 'unreadable' | 'too-long' | 'crashed' | 'stalled';

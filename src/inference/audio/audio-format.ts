@@ -7,7 +7,7 @@ export const speechRateHz = 24_000;
 /** Content-Type of an answer in this format. */
 export const mimeOfSpeech: Readonly<Record<SpeechFormat, string>> = {
   mp3: 'audio/mpeg',
-  // Opus stands in an Ogg container; `audio/opus` is RTP's name for it without one.
+  // Opus is in an Ogg container; `audio/opus` is RTP's name for it without one.
   opus: 'audio/ogg',
   flac: 'audio/flac',
   aac: 'audio/aac',

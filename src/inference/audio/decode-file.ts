@@ -42,7 +42,7 @@ async function* floats(stream: Readable): AsyncGenerator<Float32Array, void> {
     const whole = all.length - (all.length % floatBytes);
     partial = all.subarray(whole);
     if (whole === 0) continue;
-    // A copy: floats must stand at multiples of four, a Buffer stands anywhere.
+    // A copy: floats must begin at multiples of four, a Buffer begins anywhere.
     const aligned = new Uint8Array(whole);
     aligned.set(all.subarray(0, whole));
     yield new Float32Array(aligned.buffer);

@@ -2,7 +2,7 @@ import { type SpeechFormat, speechRateHz } from './audio-format.ts';
 
 /**
  * Formats that ffmpeg may open and decode. Playlists (hls, concat, dash) are not among them, because they would read
- * other files of this machine. Video codecs are not either: pictures beside the audio are never decoded.
+ * other files of this machine. Video codecs are not either: pictures next to the audio are never decoded.
  */
 const demuxers = 'wav,w64,mp3,ogg,flac,matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,aac,amr,caf,aiff,au,asf,s16le';
 const decoders =
@@ -44,7 +44,7 @@ const encoders: Readonly<Record<Exclude<SpeechFormat, 'wav'>, readonly string[]>
 export interface Conversion {
   /** `any`: what ffmpeg recognises. */
   from: { format: SpeechFormat | 'any'; rateHz?: number };
-  /** Mono; 24 kHz unless told. */
+  /** Mono; 24 kHz by default. */
   to: { format: SpeechFormat; rateHz?: number };
   /** Said faster (2) or slower (0.5) at the same pitch. */
   tempo?: number;

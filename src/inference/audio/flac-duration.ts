@@ -9,7 +9,7 @@ const frameHeaderBytesMax = 16;
 
 /**
  * Ms of sound in a FLAC file: where its last frame ends. Its STREAMINFO says the length too, but not of a file that was
- * streamed or cut, or that lies. Null where there is no frame and no word of it.
+ * streamed or cut, or that is wrong. Null where there is no frame and no word of it.
  */
 export async function flacDurationMs(file: FileHandle, fileBytes: number): Promise<number | null> {
   const { buffer: head, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, 0);
@@ -63,7 +63,7 @@ function frameEnd(bytes: Buffer, { blockSamples, channels }: StreamInfo): number
   return (variable ? number.value : number.value * blockSamples) + samples;
 }
 
-/** Null: it stands behind the number. */
+/** Null: it follows the number. */
 function blockSizes(code: number): number | null {
   if (code === 1) return 192;
   if (code <= 5) return 576 * 2 ** (code - 2);

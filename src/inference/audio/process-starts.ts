@@ -2,7 +2,7 @@ import { setImmediate as nextRound } from 'node:timers/promises';
 
 /**
  * Starting a process holds up the loop until the machine has begun it: some ms, and 40 where it is full. In one round of
- * the loop node lets in one connection, so that somebody else's waits for as many rounds as connections came before it.
+ * the loop node lets in one connection, so that another caller's waits for as many rounds as connections came before it.
  */
 const roundsBetween = 16;
 

@@ -11,7 +11,7 @@ export interface Lease {
    * was started for the job: a new one would not be better.
    */
   replace: (() => void) | null;
-  /** Told whenever it changes whether the process has work to do. */
+  /** Called whenever it changes whether the process has work to do. */
   setBusy(state: 'busy' | 'idle'): void;
   /** Called once, when the process gives its first output. */
   begun(): void;
@@ -66,7 +66,7 @@ export class ProcessStream extends Duplex {
   #unproven: { chunks: Buffer[]; bytes: number } | null = { chunks: [], bytes: 0 };
   /** Callback of the chunk that is being written. */
   #whenWritten = () => {};
-  /** A stopped or hanging ffmpeg gives no sign of its own: it is late when it owes us something and does nothing. */
+  /** A stopped or hanging ffmpeg gives no sign: it is late when it owes us something and does nothing. */
   readonly #late: NodeJS.Timeout;
   readonly #doubt: NodeJS.Timeout;
   readonly #life: NodeJS.Timeout;
@@ -234,7 +234,7 @@ export class ProcessStream extends Duplex {
     if (this.#outputBytes === 0) {
       this.#proven();
       this.#started();
-      // A short one is through by then; of a long one somebody has the first bytes, and the rest gives way to serving.
+      // A short one is through by then; of a long one the caller has the first bytes, and the rest gives way to serving.
       this.#urgent = setTimeout(process.giveWay, this.#bounds.urgentMs).unref();
       leased.begun();
     }

@@ -13,7 +13,7 @@ const keptShare = 0.92;
 const stepsPerCrossing = 256;
 
 /**
- * A band-limited resampler (windowed sinc): rates need have no common measure. Output sample `i` stands at time
+ * A band-limited resampler (windowed sinc): rates need have no common measure. Output sample `i` belongs to time
  * `i / toHz`, so that length and pitch stay; `ceil(samples × toHz / fromHz)` samples come out in all.
  */
 export function createResampler(fromHz: number, toHz: number): Resampler {

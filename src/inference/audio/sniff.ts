@@ -1,6 +1,6 @@
 import { adtsFrame, id3Bytes, mp3Frame } from './sound-frames.ts';
 
-/** Type of a file, told by its first bytes and not by its name. */
+/** Type of a file, known by its first bytes and not by its name. */
 export interface Sniffed {
   container: Container;
   mime: string;
@@ -46,7 +46,7 @@ export function sniffAudio(bytes: Uint8Array): Sniffed | null {
 }
 
 function matroska(text: string): Sniffed {
-  // The document type stands in the first element.
+  // The document type is in the first element.
   return text.slice(0, 128).includes('webm')
     ? { container: 'webm', mime: 'audio/webm', extension: 'webm' }
     : { container: 'matroska', mime: 'audio/x-matroska', extension: 'mkv' };

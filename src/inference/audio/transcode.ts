@@ -23,7 +23,7 @@ export interface SharedTranscoder {
   close(): Promise<void>;
 }
 
-/** Converts and decodes audio: wav, pcm and flac made of them by itself, everything else through ffmpeg. */
+/** Converts and decodes audio: wav, pcm and flac made of them in this process, everything else through ffmpeg. */
 export interface Transcoder {
   /**
    * One stream: write bytes of `from`, and read bytes of `to` as they come. It starts at once, so make it before the
@@ -49,7 +49,7 @@ export interface TranscoderOptions extends Partial<TranscoderLimits> {
 }
 
 export interface TranscoderLimits extends StreamBounds {
-  /** Streams and files have lines of their own, so that somebody's long file is not before everybody's speech. */
+  /** Streams and files have separate lines, so that one caller's long file is not before everybody's speech. */
   streams: SlotLimits;
   files: SlotLimits;
   /** Processes that wait for a job. */
@@ -160,7 +160,7 @@ export function createTranscoder(options: TranscoderOptions): SharedTranscoder {
       return jobs.stream(needOf(conversion.to.format), pipeArguments(conversion), 'piped', {
         signal,
         head: headOf(conversion.to),
-        // Every tempo would be a process of its own.
+        // Every tempo would be a separate process.
         keepWarm: conversion.tempo === undefined ? 'yes' : 'no',
       });
     },

@@ -1,4 +1,4 @@
-/** How samples stand in bytes; all little-endian. */
+/** How samples are written in bytes; all little-endian. */
 export type SampleEncoding = 'u8' | 's16' | 's24' | 's32' | 'f32' | 'f64';
 
 export interface WavHeader {
@@ -68,7 +68,7 @@ export function readWavHeader(bytes: Uint8Array): WavHeader | 'more' | null {
       format = readFormat(view, at + 8, size);
       if (format === null) return null;
     }
-    // Chunks stand on even offsets.
+    // Chunks begin at even offsets.
     at += 8 + size + (size & 1);
   }
   return Math.max(at, bytes.length) > wavHeaderBytesMax ? null : 'more';
