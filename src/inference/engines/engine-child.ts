@@ -35,7 +35,7 @@ interface Order {
 }
 
 /**
- * A process of its own that holds one model and answers one order after another, with turns for tenants. The first
+ * A separate process that holds one model and answers one order after another, with turns for tenants. The first
  * order starts it, and ten minutes without any stop it. A crash or hang in it never reaches the gateway, nor does its
  * memory.
  */

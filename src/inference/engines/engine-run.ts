@@ -16,7 +16,7 @@ export class EngineRun {
   readonly #process: ChildProcess;
   readonly #timer: EngineTimer;
   #stderr = '';
-  /** Why we ended it; null when it ended by itself. */
+  /** Why we ended it; null when it ended without a signal of ours. */
   #killedFor: string | null = null;
   #stopWatch = () => {};
 

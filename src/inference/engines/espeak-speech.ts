@@ -23,7 +23,7 @@ const languages =
     ' ',
   );
 
-/** That of nearly all its voices: whoever converts the sound further does it off the loop, where it takes 3 ms a piece. */
+/** That of nearly all its voices: what converts the sound further does so off the loop, in 3 ms a piece. */
 const sampleRateHz = 22_050;
 
 /** Its usual pace, and its bounds: it does not speak slower than 80. */

@@ -6,7 +6,7 @@ import { nextStart } from '../audio/process-starts.ts';
 import { engineCrowded, engineFailed, engineMissing } from './engine-error.ts';
 import { type EngineTimer, systemTimer } from './engine-timer.ts';
 
-/** Processes at one time: a sentence takes one some 16 ms. */
+/** Concurrent processes: a sentence takes one some 16 ms. */
 const atOnce = 5;
 /** One tenant may have half. */
 const waitingMax = 128;

@@ -1,4 +1,4 @@
-/** `letter`: part of a word. `sign`: counts by itself. `between`: parts words. */
+/** `letter`: part of a word. `sign`: counts alone. `between`: parts words. */
 export type CharClass = 'letter' | 'sign' | 'between';
 
 const letter = /[\p{L}\p{M}\p{N}]/u;

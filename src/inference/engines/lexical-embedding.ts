@@ -18,7 +18,7 @@ const sliceChars = 32_768;
  * vector on every machine and in every version of Culvert: what would change a vector is a model of another name.
  */
 export function createLexicalEmbedding(): EmbeddingEngine {
-  // Five megabytes, for whoever uses it.
+  // Five megabytes, for its users.
   let sum: FeatureSum | null = null;
 
   return {

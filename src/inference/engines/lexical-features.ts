@@ -19,7 +19,7 @@ const signPairWeight = 1;
 /** Only the first letters of a longer run have parts: it is a blob rather than a word. */
 const partedCharsMax = 48;
 
-// Each kind of feature starts from a number of its own, so that the word `abc` is not the part `abc`.
+// Each kind of feature starts from a different number, so that the word `abc` is not the part `abc`.
 const pairSeed = 0x3c6ef372;
 const partSeed = 0xa54ff53a;
 const signSeed = 0x510e527f;

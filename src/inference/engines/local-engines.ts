@@ -16,7 +16,7 @@ import type { SpeechEngine } from './speech-engine.ts';
 import type { TranscriptionEngine } from './transcription-engine.ts';
 import { createWhisperTranscription, type WhisperParts } from './whisper-transcription.ts';
 
-/** Engines by the model that targets name them by (`culvert/<model>`); the best of each kind stands first. */
+/** Engines by the model that targets name them by (`culvert/<model>`); the best of each kind is first. */
 export interface Engines {
   embedding: ReadonlyMap<string, EmbeddingEngine>;
   speech: ReadonlyMap<string, SpeechEngine>;
@@ -45,7 +45,7 @@ export interface LocalEnginesOptions {
   manifests?: readonly ModelManifest[];
 }
 
-/** Told where the rest of a download cannot be estimated, or is long: how far it is will be known then. */
+/** Shown where the rest of a download cannot be estimated, or is long: how far it is will be known then. */
 const retryAfterMaxMs = 60_000;
 const retryAfterMinMs = 2_000;
 

@@ -18,7 +18,7 @@ export interface WhisperParts {
 
 /**
  * Whisper in a child process, window by window of 30 s. A window ends where its last whole segment does: the next one
- * hears a segment that was cut in the middle again, whole.
+ * gets a segment that was cut in the middle again, whole.
  */
 export function createWhisperTranscription({ model, ready, child, decode }: WhisperParts): TranscriptionEngine {
   return {

@@ -38,7 +38,7 @@ export function installedModel(folder: ExtrasFolder, id: string): InstalledModel
   return readJson<InstalledModel>(folder.file(id, 'installed.json'));
 }
 
-/** Contents of an `installed.json`, wherever it lies; null when it is not one. */
+/** Contents of an `installed.json`, in any place; null when it is not one. */
 export function readPin(file: string): InstalledModel | null {
   const pin = readJson<Partial<InstalledModel>>(file);
   if (typeof pin?.id !== 'string' || !Array.isArray(pin.files)) return null;
@@ -60,7 +60,7 @@ export interface AddingProgress {
   pid: number;
 }
 
-/** Written every second while it goes on; older, and whoever added it has died. */
+/** Written every second while it goes on; older, and the process that added it has died. */
 const progressAgeMaxMs = 60_000;
 
 /** Null when nobody adds it. */

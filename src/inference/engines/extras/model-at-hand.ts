@@ -4,7 +4,7 @@ import { AddFailed, defaultModelHost, type HostedModel } from './model-host.ts';
 import type { ModelManifest } from './model-manifest.ts';
 
 /**
- * The model as somebody has copied it into its folder; asks no other machine. Throws AddFailed that names the missing
+ * The model as an operator has copied it into its folder; asks no other machine. Throws AddFailed that names the missing
  * files.
  */
 export function modelAtHand(folder: ExtrasFolder, manifest: ModelManifest): HostedModel {

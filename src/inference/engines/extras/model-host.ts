@@ -4,7 +4,7 @@ import type { ManifestFile, ModelManifest } from './model-manifest.ts';
 export const defaultModelHost = 'https://huggingface.co';
 
 const redirectsMax = 5;
-/** Files that are asked about at one time. */
+/** Files that are asked about concurrently. */
 const atOnce = 4;
 
 /** Expected hash of a file's content. */
@@ -23,7 +23,7 @@ export interface HostedFile {
 }
 
 export interface HostedModel {
-  /** The commit that its revision stands for, which all files are taken from; null where the host has none. */
+  /** The commit that its revision means, which all files are taken from; null where the host has none. */
   commit: string | null;
   files: readonly HostedFile[];
 }
@@ -64,7 +64,7 @@ function urlOf(host: string, { repository }: ModelManifest, revision: string, { 
 }
 
 /**
- * One HEAD, and those of the redirects within the host: where it hands over to a store of its own, the headers of the
+ * One HEAD, and those of the redirects within the host: where it hands over to a separate store, the headers of the
  * hand-over say what the file is.
  */
 async function lookAt(url: string, file: ManifestFile, signal: AbortSignal): Promise<Look> {
@@ -90,7 +90,7 @@ async function lookAt(url: string, file: ManifestFile, signal: AbortSignal): Pro
   throw new AddFailed(`${url} redirects without end.`);
 }
 
-/** Ours wins; else the host's: SHA-256 of large files, git's own hash of the others. */
+/** Ours takes precedence; else the host's: SHA-256 of large files, git's own hash of the others. */
 function digestOf({ sha256 }: ManifestFile, headers: Headers): FileDigest | null {
   if (sha256 !== null) return { kind: 'sha256', hex: sha256, from: 'culvert' };
   const tag = (headers.get('x-linked-etag') ?? headers.get('etag') ?? '').replace(/^W\//, '').replaceAll('"', '');

@@ -9,7 +9,7 @@ export interface ManifestFile {
   aboutBytes: number;
   /**
    * Null: this version of Culvert does not know it. Then the host's value counts, and the received one is written down
-   * (`installed.json`), which the user is told.
+   * (`installed.json`), which the user reads.
    */
   sha256: string | null;
 }
@@ -65,7 +65,7 @@ function whisper(id: string, title: string, repository: string, weights: readonl
     ],
     weights: weights[0]!.path.includes('quantized')
       ? 'q8'
-      : // The encoder hears worse in 8 bits; the decoder writes as well, and is most of the size.
+      : // The encoder recognises less in 8 bits; the decoder writes as well, and is most of the size.
         { encoder_model: 'fp32', decoder_model_merged: 'q8' },
   };
 }
