@@ -25,7 +25,7 @@ export async function recordOf(id: string, caller: Caller): Promise<RequestRecor
     try {
       return await get<RequestRecord>(`/v1/requests/${id}`, {}, undefined, caller.headers);
     } catch {
-      // It may still be running, or Culvert may be gone; the answer stands there without its cost.
+      // It may still be running, or Culvert may be gone; the answer is there without its cost.
     }
   }
   return null;

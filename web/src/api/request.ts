@@ -16,7 +16,7 @@ export class ApiError extends Error {
   readonly type: string;
   /** The field that is wrong; null when none is. */
   readonly param: string | null;
-  /** Everything in the body beside `error`. */
+  /** Everything in the body except `error`. */
   readonly members: Readonly<Record<string, unknown>>;
 
   constructor(status: number, body: unknown) {
@@ -30,7 +30,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Nobody answered. The shell says so, and repeats the page's calls once somebody does. */
+/** Nobody answered. The shell says so, and repeats the page's calls once they do. */
 export class ConnectionError extends Error {
   constructor() {
     super('Culvert does not answer. What you typed is kept.');

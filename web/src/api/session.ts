@@ -29,7 +29,7 @@ export interface LoginWays {
   oidc: { name: string } | null;
 }
 
-/** The answer to somebody without a session. */
+/** The answer to a caller without a session. */
 interface Nobody {
   kind: 'nobody';
   login: LoginWays;

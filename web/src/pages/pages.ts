@@ -21,7 +21,7 @@ import type { Area } from '../api/rights.ts';
 export interface PageEntry {
   /** Below /dashboard, or below /account for a key's pages; '' is the first one. With `$id` for a part that varies. */
   path: string;
-  /** A chunk of its own: what a page needs is loaded with it. */
+  /** A separate chunk: what a page needs is loaded with it. */
   load: () => Promise<{ default: ComponentType }>;
   /** Of pages in the navigation. */
   nav?: Navigation;
@@ -144,7 +144,7 @@ export const operatorPages: readonly PageGroup[] = [
   },
 ];
 
-/** Pages of somebody who is logged in by an API key: the account's own. */
+/** Pages of a person who is logged in by an API key: the account's own. */
 export const keyPages: readonly PageGroup[] = [
   {
     title: null,

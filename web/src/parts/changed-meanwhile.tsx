@@ -3,7 +3,7 @@ import { ApiError } from '../api/request.ts';
 import { Button } from './button.tsx';
 import { Note } from './error-note.tsx';
 
-/** The present value, when somebody else changed it first; null for every other failure. */
+/** The present value, when another person changed it first; null for every other failure. */
 export function currentOf<Thing>(error: Error | null): Thing | null {
   if (!(error instanceof ApiError) || error.status !== 409) return null;
   return (error.members.current as Thing | undefined) ?? null;

@@ -19,7 +19,7 @@ export interface DialogProps {
 
 /**
  * What gives the focus back to whatever opened a dialog, when it closes: to the button of its menu for an item of one.
- * Radix does so for triggers of its own only.
+ * Radix does so for Radix' triggers only.
  */
 export function useFocusBack(open: boolean): (event: Event) => void {
   const [opener, setOpener] = useState<Element | null>(null);
@@ -41,7 +41,7 @@ const typedInto = ':is(input:not([type=file], [type=checkbox]), select, textarea
 
 /**
  * Without Radix's overlay, which writes a style element: the gateway's Content-Security-Policy refuses those. The page
- * behind needs no lock either, since it scrolls in a box of its own.
+ * behind needs no lock either, since it scrolls in a separate box.
  */
 export function Dialog({
   open,

@@ -20,7 +20,7 @@ interface EditDefinitionProps {
   entry: Entry;
   /** Path of the entry in the admin API. */
   path: string;
-  /** The setting that has a field of its own. */
+  /** The setting that has a separate field. */
   address: { name: string; label: string; hint?: string; placeholder?: string };
   /** Settings that stay as they are, and are not shown. */
   fixed: readonly string[];

@@ -71,13 +71,13 @@ export function Form({ error, onSubmit, children, className, footer }: FormProps
   );
 }
 
-/** `targets[0].weight` is shown at the Field `targets` when there is none of its own. */
+/** `targets[0].weight` is shown at the Field `targets` when it has none. */
 function fieldOf(param: string, names: ReadonlySet<string>): string | null {
   for (let name = param; name !== ''; name = name.replace(/(^|[.[])[^.[]*$/, '')) if (names.has(name)) return name;
   return null;
 }
 
-/** The message stands beside the field's name already; where it is about a part of it, that is named. */
+/** The message is next to the field's name already; where it is about a part of it, that is named. */
 function saidAt(name: string, message: string, param: string | null): string {
   if (name !== param) return message;
   const rest = message.startsWith(`${param}: `) ? message.slice(param.length + 2) : message;

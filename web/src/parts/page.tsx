@@ -9,7 +9,7 @@ interface PageProps {
   title: string;
   /** Before the title, such as a way back. */
   before?: ReactNode;
-  /** Beside the title: the page's actions. */
+  /** Next to the title: the page's actions. */
   actions?: ReactNode;
   /** Below the title: filters, in one line that wraps. */
   bar?: ReactNode;
@@ -73,7 +73,7 @@ export function EntryPage<Entry>({ title, list, query, actions, children }: Entr
 
 interface SectionProps {
   title?: ReactNode;
-  /** Beside the title. */
+  /** Next to the title. */
   actions?: ReactNode;
   /** `flush`: the contents reach the border, as tables do. */
   inside?: 'padded' | 'flush';

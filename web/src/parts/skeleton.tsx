@@ -1,4 +1,4 @@
-/** Stands where something will. */
+/** Takes the place of what is loading. */
 export function Skeleton({ className = 'h-4 w-full' }: { className?: string }) {
   return <div className={`animate-pulse rounded bg-line ${className}`} aria-hidden />;
 }

@@ -6,7 +6,7 @@ import { buttonClass } from './button.tsx';
 import { Choose } from './choose.tsx';
 import { Empty } from './empty.tsx';
 
-/** Picks the key that an operator speaks for; nothing for whoever holds one. */
+/** Picks the key that an operator speaks for; nothing for a person with one key. */
 export function SpeaksAs({ caller, keys, choose }: Callers) {
   if (useSession().kind === 'key' || caller == null) return null;
   return (

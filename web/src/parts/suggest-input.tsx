@@ -8,7 +8,7 @@ import { Input, Select } from './controls.tsx';
 const offeredMax = 500;
 
 interface SuggestInputProps extends ComponentProps<'input'> {
-  /** A list of the admin API, asked for when somebody types here. */
+  /** A list of the admin API, asked for when a user types here. */
   from: string;
   /** The field of its rows that is a name. */
   field: string;

@@ -11,7 +11,7 @@ export interface Column<Row> {
   /** In the head; also what a screen reader says. */
   head: string;
   cell: (row: Row) => ReactNode;
-  /** Figures stand right. */
+  /** Figures are aligned right. */
   align?: 'right';
   /** Width of the table from which it is shown; without one, on a phone, too. */
   from?: 'sm' | 'md' | 'lg' | 'xl' | '2xl';

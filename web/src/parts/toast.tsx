@@ -5,7 +5,7 @@ interface Toast {
   text: string;
 }
 
-/** How long one stands there. */
+/** How long one is shown. */
 const shownMs = 4_000;
 const most = 3;
 

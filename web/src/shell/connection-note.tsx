@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react';
 import { isReachable, onReachable } from '../api/connection.ts';
 import { Note } from '../parts/error-note.tsx';
 
-/** Stands above the page while Culvert does not answer. */
+/** Is above the page while Culvert does not answer. */
 export function ConnectionNote() {
   const reachable = useSyncExternalStore(onReachable, isReachable);
   if (reachable) return null;

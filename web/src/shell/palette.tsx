@@ -85,7 +85,7 @@ function requestOf(text: string, session: Session, go: (to: string) => void): Co
   return [{ title: `Request ${id}`, icon: <FileSearch />, run: () => go(`/dashboard/requests/${id}`) }];
 }
 
-/** Its letters stand there in this order: `usg` finds Usage. */
+/** Its letters occur there in this order: `usg` finds Usage. */
 function matches(title: string, text: string): boolean {
   let at = 0;
   const letters = title.toLowerCase();

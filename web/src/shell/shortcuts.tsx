@@ -45,7 +45,7 @@ export function useShortcuts(places: readonly Place[], { go, open }: Deeds): voi
   }, [places, go, open]);
 }
 
-/** In a field, or in a dialog or menu, which have keys of their own. */
+/** In a field, or in a dialog or menu, which have other keys. */
 function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&

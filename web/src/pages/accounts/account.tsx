@@ -19,7 +19,7 @@ import { EditAccount } from './edit-account.tsx';
 
 const ByDay = lazy(() => import('../usage/by-day.tsx'));
 
-/** While somebody looks, a window is read so often. */
+/** While the page is visible, a window is read so often. */
 const windowsEveryMs = 10_000;
 
 /** One account: its windows, its keys, its spend. */

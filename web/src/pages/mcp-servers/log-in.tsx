@@ -66,7 +66,7 @@ export function Login({ server }: { server: McpServerReply }) {
   );
 }
 
-/** The address opens in another tab by the operator's own click: browsers refuse tabs that open by themselves. */
+/** The address opens in another tab by the operator's own click: browsers refuse tabs that open without a click. */
 function LogInButton({ server: { name, login } }: { server: McpServerReply }) {
   const [before, setBefore] = useState<string | null>(null);
   const begin = useMutation({

@@ -15,7 +15,7 @@ import { Badge } from '../../parts/status.tsx';
 import { Login } from './log-in.tsx';
 import { ServerStatus } from './server-status.tsx';
 
-/** One MCP server: how it stands, its tools, and what can be done about it. */
+/** One MCP server: its state, its tools, and what can be done about it. */
 export default function McpServerPage() {
   const { name } = useParams({ strict: false }) as { name: string };
   const query = useQuery({ ...mcpServers.query(name), refetchInterval: 3_000 });

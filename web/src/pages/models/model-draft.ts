@@ -31,7 +31,7 @@ export interface ModelDraft {
   cost: string;
   accounts: string;
   plans: string;
-  /** JSON of everything that has no field of its own. */
+  /** JSON of everything without a separate field. */
   rest: string;
 }
 

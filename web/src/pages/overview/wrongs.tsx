@@ -3,7 +3,7 @@ import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
 import type { Wrong } from '../../../../src/admin/wrong.ts';
 
-/** Shown before somebody asks for the rest. */
+/** Shown before the reader asks for the rest. */
 const firstFew = 4;
 
 /** Present problems, a sentence each, with a link to the page that shows or fixes it. */

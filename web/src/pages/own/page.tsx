@@ -16,7 +16,7 @@ import { type OwnUsage, type UsedRow, windowsIn } from './own-usage.ts';
 
 const DayChart = lazy(() => import('./day-chart.tsx'));
 
-/** While somebody looks, limits are read so often. */
+/** While the page is visible, limits are read so often. */
 const everyMs = 10_000;
 
 /** Rights of the logged-in key, and the usage of its account. */

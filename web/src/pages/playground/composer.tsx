@@ -14,7 +14,7 @@ interface ComposerProps {
   disabled: boolean;
   onSend: () => void;
   onStop: () => void;
-  /** Beside the buttons. */
+  /** Next to the buttons. */
   children?: ReactNode;
 }
 

@@ -172,7 +172,7 @@ function useAskedModel({ restart }: Lanes, model: string | undefined, taken: () 
   }, [model]);
 }
 
-/** How far from the end somebody may be who still reads there. */
+/** How far from the end a reader may be who still reads there. */
 const nearPx = 240;
 
 function useStayAtEnd(end: RefObject<HTMLDivElement | null>, lanes: Lanes['lanes'], running: boolean): void {

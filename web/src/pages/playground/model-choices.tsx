@@ -2,7 +2,7 @@ import type { Model } from '../../api/caller.ts';
 import type { Choice } from '../../parts/choose.tsx';
 import { usd } from '../../parts/format.ts';
 
-/** Models to pick from; what they can and cost stands beside the name. */
+/** Models to pick from; what they can and cost is next to the name. */
 export function modelChoices(models: readonly Model[]): Choice[] {
   return models.map(({ id, owned_by, capabilities, pricing, status, dimensions }) => {
     const can = [

@@ -18,7 +18,7 @@ export interface Snippet {
   text: string;
 }
 
-/** `keyName` stands in a comment: a secret is shown once, when it is made, and not here. */
+/** `keyName` is in a comment: a secret is shown once, when it is made, and not here. */
 export function snippetsOf(call: ShownCall, origin: string, keyName: string): Snippet[] {
   const shown = { ...call, body: shortened(call.body) as Json };
   const comment = `the secret of the key “${keyName.replaceAll(/[\r\n]/g, ' ')}”`;

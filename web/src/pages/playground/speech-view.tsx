@@ -72,7 +72,7 @@ export function SpeechView({ caller, models }: { caller: Caller; models: readonl
         call.answer === null ? null : (
           <Section>
             <div className="flex flex-wrap items-center gap-3">
-              {/* biome-ignore lint/a11y/useMediaCaption: its text stands beside it. */}
+              {/* biome-ignore lint/a11y/useMediaCaption: its text is next to it. */}
               <audio controls autoPlay src={call.answer.url} className="w-full min-w-60 flex-1" aria-label="Speech" />
               <a href={call.answer.url} download={`speech.${call.answer.format}`} className={buttonClass()}>
                 <Download className="size-4" aria-hidden />

@@ -3,7 +3,7 @@ import type { Caller } from '../../api/caller.ts';
 import { send } from '../../api/request.ts';
 import { type RequestRecord, recordOf } from '../../api/request-record.ts';
 
-/** Facts of a call beside its answer. */
+/** Facts of a call in addition to its answer. */
 export interface CallFacts {
   ms: number;
   requestId: string | null;

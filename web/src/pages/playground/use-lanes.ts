@@ -137,7 +137,7 @@ function checkSettings({ tools, more }: Settings): void {
   if (more !== '') moreOf(more);
 }
 
-/** An answer in which nothing came is not told to the model. */
+/** An answer in which nothing came is not sent to the model. */
 function isSaid(turn: Turn): boolean {
   return turn.role === 'user' || turn.text !== '' || turn.calls.length > 0;
 }

@@ -100,7 +100,7 @@ function Provider({ provider }: { provider: ProviderReply }) {
   );
 }
 
-/** Its credentials are changed beside it. */
+/** Its credentials are changed next to it. */
 function Actions({ provider }: { provider: ProviderReply }) {
   const client = useQueryClient();
   return (

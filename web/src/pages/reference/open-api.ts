@@ -44,7 +44,7 @@ export interface Document {
 }
 
 export interface Operation extends Described {
-  /** `POST /v1/embeddings`; of its own in the document. */
+  /** `POST /v1/embeddings`; unique in the document. */
   id: string;
   method: string;
   path: string;
@@ -68,7 +68,7 @@ export function groupOf({ path, tags }: Operation): string {
   return second === undefined ? 'Others' : `/${first}`;
 }
 
-/** Every word stands somewhere in it. */
+/** Every word occurs in it. */
 export function isFound({ id, summary = '', tags = [] }: Operation, text: string): boolean {
   const all = `${id} ${summary} ${tags.join(' ')}`.toLowerCase();
   return text

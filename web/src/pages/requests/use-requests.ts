@@ -21,7 +21,7 @@ export function useTail(query: Query, live: boolean) {
   });
   const key = JSON.stringify(queryKey);
   const ready = found.data !== undefined && !found.isPlaceholderData;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `key` stands for the query.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `key` means the query.
   useEffect(() => {
     if (!live || !ready) return;
     const aborting = new AbortController();

@@ -72,7 +72,7 @@ function sectionsOf(config: Record<string, unknown>, text: string): { name: stri
     .filter(({ settings }) => settings.length > 0);
 }
 
-/** Lists of plain values stand in one line. */
+/** Lists of plain values are in one line. */
 function flatten(value: unknown, path: string, into: Setting[]): void {
   const below = typeof value === 'object' && value !== null && !isPlainList(value);
   if (!below || Object.keys(value).length === 0) {

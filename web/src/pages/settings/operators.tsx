@@ -18,7 +18,7 @@ import { OperatorForm } from './operator-form.tsx';
 
 type Doing = { what: 'change' | 'rotate' | 'remove'; operator: OperatorReply } | { what: 'make' };
 
-/** Operators beside the holder of the admin key. */
+/** Operators in addition to the holder of the admin key. */
 export function Operators() {
   const client = useQueryClient();
   const may = useMay('operators', 'write');

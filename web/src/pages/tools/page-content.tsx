@@ -11,7 +11,7 @@ import type { ScrapedPage } from './tool-answers.ts';
 /** Listed at once; a page may have thousands. */
 const linksShownMax = 500;
 
-/** A page that was read, one of its formats at a time, beside its screenshot where there is one. */
+/** A page that was read, one of its formats at a time, next to its screenshot where there is one. */
 export function PageContent({ page, warning }: { page: ScrapedPage; warning?: string }) {
   const views = viewsOf(page);
   const [chosen, setChosen] = useState('');

@@ -6,7 +6,7 @@ import { Pending } from '../../parts/skeleton.tsx';
 import { type Measure, measures } from './measures.ts';
 import { type ByDay as Arranged, type UsageRow, useByDay } from './use-by-day.ts';
 
-/** Groups with a colour of their own; all others are drawn together. */
+/** Groups with a separate colour; all others are drawn together. */
 const colours = [1, 2, 3, 4, 5] as const;
 
 interface ByDayProps {

@@ -9,7 +9,7 @@ export interface Condition {
 const words = { is: 'is', not: 'is not', from: 'is at least', to: 'is at most' } as const;
 type How = keyof typeof words;
 
-/** Conditions of an address; none where somebody has changed it into something else. */
+/** Conditions of an address; none where a user has changed it into something else. */
 export function conditionsIn(text: string | undefined): Condition[] {
   try {
     const triples = JSON.parse(text ?? '[]') as [string, How, Condition['value']][];

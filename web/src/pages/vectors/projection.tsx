@@ -14,7 +14,7 @@ import { collectionsKey, type Point, vectors } from './vectors-api.ts';
 
 /** Points of the sample. */
 const sampleMax = 300;
-/** Values with a colour of their own; all others are drawn alike. */
+/** Values with a separate colour; all others are drawn alike. */
 const coloursMax = 6;
 
 interface ProjectionProps {
@@ -123,7 +123,7 @@ export default function Projection({ caller, path, using, filter, onOpen }: Proj
   );
 }
 
-/** An unnamed vector stands alone, or among those with names. */
+/** An unnamed vector is alone, or among those with names. */
 function numbersOf({ vector }: Point, using: string | null): number[] | undefined {
   const found = Array.isArray(vector) ? vector : (vector as Record<string, unknown> | undefined)?.[using ?? ''];
   return Array.isArray(found) ? (found as number[]) : undefined;
