@@ -80,7 +80,7 @@ const turnedRound =
   /^(?:(?:Free|Never|Also|Not)|(?:Beside|Behind|Above|Below|Within|Among)(?: (?:it|them|that|this|these))?) (?:are|is|stands?|lies?|goes|go|comes?|has|have)\b/;
 
 /** Words of a private language, which a reader of the field would not write there. */
-const ownWords =
+export const ownWords =
   /\b(?:told|whoever|of (?:its|their) own|beside|by (?:itself|themselves)|somebody|stands?|lies|hears?|wins?|at one (?:time|instant)|by words|wishes)\b/i;
 
 /** Verbs that are taken for nouns otherwise. */
