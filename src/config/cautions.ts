@@ -3,7 +3,7 @@ import { didYouMean } from '../kernel/nearest.ts';
 import { credentialsOf } from './declared.ts';
 import { ownProvider } from './own-models.ts';
 import type { PathProblem } from './problem.ts';
-import type { Config } from './schema.ts';
+import type { Config, ProviderConfig } from './schema.ts';
 
 export interface Caution extends PathProblem {
   /** What to do about it, a sentence. */
@@ -37,14 +37,22 @@ function ofVectors({ storage, vectors }: Config): Caution[] {
   return [{ path: ['vectors', 'engine'], message, fix }];
 }
 
-/** A provider at its type's own address that has neither a key nor another way to prove who asks. */
+/**
+ * The variable with the key that a provider at its type's own address lacks, having no other way to prove who asks;
+ * null: it lacks none.
+ */
+export function lackingKey(provider: ProviderConfig): string | null {
+  const type = providerTypes.get(provider.type);
+  if (type?.envKey == null || type.tokens !== undefined || type.regional !== undefined) return null;
+  const hasOther = provider.base_url !== undefined || Object.keys(provider.headers).length > 0;
+  return hasOther || credentialsOf(provider).length > 0 || provider.aws !== undefined ? null : type.envKey;
+}
+
 function ofCredentials({ providers }: Config): Caution[] {
   return Object.entries(providers).flatMap(([name, provider]) => {
-    const type = providerTypes.get(provider.type);
-    const needsKey = type?.envKey != null && type.tokens === undefined && type.regional === undefined;
-    const hasOther = provider.base_url !== undefined || Object.keys(provider.headers).length > 0;
-    if (!needsKey || hasOther || credentialsOf(provider).length > 0 || provider.aws !== undefined) return [];
-    const fix = `Write api_key: "\${${type.envKey}}" and set that variable.`;
+    const variable = lackingKey(provider);
+    if (variable === null) return [];
+    const fix = `Write api_key: "\${${variable}}" and set that variable.`;
     return [{ path: ['providers', name], message: `has no credential, which type ${provider.type} needs`, fix }];
   });
 }

@@ -58,3 +58,18 @@ test('without `models`, a provider that has no list of models leaves unknown mod
   assert.equal(answer.status, 404);
   await answer.body?.cancel();
 });
+
+test('a provider without a key is named where its list could not be read', async (t) => {
+  const gateway = await startGateway(t, { server: { host: '0.0.0.0' }, providers: { mine: { type: 'openai' } } });
+  const answer = await fetch(`${gateway.url.replace('0.0.0.0', '127.0.0.1')}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'gpt-x', messages: [{ role: 'user', content: 'Hi' }] }),
+  });
+  const { error } = (await answer.json()) as Refused;
+  assert.equal(answer.status, 503);
+  assert.match(
+    error.message,
+    /provider 'mine' has no key\. .*providers\.mine\.api_key, such as "\$\{OPENAI_API_KEY\}"/,
+  );
+});

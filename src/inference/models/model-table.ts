@@ -1,6 +1,7 @@
 import { matchesGlob } from '../../auth/model-glob.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { aliasFor, starOf, withStar } from '../../config/alias-pattern.ts';
+import { lackingKey } from '../../config/cautions.ts';
 import type { Config, ModelType, QualityConfig } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { nearest } from '../../kernel/nearest.ts';
@@ -190,7 +191,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     const unheardOf = alias === null ? mayComeFrom(model, principal) : null;
     if (unheardOf !== null) {
       const shown = model.slice(0, 256);
-      const message = `Culvert does not know yet whether the model '${shown}' exists, because it could not read the list of models of ${unheardOf} so far. It asks again.`;
+      const message = `Culvert does not know yet whether the model '${shown}' exists, because it could not read the list of models of ${unheardOf} so far. It asks again.${whyUnheard(parts.providers)}`;
       return { kind: 'no-target', model: shown, retryAfterMs: unheardRetryMs, message };
     }
     const allowedModels = list(principal).map(({ id }) => id);
@@ -277,6 +278,19 @@ function namedAliases(
 
 const whyNoneChats =
   'No provider that chats is configured here, and the simulator is off (by default, where the address is not loopback). The operator can set the key of a provider, such as OPENAI_API_KEY, or CULVERT_SIMULATOR=on for made-up answers.';
+
+/** Which providers lack a key, so that no list of theirs will be read; '' where none does. */
+function whyUnheard(providers: ReadonlyMap<string, ConfiguredProvider>): string {
+  const lacking = [...providers].flatMap(([name, { config }]) => {
+    const variable = lackingKey(config);
+    return variable === null
+      ? []
+      : [
+          `The provider '${name}' has no key. The operator can set providers.${name}.api_key, such as "\${${variable}}".`,
+        ];
+  });
+  return lacking.length === 0 ? '' : ` ${lacking.join(' ')}`;
+}
 
 /** The first that can answer: by a plain name, where there is one, as people write it. */
 function firstToChat(aliases: readonly Alias[]): Alias | null {
