@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import type { Loss } from '../neutral/loss.ts';
+import { fieldOf, type Loss } from '../neutral/loss.ts';
 import type {
   NeutralMessage,
   NeutralReasoning,
@@ -28,6 +28,13 @@ export interface Field<To = EncodeTarget> {
   name: string;
   member: NeutralMember;
   write: Write<To>;
+}
+
+/** For formats that no caller speaks: each field with the member that it takes. */
+export function fieldsOf<To>(
+  rows: Readonly<Record<string, readonly [member: NeutralMember, write?: Write<To>]>>,
+): readonly Field<To>[] {
+  return Object.entries(rows).map(([name, [member, write = asIs]]) => ({ name, member, write }));
 }
 
 /** As it came. */
@@ -257,7 +264,7 @@ function loseNamed(
 
 /** The word for a member in losses: OpenAI's field. Callers of other formats have their own for it (`wordFor`). */
 export function wordOf(member: string): string {
-  return words.get(member) ?? member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return words.get(member) ?? fieldOf(member);
 }
 
 const words: ReadonlyMap<string, string> = new Map([

@@ -4,6 +4,28 @@ export interface Loss {
   why: 'unknown' | 'unsupported' | 'clamped' | 'narrowed';
 }
 
+/**
+ * Members of a request with a value that are not among `taken`: no format has a place for them. Null, false and what is
+ * empty are no value.
+ */
+export function lossesOfRest(request: object, taken: ReadonlySet<string>): Loss[] {
+  const losses: Loss[] = [];
+  for (const [name, value] of Object.entries(request)) {
+    if (!taken.has(name) && saysSomething(value)) losses.push({ field: fieldOf(name), why: 'unsupported' });
+  }
+  return losses;
+}
+
+function saysSomething(value: unknown): boolean {
+  if (value === null || value === undefined || value === false || value === '') return false;
+  return typeof value !== 'object' || Object.keys(value).length > 0;
+}
+
+/** The field of a member of a request, as OpenAI spells fields. */
+export function fieldOf(member: string): string {
+  return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 /** Parts of an answer that the caller's format has no place for, as its encoder names them. */
 export function lossesOf(parts: ReadonlySet<string> | undefined): Loss[] {
   return [...(parts ?? [])].map((field) => ({ field, why: 'unsupported' }));

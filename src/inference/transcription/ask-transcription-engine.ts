@@ -1,8 +1,8 @@
 import { AudioFault } from '../audio/audio-fault.ts';
 import { deltaEvent, doneEvent, TextPieces } from '../dialects/transcription/events.ts';
+import { lossesOf } from '../dialects/transcription/format.ts';
 import { faultOfEngine } from '../engines/engine-error.ts';
 import type { TranscribedSegment, TranscriptionEngine } from '../engines/transcription-engine.ts';
-import type { Loss } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Transcript, TranscriptionRequest } from '../neutral/transcript.ts';
 import { type Answer, type AnswerFacts, answeredElsewhere } from '../spine/answer.ts';
@@ -114,7 +114,7 @@ export class TranscriptionEngineTrial implements Trial {
     if (this.#begun) return true;
     const { request } = this.#run;
     const facts: AnswerFacts = {
-      losses: lossesOf(request),
+      losses: lossesOf(request, 'temperature'),
       answer: 'converted',
       ...(!request.stream && { answerType: typeOfTranscript[request.format] }),
     };
@@ -163,11 +163,4 @@ function transcriptOf(
     words: lists.words && words.length > 0 ? words : null,
     told: null,
   };
-}
-
-function lossesOf({ temperature, include, extra }: TranscriptionRequest): Loss[] {
-  const losses: Loss[] = extra.map(({ name }) => ({ field: name, why: 'unknown' }));
-  if (temperature !== null) losses.push({ field: 'temperature', why: 'unsupported' });
-  if (include.length > 0) losses.push({ field: 'include', why: 'unsupported' });
-  return losses;
 }

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { dialects } from '../dialects/dialect-table.ts';
 import { pictureEnding } from '../dialects/images/picture-type.ts';
 import { fieldPart, filePartHead, formEnd, formType } from '../dialects/transcription/form-body.ts';
+import { lossesOf } from '../dialects/videos/format.ts';
 import { videoFormats } from '../dialects/videos/index.ts';
 import { readVeoOperation } from '../dialects/videos/veo.ts';
 import type { Answer } from '../spine/answer.ts';
@@ -65,6 +66,7 @@ export class VideoTrial extends SplitTrial {
     const path = facts.pathOf(target.model, { apiVersion: connection.apiVersion });
     const inline = facts.format === 'veo' && picture !== null ? await inBase64(picture) : null;
     const made = videoFormats[facts.format].encode(request, target.model, inline);
+    this.losses = lossesOf(request);
     const members: JsonObject = remixOf === null ? made : { prompt: request.prompt };
     const whole = { ...members, ...(target.body as JsonObject) };
     const asForm = picture !== null && facts.format === 'openai';

@@ -7,7 +7,7 @@ import { standInTool } from '../stand-in-tool.ts';
 import {
   clamp,
   encoderOf,
-  type Field,
+  fieldsOf,
   firstTexts,
   type Taken,
   tokenLimit,
@@ -42,14 +42,14 @@ interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
 const takesSampling = ({ sampling }: SentTo) => sampling === 'taken';
 
 /** Members of `inferenceConfig`. */
-const fields: readonly Field<SentTo>[] = [
-  { name: 'maxTokens', member: 'maxOutputTokens', write: tokenLimit() },
-  { name: 'temperature', member: 'temperature', write: when(takesSampling, clamp(0, 1)) },
-  { name: 'topP', member: 'topP', write: when(takesSampling) },
-  { name: 'presencePenalty', member: 'presencePenalty', write: unsupported(0) },
-  { name: 'frequencyPenalty', member: 'frequencyPenalty', write: unsupported(0) },
-  { name: 'stopSequences', member: 'stop', write: firstTexts(2_500, (text) => text.trim() !== '') },
-];
+const fields = fieldsOf<SentTo>({
+  maxTokens: ['maxOutputTokens', tokenLimit()],
+  temperature: ['temperature', when(takesSampling, clamp(0, 1))],
+  topP: ['topP', when(takesSampling)],
+  stopSequences: ['stop', firstTexts(2_500, (text) => text.trim() !== '')],
+  presencePenalty: ['presencePenalty', unsupported(0)],
+  frequencyPenalty: ['frequencyPenalty', unsupported(0)],
+});
 
 /**
  * A neutral request as the body of Converse or ConverseStream. Losses are named by OpenAI's fields. Refused: what would

@@ -6,17 +6,7 @@ import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { openAiChatId } from '../openai-chat/wire.ts';
 import { standInTool } from '../stand-in-tool.ts';
-import {
-  asIs,
-  clamp,
-  encoderOf,
-  type Field,
-  firstTexts,
-  type Taken,
-  tokenLimit,
-  when,
-  writeFields,
-} from '../taken-fields.ts';
+import { clamp, encoderOf, fieldsOf, firstTexts, type Taken, tokenLimit, when, writeFields } from '../taken-fields.ts';
 import { type Encoding, encodeMessages, lose } from './encode-messages.ts';
 import { rulesOf } from './model-rules.ts';
 import { type CohereBody, ownFields, vendor } from './wire.ts';
@@ -38,21 +28,20 @@ interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
   body: CohereBody;
 }
 
-const fields: readonly Field<SentTo>[] = [
-  { name: 'max_tokens', member: 'maxOutputTokens', write: tokenLimit() },
-  { name: 'temperature', member: 'temperature', write: clamp(0, 1) },
-  { name: 'p', member: 'topP', write: clamp(0.01, 0.99) },
-  { name: 'k', member: 'topK', write: clamp(0, 500) },
-  { name: 'frequency_penalty', member: 'frequencyPenalty', write: clamp(0, 1) },
+const fields = fieldsOf<SentTo>({
+  max_tokens: ['maxOutputTokens', tokenLimit()],
+  temperature: ['temperature', clamp(0, 1)],
+  p: ['topP', clamp(0.01, 0.99)],
+  k: ['topK', clamp(0, 500)],
+  frequency_penalty: ['frequencyPenalty', clamp(0, 1)],
   // Cohere refuses both penalties in one request.
-  {
-    name: 'presence_penalty',
-    member: 'presencePenalty',
-    write: when<SentTo>(({ body }, penalty) => penalty === 0 || !body.frequency_penalty, clamp(0, 1)),
-  },
-  { name: 'seed', member: 'seed', write: asIs },
-  { name: 'stop_sequences', member: 'stop', write: firstTexts(5) },
-];
+  presence_penalty: [
+    'presencePenalty',
+    when<SentTo>(({ body }, penalty) => penalty === 0 || !body.frequency_penalty, clamp(0, 1)),
+  ],
+  seed: ['seed'],
+  stop_sequences: ['stop', firstTexts(5)],
+});
 
 /**
  * A neutral request as the body of Chat v2. Losses are named by OpenAI's fields. Refused: what would change the result

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { EmbeddingInputs, EmbeddingRequest, InputType, VectorEncoding } from '../../neutral/embedding.ts';
-import type { Loss } from '../../neutral/loss.ts';
+import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 
 /** The formats in which upstreams are asked for embeddings. */
@@ -106,14 +106,32 @@ export function inputTypeMember(order: EmbeddingOrder): JsonObject | null {
   return word === null ? null : { [field]: word };
 }
 
-function goesAsItIs({ request, facts }: Pick<EmbeddingOrder, 'request' | 'facts'>): boolean {
-  return facts.inputType === undefined && request.inputTypeWord !== null;
-}
+/** Members that each format takes, or that are seen to before one is asked. */
+const taken: ReadonlySet<string> = new Set<keyof EmbeddingRequest>([
+  'model',
+  'inputs',
+  'emptyAt',
+  'dimensions',
+  'inputType',
+  'inputTypeWord',
+  'purpose',
+  'encoding',
+  'answerForm',
+  'user',
+  'extra',
+]);
 
 /** Losses of a request in a format. `extra: 'taken'`: unknown members go on unchanged. */
 export function lossesOf({ request, facts }: EmbeddingOrder, { extra }: { extra: 'taken' | 'lost' }): Loss[] {
   const losses: Loss[] = [];
-  const told = typeof facts.inputType === 'object' || (extra === 'taken' && goesAsItIs({ request, facts }));
+  // A plain request has nothing to list.
+  for (const name in request) {
+    if (taken.has(name)) continue;
+    losses.push(...lossesOfRest(request, taken));
+    break;
+  }
+  const asItIs = extra === 'taken' && facts.inputType === undefined && request.inputTypeWord !== null;
+  const told = typeof facts.inputType === 'object' || asItIs;
   if (request.inputType !== null && !told) {
     losses.push({ field: 'input_type', why: 'unsupported' });
   }

@@ -1,7 +1,26 @@
 import type { ImageRequest } from '../../neutral/image.ts';
 import { type ImageSize, type ImageSizes, ratioOf, sizeText } from '../../neutral/image-size.ts';
-import type { Loss } from '../../neutral/loss.ts';
+import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
 import type { ImageField, ImageModelFacts, ImageOrder } from './format.ts';
+
+/** Members that `fieldsFor` or each format takes, or that are seen to before one is asked. */
+const taken: ReadonlySet<string> = new Set<keyof ImageRequest>([
+  'model',
+  'prompt',
+  'n',
+  'size',
+  'quality',
+  'style',
+  'background',
+  'moderation',
+  'outputFormat',
+  'outputCompression',
+  'answerForm',
+  'stream',
+  'inputFidelity',
+  'user',
+  'extra',
+]);
 
 /** The optional fields for a model, in its own words, and those that it has no place for. */
 export function fieldsFor({ request, facts }: Pick<ImageOrder, 'request' | 'facts'>): {
@@ -9,7 +28,7 @@ export function fieldsFor({ request, facts }: Pick<ImageOrder, 'request' | 'fact
   losses: Loss[];
 } {
   const fields: Partial<Record<ImageField, string | number>> = {};
-  const losses: Loss[] = [];
+  const losses = lossesOfRest(request, taken);
   for (const [field, value] of Object.entries(wishesIn(request)) as [ImageField, string | number | null][]) {
     if (value === null) continue;
     if (facts.takes !== 'all' && !facts.takes.includes(field)) {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { AudioFormat } from '../../neutral/speech.ts';
 import { lossesOf, pathSegment, type SpeechDialect } from './format.ts';
 
@@ -10,7 +10,10 @@ export const elevenLabsSpeech: SpeechDialect = {
     const { model, voice, format, request, facts } = order;
     const body: JsonObject = { ...request.extra, text: request.input, model_id: model };
     // It accepts 0.7 to 1.2; other values are brought to these bounds, as its own interface does.
-    if (request.speed !== 1) body.voice_settings = { speed: Math.min(1.2, Math.max(0.7, request.speed)) };
+    if (request.speed !== 1) {
+      const settings = isObject(body.voice_settings) ? body.voice_settings : {};
+      body.voice_settings = { ...settings, speed: Math.min(1.2, Math.max(0.7, request.speed)) };
+    }
     const losses = lossesOf(order, { extra: 'taken' });
     if (request.speed < 0.7 || request.speed > 1.2) losses.push({ field: 'speed', why: 'clamped' });
     return {

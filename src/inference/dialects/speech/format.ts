@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../kernel/json.ts';
-import type { Loss } from '../../neutral/loss.ts';
+import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
 import type { AudioFormat, SpeechRequest } from '../../neutral/speech.ts';
 import type { VoiceFacts } from './voices.ts';
 
@@ -55,9 +55,23 @@ export interface SpeechFacts {
   instructions: 'taken' | 'not taken';
 }
 
+/** Members that each format takes, or that are seen to before one is asked. */
+const taken: ReadonlySet<string> = new Set<keyof SpeechRequest>([
+  'model',
+  'input',
+  'characters',
+  'voice',
+  'voiceKind',
+  'format',
+  'speed',
+  'instructions',
+  'delivery',
+  'extra',
+]);
+
 /** Losses of a request at a service. `extra: 'taken'`: unknown members go on unchanged. */
 export function lossesOf({ request, facts }: SpeechOrder, { extra }: { extra: 'taken' | 'lost' }): Loss[] {
-  const losses: Loss[] = [];
+  const losses = lossesOfRest(request, taken);
   if (request.instructions !== null && facts.instructions === 'not taken') {
     losses.push({ field: 'instructions', why: 'unsupported' });
   }

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { fault } from '../../neutral/outcome.ts';
-import { needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
-import { lossesOf, plainAnswer } from './plain-answer.ts';
+import { lossesOf, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
+import { plainAnswer } from './plain-answer.ts';
 import { readSegments, readWords, secondsOf } from './read-times.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
-import { pathFor, type TranscriptionDialect } from './format.ts';
-import { lossesOf, plainAnswer } from './plain-answer.ts';
+import { lossesOf, pathFor, type TranscriptionDialect } from './format.ts';
+import { plainAnswer } from './plain-answer.ts';
 import { readSegments, readWords, secondsOf } from './read-times.ts';
 
 /**

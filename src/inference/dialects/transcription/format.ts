@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../kernel/json.ts';
-import type { Loss } from '../../neutral/loss.ts';
+import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Timestamps, Transcript, TranscriptionRequest, TranscriptionTask } from '../../neutral/transcript.ts';
 import type { Usage } from '../../neutral/usage.ts';
@@ -82,6 +82,35 @@ export interface TranscriptionFacts {
   granularitiesField?: string;
   /** OpenAI's format only: form fields that it answers 4xx to. */
   omit?: readonly string[];
+}
+
+/** Members that OpenAI's format takes, or that are seen to before a service is asked. */
+const openAis: readonly (keyof TranscriptionRequest)[] = [
+  'model',
+  'task',
+  'language',
+  'prompt',
+  'format',
+  'temperature',
+  'timestamps',
+  'lists',
+  'stream',
+  'include',
+  'extra',
+];
+const takenByOpenAi: ReadonlySet<string> = new Set(openAis);
+
+/** Fields that OpenAI's format has no place for. */
+export function lossesAtOpenAi(request: TranscriptionRequest): Loss[] {
+  return lossesOfRest(request, takenByOpenAi);
+}
+
+/** Fields that a format of another vendor has no place for; OpenAI's `include` is one always. */
+export function lossesOf(request: TranscriptionRequest, ...unsupported: ('prompt' | 'temperature')[]): Loss[] {
+  const unknown = request.extra.map(({ name }): Loss => ({ field: name, why: 'unknown' }));
+  const lost = new Set<string>([...unsupported, 'include']);
+  const taken = openAis.filter((name) => !lost.has(name));
+  return [...unknown, ...lossesOfRest(request, new Set(taken))];
 }
 
 export function timestampsOf({ timestamps, untimed }: TranscriptionFacts, model: string): Timestamps {

@@ -1,11 +1,10 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
-import type { Loss } from '../../neutral/loss.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { TranscriptionRequest } from '../../neutral/transcript.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { toldCount } from '../../neutral/usage.ts';
 import { readError } from '../openai-chat/errors.ts';
-import { pathFor, type TranscriptionDialect } from './format.ts';
+import { lossesOf, pathFor, type TranscriptionDialect } from './format.ts';
 
 /**
  * https://ai.google.dev/gemini-api/docs/audio: a conversation about a sound that stands inside it, in base64. Text alone
@@ -63,12 +62,6 @@ function instructionFor({ task, language, prompt }: TranscriptionRequest): strin
     ...(prompt === null ? [] : [`Names and words that may occur, or what was said before: ${prompt}`]),
     'Answer with what was said and nothing else: no title, no times, no names of speakers. If nothing is said, answer with nothing.',
   ].join('\n');
-}
-
-function lossesOf({ extra, include }: TranscriptionRequest): Loss[] {
-  const losses: Loss[] = extra.map(({ name }) => ({ field: name, why: 'unknown' }));
-  if (include.length > 0) losses.push({ field: 'include', why: 'unsupported' });
-  return losses;
 }
 
 /** Its thoughts are not part of it. */

@@ -1,12 +1,11 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import type { Loss } from '../../neutral/loss.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { TranscriptionRequest } from '../../neutral/transcript.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { toldCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type FormPart, formBody } from './form-body.ts';
-import { missingTimes, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
+import { lossesAtOpenAi, missingTimes, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
 import { readSegments, readWords, secondsOf } from './read-times.ts';
 
 /**
@@ -17,7 +16,7 @@ export const openAiTranscription: TranscriptionDialect = {
   id: 'openai',
   encode(order) {
     const { model, request, file, facts, stream, boundary } = order;
-    const losses: Loss[] = [];
+    const losses = lossesAtOpenAi(request);
     const fields: FormPart[] = [{ name: 'model', value: model }];
     const add = (name: string, value: string | null, inCallersWords = name) => {
       if (value === null) return;

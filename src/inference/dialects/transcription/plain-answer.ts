@@ -1,4 +1,3 @@
-import type { Loss } from '../../neutral/loss.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import type { Transcript, TranscriptionRequest } from '../../neutral/transcript.ts';
 import { type DecodedTranscription, missingTimes } from './format.ts';
@@ -12,12 +11,4 @@ export function plainAnswer(
   const { text, segments, words, durationS } = transcript;
   const missing = text.trim() === '' ? null : missingTimes(request, segments, words);
   return missing ?? { transcript: { ...transcript, told: null }, usage: usageOf(undefined, durationS) };
-}
-
-/** Fields of the request that a service has no place for; OpenAI's `include` is one always. */
-export function lossesOf(request: TranscriptionRequest, ...unsupported: ('prompt' | 'temperature')[]): Loss[] {
-  const losses: Loss[] = request.extra.map(({ name }) => ({ field: name, why: 'unknown' }));
-  for (const field of unsupported) if (request[field] !== null) losses.push({ field, why: 'unsupported' });
-  if (request.include.length > 0) losses.push({ field: 'include', why: 'unsupported' });
-  return losses;
 }

@@ -2,8 +2,8 @@ import { isObject } from '../../../kernel/json.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type FormPart, formBody } from './form-body.ts';
-import { needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
-import { lossesOf, plainAnswer } from './plain-answer.ts';
+import { lossesOf, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
+import { plainAnswer } from './plain-answer.ts';
 import { readSegments, readWords, secondsOf, wordsInSegments } from './read-times.ts';
 
 /**

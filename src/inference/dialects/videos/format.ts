@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../kernel/json.ts';
+import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 
 /** The formats in which upstreams are asked for videos: OpenAI's jobs, and Google's long-running predictions. */
@@ -35,6 +36,20 @@ export interface VideoRequest {
   /** Members that only the provider knows. */
   extra: JsonObject;
   user: string | null;
+}
+
+const taken: ReadonlySet<string> = new Set<keyof VideoRequest>([
+  'model',
+  'prompt',
+  'seconds',
+  'size',
+  'pictureUrl',
+  'extra',
+]);
+
+/** Fields that no format has a place for. */
+export function lossesOf(request: VideoRequest): Loss[] {
+  return lossesOfRest(request, taken);
 }
 
 /** How a service makes videos, as data. */
