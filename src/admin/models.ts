@@ -4,7 +4,7 @@ import type { Operator } from '../auth/operator.ts';
 import { aliasFor } from '../config/alias-pattern.ts';
 import { fragmentKey } from '../config/merge-kept.ts';
 import type { modelSchema as modelConfigSchema } from '../config/schema-models.ts';
-import type { Alias } from '../inference/models/model-table.ts';
+import type { Alias } from '../inference/models/alias.ts';
 import { shownPrice } from '../inference/models/rate-names.ts';
 import { filter, healthField, listOf, noQuery, pageFields } from './fields.ts';
 import type { KeptRecords, KeptRows } from './kept.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ExportedCollection, ExportedPoint } from '../vectors/operator.ts';
+import type { ExportedCollection, ExportedPoint } from '../vectors/export-lines.ts';
 import type { TenantSummary } from '../vectors/store.ts';
 import type { Records } from './directory.ts';
 import { listOf, noQuery, pageFields } from './fields.ts';

@@ -1,6 +1,6 @@
+import type { Alias } from '../inference/models/alias.ts';
 import { contractEmbeddings } from '../inference/models/contract-embeddings.ts';
 import { type MediaType, modelFor } from '../inference/models/contract-media.ts';
-import type { Alias } from '../inference/models/model-table.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Target } from '../inference/routing/target.ts';
 import { culvert } from '../kernel/command-form.ts';

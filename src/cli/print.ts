@@ -1,11 +1,6 @@
 import { fitted, lineWidth } from './line-width.ts';
+import type { PrintFlags } from './progress.ts';
 import { endProgress } from './progress.ts';
-
-/** How a command's output was asked for. */
-export interface PrintFlags {
-  json?: boolean | undefined;
-  quiet?: boolean | undefined;
-}
 
 /** Whether `--json` is among the options; behind `--` it is an argument. */
 export function wantsJson(argv: readonly string[]): boolean {

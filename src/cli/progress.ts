@@ -1,7 +1,12 @@
 import { Worker } from 'node:worker_threads';
 import { lineWidth } from './line-width.ts';
-import type { PrintFlags } from './print.ts';
 import { lineState } from './progress-line.ts';
+
+/** How a command's output was asked for. */
+export interface PrintFlags {
+  json?: boolean | undefined;
+  quiet?: boolean | undefined;
+}
 
 /** What a command is at, for those who wait: on stderr, and only once the command has taken two seconds. */
 export interface Progress {

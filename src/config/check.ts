@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { culvert } from '../kernel/command-form.ts';
 import { cautionsOf } from './cautions.ts';
 import { crossCheck } from './cross-check.ts';
+import type { Env } from './environment.ts';
 import { fillFromEnvironment } from './environment.ts';
 import type { ConfigPath, ConfigProblem, ConfigWarning } from './problem.ts';
 import { formatPath } from './problem.ts';
@@ -11,8 +12,6 @@ import type { Config } from './schema.ts';
 import { checkSchema } from './schema-issues.ts';
 import type { YamlSource } from './yaml-source.ts';
 import { readYaml } from './yaml-source.ts';
-
-export type Env = Readonly<Record<string, string | undefined>>;
 
 /** A checked configuration, or why there is none; never both. */
 export type ConfigResult =

@@ -1,5 +1,5 @@
 import { providersInEnvironment } from '../inference/providers/catalog.ts';
-import type { Env } from './check.ts';
+import type { Env } from './environment.ts';
 import { type Config, configSchema } from './schema.ts';
 
 /** The file's providers; where it names none, one for each known key in the environment. */

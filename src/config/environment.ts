@@ -1,5 +1,6 @@
-import type { Env } from './check.ts';
 import { type ConfigPath, formatPath } from './problem.ts';
+
+export type Env = Readonly<Record<string, string | undefined>>;
 
 interface Stand {
   variable: string;

@@ -11,7 +11,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { providersInEnvironment } from '../inference/providers/catalog.ts';
-import type { Env } from './check.ts';
+import type { Env } from './environment.ts';
 import { type KeptFragment, tablePath } from './merge-kept.ts';
 import type { ConfigPath } from './problem.ts';
 import { mayBeSecret } from './redact.ts';

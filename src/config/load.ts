@@ -1,8 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve } from 'node:path';
-import type { ConfigResult, Env } from './check.ts';
+import type { ConfigResult } from './check.ts';
 import { checkConfigText } from './check.ts';
 import { zeroConfig } from './defaults.ts';
+import type { Env } from './environment.ts';
 import { isInEnvironment } from './environment.ts';
 import { configBytesMax } from './yaml-source.ts';
 

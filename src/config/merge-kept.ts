@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { Env } from './check.ts';
 import { crossCheck } from './cross-check.ts';
+import type { Env } from './environment.ts';
 import { namedProviders } from './environment-providers.ts';
 import type { PathProblem } from './problem.ts';
 import type { Config, McpServerConfig, ModelConfig, ProviderConfig } from './schema.ts';

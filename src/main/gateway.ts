@@ -1,4 +1,3 @@
-import type { AdminParts } from '../admin/parts.ts';
 import type { Config } from '../config/schema.ts';
 import type { Route } from '../http/exchange.ts';
 import { urlOf, whyNotListening } from '../http/listening.ts';
@@ -13,8 +12,6 @@ import { systemClock } from '../kernel/clock.ts';
 import type { Trace } from '../kernel/trace.ts';
 import { createNotices } from '../metering/notices.ts';
 import { createRefusals } from '../metering/refusals.ts';
-import type { ResolveAddresses } from '../net/fetch-guard.ts';
-import type { Log } from '../observe/log.ts';
 import { createMetrics } from '../observe/metrics.ts';
 import { checkMail, createAlertSender } from './alerts.ts';
 import { openBooks } from './books.ts';
@@ -22,8 +19,10 @@ import { every, pruneByTime } from './by-time.ts';
 import { type KeptKey, openCallers } from './callers.ts';
 import { openDashboard } from './dashboard.ts';
 import { openFiles } from './files.ts';
+import type { GatewayOptions } from './gateway-options.ts';
 import { createKeptBodies } from './kept-bodies.ts';
-import { openRoutes, type RoutesParts } from './routes.ts';
+import { openRoutes } from './routes.ts';
+import type { RoutesParts } from './routes-parts.ts';
 import { openServices } from './services.ts';
 import { createSetup } from './setup.ts';
 import { openSinks, orderFor } from './sinks.ts';
@@ -35,24 +34,6 @@ import { createAliasWatch, measure, tellFinished, tellRefused } from './tell.ts'
 import { tracedPost } from './traced-ports.ts';
 import { openUpstreams } from './upstreams.ts';
 import { openVectors } from './vectors.ts';
-
-export interface GatewayOptions {
-  config: Config;
-  env: Readonly<Record<string, string | undefined>>;
-  log: Log;
-  version: string;
-  /** Servers on this machine that the operator has confirmed. */
-  locals: readonly LocalServer[];
-  /** Name for messages; null when there is none. */
-  configFile: string | null;
-  configText: AdminParts['configText'];
-  checkConfig: AdminParts['checkConfig'];
-  reload: AdminParts['reload'];
-  /** Folder of the dashboard's built pages; default: that of this installation. */
-  pagesFolder?: string;
-  /** Resolver of names in callers' URLs. Default: the system's name servers. */
-  resolve?: ResolveAddresses;
-}
 
 export interface Gateway {
   url: string;

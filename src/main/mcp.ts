@@ -14,7 +14,7 @@ import { createMcpLogins } from '../mcp/logins.ts';
 import { createUpstreamServers, type UpstreamServers } from '../mcp/upstream-servers.ts';
 import { mayUseMcp } from '../metering/plan-book.ts';
 import { createUpstreamTools, type UpstreamTools } from '../tools/mcp/upstream-tools.ts';
-import type { RoutesParts } from './routes.ts';
+import type { RoutesParts } from './routes-parts.ts';
 
 export interface OpenedMcp {
   servers: UpstreamServers;

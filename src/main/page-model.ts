@@ -2,7 +2,7 @@ import type { KeyRing } from '../auth/key-ring.ts';
 import type { Principal } from '../auth/principal.ts';
 import { chatEndpoint } from '../inference/chat/endpoint.ts';
 import type { Services } from '../inference/endpoints/services.ts';
-import type { Alias } from '../inference/models/model-table.ts';
+import type { Alias } from '../inference/models/alias.ts';
 import { call } from '../inference/spine/call.ts';
 import type { Outcome } from '../inference/spine/kept-answer.ts';
 import type { Failure } from '../kernel/failure.ts';

@@ -29,66 +29,24 @@ import { videoRoutes } from '../http/routes/videos.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import { createVectorMeter } from '../inference/metered/meter-vectors.ts';
 import { createBackgroundRuns } from '../inference/responses/background.ts';
-import type { ProxyOf } from '../inference/transport/proxy.ts';
-import type { Room } from '../kernel/sharing/room.ts';
-import type { Trace } from '../kernel/trace.ts';
 import type { Ledger } from '../metering/ledger.ts';
-import type { SendAlert } from '../metering/notice-delivery.ts';
-import type { Notices } from '../metering/notices.ts';
-import type { RecordDelivery } from '../metering/record-delivery.ts';
 import type { Refusals } from '../metering/refusals.ts';
-import type { ResolveAddresses } from '../net/fetch-guard.ts';
-import type { Metrics } from '../observe/metrics.ts';
 import { createVectorOperator } from '../vectors/operator.ts';
-import type { VectorWorkers } from '../vectors/workers.ts';
 import { openAlerts } from './alerts.ts';
 import { openBatches } from './batches.ts';
 import type { Books } from './books.ts';
 import type { Callers } from './callers.ts';
 import { createCrawlSink } from './crawl-sink.ts';
 import { openCrawls } from './crawls.ts';
-import type { OpenedDashboard } from './dashboard.ts';
-import type { GatewayOptions } from './gateway.ts';
-import type { KeptBodies } from './kept-bodies.ts';
 import { serverLooks } from './looks.ts';
 import { openMcp } from './mcp.ts';
 import { createPageModel } from './page-model.ts';
 import { createRealtimeSteps } from './realtime-steps.ts';
+import type { RoutesParts } from './routes-parts.ts';
 import { createServerToolPorts } from './server-tools.ts';
-import { adminSetup, type Setup } from './setup.ts';
-import { boundedPages, type Storage } from './storage.ts';
+import { adminSetup } from './setup.ts';
+import { boundedPages } from './storage.ts';
 import { openTools } from './tools.ts';
-
-export interface RoutesParts {
-  options: GatewayOptions;
-  services: Services;
-  books: Books;
-  storage: Storage;
-  sinks: Pick<RecordDelivery, 'standing'>;
-  notices: Pick<Notices, 'deliver'>;
-  sendAlert: SendAlert;
-  keptBodies: KeptBodies;
-  callers: Callers;
-  setup: Setup;
-  /** Null: there is none. */
-  dashboard: OpenedDashboard | null;
-  metrics: Metrics;
-  vectors: VectorWorkers;
-  refusals: Pick<Refusals, 'find'>;
-  bodies: Room;
-  resolve: ResolveAddresses;
-  /** The proxies of the environment. */
-  proxyOf: ProxyOf;
-  draining(): boolean;
-  /** Requests whose handlers run. */
-  running(): number;
-  /** Its address on this machine, once the server listens: what nobody waits for begins then. */
-  listening: Promise<string>;
-  onTrouble(message: string): void;
-  onUnexpected(error: unknown, requestId: string, trace: Trace | null): void;
-  /** Called at once with how each part is closed. */
-  opened(close: () => Promise<void> | void): void;
-}
 
 /** Every route, with the vector store and the web tools behind them. */
 export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> {

@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import type { Traces } from '../kernel/trace.ts';
 import type { Telemetry } from '../observe/otlp/telemetry.ts';
-import type { GatewayOptions } from './gateway.ts';
+import type { GatewayOptions } from './gateway-options.ts';
 import { StartRefused } from './start-refused.ts';
 
 /** Nobody traces, so nothing is loaded. */

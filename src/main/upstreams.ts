@@ -16,7 +16,7 @@ import type { PlanBook } from '../metering/plan-book.ts';
 import type { Log } from '../observe/log.ts';
 import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import { every } from './by-time.ts';
-import type { GatewayOptions } from './gateway.ts';
+import type { GatewayOptions } from './gateway-options.ts';
 import { createPrices } from './prices.ts';
 import type { TakenUp } from './setup.ts';
 

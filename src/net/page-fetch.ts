@@ -1,7 +1,8 @@
 import { createTurns } from '../kernel/sharing/turns.ts';
 import { createFetchGuard, type FetchRules, type ResolveAddresses } from './fetch-guard.ts';
-import { type Fetched, guardedFetch, type KnownCopy } from './guarded-fetch.ts';
+import { guardedFetch, type KnownCopy } from './guarded-fetch.ts';
 import { HostBusy, type HostTurns } from './host-turns.ts';
+import type { PageFetched } from './page-robots.ts';
 import { createRobotsCache, type RobotsRules } from './page-robots.ts';
 
 /** Fetches pages of the web as a good guest: through the guard, by turns at each host, under our own name. */
@@ -11,8 +12,6 @@ export interface PageFetcher {
   /** The host's robots.txt for us, kept for a while. Never rejects. */
   robots(url: URL, signal: AbortSignal): Promise<RobotsRules>;
 }
-
-export type PageFetched = Fetched | { ok: false; reason: 'busy'; message: string };
 
 export interface PageFetch {
   /** Tenant whose turn it takes; '' for requests on behalf of all. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { fakeClock } from '../kernel/clock.ts';
-import type { PageFetched } from './page-fetch.ts';
+import type { PageFetched } from './page-robots.ts';
 import { createRobotsCache } from './page-robots.ts';
 
 const never = new AbortController().signal;

@@ -1,5 +1,7 @@
 import * as robots from 'robots-parser';
-import type { PageFetched } from './page-fetch.ts';
+import type { Fetched } from './guarded-fetch.ts';
+
+export type PageFetched = Fetched | { ok: false; reason: 'busy'; message: string };
 
 /** A host's robots.txt for us. */
 export interface RobotsRules {

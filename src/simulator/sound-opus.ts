@@ -1,5 +1,5 @@
 import { sumOf } from './cyclic-sum.ts';
-import type { SoundBlock } from './sound.ts';
+import type { SoundBlock } from './sound-pcm.ts';
 
 const packetMs = 20;
 const packetsPerPage = 10;

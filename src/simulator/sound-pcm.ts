@@ -1,4 +1,8 @@
-import type { SoundBlock } from './sound.ts';
+/** Some bytes of a file, and how much of the sound they hold. */
+export interface SoundBlock {
+  bytes: Buffer;
+  ms: number;
+}
 
 export const sampleRateHz = 24_000;
 /** The same rate as for the mp3. */

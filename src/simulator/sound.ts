@@ -1,13 +1,8 @@
 import { aacFrame, mp3Frames } from './sound-assets.ts';
 import { flacBlocks } from './sound-flac.ts';
 import { opusBlocks } from './sound-opus.ts';
+import type { SoundBlock } from './sound-pcm.ts';
 import { pcmBlocks, sampleRateHz, wavBlocks } from './sound-pcm.ts';
-
-/** Some bytes of a file, and how much of the sound they hold. */
-export interface SoundBlock {
-  bytes: Buffer;
-  ms: number;
-}
 
 const mp3FrameBytes = 96;
 const mp3FrameMs = 24;

@@ -1,8 +1,53 @@
+import type { JsonObject } from '../kernel/json.ts';
+import type { Distance, PayloadType } from './collection.ts';
 import { collectionNamePattern, type NamedSpecs } from './collection.ts';
-import type { ExportEnd, ExportedCollection, ExportedPoint, ExportedVector, ExportHead } from './operator.ts';
+import type { CollectionSettings } from './collection-settings.ts';
 import { isMulti, isSparse, type PointId, type StoredPoint, type VectorValue } from './point.ts';
 import type { VectorStore } from './store.ts';
 import { shortestFloat } from './wire/shortest-float.ts';
+
+/** First line of an export. */
+export interface ExportHead {
+  /** Form of the lines. */
+  culvert_vectors: 1;
+  tenant: string;
+}
+
+export type ExportedVector =
+  | readonly number[]
+  | { indices: readonly number[]; values: readonly number[] }
+  | readonly (readonly number[])[];
+
+/** Last line of an export. */
+export interface ExportEnd {
+  end: { collections: number; points: number };
+}
+
+export interface ExportedPoint {
+  id: number | string;
+  /** The unnamed one; empty where the point has none. */
+  vector: readonly number[];
+  /** Named ones, as the API shows them. */
+  vectors?: Readonly<Record<string, ExportedVector>>;
+  payload: JsonObject | null;
+}
+
+export interface ExportedCollection {
+  name: string;
+  /** 0: it has no unnamed vector. */
+  vector_size: number;
+  distance: Distance;
+  embedding_model: string | null;
+  /** By name; absent: none. */
+  named_vectors?: NamedSpecs;
+  /** Absent: none. */
+  settings?: CollectionSettings;
+  /** Type by key. */
+  payload_indexes: Readonly<Record<string, PayloadType>>;
+  /** Parameters of those that have some, by key. */
+  text_indexes?: Readonly<Record<string, JsonObject>>;
+  aliases: readonly string[];
+}
 
 /** Numbers of one page: written in the thread that serves, which no page may hold up. */
 const pageNumbers = 32_768;

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { vectorOf } from './check-vector.ts';
 import type { CollectionSpec } from './collection.ts';
 import { changedSettings } from './collection-settings.ts';
-import type { ExportedCollection, ExportedPoint } from './operator.ts';
+import type { ExportedCollection, ExportedPoint } from './export-lines.ts';
 import type { StoredPoint } from './point.ts';
 import { readPointId } from './point-id.ts';
 import { noCollection } from './refusals.ts';

@@ -1,6 +1,4 @@
-import type { JsonObject } from '../kernel/json.ts';
-import type { Distance, NamedSpecs, PayloadType } from './collection.ts';
-import type { CollectionSettings } from './collection-settings.ts';
+import type { ExportedCollection, ExportedPoint } from './export-lines.ts';
 import { exportLines } from './export-lines.ts';
 import { importCollection, importPoints } from './import-points.ts';
 import type { Owner, TenantSummary, VectorStore } from './store.ts';
@@ -22,49 +20,6 @@ export interface VectorOperator {
   /** As `VectorStore.adopt` and `purge`. */
   adopt(from: string, to: Owner): Promise<{ collections: number }>;
   purge(tenant: string): Promise<{ collections: number }>;
-}
-
-/** First line of an export. */
-export interface ExportHead {
-  /** Form of the lines. */
-  culvert_vectors: 1;
-  tenant: string;
-}
-
-export interface ExportedCollection {
-  name: string;
-  /** 0: it has no unnamed vector. */
-  vector_size: number;
-  distance: Distance;
-  embedding_model: string | null;
-  /** By name; absent: none. */
-  named_vectors?: NamedSpecs;
-  /** Absent: none. */
-  settings?: CollectionSettings;
-  /** Type by key. */
-  payload_indexes: Readonly<Record<string, PayloadType>>;
-  /** Parameters of those that have some, by key. */
-  text_indexes?: Readonly<Record<string, JsonObject>>;
-  aliases: readonly string[];
-}
-
-export interface ExportedPoint {
-  id: number | string;
-  /** The unnamed one; empty where the point has none. */
-  vector: readonly number[];
-  /** Named ones, as the API shows them. */
-  vectors?: Readonly<Record<string, ExportedVector>>;
-  payload: JsonObject | null;
-}
-
-export type ExportedVector =
-  | readonly number[]
-  | { indices: readonly number[]; values: readonly number[] }
-  | readonly (readonly number[])[];
-
-/** Last line of an export. */
-export interface ExportEnd {
-  end: { collections: number; points: number };
 }
 
 export function createVectorOperator(store: Omit<VectorStore, 'trouble' | 'close'>): VectorOperator {

@@ -1,12 +1,40 @@
+import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import type { CrawlKind, CrawlOptions } from '../../tools/crawl/crawl-options.ts';
 import { kindOf } from '../../tools/crawl/crawl-options.ts';
+import type { CrawlMeter, CrawlOwner, CrawlSink } from '../../tools/crawl/crawl-ports.ts';
 import { type Crawl, robotsCode } from '../../tools/crawl/crawl-store.ts';
+import type { Crawls } from '../../tools/crawl/crawls.ts';
 import { shownPage } from '../../tools/scrape/scrape-answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { writeJson } from '../write-json.ts';
-import type { CrawlParts, CrawlPlace } from './crawl.ts';
+import type { ToolMount } from './tool-mounts.ts';
+
+/** Where crawls or batches are requested. */
+export interface CrawlPlace {
+  /** Path of their collection. */
+  at: string;
+  kind: CrawlKind;
+  api: ToolMount['api'];
+}
+
+export interface CrawlParts {
+  crawls: Omit<Crawls, 'start' | 'stop'>;
+  meter: CrawlMeter;
+  /** Null: there is no vector store to write to. */
+  sink: CrawlSink | null;
+  /** Why an address may not be fetched (400 `url_blocked`); null when it may. */
+  guard(url: string, param: string): Promise<Failure | null>;
+  /** Why patterns of these options are not taken; null when all are. */
+  patterns(tenant: string, options: CrawlOptions): Promise<Failure | null>;
+  /** Why a model cannot write about pages, if that is wanted; null when it can. */
+  writer(owner: CrawlOwner, options: CrawlOptions): Failure | null;
+  config(): Config;
+  clock: Clock;
+}
 
 const pagesMax = 100;
 const crawlsMax = 100;

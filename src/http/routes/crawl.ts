@@ -1,12 +1,9 @@
-import type { Config } from '../../config/schema.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { objectIn } from '../../kernel/parse-object.ts';
 import type { CrawlKind, CrawlOptions } from '../../tools/crawl/crawl-options.ts';
-import type { CrawlMeter, CrawlOwner, CrawlSink } from '../../tools/crawl/crawl-ports.ts';
-import type { Crawls } from '../../tools/crawl/crawls.ts';
+import type { CrawlOwner } from '../../tools/crawl/crawl-ports.ts';
 import { runningMax } from '../../tools/crawl/crawls.ts';
 import { type ReadBatch, readBatch } from '../../tools/crawl/read-batch-options.ts';
 import { type ReadCrawl, readCrawl } from '../../tools/crawl/read-crawl-options.ts';
@@ -17,34 +14,12 @@ import type { Exchange, Route } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
+import type { CrawlParts, CrawlPlace } from './crawl-status.ts';
 import { cancelCrawl, listCrawls, showCrawl, showErrors } from './crawl-status.ts';
-import { type ToolMount, toolMounts } from './tool-mounts.ts';
-
-export interface CrawlParts {
-  crawls: Omit<Crawls, 'start' | 'stop'>;
-  meter: CrawlMeter;
-  /** Null: there is no vector store to write to. */
-  sink: CrawlSink | null;
-  /** Why an address may not be fetched (400 `url_blocked`); null when it may. */
-  guard(url: string, param: string): Promise<Failure | null>;
-  /** Why patterns of these options are not taken; null when all are. */
-  patterns(tenant: string, options: CrawlOptions): Promise<Failure | null>;
-  /** Why a model cannot write about pages, if that is wanted; null when it can. */
-  writer(owner: CrawlOwner, options: CrawlOptions): Failure | null;
-  config(): Config;
-  clock: Clock;
-}
+import { toolMounts } from './tool-mounts.ts';
 
 /** Patterns, headers and the like. */
 const bodyBytesMax = 1024 * 1024;
-
-/** Where crawls or batches are requested. */
-export interface CrawlPlace {
-  /** Path of their collection. */
-  at: string;
-  kind: CrawlKind;
-  api: ToolMount['api'];
-}
 
 /** `/v1/tools/crawl` and `/v1/tools/batch/scrape`, and the same for Firecrawl's SDKs. */
 export function crawlRoutes(parts: CrawlParts): Route[] {

@@ -1,6 +1,6 @@
 import { gemini } from '../../inference/dialects/gemini/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
-import type { Alias } from '../../inference/models/model-table.ts';
+import type { Alias } from '../../inference/models/alias.ts';
 import { type Failure, invalid, statusOf } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { type Exchange, errorContextOf } from '../exchange.ts';

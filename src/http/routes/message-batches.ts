@@ -1,10 +1,10 @@
 import { type Batch, succeededSoFar } from '../../inference/batches/batch-facts.ts';
 import { bytesOf } from '../../inference/batches/batch-line.ts';
-import { lineBytesMax } from '../../inference/batches/batch-parts.ts';
 import { linesMax } from '../../inference/batches/batch-run.ts';
 import { type Batches, batchNotFound } from '../../inference/batches/batches.ts';
 import { requestElements } from '../../inference/batches/request-elements.ts';
 import type { StoredFiles } from '../../inference/batches/stored-files.ts';
+import { lineBytesMax } from '../../inference/batches/upstream/upstream-client.ts';
 import { ownPurpose } from '../../inference/batches/write-results.ts';
 import { anthropicMessages } from '../../inference/dialects/anthropic-messages/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';

@@ -1,6 +1,6 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
-import type { Alias } from '../../inference/models/model-table.ts';
+import type { Alias } from '../../inference/models/alias.ts';
 import { shownPrice } from '../../inference/models/rate-names.ts';
 import type { Price } from '../../inference/neutral/price.ts';
 import type { Target } from '../../inference/routing/target.ts';

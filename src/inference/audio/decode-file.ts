@@ -1,14 +1,43 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { pipeline, type Readable } from 'node:stream';
+import { type Duplex, pipeline, type Readable } from 'node:stream';
 import { AudioFault } from './audio-fault.ts';
 import { decodeArguments, durationArguments } from './ffmpeg-arguments.ts';
 import { flacDurationMs } from './flac-duration.ts';
+import type { SlotLimits } from './process-slots.ts';
+import type { StreamBounds } from './process-stream.ts';
 import { sniffAudio, sniffBytesNeeded } from './sniff.ts';
 import { adtsFrame, frameHeaderBytes, id3Bytes, mp3Frame } from './sound-frames.ts';
-import type { FfmpegJobs } from './transcode.ts';
 import { readSamples, readWavHeader, type WavHeader, wavDurationMs, wavHeaderBytesMax } from './wav.ts';
 import { convertedPieceBytes, plainConversion } from './wav-stream.ts';
+
+export interface TranscoderLimits extends StreamBounds {
+  /** Streams and files have separate lines, so that one caller's long file is not before everybody's speech. */
+  streams: SlotLimits;
+  files: SlotLimits;
+  /** Processes that wait for a job. */
+  warmMax: number;
+  /** A waiting process is ended after this. */
+  warmIdleMs: number;
+  /** Longest sound that `decodeFile` gives. */
+  decodedSecondsMax: number;
+}
+
+interface JobOptions {
+  signal?: AbortSignal | undefined;
+  /** Put before what ffmpeg gives. */
+  head?: Buffer | undefined;
+  /** After it, keep a process waiting for the next job like it. */
+  keepWarm?: 'yes' | 'no';
+}
+
+/** How the jobs of this room reach ffmpeg. */
+export interface FfmpegJobs {
+  readonly limits: TranscoderLimits;
+  hasFfmpeg(): boolean;
+  /** `need` is the subject of the 501 where ffmpeg is missing. */
+  stream(need: string, args: readonly string[], input: 'piped' | 'none', options: JobOptions): Duplex;
+}
 
 const floatBytes = 4;
 

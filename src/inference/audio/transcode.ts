@@ -4,12 +4,13 @@ import { addAbortSignal, type Duplex } from 'node:stream';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { ffmpegMissing } from './audio-fault.ts';
 import { type SpeechFormat, speechRateHz } from './audio-format.ts';
+import type { FfmpegJobs, TranscoderLimits } from './decode-file.ts';
 import { decodeFile, probeDurationMs } from './decode-file.ts';
 import { type Conversion, fileArguments, pipeArguments } from './ffmpeg-arguments.ts';
 import { type FfmpegProcess, type Spawn, startFfmpeg } from './ffmpeg-process.ts';
 import { findTool } from './find-tool.ts';
-import { createSlots, type SlotLimits } from './process-slots.ts';
-import { ProcessStream, type StreamBounds } from './process-stream.ts';
+import { createSlots } from './process-slots.ts';
+import { ProcessStream } from './process-stream.ts';
 import { createWarmProcesses } from './warm-processes.ts';
 import { wavHeader } from './wav.ts';
 import { plainConversion } from './wav-stream.ts';
@@ -48,18 +49,6 @@ export interface TranscoderOptions extends Partial<TranscoderLimits> {
   spawn?: Spawn;
 }
 
-export interface TranscoderLimits extends StreamBounds {
-  /** Streams and files have separate lines, so that one caller's long file is not before everybody's speech. */
-  streams: SlotLimits;
-  files: SlotLimits;
-  /** Processes that wait for a job. */
-  warmMax: number;
-  /** A waiting process is ended after this. */
-  warmIdleMs: number;
-  /** Longest sound that `decodeFile` gives. */
-  decodedSecondsMax: number;
-}
-
 const defaults: TranscoderLimits = {
   // A stream's ffmpeg mostly waits for the voice; a file's works until it is done.
   streams: { runningMax: 64, tenantBusyMax: 2 * availableParallelism(), waitingMax: 512 },
@@ -73,22 +62,6 @@ const defaults: TranscoderLimits = {
   outputBytesMax: 512 * 1024 * 1024,
   decodedSecondsMax: 6 * 3600,
 };
-
-/** How the jobs of this room reach ffmpeg. */
-export interface FfmpegJobs {
-  readonly limits: TranscoderLimits;
-  hasFfmpeg(): boolean;
-  /** `need` is the subject of the 501 where ffmpeg is missing. */
-  stream(need: string, args: readonly string[], input: 'piped' | 'none', options: JobOptions): Duplex;
-}
-
-interface JobOptions {
-  signal?: AbortSignal | undefined;
-  /** Put before what ffmpeg gives. */
-  head?: Buffer | undefined;
-  /** After it, keep a process waiting for the next job like it. */
-  keepWarm?: 'yes' | 'no';
-}
 
 export function createTranscoder(options: TranscoderOptions): SharedTranscoder {
   const limits: TranscoderLimits = { ...defaults, ...options };

@@ -3,7 +3,7 @@ import { type Failure, factsOf, invalid } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { Turn } from '../../kernel/sharing/turns.ts';
 import { readBatchLine } from './batch-line.ts';
-import { type BatchRun, lineBytesMax, resultContext } from './batch-parts.ts';
+import { type BatchRun, resultContext } from './batch-parts.ts';
 import { type KnownLine, knownLines } from './known-lines.ts';
 import { createLineNotes, type LineNotes } from './line-notes.ts';
 import { type LineEnd, resultLine } from './line-result.ts';
@@ -13,6 +13,7 @@ import type { StoredFile } from './stored-files.ts';
 import type { AwayView } from './upstream/away-lines.ts';
 import { digestOf } from './upstream/gather-lines.ts';
 import type { GivenAnswer } from './upstream/given-answer.ts';
+import { lineBytesMax } from './upstream/upstream-client.ts';
 
 /** Of the lines of one batch that run at one time, but for a single one. */
 const runningBytesMax = 32 * 1024 * 1024;

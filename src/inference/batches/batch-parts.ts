@@ -55,9 +55,6 @@ export interface BatchRun extends BatchParts {
   signal: AbortSignal;
 }
 
-/** Of one line. */
-export const lineBytesMax = 8 * 1024 * 1024;
-
 /** What a line's result is sealed with. */
 export function resultContext({ tenant, id }: Batch, seq: number): string {
   return JSON.stringify([tenant, id, seq]);

@@ -1,10 +1,11 @@
 import type { BatchEnd, BatchEnding } from '../../metering/batch-store.ts';
 import { answerLines } from './answer-lines.ts';
 import { type Batch, type BatchError, sealFacts } from './batch-facts.ts';
-import { type BatchRun, lineBytesMax } from './batch-parts.ts';
+import type { BatchRun } from './batch-parts.ts';
 import { linesOf } from './lines-of.ts';
 import { type StoredFile, UnreadableFile } from './stored-files.ts';
 import { openAwayLines } from './upstream/away-lines.ts';
+import { lineBytesMax } from './upstream/upstream-client.ts';
 import { watchEnd } from './watch-end.ts';
 import { type Gaps, type Which, writeResults } from './write-results.ts';
 

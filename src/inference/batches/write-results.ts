@@ -1,9 +1,10 @@
 import { newRequestId } from '../../kernel/ids.ts';
 import { readBatchLine } from './batch-line.ts';
-import { type BatchRun, lineBytesMax, resultContext } from './batch-parts.ts';
+import { type BatchRun, resultContext } from './batch-parts.ts';
 import { resultLine } from './line-result.ts';
 import { linesOf } from './lines-of.ts';
 import type { StoredFile } from './stored-files.ts';
+import { lineBytesMax } from './upstream/upstream-client.ts';
 
 /** Purposes of files that batches make. */
 export const outputPurpose = 'batch_output';

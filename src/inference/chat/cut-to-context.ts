@@ -1,8 +1,7 @@
-import type { CallerRequest } from '../dialects/dialect.ts';
+import type { CallerRequest, DialectId } from '../dialects/dialect.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { NeutralRequest } from '../neutral/request.ts';
 import { truncatedInput } from '../neutral/truncate-input.ts';
-import type { EncodeOrder } from './conversation-body.ts';
 
 /** The meaning of a request for one target, its words for that meaning, and the losses. */
 interface Cut {
@@ -15,7 +14,7 @@ interface Cut {
 export function cutToContext(
   request: CallerRequest,
   asked: NeutralRequest,
-  { dialect, contextWindow }: Pick<EncodeOrder, 'dialect' | 'contextWindow'>,
+  { dialect, contextWindow }: { dialect: DialectId; contextWindow?: number | null | undefined },
 ): Cut {
   // Responses have a word for it: a provider that speaks them cuts by itself.
   if (asked.truncation === undefined || dialect === 'openai-responses') return { asked, request, cut: [] };

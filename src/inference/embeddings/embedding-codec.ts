@@ -6,7 +6,11 @@ import type { AnswerForm } from '../neutral/embedding.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import { parseAnswer } from '../spine/answer-reader.ts';
 import { createRestingThread } from '../spine/resting-thread.ts';
-import type { EmbeddingWork } from './embedding-worker.ts';
+
+/** Orders to the worker; every message is answered once, with the same `id`. */
+export type EmbeddingWork =
+  | { id: number; kind: 'decode'; bytes: Uint8Array<ArrayBuffer>; format: EmbeddingFormatId; count: number }
+  | { id: number; kind: 'encode'; answer: EmbeddingAnswer; form: AnswerForm };
 
 /** Reads upstreams' vectors and writes callers': few here and now, many in a thread (faults.md F24). */
 export interface EmbeddingCodec {

@@ -1,13 +1,7 @@
 import { parentPort } from 'node:worker_threads';
-import type { EmbeddingFormatId } from '../dialects/embeddings/format.ts';
-import { type EmbeddingAnswer, writeEmbeddings } from '../dialects/embeddings/write-answer.ts';
-import type { AnswerForm } from '../neutral/embedding.ts';
+import { writeEmbeddings } from '../dialects/embeddings/write-answer.ts';
+import type { EmbeddingWork } from './embedding-codec.ts';
 import { decodeEmbeddings } from './embedding-codec.ts';
-
-/** Orders to the worker; every message is answered once, with the same `id`. */
-export type EmbeddingWork =
-  | { id: number; kind: 'decode'; bytes: Uint8Array<ArrayBuffer>; format: EmbeddingFormatId; count: number }
-  | { id: number; kind: 'encode'; answer: EmbeddingAnswer; form: AnswerForm };
 
 parentPort!.on('message', (work: EmbeddingWork) => {
   const { id } = work;

@@ -2,7 +2,7 @@ import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { empty } from '../dialects/embeddings/read-request.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
-import type { Alias } from '../models/model-table.ts';
+import type { Alias } from '../models/alias.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { noneCapable, noneServes, noneUsable } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';

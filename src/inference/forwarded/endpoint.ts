@@ -6,7 +6,7 @@ import { dialects } from '../dialects/dialect-table.ts';
 import type { ForwardedEndpoint, ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
-import type { Alias } from '../models/model-table.ts';
+import type { Alias } from '../models/alias.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { noneCapable, noneServes, noneUsable } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';

@@ -3,7 +3,7 @@ import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import type { PictureType } from '../dialects/images/picture-type.ts';
 import { readEditForm } from '../dialects/images/read-edit-form.ts';
 import { type FinishedImage, writeImages } from '../dialects/images/write-answer.ts';
-import type { Alias } from '../models/model-table.ts';
+import type { Alias } from '../models/alias.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { noneCapable, noneServes, noneUsable } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';

@@ -5,7 +5,12 @@ import { type PictureType, pictureTypeOf } from '../dialects/images/picture-type
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { parseAnswer } from '../spine/answer-reader.ts';
 import { createRestingThread } from '../spine/resting-thread.ts';
-import type { ImageWork } from './image-worker.ts';
+
+/** Orders to the worker; every message is answered once, with the same `id`. */
+export type ImageWork = { id: number; bytes: Uint8Array<ArrayBuffer> } & (
+  | { task: 'read'; format: ImageFormatId; as: PictureForm }
+  | { task: 'mask'; as: MaskedAs }
+);
 
 /** Reads upstreams' pictures: small answers here and now, those of many megabytes in a thread (faults.md F24). */
 export interface ImageCodec {

@@ -1,13 +1,7 @@
 import { parentPort } from 'node:worker_threads';
-import type { ImageFormatId, MaskedAs } from '../dialects/images/format.ts';
 import { blackMask } from './black-mask.ts';
-import { type PictureForm, type ReadImages, readImages } from './image-codec.ts';
-
-/** Orders to the worker; every message is answered once, with the same `id`. */
-export type ImageWork = { id: number; bytes: Uint8Array<ArrayBuffer> } & (
-  | { task: 'read'; format: ImageFormatId; as: PictureForm }
-  | { task: 'mask'; as: MaskedAs }
-);
+import type { ImageWork } from './image-codec.ts';
+import { type ReadImages, readImages } from './image-codec.ts';
 
 parentPort!.on('message', ({ id, bytes, ...order }: ImageWork) => {
   try {

@@ -1,33 +1,14 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { costMilliOf } from '../../metering/quota.ts';
-import type { StorageBook } from '../../metering/storage-book.ts';
 import type { StorageHold } from '../../metering/storage-hold.ts';
 import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
-import type { TextRank } from '../dialects/forwarded/rerank.ts';
-import { type EmbeddedTexts, type TextsCall, type TextsToEmbed, textsBody } from '../embeddings/embed-texts.ts';
+import { type TextsToEmbed, textsBody } from '../embeddings/embed-texts.ts';
 import { embeddingWay } from '../embeddings/endpoint.ts';
-import type { EmbeddingServices } from '../embeddings/services.ts';
 import { type RankedBy, rankPlan } from '../forwarded/rank-texts.ts';
-import type { ForwardedServices } from '../forwarded/services.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { type Charge, holdCall } from '../spine/held-call.ts';
+import type { VectorCallHold, VectorMeterCall, VectorServices } from './vector-hold.ts';
 import { type Embedding, Hold, type Ranking } from './vector-hold.ts';
-
-/** One call of the vector API, its caller known and admitted. */
-export type VectorMeterCall = TextsCall;
-
-/** Reservation of a vector call; must be settled, once. */
-export interface VectorCallHold {
-  kind: 'held';
-  /** Answer headers: limits, and the cost so far or to come. Flat name, value… */
-  readonly headers: readonly string[];
-  /** Once, and only when texts were given. */
-  embed(): Promise<EmbeddedTexts | Failure>;
-  /** Once at most, and only with `rerank`; without it reranking is not charged. `texts`: at least one. */
-  rank(texts: readonly string[]): Promise<readonly TextRank[] | Failure>;
-  /** `status`: what the caller gets. A refused call costs nothing. */
-  settle(end: { status: number; failure: Failure | null; aborted: boolean }): void;
-}
 
 /**
  * Cost of vector calls, and how their texts are embedded and ranked. A call is charged after its body was checked and
@@ -46,8 +27,6 @@ export interface VectorCallNeeds {
   /** About what a call that adds will store. */
   bodyBytes: number;
 }
-
-export type VectorServices = EmbeddingServices & ForwardedServices & { storage: StorageBook };
 
 /** Text to embed when only the length of a model's vectors is wanted, and nobody declares it. */
 const probeText = 'How long is a vector?';

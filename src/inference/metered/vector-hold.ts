@@ -1,10 +1,14 @@
 import type { Failure } from '../../kernel/failure.ts';
+import type { StorageBook } from '../../metering/storage-book.ts';
 import type { StorageHold } from '../../metering/storage-hold.ts';
 import type { TextRank } from '../dialects/forwarded/rerank.ts';
+import type { TextsCall } from '../embeddings/embed-texts.ts';
 import { type EmbeddedTexts, embedTexts } from '../embeddings/embed-texts.ts';
 import type { EmbeddingBody } from '../embeddings/embedding-body.ts';
 import type { EmbeddingWay } from '../embeddings/endpoint.ts';
+import type { EmbeddingServices } from '../embeddings/services.ts';
 import { type RankedBy, rankTexts } from '../forwarded/rank-texts.ts';
+import type { ForwardedServices } from '../forwarded/services.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { sumOf } from '../neutral/usage.ts';
 import { costHeaders } from '../spine/answer.ts';
@@ -12,7 +16,24 @@ import { besideUsd } from '../spine/beside-usd.ts';
 import type { Plan } from '../spine/endpoint.ts';
 import type { HeldCall } from '../spine/held-call.ts';
 import { type JobProgress, newProgress } from '../spine/job.ts';
-import type { VectorCallHold, VectorMeterCall, VectorServices } from './meter-vectors.ts';
+
+export type VectorServices = EmbeddingServices & ForwardedServices & { storage: StorageBook };
+
+/** One call of the vector API, its caller known and admitted. */
+export type VectorMeterCall = TextsCall;
+
+/** Reservation of a vector call; must be settled, once. */
+export interface VectorCallHold {
+  kind: 'held';
+  /** Answer headers: limits, and the cost so far or to come. Flat name, value… */
+  readonly headers: readonly string[];
+  /** Once, and only when texts were given. */
+  embed(): Promise<EmbeddedTexts | Failure>;
+  /** Once at most, and only with `rerank`; without it reranking is not charged. `texts`: at least one. */
+  rank(texts: readonly string[]): Promise<readonly TextRank[] | Failure>;
+  /** `status`: what the caller gets. A refused call costs nothing. */
+  settle(end: { status: number; failure: Failure | null; aborted: boolean }): void;
+}
 
 /** What of a call must be embedded: `size` is known already where only that was asked for. */
 export interface Embedding {

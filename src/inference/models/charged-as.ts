@@ -1,6 +1,6 @@
 import type { Plan, TierLimits } from '../../metering/plan.ts';
 import { spans, windowNames } from '../../metering/window.ts';
-import type { Alias } from './model-table.ts';
+import type { Alias } from './alias.ts';
 
 /** Cost of a request, times its endpoint's own, and the tier in which it counts. */
 export type ChargedAs = Pick<Alias, 'cost' | 'tier'>;

@@ -3,8 +3,8 @@ import type { ProviderConnection } from '../providers/connection.ts';
 import { embeddingRank, givesDimensions } from '../providers/embedding-models.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
 import type { Target } from '../routing/target.ts';
+import type { KnownModels } from './alias.ts';
 import type { ConfiguredProvider } from './connections.ts';
-import type { KnownModels } from './model-table.ts';
 
 /** The embedding models that the contract promises (api.md §2.5): always there, whoever answers. */
 export const contractEmbeddings: readonly string[] = [

@@ -3,8 +3,8 @@ import { imageModelFacts } from '../dialects/images/format.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import type { ProviderConnection } from '../providers/connection.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
+import type { KnownModels } from './alias.ts';
 import type { ConfiguredProvider } from './connections.ts';
-import type { KnownModels } from './model-table.ts';
 
 /** Media other than text and vectors. */
 export type MediaType = 'speech' | 'transcription' | 'image';

@@ -5,8 +5,8 @@ import { embeddingFacts } from '../providers/embedding-models.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
 import { builtInHedge, type HedgePolicy, type RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
+import type { Alias, ModelTableParts } from './alias.ts';
 import { embeddingEngineTarget, soundEngineTarget } from './engine-target.ts';
-import type { Alias, ModelTableParts } from './model-table.ts';
 import { targetOf } from './target-of.ts';
 
 /** Makes aliases from the configuration and the providers' lists. */

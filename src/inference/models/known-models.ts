@@ -2,9 +2,9 @@ import { isObject } from '../../kernel/json.ts';
 import { type Discovery, discoverModels, modelsPath } from '../providers/discover.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
 import type { Transport } from '../transport/upstream-call.ts';
+import type { KnownModels } from './alias.ts';
 import { askForModels } from './ask-for-models.ts';
 import type { ConfiguredProvider } from './connections.ts';
-import type { KnownModels } from './model-table.ts';
 import type { Snapshot } from './snapshot.ts';
 
 const listTimeoutMs = 10_000;

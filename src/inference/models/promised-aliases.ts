@@ -1,6 +1,7 @@
 import { aliasFor } from '../../config/alias-pattern.ts';
 import type { Config, ModelType } from '../../config/schema.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
+import type { Alias } from './alias.ts';
 import { contractDimensions, contractEmbeddings, type EmbeddingSource, ofContractSize } from './contract-embeddings.ts';
 import {
   contractMedia,
@@ -12,7 +13,6 @@ import {
   modelFor,
 } from './contract-media.ts';
 import { soundEngineAlias } from './engine-target.ts';
-import type { Alias } from './model-table.ts';
 
 export interface PromisedParts {
   models: Config['models'];

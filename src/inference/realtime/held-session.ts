@@ -1,8 +1,8 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { RealtimeEvent } from '../dialects/realtime/events.ts';
+import type { Alias } from '../models/alias.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
-import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { noNeeds } from '../neutral/request.ts';

@@ -2,7 +2,7 @@ import type { Failure } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import { costMilliOf } from '../../metering/quota.ts';
 import type { TurnEnd } from '../dialects/realtime/turns.ts';
-import type { Alias } from '../models/model-table.ts';
+import type { Alias } from '../models/alias.ts';
 import { usdOf } from '../neutral/price.ts';
 import type { AttemptRecord, RouteAttempt } from '../routing/route.ts';
 import { type HeldCall, holdCall } from '../spine/held-call.ts';

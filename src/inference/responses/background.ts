@@ -8,8 +8,9 @@ import { serve } from '../spine/serve.ts';
 import { BackgroundRun } from './background-run.ts';
 import { responsesEndpoint } from './endpoint.ts';
 import { keptItems } from './input-items.ts';
-import { type KeptItem, saltOfId } from './kept-responses.ts';
+import { saltOfId } from './kept-responses.ts';
 import { cancelledResponse, hasEnded, interruptedResponse } from './response-states.ts';
+import type { KeptItem } from './sealed-rows.ts';
 import type { ResponsesServices } from './services.ts';
 import { statelessRequest } from './stateless-request.ts';
 

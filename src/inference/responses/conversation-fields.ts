@@ -4,7 +4,8 @@ import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts'
 import type { JsonSchema } from '../dialects/described-check.ts';
 import { checkRequest } from '../dialects/openai-responses/request-fields.ts';
 import { keptItems } from './input-items.ts';
-import { type KeptItem, saltOfId } from './kept-responses.ts';
+import { saltOfId } from './kept-responses.ts';
+import type { KeptItem } from './sealed-rows.ts';
 
 const itemsMax = 1_000;
 const pairsMax = 16;

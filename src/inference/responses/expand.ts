@@ -2,8 +2,9 @@ import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { RequestState } from '../dialects/dialect.ts';
 import { itemsOf, ownItems, sentAgain } from './input-items.ts';
-import { type KeptItem, type KeptResponses, turnsMax } from './kept-responses.ts';
+import { type KeptResponses, turnsMax } from './kept-responses.ts';
 import { hasEnded } from './response-states.ts';
+import type { KeptItem } from './sealed-rows.ts';
 import type { ResponsesServices } from './services.ts';
 
 /**

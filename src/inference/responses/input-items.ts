@@ -1,7 +1,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { ownIdMark } from '../dialects/openai-responses/wire.ts';
-import type { KeptItem, KeptResponse } from './kept-responses.ts';
+import type { KeptResponse } from './kept-responses.ts';
 import { outputOf } from './kept-responses.ts';
+import type { KeptItem } from './sealed-rows.ts';
 
 /** How ids of items begin, by their type. */
 const idPrefixes: Readonly<Record<string, string>> = {

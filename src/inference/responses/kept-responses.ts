@@ -5,6 +5,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { FoundResponse, ResponseStore } from '../../metering/response-store.ts';
 import { failedResponse, interruptedResponse } from './response-states.ts';
+import type { KeptItem } from './sealed-rows.ts';
 import { bytesOf, type SealedRows, sealedRows } from './sealed-rows.ts';
 
 /** Responses and conversations of tenants, opened and sealed on their way from and to the store. */
@@ -33,8 +34,6 @@ export interface KeptResponses {
   /** Forgets what is old, unless nothing was ever kept; resolves to how many rows. */
   sweep(nowMs: number): Promise<number>;
 }
-
-export type KeptItem = JsonObject & { id: string };
 
 export interface KeptResponse {
   id: string;

@@ -1,6 +1,6 @@
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { KeptItem } from './kept-responses.ts';
+import type { KeptItem } from './sealed-rows.ts';
 
 /** Which part of a list a caller wants. */
 export interface Page {

@@ -1,6 +1,8 @@
+import type { JsonObject } from '../../kernel/json.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { ItemRow } from '../../metering/response-store.ts';
-import type { KeptItem } from './kept-responses.ts';
+
+export type KeptItem = JsonObject & { id: string };
 
 /** What is sealed of a row: no part can stand in for another. */
 type What = 'input' | 'answer' | 'events' | 'metadata' | 'item';

@@ -1,7 +1,7 @@
 import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { isStandard } from '../dialects/speech/voices.ts';
-import type { Alias } from '../models/model-table.ts';
+import type { Alias } from '../models/alias.ts';
 import type { SpeechServices } from './services.ts';
 import { speakersOf, voiceNames } from './speech-way.ts';
 

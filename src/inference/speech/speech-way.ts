@@ -7,7 +7,7 @@ import type { SpeechFacts } from '../dialects/speech/format.ts';
 import { type FoundVoice, findVoice, type VoiceFacts, voicesOf } from '../dialects/speech/voices.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
-import type { Alias } from '../models/model-table.ts';
+import type { Alias } from '../models/alias.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type AudioFormat, type SpeechRequest, type StandardVoice, standardVoices } from '../neutral/speech.ts';

@@ -9,7 +9,8 @@ import { tooLongIn } from '../providers/too-long.ts';
 import { type SaidInBody, waitInBody } from '../routing/body-wait.ts';
 import { coolingMs, retryAfterMs } from '../routing/retry-after.ts';
 import type { ExpiredTimer } from '../transport/timers.ts';
-import type { TransportError, UpstreamHeaders } from '../transport/upstream-call.ts';
+import type { TransportError } from '../transport/transport-error.ts';
+import type { UpstreamHeaders } from '../transport/upstream-call.ts';
 
 /** Time limits of an attempt, and their messages. */
 export interface ExpiredLimits {

@@ -1,5 +1,5 @@
 import { openAiChatId } from '../dialects/openai-chat/wire.ts';
-import type { Alias } from '../models/model-table.ts';
+import type { Alias } from '../models/alias.ts';
 import { derivedTargets } from '../routing/derived-targets.ts';
 import type { RouteCandidate, RouteQuery, RoutingWishes } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';

@@ -4,7 +4,7 @@ import type { SharedTranscoder } from '../audio/transcode.ts';
 import { type TranscriptionFacts, timestampsOf, translates } from '../dialects/transcription/format.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import type { TranscriptionEngine } from '../engines/transcription-engine.ts';
-import type { Alias } from '../models/model-table.ts';
+import type { Alias } from '../models/alias.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
 import type { TranscriptionRequest } from '../neutral/transcript.ts';

@@ -8,10 +8,10 @@ import {
   encodingOf,
 } from './decompress.ts';
 import type { ConnectionPool } from './send.ts';
+import type { TransportError } from './transport-error.ts';
 import { bodyTimeout, headersTimeout, lostConnection, transportErrorOf, wasDestroyed } from './transport-error.ts';
 import {
   isUploadBody,
-  type TransportError,
   type UpstreamCall,
   type UpstreamHeaders,
   type UpstreamObserver,

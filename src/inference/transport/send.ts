@@ -6,11 +6,11 @@ import { Exchange, type ExchangeHost } from './exchange.ts';
 import { createLookup } from './lookup.ts';
 import type { ForwardProxy, ProxyOf } from './proxy.ts';
 import { systemTime, type Time } from './timers.ts';
+import type { TransportError } from './transport-error.ts';
 import { transportEnded } from './transport-error.ts';
 import {
   NotAuthorized,
   type Transport,
-  type TransportError,
   type UpstreamCall,
   type UpstreamObserver,
   type UpstreamRequest,

@@ -1,4 +1,21 @@
-import type { TransportError } from './upstream-call.ts';
+export interface TransportError {
+  kind:
+    | 'connect'
+    | 'connect-timeout'
+    | 'dns'
+    | 'tls'
+    /** This process has no descriptor left for a connection: the upstream is not to blame. */
+    | 'no-descriptor'
+    | 'reset'
+    | 'headers-timeout'
+    | 'body-timeout'
+    | 'decode'
+    | 'protocol'
+    /** Nothing was sent: the authorizer of the request failed. */
+    | 'not-authorized';
+  /** For people: no URL, no address. */
+  message: string;
+}
 
 /** What went wrong before the request could be written: the connection never stood. */
 export class ConnectFailure extends Error {

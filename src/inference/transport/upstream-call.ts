@@ -1,5 +1,6 @@
 import type { Connected, Opening } from './connect.ts';
 import type { ForwardProxy } from './proxy.ts';
+import type { TransportError } from './transport-error.ts';
 
 /** One HTTP exchange with an upstream, told by callbacks; nothing is copied or awaited on the way. */
 export interface UpstreamRequest {
@@ -86,25 +87,6 @@ export interface UpstreamCall {
   /** Stops reading from the upstream's socket until `resume`; a chunk that was read already may still come. */
   pause(): void;
   resume(): void;
-}
-
-export interface TransportError {
-  kind:
-    | 'connect'
-    | 'connect-timeout'
-    | 'dns'
-    | 'tls'
-    /** This process has no descriptor left for a connection: the upstream is not to blame. */
-    | 'no-descriptor'
-    | 'reset'
-    | 'headers-timeout'
-    | 'body-timeout'
-    | 'decode'
-    | 'protocol'
-    /** Nothing was sent: the authorizer of the request failed. */
-    | 'not-authorized';
-  /** For people: no URL, no address. */
-  message: string;
 }
 
 export interface Transport {

@@ -4,12 +4,12 @@ import type { WebSocket } from 'ws';
 import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
 import { importWs } from '../../kernel/web-sockets.ts';
 import type { Opening } from './connect.ts';
+import type { TransportError } from './transport-error.ts';
 import { headersTimeout, transportErrorOf } from './transport-error.ts';
 import {
   type Authorizer,
   NotAuthorized,
   type Transport,
-  type TransportError,
   type UpstreamHeaders,
   type UpstreamRequest,
 } from './upstream-call.ts';

@@ -1,4 +1,5 @@
-import type { Transport, TransportError, UpstreamHeaders, UpstreamRequest } from './upstream-call.ts';
+import type { TransportError } from './transport-error.ts';
+import type { Transport, UpstreamHeaders, UpstreamRequest } from './upstream-call.ts';
 
 /** Why no whole answer came: the transport's word, or a bound of the one who asked. */
 export class NoAnswer extends Error {

@@ -3,12 +3,12 @@ import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Result } from '../dialects/dialect.ts';
 import { dialects } from '../dialects/dialect-table.ts';
-import { type PictureType, pictureStartBytes, pictureTypeOfStart } from '../dialects/images/picture-type.ts';
+import { pictureStartBytes, pictureTypeOfStart } from '../dialects/images/picture-type.ts';
 import { objectNotFound } from '../dialects/named-objects.ts';
 import type { VideoRequest } from '../dialects/videos/format.ts';
 import { videoFormats } from '../dialects/videos/index.ts';
 import { readRemix, readVideoRequest, secondsDefault } from '../dialects/videos/read-request.ts';
-import type { Alias } from '../models/model-table.ts';
+import type { Alias } from '../models/alias.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { estimatedTokens } from '../neutral/usage.ts';
 import { noneUsable } from '../routing/capability.ts';
@@ -17,10 +17,10 @@ import type { Target } from '../routing/target.ts';
 import type { Endpoint } from '../spine/endpoint.ts';
 import { contentOfForm, type UploadedForm } from '../spine/form-content.ts';
 import { plainQuery, plainTarget } from '../spine/plain-request.ts';
-import { plainFacts, type RequestBody, type RequestFacts } from '../spine/request-body.ts';
-import type { SendableFile } from '../spine/upload-body.ts';
+import { plainFacts } from '../spine/request-body.ts';
 import { type VideoHome, videoAt, videoHome } from './jobs.ts';
 import type { VideoServices } from './services.ts';
+import type { FirstPicture, VideoBody } from './video-body.ts';
 import { VideoTrial } from './video-trial.ts';
 
 /** As it was received: JSON, or a form whose file is its receiver's to remove. */
@@ -31,19 +31,6 @@ export interface RemixInput {
   body: Buffer;
   id: string;
 }
-
-/** The picture that a video begins with, on disk while its request runs. */
-export interface FirstPicture {
-  type: PictureType;
-  file: SendableFile;
-}
-
-type VideoBody = RequestBody<RequestFacts> & {
-  request: VideoRequest;
-  picture: FirstPicture | null;
-  /** The video that is to be remixed, and the credential that has it; null: a new one. */
-  remixOf: { id: string; credential: string } | null;
-};
 
 /** In base64 it stands in a body. */
 const pictureBytesMax = 20 * 1024 * 1024;
@@ -209,5 +196,3 @@ function modelOfTarget(
   const message = `No model that you may use has the target '${target}', which made this video.`;
   return { kind: 'forbidden', message };
 }
-
-export type { VideoBody };

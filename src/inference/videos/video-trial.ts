@@ -12,9 +12,9 @@ import type { Job, PreparedBody } from '../spine/job.ts';
 import type { Bytes } from '../spine/sink.ts';
 import { SplitTrial } from '../spine/split-trial.ts';
 import { joinedUpload } from '../spine/upload-body.ts';
-import type { FirstPicture, VideoBody } from './endpoint.ts';
 import { sealedVideoId } from './jobs.ts';
 import type { VideoServices } from './services.ts';
+import type { FirstPicture, VideoBody } from './video-body.ts';
 
 /** One attempt at one target: a call that begins a job. Its seconds are charged once, when the job has begun. */
 export class VideoTrial extends SplitTrial {

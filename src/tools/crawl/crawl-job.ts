@@ -1,43 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Lease } from '../../kernel/leased-jobs.ts';
-import type { HostTurns } from '../../net/host-turns.ts';
-import type { PageReader } from '../page-reader.ts';
-import type { SiteFileReader } from '../site-files.ts';
 import { hooksOf } from './crawl-message.ts';
 import { kindOf } from './crawl-options.ts';
 import { runPage } from './crawl-page.ts';
-import type { CrawlMeter, CrawlSink } from './crawl-ports.ts';
+import type { CrawlRun, Frontier } from './crawl-run.ts';
 import { createScope } from './crawl-scope.ts';
-import type { Crawl, CrawlEnd, CrawlStore, FoundUrl, FoundUrls, TakenPage } from './crawl-store.ts';
-import type { CrawlThreads } from './crawl-threads.ts';
+import type { CrawlEnd, FoundUrl, TakenPage } from './crawl-store.ts';
 import { findInSitemaps } from './find-sitemaps.ts';
-
-export interface CrawlParts {
-  store: CrawlStore;
-  reader: PageReader;
-  files: SiteFileReader;
-  turns: HostTurns;
-  threads: CrawlThreads;
-  meter: CrawlMeter;
-  /** Null: there is no vector store to write to. */
-  sink: CrawlSink | null;
-  clock: Clock;
-  /** Resolves after so long, or at once when the signal is aborted. */
-  pause(ms: number, signal: AbortSignal): Promise<void>;
-  /** How long results are kept. */
-  retentionMs(): number;
-  /** There is something for a webhook. */
-  hooked(): void;
-}
-
-/** One crawl in the hands of this process. */
-export interface CrawlRun extends CrawlParts {
-  crawl: Crawl;
-  lease: Lease;
-  /** Cancelled, lost to another process, or we stop: nothing is begun any more. */
-  signal: AbortSignal;
-}
 
 /** Rows that a crawl may have for each page that it may read: beyond them nothing more is noted. */
 const rowsPerPage = 20;
@@ -137,19 +105,6 @@ async function beginCrawl(run: CrawlRun, frontier: Frontier): Promise<boolean> {
   const begun = await store.begun(lease, told);
   if (begun && told.length > 0) hooked();
   return begun;
-}
-
-/** The found links that become pages. */
-export interface Frontier {
-  readonly rowsMax: number;
-  /** Null: the caller's patterns take too long. */
-  of(links: readonly string[], depth: number): Promise<readonly FoundUrl[] | null>;
-  found(urls: readonly FoundUrl[]): FoundUrls;
-  /**
-   * Whether a redirect of this page stayed within the crawl. The first page may lead anywhere, and the crawl follows
-   * it.
-   */
-  holds(page: TakenPage, url: string): boolean;
 }
 
 /** Of one page, and of sitemaps at once. Further ones are left out, or come in the next step. */

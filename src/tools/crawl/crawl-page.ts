@@ -6,10 +6,10 @@ import { canonicalUrl, isOfDomain } from '../canonical-url.ts';
 import { isPaid } from '../page-reader.ts';
 import type { ScrapedPage, ScrapeFormat } from '../scrape/scraped-page.ts';
 import { chunksOf } from './chunk-page.ts';
-import type { CrawlRun, Frontier } from './crawl-job.ts';
 import { hooksOf } from './crawl-message.ts';
 import { kindOf } from './crawl-options.ts';
 import { type CrawlHold, isPassing } from './crawl-ports.ts';
+import type { CrawlRun, Frontier } from './crawl-run.ts';
 import { keyed } from './crawl-scope.ts';
 import { robotsCode, type TakenPage } from './crawl-store.ts';
 

@@ -1,9 +1,10 @@
 import { newSortedId } from '../../kernel/ids.ts';
 import { LeasedJobs } from '../../kernel/leased-jobs.ts';
 import { createHookDelivery, type PostHook } from './crawl-hooks.ts';
-import { type CrawlParts, runCrawl } from './crawl-job.ts';
+import { runCrawl } from './crawl-job.ts';
 import { type CrawlOptions, kindOf } from './crawl-options.ts';
 import type { CrawlOwner } from './crawl-ports.ts';
+import type { CrawlParts } from './crawl-run.ts';
 import { keyed } from './crawl-scope.ts';
 import type { Crawl, CrawlError, CrawlResult, ListedCrawls, NewCrawl } from './crawl-store.ts';
 

@@ -1,36 +1,11 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { trustingValidator } from '../../mcp/trusting-validator.ts';
 import { answerStateless, statedVersion } from './answer-stateless.ts';
-import { describedOffer, type McpOffer, methodsFor } from './mcp-methods.ts';
-import type { ApiCall } from './mcp-tools.ts';
-
-export interface McpMessage {
-  /** JSON-RPC, parsed: one message. */
-  message: JsonObject;
-  headers: McpHeaders;
-  version: string;
-  offer: McpOffer;
-  /** Does a call of our own API for whoever sent the message; null when they left. */
-  call(call: ApiCall, signal: AbortSignal): Promise<{ status: number; body: JsonValue } | null>;
-  /** The sender left. */
-  signal: AbortSignal;
-}
-
-/** Members that clients add to a message. */
-export interface McpHeaders {
-  protocolVersion: string | undefined;
-  method: string | undefined;
-  name: string | undefined;
-}
-
-export interface McpAnswer {
-  status: number;
-  /** JSON; '' for none. */
-  body: string;
-}
+import type { McpAnswer, McpMessage } from './mcp-message.ts';
+import { describedOffer, methodsFor } from './mcp-methods.ts';
 
 /**
  * Answers one message of MCP's Streamable HTTP, of whichever revision, without a session. Null when its sender left

@@ -1,6 +1,6 @@
 import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import type { McpAnswer, McpHeaders, McpMessage } from './answer-mcp.ts';
+import type { McpAnswer, McpHeaders, McpMessage } from './mcp-message.ts';
 import { describedOffer, methodsFor, RpcFault } from './mcp-methods.ts';
 
 /** The revision without sessions: every message says its version, and is answered by itself. */

@@ -1,16 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import type { McpMessage } from './answer-mcp.ts';
+import type { McpMessage, McpOffer } from './mcp-message.ts';
 import type { ApiCall } from './mcp-tools.ts';
 import { failedResult, messageIn, ownTools, ownToolWork, type ToolWork } from './own-tools.ts';
-import type { UpstreamLists } from './upstream-tools.ts';
-
-/** What is offered to whoever sent a message: our own tools and those of other servers, or one other server alone. */
-export interface McpOffer {
-  /** Null: our own tools and those of all servers, with prefixed names. Else one server's, with its own names. */
-  only: string | null;
-  /** Lists of the other servers that the caller may use; null where there are none. */
-  lists: (() => Promise<UpstreamLists>) | null;
-}
 
 /** What a client learns first of what it is offered. */
 export function describedOffer({ only, lists }: McpOffer) {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { Validators } from '../../net/guarded-fetch.ts';
-import type { PageFetched } from '../../net/page-fetch.ts';
+import type { PageFetched } from '../../net/page-robots.ts';
 import { type Extracted, type ExtractOutcome, noFacts } from '../extract/extract-order.ts';
 import type { ExtractPool } from '../extract/extract-pool.ts';
 import { pageKindOf } from '../extract/page-kind.ts';

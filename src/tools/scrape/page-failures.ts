@@ -1,6 +1,6 @@
 import type { Failure, PageRefusal, PageRefused } from '../../kernel/failure.ts';
 import type { FetchRefusal } from '../../net/guarded-fetch.ts';
-import type { PageFetched } from '../../net/page-fetch.ts';
+import type { PageFetched } from '../../net/page-robots.ts';
 import type { Rendered } from '../page-renderer.ts';
 
 /** `worked`: a thread or the browser was killed over it, so that it is paid. */

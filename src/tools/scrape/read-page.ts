@@ -1,6 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import { type PageFetched, type PageFetcher, pdfBytesMax } from '../../net/page-fetch.ts';
+import { type PageFetcher, pdfBytesMax } from '../../net/page-fetch.ts';
+import type { PageFetched } from '../../net/page-robots.ts';
 import type { Extracted } from '../extract/extract-order.ts';
 import type { ExtractPool } from '../extract/extract-pool.ts';
 import { pageKindOf } from '../extract/page-kind.ts';

@@ -1,10 +1,6 @@
 import type { FaultClass } from '../../inference/neutral/outcome.ts';
-import type {
-  Transport,
-  TransportError,
-  UpstreamCall,
-  UpstreamHeaders,
-} from '../../inference/transport/upstream-call.ts';
+import type { TransportError } from '../../inference/transport/transport-error.ts';
+import type { Transport, UpstreamCall, UpstreamHeaders } from '../../inference/transport/upstream-call.ts';
 import type { EngineRequest } from './engine.ts';
 
 /** Larger answers of an engine are a fault of it: twenty hits are some 50 KB. */

@@ -2,6 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { ShardFile } from './shard-file.ts';
 import { notWritable, overloaded, storageTrouble } from './storage-trouble.ts';
+import type { Job } from './waiting-jobs.ts';
 import { type WaitingJob, WaitingJobs } from './waiting-jobs.ts';
 
 /**
@@ -11,20 +12,6 @@ import { type WaitingJob, WaitingJobs } from './waiting-jobs.ts';
 const groupPointsMax = 1_024;
 /** Calls that may wait for their turn; further ones are refused with 503. */
 const waitingMax = 4_096;
-
-/** A change of the file. All of it runs within one turn of the loop. */
-export interface Job<T> {
-  /** Whose collections it changes; null for none. */
-  tenant: string | null;
-  /** How much of a group it fills. */
-  points: number;
-  /** Inside the transaction. An error rolls back this job alone. */
-  run(): T;
-  /** The transaction is on the disk: the state in memory follows, in the same turn. Must not throw. */
-  committed(): void;
-  /** It was rolled back, alone or with its group (then in reverse order): memory goes back too. Must not throw. */
-  undone(): void;
-}
 
 export interface GroupCommit {
   /** Resolves after the commit. Rejects with the job's error, or a 503 when the file cannot be written. */

@@ -1,4 +1,16 @@
-import type { Job } from './group-commit.ts';
+/** A change of the file. All of it runs within one turn of the loop. */
+export interface Job<T> {
+  /** Whose collections it changes; null for none. */
+  tenant: string | null;
+  /** How much of a group it fills. */
+  points: number;
+  /** Inside the transaction. An error rolls back this job alone. */
+  run(): T;
+  /** The transaction is on the disk: the state in memory follows, in the same turn. Must not throw. */
+  committed(): void;
+  /** It was rolled back, alone or with its group (then in reverse order): memory goes back too. Must not throw. */
+  undone(): void;
+}
 
 export interface WaitingJob {
   job: Job<unknown>;

@@ -1,8 +1,8 @@
 import type { WriteOperation } from '../store.ts';
-import type { Job } from './group-commit.ts';
 import type { OpenCollection } from './open-collection.ts';
 import type { ShardState } from './shard-state.ts';
 import type { VectorRows } from './vector-rows.ts';
+import type { Job } from './waiting-jobs.ts';
 import { pointsOf, writePoints } from './write-points.ts';
 
 /** One call's operations as a job of the group commit; resolves to the number of the last one. */

@@ -1,11 +1,6 @@
+import type { Language } from './other-languages.ts';
 import { stemEnglish } from './stem-english.ts';
 import { englishStopWords } from './stop-words-english.ts';
-
-export interface Language {
-  /** Of a word in lower case. */
-  stem(word: string): string;
-  stopWords: ReadonlySet<string>;
-}
 
 /** Those that Qdrant stems, with another name of each. Stems are the Snowball project's, as Qdrant's are. */
 const codes = {
@@ -31,8 +26,7 @@ const codes = {
 } as const;
 
 export type LanguageName = keyof typeof codes;
-export type OtherLanguage = Exclude<LanguageName, 'english'>;
-
+type OtherLanguage = Exclude<LanguageName, 'english'>;
 export const languageNames = Object.keys(codes) as LanguageName[];
 
 const english: Language = { stem: stemEnglish, stopWords: englishStopWords };

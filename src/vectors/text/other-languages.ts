@@ -34,10 +34,16 @@ import { stopwords as spanishStopWords } from '@orama/stopwords/spanish';
 import { stopwords as swedishStopWords } from '@orama/stopwords/swedish';
 import { stopwords as tamilStopWords } from '@orama/stopwords/tamil';
 import { stopwords as turkishStopWords } from '@orama/stopwords/turkish';
-import type { Language, OtherLanguage } from './languages.ts';
+
+export interface Language {
+  /** Of a word in lower case. */
+  stem(word: string): string;
+  stopWords: ReadonlySet<string>;
+}
 
 /** All languages but English. Modules of some KB each, loaded together when the first of them is needed. */
-export const otherLanguages: Readonly<Record<OtherLanguage, Language>> = {
+/** By name, without English. */
+export const otherLanguages = {
   arabic: { stem: arabic, stopWords: new Set(arabicStopWords) },
   armenian: { stem: armenian, stopWords: new Set(armenianStopWords) },
   danish: { stem: danish, stopWords: new Set(danishStopWords) },
@@ -56,4 +62,4 @@ export const otherLanguages: Readonly<Record<OtherLanguage, Language>> = {
   swedish: { stem: swedish, stopWords: new Set(swedishStopWords) },
   tamil: { stem: tamil, stopWords: new Set(tamilStopWords) },
   turkish: { stem: turkish, stopWords: new Set(turkishStopWords) },
-};
+} satisfies Readonly<Record<string, Language>>;

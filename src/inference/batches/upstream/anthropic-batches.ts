@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { joinedUpload } from '../../spine/upload-body.ts';
+import type { BatchProgress, UpstreamBatches } from './batch-api.ts';
 import { madeBefore, numberIn, textIn } from './file-batches.ts';
-import type { BatchProgress, UpstreamBatches } from './upstream-batches.ts';
 import { UpstreamTrouble } from './upstream-client.ts';
 
 const path = '/messages/batches';

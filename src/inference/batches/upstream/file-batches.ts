@@ -2,7 +2,7 @@ import { randomBase62 } from '../../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { joinedUpload } from '../../spine/upload-body.ts';
 import type { UpstreamUpload } from '../../transport/upstream-call.ts';
-import type { BatchAnswer, BatchProgress } from './upstream-batches.ts';
+import type { BatchAnswer, BatchProgress } from './batch-api.ts';
 import { type UpstreamClient, UpstreamTrouble } from './upstream-client.ts';
 
 /** Uploads JSON lines for a batch, as OpenAI's API has it; resolves to the file's id. */

@@ -1,9 +1,9 @@
 import type { ReturnedLine } from '../../../metering/batch-store.ts';
 import { type BatchRun, resultContext } from '../batch-parts.ts';
 import { LeaseLost } from '../line-notes.ts';
+import type { BatchProgress } from './batch-api.ts';
 import { type BatchPart, lineNamed } from './batch-part.ts';
 import { apiOf, clientOf, type KeptParts } from './kept-parts.ts';
-import type { BatchProgress } from './upstream-batches.ts';
 import { type UpstreamClient, UpstreamTrouble } from './upstream-client.ts';
 
 /** Lines that are given up and asked one by one may be paid twice: first a fault has so long to pass, by its status. */

@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 import { newRequestId } from '../../../kernel/ids.ts';
 import type { ExpectedUse } from '../../../metering/batch-store.ts';
 import { readBatchLine } from '../batch-line.ts';
-import { type BatchRun, lineBytesMax } from '../batch-parts.ts';
+import type { BatchRun } from '../batch-parts.ts';
 import { knownLines } from '../known-lines.ts';
 import { linesOf } from '../lines-of.ts';
 import { createLoopRoom } from '../loop-room.ts';
@@ -12,6 +12,7 @@ import type { StoredFile } from '../stored-files.ts';
 import { customIdOf } from './batch-part.ts';
 import type { PreparedLine } from './prepare-line.ts';
 import { upstreamBatches } from './upstream-batches.ts';
+import { lineBytesMax } from './upstream-client.ts';
 
 /** Lines that may become one batch at a provider. Nothing is noted or held of them yet. */
 export interface GatheredLines {

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { UpstreamUpload } from '../../transport/upstream-call.ts';
+import type { BatchProgress, UpstreamBatches } from './batch-api.ts';
 import { aroundContent, removeFiles, textIn } from './file-batches.ts';
-import type { BatchProgress, UpstreamBatches } from './upstream-batches.ts';
 import { type UpstreamClient, UpstreamTrouble } from './upstream-client.ts';
 
 const path = '/batches';

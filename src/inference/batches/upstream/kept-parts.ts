@@ -2,9 +2,10 @@ import { sealFacts } from '../batch-facts.ts';
 import { atProvider, type BatchRun, type UpstreamAccess } from '../batch-parts.ts';
 import type { LinesHeld } from '../line-calls.ts';
 import { LeaseLost } from '../line-notes.ts';
+import type { UpstreamBatches } from './batch-api.ts';
 import type { BatchPart } from './batch-part.ts';
 import { countable } from './prepare-line.ts';
-import { type UpstreamBatches, upstreamBatches } from './upstream-batches.ts';
+import { upstreamBatches } from './upstream-batches.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 
 const rowsAtOnce = 100;

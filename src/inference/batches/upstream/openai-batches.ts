@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { BatchProgress, UpstreamBatches } from './batch-api.ts';
 import { answersIn, fileContent, madeBefore, numberIn, removeFiles, textIn, uploadFile } from './file-batches.ts';
-import type { BatchProgress, UpstreamBatches } from './upstream-batches.ts';
 
 const ended: ReadonlySet<string> = new Set(['completed', 'failed', 'expired', 'cancelled']);
 const pageMax = 100;

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { atProvider, type BatchRun } from '../batch-parts.ts';
+import type { BatchOrder } from './batch-api.ts';
 import type { BatchPart } from './batch-part.ts';
 import { apiOf, clientOf, type KeptParts } from './kept-parts.ts';
-import type { BatchOrder } from './upstream-batches.ts';
 import { UpstreamTrouble } from './upstream-client.ts';
 
 const triesMax = 3;

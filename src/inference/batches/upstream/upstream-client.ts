@@ -6,8 +6,10 @@ import { scrub } from '../../providers/scrub.ts';
 import { streamedAnswer } from '../../transport/streamed-answer.ts';
 import type { Transport, UpstreamUpload } from '../../transport/upstream-call.ts';
 import { NoAnswer, wholeAnswer } from '../../transport/whole-answer.ts';
-import { lineBytesMax } from '../batch-parts.ts';
 import { linesOf } from '../lines-of.ts';
+
+/** Of one line. */
+export const lineBytesMax = 8 * 1024 * 1024;
 
 /** Calls a provider's batch API with one of its credentials. */
 export interface UpstreamClient {

@@ -1,5 +1,6 @@
-import { type Kernels, loadKernels } from '../kernels/kernels.ts';
+import { loadKernels } from '../kernels/kernels.ts';
 import { createLinearMemory, type LinearMemory, pageBytes, pagesMax } from '../kernels/linear-memory.ts';
+import type { Kernels } from '../kernels/scalar-kernels.ts';
 
 /**
  * The memory of all indexes of one thread. `alloc` gives whole pages of 64 KiB, so that memory of one collection fits

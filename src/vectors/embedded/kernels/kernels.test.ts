@@ -4,8 +4,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { seededRandom } from '../../../kernel/random.ts';
 import { kernelBytes } from './kernel-bytes.ts';
-import { type Kernels, loadKernels } from './kernels.ts';
+import { loadKernels } from './kernels.ts';
 import { createLinearMemory, type LinearMemory } from './linear-memory.ts';
+import type { Kernels } from './scalar-kernels.ts';
 import { createScalarKernels } from './scalar-kernels.ts';
 
 const rowsAt = 65_536;

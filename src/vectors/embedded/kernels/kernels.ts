@@ -1,40 +1,7 @@
 import { kernelBytes } from './kernel-bytes.ts';
 import { createLinearMemory, instantiate, type LinearMemory } from './linear-memory.ts';
+import type { Kernels } from './scalar-kernels.ts';
 import { createScalarKernels } from './scalar-kernels.ts';
-
-/**
- * The loops that searches spend their time in. All offsets and widths are bytes of the memory that the kernels were
- * loaded for, multiples of 16 (rows and results of 4); the .wat files describe the formats.
- */
-export interface Kernels {
-  dotF32: FloatKernel;
-  /** Sum of squared differences. */
-  squaresF32: FloatKernel;
-  /** Sum of absolute differences. */
-  absoluteF32: FloatKernel;
-  /** `query`: i16 codes worth `step` each; `width`: components, a multiple of 32; `out`: f32 a row. */
-  dotI8(query: number, step: number, rows: number, stride: number, count: number, width: number, out: number): void;
-  /** As `dotI8`, for rows anywhere. `rows`, `outs`: i32 for each, the address of a row and of its result. */
-  dotI8At(query: number, step: number, rows: number, outs: number, count: number, width: number): void;
-  /** `vector`: f32; writes `width` codes, f32 scale, f32 length of the codes' error. */
-  encodeI8(vector: number, width: number, row: number): void;
-  /** `vector`: f32; writes `width` i16 codes, the largest of which is `most` steps; gives the step, 0 where all are 0. */
-  encodeI16(vector: number, width: number, most: number, codes: number): number;
-  /** `codes`: a row that `encodeI8` wrote; `mean`: f32; writes `width / 8` bytes. */
-  encodeBits(codes: number, width: number, mean: number, bits: number): void;
-  /** `width`: bytes of a row; `out`: i32 a row; `counts`: i32 for each distance, added to. */
-  differingBits(query: number, rows: number, count: number, width: number, out: number, counts: number): void;
-  /** As `differingBits`, for rows anywhere. `rows`: i32 for each, its address. */
-  differingBitsAt(query: number, rows: number, count: number, width: number, out: number, counts: number): void;
-  /**
-   * Writes over `count` distances (i32) the numbers of those below `edge` and of the first ones that are it, from `first` on;
-   * gives how many these are. `room`: of an i32, how many may be it, from which those that were are taken.
-   */
-  pickNearest(distances: number, count: number, first: number, edge: number, room: number): number;
-}
-
-/** `width`: bytes of a vector; `stride`: bytes from row to row; `out`: f32 a row. */
-type FloatKernel = (query: number, rows: number, stride: number, count: number, width: number, out: number) => void;
 
 export interface LoadedKernels {
   kernels: Kernels;

@@ -1,0 +1,71 @@
+import type { Config, ModelType, QualityConfig } from '../../config/schema.ts';
+import type { PlanBook } from '../../metering/plan-book.ts';
+import type { EmbeddingEngine } from '../engines/embedding-engine.ts';
+import type { SpeechEngine } from '../engines/speech-engine.ts';
+import type { TranscriptionEngine } from '../engines/transcription-engine.ts';
+import type { DiscoveredModel } from '../providers/provider.ts';
+import type { Preference } from '../routing/prefer.ts';
+import type { HedgePolicy, RouteCandidate } from '../routing/route.ts';
+import type { ConfiguredProvider } from './connections.ts';
+import type { PriceList } from './price-list.ts';
+
+export interface ModelTableParts {
+  models: Config['models'];
+  providers: ReadonlyMap<string, ConfiguredProvider>;
+  /** Every one of a provider with `all_models` is an alias; without `models`, of every provider that does not say no. */
+  known: KnownModels;
+  /** Null: not loaded. */
+  prices: PriceList | null;
+  /** Providers whose list nobody has read yet. */
+  unheard: readonly string[];
+  /** Models of this process: always aliases. */
+  engines: ReadonlyMap<string, Pick<EmbeddingEngine, 'model' | 'dimensions'>>;
+  /** The same for those that speak. */
+  speechEngines?: ReadonlyMap<string, Pick<SpeechEngine, 'model'>>;
+  transcriptionEngines?: ReadonlyMap<string, Pick<TranscriptionEngine, 'model'>>;
+  /** Whether conversations for an unknown model go to another one. */
+  unknownModels: 'nearest' | 'refuse';
+  /** The plans as of now. */
+  plans(): PlanBook;
+  nowS: number;
+}
+
+/** Models of the providers' own lists, by the operator's name of the provider. */
+export type KnownModels = ReadonlyMap<string, readonly DiscoveredModel[]>;
+
+/** A model that callers name, with everything a request needs to know of it. */
+export interface Alias {
+  id: string;
+  type: ModelType;
+  /** `model_type` in the list. It never decides how the model may be used. */
+  listedAs: ModelType;
+  tier: string | null;
+  /** Units a request costs, times the endpoint's own cost. */
+  cost: number;
+  attempts: number;
+  hedge: HedgePolicy;
+  /** Absent: weights and load decide among targets of one priority. */
+  prefer?: Preference;
+  /** Absent: what a content filter refuses is refused. */
+  onFilter?: 'next';
+  /** What its answers call their model; absent: as the format has it. */
+  answerModel?: 'asked' | 'upstream';
+  /** Absent: no answer is checked. */
+  quality?: QualityConfig;
+  ownedBy: string;
+  createdS: number;
+  /** Length of its vectors as the configuration or the contract declares it; null when neither does. */
+  dimensions: number | null;
+  /** Value in the list: the declared length, or the publicly known one of its model. */
+  listedDimensions: number | null;
+  /** Voices by the name that callers use; absent: none is renamed. */
+  voices?: Readonly<Record<string, string>>;
+  /** Aliases that hear and speak for it in realtime sessions; absent: its targets hold those themselves. */
+  realtime?: { transcription: string; speech: string; voice: string };
+  /** Who may use it, besides the rules of plans and keys; absent: everybody. */
+  only?: { accounts: ReadonlySet<string>; plans: ReadonlySet<string> };
+  /** Its own targets (rank 0), then its fallbacks' (rank 1…). */
+  candidates: readonly RouteCandidate[];
+  /** Longest time a request may take, ms. */
+  totalMs: number;
+}

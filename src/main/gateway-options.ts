@@ -1,0 +1,23 @@
+import type { AdminParts } from '../admin/parts.ts';
+import type { Config } from '../config/schema.ts';
+import type { LocalServer } from '../inference/providers/probe-local.ts';
+import type { ResolveAddresses } from '../net/fetch-guard.ts';
+import type { Log } from '../observe/log.ts';
+
+export interface GatewayOptions {
+  config: Config;
+  env: Readonly<Record<string, string | undefined>>;
+  log: Log;
+  version: string;
+  /** Servers on this machine that the operator has confirmed. */
+  locals: readonly LocalServer[];
+  /** Name for messages; null when there is none. */
+  configFile: string | null;
+  configText: AdminParts['configText'];
+  checkConfig: AdminParts['checkConfig'];
+  reload: AdminParts['reload'];
+  /** Folder of the dashboard's built pages; default: that of this installation. */
+  pagesFolder?: string;
+  /** Resolver of names in callers' URLs. Default: the system's name servers. */
+  resolve?: ResolveAddresses;
+}
