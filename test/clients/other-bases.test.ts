@@ -312,12 +312,13 @@ test("with OpenAI's key alone, models for moderation and realtime can be called;
     assert.equal(judged.results[0]!.flagged, false);
   }
   assert.equal(asked.filter((one) => one === 'POST /v1/moderations omni-moderation-latest').length, 3);
-  const socket = new WebSocket(`${own.url.replace('http', 'ws')}/v1/realtime?model=gpt-realtime`, {
-    headers: { authorization: `Bearer ${own.key}` },
-  });
-  t.after(() => socket.terminate());
-  const [first] = await once(socket, 'message');
-  assert.equal(JSON.parse(String(first)).type, 'session.created');
+  // The second one as Azure's SDK asks.
+  for (const path of ['/v1/realtime?model=gpt-realtime', '/openai/realtime?api-version=1&deployment=gpt-realtime']) {
+    const socket = new WebSocket(`${own.url.replace('http', 'ws')}${path}`, { headers: { 'api-key': own.key } });
+    t.after(() => socket.terminate());
+    const [first] = await once(socket, 'message');
+    assert.equal(JSON.parse(String(first)).type, 'session.created');
+  }
   const ocr = await own.fetch('/v1/ocr', {
     json: {
       model: 'mistral-ocr-latest',
