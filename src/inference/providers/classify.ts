@@ -51,13 +51,14 @@ const quoted = /(?<!\w)(['"`])[^'"`\n]{1,200}\1(?!\w)/g;
 
 /** That a model is not there. */
 const noSuchModel =
-  /\b(?:no such|unknown|invalid|unrecognized|unsupported|not found the) model\b|\b(?:model|deployment|model (?:id|identifier|name)|foundation model)\b[^.;{}]{0,120}?\b(?:not found|(?:does|do|did) ?n[o']t exist|not exist|was not found|is invalid|is not valid|not available|not deployed|not served|has been (?:deprecated|decommissioned|retired|removed|shut down))\b|\bnot a valid model\b|\bno endpoints found\b|\b(?:deploymentnotfound|model_?not_?found\w*|invalid_?model\w*|unknown_?model\w*|model_?not_?available|model_?not_?supported|model_?decommissioned)\b/i;
+  /\b(?:no such|unknown|invalid|unrecognized|unsupported|not found the) model\b|\b(?:model|deployment|model (?:id|identifier|name)|foundation model)\b[^.;{}]{0,120}?\b(?:not found|(?:does|do|did) ?n[o']t exist|not exist|was not found|is invalid|is not valid|not available|not deployed|not served|has been (?:deprecated|decommissioned|retired|removed|shut down))\b|\bnot a valid model\b|\bno endpoints found\b|\bon-demand throughput isn.?t supported\b|模型不存在|\b(?:deploymentnotfound|model_?not_?found\w*|invalid_?model\w*|unknown_?model\w*|model_?not_?available|model_?not_?supported|model_?decommissioned)\b/i;
 
 /** That a content filter refused it. */
 const filtered =
   /\bcontent[ _-]?(?:filter|(?:management )?polic|moderation|safety)|\b(?:moderation_blocked|data_?inspection_?failed|sensitive_words?_detected|prohibited_content)\b|blocked by (?:our |the )?(?:content|safety|moderation)|safety system|\bflagged (?:as|by|for)\b|\bguardrail|(?:inappropriate|sensitive|harmful) content|violates? (?:our |the )?(?:usage|safety|content)/i;
 
-const spentQuota = /\binsufficient_(?:user_)?quota\b|\bbilling_hard_limit_reached\b/i;
+const spentQuota =
+  /\binsufficient_(?:user_)?quota\b|\bbilling_hard_limit_reached\b|\bcredit balance is too low\b|\binsufficient (?:account )?(?:balance|credits?|funds)\b|\breached[^.;{}]{0,40}\bspend(?:ing)? limit\b/i;
 
 /** What a class may be in truth. */
 const ofAnyVendor: Partial<Record<FaultClass, readonly ErrorRule[]>> = {
