@@ -1,4 +1,5 @@
 // What every run of `node --test` here has in common.
+import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -7,21 +8,21 @@ const scripts = dirname(fileURLToPath(import.meta.url));
 /** Of `npm test` and `npm run check`: the same cases each time. */
 const usualSeed = '20261120';
 
-/** Before the files; properties get their seed by the import. */
+/** Before the files; properties get their seed by an import, and TEST_TIMES what a file takes. */
 export function testOptions(timeoutMs) {
   return [
     '--test',
     `--test-timeout=${timeoutMs}`,
     `--import=${pathToFileURL(join(scripts, 'seeded-properties.mjs'))}`,
+    `--import=${pathToFileURL(join(scripts, 'test-times.mjs'))}`,
     `--test-reporter=${join(scripts, 'test-summary.mjs')}`,
     '--test-reporter-destination=stdout',
   ];
 }
 
-/** How a run is followed: a dot for each test, its name, or not at all. */
-export function reporters(progress) {
-  const reporter = { dots: 'dot', names: 'spec' }[progress];
-  return reporter === undefined ? [] : [`--test-reporter=${reporter}`, '--test-reporter-destination=stdout'];
+/** How a run is followed: the name of each test, or as the summary does it. */
+export function reporters(names) {
+  return names ? ['--test-reporter=spec', '--test-reporter-destination=stdout'] : [];
 }
 
 export function testEnvironment(more = {}) {
@@ -33,4 +34,13 @@ export function testEnvironment(more = {}) {
     FC_SEED: process.env.FC_SEED ?? usualSeed,
     ...more,
   };
+}
+
+/** Files that a run with FAILED_FILES named; none when it ended before. */
+export function failedFiles(list) {
+  try {
+    return JSON.parse(readFileSync(list, 'utf8'));
+  } catch {
+    return [];
+  }
 }

@@ -1,15 +1,20 @@
-// Reporter: at the end every failure in full, the names of skipped tests, and the counts. Which files failed is written to
-// FAILED_FILES, a path, for the second look of scripts/test.mjs.
+// Reporter: at the end every failure in full, the names of skipped tests, and the counts; before that a dot for each test
+// where TEST_DOTS is set. Which files failed is written to FAILED_FILES, a path, for a second look.
 import { writeFileSync } from 'node:fs';
 import { inspect } from 'node:util';
+
+const dotsALine = 100;
 
 export default async function* summary(source) {
   const failures = [];
   const failedFiles = new Set();
   const skipped = [];
   let passed = 0;
+  let dots = 0;
   for await (const event of source) {
     const { data } = event;
+    if (process.env.TEST_DOTS && (event.type === 'test:pass' || event.type === 'test:fail'))
+      yield (event.type === 'test:pass' ? '.' : 'X') + (++dots % dotsALine === 0 ? '\n' : '');
     if (event.type === 'test:pass') {
       if (data.skip !== undefined) skipped.push(`${data.name} (${data.skip === true ? 'no reason given' : data.skip})`);
       else if (data.details?.type !== 'suite') passed++;

@@ -1,5 +1,6 @@
 // `npm test`: what `npm run check` does, then every other suite, three files at a time on two cores. `npm test -- PATTERN…`
-// runs only the test files whose path holds a pattern; `--names` prints the name of each test.
+// runs only the test files whose path holds a pattern; `--names` prints the name of each test,
+// `--times` the thirty slowest files at the end.
 // `npm run test:fuzz`: the files with properties alone, with a new seed and ten times the cases.
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -9,10 +10,11 @@ import { fileURLToPath } from 'node:url';
 import { ensureBundle } from './build.mjs';
 import { ensureWeb } from './build-web.mjs';
 import { check, quickTests } from './check.mjs';
-import { reporters, testEnvironment, testOptions } from './test-options.mjs';
+import { failedFiles, reporters, testEnvironment, testOptions } from './test-options.mjs';
+import { slowest } from './test-times.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const [fuzz, names] = ['--fuzz', '--names'].map((option) => process.argv.includes(option));
+const [fuzz, names, times] = ['--fuzz', '--names', '--times'].map((option) => process.argv.includes(option));
 const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const everything = patterns.length === 0 && !fuzz;
 // Tests wait for about half of their time: for leases, timeouts and pages.
@@ -20,7 +22,7 @@ const filesAtOnce = Math.ceil(availableParallelism() * 1.5);
 /** For a test that hangs: on a busy machine some take minutes. */
 const testTimeoutMs = 600_000;
 // More files than this are not a test that found no peace, but a change that breaks things.
-const secondLookFilesMax = 5;
+const secondLookFilesMax = 15;
 
 const failedChecks = everything ? await check({ names }) : [];
 if (failedChecks.some((title) => !title.startsWith('unit tests'))) process.exit(1);
@@ -49,6 +51,7 @@ if (files.some((file) => file.includes('test/browser/'))) await ensureWeb();
 if (everything) await ensureBundle();
 const notes = mkdtempSync(join(tmpdir(), 'culvert-test-'));
 const failedList = join(notes, 'failed.json');
+const timesList = join(notes, 'times.jsonl');
 
 function run(paths, concurrency) {
   const { status } = spawnSync(
@@ -56,35 +59,41 @@ function run(paths, concurrency) {
     [
       `--test-concurrency=${concurrency}`,
       ...testOptions(fuzz ? 1_800_000 : testTimeoutMs),
-      ...reporters(names ? 'names' : 'dots'),
+      ...reporters(names),
       ...paths,
     ],
-    { cwd: root, stdio: 'inherit', env: { ...environment, FAILED_FILES: failedList } },
+    {
+      cwd: root,
+      stdio: 'inherit',
+      env: {
+        ...environment,
+        FAILED_FILES: failedList,
+        ...(!names && { TEST_DOTS: '1' }),
+        ...(times && { TEST_TIMES: timesList }),
+      },
+    },
   );
   return status ?? 1;
 }
 
-function failedFiles() {
-  try {
-    return JSON.parse(readFileSync(failedList, 'utf8'));
-  } catch {
-    return [];
-  }
-}
-
 let status = run(files, filesAtOnce);
-const failed = failedFiles().map((file) => relative(root, file));
+const failed = failedFiles(failedList).map((file) => relative(root, file));
 // A test that a file beside it made carries that one's name: it cannot be run by itself.
 const alone = failed.every((file) => files.includes(file));
 if (status !== 0 && !fuzz && alone && failed.length > 0 && failed.length <= secondLookFilesMax) {
-  // Tests with real processes share two cores; one that failed for that alone passes by itself. It stands above all the
-  // same: a test to be mended.
-  console.log(`\nA second look at what failed, by itself:\n  ${failed.join('\n  ')}`);
+  // Tests with real processes share two cores; one that failed for that alone passes by itself, and counts as passed.
+  console.log(`\nA second look at what failed above, by itself:\n  ${failed.join('\n  ')}`);
   status = run(failed, 1);
-  if (status === 0)
-    console.log('\nThey passed by themselves: the tests that failed above need a quieter machine, and mending.');
+  const verdict =
+    status === 0
+      ? 'All of them passed by themselves and count as passed: the tests that failed above need mending.'
+      : 'What failed again is above, below the line "A second look".';
+  console.log(`\n${verdict}`);
 }
+if (times) console.log(`\n${slowest(readFileSync(timesList, 'utf8'), root).join('\n')}`);
 if (fuzz) console.log(`seed ${environment.FC_SEED}: FC_SEED=${environment.FC_SEED} npm run test:fuzz runs it again`);
 if (failedChecks.length > 0) console.log(`\nFailed above: ${failedChecks.join(', ')}.`);
 rmSync(notes, { recursive: true, force: true });
-process.exit(status || failedChecks.length);
+const passed = status === 0 && failedChecks.length === 0;
+console.log(passed ? '\nnpm test: passed' : '\nnpm test: failed');
+process.exit(passed ? 0 : 1);

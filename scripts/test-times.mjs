@@ -1,0 +1,46 @@
+// Loaded before each test file by `npm test -- --times`: writes what the file took, as a line of JSON, to TEST_TIMES, a path.
+import { appendFileSync, readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { isMainThread } from 'node:worker_threads';
+
+const { TEST_TIMES } = process.env;
+const [, file = ''] = process.argv;
+/** Linux counts the CPU time of processes in these. */
+const ticksASecond = 100;
+
+// The runner, threads and processes that a test forks load it too.
+if (TEST_TIMES && isMainThread && file.endsWith('.test.ts'))
+  process.on('exit', () => {
+    const { user, system } = process.cpuUsage();
+    const times = { file, wallMs: performance.now(), cpuMs: (user + system) / 1_000 + startedCpuMs() };
+    appendFileSync(TEST_TIMES, `${JSON.stringify(times)}\n`);
+  });
+
+/** CPU time of the processes that this one started and that have ended, ms; 0 where the system does not tell. */
+function startedCpuMs() {
+  try {
+    const afterName = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1).split(' ');
+    return ((Number(afterName[13]) + Number(afterName[14])) * 1_000) / ticksASecond;
+  } catch {
+    return 0;
+  }
+}
+
+/** The slowest files of a run as lines of text, the longest first. `notes`: what the files wrote. */
+export function slowest(notes, root, filesMax = 30) {
+  const files = notes
+    .trim()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+    .sort((a, b) => b.wallMs - a.wallMs);
+  const seconds = (ms) => (ms / 1_000).toFixed(1).padStart(8);
+  const sum = (of) => files.reduce((all, one) => all + one[of], 0);
+  return [
+    '  wall s   CPU s  file',
+    ...files
+      .slice(0, filesMax)
+      .map(({ file, wallMs, cpuMs }) => `${seconds(wallMs)}${seconds(cpuMs)}  ${relative(root, file)}`),
+    `${seconds(sum('wallMs'))}${seconds(sum('cpuMs'))}  all ${files.length} files`,
+  ];
+}
