@@ -87,6 +87,11 @@ export const ownWords =
 const verbs =
   /\b(?:answers|changes|costs|counts?|embeds|holds?|leads|links|logs|pays|returns?|runs|skips|takes?|works)\b|^(?:Correct|Retry|Set)\b/;
 
+/** Where one of these is, the slow look for a verb is not needed; and without a form of these no verb is passive. */
+const surelyVerbs =
+  /\b(?:am|is|are|was|were|has|have|had|does|do|did|can|cannot|could|may|might|must|will|would|should|shall)\b/i;
+const formsOfPassive = /\b(?:am|is|are|was|were|be|been|being|gets?|got|gotten|getting)\b|['’](?:s|re|m)\b|n['’]t\b/i;
+
 export interface Judged {
   /** The fault; null: none that can be measured. */
   fault: string | null;
@@ -99,14 +104,20 @@ export function judge({ text, place }: Sentence): Judged {
   const [ownWord] = ownWords.exec(text) ?? [];
   const long = words > wordsMax ? `${words} words` : ownWord === undefined ? null : `a word of ours, '${ownWord}'`;
   if (place === 'cell' || !text.endsWith('.') || words < 3) return { fault: long, passive: false };
-  const read = nlp(text);
-  return { fault: long ?? oddity(text, read.has('#Verb') || verbs.test(text)), passive: read.has('#Passive') };
+  const hasVerb = () => surelyVerbs.test(text) || verbs.test(text) || nlp(text).has('#Verb');
+  return {
+    fault: long ?? oddity(text, hasVerb),
+    // Messages are not asked for it.
+    get passive() {
+      return formsOfPassive.test(text) && nlp(text).has('#Passive');
+    },
+  };
 }
 
-function oddity(text: string, hasVerb: boolean): string | null {
+function oddity(text: string, hasVerb: () => boolean): string | null {
   if (clauseAsSubject.test(text)) return 'a clause in place of the subject';
   if (turnedRound.test(text)) return 'the verb before its subject';
   // After a colon comes a list as often as a sentence.
   const mayLackVerb = /^\P{Lu}/u.test(text) || /\bCode\b/.test(text);
-  return hasVerb || mayLackVerb ? null : 'no verb';
+  return mayLackVerb || hasVerb() ? null : 'no verb';
 }

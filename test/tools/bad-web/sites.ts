@@ -9,6 +9,8 @@ export interface BadWhole {
   answer(response: ServerResponse, path: string, site: BadSite): void;
   /** Pages that the crawl must have, at least and at most. */
   pages: { min: number; max: number };
+  /** Pages to ask for; by default `limit`. */
+  limit?: number;
 }
 
 /** Of each crawl. */
@@ -186,7 +188,9 @@ export const sites: Readonly<Record<string, BadWhole>> = {
         Array.from({ length: 2_000 }, (_, at) => `/${path.length}-${at}`),
       ),
     ),
-    pages: { min: limit, max: limit },
+    // Reading so many links takes half a second of a processor.
+    limit: 6,
+    pages: { min: 6, max: 6 },
   },
   'redirects its first page away': {
     answer: pages((response) => void response.writeHead(302, { location: 'http://169.254.169.254/' }).end()),
