@@ -4,7 +4,7 @@ import { firstLook, groupPoints, nextLook } from '../group-points.ts';
 import type { ScoredPoint } from '../point.ts';
 import type { GroupQuery, PointGroup, PointQuery } from '../store.ts';
 import type { AnswerBudget } from './answer-budget.ts';
-import type { Steps } from './index/steps.ts';
+import { mappedInSteps, type Steps } from './index/steps.ts';
 import type { OpenCollection } from './open-collection.ts';
 import { orderByValue } from './order-points.ts';
 import { rank, slotsAmong, unscored } from './rank-points.ts';
@@ -31,11 +31,12 @@ export function* searchPoints(
   if (target.kind === 'order-by') {
     const slots = yield* slotsAmong({ tables, open, random }, query);
     const ordered = orderByValue(open, target.order, slots, offset + limit).slice(offset);
-    return ordered.map(({ slot, value }) => ({ ...read(slot), score: unscored, orderValue: value }));
+    return yield* mappedInSteps(ordered, ({ slot, value }) => ({ ...read(slot), score: unscored, orderValue: value }));
   }
   const k = Math.min(offset + limit, open.row.points);
   const { slots, scores } = yield* rank({ tables, open, random }, query, k);
-  return Array.from(slots.subarray(offset, k), (slot, i) => ({ ...read(slot), score: scores[offset + i]! }));
+  let at = offset;
+  return yield* mappedInSteps(slots.subarray(offset, k), (slot) => ({ ...read(slot), score: scores[at++]! }));
 }
 
 /**
@@ -58,9 +59,12 @@ export function* searchGroups(
     const values = open.memory.columns().groupValues(key, ranked.slots);
     const { groups, whole } = groupPoints(values, query);
     if (!whole && limit < all) continue;
-    return [...groups].map(([id, hits]) => ({
-      id,
-      hits: hits.map((i) => ({ ...read(ranked.slots[i]!), score: ranked.scores[i]! })),
-    }));
+    const shown: PointGroup[] = [];
+    for (const [id, found] of groups) {
+      const hits = found.map((i) => ({ ...read(ranked.slots[i]!), score: ranked.scores[i]! }));
+      shown.push({ id, hits });
+      yield;
+    }
+    return shown;
   }
 }

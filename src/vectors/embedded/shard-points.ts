@@ -11,8 +11,8 @@ import type {
   ScrollQuery,
   WriteOperation,
 } from '../store.ts';
-import { createAnswerBudget } from './answer-budget.ts';
-import type { CallBounds } from './call-bounds.ts';
+import type { AnswerBudget } from './answer-budget.ts';
+import { mappedInSteps, type Steps, scannedPerStep } from './index/steps.ts';
 import type { OpenCollection } from './open-collection.ts';
 import { idOrder, orderByValue } from './order-points.ts';
 import { searchGroups, searchPoints } from './search-points.ts';
@@ -25,7 +25,20 @@ import { createWriteJob } from './write-job.ts';
 export function shardPoints(state: ShardState) {
   const { tables, group } = state;
   const { points } = tables;
-  const { random, bounds, batches } = state.options;
+  const { random, batches } = state.options;
+
+  /** A call that reads, in the turns of its tenant. */
+  async function inSteps<Found>(
+    tenant: string,
+    name: string,
+    read: (open: OpenCollection, budget: AnswerBudget) => Steps<Found>,
+  ): Promise<Found> {
+    const [found] = await batches.run(tenant, [null], (_, budget) =>
+      state.readingInSteps(tenant, name, (open) => read(open, budget)),
+    );
+    return found!;
+  }
+
   return {
     write(tenant: string, name: string, operations: readonly WriteOperation[]): Promise<number> {
       const write = () => group.add(createWriteJob(state, tenant, name, operations));
@@ -39,11 +52,14 @@ export function shardPoints(state: ShardState) {
       });
     },
 
-    retrieve: (tenant: string, name: string, ids: readonly PointId[], want: Want): StoredPoint[] =>
-      state.reading(tenant, name, (open) => {
-        const read = pointReader(tables, open, want, createAnswerBudget(bounds));
-        const slots = ids.map((id) => points.slotOfId(open.cid, id)).filter((slot) => slot !== null);
-        return slots.map(read);
+    retrieve: (tenant: string, name: string, ids: readonly PointId[], want: Want): Promise<StoredPoint[]> =>
+      inSteps(tenant, name, function* (open, budget) {
+        const read = pointReader(tables, open, want, budget);
+        const slots = yield* mappedInSteps(ids, (id) => points.slotOfId(open.cid, id));
+        return yield* mappedInSteps(
+          slots.filter((slot) => slot !== null),
+          read,
+        );
       }),
 
     query: (tenant: string, name: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]> =>
@@ -56,18 +72,15 @@ export function shardPoints(state: ShardState) {
       ),
 
     queryGroups: (tenant: string, name: string, query: GroupQuery): Promise<PointGroup[]> =>
-      state.withMemory(tenant, name, async () => {
-        const [groups] = await batches.run(tenant, [query], (one, budget) =>
-          state.readingInSteps(tenant, name, (open) =>
-            searchGroups(tables, open, one, { random, budget, lookUp: state.lookUpOf(tenant) }),
-          ),
-        );
-        return groups!;
-      }),
+      state.withMemory(tenant, name, () =>
+        inSteps(tenant, name, (open, budget) =>
+          searchGroups(tables, open, query, { random, budget, lookUp: state.lookUpOf(tenant) }),
+        ),
+      ),
 
     scroll: (tenant: string, name: string, query: ScrollQuery): Promise<Page> =>
       state.withMemory(tenant, name, () =>
-        state.reading(tenant, name, (open) => readScroll(tables, open, query, bounds)),
+        inSteps(tenant, name, (open, budget) => readScroll(tables, open, query, budget)),
       ),
 
     count: (tenant: string, name: string, filter: Filter | null): Promise<number> =>
@@ -77,8 +90,8 @@ export function shardPoints(state: ShardState) {
 
     facet: (tenant: string, name: string, { key, filter, limit }: FacetQuery): Promise<readonly FacetHit[]> =>
       state.withMemory(tenant, name, () =>
-        state.reading(tenant, name, ({ memory }) => {
-          const slots = filter === null ? null : memory.select(filter);
+        inSteps(tenant, name, function* ({ memory }) {
+          const slots = filter === null ? null : yield* memory.selecting(filter);
           return memory.columns().facet(readKeyPath(key, 'key'), slots, limit);
         }),
       ),
@@ -92,18 +105,24 @@ function filtersOf(operation: WriteOperation): Filter[] {
 }
 
 /** One page; by `orderBy` there is no next one, as in Qdrant: `startFrom` goes on from the last value. */
-function readScroll(tables: VectorTables, open: OpenCollection, query: ScrollQuery, bounds: CallBounds): Page {
+function* readScroll(
+  tables: VectorTables,
+  open: OpenCollection,
+  query: ScrollQuery,
+  budget: AnswerBudget,
+): Steps<Page> {
   const { filter, limit, offset, orderBy, pageBytes = Number.POSITIVE_INFINITY } = query;
-  const slots = filter === null ? null : open.memory.select(filter);
-  const budget = createAnswerBudget(bounds);
+  const slots = filter === null ? null : yield* open.memory.selecting(filter);
   const read = pointReader(tables, open, query.want, budget);
   if (orderBy !== null) {
     const page = orderByValue(open, orderBy, slots, limit);
-    return { points: page.map(({ slot, value }) => ({ ...read(slot), orderValue: value })), next: null };
+    const points = yield* mappedInSteps(page, ({ slot, value }) => ({ ...read(slot), orderValue: value }));
+    return { points, next: null };
   }
   const found = idOrder(tables.points, open, slots, offset, limit + 1);
   const page: StoredPoint[] = [];
   for (const { slot } of found.slice(0, limit)) {
+    if (page.length > 0 && page.length % scannedPerStep === 0) yield;
     page.push(read(slot));
     if (budget.keptBytes >= pageBytes) break;
   }

@@ -14,6 +14,16 @@ export function* eachInSteps(slots: Uint32Array, perStep: number, work: (slot: n
   }
 }
 
+/** What `work` makes of each row, in steps. `all` is read as far as it is needed. */
+export function* mappedInSteps<Row, Made>(all: Iterable<Row>, work: (row: Row) => Made): Steps<Made[]> {
+  const made: Made[] = [];
+  for (const row of all) {
+    if (made.length > 0 && made.length % scannedPerStep === 0) yield;
+    made.push(work(row));
+  }
+  return made;
+}
+
 /** Work for all rows in parts: `read` gives the slot that the next part begins at, null after the last one. */
 export function* partsInSteps(
   perStep: number,
