@@ -31,6 +31,16 @@ test('decimals are shown as people write them', () => {
   assert.deepEqual([used, allowed], [49.95, 50]);
 });
 
+test('a limit of nothing says that no request ever passes, and a limit of one does not', () => {
+  for (const [allowed, words] of [
+    [0, /No such request ever passes under this limit\.$/],
+    [1, /Nobody knows when the next request passes\.$/],
+  ] as const) {
+    const tokens = limit('tokens:week', 'tokens', 'week', allowed, 'a:dev');
+    assert.match(quotaExceeded(full(tokens, allowed, null), tokens, 0, nowMs, []).message, words);
+  }
+});
+
 test('where nobody knows the instant, the message says so', () => {
   const tokens = limit('tokens:week', 'tokens', 'week', 100, 'a:dev');
   const { message, freeAtMs } = quotaExceeded(full(tokens, 100, null), tokens, 0, nowMs, []);
