@@ -37,8 +37,8 @@ export function createSessionStore(
       await write([{ sql: `UPDATE ${session} SET seen_ms = $2 WHERE id = $1 AND seen_ms < $2`, values: [id, atMs] }]);
     },
     async end(id) {
-      const [changes] = await write([{ sql: `DELETE FROM ${session} WHERE id = $1`, values: [id] }]);
-      return changes! > 0;
+      const [changes = 0] = await write([{ sql: `DELETE FROM ${session} WHERE id = $1`, values: [id] }]);
+      return changes > 0;
     },
     async issueToken({ hash, credential, endsMs }) {
       const sql = `INSERT INTO ${token} (hash, credential, ends_ms) VALUES ($1, $2, $3)`;

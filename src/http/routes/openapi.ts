@@ -114,5 +114,5 @@ async function bodyOf({ body, otherFormat }: Route): Promise<Json> {
 /** The members of both, and what one or the other needs. */
 function eitherOf({ required, ...own }: JsonSchema, other: JsonSchema): JsonSchema {
   const properties = { ...(other.properties as JsonObject), ...(own.properties as JsonObject) };
-  return { ...own, properties, anyOf: [{ required: required! }, { required: other.required! }] };
+  return { ...own, properties, anyOf: [{ required }, { required: other.required }] };
 }

@@ -224,16 +224,7 @@ function trialsOf(
     dialect: dialect.id,
     providers: snapshot.providers,
     child: null,
-    ...(((quality !== undefined && n === 1) || onFilter !== undefined) && {
-      // Of several choices, one that fails a check says nothing of the others; a refusal of all of them does.
-      check: {
-        quality: n === 1 ? quality : undefined,
-        onFilter,
-        facts: request.facts,
-        schemas: services.schemas,
-        tenant,
-      },
-    }),
+    ...((quality !== undefined || onFilter !== undefined) && checkOf(services, plan.alias, request.facts, tenant)),
     items: references && services.items.find(tenant, references),
     betas: betasIn(job.callerHeaders),
     answerModel,
@@ -272,6 +263,20 @@ function trialsOf(
   }
   if (n === 1) return { trial };
   return { trial, run: () => runChoices(services, job, trial, { conversation, dialect, head }) };
+}
+
+/** What its answer must pass before the caller sees it; nothing: it is the caller's as it comes. */
+function checkOf(
+  { schemas }: ChatServices,
+  { quality, onFilter }: Alias,
+  facts: ConversationFacts,
+  tenant: string,
+): Pick<Conversation, 'check'> {
+  // Of several choices, one that fails a check says nothing of the others; a refusal of all of them does.
+  const checked = facts.n === 1 ? quality : undefined;
+  return checked === undefined && onFilter === undefined
+    ? {}
+    : { check: { quality: checked, onFilter, facts, schemas, tenant } };
 }
 
 const betasCharsMax = 2_048;

@@ -75,15 +75,17 @@ interface Places {
 
 function dryVerdict(choice: Choice, { first, due, last, health, behindOf }: Places): string {
   if (choice.unfit !== null) return choice.unfit;
+  const { blocked } = choice;
+  const why = blocked === null ? '' : blockedWords(blocked, health);
   if (due.includes(choice)) {
-    const goesFirst = first.length === 0 || choice.tier <= first[0]!.tier;
-    if (goesFirst && first.length > 0 && choice.blocked!.reason === 'streams break off')
-      return `${blockedWords(choice.blocked!, health)}: asked after others have served ${sparedMax} requests, as a probe`;
-    return `${blockedWords(choice.blocked!, health)}: ${goesFirst ? 'asked first, as a probe' : 'asked if those before it fail'}`;
+    const [one] = first;
+    const goesFirst = one === undefined || choice.tier <= one.tier;
+    if (goesFirst && one !== undefined && blocked?.reason === 'streams break off')
+      return `${why}: asked after others have served ${sparedMax} requests, as a probe`;
+    return `${why}: ${goesFirst ? 'asked first, as a probe' : 'asked if those before it fail'}`;
   }
-  if (choice === last)
-    return `${blockedWords(choice.blocked!, health)}: asked nevertheless, because the others are worse`;
-  if (choice.blocked !== null) return blockedWords(choice.blocked, health);
+  if (choice === last) return `${why}: asked nevertheless, because the others are worse`;
+  if (blocked !== null) return why;
   if (!first.includes(choice)) return `ready${behindWords(behindOf(choice))}: asked if those before it fail`;
   return first.length === 1 ? 'ready: picked' : `ready: one of ${first.length} to pick from`;
 }

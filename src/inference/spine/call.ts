@@ -69,7 +69,7 @@ export async function call<I, R extends RequestBody, P extends Plan>(
   const { clock, traces } = services;
   const inside = insideCall(clock, owner);
   const { requestId, atMs, startedMs, principal } = inside;
-  const trace = (traced !== undefined && traces?.begin({ atMs, startedMs, headers: null })) || null;
+  const trace = traced === undefined ? undefined : traces?.begin({ atMs, startedMs, headers: null });
   try {
     return await answerKept(signal, client, () =>
       serve(
@@ -77,7 +77,7 @@ export async function call<I, R extends RequestBody, P extends Plan>(
         endpoint,
         {
           ...inside,
-          trace,
+          trace: trace ?? null,
           ...{ delivery: client, client, sink: client },
           callerHeaders: owner.headers ?? {},
           wishes: wishes === undefined ? plainWishes : { ...plainWishes, ...wishes },
@@ -87,10 +87,10 @@ export async function call<I, R extends RequestBody, P extends Plan>(
       ),
     );
   } finally {
-    if (trace !== null) {
+    if (trace !== undefined && traced !== undefined) {
       const { account, keyId } = principal;
       const status = client.outcome?.kind === 'answered' ? client.outcome.status : 502;
-      trace.end({ requestId, method: null, route: traced!, status, account, keyId, about: null }, clock.monotonicMs());
+      trace.end({ requestId, method: null, route: traced, status, account, keyId, about: null }, clock.monotonicMs());
     }
   }
 }

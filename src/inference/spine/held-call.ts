@@ -47,7 +47,7 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
 
 /** A call whose cost is held. It ends in `settle` or `release`, in a `finally`; only the first counts. */
 export class HeldCall {
-  readonly kind = 'held';
+  readonly kind: 'held';
   readonly claim: Claim;
   readonly reserved: Reservation;
   /** Monotonic ms at which its work began. */
@@ -56,6 +56,7 @@ export class HeldCall {
   readonly #call: ChargedCall;
 
   constructor(services: HoldParts, call: ChargedCall, claim: Claim, reserved: Reservation) {
+    this.kind = 'held';
     this.claim = claim;
     this.reserved = reserved;
     this.startedMs = call.startedMs;
@@ -63,26 +64,23 @@ export class HeldCall {
     this.#call = call;
   }
 
-  /** Whatever way the call ended. `doneMilli`: as settlement's, less than was held. */
-  settle(ended: EndedJob, doneMilli?: number): void {
-    const { trace } = this.claim;
-    const event = this.#close(ended, doneMilli);
-    if (event === null) return;
-    trace?.settled(event);
-    this.#services.finished(event, trace);
-  }
-
   /** Gives all of it back: it was held for calls that have rows of their own. */
   release(): void {
     const progress = { ...newProgress(), status: 200 };
-    this.#close({ user: null, stream: false, progress, client: { gone: false, committed: true } });
+    const ended = { user: null, stream: false, progress, client: { gone: false, committed: true } };
+    this.settle(ended, undefined, 'no request');
   }
 
-  #close({ progress, client, user, tag = null, stream, mcp }: EndedJob, doneMilli?: number) {
+  /** Whatever way the call ended. `doneMilli`: as settlement's, less than was held. `of`: whether metrics count it. */
+  settle(
+    { progress, client, user, tag = null, stream, mcp }: EndedJob,
+    doneMilli?: number,
+    of: 'a request' | 'no request' = 'a request',
+  ): void {
     const { settlement, clock } = this.#services;
     const aborted = client.gone && progress.delivered !== 'whole';
     const target = progress.answeredBy?.target ?? null;
-    return settlement.settle(this.reserved, {
+    const event = settlement.settle(this.reserved, {
       claim: this.claim,
       clientRequestId: this.#call.clientRequestId,
       delivery: deliveryOf(progress, aborted),
@@ -110,6 +108,10 @@ export class HeldCall {
         ...(mcp !== undefined && { mcp }),
       } satisfies RouteRecord,
     });
+    if (event === null || of === 'no request') return;
+    const { trace } = this.claim;
+    trace?.settled(event);
+    this.#services.finished(event, trace);
   }
 }
 
