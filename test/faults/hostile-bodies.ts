@@ -6,14 +6,14 @@ export interface HostileBody {
 
 /** JSON, and almost JSON, that costs a careless reader much or means two things (faults.md S35). */
 export const hostileBodies: readonly HostileBody[] = [
-  { what: 'open arrays', text: '['.repeat(200_000) },
-  { what: 'arrays, closed again', text: `{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}` },
+  { what: 'open arrays', text: '['.repeat(1_000_000) },
+  { what: 'arrays, closed again', text: `{"x":${'['.repeat(500_000)}${']'.repeat(500_000)}}` },
   { what: 'objects in objects', text: '{"a":'.repeat(60_000) },
   { what: 'an array', text: `[${'0,'.repeat(100_000)}0]` },
   { what: 'a million elements in a member', text: `{"x":[${'0,'.repeat(1_000_000)}0]}` },
   { what: 'as many elements as the loop reads', text: `{"x":[${'0,'.repeat(65_000)}0` },
   { what: 'as many new names as the loop reads', text: `{"x":[${names(4_000)}` },
-  { what: 'more new names than that', text: `{"x":[${names(9_000)}` },
+  { what: 'more new names than that', text: `{"x":[${names(50_000)}` },
   { what: 'a text without an end', text: `{"x":"${'x'.repeat(300_000)}` },
   { what: 'a name twice', text: '{"id":1,"id":2}' },
   { what: '__proto__', text: '{"__proto__":{"polluted":true}}' },
