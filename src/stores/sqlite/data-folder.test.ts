@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -26,6 +26,34 @@ async function otherServer(t: TestContext, dir: string) {
   assert.equal(String(said).trim(), 'locked');
   return child;
 }
+
+test('a folder that cannot be made is refused at once: below /proc, a link to nowhere, a file', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-folder-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'file');
+  const link = join(folder, 'link');
+  writeFileSync(file, '');
+  symlinkSync(join(folder, 'nowhere', 'at-all'), link);
+  for (const [dir, why] of [
+    ...(process.platform === 'linux'
+      ? ([['/proc/culvert/data', /does not exist, and cannot be made there/]] as const)
+      : []),
+    [link, /a file has the name of a needed folder/],
+    [join(link, 'data'), /a file has the name of a needed folder/],
+    [join(file, 'data'), /a file has the name of a needed folder/],
+    [file, /a file has the name of a needed folder/],
+  ] as const) {
+    const code = `import(${JSON.stringify(new URL('./data-folder.ts', import.meta.url).href)})
+      .then(async ({ openDataFolder }) => {
+        const { whyUnusable } = await import(${JSON.stringify(new URL('./unusable.ts', import.meta.url).href)});
+        try { openDataFolder(${JSON.stringify(dir)}); } catch (error) { console.log(whyUnusable(error)); }
+      });`;
+    // In a process that can be ended: it never returned.
+    const { stdout, error } = spawnSync(process.execPath, ['-e', code], { encoding: 'utf8', timeout: 60_000 });
+    assert.equal(error, undefined, dir);
+    assert.match(stdout, why, dir);
+  }
+});
 
 test('S12 the folder is 0700; the admin key is made once, 0600', (t) => {
   const folder = openDataFolder(place(t));

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { makeFolder } from '../../kernel/make-folder.ts';
 import { secretBytesMin } from '../../kernel/seal.ts';
 
 /** The folder where one server keeps everything that must survive it. Paths are absolute. */
@@ -31,7 +32,7 @@ export function dataFolderAt(dir: string): DataFolder {
 /** Makes the folder if need be, for its owner's eyes only; an existing one keeps its mode. */
 export function openDataFolder(dir: string): DataFolder {
   const folder = dataFolderAt(dir);
-  mkdirSync(folder.path, { recursive: true, mode: 0o700 });
+  makeFolder(folder.path);
   return folder;
 }
 

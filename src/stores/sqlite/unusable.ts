@@ -28,5 +28,6 @@ const wordsOf: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk quota is reached',
   EEXIST: 'a file has the name of a needed folder',
   ENOTDIR: 'a file has the name of a needed folder',
+  ENOENT: 'it does not exist, and cannot be made there',
   EISDIR: 'a folder has the name of a needed file',
 };

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { makeFolder } from '../../../kernel/make-folder.ts';
 import type { ExtrasFolder } from './extras-folder.ts';
 import { AddFailed } from './model-host.ts';
 
@@ -36,7 +37,7 @@ export interface RuntimeParts {
  */
 export async function installRuntime(parts: RuntimeParts): Promise<void> {
   const { folder, signal, network, npm = 'npm' } = parts;
-  mkdirSync(folder.path, { recursive: true, mode: 0o700 });
+  makeFolder(folder.path);
   removeForgotten(parts);
   const fresh = mkdtempSync(`${folder.runtime}${freshSuffix}`);
   try {
