@@ -238,6 +238,8 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'times.to',
   ],
   'src/stores/mcp-grant-store.ts': ['grant', 'login', 'set'],
+  'src/stores/notice-store.ts': ['crossing', 'due', 'notice'],
+  'src/stores/session-store.ts': ['columns', 'session', 'surplus', 'token'],
   'src/stores/postgres/backup.ts': ['order', 'table'],
   'src/stores/postgres/boots.ts': ['column'],
   'src/stores/postgres/bulk-insert.ts': ['arrays', 'names', 'onConflict', 'table'],

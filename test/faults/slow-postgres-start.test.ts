@@ -9,6 +9,7 @@ import { overUpstreams } from '../start-gateway.ts';
 import { postgresMissing, type StartedPostgres, startPostgres } from '../start-postgres.ts';
 import { type Lifetime, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 import { chatOnce, startGatewayProcess } from './gateway-process.ts';
 
 const waits = 'Culvert waits for it';
@@ -43,6 +44,9 @@ async function startsOnceReleased(
   const { url } = await starting;
   const { status } = await chatOnce(url);
   assert.equal(status, 200);
+  // A moment later than stderr has it.
+  const isLogged = (line: string) => line.startsWith('{') && line.includes(words);
+  await until('the log has the line', () => text().split('\n').some(isLogged)).catch(() => undefined);
   return text();
 }
 

@@ -20,7 +20,7 @@ const columns: readonly Column<RequestRow>[] = [
   {
     head: 'Model',
     cell: ({ model, target, status, class: failure, account }) => (
-      <div className="min-w-0 max-w-[28cqw] @min-[21rem]:max-w-[42cqw] @xl:max-w-40 @4xl:max-w-60">
+      <div className="min-w-0 max-w-[28cqw] @min-[21rem]:max-w-[42cqw] @xl:max-w-36 @4xl:max-w-60">
         <div className="truncate font-medium">{model}</div>
         <div className="flex items-center gap-1.5 truncate text-muted text-xs @xl:hidden">
           <Outcome status={status} failure={failure} /> {account}
