@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { ensureBundle } from './build.mjs';
 import { ensureWeb } from './build-web.mjs';
 import { check, quickTests } from './check.mjs';
+import { groupsOf } from './test-groups.mjs';
 import { failedFiles, reporters, testEnvironment, testOptions } from './test-options.mjs';
 import { slowest } from './test-times.mjs';
 
@@ -76,8 +77,10 @@ function run(paths, concurrency) {
   return status ?? 1;
 }
 
-let status = run(files, filesAtOnce);
-const failed = failedFiles(failedList).map((file) => relative(root, file));
+const { paths, members } = everything ? groupsOf(files, root, notes) : { paths: files, members: new Map() };
+let status = run(paths, filesAtOnce);
+// A group whose process broke off names no file: each of its files is looked at.
+const failed = [...new Set(failedFiles(failedList).flatMap((file) => members.get(file) ?? [relative(root, file)]))];
 // A test that a file beside it made carries that one's name: it cannot be run by itself.
 const alone = failed.every((file) => files.includes(file));
 if (status !== 0 && !fuzz && alone && failed.length > 0 && failed.length <= secondLookFilesMax) {
