@@ -53,6 +53,7 @@ test('a provider is tested, changed and removed, and its key is shown nowhere', 
   await page.getByRole('button', { name: 'Add provider' }).click();
   const dialog = page.getByRole('dialog');
   const groups = dialog.getByLabel('Type').locator('optgroup');
+  await groups.first().waitFor({ state: 'attached' });
   const labels = await groups.evaluateAll((all) => all.map((one) => one.getAttribute('label')));
   assert.deepEqual(labels.slice(0, 4), ['Chat and more', 'At an address of yours', 'Sound', 'Pictures']);
   assert.ok((await groups.nth(2).locator('option').allTextContents()).includes('Deepgram'));
