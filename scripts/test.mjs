@@ -1,6 +1,6 @@
 // `npm test`: what `npm run check` does, then every other suite, three files at a time on two cores. `npm test -- PATTERN…`
 // runs only the test files whose path holds a pattern; `--names` prints the name of each test,
-// `--times` the thirty slowest files at the end.
+// `--times` the thirty slowest files at the end. `--groups` lets files that need no process of their own share one.
 // `npm run test:fuzz`: the files with properties alone, with a new seed and ten times the cases.
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -15,7 +15,9 @@ import { failedFiles, reporters, testEnvironment, testOptions } from './test-opt
 import { slowest } from './test-times.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const [fuzz, names, times] = ['--fuzz', '--names', '--times'].map((option) => process.argv.includes(option));
+const [fuzz, names, times, groups] = ['--fuzz', '--names', '--times', '--groups'].map((option) =>
+  process.argv.includes(option),
+);
 const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const everything = patterns.length === 0 && !fuzz;
 // Tests wait for about half of their time: for leases, timeouts and pages.
@@ -77,7 +79,7 @@ function run(paths, concurrency) {
   return status ?? 1;
 }
 
-const { paths, members } = everything ? groupsOf(files, root, notes) : { paths: files, members: new Map() };
+const { paths, members } = groups ? groupsOf(files, root, notes) : { paths: files, members: new Map() };
 let status = run(paths, filesAtOnce);
 // A group whose process broke off names no file: each of its files is looked at.
 const failed = [...new Set(failedFiles(failedList).flatMap((file) => members.get(file) ?? [relative(root, file)]))];
