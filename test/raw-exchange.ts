@@ -17,8 +17,12 @@ export interface RawRequest {
   method?: string;
   headers?: Readonly<Record<string, string>>;
   body?: unknown;
-  /** How long silence must last to be called so. */
+  /** How long silence must last to be called so, once the answer's head and `bodyBytesMin` are there. */
   patienceMs?: number;
+  /** Bytes of the body that are sure to come; 0 if absent. */
+  bodyBytesMin?: number;
+  /** How long silence must last before those; 10 s if absent, since a busy machine takes its time. */
+  firstBytesMs?: number;
   /** All after the request's first line waits for it. */
   restAfter?: Promise<void>;
 }
@@ -40,7 +44,9 @@ export function rawExchange(request: RawRequest): Promise<RawAnswer> {
     };
     const wait = (): void => {
       clearTimeout(timer);
-      timer = setTimeout(done, request.patienceMs ?? 1_000, 'silence');
+      const { status, body } = parts(received);
+      const isThere = status !== 0 && body.length >= (request.bodyBytesMin ?? 0);
+      timer = setTimeout(done, isThere ? (request.patienceMs ?? 1_000) : (request.firstBytesMs ?? 10_000), 'silence');
     };
     socket.on('connect', async () => {
       const line = `${request.method ?? 'POST'} ${request.path} HTTP/1.1\r\n`;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { rawExchange } from '../../test/raw-exchange.ts';
+import { type RawRequest, rawExchange } from '../../test/raw-exchange.ts';
 import { startUpstream } from '../../test/start-upstream.ts';
 import { fakeClock } from '../kernel/clock.ts';
 
@@ -26,13 +26,15 @@ const cases: readonly Case[] = [
 
 const body = { model: 'm', max_tokens: 1_000, messages: [{ role: 'user', content: 'hello, how are you?' }] };
 
-function ask(on: Case, spec: string, more: { headers?: Record<string, string>; patienceMs?: number } = {}) {
+type More = Pick<RawRequest, 'headers' | 'patienceMs' | 'bodyBytesMin' | 'firstBytesMs'>;
+
+function ask(on: Case, spec: string, { headers, ...more }: More = {}) {
   return rawExchange({
     url: upstream.url,
     path: on.path,
-    headers: { 'x-mock': spec, ...more.headers },
+    headers: { 'x-mock': spec, ...headers },
     body: { ...body, stream: on.stream },
-    patienceMs: more.patienceMs ?? 1_000,
+    ...more,
   });
 }
 
@@ -126,14 +128,14 @@ for (const on of cases) {
   told('stall falls silent after the headers, stall=120 after 120 bytes', async () => {
     const [atOnce, later] = await Promise.all([
       ask(on, 'stall', { patienceMs: 60 }),
-      ask(on, 'stall=120', { patienceMs: 60 }),
+      ask(on, 'stall=120', { bodyBytesMin: 120, patienceMs: 60 }),
     ]);
     assert.deepEqual([atOnce.status, atOnce.ended, atOnce.body.length], [200, 'silence', 0]);
     assert.deepEqual([later.status, later.ended, later.body.length], [200, 'silence', 120]);
   });
 
   told('hang never answers', async () => {
-    const answer = await ask(on, 'hang', { patienceMs: 60 });
+    const answer = await ask(on, 'hang', { firstBytesMs: 60 });
     assert.deepEqual([answer.status, answer.ended], [0, 'silence']);
   });
 
