@@ -35,7 +35,7 @@ export function vectorOf(spec: CollectionSpec, name: string, at: string): Vector
   return refuse(at, `the collection '${spec.name}' has ${what}; it has ${has}`);
 }
 
-/** A single vector stands for a multivector of one row. */
+/** A single vector is a multivector of one row. */
 export function formed(spec: VectorSpec, value: VectorValue, at: string): VectorValue {
   const single = spec.kind === 'multi' && !isMulti(value) && !isSparse(value);
   const asked = single ? { rows: 1, numbers: value } : value;

@@ -2,8 +2,8 @@ import { FailureError, invalid } from '../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 
 /**
- * What Qdrant's clients set for an engine of Qdrant's kind, in its words: index, quantization, where data lies, what type
- * numbers are kept as. None of it changes anything here; it is kept, and shown again. `metadata` is the caller's own.
+ * Settings of Qdrant's clients for an engine of Qdrant's kind, in its words: index, quantization, storage, number type.
+ * None of them changes anything here; they are stored and shown again. `metadata` is the caller's own.
  */
 export interface CollectionSettings {
   metadata?: JsonObject;

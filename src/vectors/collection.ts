@@ -28,7 +28,7 @@ export type VectorSpec =
  */
 export interface CollectionSpec {
   name: string;
-  /** 0: it has no unnamed vector, or one that stands in `named` under ''. */
+  /** 0: it has no unnamed vector, or it is in `named` under ''. */
   size: number;
   distance: Distance;
   /** Alias that embeds its texts; null: vectors only. */
@@ -63,7 +63,7 @@ export function vectorNamesOf({ size, named = {} }: CollectionSpec): string[] {
 /** A collection as `inspect` shows it. */
 export interface CollectionInfo extends CollectionSpec {
   points: number;
-  /** Points that an index in memory serves, as of now; the others are read from disk. Callers are not told. */
+  /** Points that an index in memory serves, as of now; the others are read from disk. Callers do not see it. */
   indexed: number;
   /** Payload indexes by key path, with the points that have the key. */
   payloadSchema: Readonly<Record<string, { type: PayloadType; points: number; params?: JsonObject }>>;

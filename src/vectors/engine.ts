@@ -83,7 +83,7 @@ export interface FoundTexts {
 }
 
 export interface RankedText {
-  /** Of the text. */
+  /** Index of the text. */
   index: number;
   /** More is better; of any range. */
   score: number;

@@ -5,7 +5,7 @@ import type { Owner, TenantSummary, VectorStore } from './store.ts';
 
 /** Operations of an operator on all data of a tenant. Rejects with a FailureError, as the store does. */
 export interface VectorOperator {
-  /** Those that have collections, by name. */
+  /** Tenants that have collections, by name. */
   tenants(): Promise<readonly TenantSummary[]>;
   /**
    * Everything of the tenant as JSON lines: an `ExportHead`, and for each collection `{collection}` and a line for each
@@ -17,7 +17,7 @@ export interface VectorOperator {
   importCollection(owner: Owner, collection: ExportedCollection): Promise<void>;
   /** Writes points with their old ids. All of them or none. */
   importPoints(tenant: string, collection: string, points: readonly ExportedPoint[]): Promise<void>;
-  /** As `VectorStore.adopt` and `purge`. */
+  /** The same as `VectorStore.adopt` and `purge`. */
   adopt(from: string, to: Owner): Promise<{ collections: number }>;
   purge(tenant: string): Promise<{ collections: number }>;
 }

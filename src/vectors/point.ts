@@ -1,6 +1,6 @@
 import type { JsonObject } from '../kernel/json.ts';
 
-/** An unsigned integer up to 2^53−1, or a UUID in lower case with its hyphens. Integers stand before UUIDs in order. */
+/** An unsigned integer up to 2^53−1, or a UUID in lower case with its hyphens. Integers come before UUIDs in order. */
 export type PointId = number | string;
 
 /** Only the numbers that are not 0: `values[i]` belongs to `indices[i]`; indices ascend, none twice. */
@@ -53,7 +53,7 @@ export interface StoredPoint {
   payload?: JsonObject | null;
   /** The unnamed one. Length = the collection's size; for Cosine the normalised vector, as in Qdrant. */
   vector?: Float32Array | null;
-  /** Those of the names asked for that the point has; absent where none was asked for. */
+  /** The requested named vectors that the point has; absent where none was requested. */
   named?: Readonly<Record<string, VectorValue>>;
 }
 

@@ -45,7 +45,7 @@ export interface VectorRegistry {
   all(after: string | null, limit: number): Promise<readonly RegisteredCollection[]>;
   /** All of `from` becomes `to`'s, or nothing where a name of one is a name of the other. */
   adopt(from: string, to: Owner): Promise<{ kind: 'done'; collections: number } | { kind: 'exists'; name: string }>;
-  /** As `drop` of each of the tenant's. */
+  /** The same as `drop` of each of the tenant's. */
   purge(tenant: string, nowMs: number): Promise<readonly Deletion[]>;
   /** Due deletions, oldest first, each to one caller: nobody else gets it before `leaseUntilMs`. */
   dueDeletions(nowMs: number, leaseUntilMs: number, limit: number): Promise<readonly Deletion[]>;
@@ -75,7 +75,7 @@ export interface Deletion {
 export interface PayloadIndex {
   key: string;
   type: PayloadType;
-  /** As the API has them; absent when only its type was named. */
+  /** Parameters in the API's form; absent when only its type was named. */
   params?: JsonObject;
 }
 

@@ -122,7 +122,7 @@ export type Target =
     }
   /** Nearest to the target among those that the context prefers: by how many pairs' better half is the nearer one. */
   | { kind: 'discover'; target: VectorInput; context: readonly ContextPair[] }
-  /** Those that lie in the better half of every pair, 0; others by how far they are from it. */
+  /** Points in the better half of every pair score 0; others by how far they are from it. */
   | { kind: 'context'; context: readonly ContextPair[] }
   /** Results of the prefetches, scored by a formula. */
   | { kind: 'formula'; formula: Formula }
@@ -149,7 +149,7 @@ export type Prefetch = Omit<PointQuery, 'offset' | 'want'>;
 
 export interface PointQuery {
   target: Target;
-  /** What the target is looked for among, or merges; absent or empty: all points. */
+  /** Sources that the target is searched in, or that it merges; absent or empty: all points. */
   prefetch?: readonly Prefetch[];
   /** Name of the vector that is compared; absent: the unnamed one. */
   using?: string;

@@ -7,7 +7,7 @@ import type { Asked, WorkerThread } from './worker-thread.ts';
 /** Calls between their `prepare` and their end in one thread; further ones get 503. */
 const callsMax = 1_024;
 /**
- * What a thread has before it at one time: it takes one after the other, so others wait for all of it. Small ones are
+ * Work that a thread has before it: it takes one call after the other, so others wait for all of it. Small ones are
  * many, so that one commit is for many of them; a large one takes a tenth of a second.
  */
 const smallAtOnce = 64;

@@ -35,7 +35,7 @@ const unranked = new Map<number, UnrankedAnswer & { tenant: string }>();
 /** Asked of the main thread, which knows what the other threads have. */
 const places = new Map<number, (failure: Failure | null) => void>();
 let lastPlace = 0;
-/** Bytes of the shards that are opened at the start, sent with `ready`; later ones report by themselves. */
+/** Bytes of the shards that are opened at the start, sent with `ready`; later ones report on their own. */
 const keptBefore = new Map<string, number>();
 let ready = false;
 

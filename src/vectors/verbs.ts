@@ -1,5 +1,5 @@
 /**
- * Every call of the vector API: `culvert` rows are the contract's own, all others Qdrant's. Paths stand under
+ * Every call of the vector API: `culvert` rows are the contract's own, all others Qdrant's. Paths are under
  * `/v1/vectors` and at the root; `:name` are find-my-way's parameters. A row's name is the verb everywhere.
  */
 export const vectorVerbs = {

@@ -8,7 +8,7 @@ import { type FromWorker, interrupted, type ToWorker, type WorkerData } from './
 /** A thread that dies as soon as it starts is not started more often than this. */
 const restartAfterMs = 1_000;
 
-/** Its present work may take this long when it is told to close; acknowledged writes are on the disk either way. */
+/** Its present work may take this long once it is to close; acknowledged writes are on the disk either way. */
 const closeTimeoutMs = 10_000;
 
 /** The main side of one thread: started when it is first asked, and again when it has died. */

@@ -44,8 +44,8 @@ interface Thread {
 }
 
 /**
- * The vector store in threads of its own, started at the first call: the main thread neither parses nor searches. A
- * tenant is always in the same thread.
+ * The vector store in its own threads, started at the first call: the main thread neither parses nor searches. A tenant
+ * is always in the same thread.
  */
 export function createVectorWorkers(options: VectorWorkersOptions): VectorWorkers {
   const { driver, limits, onTrouble } = options;
@@ -107,7 +107,7 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
     return closed ? stopped : threadOf(call.owner.tenant).calls.prepare(call);
   }
 
-  /** Asked when somebody wants to know, told when it has answered: the probe of Qdrant takes a while. */
+  /** Probes when a caller wants to know, with an answer that comes later: the probe of Qdrant takes a while. */
   function look(): void {
     if (looking || closed) return;
     looking = true;

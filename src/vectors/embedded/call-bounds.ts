@@ -1,4 +1,4 @@
-/** What one call may read, answer and write, whatever it is about: a short one may name every point there is. */
+/** Bounds on what any one call may read, answer and write: a short one may name every point there is. */
 export interface CallBounds {
   /** Payloads read to make the answer, in characters of JSON: about three seconds of the thread. */
   readChars: number;

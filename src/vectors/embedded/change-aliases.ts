@@ -2,7 +2,7 @@ import { aliasesMax, collectionExists, noAlias, noCollection, tooManyAliases } f
 import type { AliasChange } from '../store.ts';
 import type { CollectionTable } from './collection-table.ts';
 
-/** In order, inside a transaction. An alias stands for one collection; giving it again moves it, as in Qdrant. */
+/** In order, inside a transaction. An alias names one collection; giving it again moves it, as in Qdrant. */
 export function changeAliases(collections: CollectionTable, tenant: string, changes: readonly AliasChange[]): void {
   const names = () => new Map(collections.list(tenant).map((row) => [row.spec.name, row.cid]));
 

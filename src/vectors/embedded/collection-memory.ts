@@ -82,11 +82,11 @@ export interface MemorySource {
   openIndex(owner: CollectionMemory, name: string, early: (search: EarlySearch | null) => void): Steps<FieldIndex>;
   /** Whether making that index takes long. */
   isLarge(name: string): boolean;
-  /** As on the disk, good until the next look; null when the slot has none. */
+  /** The value on the disk, good until the next look; null when the slot has none. */
   look(name: string, slot: number): VectorValue | null;
   openColumns(owner: CollectionMemory): Columns;
   understood(filter: Filter): Filter;
-  /** Told whenever a part has been used, and when all is let go. */
+  /** Called whenever a part has been used, and when all is let go. */
   used(owner: CollectionMemory, part: 'index' | 'columns'): void;
   closed(owner: CollectionMemory): void;
 }

@@ -14,7 +14,7 @@ export interface CollectionRow {
   /** Numbers of its named vectors' fields, by name. */
   fields: Readonly<Record<string, number>>;
   points: number;
-  /** Of its last write operation. */
+  /** Sequence number of its last write operation. */
   seq: number;
   /** Payload indexes by key: columns are made as filters ask for them, whether there is one or not. */
   indexes: readonly { key: string; type: PayloadType; params?: JsonObject }[];

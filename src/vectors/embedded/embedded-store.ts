@@ -27,12 +27,12 @@ export interface EmbeddedOptions {
   /** Messages for the operator, once each. */
   tell(message: string): void;
   random?: Random;
-  /** Of each shard. */
+  /** Bounds of each shard's write-ahead log. */
   wal?: WalBounds;
   clock?: Pick<Clock, 'monotonicMs'>;
   /** Turns at the thread, which all its calls take. Default: the store's alone. */
   turns?: WorkTurns;
-  /** Of each call. */
+  /** Bounds of each call. */
   bounds?: CallBounds;
   /** How often indexes are looked at that may be kept on the disk; default: 10 s. Null: none is kept, nor at its end. */
   imagesEveryMs?: number | null;

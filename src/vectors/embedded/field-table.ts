@@ -5,8 +5,8 @@ import type { ShardFile } from './shard-file.ts';
 import { DamagedRows } from './storage-trouble.ts';
 
 /**
- * Rows of named vectors of one shard. Each name of each collection is a field with a number of its own, whose rows lie
- * together, by the slot of their point. Each row is checked against its checksum; a wrong one throws `DamagedRows`.
+ * Rows of named vectors of one shard. Each name of each collection is a field with its own number, whose rows are
+ * adjacent, by the slot of their point. Each row is checked against its checksum; a wrong one throws `DamagedRows`.
  */
 export interface FieldTable {
   /** A new field's number. */

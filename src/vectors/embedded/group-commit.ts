@@ -102,7 +102,7 @@ export function createGroupCommit(shard: ShardFile, options: GroupCommitOptions)
     shard.checkpoint();
   }
 
-  /** The whole group is rolled back; those that were refused by themselves keep their own reason. */
+  /** The whole group is rolled back; members that were refused alone keep their own reason. */
   function fail(
     error: unknown,
     group: readonly WaitingJob[],

@@ -63,9 +63,9 @@ const table =
 const freeTimes = 4;
 
 /**
- * Images of a shard's indexes in files beside it. They are derived: each counts only while the shard's database names
- * its nonce and the collection has not been written since. One that is old, cut, or of another state of the data, such
- * as a restored backup, is ignored and made anew.
+ * Images of a shard's indexes in files next to its database. They are derived: each counts only while the shard's
+ * database names its nonce and the collection has not been written since. One that is old, cut, or of another state of
+ * the data, such as a restored backup, is ignored and made anew.
  */
 export class IndexImages {
   readonly #shard: ShardFile;
@@ -104,7 +104,7 @@ export class IndexImages {
     }
   }
 
-  /** What `open` would give; nothing of it can be read. */
+  /** The image that `open` would give; nothing of it can be read. */
   look(key: ImageKey): Pick<KeptImage, 'bytes' | 'keep'> | null {
     const known = this.open(key);
     known?.close();
@@ -145,7 +145,7 @@ export class IndexImages {
     }
   }
 
-  /** Of a collection that is gone. */
+  /** Removes the images of a collection that is gone. */
   forget(cid: number): void {
     try {
       for (const name of readdirSync(this.#folder)) {

@@ -12,7 +12,7 @@ import { LeastRecent } from './least-recent.ts';
 import type { RowWatch } from './row-watch.ts';
 import type { VectorRows } from './vector-rows.ts';
 
-/** Part of the memory for indexes that sparse ones, which lie beside the arena, may take. */
+/** Share of the memory for indexes that sparse ones, which are outside the arena, may take. */
 const sparseShare = 1 / 2;
 
 /** The memory of the indexes of all collections: opens them as far as there is room, others giving theirs back. */
@@ -47,7 +47,7 @@ export class IndexMemory {
     this.#users.delete(owner);
   }
 
-  /** `kept`: an image of the present vectors, and who is told when a part of it serves. Throws ImageUnusable. */
+  /** `kept`: an image of the present vectors, and a callback for when a part of it serves. Throws ImageUnusable. */
   *open(
     owner: CollectionMemory,
     vector: VectorRows,
@@ -96,7 +96,7 @@ export class IndexMemory {
     return createDiskIndex(index);
   }
 
-  /** Whether `owner` may hold this much beside the arena; others give theirs back for it. */
+  /** Whether `owner` may hold this much outside the arena; others give theirs back for it. */
   #heapRoom(owner: CollectionMemory, bytes: number): boolean {
     const arena = this.#arena;
     if (bytes > this.#sparseBytesMax) return false;

@@ -49,7 +49,7 @@ export class IndexesUnderWay {
     let isDone = false;
     try {
       let looked = 0;
-      // One that changes once more stands behind the others again.
+      // One that changes once more queues behind the others again.
       for (const slot of changed) {
         changed.delete(slot);
         const value = this.#source.look(name, slot);

@@ -1,4 +1,4 @@
-/** Those that use something, in order of their last use. */
+/** Users of something, in order of their last use. */
 export class LeastRecent<T> implements Iterable<T> {
   readonly #users = new Set<T>();
 

@@ -59,7 +59,7 @@ export function createMemoryBudget(options: {
     memoryOf(points, { cid, spec, points: atFirst }, vectors, now, images) {
       const count = () => now().points;
       let checked = atFirst <= checkedPointsMax;
-      /** Said of one key of each collection: how many keys there are is the callers'. */
+      /** Logged for one key of each collection: callers decide how many keys there are. */
       let toldKey = false;
       return createCollectionMemory({
         *openIndex(owner, name, early) {

@@ -36,7 +36,7 @@ export interface OpenCollections {
   /** Forgets it; its memory is given back. */
   close(cid: number): void;
   closeAll(): void;
-  /** Those open, the least recently used first. */
+  /** Open collections, the least recently used first. */
   all(): Iterable<OpenCollection>;
 }
 

@@ -8,7 +8,7 @@ import { overloaded, storageTrouble } from './storage-trouble.ts';
 
 export interface OpenShardsOptions extends Omit<ShardOptions, 'file'> {
   folder: string;
-  /** Those that are this store's. */
+  /** Numbers of this store's shards. */
   numbers: readonly number[];
   wal?: WalBounds;
 }
@@ -19,7 +19,7 @@ export class OpenShards {
   readonly #shards = new Map<number, Shard>();
   /** Shards that could not be opened, with the reason that callers get. */
   readonly #refused = new Map<number, FailureError>();
-  /** Shards whose trouble stands in the log. */
+  /** Shards whose trouble is in the log. */
   readonly #told = new Set<number>();
   #closed = false;
 
@@ -32,12 +32,12 @@ export class OpenShards {
     return this.#shard(shardOf(tenant));
   }
 
-  /** Those that were asked for so far. */
+  /** Shards that calls have needed so far. */
   opened(): Iterable<Shard> {
     return this.#shards.values();
   }
 
-  /** Those that have a file, opened; one that cannot be is passed over. */
+  /** Shards that have a file, opened; one that cannot be is passed over. */
   existing(): Shard[] {
     return this.#options.numbers.flatMap((number) => {
       if (!existsSync(this.#path(number))) return [];
@@ -95,7 +95,7 @@ export class OpenShards {
     return join(this.#options.folder, `shard-${number}.db`);
   }
 
-  /** The error for callers. The operator is told once. */
+  /** The error for callers. The operator gets it once. */
   #notOpened(number: number, error: unknown): FailureError {
     const failure = notOpened(number, error);
     // A passing trouble, such as a full disk or a lock: the next call tries again.

@@ -24,7 +24,7 @@ export interface RankParts {
   random: Random;
 }
 
-/** What an order is made of: all that pass, null being everything, or what the prefetches found. */
+/** Slots to rank: all that pass, null being everything, or those that the prefetches found. */
 export function* slotsAmong(parts: RankParts, { prefetch = [], filter }: Prefetch): Steps<Uint32Array | null> {
   const filters = filter === null ? [] : [filter];
   if (prefetch.length > 0) return unionOf(yield* rankAll(parts, prefetch, filters));

@@ -41,7 +41,7 @@ export function createRowWatch(clock: Pick<Clock, 'monotonicMs'>, rowsMs: number
   };
 }
 
-/** Of rows in memory, in tests. */
+/** For rows in memory, in tests. */
 export const unwatched: RowWatch = { begin() {}, pause: () => () => {}, start: () => () => {} };
 
 function tooLong(rowsMs: number) {

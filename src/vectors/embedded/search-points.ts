@@ -12,7 +12,7 @@ import type { Lookups } from './resolve-input.ts';
 import { pointReader } from './stored-points.ts';
 import type { VectorTables } from './vector-rows.ts';
 
-/** Options beside the query. `budget`: of the whole call. */
+/** Options of a search, without the query. `budget`: of the whole call. */
 export interface SearchParts extends Lookups {
   random: Random;
   budget: AnswerBudget;

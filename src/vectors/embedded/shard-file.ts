@@ -3,7 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { shardCount } from './shard-of.ts';
 import { overloaded } from './storage-trouble.ts';
 
-/** Bytes of a point's row, its id and their index, beside vector and payload. */
+/** Bytes of a point's row, its id and their index, without vector and payload. */
 export const pointOverheadBytes = 64;
 
 /** Longest that another process, such as a backup, may hold a write up. */
@@ -16,7 +16,7 @@ const cacheKb = 4_096;
 export interface WalBounds {
   /** Bytes in it before its pages are moved into the file. Its disk space is given back beyond four times that. */
   checkpointBytes: number;
-  /** It grows to this while somebody's long read keeps it from being emptied; then writes are refused. */
+  /** It grows to this while a long read keeps it from being emptied; then writes are refused. */
   bytesMax: number;
 }
 
@@ -53,7 +53,7 @@ const secondVersion = `
     WHERE cid IN (SELECT cid FROM collection) GROUP BY cid;
 `;
 
-/** Named vectors. `more`: JSON of a collection's parts beside its unnamed vector; null in those made before. */
+/** Named vectors. `more`: JSON of a collection's parts other than its unnamed vector; null in those made before. */
 const thirdVersion = `
   ALTER TABLE collection ADD COLUMN more TEXT;
   CREATE TABLE field (
@@ -71,9 +71,11 @@ export interface ShardFile {
   /** The same, rows read as arrays: half the cost of objects. */
   prepareRows(sql: string): StatementSync;
   exec(sql: string): void;
-  /** Many reads as one transaction: each by itself takes the file's locks and gives them back, more than half of its cost. */
+  /**
+   * Many reads as one transaction: alone, each takes the file's locks and gives them back, more than half of its cost.
+   */
   reading<T>(read: () => T): T;
-  /** A transaction is open; the database ends it by itself when the disk is full. */
+  /** A transaction is open; the database ends it when the disk is full. */
   inTransaction(): boolean;
   /** After a commit: moves the log into the file once it is long. Never throws. */
   checkpoint(): void;

@@ -5,11 +5,11 @@ export const shardCount = 8;
 
 export const allShards: readonly number[] = Array.from({ length: shardCount }, (_, number) => number);
 
-/** Those of tenants that called lately: a call asks several times. */
+/** Shards of tenants that called lately: a call asks several times. */
 const known = new Map<string, number>();
 const knownMax = 10_000;
 
-/** The shard of a tenant: for ever, since its data stands there. */
+/** The shard of a tenant: for ever, since it has the tenant's data. */
 export function shardOf(tenant: string): number {
   const found = known.get(tenant);
   if (found !== undefined) return found;

@@ -40,10 +40,10 @@ export interface ShardOptions {
   clock: Pick<Clock, 'monotonicMs'>;
   tell(message: string): void;
   bounds: CallBounds;
-  /** Of all shards of the thread. */
+  /** Shared by all shards of the thread. */
   batches: QueryBatches;
   making: IndexMaking;
-  /** Those of the thread. */
+  /** The thread's turns. */
   turns: Pick<WorkTurns, 'isOver' | 'isSuspended'>;
   watch: RowWatch;
   /** Bytes that an account keeps more, or less, once that is durable. */
@@ -135,8 +135,8 @@ export class ShardState {
   }
 
   /**
-   * What `attempt` gives, which reads that collection: where it finds an index or columns missing, they are made in steps
-   * between other calls, and `attempt` is made again.
+   * The result of `attempt`, which reads that collection: where it finds an index or columns missing, they are made in
+   * steps between other calls, and `attempt` is made again.
    */
   async withMemory<T>(tenant: string, name: string, attempt: () => T | Promise<T>): Promise<T> {
     let tries = 0;
@@ -281,7 +281,7 @@ export class ShardState {
     open.isCounted = true;
   }
 
-  /** As on the disk; null when it is gone. */
+  /** The row on the disk; null when it is gone. */
   #rowNow(cid: number): CollectionRow | null {
     try {
       return this.collections.byCid(cid);

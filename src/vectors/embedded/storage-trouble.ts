@@ -1,7 +1,7 @@
 import { FailureError } from '../../kernel/failure.ts';
 
 /**
- * Meaning of a storage error: `full`: no room, passes by itself; `unsynced`: a commit that may or may not be on the
+ * Meaning of a storage error: `full`: no room, passes without help; `unsynced`: a commit that may or may not be on the
  * disk, and which nobody may try again (fsync forgets what it could not write); `damaged`: the bytes differ from the
  * written ones; `passing`: the same may work later. Null: not the storage's.
  */

@@ -12,11 +12,11 @@ export interface VectorRows {
   /** '' for the unnamed one. */
   readonly name: string;
   readonly spec: VectorSpec;
-  /** Its field; null for the unnamed one, which stands in the points' own rows. */
+  /** Its field; null for the unnamed one, which is in the points' own rows. */
   readonly fid: number | null;
   /** Points that have one; of the unnamed one all points. */
   count(): number;
-  /** As of the open transaction; no effect on the unnamed one. */
+  /** Takes part in the open transaction; no effect on the unnamed one. */
   setCount(count: number): void;
   /** Null when the point has none. */
   value(slot: number): VectorValue | null;

@@ -46,10 +46,10 @@ export function storable(spec: VectorSpec, value: VectorValue, at: string): Vect
   return normalised(value as Float32Array, spec.size);
 }
 
-/** As in Qdrant: a vector of length 0, or 1 already, stays unchanged. */
+/** Qdrant's tolerance: a vector of length 0, or 1 already, stays unchanged. */
 const lengthTolerance = 1e-6;
 
-/** Rows scaled to length 1, in memory of their own. */
+/** Rows scaled to length 1, in new memory. */
 export function normalised(vectors: Float32Array, size: number): Float32Array {
   const scaled = new Float32Array(vectors);
   for (let start = 0; start < scaled.length; start += size) {

@@ -43,7 +43,7 @@ export class VectorWriter {
     };
   }
 
-  /** All vectors of a point that is put whole. The unnamed one stands in the point's row already; `had`: there was one. */
+  /** All vectors of a point that is put whole. The unnamed one is in the point's row already; `had`: there was one. */
   whole(slot: number, given: StorableVectors, i: number, point: { isNew: boolean; had: boolean }): VectorChange[] {
     const changes: VectorChange[] = [];
     if (this.#open.size > 0) {
@@ -58,7 +58,7 @@ export class VectorWriter {
     return changes;
   }
 
-  /** Those that are given; others stay. */
+  /** The given vectors; others stay. */
   some(slot: number, given: StorableVectors, i: number): VectorChange[] {
     const changes: VectorChange[] = [];
     const unnamed = given.unnamed(i);

@@ -38,9 +38,9 @@ class PointWriter {
   readonly #vectors: VectorWriter;
   readonly #payloads: PayloadWriter;
   readonly #pointsMax: number;
-  /** What a call changes is bounded, too: one short call may change all points. */
+  /** Changes of one call are bounded, too: a short call may change all points. */
   #pointsLeft: number;
-  /** Of rows, beside vectors and changed payloads. */
+  /** Bytes of rows, without vectors and changed payloads. */
   #bytes = 0;
 
   constructor(tables: VectorTables, open: OpenCollection, bounds: CallBounds) {

@@ -1,6 +1,6 @@
 /** A payload key path: `a.b`, `a[0]`, `a[].b`, `"a.b"`. `each`: all elements of the array. */
 export interface KeyPath {
-  /** As the caller wrote it. */
+  /** The path in the caller's spelling. */
   text: string;
   steps: readonly KeyStep[];
 }

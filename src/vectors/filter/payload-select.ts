@@ -10,9 +10,9 @@ export type PayloadSelector = (payload: JsonObject) => JsonObject;
 const each: KeyStep = { kind: 'each' };
 
 /**
- * The part that `with_payload` lets through; null when payloads are not wanted. Paths work as in Qdrant: a path stands
- * for everything below it, `[]` alone names elements of arrays (`a[].b`; `a[0]` names nothing), and objects and arrays
- * on the way to a path stay, even when they are left empty. Throws a FailureError (400) for an invalid path.
+ * The part that `with_payload` lets through; null when payloads are not wanted. Paths work as in Qdrant: a path names
+ * everything below it, `[]` alone names elements of arrays (`a[].b`; `a[0]` names nothing), and objects and arrays on
+ * the way to a path stay, even when they are left empty. Throws a FailureError (400) for an invalid path.
  */
 export function payloadSelector(want: Want['payload']): PayloadSelector | null {
   if (typeof want === 'boolean') return want ? (payload) => payload : null;

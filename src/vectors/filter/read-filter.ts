@@ -17,14 +17,14 @@ const filterKeys = ['must', 'should', 'must_not', 'min_should'];
 const conditionKeys = [...fieldKeys, 'has_id', 'has_vector', 'nested', ...filterKeys];
 
 /**
- * A filter as Qdrant 1.19 writes it in JSON. `at` is where it stands, such as `filter`. Throws a FailureError: 400 that
- * names the place, such as `filter.must[2].range.gte`.
+ * A filter as Qdrant 1.19 writes it in JSON. `at` is its place, such as `filter`. Throws a FailureError: 400 that names
+ * the place, such as `filter.must[2].range.gte`.
  */
 export function readFilter(json: unknown, at: string): Filter {
   return readInner(json, at, wholeBudget());
 }
 
-/** One condition that stands by itself. */
+/** One condition without a filter around it. */
 export function readLoneCondition(json: unknown, at: string): Condition {
   return readCondition(json, at, wholeBudget());
 }

@@ -8,7 +8,7 @@ export function refuse(at: string, message: string): never {
   throw new FailureError(invalid(at, `${at}: ${message}`));
 }
 
-/** The object that stands there, with known keys alone: a key that is not read would be a filter that is lost. */
+/** The object at that place, with known keys alone: a key that is not read would be a filter that is lost. */
 export function readObject(value: unknown, at: string, known: readonly string[]): JsonObject {
   if (!isObject(value)) refuse(at, `expected an object, got ${kindOf(value)}`);
   for (const key of Object.keys(value)) {

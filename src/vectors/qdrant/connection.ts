@@ -24,7 +24,7 @@ export interface QdrantRequest {
   body?: string;
   /** A read that could not be sent, or whose connection broke, is sent once more; a write may have been done. */
   use: 'read' | 'write';
-  /** What this answer is taken from; absent: an answer may be as large as `answerBytesMax`. */
+  /** Room that the answer takes; absent: an answer may be as large as `answerBytesMax`. */
   room?: AnswerRoom;
 }
 
@@ -67,7 +67,7 @@ export interface QdrantTimeouts {
 const defaultTimeouts: QdrantTimeouts = { connectMs: 3_000, readMs: 30_000, writeMs: 60_000 };
 /** To one Qdrant, from one thread. One tenant has 30 of them, so that another's request goes out at once. */
 const connectionsMax = 40;
-/** Of one answer. */
+/** Largest size of one answer. */
 export const answerBytesMax = 256 * 1024 * 1024;
 const messageCharsMax = 300;
 

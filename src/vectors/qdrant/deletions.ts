@@ -79,7 +79,7 @@ async function deletePoints(connection: Connection, deletion: Deletion): Promise
   const path = `${physical}/points/delete?wait=true`;
   const body = JSON.stringify({ filter: { must: [ofGeneration(generation)] } });
   await connection.ask({ method: 'POST', path, body, use: 'write' }).catch((error: unknown) => {
-    // Somebody deleted the whole Qdrant collection.
+    // An operator deleted the whole Qdrant collection.
     if (!(error instanceof QdrantRefused && error.status === 404)) throw error;
   });
 }

@@ -13,7 +13,7 @@ import { writeBetween, writeFilter } from './write-filter.ts';
 /** Entries of one order: those that are passed over are put in order, too. */
 const orderedMax = 200_000;
 
-/** An entry of an order: a point stands there once for each of its values. */
+/** An entry of an order: a point is there once for each of its values. */
 export interface OrderedPoint {
   id: PointId;
   value: number;

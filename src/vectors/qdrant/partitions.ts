@@ -65,7 +65,7 @@ export class Partitions {
     return new FailureError(invalid(null, `Qdrant refused the call: ${said}`));
   }
 
-  /** Ids among `ids` that stand for no point. */
+  /** Ids among `ids` that no point has. */
   async missing(partition: Partition, ids: readonly PointId[]): Promise<readonly PointId[]> {
     const there = new Set<PointId>();
     for (let from = 0; from < ids.length; from += lookedUpMax) {

@@ -7,7 +7,7 @@ import { generationKey, type PhysicalShape, physicalName } from './partition.ts'
 
 /** The Qdrant collections that hold all tenants' points (see `physicalName`). */
 export interface PhysicalCollections {
-  /** It exists, with the index by which tenants are told apart. An operator may have made it with settings of his own. */
+  /** It exists, with the index that separates tenants. An operator may have made it with settings of his own. */
   ensure(shape: PhysicalShape): Promise<void>;
   exists(name: string): Promise<boolean>;
 }
@@ -18,7 +18,9 @@ const hnsw = { m: 0, payload_m: 16 };
 const strictMode = { enabled: false };
 
 export function createPhysicalCollections(connection: Connection): PhysicalCollections {
-  /** Indexed as far as this process knows: whoever made the collection may have died before it made the index. */
+  /**
+   * Indexed as far as this process knows: the process that made the collection may have died before it made the index.
+   */
   const indexed = new Set<string>();
 
   async function exists(name: string): Promise<boolean> {

@@ -4,7 +4,7 @@ import { type CollectionSpec, type VectorSpec, vectorSpecOf } from '../collectio
 import type { PointId, ScoredPoint, StoredPoint, VectorValue, Want } from '../point.ts';
 import { generationKey, idKey, keyInPayload, payloadKey } from './partition.ts';
 
-/** Members to request from Qdrant for the caller's wishes: always its id, too. */
+/** Members to request from Qdrant for what the caller wants: always its id, too. */
 export function selectorOf(want: Want): { with_payload: unknown; with_vector: Want['vector'] } {
   return { with_payload: payloadSelector(want.payload), with_vector: want.vector };
 }

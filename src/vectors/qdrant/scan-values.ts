@@ -19,7 +19,7 @@ const pageBytes = 4 * 1024 * 1024;
 /** Pages grow so much at a time: the values of the next points may be longer. */
 const pageGrowth = 10;
 
-/** Scans at one time, in one thread: each holds values of many points. */
+/** Concurrent scans, in one thread: each holds values of many points. */
 const scansAtOnce = 4;
 const scansWaitingMax = 256;
 
@@ -27,7 +27,7 @@ export function scanTurns(): Turns {
   return createTurns({ name: 'Orders and facets over Qdrant', places: scansAtOnce, waitingMax: scansWaitingMax });
 }
 
-/** What one call may read from Qdrant beside its own answer. */
+/** Bounds on what one call may read from Qdrant, its own answer apart. */
 export interface Reading {
   partitions: Partitions;
   /** For the answer. */

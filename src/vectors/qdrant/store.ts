@@ -24,7 +24,7 @@ export interface QdrantStoreOptions extends ConnectionOptions {
 }
 
 export interface QdrantStore extends VectorStore {
-  /** Done by itself every few seconds; for who will not wait. */
+  /** Runs every few seconds; for callers that will not wait. */
   deletions: Deletions;
 }
 

@@ -2,7 +2,7 @@ import type { Condition, FieldTest, Filter, Scalar } from '../filter/filter.ts';
 import type { KeyPath } from '../filter/key-path.ts';
 import { keyInPayload, type Partition, type QdrantCondition } from './partition.ts';
 
-/** One condition that stands by itself, in a formula. */
+/** One condition without a filter around it, in a formula. */
 export function writeLoneCondition(partition: Partition, condition: Condition): QdrantCondition {
   return writeCondition(partition, condition, keyInPayload);
 }
@@ -13,7 +13,7 @@ export type WrittenFilter = QdrantCondition & { must: readonly QdrantCondition[]
 /** A filter as Qdrant takes it, over the points of the partition alone. */
 export function writeFilter(partition: Partition, filter: Filter | null): WrittenFilter {
   if (filter === null) return { must: [partition.mine] };
-  // Beside the caller's own conditions, not around them: filters must not nest deeper than the caller's.
+  // Added to the caller's own conditions, not around them: filters must not nest deeper than the caller's.
   const own = clauses(partition, filter, keyInPayload);
   return { ...own, must: [partition.mine, ...((own.must as QdrantCondition[] | undefined) ?? [])] };
 }
@@ -72,7 +72,7 @@ function clauses(partition: Partition, filter: Filter, keyOf: KeyOf): QdrantCond
 function writeCondition(partition: Partition, condition: Condition, keyOf: KeyOf): QdrantCondition {
   switch (condition.kind) {
     case 'filter':
-      // An empty one stands for no condition.
+      // An empty one is no condition.
       return { must: [], ...clauses(partition, condition.filter, keyOf) };
     case 'has-id':
       return { has_id: [...condition.ids].map(partition.pointIdOf) };

@@ -3,14 +3,14 @@ import type { Selection, UpdateCondition, WriteOperation } from '../store.ts';
 import { generationKey, idKey, keyInPayload, type Partition, payloadKey } from './partition.ts';
 import { idsFilter, writeFilter } from './write-filter.ts';
 
-/** Of one request: Qdrant takes 32 MB unless configured otherwise. */
+/** Largest body of one request: Qdrant takes 32 MB unless configured otherwise. */
 const requestBytesMax = 16 * 1024 * 1024;
 /** Ids in one condition. */
 const idsInFilterMax = 1_000;
 
 /**
  * Bodies of `points/batch`, to be sent one after another: all operations in order, as JSON text. A call that is larger
- * than one request is several, each of which is done or not by itself.
+ * than one request is several, each of which is done or not on its own.
  */
 export function* writeOperations(partition: Partition, operations: readonly WriteOperation[]): Generator<string> {
   let texts: string[] = [];
@@ -63,7 +63,7 @@ function* operationTexts(partition: Partition, operation: WriteOperation): Gener
       return;
     }
     case 'overwrite-payload':
-      // The top level is merged, so that the member is replaced whole and those beside it stay.
+      // The top level is merged, so that the member is replaced whole and its neighbours stay.
       for (const filter of filtersOf(partition, operation.which)) {
         yield `{"set_payload":{"payload":{"${payloadKey}":${operation.payload}},"filter":${filter}}}`;
       }

@@ -11,7 +11,7 @@ export function isBm25(model: string): boolean {
 }
 
 export interface Bm25Options {
-  /** How soon a term that stands there again counts no more; from 0. */
+  /** How soon a repeated term counts no more; from 0. */
   k: number;
   /** How much long texts are held down, 0 to 1. */
   b: number;
@@ -23,7 +23,7 @@ export interface Bm25Options {
 export const bm25Defaults: Bm25Options = { k: 1.2, b: 0.75, averageLength: 256, text: englishText };
 
 /**
- * The BM25 vector of a text: one number a term, by how often it stands there. How rare a term is the collection says
+ * The BM25 vector of a text: one number a term, by how often it occurs. The collection weighs how rare a term is
  * (`modifier: idf`). The same numbers as Qdrant's and FastEmbed's `Qdrant/bm25`.
  */
 export function bm25Document(text: string, { k, b, averageLength, text: options }: Bm25Options): SparseVector {

@@ -2,7 +2,7 @@ import type { Language } from './other-languages.ts';
 import { stemEnglish } from './stem-english.ts';
 import { englishStopWords } from './stop-words-english.ts';
 
-/** Those that Qdrant stems, with another name of each. Stems are the Snowball project's, as Qdrant's are. */
+/** Languages that Qdrant stems, with another name of each. Stems are the Snowball project's, as Qdrant's are. */
 const codes = {
   arabic: 'ar',
   armenian: 'hy',

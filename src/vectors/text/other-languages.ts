@@ -36,7 +36,7 @@ import { stopwords as tamilStopWords } from '@orama/stopwords/tamil';
 import { stopwords as turkishStopWords } from '@orama/stopwords/turkish';
 
 export interface Language {
-  /** Of a word in lower case. */
+  /** The stem of a word in lower case. */
   stem(word: string): string;
   stopWords: ReadonlySet<string>;
 }

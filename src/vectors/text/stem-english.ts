@@ -171,7 +171,7 @@ function step5(word: string, r1: number, r2: number): string {
   return word.endsWith('ll') && last >= r2 ? word.slice(0, -1) : word;
 }
 
-/** With another ending where the old one stands in the region that begins at `from`. */
+/** With another ending where the old one is in the region that begins at `from`. */
 function replaced(word: string, [ending, next]: readonly [string, string], from: number): string {
   const at = word.length - ending.length;
   return at >= from ? word.slice(0, at) + next : word;

@@ -2,13 +2,13 @@ import { backslash, closeBrace, closeBracket, openBrace, openBracket, quote } fr
 import { kernelBytes } from '../embedded/kernels/kernel-bytes.ts';
 import { createLinearMemory, instantiate, type LinearMemory, pageBytes } from '../embedded/kernels/linear-memory.ts';
 
-/** Where vectors stand in a body: members of this name, in objects so deep (1: the outermost). */
+/** Places of vectors in a body: members of this name, in objects so deep (1: the outermost). */
 export interface VectorMember {
   name: string;
   depth: 1 | 3;
 }
 
-/** A body without its vectors: `[0]` stands for the first of them, `[1]` for the second, and so on. */
+/** A body without its vectors: `[0]` replaces the first of them, `[1]` the second, and so on. */
 export interface LiftedBody {
   rest: Buffer;
   vectors: Float32Array[];
@@ -53,7 +53,7 @@ export function liftVectors(bytes: Uint8Array, { name, depth }: VectorMember): L
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const parts: Buffer[] = [];
   const vectors: Float32Array[] = [];
-  /** Of one piece for all vectors of a write. */
+  /** Memory of one piece for all vectors of a write. */
   let room = new Float32Array(0);
   let copied = 0;
   let open = 0;
@@ -84,7 +84,7 @@ export function liftVectors(bytes: Uint8Array, { name, depth }: VectorMember): L
   return vectors.length === 0 ? null : { rest: Buffer.concat([...parts, text.subarray(copied)]), vectors };
 }
 
-/** The array whose bracket stands before `from`; a view, good until the next call. Null: it is not plain. */
+/** The array whose bracket is before `from`; a view, good until the next call. Null: it is not plain. */
 function readNumbers(
   { kernel, memory }: Loaded,
   text: Buffer,

@@ -10,7 +10,7 @@ import { readName } from './read-collection.ts';
 import { optional } from './read-scalars.ts';
 import { readWant } from './read-want.ts';
 
-/** A collection whose point of a group's id stands with the group. */
+/** A collection whose point of a group's id is shown with the group. */
 export interface GroupLookup {
   collection: string;
   want: Want;

@@ -8,7 +8,7 @@ import type { VectorReader, VectorSource } from './vector-reader.ts';
 
 /** The vectors of one point as a body gives them. */
 export interface LookedVectors {
-  /** Of the unnamed one when it is dense, and its path. */
+  /** The unnamed vector when it is dense, and its path. */
   unnamed: { source: VectorSource; at: string } | null;
   named: ReadonlyMap<string, VectorValue>;
 }
@@ -19,7 +19,7 @@ export function lookVectors(value: JsonValue, at: string, vectors: VectorReader)
   return lookByName(Object.entries(value), at, vectors, (name) => (name === '' ? `${at}[""]` : `${at}.${name}`));
 }
 
-/** An object that stands for one vector; one with `text` is so unless the collection has a vector of that name. */
+/** An object in place of one vector; one with `text` is so unless the collection has a vector of that name. */
 function isDocument(value: JsonObject, { collection }: VectorReader): boolean {
   const names = vectorNamesOf(collection);
   if (typeof value.text === 'string') return true;
@@ -42,7 +42,7 @@ function lookByName(
   return { unnamed, named };
 }
 
-/** The payload's own text, where it stands for the vectors whose models are known. */
+/** The payload's own text, where it replaces the vectors whose models are known. */
 export function textVectors(
   payload: JsonObject | null,
   { vectorAt, payloadAt }: { vectorAt: string; payloadAt: string },

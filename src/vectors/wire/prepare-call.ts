@@ -81,7 +81,7 @@ function wantsOf(request: VectorRequest): [Want, string][] {
   }
 }
 
-/** As strings: two bytes a character at most. */
+/** Bytes of texts as strings: two a character at most. */
 function bytesOf(texts: readonly string[]): number {
   return 2 * texts.reduce((sum, text) => sum + text.length, 0);
 }

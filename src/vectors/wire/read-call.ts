@@ -30,12 +30,12 @@ import type { Acknowledge, VectorRequest } from './vector-request.ts';
 /** A call whose body is parsed and nothing more: enough to know which collection it is about. */
 export interface OpenedCall {
   verb: VectorVerb;
-  /** As in the path, perhaps an alias; null for calls about none. */
+  /** The name in the path, perhaps an alias; null for calls about none. */
   collection: string | null;
   params: VectorCall['params'];
   search: string;
   body: JsonObject;
-  /** Vectors that were read apart, by the arrays that stand for them in the body. */
+  /** Vectors that were read apart, by the arrays that replace them in the body. */
   lifted: LiftedVectors;
 }
 
@@ -111,7 +111,7 @@ function openLifted(bytes: Uint8Array, member: VectorMember): Pick<OpenedCall, '
   return areThese ? { body, lifted: new Map(places.map((place, i) => [place, found.vectors[i]!])) } : null;
 }
 
-/** Arrays in place of vectors, in the order in which these stand in the body. */
+/** Arrays in place of vectors, in their order in the body. */
 function placesOf(body: JsonObject, { name, depth }: VectorMember): JsonValue[][] {
   const owners = depth === 1 ? [body] : Array.isArray(body.points) ? body.points.filter(isObject) : [];
   return owners.map((owner) => owner[name]).filter((value) => Array.isArray(value));

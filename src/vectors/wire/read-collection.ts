@@ -120,7 +120,7 @@ function readContractVector(body: JsonObject, name: string | null): VectorSpec {
   return { kind: 'dense', size, distance: readDistance(body.distance, 'distance'), embeddingModel };
 }
 
-/** One call embeds with one model: where several have one, sizes of all but one model's vectors must stand there. */
+/** One call embeds with one model: where several have one, sizes of all but one model's vectors must be given. */
 function wantedSizes(
   { size, embeddingModel, named = {} }: CollectionSpec,
   body: JsonObject,

@@ -2,7 +2,7 @@ import { quoted, refuse } from '../filter/refuse.ts';
 import type { Acknowledge } from './vector-request.ts';
 
 /**
- * What Qdrant's clients put behind the `?`: checked, and of it `wait` alone means something to one machine. Others than
+ * Options that Qdrant's clients put behind the `?`, checked. Only `wait` means something to one machine. Others than
  * these are ignored.
  */
 export function readOptions(search: string): Acknowledge {

@@ -207,7 +207,7 @@ function readLookup(value: JsonValue | undefined, at: string, using: string): Lo
   return { collection: readName(collection, `${at}.collection`), vector: optional(vector) ? using : vector };
 }
 
-/** Of `params`, only `exact` has a meaning here. */
+/** Whether a search is exact; no other of `params` has a meaning here. */
 function readExact(value: JsonValue | undefined, at: string): boolean {
   if (optional(value)) return false;
   const {

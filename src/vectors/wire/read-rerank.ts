@@ -13,7 +13,7 @@ const queryCharsMax = 32_768;
 
 /** How the points of one query are ranked anew. */
 export interface Rerank extends Reranking {
-  /** Of the payload; keys alone. */
+  /** Place of the text in the payload; keys alone. */
   textKey: KeyPath;
   /** Points that are answered; null: all that were found. */
   top: number | null;

@@ -37,7 +37,7 @@ export function readSettings(body: JsonObject): SettingsChange {
   return change as SettingsChange;
 }
 
-/** Those of the names that set something; null: none do. */
+/** Settings by name; null: no name sets anything. */
 function byName(
   value: JsonValue | undefined,
   at: string,

@@ -12,10 +12,10 @@ import type { VectorReader } from './vector-reader.ts';
 
 /** Examples of one recommendation, good and bad ones together. */
 const examplesMax = 1_000;
-/** As in Qdrant. */
+/** Qdrant's bound. */
 const mmrCandidatesMax = 16_384;
 const mmrDiversityDefault = 0.5;
-/** As in Qdrant. */
+/** Qdrant's default. */
 const rrfK = 2;
 const strategies = ['average_vector', 'best_score', 'sum_scores'] as const satisfies readonly RecommendStrategy[];
 
@@ -31,13 +31,13 @@ const queryKinds = [
   'order_by',
   'sample',
 ] as const;
-/** One of these says that an object stands for a vector. */
+/** An object with one of these is in place of a vector. */
 const vectorKeys = ['text', 'indices', 'values', 'image', 'object', ''];
 const unsupportedKinds: Readonly<Record<string, string>> = {
   relevance_feedback: 'use recommend with positive and negative',
 };
 
-/** What vectors are compared, and where the points are that the query names; null: in the collection itself. */
+/** The vectors to compare, and the place of the points that the query names; null: the collection itself. */
 export interface Compared {
   using: string;
   from: Lookup | null;

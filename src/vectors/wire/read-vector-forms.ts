@@ -6,7 +6,7 @@ import { shown } from './read-scalars.ts';
 
 /** Numbers of one vector that are not 0. */
 const sparseNumbersMax = 65_536;
-/** As in Qdrant. */
+/** Qdrant's bound. */
 const multiNumbersMax = 1_048_576;
 const indexMax = 2 ** 32 - 1;
 

@@ -16,7 +16,7 @@ const modelKeys = ['model', 'embedding_model'];
 
 type ReadOperation = (body: JsonObject, at: string, vectors: VectorReader, budget: PointBudget) => WriteOperation;
 
-/** By Qdrant's names in `points/batch`; each is a call of its own too. `keys`: of the body. */
+/** By Qdrant's names in `points/batch`; each is also a separate call. `keys`: of the body. */
 const writeOperations = {
   upsert: {
     keys: upsertKeys,

@@ -11,7 +11,7 @@ export function shortestFloat(value: number): number {
   const size = Math.abs(float);
   // Outside this range, integers and powers of ten are no longer exact, and vectors hold no such numbers.
   if (!(size >= 1e-9 && size < 1e9)) return float === 0 ? 0 : Number.isFinite(float) ? byPrecision(float) : float;
-  // Decimals after which there are 6 digits or more: fewer would win too, as 0.25 is 0.250000.
+  // Decimals after which there are 6 digits or more: fewer would do too, as 0.25 is 0.250000.
   let decimals = 6;
   while (decimals > 0 && size >= powersOfTen[6 - decimals + 1]!) decimals--;
   if (size < 0.1) for (let bound = 0.1; size < bound && decimals < 15; bound /= 10) decimals++;

@@ -38,7 +38,7 @@ function shownParams(spec: Exclude<VectorSpec, { kind: 'sparse' }>): object {
   return { size, distance, ...(spec.embeddingModel !== null && { embedding_model: spec.embeddingModel }) };
 }
 
-/** Qdrant's `params.vectors` and `params.sparse_vectors`: one vector's where it has no name and stands alone. */
+/** Qdrant's `params.vectors` and `params.sparse_vectors`: one vector's where it has no name and is the only one. */
 function shownVectors({ size, distance, named = {}, settings = {} }: CollectionSpec): object {
   const { vectors, sparse_vectors: sparse } = shownNamed(named);
   const all = Object.entries({ ...(size > 0 && { '': { size, distance } }), ...vectors });
@@ -54,7 +54,7 @@ function shownVectors({ size, distance, named = {}, settings = {} }: CollectionS
 }
 
 /**
- * The contract's words beside Qdrant's, whose clients read `status` and `config`. Facts of Qdrant's own index and files
+ * The contract's words and Qdrant's, whose clients read `status` and `config`. Facts of Qdrant's own index and files
  * are shown as they were set, or with Qdrant's default.
  */
 export function shownInfo(info: CollectionInfo): object {
@@ -110,7 +110,7 @@ export function shownPoint({ id, payload, vector, named }: StoredPoint): object 
   };
 }
 
-/** The unnamed vector where it stands alone, else an object of all; `{}` for a point that has none. */
+/** The unnamed vector where it is the only one, else an object of all; `{}` for a point that has none. */
 function shownVectorsOf(vector: Float32Array | null, named: StoredPoint['named'] = {}): unknown {
   const values = Object.entries(named).map(([name, value]) => [name, shownValue(value)] as const);
   if (vector !== null && values.length === 0) return numbersOf(vector);

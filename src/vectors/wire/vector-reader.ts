@@ -25,7 +25,7 @@ export type VectorSource =
   | { kind: 'text'; text: string }
   | { kind: 'value'; value: VectorValue };
 
-/** Vectors by the arrays that stand for them in the parsed body (`liftVectors`). */
+/** Vectors by the arrays that replace them in the parsed body (`liftVectors`). */
 export type LiftedVectors = ReadonlyMap<unknown, Float32Array>;
 
 /** Collections that one call looks points up in. */
@@ -51,7 +51,7 @@ export class VectorReader {
   #used: string | null = null;
   /** Texts that were read, which may not have a place yet. */
   #textsRead = 0;
-  /** Of dense and sparse vectors. */
+  /** Query texts of dense and sparse vectors. */
   readonly #worded = new Set<string>();
   readonly #texts: string[] = [];
   readonly #places: Float32Array[] = [];

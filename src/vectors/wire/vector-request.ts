@@ -11,7 +11,7 @@ import type { Rerank } from './read-rerank.ts';
 /** A checked call. `form` has what differs between the two vocabularies, or in the answer alone. */
 export type VectorRequest =
   | { kind: 'list' }
-  /** `spec.size` is 0 until the embedding model has told it. `contract` answers with the collection, `qdrant` true. */
+  /** `spec.size` is 0 until the embedding model has given it. `contract` answers with the collection, `qdrant` true. */
   | { kind: 'create'; spec: CollectionSpec; form: 'contract' | 'qdrant' }
   | { kind: 'inspect'; collection: string }
   | { kind: 'update'; collection: string; change: SettingsChange }

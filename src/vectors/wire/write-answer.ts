@@ -1,6 +1,6 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 
-/** Bytes of one answer; beyond it the caller is told to ask for less. */
+/** Largest size of one answer; beyond it the caller gets an error that asks for less. */
 const answerBytesMax = 256 * 1024 * 1024;
 
 const encoder = new TextEncoder();

@@ -4,7 +4,7 @@ import { hasTerms } from '../../filter/has-terms.ts';
 import { inRange, valueHolds } from '../../filter/matches.ts';
 import { type Dictionary, isLong, longCode, nullCode } from './dictionary.ts';
 
-/** What tests say of each code: `sure` it passes, `unsure` (the row must be asked), or 0. */
+/** Results of tests on a code: `sure` it passes, `unsure` (the row must be read), or 0. */
 export const sure = 2;
 export const unsure = 1;
 

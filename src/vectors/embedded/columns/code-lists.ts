@@ -1,6 +1,6 @@
 import { type SlotSet, wordsFor } from './slot-set.ts';
 
-/** As they are kept in a file. */
+/** Lists in the form in which a file stores them. */
 export interface SavedLists {
   entries: Int32Array;
   pool: Int32Array;

@@ -83,7 +83,10 @@ export class ColumnCache {
     return found;
   }
 
-  /** What `load` would make, of an image as far as there is one. Begins at once; writes between the steps are included. */
+  /**
+   * The same as `load` would make, from an image as far as there is one. Begins at once; writes between the steps are
+   * included.
+   */
   make(keys: readonly KeyPath[]): Steps<void> {
     const { missing, room } = this.#look(keys);
     return missing.length > 0 || this.#live === null ? this.#done(this.#begin(missing, room), 'image') : nothing();
@@ -123,13 +126,13 @@ export class ColumnCache {
     this.#live = null;
   }
 
-  /** What follows the writes. */
+  /** Columns and live slots that follow the writes. */
   *#kept(): Iterable<{ columns: Iterable<Column>; live: LiveSlots | null }> {
     yield { columns: this.#columns.values(), live: this.#live };
     yield* this.#builds;
   }
 
-  /** Those of the keys that are worth a column and have none, and the bytes there are for them; the others are used now. */
+  /** Keys that are worth a column and have none, and the bytes there are for them; the others count as used now. */
   #look(keys: readonly KeyPath[]): { wanted: readonly string[]; missing: KeyPath[]; room: number } {
     const wanted = new Map(keys.slice(0, columnsMax).map((key) => [key.text, key]));
     let room = this.#bytesMax;
@@ -146,7 +149,7 @@ export class ColumnCache {
     return { wanted: [...wanted.keys()], missing, room };
   }
 
-  /** Whether the caller is to come again: who misses them first, and whoever comes while some are made. */
+  /** Whether the caller is to come again: the first to miss them, and any that come while some are made. */
   #isForLater(missing: readonly KeyPath[]): boolean {
     if (this.#source.count() <= this.#steps.atOnceMax) return false;
     const names = missing.length > 0 ? missing.map(({ text }) => text) : [''];

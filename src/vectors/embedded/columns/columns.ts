@@ -23,7 +23,7 @@ export interface ColumnSource {
   withVector(name: string): Iterable<number>;
   /** Image of the columns of the present rows, which its reader closes; null when there is none. */
   kept(): KeptImage | null;
-  /** Told of rows that are gone through for one call. */
+  /** Counts rows that are gone through for one call. */
   watch: RowWatch;
   /** The column of a key does not fit: filters on it read rows. */
   tooLarge(key: string): void;
@@ -55,7 +55,7 @@ export interface Columns {
    * that count; null: all. Throws a FailureError (501) when the values are more than memory is given for.
    */
   facet(key: KeyPath, slots: Uint32Array | null, limit: number): FacetHit[];
-  /** The first rows in order of a key's values; a point stands there once for each of them, without one not at all. */
+  /** The first rows in order of a key's values; a point is there once for each of them, without one not at all. */
   order(key: KeyPath, query: OrderQuery): OrderedSlot[];
   /** Values of a key that a group may have (strings and integers), for each of the slots. */
   groupValues(key: KeyPath, slots: Uint32Array): (string | number)[][];

@@ -6,7 +6,7 @@ import { geoPointOf } from '../../filter/geo.ts';
 /** Longer strings are not kept: a test that cannot tell them apart asks the row. */
 export const columnStringCharsMax = 256;
 
-/** Codes that stand for values by their kind alone. 0 is not a code. */
+/** Codes of values that are known by their kind alone. 0 is not a code. */
 export const nullCode = 1;
 /** An object that is not a geo point, or an array within an array. */
 const otherCode = 2;
@@ -20,7 +20,7 @@ const distinctValuesMax = 8_000_000;
 /** About what one value takes in the map, the arrays and on the heap, without its characters. */
 const entryBytes = 112;
 
-/** As it is kept in a file. */
+/** A dictionary in the form in which a file stores it. */
 export interface SavedDictionary {
   /** By code; undefined for codes by kind and free ones. */
   values: readonly (Scalar | GeoPoint | undefined)[];

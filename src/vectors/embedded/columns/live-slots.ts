@@ -2,7 +2,7 @@ import { addSlot, removeSlot, type SlotSet, wordsFor } from './slot-set.ts';
 
 /** The slots that have a row; it grows with them. */
 export interface LiveSlots {
-  /** As long as `end` needs; good until the next `add`. */
+  /** Has the length that `end` needs; good until the next `add`. */
   readonly set: SlotSet;
   /** Above the highest slot that was ever added. */
   readonly end: number;

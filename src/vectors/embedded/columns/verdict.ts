@@ -1,7 +1,7 @@
 import { both, either, type SlotSet, without } from './slot-set.ts';
 
 /**
- * What columns say of a condition: rows that pass, and rows that may (those that pass among them). The same set twice
+ * Columns' answer to a condition: rows that pass, and rows that may (those that pass among them). The same set twice
  * when nothing is open.
  */
 export interface Verdict {

@@ -2,8 +2,8 @@ import { pageBytes } from '../kernels/linear-memory.ts';
 import type { Arena } from './arena.ts';
 
 /**
- * Rows of `stride` bytes (a multiple of 16), dense from 0, in blocks of the arena. Beside each row stands a result of four
- * bytes, where kernels write, so that no search has to allocate.
+ * Rows of `stride` bytes (a multiple of 16), dense from 0, in blocks of the arena. Each row has a result of four bytes,
+ * where kernels write, so that no search has to allocate.
  */
 export interface ArenaRows {
   readonly count: number;

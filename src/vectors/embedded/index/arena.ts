@@ -89,7 +89,7 @@ export function createArena(options: { bytesMax: number; load?: typeof loadKerne
     try {
       memory.grow(wanted);
     } catch {
-      // The system has less than it was said to have.
+      // The system has less than it promised.
       return false;
     }
     views = viewsOf(memory);

@@ -168,7 +168,7 @@ class ArenaBitStage implements BitStage {
     const total = among?.length ?? rows.count;
     u32.fill(0, this.#counts >>> 2, (this.#counts >>> 2) + this.#distances);
     let first = 0;
-    // Results of gathered rows stand in the blocks' room for results, too.
+    // Results of gathered rows are in the blocks' room for results, too.
     rows.blocks((address, results, held) => {
       const count = Math.min(held, total - first);
       if (among === null) differingBits(this.#query, address, count, rows.stride, results, this.#counts);

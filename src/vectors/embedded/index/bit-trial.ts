@@ -1,6 +1,7 @@
 /**
- * How many rows the bit stage must keep is found on the first searches after the bits were made, and on searches for stored
- * vectors beside them: they are answered without the bits, and counted is which of their results each width would have kept.
+ * Finds how many rows the bit stage must keep, on the first searches after the bits were made and on searches for
+ * stored vectors between them: those are answered without the bits, and it counts which of their results each width
+ * would have kept.
  */
 export interface BitTrial {
   /** Rows to keep for the best `k`; null: the bits are of no use for this collection. Undefined while the trial runs. */

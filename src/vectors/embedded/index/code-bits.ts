@@ -33,7 +33,7 @@ export class CodeBits {
   /** Components of the vectors, without the padding. */
   readonly #size: number;
   #bits: Bits | null = null;
-  /** Of the first `rows` rows. */
+  /** Bits of the first `rows` rows. */
   #making: (Bits & { rows: number }) | null = null;
   /** Vectors put before bits are made anew: as many as there were the last time. */
   #putsLeft: number;
@@ -69,7 +69,7 @@ export class CodeBits {
     }
   }
 
-  /** Of the image of the bits: bytes of a row, its slot included, and those that come once. */
+  /** Bytes of a row in the image of the bits, its slot included, and those that come once. */
   get keptStride(): number {
     return Uint32Array.BYTES_PER_ELEMENT + bitStride(this.#codes.width);
   }
@@ -78,7 +78,7 @@ export class CodeBits {
     return this.#codes.width * Float32Array.BYTES_PER_ELEMENT;
   }
 
-  /** What an image keeps: the slots of all rows, the mean, and the rows' bits. */
+  /** Content of an image: the slots of all rows, the mean, and the rows' bits. */
   *runs(): Iterable<Uint8Array> {
     const { stage } = this.#bits!;
     const codes = this.#codes;

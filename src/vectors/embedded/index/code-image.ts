@@ -1,6 +1,6 @@
 import type { Steps } from './steps.ts';
 
-/** Parts of an image, in this order. An image without bits has codes alone; columns have one of their own. */
+/** Parts of an image, in this order. An image without bits has codes alone; columns have their own image. */
 export type ImagePart = 'bits' | 'codes' | 'columns';
 
 /**
@@ -11,7 +11,7 @@ export interface CodeImage {
   readonly count: number;
   readonly bytes: number;
   /**
-   * What the trial of the bits has shown (`BitTrial.keep`); undefined: it has not ended. A number: the image has bits. Of
+   * Result of the trial of the bits (`BitTrial.keep`); undefined: it has not ended. A number: the image has bits. For
    * columns: which they are.
    */
   readonly keep: number | null | undefined;

@@ -17,7 +17,7 @@ export interface CodeRows {
   readonly bytes: number;
   /** Components, padded with zeros to a multiple of 32. */
   readonly width: number;
-  /** The row that the vector stands in now. Throws ArenaFull, nothing done. */
+  /** The row that holds the vector now. Throws ArenaFull, nothing done. */
   put(slot: number, vector: Float32Array): number;
   /** The freed row, which now holds the former last one; −1 when the slot was empty. */
   remove(slot: number): number;

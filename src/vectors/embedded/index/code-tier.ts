@@ -10,7 +10,7 @@ import type { Steps } from './steps.ts';
 import type { Tier } from './tier.ts';
 import type { EarlySearch, IndexOptions, Ranked } from './vector-index.ts';
 
-/** Fewer components are told apart too badly by their bits; more than this are read too seldom to matter. */
+/** Bits distinguish vectors of fewer components too badly; those of more are read too seldom to matter. */
 const bitsSizes = { min: 512, max: 32_768 };
 /**
  * How many times the rows are kept of those that pass a filter: a trial asks of all, and the best of few lie further off.
@@ -58,8 +58,8 @@ export class CodeTier implements Tier {
   }
 
   /**
-   * Takes an image of all rows up, where there are none. Its bits come first: `early` is told when searches may use them.
-   * Throws ArenaFull and ImageUnusable; it can only be closed then.
+   * Takes an image of all rows up, where there are none. Its bits come first: `early` is called when searches may use
+   * them. Throws ArenaFull and ImageUnusable; it can only be closed then.
    */
   *restore(kept: KeptImage, early: (search: EarlySearch) => void): Steps<void> {
     const bits = this.#bits;
@@ -210,7 +210,7 @@ export class CodeTier implements Tier {
     return { slots: answer.slots.slice(0, k), scores: answer.scores.slice(0, k) };
   }
 
-  /** Of the last search. */
+  /** Records the last search. */
   #record({ stage, trial }: Bits, found: Ranked, wide: number): void {
     stage.look(this.#codes.queryCodes);
     const kept = new Map<number, Set<number>>();

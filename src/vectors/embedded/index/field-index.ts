@@ -13,7 +13,7 @@ export interface FieldIndex {
   /** `before`: what stood in the slot; null for nothing. */
   put(slot: number, value: VectorValue, before: VectorValue | null): void;
   remove(slot: number, before: VectorValue | null): void;
-  /** As that of `VectorIndex`. */
+  /** The same as `VectorIndex.search`. */
   search(query: VectorValue, k: number, options: { slots: Uint32Array | null; exact: boolean }): Steps<Ranked>;
   /** Null: it has none worth keeping. */
   image(): CodeImage | null;

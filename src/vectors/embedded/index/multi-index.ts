@@ -18,7 +18,7 @@ export interface MultiOptions {
   };
 }
 
-/** Of up to a hundred vectors each, so that a step takes some milliseconds. */
+/** Multivectors a step, of up to a hundred vectors each, so that a step takes some milliseconds. */
 const multiPerStep = 4;
 
 /** Multivectors take no memory: every search reads the rows that it is about, and is exact. */

@@ -8,8 +8,8 @@ export const gathered = 4_096;
 const codeMax = 127;
 
 /**
- * A query in the arena's scratch as rows of codes are compared with it: as 16-bit codes, and as a row of its own. Other
- * users of the scratch write over it.
+ * A query in the arena's scratch as rows of codes are compared with it: as 16-bit codes, and as a row. Other users of
+ * the scratch write over it.
  */
 export class QueryCodes {
   readonly #arena: Arena;

@@ -22,7 +22,7 @@ export interface SparseOptions {
   };
   /** Bytes that it may take; beyond them it reads rows. Asked when it is made and whenever it has grown much. */
   room(bytes: number): boolean;
-  /** Told once when it does not fit. */
+  /** Called once when it does not fit. */
   tooLarge(): void;
 }
 

@@ -14,7 +14,7 @@ export function* eachInSteps(slots: Uint32Array, perStep: number, work: (slot: n
   }
 }
 
-/** What `work` makes of each row, in steps. `all` is read as far as it is needed. */
+/** Results of `work` for each row, in steps. `all` is read as far as it is needed. */
 export function* mappedInSteps<Row, Made>(all: Iterable<Row>, work: (row: Row) => Made): Steps<Made[]> {
   const made: Made[] = [];
   for (const row of all) {

@@ -12,7 +12,7 @@ export interface Tier {
   remove(slot: number): boolean;
   /** `slots` that hold nothing are passed over. */
   search(query: Float32Array, k: number, slots: Uint32Array | null): Ranked;
-  /** Of tiers that keep images. */
+  /** Only tiers that keep images have one. */
   image?(): CodeImage;
   close(): void;
 }

@@ -49,7 +49,7 @@ export interface RowSource {
    * after the last one.
    */
   each(visit: (slot: number, vector: Float32Array) => void, part?: RowPart): number | null;
-  /** Told of rows that are gone through for one search. */
+  /** Counts rows that are gone through for one search. */
   watch: RowWatch;
 }
 
@@ -65,6 +65,6 @@ export interface IndexOptions {
   rows: RowSource;
   /** Image of the present rows, which saves reading all of them. */
   kept?: KeptImage | undefined;
-  /** Told when a part of that image is enough for searches, and null when it is not there any more. */
+  /** Called when a part of that image is enough for searches, and with null when it is not there any more. */
   early?: ((search: EarlySearch | null) => void) | undefined;
 }

@@ -5,7 +5,7 @@ import { createScalarKernels } from './scalar-kernels.ts';
 
 export interface LoadedKernels {
   kernels: Kernels;
-  /** Why the slow ones stand in for the assembled ones; null when they do not. */
+  /** Why the slow ones replace the assembled ones; null when they do not. */
   warning: string | null;
 }
 

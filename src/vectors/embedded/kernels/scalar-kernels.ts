@@ -15,7 +15,7 @@ export interface Kernels {
   absoluteF32: FloatKernel;
   /** `query`: i16 codes worth `step` each; `width`: components, a multiple of 32; `out`: f32 a row. */
   dotI8(query: number, step: number, rows: number, stride: number, count: number, width: number, out: number): void;
-  /** As `dotI8`, for rows anywhere. `rows`, `outs`: i32 for each, the address of a row and of its result. */
+  /** The same as `dotI8`, for rows anywhere. `rows`, `outs`: i32 for each, the address of a row and of its result. */
   dotI8At(query: number, step: number, rows: number, outs: number, count: number, width: number): void;
   /** `vector`: f32; writes `width` codes, f32 scale, f32 length of the codes' error. */
   encodeI8(vector: number, width: number, row: number): void;
@@ -25,7 +25,7 @@ export interface Kernels {
   encodeBits(codes: number, width: number, mean: number, bits: number): void;
   /** `width`: bytes of a row; `out`: i32 a row; `counts`: i32 for each distance, added to. */
   differingBits(query: number, rows: number, count: number, width: number, out: number, counts: number): void;
-  /** As `differingBits`, for rows anywhere. `rows`: i32 for each, its address. */
+  /** The same as `differingBits`, for rows anywhere. `rows`: i32 for each, its address. */
   differingBitsAt(query: number, rows: number, count: number, width: number, out: number, counts: number): void;
   /**
    * Writes over `count` distances (i32) the numbers of those below `edge` and of the first ones that are it, from `first` on;
