@@ -31,7 +31,10 @@ export function canonicalUrl(text: string, base?: string): string | null {
   return url.search === '' ? `${url.origin}${url.pathname}` : url.href;
 }
 
-/** What engines name differently though it is one page: scheme, `www.` and the slash at the end do not count. */
+/**
+ * The key under which URLs of one page are equal, though engines name it differently: scheme, `www.` and the slash at
+ * the end do not count.
+ */
 export function samePageKey(canonical: string): string {
   return canonical.replace(/^https?:\/\/(?:www\.)?/, '').replace(/\/(?=$|\?)/, '');
 }

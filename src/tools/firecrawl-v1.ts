@@ -5,7 +5,10 @@ import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
  * the reader reports them.
  */
 
-/** `extract` is the older word for `json`; both say beside `formats` what they want. Pages are not given from the cache. */
+/**
+ * `extract` is the older word for `json`; both have their options outside of `formats`. Pages are not given from the
+ * cache.
+ */
 export function scrapeFromV1({ extract, jsonOptions, formats, ...body }: JsonObject): JsonObject {
   const wish = jsonOptions ?? extract;
   const ofFormat = (format: JsonValue) =>

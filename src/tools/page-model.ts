@@ -6,7 +6,7 @@ import type { JsonObject } from '../kernel/json.ts';
  * call is metered as a chat call of the key. Rejects only for a fault of ours.
  */
 export interface PageModel {
-  /** What will be asked; null: the key may use no model that chats. */
+  /** The model to ask; null: the key may use no model that chats. */
   modelFor(keyId: string): { alias: string; pageCharsMax: number } | null;
   ask(question: PageQuestion, signal: AbortSignal): Promise<PageWriting | Failure>;
 }

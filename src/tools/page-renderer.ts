@@ -4,7 +4,7 @@ import type { FetchRefusal } from '../net/guarded-fetch.ts';
 export interface PageRenderer {
   /** Why it cannot be done here, and how it can; null: it can. Looks at files alone. */
   missing(): string | null;
-  /** Whether the browser confines pages with a sandbox of its own. */
+  /** Whether the browser confines pages with its own sandbox. */
   sandboxed(): boolean;
   /** Never rejects. Whatever the page does, it is over at `timeoutMs`. */
   render(order: RenderOrder): Promise<Rendered>;
@@ -25,7 +25,7 @@ export interface RenderOrder {
   screenshot: ScreenshotWish | null;
   /** Asked before the page goes elsewhere, by redirects or scripts. A refusal is `redirects`. Null: anywhere. */
   mayFollow: ((url: URL) => Promise<boolean>) | null;
-  /** Of the finished document; a longer one is cut. */
+  /** Largest size of the finished document; a longer one is cut. */
   bytesMax: number;
   /** Waiting for a free browser included; a whole number. */
   timeoutMs: number;
@@ -42,7 +42,7 @@ export interface ScreenshotWish {
 export type Rendered =
   | {
       ok: true;
-      /** Of the main document's answer. */
+      /** HTTP status of the main document's answer. */
       status: number;
       /** Where redirects and scripts ended; checked. */
       url: string;

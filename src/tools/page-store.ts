@@ -20,9 +20,9 @@ export interface PageStore {
 export interface KeptPage {
   tenant: string;
   url: string;
-  /** What of the options shaped it: main content or all, tags, renderer. */
+  /** The options that shaped it: main content or all, tags, renderer. */
   variant: string;
-  /** When its server last said that this is it. */
+  /** When its server last confirmed this content. */
   fetchedMs: number;
   /** Validators from `metadata.url`, for the next request to it. */
   validators: Validators;

@@ -80,7 +80,7 @@ class NotedFields extends ToolFields {
     return super.texts(name, bounds);
   }
 
-  /** As if it were present and empty, so that its own members are noted. */
+  /** Reads a missing one as present and empty, so that its own members are noted. */
   override object(name: string): ToolFields {
     const inner = new NotedFields({}, this.pathOf(name));
     this.#noted.set(name, () => inner.schema());

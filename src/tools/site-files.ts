@@ -1,7 +1,7 @@
 import type { PageFetcher } from '../net/page-fetch.ts';
 import type { RobotsRules } from '../net/page-robots.ts';
 
-/** Files of a site beside its pages. Neither rejects. */
+/** Files of a site other than its pages. Neither rejects. */
 export interface SiteFileReader {
   robots(url: URL, signal: AbortSignal): Promise<RobotsRules>;
   /** A file such as a sitemap; null when it cannot be had. Of larger ones the first `bytesMax`. */

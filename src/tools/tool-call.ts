@@ -11,9 +11,9 @@ export interface ToolCharge {
   tool: ToolName | 'mcp';
   /** Its name in the ledger; absent: none. */
   about?: string;
-  /** What is called of an MCP server elsewhere. */
+  /** The called MCP server and tool. */
   mcp?: CalledMcp;
-  /** Pages that it may read beside: each at the cost of a scrape. */
+  /** Further pages that it may read: each at the cost of a scrape. */
   pagesMax: number;
 }
 
@@ -26,7 +26,7 @@ export interface ToolJob {
 
 export interface ToolAnswer {
   kind: 'answer';
-  /** Members beside `success` and `warning`, which the route writes. */
+  /** Members other than `success` and `warning`, which the route writes. */
   body: JsonObject;
   /** In words, for `warning`. */
   warnings: readonly string[];
@@ -56,8 +56,8 @@ export interface ToolEnd {
   aborted: boolean;
   /** It failed, or nobody waited, after it had kept a thread or the browser busy: it is paid. */
   worked?: boolean;
-  /** As in the answer. */
+  /** Pages in the answer. */
   pages?: number;
-  /** Of a call of an MCP server, which says how it went. */
+  /** Record of a call of an MCP server, with its outcome. */
   mcp?: Pick<McpCallRecord, 'outcome' | 'bytes'>;
 }

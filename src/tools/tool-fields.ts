@@ -1,7 +1,7 @@
 import { FailureError, invalid } from '../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 
-/** What SDKs say of themselves in every call: neither used nor worth a warning. */
+/** Members by which SDKs name themselves in every call: neither used nor worth a warning. */
 const saidBySdks = ['origin', 'integration'];
 /** Members that Firecrawl's SDK for Python always sends: with exactly these values they are not worth a warning. */
 const sentUnasked: Readonly<Record<string, boolean>> = {
@@ -78,7 +78,7 @@ export class ToolFields {
     return this.refuse(name, `an array of at most ${bounds.itemsMax} strings of 1 to ${bounds.charsMax} characters`);
   }
 
-  /** An object of its own members; its unknown ones are listed with ours. */
+  /** An object with its own members; its unknown ones are listed with ours. */
   object(name: string): ToolFields | null {
     const value = this.value(name);
     if (value === undefined) return null;

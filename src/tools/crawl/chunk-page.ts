@@ -4,12 +4,12 @@ import type { CrawlPoint } from './crawl-ports.ts';
 
 /** About 400 tokens: what embedding models take whole, and what answers a question in a prompt. */
 const chunkChars = 1_600;
-/** Of one page: a book is cut off. */
+/** Most chunks of one page: a book is cut off. */
 const chunksMax = 200;
 
 /**
- * A page in pieces for a vector collection: cut at headings, then between paragraphs, each with the headings that it
- * stands under. Payload: url, title, heading, chunk, text.
+ * A page in pieces for a vector collection: cut at headings, then between paragraphs, each with the headings above it.
+ * Payload: url, title, heading, chunk, text.
  */
 export function chunksOf(url: string, { markdown, metadata }: ScrapedPage): CrawlPoint[] {
   const sections = sectionsOf(markdown ?? '');
@@ -80,7 +80,7 @@ function parts(paragraph: string): string[] {
   return rest === '' ? found : [...found, rest];
 }
 
-/** As RFC 9562 §5.8 allows: 122 bits of a hash. */
+/** A UUID as RFC 9562 §5.8 allows: 122 bits of a hash. */
 function uuidOf(name: string): string {
   const hex = createHash('sha256').update(`culvert crawl ${name}`).digest('hex');
   const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16);

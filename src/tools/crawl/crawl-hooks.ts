@@ -31,14 +31,14 @@ const postTimeoutMs = 10_000;
 const leaseMs = 30_000;
 const lookIntervalMs = 5_000;
 const atOnceMax = 32;
-/** Of one tenant: eight tenants with dead webhooks may exist before anybody waits for one. */
+/** Concurrent tries of one tenant: eight tenants with dead webhooks may exist before anybody waits for one. */
 const tenantAtOnceMax = 4;
 const stopWaitMs = 1_000;
 /** Pauses after failed tries; then the hook is given up. A client that missed it can ask for the pages. */
 const retryGapsMs = [5_000, 30_000, 120_000, 600_000];
 
 /**
- * Tries run side by side, each tenant's in a batch of its own: whose webhook is slow or dead waits for that one, and
+ * Tries run side by side, each tenant's in a separate batch: a tenant with a slow or dead webhook waits for it, and
  * others do not.
  */
 export function createHookDelivery({ store, clock, post, onTrouble }: HookParts): HookDelivery {

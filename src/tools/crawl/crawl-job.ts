@@ -107,7 +107,7 @@ async function beginCrawl(run: CrawlRun, frontier: Frontier): Promise<boolean> {
   return begun;
 }
 
-/** Of one page, and of sitemaps at once. Further ones are left out, or come in the next step. */
+/** Most links of one page, and of sitemaps at once. Further ones are left out, or come in the next step. */
 const linksMax = 2_000;
 /** Looked at in one turn of the loop. */
 const linksAtOnce = 200;

@@ -54,7 +54,7 @@ export function signedHeaders(
   };
 }
 
-/** For a caller who brings no secret of their own. */
+/** For a caller who brings no secret. */
 export function newWebhookSecret(): string {
   return `whsec_${Buffer.from(randomBase62(32)).toString('base64')}`;
 }

@@ -40,7 +40,7 @@ export async function runPage(run: CrawlRun, frontier: Frontier, page: TakenPage
   }
   let outcome: PageOutcome | null = null;
   try {
-    // A failing store must not look like a busy host: they are told apart below.
+    // A failing store must not look like a busy host: they are distinguished below.
     outcome = await turns.take({ tenant: crawl.tenant, host: url.host, delayMs }, signal, () =>
       paidPage(run, frontier, page),
     );
@@ -56,7 +56,7 @@ export async function runPage(run: CrawlRun, frontier: Frontier, page: TakenPage
 async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Promise<PageOutcome | null> {
   const { meter, crawl, signal, store, lease } = run;
   if (signal.aborted) return null;
-  // Paid by whoever died over it.
+  // Paid by the process that died over it.
   const hold = page.paid ? free : await meter.hold(crawl, page.url);
   if (hold.kind !== 'held') {
     if (isPassing(hold)) return null;
@@ -185,7 +185,7 @@ async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read
     return { got: false, next: { next: 'stop', error: `Stopped: ${kept.message}` } };
   }
   if (kept && told.length > 0) hooked();
-  // Without the lease somebody else reads it again, and finds it paid.
+  // Without the lease another process reads it again, and finds it paid.
   return { got: true, next: goOn };
 }
 
@@ -221,7 +221,7 @@ function asAsked(read: ScrapedPage, formats: readonly ScrapeFormat[]): ScrapedPa
   };
 }
 
-/** Of no other page. */
+/** A hash that no other page has. */
 function ownHash({ seq }: TakenPage): string {
   return `page ${seq}`;
 }

@@ -46,7 +46,7 @@ export interface CrawlCollectionOf extends CrawlOwner {
 }
 
 export interface CrawlChunks extends CrawlCollectionOf {
-  /** Of the page. */
+  /** URL of the page. */
   url: string;
   points: readonly CrawlPoint[];
   /** A try that died may have written it. */

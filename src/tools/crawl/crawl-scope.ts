@@ -60,7 +60,7 @@ function plainHost(url: URL): string {
   return url.hostname.replace(/^www\./, '');
 }
 
-/** `/docs/intro` includes everything below it; `/docs/index.html` everything beside it. */
+/** `/docs/intro` includes everything below it; `/docs/index.html` everything in its folder. */
 function folderOf(pathname: string): string {
   if (pathname.endsWith('/')) return pathname;
   const last = pathname.slice(pathname.lastIndexOf('/') + 1);
@@ -88,7 +88,7 @@ export function isTrap(url: URL): boolean {
 }
 
 /**
- * What URLs of one endless kind have in common: pages of a calendar differ only in digits, filters of a list in the
+ * The common shape of URLs of one endless kind: pages of a calendar differ only in digits, filters of a list in the
  * values of parameters. Null for other URLs.
  */
 export function shapeOf(url: URL): string | null {

@@ -170,7 +170,7 @@ export interface NewHook {
 /** How due hooks are shared out. */
 export interface HookShare {
   limit: number;
-  /** Of one tenant. */
+  /** Most hooks of one tenant. */
   tenantMax: number;
   /** Tenants that get none now. */
   without: readonly string[];
@@ -179,7 +179,7 @@ export interface HookShare {
 export interface Hook extends NewHook {
   crawl: string;
   tenant: string;
-  /** Of the crawl's options; null when it is gone. */
+  /** The webhook in the crawl's options; null when it is gone. */
   webhook: CrawlOptions['webhook'];
   tries: number;
 }

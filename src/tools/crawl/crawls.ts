@@ -19,7 +19,7 @@ export interface Crawls {
   errors(id: string): Promise<readonly CrawlError[]>;
   /** `alone`: every other process that worked at these crawls is known to be dead. */
   start(others: 'alone' | 'may-live'): Promise<void>;
-  /** Pages under way are given back unpaid, crawls to whoever comes next. */
+  /** Pages under way are given back unpaid, and other processes may take the crawls. */
   stop(): Promise<void>;
 }
 
@@ -29,15 +29,15 @@ export interface CrawlsParts extends Omit<CrawlParts, 'hooked'> {
   onTrouble(message: string): void;
 }
 
-/** Of one tenant. */
+/** Running crawls of one tenant. */
 export const runningMax = 20;
 const keptMax = 500;
-/** Of all tenants: a crawl is held until it ends, and mostly waits for its host. */
+/** Running crawls of all tenants: a crawl is held until it ends, and mostly waits for its host. */
 const atOnceMax = 5 * runningMax;
 const renewIntervalMs = 8_000;
 const lookIntervalMs = 5_000;
 const pruneIntervalMs = 3_600_000;
-/** Of one answer; one page may be longer. */
+/** Characters of one answer; one page may be longer. */
 const resultCharsMax = 8 * 1024 * 1024;
 const errorsMax = 10_000;
 

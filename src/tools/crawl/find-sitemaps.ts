@@ -1,7 +1,7 @@
 import type { SiteFileReader } from '../site-files.ts';
 import type { CrawlThreads } from './crawl-threads.ts';
 
-/** Of one file, as it comes and decompressed. */
+/** Largest size of one file, both compressed and decompressed. */
 const bytesMax = 10 * 1024 * 1024;
 const filesMax = 20;
 

@@ -13,13 +13,13 @@ import {
 } from './read-crawl-options.ts';
 
 export interface ReadBatch extends ReadCrawl {
-  /** Of the given ones: those that are not addresses of a page, and are left out. */
+  /** Given URLs that are not addresses of a page, and are left out. */
   invalidUrls: readonly string[];
 }
 
 /**
- * The members of a batch: `urls`, and beside it those of a scrape, of a crawl's pace, its webhook and its collection.
- * Pages that a caller names are read whatever robots.txt says. Throws a FailureError (400) for a wrong one.
+ * The members of a batch: `urls`, and those of a scrape, of a crawl's pace, its webhook and its collection. Pages that
+ * a caller names are read whatever robots.txt says. Throws a FailureError (400) for a wrong one.
  */
 export function readBatch(fields: ToolFields, rules: CrawlRules): ReadBatch {
   const { urls, invalidUrls } = urlsIn(fields, rules);

@@ -12,8 +12,8 @@ const nothing: SitemapText = { pages: [], sitemaps: [] };
 
 /**
  * The URLs of a sitemap: XML, an index of sitemaps, or one URL a line, compressed or not. A broken one gives its
- * readable part; a large one the first `bytesMax`, decompressed, and the first `urlsMax`. Blocks: for a thread of its
- * own.
+ * readable part; a large one the first `bytesMax`, decompressed, and the first `urlsMax`. Blocks: for a separate
+ * thread.
  */
 export function readSitemap(body: Uint8Array, bytesMax: number, urlsMax: number): SitemapText {
   const bytes = unpacked(body, bytesMax);

@@ -2,7 +2,7 @@ import type { Sealer } from '../../kernel/seal.ts';
 import type { CrawlOptions, CrawlWebhook } from './crawl-options.ts';
 import type { Crawl, CrawlStore } from './crawl-store.ts';
 
-/** Under this name stands, sealed, what must not be read from a copy of the database. */
+/** The name of the sealed member: data that a copy of the database must not show. */
 const sealedName = 'sealed';
 
 type Headers = Readonly<Record<string, string>>;

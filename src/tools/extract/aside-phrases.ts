@@ -8,7 +8,7 @@ export const teaserLabels: ReadonlySet<string> = phrases(`
   interessieren, lesen sie auch, mehr zum thema, lire aussi, sur le même sujet, à lire aussi, leggi anche, lea también,
   lee también, te puede interesar, leia mais, leia também, lees ook, читайте также, 相关阅读, 関連記事, 관련 기사, 관련기사`);
 
-/** Buttons, and places of advertisements; numbers beside them do not count. */
+/** Buttons, and places of advertisements; numbers next to them do not count. */
 export const buttons: ReadonlySet<string> = phrases(`
   ad, ads, advert, advertisement, advertisements, anzeige, werbung, publicidad, publicidade, publicité, pubblicità, iklan,
   реклама, 広告, back to top, buffer, caption, click to tweet, close, comment, comments, continue reading, continue reading

@@ -78,7 +78,7 @@ function isCredit({ size, text }: TextBlock): boolean {
 const calls =
   /^(?:(?:please )?(?:subscribe to|sign up (?:for|to)|follow (?:us|me|our) |click here to |get the .{1,30} app|like this (?:story|article)|share your thoughts|tell us what you think|want more stories|already a subscriber|copyright|©|ⓒ|\(c\) \d{4}|first published:|filed under|posted in|tags?:|was this (?:article|page) helpful|if you (?:enjoyed|like[d]?) (?:this|reading)|do you want to be informed|for the latest (?:stories|news)|get the latest|subscribe now|support (?:us|our)|become a (?:member|subscriber)|this (?:article|post|content) is the copyrighted|this post (?:contains|may contain) (?:affiliate|references)|abonnier(?:e|en sie)|unterstütze? |gefällt (?:dir|ihnen) |möchten sie den artikel|den artikel .{0,40}teilen|artikel teilen|teilen mit|jetzt (?:anmelden|abonnieren|spenden)|melden sie sich|melde dich|folge(?:n sie)? uns|kommentare sind geschlossen|alle angaben ohne gewähr|für links auf dieser seite|\\*?(?:werbung|anzeige)[.:,]|materiał chroniony|suscríbete|síguenos|hazte (?:miembro|socio)|inscreva-se|siga-nos|assine |abonnez-vous|inscrivez-vous|suivez-nous|iscriviti|join the (?:discussion|conversation)))|all rights reserved\.?$|subject to copyright|무단전재/iu;
 
-/** One that stands alone at the head or the end of a page, with its year or a word that says what of. */
+/** One alone at the head or the end of a page, with its year or a word that says what of. */
 function isDate({ words }: TextBlock): boolean {
   return (
     words.length <= 16 &&

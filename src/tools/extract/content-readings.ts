@@ -6,12 +6,12 @@ import { bodyOf, type PageDocument, type PageElement } from './page-document.ts'
 import { type SeenWords, seenWords } from './seen-words.ts';
 import { type TextBlock, textBlocksOf } from './text-blocks.ts';
 
-/** The main content of a page as one extractor sees it, in a document of its own. */
+/** The main content of a page as one extractor sees it, in a separate document. */
 export interface Reading {
   root: PageElement;
   blocks: readonly TextBlock[];
   seen: SeenWords;
-  /** Of all blocks. */
+  /** Size of all blocks. */
   size: number;
 }
 

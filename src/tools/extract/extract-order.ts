@@ -4,7 +4,7 @@ import type { AttributeValues, AttributeWish, PageMetadata } from '../scrape/scr
 /** Type of a page by its declared type and first bytes. */
 export type PageKind = 'html' | 'pdf' | 'text' | 'json' | 'xml';
 
-/** The wanted parts of a page: everything that the extraction depends on beside the bytes. */
+/** The wanted parts of a page: everything that the extraction depends on except the bytes. */
 export interface ExtractWishes {
   onlyMainContent: boolean;
   /** CSS selectors; null: none. */
@@ -44,7 +44,7 @@ export type ExtractOutcome =
   /** `begun`: a thread was at it. */
   | { kind: 'aborted'; begun: boolean };
 
-/** What a page says of itself. */
+/** Facts that a page states about itself. */
 export type PageFacts = Pick<PageMetadata, 'title' | 'description' | 'language' | 'canonical' | 'published' | 'og'>;
 
 export interface Extracted {

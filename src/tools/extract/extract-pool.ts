@@ -21,9 +21,9 @@ export interface ExtractPool {
 }
 
 export interface ExtractPoolOptions {
-  /** At work at one time; more where pages hold theirs for long, up to twice as many and one. */
+  /** Concurrent threads; more where pages hold theirs for long, up to twice as many and one. */
   threads: number;
-  /** Of the processor: a page that takes more is given up as `unfit`, with its thread. */
+  /** Time of the processor: a page that takes more is given up as `unfit`, with its thread. */
   killMs: number;
   /** Default: the operating system's count. */
   cpuMsOf?: (thread: Worker) => Promise<number>;

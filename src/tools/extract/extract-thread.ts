@@ -5,7 +5,7 @@ import type { ExtractOrder, ExtractOutcome, ExtractReply } from './extract-order
 const heapMbMax = 256;
 /** A page that takes longer makes room for one of another tenant. */
 const slowMs = 250;
-/** Longer than pages take: one that does may hang its thread, and makes room for one of its own tenant. */
+/** Longer than pages take: one that does may hang its thread, and makes room for another of the same tenant. */
 const lateMs = 1_000;
 /** A thread takes some 40 MB: unused, it is let go. */
 const idleMs = 60_000;
@@ -22,13 +22,13 @@ export interface ExtractThreadEvents {
   onPace(): void;
   /** For the operator's log: a fault of ours. */
   onTrouble(message: string): void;
-  /** What it has used of the processor since its start. */
+  /** Time of the processor that it has used since its start. */
   cpuMsOf(worker: Worker): Promise<number>;
 }
 
-/** What a page may take. A busy machine gives a thread little of the processor in a second: only `cpuMs` judges pages. */
+/** Bounds of a page. A busy machine gives a thread little of the processor in a second: only `cpuMs` judges pages. */
 export interface PageBounds {
-  /** Of the processor. A page that takes more is `unfit`. */
+  /** Time of the processor. A page that takes more is `unfit`. */
   cpuMs: number;
   /** By the clock. A page that takes longer is `late`. */
   timeoutMs: number;
@@ -165,7 +165,7 @@ export class ExtractThread {
     }, ms);
   }
 
-  /** As `lose`; resolves when it is gone. */
+  /** The same as `lose`; resolves when it is gone. */
   async close(): Promise<void> {
     this.lose('the server is closing');
     await this.#worker.terminate();
@@ -192,7 +192,7 @@ export class ExtractThread {
   }
 }
 
-/** As the operating system counts it. */
+/** Time of the processor by the operating system's count. */
 export async function workerCpuMs(worker: Worker): Promise<number> {
   const { user, system } = await worker.cpuUsage();
   return (user + system) / 1_000;

@@ -22,7 +22,7 @@ export const frameNames = word(`
   wp-caption-text caption-text image-?(?:caption|credit|copyright|source|text) img-?(?:caption|credit|copyright) photo-?(?:credit|caption) picture-?(?:caption|credit) media-?(?:caption|credit) gallery-caption bildunterschrift bildnachweis bildquelle
   infobox-?(?:author|autor) call-?to-?action cta feedback report-?error job-?(?:ads?|listing) shop-?(?:box|widget) product-?teaser`);
 
-/** What readers wrote below a text, and where they do. */
+/** Names of places for readers' comments below a text. */
 export const commentNames = word(`
   comments? comment-?(?:list|section|area|form|respond|wrapper|container|thread|body|count|links?) commentlist respond reply-?form disqus disqus_thread
   kommentare? kommentar-?(?:liste|bereich) reader-?comments? leserbriefe discussion livefyre fb-comments user-?comments? trackbacks? pingbacks? pings`);

@@ -14,17 +14,17 @@ const leastOfWide = 0.7;
 /** One that has so many times more may have taken teasers for the article, where Readability has found one. */
 const mostOfWide = 2;
 const articleSize = 500;
-/** Of an article: a list of links has more in them. */
+/** Largest share of links in an article: a list of links has more. */
 const linksShareMax = 0.3;
-/** Of what only one reading has found: teasers have more in links. */
+/** Largest share of links in text that only one reading has found: teasers have more. */
 const teaserLinksShare = 0.15;
 /** Smaller content is worth another look. */
 const scrapSize = 100;
 
 /**
- * The main content of a page, in a document of its own; null when nothing looks like it. `chars`: of the whole page.
- * It is read in two ways, one is believed, and short blocks that the other left out are removed. What they do depends
- * on the page alone, never on the time that it takes.
+ * The main content of a page, in a separate document; null when nothing looks like it. `chars`: of the whole page. It
+ * is read in two ways, one is believed, and short blocks that the other left out are removed. What they do depends on
+ * the page alone, never on the time that it takes.
  */
 export function mainContentOf(document: PageDocument, chars: number, url: string): PageElement | null {
   const known = isDefuddlesSite(url) ? orNull(() => byDefuddle(document, chars, url)) : null;

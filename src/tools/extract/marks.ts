@@ -41,7 +41,7 @@ export function dollars(tex: string, display: boolean): string {
   return display ? `$$${tex}$$` : `$${tex}$`;
 }
 
-/** Of a page's HTML, whose texts are escaped already. */
+/** Writes the marks in a page's HTML, whose texts are escaped already. */
 export function htmlOfMarks(html: string): string {
   return rewriteMarks(html, (piece) => {
     if (piece.kind === 'text') return piece.text;

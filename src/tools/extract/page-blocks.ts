@@ -8,7 +8,7 @@ const blocks = new Set(
   ).split(' '),
 );
 
-/** Elements that begin and end a line of their own. */
+/** Elements that begin and end a line. */
 export function isBlock(name: string): boolean {
   return blocks.has(name);
 }

@@ -27,7 +27,7 @@ export interface PageElement extends PageNode {
   replaceWith(node: PageNode): void;
   replaceChildren(node: PageNode): void;
   contains(node: PageNode): boolean;
-  /** Joins texts that stand beside each other. */
+  /** Joins adjacent texts. */
   normalize(): void;
 }
 

@@ -5,7 +5,9 @@ import { absoluteLink, tidyLine } from './plain-text.ts';
 const ogMax = 50;
 const ogCharsMax = 2_000;
 
-/** What a page says of itself: its head, OpenGraph, and dates that stand where dates of publication stand. */
+/**
+ * Facts that a page states about itself: its head, OpenGraph, and dates at the usual places of dates of publication.
+ */
 export function pageFacts(document: PageDocument, base: string): PageFacts {
   const metas = metaTags(document);
   const meta = (...names: string[]) =>

@@ -24,7 +24,7 @@ export class WrongSelector extends Error {
   }
 }
 
-/** Of one value: `srcdoc` and inlined pictures may be whole files. */
+/** Longest value of one attribute: `srcdoc` and inlined pictures may be whole files. */
 const attributeCharsMax = 10_000;
 
 /** A page as a document; `html` was scanned. Throws `WrongSelector`. */
@@ -41,7 +41,7 @@ export function readHtml(html: string, url: string, wishes: ExtractWishes): Omit
   tidyCode(document);
   tidyTables(document);
   const root = contentOf(document, html.length, url, wishes);
-  // An entity ends a text of its own: a formula may stand in several.
+  // An entity ends a text: a formula may be in several.
   root.normalize();
   makeAbsolute(root, base);
   return {
@@ -69,7 +69,7 @@ function linksOf(document: PageDocument, base: string): string[] {
   return [...links];
 }
 
-/** Of the whole page, as its source has them. */
+/** Attributes of the whole page, with the values of its source. */
 function attributesOf(document: PageDocument, wishes: readonly AttributeWish[]): AttributeValues[] {
   return wishes.map(({ selector, attribute }) => {
     const values = selected(document, 'formats', selector).map((element) => element.getAttribute(attribute));
@@ -78,7 +78,7 @@ function attributesOf(document: PageDocument, wishes: readonly AttributeWish[]):
   });
 }
 
-/** The wanted part of the page, in a document of its own. */
+/** The wanted part of the page, in a separate document. */
 function contentOf(document: PageDocument, chars: number, url: string, wishes: ExtractWishes): PageElement {
   for (const selector of wishes.excludeTags ?? []) {
     for (const element of selected(document, 'excludeTags', selector)) element.remove();

@@ -30,7 +30,7 @@ export function wasSeen({ runs, short }: SeenWords, words: readonly string[]): b
   return found >= leastShare * (words.length - runWords + 1);
 }
 
-/** How much of the blocks, by size, stands in the text: 0 to 1. */
+/** The share of the blocks, by size, that is in the text: 0 to 1. */
 export function shareSeen(blocks: readonly TextBlock[], seen: SeenWords): number {
   let all = 0;
   let found = 0;

@@ -1,7 +1,7 @@
 import { isBlock } from './page-blocks.ts';
 import { isElement, isText, type PageElement, type PageNode } from './page-document.ts';
 
-/** A run of text that stands on lines of its own: a paragraph, an item, a heading, words between two line breaks. */
+/** A run of text on separate lines: a paragraph, an item, a heading, words between two line breaks. */
 export interface TextBlock {
   /** Innermost element that holds it; perhaps other blocks too. */
   element: PageElement;
@@ -24,7 +24,7 @@ export function textBlocksOf(root: PageElement): TextBlock[] {
   return blocks;
 }
 
-/** Stands for itself, however few its words are: a heading, code, a cell, a formula, an item that is not a link. */
+/** Counts whatever the number of its words: a heading, code, a cell, a formula, an item that is not a link. */
 export function isForm({ element, size, linkSize, text }: TextBlock): boolean {
   if (element.closest('h1, h2, h3, h4, h5, h6, pre, table') !== null || /[\ue001-\ue005]/.test(text)) return true;
   return linkSize < size / 2 && element.closest('li, dt, dd') !== null;

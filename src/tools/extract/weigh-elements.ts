@@ -1,10 +1,10 @@
 import { isElement, isText, type PageElement } from './page-document.ts';
 
-/** Of an element, in letters and digits; those of scripts without spaces count twice. */
+/** Weight of an element, in letters and digits; those of scripts without spaces count twice. */
 export interface Weight {
   size: number;
   linkSize: number;
-  /** Of runs of text outside of links that are as long as a sentence. */
+  /** Weight of runs of text outside of links that are as long as a sentence. */
   prose: number;
 }
 

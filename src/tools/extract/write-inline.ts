@@ -1,7 +1,7 @@
 import { dollars, rewriteMarks, textOfMarks } from './marks.ts';
 import { isElement, isText, type PageNode } from './page-document.ts';
 
-/** Stands for a line break until white space has been tidied: no page can hold it, for it is taken out of texts. */
+/** Marks a line break until white space has been tidied: no page can hold it, for it is taken out of texts. */
 const lineBreak = '\ue000';
 
 /** Markdown of a run of text and inline elements; '' when there is nothing to read. */
@@ -123,7 +123,7 @@ function escapeWords(text: string): string {
       .replaceAll(lineBreak, '')
       .replace(/[\\`*[\]]/g, '\\$&')
       .replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
-      // An entity ends a text of its own: the next text is not visible from here.
+      // An entity ends a text: the next text is not visible from here.
       .replace(/<(?=[A-Za-z/!]|$)/g, '\\<')
   );
 }

@@ -87,7 +87,7 @@ function listOf(list: PageElement): string[] {
   let number = Number.isInteger(first) && first >= 0 ? first : 1;
   for (const item of list.childNodes) {
     if (!isElement(item)) continue;
-    // A list that stands in a list, without an item around it, belongs to the item before.
+    // A list directly in a list, without an item around it, belongs to the item before.
     const nested = item.localName !== 'li' && lines.length > 0;
     const blocks = item.localName === 'li' ? blocksIn(item) : blockOf(item);
     if (blocks.length === 0) continue;
@@ -140,7 +140,7 @@ function writeTable(table: PageElement, blocksIn: (parent: PageNode) => string[]
   return caption === null ? [written] : [...blocksIn(caption), written];
 }
 
-/** Cells where they stand; null where another one reaches over. */
+/** Cells at their places; null where another one reaches over. */
 function gridOf(rows: readonly PageElement[][]): (PageElement | null)[][] {
   const grid: (PageElement | null)[][] = rows.map(() => []);
   for (const [at, cells] of rows.entries()) {
@@ -193,7 +193,7 @@ function cellText(cell: PageElement, blocksIn: (parent: PageNode) => string[]): 
   return text.replace(/\s*\n\s*/g, ' ').replaceAll('|', '\\|');
 }
 
-/** A row is one line: code in it stands among the words. */
+/** A row is one line: code in it is among the words. */
 function withoutFence(block: string): string {
   const code = /^`{3,}[^\n]*\n([\s\S]*)\n`{3,}$/.exec(block)?.[1];
   return code === undefined ? block : code.includes('`') ? `\`\` ${code} \`\`` : `\`${code}\``;

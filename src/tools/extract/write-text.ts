@@ -22,11 +22,11 @@ function collect(parent: PageNode, parts: string[]): void {
         parts.push(note === null ? '\n' : `\n[${note}] `);
         const from = parts.length;
         collect(child, parts);
-        // The words of a note begin beside its number, in a paragraph of their own though they are.
+        // The words of a note begin next to its number, though they are a separate paragraph.
         if (note !== null) parts.push(parts.splice(from).join('').trimStart());
         parts.push('\n');
       } else {
-        // Cells of a row are beside each other.
+        // Cells of a row are next to each other.
         if (child.localName === 'td' || child.localName === 'th') parts.push(' ');
         collect(child, parts);
       }

@@ -38,7 +38,7 @@ export async function mapSite(
   return { kind: 'answer', body: { links: links.map((link) => shown(link, start, read)) }, warnings };
 }
 
-/** Of the site alone, each page once; those that match the search come first. */
+/** Links of the site alone, each page once; those that match the search come first. */
 function linksOf(request: MapRequest, start: string, found: readonly string[]): string[] {
   const { includeSubdomains, ignoreQueryParameters, search, limit } = request;
   const host = new URL(start).hostname.replace(/^www\./, '');

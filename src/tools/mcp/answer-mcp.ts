@@ -17,7 +17,7 @@ export function answerMcp(given: McpMessage): Promise<McpAnswer | null> {
   return version === null ? answerInitialized(asked) : answerStateless(asked, version);
 }
 
-/** Of the revisions up to 2025-11-25. */
+/** Answers messages of the revisions up to 2025-11-25. */
 async function answerInitialized(asked: McpMessage): Promise<McpAnswer | null> {
   const { signal } = asked;
   const options = { ...describedOffer(asked.offer), jsonSchemaValidator: trustingValidator };

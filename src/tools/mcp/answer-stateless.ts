@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts'
 import type { McpAnswer, McpHeaders, McpMessage } from './mcp-message.ts';
 import { describedOffer, methodsFor, RpcFault } from './mcp-methods.ts';
 
-/** The revision without sessions: every message says its version, and is answered by itself. */
+/** The revision without sessions: every message states its version, and is answered alone. */
 export const statelessVersion = '2026-07-28';
 const supportedVersions = [statelessVersion, ...SUPPORTED_PROTOCOL_VERSIONS];
 const reserved = 'io.modelcontextprotocol';
@@ -16,7 +16,9 @@ const unsupportedVersion = -32_022;
 const invalidRequest = -32_600;
 const methodNotFound = -32_601;
 
-/** What a message says its version is, in its `_meta` or a header; null: it is of a revision that begins by `initialize`. */
+/**
+ * The version that a message states, in its `_meta` or a header; null: it is of a revision that begins by `initialize`.
+ */
 export function statedVersion({ params }: JsonObject, { protocolVersion }: McpHeaders): string | null {
   const meta = isObject(params) && isObject(params._meta) ? params._meta[`${reserved}/protocolVersion`] : undefined;
   const stated = typeof meta === 'string' ? meta : protocolVersion === statelessVersion ? protocolVersion : null;
@@ -57,7 +59,7 @@ export async function answerStateless(asked: McpMessage, version: string): Promi
   }
 }
 
-/** Those on the way act by the headers alone, so they must say what the body says. */
+/** Proxies act by the headers alone, so the headers must agree with the body. */
 function mismatchOf({ message, headers }: McpMessage, params: JsonObject): string | null {
   const meta = isObject(params._meta) ? params._meta : {};
   const required: [header: string, said: string | undefined, due: JsonValue | undefined][] = [

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { ApiCall } from './mcp-tools.ts';
 import type { UpstreamLists } from './upstream-tools.ts';
 
-/** What is offered to whoever sent a message: our own tools and those of other servers, or one other server alone. */
+/** The offer to the sender of a message: our own tools and those of other servers, or one other server alone. */
 export interface McpOffer {
   /** Null: our own tools and those of all servers, with prefixed names. Else one server's, with its own names. */
   only: string | null;
@@ -29,7 +29,7 @@ export interface McpMessage {
   headers: McpHeaders;
   version: string;
   offer: McpOffer;
-  /** Does a call of our own API for whoever sent the message; null when they left. */
+  /** Does a call of our own API for the sender of a message; null when they left. */
   call(call: ApiCall, signal: AbortSignal): Promise<{ status: number; body: JsonValue } | null>;
   /** The sender left. */
   signal: AbortSignal;

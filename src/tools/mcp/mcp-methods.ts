@@ -3,7 +3,7 @@ import type { McpMessage, McpOffer } from './mcp-message.ts';
 import type { ApiCall } from './mcp-tools.ts';
 import { failedResult, messageIn, ownTools, ownToolWork, type ToolWork } from './own-tools.ts';
 
-/** What a client learns first of what it is offered. */
+/** The first description of the offer that a client gets. */
 export function describedOffer({ only, lists }: McpOffer) {
   const more = lists === null ? {} : { prompts: {}, resources: {} };
   return {

@@ -30,7 +30,7 @@ export interface McpTool {
 
 const reading = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
 const formats = z.array(z.enum(scrapeFormats)).describe('What to return of a page. Default: markdown alone.');
-/** Of many pages at once: a picture as text would be millions of characters for the assistant. */
+/** Formats of many pages at once: a picture as text would be millions of characters for the assistant. */
 const textFormats = z.array(z.enum(scrapeFormats).exclude(['screenshot'])).describe('What to return of each page.');
 const collection = z.string().describe('Name of the vector collection.');
 const filter = z.looseObject({}).describe('Conditions on payloads: must, should, must_not.');
@@ -44,7 +44,7 @@ function post(path: string, body: JsonObject): ApiCall {
 
 const collectionMissing = "'collection' must be the name of a vector collection.";
 
-/** A call on a collection: its name stands in the path, all else in the body. */
+/** A call on a collection: its name is in the path, all else in the body. */
 function onCollection(method: 'POST' | 'PUT', path: string, args: JsonObject, absent: JsonObject): ApiCall | string {
   const { collection: name, ...body } = args;
   if (typeof name !== 'string' || name === '') return collectionMissing;

@@ -21,10 +21,10 @@ function withoutSafeBounds({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseS
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 }
 
-/** What a call of our API is, and what its answer is for the assistant. */
+/** A call of our API, and its result for the assistant. */
 export interface ToolWork {
   call: ApiCall;
-  /** Of an answer that is no error. */
+  /** The result of an answer that is no error. */
   resultOf(body: JsonObject): CallToolResult;
 }
 

@@ -10,13 +10,16 @@ import type { UpstreamServer } from '../../mcp/upstream-server.ts';
 import type { UpstreamServers } from '../../mcp/upstream-servers.ts';
 import type { ToolFields } from '../tool-fields.ts';
 
-/** What a caller may use of the MCP servers elsewhere. */
+/** Tools of the MCP servers elsewhere that a caller may use. */
 export interface UpstreamTools {
   /** No server is configured. */
   readonly none: boolean;
   /** Whether there is such a server, and the caller may use anything of it. */
   has(principal: Principal, server: string): boolean;
-  /** Of all servers, with prefixed names; of `only` one, with its own names. Servers that are down keep their lists. */
+  /**
+   * Lists of all servers, with prefixed names; of `only` one, with its own names. Servers that are down keep their
+   * lists.
+   */
   lists(principal: Principal, only: string | null): Promise<UpstreamLists>;
   /** Checks a request: a wrong field, or what the caller may not use, throws a FailureError. */
   prepare(fields: ToolFields, principal: Principal): Promise<UpstreamCall>;

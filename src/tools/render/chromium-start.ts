@@ -1,7 +1,7 @@
 import type { LaunchOptions } from 'playwright-core';
 
 /**
- * Arguments of Chromium, beside those of playwright-core. Everything that could reach the network by itself, or around
+ * Arguments of Chromium, added to those of playwright-core. Everything that could reach the network unasked, or around
  * the proxy, is off. The resolver knows no name, so that such an attempt could not even ask for an address.
  */
 const flags = [

@@ -11,7 +11,7 @@ const usualPlaces = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
-/** The browser to be driven; null when there is none. `named`: `tools.scrape.chromium`, which stands for itself alone. */
+/** The browser to drive; null when there is none. `named`: `tools.scrape.chromium`, which excludes all others. */
 export function findChromium(named: string | undefined): string | null {
   return (named === undefined ? usualPlaces : [named]).find((path) => existsSync(path)) ?? null;
 }

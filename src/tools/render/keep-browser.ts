@@ -26,7 +26,7 @@ export class BrowserUnfit extends Error {}
 export interface KeeperOptions {
   /** An empty folder of ours, which is the browser's. */
   home: string;
-  /** What to kill when this thread is lost; null: it has gone. */
+  /** The process to kill when this thread is lost; null: it has gone. */
   onBrowser(pid: number | null): void;
 }
 

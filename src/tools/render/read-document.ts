@@ -14,7 +14,7 @@ export interface ReadDocument {
 /** A navigation takes the world away in which we look. */
 const triesMax = 3;
 
-/** Reads it in a world of its own, which the page's scripts cannot reach into. Hangs while they do: bound it. */
+/** Reads it in an isolated world, which the page's scripts cannot reach into. Hangs while they do: bound it. */
 export async function readDocument(session: CDPSession, charsMax: number): Promise<ReadDocument> {
   for (let tries = 1; ; tries++) {
     try {

@@ -160,7 +160,7 @@ class BrowserThread {
     worker.on('exit', () => {
       this.#runs = false;
       parts.onExit();
-      // It ends with the thread by itself, unless it hangs.
+      // It ends with the thread, unless it hangs.
       killGroup(this.#browserPid);
       for (const page of [...this.#pages.values()]) page.end('died');
       void parts.removeHome().then(over.resolve);
@@ -235,7 +235,7 @@ class BrowserThread {
   }
 }
 
-/** Playwright gives the browser a process group of its own, which its pages are in. */
+/** Playwright starts the browser as a process group, which its pages are in. */
 function killGroup(pid: number | null): void {
   if (pid === null) return;
   try {

@@ -11,7 +11,7 @@ import { visitPage } from './visit-page.ts';
 
 export interface VisitParts {
   keeper: BrowserKeeper;
-  /** Of all requests of the page. */
+  /** Guard of all requests of the page. */
   guard: FetchGuard;
   mayFollow: MayFollow | null;
   /** Aborted when nobody waits any more; its result is then of no use. */
@@ -20,14 +20,14 @@ export interface VisitParts {
   onTrouble(message: string): void;
 }
 
-/** Whole traffic of a page, in sizes of its document: pictures, scripts and fonts come beside it. */
+/** Whole traffic of a page, in sizes of its document: pictures, scripts and fonts are added to it. */
 const trafficFactor = 5;
 const requestsMax = 2_000;
 const closeMaxMs = 5_000;
 const desktop = { width: 1280, height: 800 };
 const phone = { width: 390, height: 844 };
 
-/** A page in a context of its own. Never rejects; resolves when the context is closed, or the browser gone. */
+/** A page in its own browser context. Never rejects; resolves when the context is closed, or the browser gone. */
 export async function visitInBrowser(visit: PageVisit, parts: VisitParts): Promise<VisitEnd> {
   const endMs = performance.now() + visit.timeoutMs;
   const leftMs = () => Math.max(1, endMs - performance.now());

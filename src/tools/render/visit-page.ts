@@ -8,7 +8,7 @@ import { takeScreenshot } from './take-screenshot.ts';
 import { type FailedLoad, refusalOf } from './visit-refusal.ts';
 
 export interface Visit {
-  /** Fresh, and through the pass; it is closed by whoever made it. */
+  /** Fresh, and through the pass; its creator closes it. */
   context: BrowserContext;
   pass: ProxyPass;
   order: Omit<RenderOrder, 'tenant' | 'mayFollow' | 'signal'>;
@@ -18,9 +18,9 @@ export interface Visit {
   leftMs(): number;
 }
 
-/** As `guardedFetch`. */
+/** The same as in `guardedFetch`. */
 const redirectsMax = 5;
-/** What scripts fetch after the page has come: no longer is waited for quiet. */
+/** Longest wait for quiet after the page has come: scripts may fetch for ever. */
 const quietMaxMs = 5_000;
 /** Time kept back for reading the loaded page. */
 const readingMs = 1_500;
@@ -43,7 +43,7 @@ export async function visitPage({ context, pass, order, mayFollow, signal, leftM
   } catch (error) {
     if (main.refused) return notFollowed;
     const status = main.response?.status() ?? 0;
-    // Chromium shows a page of its own in place of an answer without a body.
+    // Chromium shows its own page in place of an answer without a body.
     const bare = main.failed === null || /ERR_HTTP_RESPONSE_CODE_FAILURE|ERR_ABORTED/.test(main.failed.error);
     if (bare && (status >= 400 || status === 204 || status === 205)) return emptyPage(main.response!);
     return refusalOf(main.failed ?? { url: order.url, error: String(error) }, pass);
@@ -62,7 +62,7 @@ export async function visitPage({ context, pass, order, mayFollow, signal, leftM
 }
 
 interface Main {
-  /** Of the last navigation of the main frame that was answered. */
+  /** Answer to the last navigation of the main frame that had one. */
   response: Response | null;
   failed: FailedLoad | null;
   /** It was not let go where it leads. */

@@ -10,7 +10,7 @@ export interface FailedLoad {
 const schemeRefused = /ERR_(?:UNSAFE_REDIRECT|UNKNOWN_URL_SCHEME|DISALLOWED_URL_SCHEME|UNSAFE_PORT|INVALID_URL)/;
 const certificateRefused = /ERR_(?:CERT_|SSL_)/;
 
-/** What a failed load means: what the guard said of the place goes before what Chromium made of it. */
+/** The reason of a failed load: the guard's refusal of the place comes before Chromium's error. */
 export function refusalOf({ url, error }: FailedLoad, pass: ProxyPass): Rendered & { ok: false } {
   const place = URL.parse(url);
   const guarded = place === null ? undefined : pass.refusalAt(place);

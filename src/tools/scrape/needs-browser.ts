@@ -1,4 +1,4 @@
-/** Looked at: what decides stands at the beginning. */
+/** Bytes to look at: the beginning decides. */
 const headBytesMax = 256 * 1024;
 /** A page with this much text without its scripts is read as it is. */
 const enoughChars = 200;
@@ -13,9 +13,9 @@ const isData = /\btype\s*=\s*["']?application\/(?:ld\+)?json/;
 
 /**
  * Whether scripts most likely write the page, so that without a browser there is next to nothing of it. It must carry a
- * script and show fewer than 200 letters. Beside that it must have an empty element where frameworks write (`#root`,
- * `#app`, `<app-root>`…), or ask for JavaScript in `<noscript>`, or show hardly a word. A short page without these
- * signs is just a short page. `body`: HTML in any charset, because the signs are ASCII.
+ * script and show fewer than 200 letters. It must also have an empty element where frameworks write (`#root`, `#app`,
+ * `<app-root>`…), or ask for JavaScript in `<noscript>`, or show hardly a word. A short page without these signs is
+ * just a short page. `body`: HTML in any charset, because the signs are ASCII.
  */
 export function needsBrowser(body: Buffer): boolean {
   const html = body.subarray(0, headBytesMax).toString('latin1').toLowerCase();

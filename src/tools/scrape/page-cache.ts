@@ -72,7 +72,7 @@ export function createPageCache({ store, clock, onTrouble }: PageCacheParts): Pa
         }),
       }),
     async keep({ tenant, url, options }, { extracted, metadata, validators, warnings }) {
-      // A page that came for the caller's own login, only in part, or as an error stands for no other time.
+      // A page that came for the caller's own login, only in part, or as an error is good for no other time.
       const whole = warnings.length === 0 && metadata.statusCode >= 200 && metadata.statusCode < 300;
       if (!whole || carriesCredentials(options.headers)) return;
       const { markdown, text, html, links } = extracted;
@@ -91,7 +91,7 @@ function bounded({ etag, lastModified }: Validators): Validators {
   return { etag: fit(etag), lastModified: fit(lastModified) };
 }
 
-/** What of the options shapes a page: only pages of one variant stand for each other in the cache. */
+/** The options that shape a page: the cache exchanges only pages of one variant. */
 function pageVariant(options: ScrapeOptions, renderer: 'none' | 'chromium'): string {
   const { onlyMainContent, includeTags, excludeTags, mobile, headers, maxBytes, waitForMs } = options;
   const parts = [

@@ -76,7 +76,7 @@ function fieldsOf(fields: ToolFields, name: ScrapeFormat, value: JsonValue): Too
   return new ToolFields(isObject(value) ? value : {}, `${fields.pathOf('formats')}.${name}`);
 }
 
-/** As Firecrawl's `{type, fullPage, quality, viewport: {width, height}}`. */
+/** The screenshot's options, in Firecrawl's form `{type, fullPage, quality, viewport: {width, height}}`. */
 function screenshotIn(fields: ToolFields, value: JsonValue, warnings: string[]): ScreenshotWish {
   if (!isObject(value)) return { fullPage: value === wholePage, viewport: null };
   const inner = fieldsOf(fields, 'screenshot', value);

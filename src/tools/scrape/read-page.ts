@@ -29,7 +29,7 @@ export interface PageReaderParts {
 }
 
 const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,application/pdf;q=0.9,*/*;q=0.8';
-/** A scrape that names no pace of its own: several pages of one host may be asked at one time. */
+/** Pace of a scrape that gives none: it may ask one host for several pages concurrently. */
 const scrapeDelayMs = 0;
 
 /** Where a kept page may have come from; the first one found is given. */

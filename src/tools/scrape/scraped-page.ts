@@ -45,17 +45,17 @@ export interface ScrapeOptions {
   render: 'auto' | 'never' | 'always';
   /** Options of the format `screenshot`; absent: the window. */
   screenshot?: ScreenshotWish;
-  /** Of the format `attributes`. */
+  /** Options of the format `attributes`. */
   attributes?: readonly AttributeWish[];
-  /** Of the format `json`. */
+  /** Options of the format `json`. */
   json?: JsonWish;
-  /** Sent to the page; only names that a page may be told. */
+  /** Sent to the page; only names that a page may get. */
   headers: Readonly<Record<string, string>>;
   timeoutMs: number;
   /** A kept page up to this age may be given; 0: always fetch. */
   maxAgeMs: number;
   mobile: boolean;
-  /** Of the decoded body; null: `tools.scrape.max_bytes`. */
+  /** Largest size of the decoded body; null: `tools.scrape.max_bytes`. */
   maxBytes: number | null;
 }
 
@@ -92,7 +92,7 @@ export interface PageMetadata {
   title: string | null;
   description: string | null;
   language: string | null;
-  /** As it was requested. */
+  /** The requested URL. */
   sourceURL: string;
   /** Where redirects ended. */
   url: string;

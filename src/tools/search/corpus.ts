@@ -1,7 +1,7 @@
 import type { FoundPage } from '../page-store.ts';
 import type { RawHit, SearchQuery, TimeRange } from './engine.ts';
 
-/** What `search` needs of the pages that a tenant scraped or crawled: a part of the page store. */
+/** The part of the page store that `search` needs: pages that a tenant scraped or crawled. */
 export interface Corpus {
   search(tenant: string, query: string, limit: number, offset: number): Promise<readonly FoundPage[]>;
   holdsPages(tenant: string): Promise<boolean>;

@@ -18,7 +18,7 @@ export interface EngineState {
   /** Without user, password and query. */
   baseUrl: string;
   status: ModelStatus;
-  /** Of the process that answers; null: it was not asked yet. */
+  /** Health in the process that answers; null: it was not asked yet. */
   lane: LaneSnapshot | null;
 }
 

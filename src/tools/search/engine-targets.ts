@@ -22,7 +22,7 @@ export interface SearchProviderConfig {
 export interface ConfiguredEngine {
   /** Its type; the second of one type is `brave-2`. */
   name: string;
-  /** As in the configuration. */
+  /** Type in the configuration. */
   type: SearchProviderConfig['type'];
   /** Null: the caller's own pages. */
   driver: SearchEngine | null;

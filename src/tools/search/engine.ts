@@ -65,7 +65,7 @@ export interface SearchEngine {
   defaultBaseUrl?: string;
   encode(query: SearchQuery, settings: EngineSettings): EngineRequest | CannotAsk;
   decode(body: unknown, query: SearchQuery): Decoded;
-  /** What its own words for a status mean; null: as everywhere. */
+  /** The fault that its own words mean at a status; null: as everywhere. */
   faultOf?(status: number, message: string): Pick<Fault, 'class' | 'message'> | null;
 }
 

@@ -48,7 +48,7 @@ export function mergeHits(raw: readonly RawHit[], query: SearchQuery, skip: numb
   return [...byPage.values()].slice(skip, skip + query.limit).map((hit, at) => ({ ...hit, position: at + 1 }));
 }
 
-/** The same of pictures: each picture once, however many stand on one page. */
+/** The same for pictures: each picture once, however many a page has. */
 function mergeImages(raw: readonly RawHit[], query: SearchQuery, skip: number): SearchHit[] {
   const byPicture = new Map<string, Omit<SearchHit, 'position'>>();
   for (const { url, title, image } of raw) {

@@ -52,7 +52,7 @@ export async function runSearch(
   for (let left = engines; ; ) {
     const end = await follow(parts, left, run, tried);
     if (end !== 'refused') return end;
-    // An engine that cannot be asked this says nothing of the others: they get a route of their own.
+    // An engine that cannot be asked this says nothing of the others: they get a separate route.
     left = engines.filter((engine) => !tried.some((one) => one.engine === engine));
     if (left.length === 0) return failureOf(tried, null);
   }

@@ -8,7 +8,7 @@ import type { SearchHit } from './merge-hits.ts';
 
 /** Pages of one search that are read at once. */
 const atOnceMax = 4;
-/** Of all pages of one answer together. Further ones are left out, with a warning. */
+/** Characters of all pages of one answer together. Further ones are left out, with a warning. */
 const contentCharsMax = 16_000_000;
 
 /** Tenant of the pages, their options and the deadline. */

@@ -32,7 +32,7 @@ export interface SearchCaller {
 export interface SearchTool {
   /** Checks the request; a wrong field throws a FailureError. Nothing has been asked or charged yet. */
   prepare(fields: ToolFields, caller: SearchCaller): ToolJob;
-  /** Those in force, as health knows them. */
+  /** Engines in force, with their health. */
   engines(): readonly ConfiguredEngine[];
 }
 
