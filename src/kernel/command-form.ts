@@ -25,7 +25,7 @@ export function commandForm({ program, env, cwd }: Called): string {
   if (path === '' || path.includes(`/node_modules/${packageName}/`)) return 'culvert';
   const name = basename(path);
   if (name === 'culvert' && isAbsolute(path)) return name;
-  // Any other script that runs this code is not a command: a test, or somebody's program.
+  // Any other script that runs this code is not a command: a test, or another program.
   if (name !== 'culvert.mjs') return /\.[cm]?[jt]s$/.test(name) ? 'culvert' : pasted(program);
   const fromHere = relative(cwd, program);
   return `node ${pasted(fromHere.startsWith('..') ? program : fromHere)}`;

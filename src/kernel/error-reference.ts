@@ -2,9 +2,9 @@ import type { ErrorTopic } from './error-topic.ts';
 import { errorTypeOf, type FailureKind, failureStatus, type PageRefusal, pageRefusalStatus } from './failure.ts';
 
 interface Entry {
-  /** What happened, as whole sentences. */
+  /** The cause, in whole sentences. */
   cause: string;
-  /** What the caller or the operator does about it. */
+  /** The caller's or the operator's remedy. */
   remedy: string;
 }
 

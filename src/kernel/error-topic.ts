@@ -1,6 +1,6 @@
 import type { Failure, FailureKind, PageRefusal } from './failure.ts';
 
-/** What a plan or the server limits, by the first part of `QuotaExceeded.limit`. */
+/** Limits of a plan or the server, by the first part of `QuotaExceeded.limit`. */
 const limitTopics = {
   '5h': 'limit-window',
   week: 'limit-window',
@@ -16,7 +16,7 @@ const limitTopics = {
   logins: 'limit-logins',
 } as const satisfies Readonly<Record<string, string>>;
 
-/** Every error that has an entry of its own in docs/errors.md. Its name is the entry's anchor and never changes. */
+/** Every error that has its own entry in docs/errors.md. Its name is the entry's anchor and never changes. */
 export type ErrorTopic =
   | Exclude<FailureKind, 'page-refused'>
   | PageRefusal

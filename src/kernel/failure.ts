@@ -2,7 +2,7 @@ import type { JsonObject } from './json.ts';
 
 /**
  * Everything that can be answered instead of a result, as one union. A dialect writes its own body from the same
- * Failure; status, type and wording stand here once, so that a forgotten kind does not compile.
+ * Failure; status, type and wording are here once, so that a forgotten kind does not compile.
  */
 export type Failure =
   | { kind: 'invalid-request'; message: string; param: string | null }
@@ -40,7 +40,7 @@ export type Failure =
       param: string | null;
       /** The upstream's own word for it, such as `context_length_exceeded`. */
       code?: string;
-      /** The prompt does not fit: tokens that it had, and those that the model takes; null: not told. */
+      /** The prompt does not fit: tokens that it had, and those that the model takes; null: unknown. */
       tooLong?: { sent: number | null; most: number | null };
       /** Further members of its answer, under the vendor's names, without secrets. */
       members?: JsonObject;
@@ -64,13 +64,15 @@ export interface UpstreamsFailed {
   attempts: readonly FailedAttempt[];
   /** The answer had begun, and broke off. */
   begun?: true;
-  /** What the provider's own error said that broke it off: a 429 or 5xx, its word, and further members, without secrets. */
+  /** The provider's own error that broke it off: a 429 or 5xx, its word, and further members, without secrets. */
   said?: { status?: number; code?: string; members?: JsonObject };
   /** Each attempt failed for something that the operator must mend, and no other target is left: no retry helps. */
   lasting?: readonly LastingCause[];
 }
 
-/** What the operator must mend at a provider: it refuses the credential, or the account, the model or the place. */
+/**
+ * A fault that the operator must mend at a provider: it refuses the credential, or the account, the model or the place.
+ */
 export interface LastingCause {
   provider: string;
   cause: 'credential' | 'quota' | 'model' | 'region';
@@ -87,7 +89,7 @@ export interface PageRefused {
   worked?: true;
 }
 
-/** A code for callers beside the HTTP status, written as `error.reason`. */
+/** A code for callers in addition to the HTTP status, written as `error.reason`. */
 export type PageRefusal =
   | 'url_blocked'
   | 'page_timeout'
@@ -194,7 +196,7 @@ export interface FailureFacts {
   quota: QuotaExceeded | null;
 }
 
-/** What an error answer says beside its failure. `nowMs` is wall-clock time. */
+/** Further facts of an error answer. `nowMs` is wall-clock time. */
 export interface ErrorContext {
   requestId: string;
   nowMs: number;

@@ -18,8 +18,8 @@ export function wordsOf(value: JsonValue | undefined): string {
 }
 
 /**
- * What one pass over a JSON text tells without building anything: nesting, and where the top-level members stand.
- * It does not validate: `JSON.parse` does. On text that is not JSON it ends without throwing, with some answer.
+ * The result of one pass over a JSON text, which builds nothing: nesting, and the places of the top-level members. It
+ * does not validate: `JSON.parse` does. On text that is not JSON it ends without throwing, with some answer.
  */
 export interface JsonScan {
   /** Arrays and objects nest deeper than asked; nothing after that point was read. */
@@ -209,7 +209,7 @@ export function memberValue(body: Buffer, members: readonly number[], name: stri
 }
 
 /**
- * A top-level name that stands there twice, cut to 64 characters; null when there is none, or only an escaped spelling
+ * A top-level name that occurs twice, cut to 64 characters; null when there is none, or only an escaped spelling
  * repeats it.
  */
 export function repeatedName(body: Buffer, members: readonly number[]): string | null {

@@ -19,7 +19,7 @@ export interface JobStore<Job extends { id: string }> {
 export interface LeasedJobsParts<Job extends { id: string }> {
   store: JobStore<Job>;
   clock: Clock;
-  /** Worked at by this process at one time; others wait for it, or for another replica. */
+  /** Concurrent jobs of this process; others wait for it, or for another replica. */
   atOnceMax: number;
   /** One of them, in messages for the operator: `crawl`. */
   noun: string;
@@ -106,7 +106,7 @@ export class LeasedJobs<Job extends { id: string }> {
     await Promise.all([...this.#jobs.values()].map(({ done }) => done));
   }
 
-  /** After `stop`: whoever comes next may have them. */
+  /** After `stop`: other processes may take them. */
   async release(): Promise<void> {
     await this.#parts.store.release(this.#worker).catch(() => undefined);
   }

@@ -8,8 +8,8 @@ export interface Network {
 }
 
 /**
- * Reads an address or CIDR; null when it is neither. IPv4-mapped IPv6 is the IPv4 that it stands for, on both sides
- * of a comparison, since which of the two a socket shows depends on how the server listens.
+ * Reads an address or CIDR; null when it is neither. IPv4-mapped IPv6 is the IPv4 that it maps, on both sides of a
+ * comparison, since which of the two a socket shows depends on how the server listens.
  */
 export function parseNetwork(text: string): Network | null {
   const slash = text.indexOf('/');
@@ -65,7 +65,7 @@ function mappedIpv4(address: string): string | null {
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 }
 
-/** Whether an address lies in one of these networks. An invalid network holds no address, so the answer is no. */
+/** Whether an address is in one of these networks. An invalid network holds no address, so the answer is no. */
 export function createNetworkSet(networks: readonly string[]): { has(address: string | null): boolean } {
   const list = new BlockList();
   for (const text of networks) {

@@ -21,8 +21,8 @@ export interface ParsedObject {
 }
 
 /**
- * What the main thread may parse or take from another thread. An object with a new key costs V8 about a microsecond; a
- * number or a short text costs a tenth of that. A vector of 65,536 numbers fits, with its payload.
+ * Bounds of what the main thread may parse or take from another thread. An object with a new key costs V8 about a
+ * microsecond; a number or a short text costs a tenth of that. A vector of 65,536 numbers fits, with its payload.
  */
 export const loopWidthMax: JsonWidth = { structure: 8_192, commas: 81_920 };
 
@@ -65,7 +65,7 @@ export function parseObject(
   return ambiguous === null ? { ok: true, value: { body, scan } } : { ok: false, failure: ambiguous };
 }
 
-/** As `parseObject`; throws a FailureError. */
+/** The same as `parseObject`; throws a FailureError. */
 export function objectIn(raw: Buffer): JsonObject {
   const parsed = parseObject(raw);
   if (!parsed.ok) throw new FailureError(parsed.failure);
@@ -93,7 +93,7 @@ function ambiguityOf(raw: Buffer, body: JsonObject, scan: JsonScan, whole: strin
     const path = infinityIn(body, '');
     if (path !== null) return invalid(path, `Invalid '${path}': the number is too large. Send a finite one.`);
   }
-  // Without an escape no half of a pair can stand in valid UTF-8.
+  // Without an escape no half of a pair can be in valid UTF-8.
   if (!raw.includes('\\u')) return null;
   const path = loneSurrogateIn(body, '');
   return path === null

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomFillSync } from 'node:crypto';
 
-/** Below this a secret could be guessed: whoever signs or encrypts with one refuses to begin (faults.md S9). */
+/** Below this a secret could be guessed: code that signs or encrypts with one refuses to begin (faults.md S9). */
 export const secretBytesMin = 32;
 
 /** Encrypts what a store keeps, so that a copy of the database alone tells nothing. */

@@ -4,8 +4,8 @@ import { isatty } from 'node:tty';
 const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
 
 /**
- * Whether the terminal of this process is gone. A SIGHUP then says that its user has left; any other one comes from
- * somebody who wants the configuration read again.
+ * Whether the terminal of this process is gone. A SIGHUP then says that its user has left; any other one asks to read
+ * the configuration again.
  */
 export function terminalClosed(): boolean {
   return terminals.length > 0 && !terminals.some((descriptor) => isatty(descriptor));

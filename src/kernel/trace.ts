@@ -49,7 +49,7 @@ export interface TracedContent {
 
 /** Result of one call of a model, at a provider or in this process. */
 export interface TracedAttempt {
-  /** By which `passOn` was told of it. */
+  /** Identifies it to `passOn`. */
   part: object;
   /** Endpoint as the ledger names it: `chat`, `embeddings`… */
   endpoint: string;
@@ -60,12 +60,12 @@ export interface TracedAttempt {
   origin: string | null;
   credential: string;
   model: string;
-  /** What the answer calls itself, and why it ended; null: it did not say. */
+  /** The answer's own name for its model, and why it ended; null: it did not say. */
   answeredAs: string | null;
   finishReason: string | null;
   streamed: boolean;
   number: number;
-  /** Why it ran beside another one; null: it did not. */
+  /** Why it ran next to another one; null: it did not. */
   hedge: string | null;
   startedMs: number;
   ms: number;

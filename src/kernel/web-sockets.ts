@@ -1,12 +1,12 @@
-/** What newer versions of Node have in `node:http`, and what `ws` uses from there. */
+/** The function that newer versions of Node have in `node:http`, and that `ws` uses from there. */
 interface NativeMasks {
   websocketMask?: (source: Uint8Array, mask: Uint8Array, output: Uint8Array, offset: number, length: number) => void;
   websocketUnmask?: (bytes: Uint8Array, mask: Uint8Array) => void;
 }
 
 /**
- * The package `ws`. Without a native function it masks byte by byte, which is two thirds of what a relayed frame of sound
- * costs; so it gets one that goes by words where Node has none of its own.
+ * The package `ws`. Without a native function it masks byte by byte, which is two thirds of what a relayed frame of
+ * sound costs; so it gets one that masks four bytes at once where Node has none.
  */
 export function importWs(): Promise<typeof import('ws')> {
   const node = process.getBuiltinModule('node:http') as NativeMasks;

@@ -4,9 +4,9 @@ import { jsonDepthMax } from './limits.ts';
 import { tooLargeForLoop } from './parse-object.ts';
 
 /**
- * The text of a JSON object with this `model` in place of its own; all other bytes stay as they came. What is no such
- * object stays as it is, for the one who parses it to refuse. The failure is `tooLargeForLoop`: the text is wider than
- * `widthMax`.
+ * The text of a JSON object with this `model` in place of the one it has; all other bytes stay as they came. What is no
+ * such object stays as it is, for the one who parses it to refuse. The failure is `tooLargeForLoop`: the text is wider
+ * than `widthMax`.
  */
 export function withModel(raw: Buffer, model: string, widthMax: JsonWidth = anyWidth): Buffer | Failure {
   const scan = scanJson(raw, jsonDepthMax, widthMax);
@@ -15,7 +15,7 @@ export function withModel(raw: Buffer, model: string, widthMax: JsonWidth = anyW
   const name = Buffer.from(JSON.stringify(model.toWellFormed()));
   const own = scan.model;
   if (own !== null) return Buffer.concat([raw.subarray(0, own.start), name, raw.subarray(own.end)]);
-  // Beside a `model` that is there twice, or written with escapes, this makes one more: such a body is refused.
+  // With a `model` that is there twice, or written with escapes, this makes one more: such a body is refused.
   const comma = scan.memberCount === 0 ? '' : ',';
   const first = Buffer.concat([Buffer.from('"model":'), name, Buffer.from(comma)]);
   return Buffer.concat([raw.subarray(0, scan.afterBrace), first, raw.subarray(scan.afterBrace)]);

@@ -21,14 +21,14 @@ export interface WorkThread {
   letGo(): void;
   /** Ends the thread with what it is asked, which rejects; the next order starts another one. */
   kill(): void;
-  /** As `kill`, and whatever is asked later rejects. Resolves when the thread is gone. */
+  /** The same as `kill`, and later requests reject. Resolves when the thread is gone. */
   close(): Promise<void>;
 }
 
 export interface WorkThreadOptions {
   workerData?: unknown;
   resourceLimits?: ResourceLimits;
-  /** Told of messages that answer no order. */
+  /** Called for messages that answer no order. */
   onTold?(): void;
   /** The thread has ended, or is being ended; what it was asked has been rejected. */
   onLost?(): void;

@@ -95,7 +95,7 @@ function literalIn(url: URL): Address | null {
 
 /** Azure's host of every virtual machine: it looks ordinary, but belongs to nobody on the Internet. */
 const azureHost = '168.63.129.16';
-/** All of IPv6 that is given out so far; outside it nothing public stands (RFC 4291 §2.4, IANA's registry). */
+/** All of IPv6 that is given out so far; outside it nothing is public (RFC 4291 §2.4, IANA's registry). */
 const ipv6Public = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number];
 
 /**

@@ -7,7 +7,7 @@ import { type Address, type FetchGuard, portOf } from './fetch-guard.ts';
 
 export interface GuardedFetchOptions {
   guard: FetchGuard;
-  /** Of the decompressed body. It may depend on the content type of the answer ('' when there is none). */
+  /** Largest size of the decompressed body. It may depend on the content type of the answer ('' when there is none). */
   bytesMax: number | ((contentType: string) => number);
   /** Result above `bytesMax`: `too-large`, or the part that came until then. Default: refuse. */
   whenTooLarge?: 'refuse' | 'cut';
@@ -27,7 +27,7 @@ export interface GuardedFetchOptions {
   signal?: AbortSignal;
 }
 
-/** What a place gave for the next time: `if-none-match`, `if-modified-since`. */
+/** Validators of an answer for the next request: `if-none-match`, `if-modified-since`. */
 export interface Validators {
   etag: string | null;
   lastModified: string | null;
@@ -172,7 +172,7 @@ function answerFrom(
     port: portOf(url),
     path: url.pathname + url.search,
     method: 'GET',
-    // A socket of its own: one that is kept could have been connected for another check.
+    // A new socket: one that is kept could have been connected for another check.
     agent: false,
     signal,
     maxHeaderSize: headerBytesMax,

@@ -27,7 +27,7 @@ export async function guardedPost(
     port: portOf(url),
     path: url.pathname + url.search,
     method: 'POST',
-    // A socket of its own: one that is kept could have been connected for another check.
+    // A new socket: one that is kept could have been connected for another check.
     agent: false,
     signal,
     headers: { 'user-agent': 'culvert', ...headers, host: url.host, 'content-length': String(bytes.length) },

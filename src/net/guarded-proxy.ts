@@ -10,7 +10,7 @@ import { createProxyPass, type ProxyBounds, type ProxyPass } from './proxy-pass.
 /**
  * A forward proxy on loopback for our browser. All requests of its pages (documents, scripts, frames, redirects) go
  * through here and meet the same guard as `guardedFetch` (S17, F27). Nobody else on the machine can use it: each pass
- * has a password of its own.
+ * has its own password.
  */
 export interface GuardedProxy {
   /** `http://127.0.0.1:…` */
@@ -51,7 +51,7 @@ export async function startGuardedProxy(): Promise<GuardedProxy> {
 
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  // It keeps no process alive: whoever uses it does.
+  // It keeps no process alive: its users do.
   server.unref();
   const { port } = server.address() as AddressInfo;
 
@@ -99,7 +99,7 @@ function admitted(passes: Passes, { headers }: IncomingMessage): Admitted | null
   return timingSafeEqual(password, known.password) && !known.pass.ended() ? known : null;
 }
 
-/** Null: told to the pass already. */
+/** Null: the pass has the refusal already. */
 async function checked({ pass, guard }: Admitted, text: string): Promise<Checked | null> {
   const url = text.length > urlCharsMax ? null : URL.parse(text);
   if (url === null || !pass.begin()) return null;
@@ -127,7 +127,7 @@ async function forward(passes: Passes, request: IncomingMessage, response: Serve
     port: portOf(url),
     path: url.pathname + url.search,
     method: request.method ?? 'GET',
-    // A socket of its own: one that is kept could have been connected for another check.
+    // A new socket: one that is kept could have been connected for another check.
     agent: false,
     maxHeaderSize: headerBytesMax,
     lookup: lookupOf(place),

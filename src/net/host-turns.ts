@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createTurns, type Turn, type Turns } from '../kernel/sharing/turns.ts';
 
-/** How politely hosts of the web are asked: this many requests at one time, with a pause between two beginnings. */
+/** How politely hosts of the web are asked: this many concurrent requests, with a pause between two beginnings. */
 export interface HostTurns {
   /**
    * Runs `work` when the host's turn comes, which goes round the tenants that wait for it. Rejects with the signal's
@@ -25,7 +25,7 @@ export interface HostTurnsOptions {
   atOnceMax: number;
   /** For one host; one tenant may have half. */
   waitingMax: number;
-  /** Hosts that somebody is asking or waiting for. */
+  /** Hosts with a request that runs or waits. */
   hostsMax: number;
   /** Monotonic. */
   nowMs(): number;
@@ -47,7 +47,7 @@ interface Beginning {
   delayMs: number;
 }
 
-/** Of one host. */
+/** Tenants remembered for one host. */
 const tenantsRememberedMax = 100;
 
 export function createHostTurns({ atOnceMax, waitingMax, hostsMax, nowMs }: HostTurnsOptions): HostTurns {

@@ -20,13 +20,13 @@ export interface PageFetch {
   accept: string;
   /** Headers of `page-headers`, lower-case. */
   headers: Readonly<Record<string, string>>;
-  /** The name of a phone's browser beside ours. */
+  /** Sends the name of a phone's browser, with ours. */
   mobile: boolean;
-  /** Of the decoded body of pages, and of PDFs. Larger PDFs are refused, larger pages are cut. */
+  /** Largest size of the decoded body of pages, and of PDFs. Larger PDFs are refused, larger pages are cut. */
   bytesMax: { page: number; pdf: number };
   /** Waiting included. */
   timeoutMs: number;
-  /** As in `guardedFetch`. */
+  /** The same as in `guardedFetch`. */
   known?: KnownCopy | null;
   mayFollow?: ((url: URL) => Promise<boolean>) | null;
   /** Least pause since the last beginning at this host; null: the caller keeps the pace. */

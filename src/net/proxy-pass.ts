@@ -13,9 +13,9 @@ export type ProxyRefusal = GuardVerdict & { ok: false };
 export interface ProxyPass {
   user: string;
   password: string;
-  /** Why nothing more comes through; null: something does. `ended`: whoever opened it ended it. */
+  /** Why nothing more comes through; null: something does. `ended`: its opener ended it. */
   ended(): 'bytes' | 'requests' | 'ended' | null;
-  /** What the guard said of this place; undefined: nothing was refused there. */
+  /** The guard's refusal of this place; undefined: nothing was refused there. */
   refusalAt(url: URL): ProxyRefusal | undefined;
   /** Closes every connection of it. */
   end(): void;

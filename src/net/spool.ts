@@ -18,7 +18,7 @@ export interface Spool {
   readonly bytes: number;
 }
 
-/** One file of one request; whoever asked for its place removes it. Its name is chance, and only the owner reads it. */
+/** One file of one request, whose caller removes it. Its name is random, and only the owner reads it. */
 export interface SpooledFile {
   readonly path: string;
   /** Written so far. */
@@ -34,7 +34,7 @@ export interface SpooledFile {
   head(bytes: number): Promise<Buffer>;
   /** A place for a file that is made of this one, and counts for the same account. */
   beside(): Promise<SpooledFile>;
-  /** Idempotent, never rejects; whoever still reads comes to the end. */
+  /** Idempotent, never rejects; open readers come to the end. */
   remove(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export interface SpooledFile {
  * ended.
  */
 const spoolBytesMax = 8 * 1024 ** 3;
-/** Of one piece that is read. */
+/** Size of one piece that is read. */
 const pieceBytes = 64 * 1024;
 
 /**

@@ -9,9 +9,9 @@ export interface RoomBounds {
 /** Room for bytes that all callers share. It counts bytes as they come, never as they are announced. */
 export interface Room {
   hold(account: string): RoomHold;
-  /** Of all holders. */
+  /** Bytes of all holders. */
   readonly bytes: number;
-  /** Of one account's holders. */
+  /** Bytes of one account's holders. */
   bytesOf(account: string): number;
 }
 
@@ -40,7 +40,7 @@ class SharedRoom implements Room {
   bytes = 0;
   readonly what: string;
   readonly bounds: () => RoomBounds;
-  /** Those that hold any. */
+  /** Accounts that hold any. */
   readonly accounts = new Map<string, AccountBytes>();
 
   constructor(what: string, bounds: () => RoomBounds) {
@@ -75,7 +75,7 @@ class Hold implements RoomHold {
   take(bytes: number): Failure | null {
     const { what, bounds } = this.room;
     const { bytesMax, accountBytesMax } = bounds();
-    // Told first: the account's callers can do something about it, whoever else fills the room.
+    // Checked first: the account's callers can do something about it, whatever else fills the room.
     if (this.account.bytes + bytes > accountBytesMax) return shareUsed(what, accountBytesMax);
     if (this.room.bytes + bytes > bytesMax) return full(what, bytesMax);
     this.add(bytes);

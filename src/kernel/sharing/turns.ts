@@ -1,7 +1,7 @@
 import { FailureError } from '../failure.ts';
 import { type Line, type LineBounds, WaitingLines } from './waiting-lines.ts';
 
-/** A place at something that few can have at one time; given back once, later calls do nothing. */
+/** A place at something that only a few can have concurrently; given back once, later calls do nothing. */
 export interface Turn {
   /** Whether its tenant held no other when it was given. */
   readonly alone: boolean;
@@ -32,7 +32,7 @@ export interface Turns {
 }
 
 export interface TurnsOptions extends LineBounds {
-  /** How many may be held at one time, as things are. */
+  /** How many may be held concurrently, as things are. */
   places: number | (() => number);
   /** Places of one tenant, whatever others hold. Default: its share. */
   tenantPlaces?: number;
@@ -147,7 +147,7 @@ export function createTurns(options: TurnsOptions): Turns {
  * Returns a tenant by its name: the remembered one, or a new one. The tenant that was requested last is forgotten last.
  */
 function rememberTenants(): (name: string) => Tenant {
-  /** The one idle longest stands first. */
+  /** The one idle longest is first. */
   const tenants = new Map<string, Tenant>();
 
   /** Half of them, so that it is not done at every call. */

@@ -15,13 +15,13 @@ export interface LineBounds {
   /** Plural, the subject of refusals: `Pages to be read`. */
   name: string;
   waitingMax: number;
-  /** Of one tenant. Default: half of `waitingMax`. */
+  /** Most that wait of one tenant. Default: half of `waitingMax`. */
   tenantWaitingMax?: number;
   /** Bytes of all waiting requests; one tenant may have half. A larger request waits alone. Default: without bound. */
   waitingBytesMax?: number;
 }
 
-/** Those who wait for places, in a line for each tenant: how many there may be, and how one leaves. */
+/** Lines for places, one for each tenant: how many may wait, and how one leaves. */
 export class WaitingLines<Place, Tenant extends Line<Place>> {
   readonly #bounds: Required<LineBounds>;
   readonly #lines = new Set<Tenant>();

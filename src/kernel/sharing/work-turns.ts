@@ -9,7 +9,7 @@ const turnMs = 3;
  * once.
  */
 export interface WorkTurns {
-  /** Of a new call: null when it may work now, otherwise resolves when its turn has come. */
+  /** Begins a new call: null when it may work now, otherwise resolves when its turn has come. */
   begin(tenant: string): Promise<void> | null;
   /** The same for a call that has begun: null too while the turn is its tenant's and lasts. */
   goOn(tenant: string): Promise<void> | null;
@@ -35,15 +35,15 @@ interface Tenant {
 }
 
 export function createWorkTurns(clock: Pick<Clock, 'monotonicMs'>): WorkTurns {
-  /** Those that have waited or worked since the thread was idle. */
+  /** Tenants that have waited or worked since the thread was idle. */
   const tenants = new Map<string, Tenant>();
-  /** Those that wait. */
+  /** Tenants that wait. */
   const lines = new Set<Tenant>();
   let current: Tenant | null = null;
   let startedMs = 0;
   /** Null: the thread has not worked since it last looked for messages. */
   let endMs: number | null = null;
-  /** Of the tenant that had the last turn; a new one begins there. */
+  /** Time of the tenant that had the last turn; a new one begins there. */
   let spentMs = 0;
   const whenDrained: (() => void)[] = [];
 
