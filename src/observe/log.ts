@@ -72,7 +72,7 @@ export interface LoggedRequest {
   firstTokenMs: number | null;
   inputTokens: number;
   outputTokens: number;
-  /** Who says so: `upstream`, `counted`, `estimated`, or `none` (then it is nothing). */
+  /** Source of the usage: `upstream`, `counted`, `estimated`, or `none` (then it is nothing). */
   usageSource: string;
   /** End-user id of the request. */
   user: string | null;

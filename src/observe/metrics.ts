@@ -1,6 +1,6 @@
 import type { Counter, Registry } from 'prom-client';
 
-/** What one finished request adds to the metrics. */
+/** Figures that one finished request adds to the metrics. */
 export interface MeasuredRequest {
   endpoint: string;
   status: number;
@@ -10,7 +10,7 @@ export interface MeasuredRequest {
   inputTokens: number;
   outputTokens: number;
   costUsd: number | null;
-  /** Who says how much was used: `upstream`, `counted`, `estimated`, or `none` (then it is nothing). */
+  /** Source of the usage: `upstream`, `counted`, `estimated`, or `none` (then it is nothing). */
   usageSource: string;
 }
 

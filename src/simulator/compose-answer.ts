@@ -43,7 +43,7 @@ export interface Call {
 /** `zero-key` replaces a provider that nobody has configured, and says so; `mock` is the fault upstream. */
 export type Purpose = 'zero-key' | 'mock';
 
-/** Who speaks. `name` tells one mock from another; '' when there is but one. */
+/** The speaker. `name` distinguishes mocks; '' when there is but one. */
 export interface Voice {
   purpose: Purpose;
   name: string;

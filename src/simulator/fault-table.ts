@@ -2,8 +2,8 @@ import type { ValueReader } from './fault-values.ts';
 import { drip, duration, flag, integer, point, share, size, text, textOr, turns, wordsOf } from './fault-values.ts';
 
 /**
- * What a fault is for: `failure` ones, and the `words` that go with them, strike only the requests that `flap`, `every`,
- * `alternate` and `prompt` pick; `shape` ones form every answer.
+ * The purpose of a fault: `failure` ones, and the `words` that go with them, strike only the requests that `flap`,
+ * `every`, `alternate` and `prompt` pick; `shape` ones form every answer.
  */
 export type FaultKind = 'failure' | 'words' | 'shape';
 

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { isObject } from '../kernel/json.ts';
 import type { SoundFormat } from './sound.ts';
 
-/** What the simulator needs to know of a request, in whichever dialect it came. */
+/** The parts of a request that the simulator needs, in whichever dialect it came. */
 export interface Prompt {
   model: string;
   delivery: 'whole' | 'stream';
@@ -15,7 +15,7 @@ export interface Prompt {
   tools: readonly Tool[];
   toolChoice: 'auto' | 'none' | 'required' | { name: string };
   toolCalls: 'parallel' | 'single';
-  /** What the text must be: anything, any JSON object, or JSON for a schema. */
+  /** The form of the text: anything, any JSON object, or JSON for a schema. */
   format: 'text' | 'json' | { schema: JsonObject };
   choices: number;
   stop: readonly string[];

@@ -40,13 +40,13 @@ export interface SimulatorOptions {
 export interface Simulator {
   /** Port 0 takes a free one. `url` has neither path nor final slash. */
   listen(at: { host: string; port: number }): Promise<{ url: string; port: number }>;
-  /** As `POST /_mock/script`; throws when a spec cannot be read. */
+  /** The same as `POST /_mock/script`; throws when a spec cannot be read. */
   script(queues: Readonly<Record<string, readonly string[]>>): void;
-  /** As `GET /_mock/requests`: oldest first, the newest 10,000. */
+  /** The same as `GET /_mock/requests`: oldest first, the newest 10,000. */
   requests(sinceMs?: number): RecordedRequest[];
   /** The first request that matches, recorded already or to come; asked when its body is there and when it ends. */
   when(matches: (request: RecordedRequest) => boolean): Promise<RecordedRequest>;
-  /** As `DELETE /_mock`. */
+  /** The same as `DELETE /_mock`. */
   clear(): void;
   /** Breaks every open connection. */
   close(): Promise<void>;

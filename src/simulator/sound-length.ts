@@ -1,4 +1,4 @@
-/** Of most compressed audio; a guess is enough, because nobody listens. */
+/** Rate of most compressed audio; a guess is enough, because nobody listens. */
 const usualBytesPerSecond = 16_000;
 const secondsMin = 0.1;
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../kernel/json.ts';
 
-/** A text as if someone had said it evenly over `seconds`. */
+/** A text as if it were spoken evenly over `seconds`. */
 export interface TimedTranscript {
   segments: readonly TimedPart[];
   words: readonly TimedPart[];

@@ -67,7 +67,7 @@ export const metricBounds = {
   firstChunk: [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
 } as const;
 
-/** What an endpoint does: the conventions' operation, its output, and OpenInference's kind. */
+/** An endpoint's kind: the conventions' operation, its output, and OpenInference's kind. */
 export interface Operation {
   name: string;
   output: string | null;

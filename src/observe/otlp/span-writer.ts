@@ -10,7 +10,7 @@ export type Attributes = Readonly<Record<string, AttributeValue | null | undefin
 
 export const spanKinds = { internal: 1, server: 2, client: 3 } as const;
 
-/** What spans of one kind share: name, kind, attributes, status; encoded. */
+/** The part that spans of one kind share: name, kind, attributes, status; encoded. */
 export type SharedPart = Buffer;
 
 export interface SharedFacts {
