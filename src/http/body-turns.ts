@@ -5,8 +5,8 @@ import type { Exchange } from './exchange.ts';
 export const turnBytesMax = 128 * 1024;
 
 /**
- * Those that go on in one turn of the loop, which is the process's: 40 bodies side by side would make each turn forty times
- * as long, and a chat needs several.
+ * Bodies that go on in one turn of the loop, which is the process's: 40 bodies side by side would make each turn forty
+ * times as long, and a chat needs several.
  */
 const turns = createTurns({ name: 'Bodies', places: 4, waitingMax: Number.POSITIVE_INFINITY });
 

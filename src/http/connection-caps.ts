@@ -11,12 +11,12 @@ const refusedAtOnce = 32;
 const spareDescriptors = 64;
 /** How long a refused caller has to read its answer. */
 const lingerMs = 1_000;
-/** Of one address, when nothing is configured. */
+/** Connections of one address, when nothing is configured. */
 const perAddressDefault = 2_000;
 const loopback = createNetworkSet(['127.0.0.0/8', '::1/128']);
 
 export interface CapParts {
-  /** As configured right now; undefined: 2,000, and loopback is free. */
+  /** The present configuration; undefined: 2,000, and loopback is free. */
   perAddress(): number | undefined;
   isTrusted(address: string | null): boolean;
   /** Answers a connection that has no place, and ends it. */

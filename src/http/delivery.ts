@@ -37,7 +37,7 @@ export class ResponseDelivery implements Delivery {
   private behind = false;
   private ended = false;
   private form: AnswerForm = 'events';
-  /** Of a whole answer, until it ends. */
+  /** Headers of a whole answer, until it ends. */
   private headers: HeaderList = [];
   private status = 200;
   private whole: Bytes | null = null;
@@ -225,7 +225,7 @@ export function identityHeaders({ requestId, clientRequestId }: Omit<Answered, '
 }
 
 /**
- * What node's `writeHead` does, for 4 µs less (docs/decisions/0004): it validates some twenty headers one by one.
+ * The same as node's `writeHead`, for 4 µs less (docs/decisions/0004): that validates some twenty headers one by one.
  * `length` is null for a stream.
  */
 function writeHead(
@@ -265,9 +265,9 @@ function lookOver(name: string, value: string, fit: Set<string> | null | undefin
   fit.add(value);
 }
 
-/** Node copies a body this short through its stack beside the head. Longer ones are better sent as they are. */
+/** Node copies a body this short through its stack with the head. Longer ones are better sent as they are. */
 const joinedBytesMax = 8_192;
-/** What node keeps to itself: it writes a head from its first line and the headers that it must know of. */
+/** The private part of node's response: it writes a head from its first line and the headers that it must know of. */
 interface HeadWriter {
   _storeHeader?(firstLine: string, headers: readonly string[]): void;
 }

@@ -50,14 +50,14 @@ export interface Exchange {
   readonly ending: Ending;
   /** Its body is read to its end, and dropped: the answer does not wait for it. */
   dropsBody: boolean;
-  /** Told of the failure that the caller gets, where no ledger row tells of this request. */
+  /** Called with the failure that the caller gets, where no ledger row records this request. */
   readonly onRefused: (refusal: Refusal) => void;
 }
 
 /** A connection that is to become a WebSocket. Until it does, the exchange's response answers on it. */
 export interface Upgrade {
   readonly socket: Duplex;
-  /** What came behind the request's head. */
+  /** Bytes behind the request's head. */
   readonly head: Buffer;
 }
 
@@ -65,7 +65,7 @@ export interface Upgrade {
 export interface RouteBody {
   form?: 'multipart/form-data';
   schema(): JsonSchema | Promise<JsonSchema>;
-  /** Of a form: the JSON body that does as well. */
+  /** Schema of the JSON body that does as well as a form. */
   json?(): JsonSchema;
 }
 
@@ -87,7 +87,7 @@ export interface Route {
   auth: 'key' | 'admin' | 'session' | 'none';
   /** How the call counts in requests per minute. `none`: not metered at all. */
   quota: Exclude<AdmitWeight, 'message'> | 'none';
-  /** Format of the limit headers beside the IETF's. Default: OpenAI's. */
+  /** Format of the limit headers in addition to the IETF's. Default: OpenAI's. */
   limitForm?: LimitHeaderForm;
   /** Name of the endpoint in the ledger and in counts of refused requests. Default: its path. */
   endpoint?: string;
@@ -105,7 +105,7 @@ export interface Route {
   handle(exchange: Exchange): Promise<void> | void;
 }
 
-/** What an error answer to a request says of it. */
+/** Facts of a request that its error answer shows. */
 export function errorContextOf(
   { requestId, publicUrl }: Pick<Exchange, 'requestId' | 'publicUrl'>,
   nowMs: number,

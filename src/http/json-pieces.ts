@@ -41,7 +41,7 @@ export async function* jsonPieces(exchange: Exchange, bytesMax: number): AsyncGe
     }
   } catch (error) {
     if (error instanceof FailureError) throw error;
-    // The caller left while it sent: nobody hears of it.
+    // The caller left while it sent: nobody gets this.
     throw new FailureError({ kind: 'request-timeout', message: 'The request body broke off.' });
   } finally {
     pace.end();

@@ -3,7 +3,7 @@ import type { Config } from '../config/schema.ts';
 import { createNetworkSet, plainAddress } from '../kernel/network.ts';
 
 /**
- * What links to this server begin with, without a slash at the end: `server.public_url`, else the scheme and host that
+ * The beginning of links to this server, without a slash at the end: `server.public_url`, else the scheme and host that
  * the caller used. A proxy of `server.trusted_proxies` says in X-Forwarded-Proto which scheme that was.
  */
 export function linkBaseOf(request: IncomingMessage, server: Config['server']): string {

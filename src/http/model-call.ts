@@ -159,7 +159,7 @@ const sessionHeaders = [
   'x-session-id',
 ] as const;
 
-/** Routing wishes of the caller; a Failure (400) names the wrong header. */
+/** Routing options of the caller; a Failure (400) names the wrong header. */
 function readWishes(headers: IncomingHttpHeaders): RoutingWishes | Failure {
   const timeout = headers['x-culvert-timeout-ms'];
   const timeoutMs = timeout === undefined ? null : decimal(timeout);

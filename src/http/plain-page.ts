@@ -9,7 +9,7 @@ export interface PlainPage {
   links: readonly { to: string; text: string }[];
 }
 
-/** A page for somebody whose browser came back from another site. Texts are escaped. */
+/** A page for a user whose browser came back from another site. Texts are escaped. */
 export function sendPlainPage({ client }: Exchange, { status, title, message, links }: PlainPage): void {
   const html = `<!doctype html>
 <html lang="en">

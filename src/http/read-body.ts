@@ -25,7 +25,7 @@ export function createBodyRoom(
   });
 }
 
-/** As `readBody`, for JSON: another content type is a Failure, too (415). */
+/** The same as `readBody`, for JSON: another content type is a Failure, too (415). */
 export function readJsonBody(
   exchange: Exchange,
   limitBytes: number,
@@ -132,7 +132,7 @@ interface BodyParts {
   add(chunk: Buffer): void;
   /** Called once, at the end. */
   whole(): Buffer;
-  /** Once, instead of `whole`: memory of its own is free at once. */
+  /** Once, instead of `whole`: memory that nothing shares is free at once. */
   giveBack(): void;
 }
 

@@ -11,7 +11,7 @@ import type { FormField, FormFile, Multipart } from './read-multipart.ts';
 const fetchTimeoutMs = 15_000;
 const dataUrl = /^data:[^,;]{0,100}(?:;[^,;]{1,100})*;base64,/i;
 
-/** A picture that a body names, and the file of the form that it stands for. */
+/** A picture that a body names, and the file of the form that it replaces. */
 interface NamedPicture {
   name: 'image' | 'mask';
   field: string;
@@ -124,7 +124,7 @@ async function uploaded(
   return (await file.content()) ?? Promise.reject(wrong(field, 'names a file that was deleted meanwhile.'));
 }
 
-/** Of one uploaded picture, which passes through memory: as OpenAI bounds those that are changed. */
+/** Largest size of one uploaded picture, which passes through memory: OpenAI's bound of those that are changed. */
 const pictureBytesMax = 50 * 1024 * 1024;
 
 function wrong(field: string, what: string): FailureError {

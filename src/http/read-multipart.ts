@@ -28,7 +28,7 @@ export interface FormFile {
   /** Type from the caller, in small letters; null: it gave none, or one that says nothing. */
   mediaType: string | null;
   file: SpooledFile;
-  /** What errors call it, where it did not come in a form. */
+  /** The parameter's name in errors, where it did not come in a form. */
   param?: string;
 }
 

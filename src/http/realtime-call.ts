@@ -15,7 +15,9 @@ export interface AskedSession {
   settings: JsonObject | null;
 }
 
-/** What the address and the body name, with what the client secret opens; a 400 where they contradict each other. */
+/**
+ * The session that address and body request, with what the client secret opens; a 400 where they contradict each other.
+ */
 export function askedOf(
   secrets: ClientSecrets,
   headers: Parameters<ClientSecrets['open']>[0],

@@ -51,9 +51,9 @@ export interface ReceptionParts {
   };
   /** Null: nobody traces. */
   traces: Traces | null;
-  /** Told of every request that got an error before anything was held for it. */
+  /** Called for every request that got an error before anything was held for it. */
   onRefused(refusal: Refusal): void;
-  /** Hears of unexpected errors; the caller got a 500 with the request id. */
+  /** Called for unexpected errors; the caller got a 500 with the request id. */
   onUnexpected(error: unknown, requestId: string, trace: Trace | null): void;
 }
 
@@ -68,7 +68,7 @@ const noParams: Exchange['params'] = {};
 interface FoundRoute {
   route: Route;
   params: Exchange['params'];
-  /** Of the route's own base. */
+  /** Path below the route's base. */
   path: string;
 }
 
@@ -83,7 +83,7 @@ export class Reception {
   running = 0;
   /** Called when none does any more. */
   onIdle: (() => void) | null = null;
-  /** Time of the last request that needs a key: health checks go on, whatever they are told. */
+  /** Time of the last request that needs a key: health checks go on, whatever answer they get. */
   lastCallMs = Number.NEGATIVE_INFINITY;
   private readonly parts: ReceptionParts;
   /** For work that goes on after its answer. */
@@ -259,7 +259,7 @@ export class Reception {
 
   /**
    * The answer to a key that opens nothing here: after some of one address, that it comes too often. A right key always
-   * passes, or whoever shares an operator's address could lock them out; at 16 characters and more, none is guessed so.
+   * passes, or others at an operator's address could lock them out; at 16 characters and more, none is guessed so.
    */
   private async wrongAdminKey(request: IncomingMessage, failure: Failure): Promise<Failure> {
     if (failure.kind !== 'unauthenticated' || failure === noKeySent) return failure;
@@ -290,8 +290,8 @@ export class Reception {
   }
 
   /**
-   * For a path without a route: the words of the route that stands above it, or those of all routes that begin with its
-   * first part, where they agree (`/v1beta`, `/v2`).
+   * For a path without a route: the dialect of the route above it, or of all routes that begin with its first part,
+   * where they agree (`/v1beta`, `/v2`).
    */
   private dialectNear(path: string): Route['dialect'] {
     const { routes } = this.parts;
@@ -335,12 +335,13 @@ function isEncoded(path: string): boolean {
 
 /** Letters, digits, `.-_~` and, for IPv6 literals and ports, `[]:%`. */
 const plainHost = /^[\w.~:[\]%-]{0,255}$/;
-/** A caller's own request id that can stand in logs and headers. */
+/** A caller's own request id that is fit for logs and headers. */
 const saneId = /^[\w.:-]{1,128}$/;
 
 /**
- * What node's own parser lets through and a proxy must not (faults.md S6): two Host headers, an absolute-form target,
- * a Host that could move the path, two Authorizations of which node shows one. Null when the request is fit to be routed.
+ * Refuses requests that node's own parser lets through and a proxy must not (faults.md S6): two Host headers, an
+ * absolute-form target, a Host that could move the path, two Authorizations of which node shows one. Null when the
+ * request is fit to be routed.
  */
 function preflight({ url = '', headers, rawHeaders }: IncomingMessage): Failure | null {
   if (url.charCodeAt(0) !== 0x2f) return invalid(null, 'The request target must be a path that begins with /.');

@@ -4,12 +4,12 @@ import { type Refusal, refusalMessageMax } from '../metering/refusal.ts';
 import type { Exchange, Route } from './exchange.ts';
 
 /**
- * Codex, opencode and Anthropic's SDK obey any Retry-After, and seem to hang for as long. A limit of calls or tokens per
- * minute is free again after little more than 60 s: those waits, the commonest, are told.
+ * Codex, opencode and Anthropic's SDK obey any Retry-After, and seem to hang for as long. A limit of calls or tokens
+ * per minute is free again after little more than 60 s: those waits, the commonest, are in the header.
  */
 const retryAfterMaxMs = 120_000;
 
-/** Hears of a request that gets this failure before anything was held for it. */
+/** The refusal of a request that gets this failure before anything was held for it. */
 export function refusalOf(
   exchange: Omit<Exchange, 'client'>,
   failure: Failure,

@@ -14,7 +14,10 @@ import { defaultDialect, Reception, type ReceptionParts } from './receive-reques
 import { rawFailure, rawRefusal } from './refusal.ts';
 
 export interface ServerParts extends ReceptionParts {
-  /** Told, once a second at most, how many connections were closed unread, there being no descriptors for more. */
+  /**
+   * Called, once a second at most, with the number of connections that were closed unread, there being no descriptors
+   * for more.
+   */
   onDropped(connections: number): void;
 }
 

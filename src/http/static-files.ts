@@ -71,7 +71,9 @@ export async function fileAt(
   return bytes === null ? null : { headers, bytes };
 }
 
-/** As browsers write it. A client that weighs encodings gets the file as it is. */
+/**
+ * Whether the header, in browsers' form, accepts an encoding. A client that weighs encodings gets the file as it is.
+ */
 function accepts(accepted: string, encoding: string): boolean {
   return accepted.split(',').some((one) => one.trim() === encoding);
 }

@@ -11,7 +11,7 @@ const keyProtocol = 'openai-insecure-api-key.';
 /** The headers with a key that came as a subprotocol. */
 export function withProtocolKey(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const key = protocolsOf(headers).find((protocol) => protocol.startsWith(keyProtocol));
-  // A header of its own: two different keys are still refused.
+  // A separate header: two different keys are still refused.
   return key === undefined ? headers : { ...headers, 'x-goog-api-key': key.slice(keyProtocol.length) };
 }
 
@@ -32,7 +32,7 @@ export function handshakeFault({ headers }: Exchange['request']): Failure | null
 }
 
 /**
- * Accepts the WebSocket of an exchange, whose response is not used after that. It is paused until somebody listens; a
+ * Accepts the WebSocket of an exchange, whose response is not used after that. It is paused until its first listener; a
  * message longer than `messageBytesMax` ends it with 1009. Null: the caller has left.
  */
 export async function acceptWebSocket(

@@ -9,7 +9,7 @@ import { createPages } from './pages.ts';
 import { createSessionDoor, type SessionDoor } from './session-door.ts';
 import { createSignIn, type SignIn, type SignInParts } from './sign-in.ts';
 
-/** What browsers use beside the APIs. */
+/** Routes that browsers use in addition to the APIs. */
 export interface Dashboard {
   pages: ReturnType<typeof createPages>;
   signIn: SignIn;

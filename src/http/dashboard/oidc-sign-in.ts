@@ -42,7 +42,7 @@ export interface OidcSignIn {
 const cookiePath = '/dashboard/oidc';
 const callbackPath = `${cookiePath}/callback`;
 const sealedFor = 'login';
-/** How long somebody may take to log in there. */
+/** Longest time that a login may take there. */
 const loginMaxMs = 10 * 60_000;
 
 interface Begun extends LoginSecrets {
@@ -145,7 +145,7 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
   };
 }
 
-/** A place of ours, whoever wrote the link. */
+/** A place of ours, whatever the link says. */
 function safePlace(to: string | null): string {
   return to !== null && /^\/(dashboard|account)([/?#][\x21-\x5b\x5d-\x7e]*)?$/.test(to) ? to : '/dashboard';
 }

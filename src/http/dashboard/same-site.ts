@@ -10,8 +10,8 @@ const crossSite: Failure = {
 
 /**
  * Refuses a request that a page of another site makes a browser send; null when there is no sign of one. Programs send
- * no such headers. The body opens a session, so neither cookie nor token would keep a foreign page from logging
- * somebody in as somebody else.
+ * no such headers. The body opens a session, so neither cookie nor token would keep a foreign page from logging a user
+ * in as another one.
  */
 export function crossSiteFailure({ request }: Exchange, server: Config['server']): Failure | null {
   const { origin, 'sec-fetch-site': site } = request.headers;

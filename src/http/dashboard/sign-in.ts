@@ -25,7 +25,10 @@ export interface SignInParts extends DoorParts {
   version: string;
   /** Login by an OpenID provider, as configured now. */
   oidc(): { name: string } | null;
-  /** Writes into the audit trail that an operator has logged in. Never rejects: whoever mends a full disk must get in. */
+  /**
+   * Writes into the audit trail that an operator has logged in. Never rejects: an operator who mends a full disk must
+   * get in.
+   */
   onOperator(operator: Operator, session: Session, address: string | null): Promise<void>;
   /** Address where a browser that has logged out here logs out at the provider; null: none. */
   endSessionUrl(exchange: Exchange): string | null;
@@ -124,7 +127,7 @@ export function createSignIn(parts: SignInParts): SignIn {
       const session = await sessionOf(parts, exchange, 'not-needed');
       if (!('kind' in session)) return writeJson(exchange, 200, shown(session, parts.version), noStore);
       if (session.kind !== 'unauthenticated') return refuse(exchange.client, session, noStore);
-      // Every visit of the login page asks this: a 401 would stand in its browser's console as an error.
+      // Every visit of the login page asks this: its browser's console would show a 401 as an error.
       writeJson(exchange, 200, { kind: 'nobody', login: { oidc: parts.oidc() } }, noStore);
     },
     async end(exchange) {

@@ -22,10 +22,10 @@ const path = '/v1/files';
 const one = `${path}/:id`;
 const format: FileFormat = { factsOf, shown: shownFile };
 
-/** As Anthropic bounds `expires_in_seconds`. */
+/** Anthropic's bound of `expires_in_seconds`. */
 const keptForSMin = 3_600;
 const keptForSMax = 90 * 24 * 3_600;
-/** As Anthropic bounds a list by ids. */
+/** Anthropic's bound of a list by ids. */
 const idsMax = 100;
 
 /** `/v1/files` as Anthropic's SDKs ask for it (`client.beta.files`): the same files as OpenAI's. */
@@ -146,7 +146,7 @@ function uploadSchema() {
   };
 }
 
-/** Of files that came without a type. */
+/** Types of files that came without one. */
 const mediaTypes: Readonly<Record<string, string>> = {
   '.csv': 'text/csv',
   '.gif': 'image/gif',

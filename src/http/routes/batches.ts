@@ -15,7 +15,7 @@ export interface BatchesRouteParts {
   services: Services;
   files(): Promise<StoredFiles>;
   batches(): Promise<Batches>;
-  /** What the lines of a batch may be sent to. */
+  /** Endpoints that the lines of a batch may be sent to. */
   endpoints: readonly string[];
 }
 

@@ -38,7 +38,7 @@ export function countingRoute(services: Services, place: CountingPlace): Route {
   };
 }
 
-/** What of a request's meaning stands outside its body, put into it. */
+/** Adds to a body the facts of the request that are outside of it. */
 type BodyOf = (exchange: Exchange, body: Buffer) => Buffer | Promise<Buffer | Failure>;
 
 export function countingHandler(

@@ -143,7 +143,7 @@ export async function listCrawls(
   return null;
 }
 
-/** No secrets: what pages and webhooks are told beside is not said again. */
+/** No secrets: headers of pages and webhooks are not shown again. */
 function shownCrawl(crawl: Crawl): JsonObject {
   const { id, tenant, url, options } = crawl;
   const { limit, maxDepth, includePaths, excludePaths, sitemap, maxConcurrency, delayMs, collection } = options;

@@ -17,14 +17,14 @@ export interface FilesParts {
   files(): Promise<StoredFiles>;
 }
 
-/** What a vendor's API of files says in its own way. */
+/** The parts of an API of files that differ by vendor. */
 export interface FileFormat {
-  /** Facts of an upload beside its name. Throws a FailureError that names the field. */
+  /** Facts of an upload other than its name. Throws a FailureError that names the field. */
   factsOf(fields: readonly FormField[]): Pick<NewFile, 'purpose' | 'keptForMs'>;
   shown(file: StoredFile): JsonObject;
 }
 
-/** Of one file. */
+/** Largest size of one file. */
 const fileBytesMax = 512 * 1024 * 1024;
 const formBytesMax = fileBytesMax + 1024 * 1024;
 const fileNameCharsMax = 512;
@@ -57,7 +57,8 @@ export async function sendFile(exchange: Exchange, files: StoredFiles, file: Sto
     return;
   }
   response.setTimeout(readerStallTimeoutMs, () => response.destroy());
-  // A reader who left, or a file that was deleted meanwhile, breaks the connection off: nothing else can be said.
+  // A reader who left, or a file that was deleted meanwhile, breaks the connection off: there is no other way to report
+  // it.
   await pipeline(files.read(file), response).catch(() => response.destroy());
 }
 

@@ -120,7 +120,7 @@ async function queue(parts: FirecrawlAccountParts, exchange: Exchange): Promise<
 
 const monthsMax = 12;
 
-/** Of the whole account, calendar months in UTC, newest first. Months without usage are left out. */
+/** Usage of the whole account by calendar month in UTC, newest first. Months without usage are left out. */
 async function months(
   { ledger, clock }: FirecrawlAccountParts,
   { principal, search }: Exchange,

@@ -10,7 +10,7 @@ import type { Exchange, Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 
-/** What is asked of what is kept, and of whom. */
+/** A call about a stored object, and its caller. */
 export interface KeptCall {
   tenant: string;
   account: string;
@@ -21,7 +21,7 @@ export interface KeptCall {
   body: JsonObject;
 }
 
-/** What such calls are of, and the words of their errors. */
+/** The kind of stored object, and the words of its errors. */
 export interface KeptPlace extends Pick<Route, 'dialect'> {
   endpoint: string;
   /** Reads bodies up to 32 MB. Without it they may have 1 MB. */

@@ -20,7 +20,7 @@ export interface McpParts {
   upstream: UpstreamTools;
   clock: Clock;
   version: string;
-  /** Hears of unexpected errors; the caller got a result with the request id. */
+  /** Called for unexpected errors; the caller got a result with the request id. */
   onUnexpected(error: unknown, requestId: string, trace: Trace | null): void;
 }
 

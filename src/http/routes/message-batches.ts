@@ -31,7 +31,7 @@ const place: KeptPlace = { endpoint: 'message-batches', dialect: anthropicMessag
 const path = '/v1/messages/batches';
 const one = `${path}/:id`;
 
-/** As Anthropic bounds a batch. */
+/** Anthropic's bound of a batch. */
 const bodyBytesMax = 256 * 1024 * 1024;
 const windowMs = 24 * 3_600_000;
 const customIdForm = /^[a-zA-Z0-9_-]{1,64}$/;

@@ -6,7 +6,7 @@ import type { Admitted } from '../../metering/admission.ts';
 import type { Exchange } from '../exchange.ts';
 import { tagOf } from '../tag.ts';
 
-/** A metered call of vectors or tools, which answer by themselves. */
+/** A metered call of vectors or tools, which answer without a model. */
 export interface MeteredCall {
   requestId: string;
   clientRequestId: string | null;

@@ -99,7 +99,7 @@ function openAiEntry(services: Services, alias: Alias): JsonObject {
   };
 }
 
-/** By our names, and beside them by OpenRouter's: USD for one token, as text. */
+/** By our names and by OpenRouter's: USD for one token, as text. */
 function pricingOf(price: Price, atMs: number): JsonObject {
   const shown = shownPrice(price, atMs);
   const each = (rate: number | null | undefined, per = 1e6) =>
@@ -117,7 +117,7 @@ function pricingOf(price: Price, atMs: number): JsonObject {
   return { ...shown, ...Object.fromEntries(Object.entries(named).filter(([, text]) => text !== null)) } as JsonObject;
 }
 
-/** What clients made for OpenRouter look for. */
+/** Members that clients made for OpenRouter look for. */
 function openRouterMembers({ type }: Alias, targets: readonly Target[]): JsonObject {
   const size = largest(targets.map((target) => target.contextWindow));
   const can = (name: 'vision' | 'audioIn') =>

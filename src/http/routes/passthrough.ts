@@ -47,8 +47,8 @@ async function answer(services: Services, method: PassedCall['method'], exchange
   if (body === null) return;
   if (body !== 'none' && 'kind' in body) return refused(body);
   await passThrough(services, call, way, body === 'none' ? null : body);
-  // A provider may answer before it has read all: what is left would hold up the next request on the connection. Whoever
-  // read it may have stopped in the middle, and its listener would keep the rest from flowing.
+  // A provider may answer before it has read all: what is left would hold up the next request on the connection. Its
+  // reader may have stopped in the middle, and that listener would keep the rest from flowing.
   if (!request.complete) request.removeAllListeners('readable').resume();
 }
 
@@ -84,7 +84,7 @@ function streamed(request: IncomingMessage, bytes: number): UpstreamUpload {
   let begun = false;
   return {
     bytes,
-    // Lazy, since undici takes a throw at its beginning for a fault of its own.
+    // Lazy, since undici takes a throw at its beginning for its own fault.
     async *open() {
       if (begun) throw new Error('the body has been sent in part and cannot be sent again');
       begun = true;

@@ -22,7 +22,7 @@ export interface CallsParts {
 /** An offer is some kilobytes; the settings of a session may hold long instructions and tools. */
 const offerBytesMax = 1024 * 1024;
 
-/** `POST /v1/realtime/calls`: an offer of WebRTC alone (`application/sdp`), or in a form beside the session. */
+/** `POST /v1/realtime/calls`: an offer of WebRTC alone (`application/sdp`), or in a form with the session. */
 export function callsRoute(parts: CallsParts): Route {
   return {
     method: 'POST',

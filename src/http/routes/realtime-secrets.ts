@@ -18,7 +18,7 @@ interface SecretsParts {
 }
 
 const bodyBytesMax = 1024 * 1024;
-/** As OpenAI's. */
+/** OpenAI's bounds and default. */
 const seconds = { least: 10, most: 7_200, usual: 600 } as const;
 
 /** Keys for browsers and phones: OpenAI's present format, and the older one, where the settings are the body. */

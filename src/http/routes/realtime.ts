@@ -72,7 +72,7 @@ const plainRequest: Failure = {
   to: 'websocket',
   message: 'This address takes WebSockets. Open wss://…/v1/realtime?model=MODEL.',
 };
-/** What sessions of other kinds are asked for by. */
+/** The failure of a request for a session of another kind. */
 function unservedIn(query: URLSearchParams): Failure | null {
   if (query.has('call_id'))
     return invalid('call_id', 'A session that runs already cannot be joined here. Name a model.');

@@ -96,7 +96,7 @@ const inputSchemas = {
   instructions: text,
 };
 
-/** Those with `background: true` are kept as queued, and run without their caller. */
+/** Responses with `background: true` are stored as queued, and run without their caller. */
 async function answerOrBegin(
   services: Services,
   background: BackgroundRuns,

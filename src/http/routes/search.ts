@@ -3,7 +3,7 @@ import type { SearchTool } from '../../tools/search/search-tool.ts';
 import type { Route } from '../exchange.ts';
 import { type ToolParts, toolRoutes } from './tools.ts';
 
-/** `POST /v1/tools/search`: the web, or the caller's own pages, by words. */
+/** `POST /v1/tools/search`: searches the web, or the caller's own pages, for words. */
 export function searchRoutes(parts: ToolParts & { search: SearchTool }): Route[] {
   return toolRoutes(parts, {
     name: 'search',

@@ -39,7 +39,7 @@ export function signedFilesRoute(files: HostedFiles): Route {
         `private, max-age=${leftS}, immutable`,
         'x-content-type-options',
         'nosniff',
-        // Opened as a page of its own, it is a picture and nothing else.
+        // Opened as a page, it is a picture and nothing else.
         'content-security-policy',
         "default-src 'none'; sandbox",
       ]);
@@ -49,7 +49,8 @@ export function signedFilesRoute(files: HostedFiles): Route {
         return;
       }
       response.setTimeout(readerStallTimeoutMs, () => response.destroy());
-      // A reader who left, or a file that ends before its length, breaks the connection off: nothing else can be said.
+      // A reader who left, or a file that ends before its length, breaks the connection off: there is no other way to
+      // report it.
       await pipeline(content, response).catch(() => response.destroy());
     },
   };

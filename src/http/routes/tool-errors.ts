@@ -3,12 +3,12 @@ import type { ErrorContext, Failure } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Route } from '../exchange.ts';
 
-/** Error bodies of the web tools: ours, with `success: false` beside and the `reason` of a page that was refused. */
+/** Error bodies of the web tools: ours, with `success: false` and the `reason` of a page that was refused. */
 export const toolErrors: Route['dialect'] = dialectOf((error) => ({ success: false, error }));
 
 /**
  * The same where Firecrawl's SDKs ask, which show `error` as the message of their exception, `code` as its code, and
- * `details` behind it: what ours has beside the message.
+ * `details` behind it: the other members of ours.
  */
 export const firecrawlErrors: Route['dialect'] = dialectOf(({ message, ...details }) => ({
   success: false,

@@ -37,7 +37,7 @@ export interface Tool {
 /** For a request whose fields alone are read. */
 const nobody: ToolCaller = { requestId: '', principal: { tenant: '', keyId: '' } as Principal, startedMs: 0 };
 
-/** A request names one address and a few wishes. */
+/** A request names one address and a few options. */
 const toolBodyBytesMax = 1024 * 1024;
 
 /** `POST /v1/tools/<name>`, and the same for Firecrawl's SDKs: one handler at each mount. */
@@ -49,7 +49,7 @@ export function toolRoutes(parts: ToolParts, tool: Tool): Route[] {
     quota: 'one',
     endpoint: tool.name,
     summary: tool.summary,
-    // Firecrawl's first API has words of its own.
+    // Firecrawl's first API has its own words.
     ...(mount.api !== 'firecrawl-v1' && {
       body: { schema: () => schemaOfReads((fields) => tool.prepare(fields, nobody)) },
     }),
@@ -103,7 +103,7 @@ function prepare(tool: Tool, { api }: ToolMount, raw: Buffer, caller: ToolCaller
   }
 }
 
-/** Firecrawl's SDKs show of a page's answer `data` alone: its warning stands there too. */
+/** Firecrawl's SDKs show of a page's answer `data` alone: its warning is there too. */
 function warnedWithin(answer: JsonObject): JsonObject {
   const { data, warning } = answer;
   return warning === undefined || !isObject(data) ? answer : { ...answer, data: { ...data, warning } };

@@ -9,7 +9,7 @@ import { writeJson } from '../write-json.ts';
 import { ownRootPaths, unsupportedQdrant, unsupportedQdrantCalls } from './unsupported-qdrant.ts';
 import { answerVectorCall, type VectorParts } from './vector-call.ts';
 
-/** Error bodies of the vector API: ours, with Qdrant's `status` and `time` (seconds) beside, which its clients read. */
+/** Error bodies of the vector API: ours, with Qdrant's `status` and `time` (seconds), which its clients read. */
 const vectorErrors: Route['dialect'] = {
   errorBody: (failure, context) => withQdrantMembers(openAiChat.errorBody(failure, context), context),
   // No call of the vector API streams.
