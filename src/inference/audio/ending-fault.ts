@@ -1,7 +1,7 @@
 import { AudioFault } from './audio-fault.ts';
 import type { Ending } from './ffmpeg-process.ts';
 
-/** What an ended ffmpeg means; null: it did its work. */
+/** The fault of an ended ffmpeg; null: it did its work. */
 export function endingFault({ code, signal, complaint }: Ending): AudioFault | null {
   if (code === 0) return null;
   // SIGXCPU is the kernel's, at the CPU time that we allow.

@@ -46,7 +46,7 @@ export interface Conversion {
   from: { format: SpeechFormat | 'any'; rateHz?: number };
   /** Mono; 24 kHz by default. */
   to: { format: SpeechFormat; rateHz?: number };
-  /** Said faster (2) or slower (0.5) at the same pitch. */
+  /** Speed of the speech: faster (2) or slower (0.5) at the same pitch. */
   tempo?: number;
 }
 

@@ -70,7 +70,7 @@ function blockSizes(code: number): number | null {
   return code <= 7 ? null : 256 * 2 ** (code - 8);
 }
 
-/** As UTF-8 writes characters, up to 36 bits. */
+/** A number in UTF-8's code of characters, up to 36 bits. */
 function codedNumber(bytes: Buffer): { value: number; bytes: number } | null {
   const first = bytes[0] ?? 0xff;
   if (first < 0x80) return { value: first, bytes: 1 };

@@ -25,7 +25,10 @@ export interface Slots {
 
 export interface SlotLimits {
   runningMax: number;
-  /** Of one tenant. When more than this are busy in all, a tenant gets a place only while it has no busy process. */
+  /**
+   * Busy processes of one tenant. When more than this are busy in all, a tenant gets a place only while it has no busy
+   * process.
+   */
   tenantBusyMax: number;
   /** Half of them for one tenant. */
   waitingMax: number;

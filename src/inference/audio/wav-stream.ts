@@ -14,8 +14,8 @@ export const convertedPieceBytes = 16 * 1024;
 export type PlainFormat = 'pcm' | 'wav' | 'flac';
 
 /**
- * What needs no ffmpeg: a wav file of any rate, channels and sample size, or s16le of one channel, becomes one of the
- * plain formats at another rate.
+ * A conversion that needs no ffmpeg: a wav file of any rate, channels and sample size, or s16le of one channel, becomes
+ * one of the plain formats at another rate.
  */
 export function plainConversion(
   from: 'wav' | { rateHz: number },

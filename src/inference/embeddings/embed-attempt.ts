@@ -74,7 +74,7 @@ export class EmbeddingTrial extends SplitTrial {
       this.fail(answered);
       return true;
     }
-    // An attempt beside this one may have been faster, and have had some of them in other calls.
+    // A concurrent attempt may have been faster, and have had some of them in other calls.
     const { gathered } = this.#run;
     const fresh = gathered.missing(places);
     const told = fresh.length === places.length ? answered.inputTokens : null;
@@ -98,7 +98,7 @@ export class EmbeddingTrial extends SplitTrial {
     return first === null ? null : otherLength(first, this.attempt.target, size);
   }
 
-  /** Null when the call failed, and said so. */
+  /** Null when the call failed, and reported it. */
   async #askUpstream(encoded: EncodedEmbeddings, places: readonly number[]): Promise<DecodedEmbeddings | Fault | null> {
     const { connection } = this.job.providers.get(this.attempt.target.provider)!;
     const bytes = await this.ask({

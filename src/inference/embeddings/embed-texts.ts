@@ -52,8 +52,8 @@ export function textsBody({ model, purpose, texts }: TextsToEmbed): EmbeddingBod
 }
 
 /**
- * Embeds texts for a call that holds a reservation, by the same routing as `/v1/embeddings`. The reservation stays open:
- * whoever holds it settles it with `progress`.
+ * Embeds texts for a call that holds a reservation, by the same routing as `/v1/embeddings`. The reservation stays
+ * open: its holder settles it with `progress`.
  */
 export async function embedTexts(
   services: EmbeddingServices,

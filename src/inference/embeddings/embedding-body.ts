@@ -20,7 +20,7 @@ export interface EmbeddingFactsOfBody extends RequestFacts {
   tokensEach: readonly number[];
   encoding: VectorEncoding;
   answerForm: AnswerForm;
-  /** As of the request. */
+  /** `emptyAt` of the request. */
   emptyAt?: string;
 }
 

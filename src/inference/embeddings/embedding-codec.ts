@@ -24,7 +24,7 @@ export interface EmbeddingCodec {
 /** A number takes some 150 ns to write out; this many take less than 10 ms. */
 const numbersOnLoopMax = 50_000;
 
-/** The calls that a request may have at one time bound the thread's queue. */
+/** The concurrent calls that a request may have bound the thread's queue. */
 export function createEmbeddingCodec(): EmbeddingCodec {
   const thread = createRestingThread(new URL('./embedding-worker.ts', import.meta.url), 'embedding worker');
   const offLoop = <T>(tenant: string, work: (id: number) => EmbeddingWork, buffer: ArrayBuffer): Promise<T> =>

@@ -42,7 +42,7 @@ export function embeddingsEndpoint(
   };
 }
 
-/** Who may answer a request for embeddings. */
+/** Candidates for a request for embeddings. */
 export interface EmbeddingWay {
   alias: Alias;
   candidates: readonly RouteCandidate[];
@@ -77,7 +77,7 @@ export function embeddingWay(
   );
 }
 
-/** Who may be asked to embed an empty text: services of the caller's format, which judge it. Others refuse it or fail. */
+/** Candidates for an empty text: services of the caller's format, which judge it. Others refuse it or fail. */
 function judgesEmpty({ providers }: Snapshot, candidates: readonly RouteCandidate[]): readonly RouteCandidate[] {
   return candidates.filter(({ target }) => providers.get(target.provider)?.connection.embeds?.format === 'openai');
 }

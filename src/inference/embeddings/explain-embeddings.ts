@@ -11,7 +11,7 @@ import { type EmbeddingBody, readEmbeddings } from './embedding-body.ts';
 import { embeddingFactsOf, encodeEmbeddingCall } from './embedding-call.ts';
 import { embeddingWay } from './endpoint.ts';
 
-/** What would happen to a body at `/v1/embeddings`, by the same code, without sending anything. */
+/** The way that a body would take at `/v1/embeddings`, by the same code, without sending anything. */
 export async function explainEmbeddings(question: Question): Promise<ExplainedRequest | Failure> {
   const { snapshot, principal, raw, wishes, health, nowMs } = question;
   const read = readEmbeddings(raw, 'embeddings');

@@ -11,7 +11,8 @@ const classes: readonly (CharClass | undefined)[] = [undefined, 'letter', 'sign'
 const seen = new Uint8Array(65_536);
 
 /**
- * Of a UTF-16 code unit. Both halves of a character beyond 16 bits are signs: rare letters, rare ideographs, emojis.
+ * Class of a UTF-16 code unit. Both halves of a character beyond 16 bits are signs: rare letters, rare ideographs,
+ * emojis.
  */
 export function charClass(code: number): CharClass {
   return classes[seen[code]!] ?? look(code);

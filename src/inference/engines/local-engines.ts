@@ -25,7 +25,7 @@ export interface Engines {
 
 /** Abilities of this machine itself. Nothing is loaded or started before an engine is asked. */
 export interface LocalEngines {
-  /** As of the last look; the same object for ever, which every look updates. */
+  /** Engines at the last look; the same object for ever, which every look updates. */
   readonly engines: Engines;
   /** Finds those that are there, or being downloaded, right now: some looks at the disk. */
   look(): Engines;

@@ -15,7 +15,7 @@ const languages: Readonly<Record<string, string>> = {
   p: 'pt-br',
 };
 
-/** Who spells, and for whom. */
+/** The speller, and the tenant whose turn it takes. */
 export interface Speller {
   espeak: Espeak;
   tenant: string;

@@ -15,7 +15,7 @@ export interface SpokenText {
 export interface SpeechEngine {
   /** The upstream model id that targets name it by. */
   readonly model: string;
-  /** Of its audio. */
+  /** Rate of its audio. */
   readonly sampleRateHz: number;
   /** The voices it has, as `speak` takes them. */
   readonly voices: readonly string[];

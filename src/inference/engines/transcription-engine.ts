@@ -20,7 +20,7 @@ export interface SpokenFile {
 export interface TranscribedSegment {
   startS: number;
   endS: number;
-  /** As it follows the segment before: with a blank in front when the language separates words. */
+  /** Text that follows the segment before: with a blank in front when the language separates words. */
   text: string;
   words: readonly TranscribedWord[] | null;
   /** ISO 639-1, or null when the engine does not know. */
@@ -40,8 +40,8 @@ export interface TranscriptionEngine {
   /** Can translate into English. */
   readonly translates: boolean;
   /**
-   * The transcript, segment by segment as it is found. No segment: nothing was said. Throws when it fails: before, or
-   * between segments.
+   * The transcript, segment by segment as it is found. No segment: no speech. Throws when it fails: before, or between
+   * segments.
    */
   transcribe(file: SpokenFile): AsyncIterable<TranscribedSegment>;
 }

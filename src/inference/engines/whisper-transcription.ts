@@ -88,7 +88,7 @@ function shifted(segment: Segments[number], byS: number, language: string | null
   };
 }
 
-/** As exactly as Whisper knows it. */
+/** Rounds to hundredths: Whisper is no more exact. */
 function hundredths(seconds: number): number {
   return Math.round(seconds * 100) / 100;
 }

@@ -5,7 +5,7 @@ import type { AnswerReader } from '../spine/answer-reader.ts';
 import { parseAnswer, tooLargeEvent } from '../spine/answer-reader.ts';
 import { createSseSplitter, type SplitEvent } from '../transport/sse-reader.ts';
 
-/** Of one image in base64; an upstream's image is read up to 64 MB. */
+/** Largest size of one image in base64; an upstream's image is read up to 64 MB. */
 const eventBytesMax = 32 * 1024 * 1024;
 /** Offset of an event's type: before its image or, in few bytes, after it. */
 const typeWithinChars = 1_024;

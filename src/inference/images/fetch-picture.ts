@@ -16,7 +16,7 @@ export interface PictureOrder {
   signal: AbortSignal;
 }
 
-/** Of one image; the largest that models make have some 30 MB. */
+/** Largest size of one image; the largest that models make have some 30 MB. */
 const bytesMax = 48 * 1024 * 1024;
 const timeoutMaxMs = 60_000;
 

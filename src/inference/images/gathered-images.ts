@@ -21,12 +21,12 @@ export class GatheredImages {
     return this.wanted - this.images.length;
   }
 
-  /** Of all calls; null when one of them gave none. */
+  /** Usage of all calls; null when one of them gave none. */
   get usage(): ImageTokens | null {
     return this.#allTold ? this.#tokens : null;
   }
 
-  /** Of one call. Surplus ones are left out: another attempt beside this one may have been faster. */
+  /** Adds the images of one call. Surplus ones are left out: a concurrent attempt may have been faster. */
   add(images: readonly GatheredImage[], tokens: ImageTokens | null, told: Readonly<Record<string, string>>): void {
     this.images.push(...images.slice(0, this.missing));
     this.told ??= told;

@@ -12,7 +12,7 @@ export interface HostedFiles {
   open(name: string, expires: string, signature: string): Promise<HostedFile | null>;
   /** Removes what no link opens any more. */
   sweep(): Promise<number>;
-  /** As the store's. */
+  /** Trouble of the file store; null: none. */
   trouble(): string | null;
 }
 

@@ -118,7 +118,7 @@ export class ImageTrial extends SplitTrial {
     return images.length;
   }
 
-  /** Of a service that draws later, the state with which its job ended. */
+  /** The drawn answer; of a service that draws later, the state with which its job ended. */
   async #drawn(begun: Buffer | null): Promise<Buffer | null> {
     const { job } = imageFormats[this.#facts.format];
     const url = begun === null || job === undefined ? null : jobUrl(begun, job, this.#provider);
@@ -195,8 +195,8 @@ function jobUrl(begun: Buffer, job: NonNullable<ImageFormat['job']>, { connectio
 }
 
 /**
- * The upstream's host and port, when that is where the picture lies and no Internet service: callers may not reach a
- * server on the operator's machines, nor need they know where it is.
+ * The upstream's host and port, when the picture is there and it is no Internet service: callers may not reach a server
+ * on the operator's machines, nor need they know where it is.
  */
 function ownPlace(url: string, { connection }: ConfiguredProvider): string | null {
   const { origin, host, port } = new URL(url);

@@ -30,7 +30,7 @@ export interface ReadImages {
   told: Readonly<Record<string, string>>;
 }
 
-/** A picture that was looked at, or where one lies. */
+/** A picture that was looked at, or the URL of one. */
 export type ReadImage = (CheckedPicture | { url: string }) & { revisedPrompt: string | null };
 
 export interface CheckedPicture {
@@ -39,7 +39,7 @@ export interface CheckedPicture {
   content: Uint8Array<ArrayBuffer>;
 }
 
-/** The calls that a request may have at one time bound the thread's queue. */
+/** The concurrent calls that a request may have bound the thread's queue. */
 export function createImageCodec(): ImageCodec {
   const thread = createRestingThread(new URL('./image-worker.ts', import.meta.url), 'image worker');
   return {
@@ -87,7 +87,7 @@ function readImage(image: DecodedImage, as: PictureForm): ReadImage | null {
 export function checkedPicture(bytes: Buffer, as: PictureForm): CheckedPicture | null {
   const type = pictureTypeOf(bytes);
   if (type === null) return null;
-  // Memory of its own: that of small buffers is shared, and could not be handed over.
+  // New memory: that of small buffers is shared, and could not be handed over.
   const content =
     as === 'bytes' ? new Uint8Array(bytes) : new Uint8Array(Buffer.from(bytes.toString('base64'), 'latin1'));
   return { type, form: as, content };

@@ -15,7 +15,7 @@ export interface UploadedPicture {
   file: Pick<SpooledFile, 'bytes' | 'read'>;
 }
 
-/** As OpenAI's newest models allow. */
+/** The bound of OpenAI's newest models. */
 const picturesMax = 16;
 /** With the mask. */
 export const editFilesMax = picturesMax + 1;

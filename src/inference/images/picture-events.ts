@@ -3,7 +3,7 @@ import { type ImageAnswer, usageOf } from '../dialects/images/write-answer.ts';
 import type { ImageRequest } from '../neutral/image.ts';
 import { sizeText } from '../neutral/image-size.ts';
 
-/** Facts of streamed images, beside their bytes. */
+/** Facts of streamed images, without their bytes. */
 export interface PictureEvents extends Pick<ImageAnswer, 'createdS' | 'usage' | 'told'> {
   task: 'image_generation' | 'image_edit';
   request: ImageRequest;

@@ -18,7 +18,7 @@ const spokenCharsMin = 24;
 
 /** One response: the chat model's words, and their sound. */
 export class CascadeAnswer {
-  /** For the conversation; null: nothing was said. */
+  /** The message for the conversation; null: there is none. */
   message: JsonObject | null = null;
   usage: JsonObject | null = null;
   readonly #parts: AnswerParts;

@@ -5,7 +5,7 @@ import type { SessionSettings } from '../dialects/realtime/session-settings.ts';
 const messagesMax = 200;
 const messagesCharsMax = 4_000_000;
 
-/** What was said in a session, as the chat model reads it. */
+/** The conversation of a session, as the chat model reads it. */
 export class CascadeConversation {
   readonly #messages: JsonObject[] = [];
   #chars = 0;

@@ -19,19 +19,19 @@ import { type Heard, SpeechDetector, sampleRateHz } from './speech-detector.ts';
 
 export interface CascadeParts extends Pick<AnswerParts, 'steps' | 'call'> {
   id: string;
-  /** The model that hears, as the caller names it. */
+  /** The model that transcribes, as the caller names it. */
   transcription: string;
-  /** Those that answer; null: what is heard is written down alone. */
+  /** Models that answer; null: speech is transcribed alone. */
   answers: AnswerParts['models'] | null;
   form: EventForm;
   errorEvent(failure: Failure): RealtimeEvent;
 }
 
 const silenceUsualMs = 500;
-/** Shorter ones stand within words, and each piece of speech is a call that is paid. */
+/** Shorter pauses are within words, and each piece of speech is a call that is paid. */
 const silenceMinMs = 100;
 const prefixUsualMs = 300;
-/** Of sound that waits for its end; more of it is said in the next turn. */
+/** Longest sound that waits for its end; more of it is for the next turn. */
 const soundMaxMs = 300_000;
 const soundBytesMax = (soundMaxMs * sampleRateHz * 2) / 1_000;
 /** Turns of the caller that wait for those before them. */
@@ -46,8 +46,8 @@ interface Answering {
 }
 
 /**
- * The end of a session that no model holds: what the caller says is transcribed, a chat model answers, and its answer is
- * spoken sentence by sentence while it goes on. Whoever begins to speak stops the answer.
+ * The end of a session that no model holds: what the caller says is transcribed, a chat model answers, and its answer
+ * is spoken sentence by sentence while it goes on. A caller who begins to speak stops the answer.
  */
 export class CascadeEnd implements SessionEnd {
   readonly #parts: CascadeParts;
@@ -56,13 +56,13 @@ export class CascadeEnd implements SessionEnd {
   #settings: SessionSettings = firstSettings;
   #detector = detectorFor(firstSettings);
   #readSound = soundReader(firstSettings.formats.input);
-  /** Of a caller that commits its sound itself. */
+  /** Sound of a caller that commits it itself. */
   #sound: Buffer[] = [];
   #soundBytes = 0;
   readonly #conversation = new CascadeConversation();
   /** The response that is made; null: none is. */
   #answering: Answering | null = null;
-  /** What is said first is heard first. */
+  /** The last turn in line: turns are answered in the order in which they were spoken. */
   #turns: Promise<void> = Promise.resolve();
   #turnsWaiting = 0;
   #pace: Pace = 'ready';
@@ -213,7 +213,7 @@ export class CascadeEnd implements SessionEnd {
     });
   }
 
-  /** Of a session that only transcribes the caller hears which item it was. */
+  /** In a session that only transcribes, the caller gets the item of the failure. */
   #unheard(item_id: string, failure: Failure): void {
     if (this.#parts.answers === null && !this.#left.signal.aborted) {
       const { error } = this.#parts.errorEvent(failure);

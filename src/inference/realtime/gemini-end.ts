@@ -8,7 +8,7 @@ export class GeminiEnd implements SessionEnd {
   readonly #next: SessionEnd;
   readonly #live: GeminiLive;
   #listener: EndListener | null = null;
-  /** Of the last message that went up. */
+  /** Pace after the last message that went up. */
   #pace: Pace = 'ready';
   #isPaused = false;
   /** For a listener that is not there yet. */

@@ -25,11 +25,11 @@ import { holdTurn, TurnMeter } from './turn-meter.ts';
 export interface SessionCall {
   call: ModelCall;
   model: string;
-  /** What its client secret says of the session, before the caller does; null: nothing. */
+  /** Settings of the session in its client secret, before the caller's own; null: none. */
   settings: JsonObject | null;
   ending: Ending;
   errorEvent(failure: Failure): RealtimeEvent;
-  /** Told of a response within the session that its key may not have. */
+  /** Called for a response within the session that its key may not have. */
   refused(failure: Failure, requestId: string): void;
 }
 
@@ -102,7 +102,7 @@ export async function holdSession<Reached>(
     });
   } finally {
     if (meter === null) {
-      // No session came of it, whoever was reached.
+      // No session came of it, whichever service was reached.
       job.progress.delivered = 'nothing';
       held.settle(job);
     }
@@ -150,7 +150,7 @@ function reaching<Reached>(
         seen.status = outcome.fault.status;
         return stopping.signal.aborted ? (stopping.signal.reason as Fault) : outcome.fault;
       }
-      // Nothing runs beside it, so that it is not too late.
+      // Nothing runs in parallel, so that it is not too late.
       if (!answer.begin('whole', { losses: [], answer: 'pass-through' })) return fault('cancelled', 'it came too late');
       reached(outcome.value);
       answer.end();

@@ -33,7 +33,7 @@ export interface SocketCall extends SessionCall {
 }
 
 /**
- * A session over a WebSocket. Whoever answers is connected before the caller's connection becomes one, so that a refusal
+ * A session over a WebSocket. The upstream is connected before the caller's connection becomes one, so that a refusal
  * is a plain HTTP answer. Resolves when the session is over.
  */
 export async function openSession(services: RealtimeServices, opened: SocketCall): Promise<void> {
@@ -112,7 +112,7 @@ function cascadeOf(services: RealtimeServices, { model, kind, call }: SocketCall
   return { transcription, answers: { chat: alias.id, ...spoken } };
 }
 
-/** A session for a model that holds none: there is nobody to connect, and each step is held by itself. */
+/** A session for a model that holds none: there is nobody to connect, and each step is a separate call. */
 async function openCascade(services: RealtimeServices, opened: SocketCall, cascade: CascadeModels): Promise<void> {
   const { call, settings, ending, errorEvent } = opened;
   const { idle: idleMs, longest: longestMs, message_limit } = services.snapshot().config.server.realtime;
@@ -140,7 +140,7 @@ async function openCascade(services: RealtimeServices, opened: SocketCall, casca
   await runSession({ clock, caller, upstream, meter: null, turns, idleMs, longestMs, ending, errorEvent });
 }
 
-/** The settings of a transcription with its model, which the provider is to be told. */
+/** The settings of a transcription with its model, for the provider. */
 function named({ settings, model }: SocketCall): JsonObject {
   return withTranscriptionModel({ type: 'transcription', ...settings }, model);
 }
@@ -149,7 +149,7 @@ function formOf({ callerHeaders }: SessionCall['call']): EventForm {
   return callerHeaders['openai-beta'] === 'realtime=v1' ? 'older' : 'present';
 }
 
-/** Whoever answers, in OpenAI's events. */
+/** The upstream's end, in OpenAI's events. */
 function upstreamEnd({ call, model }: SocketCall, { reached, attempt, to }: HeldSession<Connected>): SessionEnd {
   const { format, voices } = to.connection.provider.realtime!;
   const socket = new SocketEnd(reached.socket);

@@ -14,7 +14,7 @@ export type UnnamedCall = Omit<SocketCall, 'model' | 'settings' | 'kind' | 'crea
 
 /**
  * The caller's connection becomes a WebSocket at once, and its first update names the model: only then is anything
- * reserved and whoever transcribes reached. A refusal is an `error` event and 1008. Resolves when the session is over.
+ * reserved and the transcriber reached. A refusal is an `error` event and 1008. Resolves when the session is over.
  */
 export async function openTranscription(services: RealtimeServices, unnamed: UnnamedCall): Promise<void> {
   const { call, errorEvent } = unnamed;
@@ -61,7 +61,7 @@ function modelNamedBy(caller: SocketEnd, { ending, errorEvent }: UnnamedCall, id
         const event = eventIn(frame);
         const model = event?.type === 'session.update' ? transcriptionModelIn(event.session) : null;
         if (model === null) {
-          // Whoever reads no errors causes no more of them.
+          // A caller that reads no errors causes no more of them.
           if (caller.send(JSON.stringify(errorEvent(unnamedModel))) === 'behind') caller.pause();
           return;
         }

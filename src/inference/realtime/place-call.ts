@@ -76,7 +76,7 @@ export async function placeCall(services: RealtimeServices, offered: OfferedCall
         });
       } finally {
         ending.remove(watching);
-        // Nobody would pay for what is said in it. A call that is over already is unknown there.
+        // Nobody would pay for its conversation. A call that is over already is unknown there.
         await post(services, attempt, to, { path: `/${reached.id}/hangup`, contentType: null, body: null }).catch(
           () => null,
         );

@@ -4,14 +4,14 @@ import { readSamples, toS16le } from '../audio/wav.ts';
 import type { SoundFormat } from '../dialects/realtime/session-settings.ts';
 import { sampleRateHz } from './speech-detector.ts';
 
-/** What a caller sends, piece by piece, as PCM of 24 kHz. */
+/** Converts a caller's sound, piece by piece, to PCM of 24 kHz. */
 export function soundReader(format: SoundFormat): (bytes: Buffer) => Buffer {
   if (format === 'pcm') return (bytes) => bytes;
   const resampler = createResampler(g711RateHz, sampleRateHz);
   return (bytes) => toS16le(resampler.push(decodeG711(bytes, format)));
 }
 
-/** PCM of 24 kHz, cut anywhere, as its caller hears it. */
+/** PCM of 24 kHz, cut anywhere, in the caller's format. */
 export interface SoundWriter {
   push(pcm: Buffer): Buffer;
   end(): Buffer;

@@ -7,7 +7,7 @@ import { type ScrubKnown, scrub, withoutKnown } from '../providers/scrub.ts';
 import type { SessionEnd } from './socket-end.ts';
 import type { TurnMeter } from './turn-meter.ts';
 
-/** What the shutdown of the server does to work that goes on after its answer. */
+/** Work that goes on after its answer, for the shutdown of the server. */
 export interface LongWork {
   /** It comes to its end soon. */
   drain(): void;
@@ -20,7 +20,7 @@ export class Ending {
   #state: 'open' | 'draining' | 'cut' = 'open';
   readonly #works = new Set<LongWork>();
 
-  /** Told at once where the server shuts down already. */
+  /** Ended at once where the server shuts down already. */
   add(work: LongWork): void {
     this.#works.add(work);
     if (this.#state !== 'open') work.drain();
@@ -45,16 +45,16 @@ export class Ending {
 export interface SessionParts {
   clock: Clock;
   caller: SessionEnd;
-  /** Whoever answers, in OpenAI's events. */
+  /** The upstream's end, in OpenAI's events. */
   upstream: SessionEnd;
-  /** Null: whoever answers has each of its calls metered. */
+  /** Null: each call of the steps behind it is metered. */
   meter: TurnMeter | null;
-  /** What is metered. */
+  /** Events of the metered turns. */
   turns: TurnEvents;
   idleMs: number;
   longestMs: number;
   ending: Ending;
-  /** What no message of whoever answers may tell; absent: nobody outside answers. */
+  /** Secrets that no message of the upstream may show; absent: nobody outside answers. */
   known?: ScrubKnown;
   errorEvent(failure: Failure): RealtimeEvent;
 }
@@ -84,7 +84,7 @@ class Session implements LongWork {
   #state: 'open' | 'draining' | 'closing' = 'open';
   #lastWord: NodeJS.Timeout | null = null;
   #open = { caller: true, upstream: true };
-  /** How the upstream is to be closed, once it has said its last word. */
+  /** How the upstream is to be closed, once it has sent its last word. */
   #upstreamClose: { code: number; reason: string } | null = null;
   /** Responses that run, and those of which nothing has come yet. */
   readonly #active = new Set<string>();
@@ -101,7 +101,7 @@ class Session implements LongWork {
 
   begin(): void {
     const { caller, upstream, ending } = this.#parts;
-    // First: what the caller has said already is answered at once.
+    // First: what the caller has sent already is answered at once.
     upstream.listen({
       frame: (frame, binary) => this.#guarded(() => this.#fromUpstream(frame, binary)),
       drained: () => this.#resumeCaller(),
@@ -210,7 +210,7 @@ class Session implements LongWork {
     this.#close(closeCode.policy, failure.kind);
   }
 
-  /** What a listener of a socket throws would leave the session hanging: its socket reads no further. */
+  /** Catches what a listener of a socket throws, which would leave the session hanging: its socket reads no further. */
   #guarded(take: () => void): void {
     try {
       take();

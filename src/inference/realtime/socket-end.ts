@@ -12,7 +12,7 @@ export interface EndListener {
   closed(code: number, reason: string): void;
 }
 
-/** One end of a session: the caller, or whoever answers. */
+/** One end of a session: the caller, or the upstream. */
 export interface SessionEnd {
   /** `behind`: it holds more than it should; `drained` follows. */
   send(frame: Frame, binary?: boolean): Pace;
@@ -72,7 +72,7 @@ export class SocketEnd implements SessionEnd {
     this.#socket.resume();
   }
 
-  /** Nobody listens until the next `listen`, which hears this frame again, and everything after it. */
+  /** Nobody listens until the next `listen`, which gets this frame again, and everything after it. */
   leaveAt(frame: Frame, binary: boolean): void {
     this.#socket.pause();
     this.#listener = null;

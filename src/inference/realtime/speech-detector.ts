@@ -9,13 +9,13 @@ const speechLevel = 0.012;
 const speechMinMs = 60;
 
 export interface DetectorTimes {
-  /** Of silence, after which the caller has said all. */
+  /** Length of the silence that ends a turn. */
   silenceMs: number;
   /** Kept from before the speech. */
   prefixMs: number;
 }
 
-/** What has been heard. */
+/** Begin or end of speech. */
 export type Heard = { kind: 'begins'; atMs: number } | { kind: 'ends'; atMs: number; sound: Buffer };
 
 /** Finds speech by its loudness in sound that comes in pieces. `soundMaxMs` of speech end it too. */

@@ -6,7 +6,7 @@ import type { Pace } from '../spine/sink.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
 
 export interface TranscriptionFacts {
-  /** As the caller names it, and as whoever transcribes does. */
+  /** The model in the caller's name for it, and in the transcriber's. */
   model: { asked: string; there: string };
   /** Whether the caller has its `session.created` already. */
   created: 'told' | 'untold';

@@ -17,7 +17,7 @@ export interface MeteredSession {
   attempt: RouteAttempt;
   /** Attempts to open it that failed. */
   failed: readonly AttemptRecord[];
-  /** Told of a response that its key may not have. */
+  /** Called for a response that its key may not have. */
   refused(failure: Failure, requestId: string): void;
 }
 
@@ -76,7 +76,7 @@ export class TurnMeter {
     });
   }
 
-  /** The provider has begun a response, maybe by itself. As above. */
+  /** The provider has begun a response, maybe unasked. As above. */
   begun(id: string): Promise<Failure | null> | null {
     const turn = this.#next;
     if (turn === null) return this.#reserve((made) => this.#running.set(id, made));

@@ -84,7 +84,7 @@ function notSound(): Fault {
   return fault('malformed', 'answered with something other than audio');
 }
 
-/** An error that stands in a 200. */
+/** An error in the body of a 200. */
 function errorInWords(bytes: Buffer): Fault | null {
   const { value, fault: unreadable } = parseAnswer(bytes);
   return unreadable === null ? errorInside(value) : null;

@@ -8,7 +8,7 @@ import type { Pace } from '../spine/sink.ts';
 export interface SoundOutlet {
   /** `lost`: another attempt answers. */
   write(sound: Buffer): Pace | 'lost' | 'too long';
-  /** Nothing is missing. `source`: whether the service told the usage, or it is our estimate. */
+  /** Nothing is missing. `source`: whether the service reported the usage, or it is our estimate. */
   end(usage: Usage, source: 'upstream' | 'counted'): 'sent' | 'lost';
 }
 

@@ -241,7 +241,7 @@ class SpeechEngineTrial implements Trial {
     return { status: null, bytes: this.#bytes, ...this.#spoken.seen(served, this.#ran) };
   }
 
-  /** Null when it has said all. */
+  /** Null when it has spoken all. */
   async #speak(): Promise<Fault | null> {
     const { input: text, speed } = this.#request;
     const { signal } = this.#stopped;

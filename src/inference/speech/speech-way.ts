@@ -31,7 +31,7 @@ export interface SpeechPlan {
 
 export type SpeechSource = { kind: 'upstream'; facts: SpeechFacts } | { kind: 'engine'; engine: SpeechEngine };
 
-/** Who may speak a request, and how. */
+/** Candidates for a request of speech, and how each speaks it. */
 export interface SpeechWay {
   alias: Alias;
   candidates: readonly RouteCandidate[];
@@ -177,7 +177,7 @@ function outputsOf(source: SpeechSource, refused: ReadonlySet<string>): readonly
   return left.length > 0 ? left : bestToConvert.filter((one) => !refused.has(one));
 }
 
-/** What must be done to the sound; null: nothing. */
+/** The conversion that the sound needs; null: none. */
 export function conversionOf(
   from: { format: AudioFormat; rateHz: number | null },
   to: AudioFormat,

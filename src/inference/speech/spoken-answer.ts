@@ -10,7 +10,7 @@ import { createSoundOutlet, type SoundOutlet } from './sound-outlet.ts';
 import { createSoundWay, type SoundWay } from './sound-way.ts';
 import { conversionOf, type SpeechPlan } from './speech-way.ts';
 
-/** Of one answer: hours of speech. An answer beyond it never ends. */
+/** Largest size of one answer: hours of speech. An answer beyond it never ends. */
 const soundBytesMax = 512 * 1024 * 1024;
 
 /** Format of audio. `rateHz` null: as the format says. */
@@ -28,7 +28,7 @@ export interface SpokenParts {
   form: 'streamed' | 'whole';
   /** Format of the received audio, as far as it is known. */
   came(): SoundForm;
-  /** Null: whoever speaks does not tell. */
+  /** Reported usage; null: the service does not report it. */
   told(): Usage | null;
   /** For a service that does not tell. */
   inputTokensEstimate: number;
@@ -63,7 +63,7 @@ export class SpokenAnswer implements AttemptSink {
     this.#answer.onDrain(() => this.#way?.readerDrained());
   }
 
-  /** Before the first sound, so that whoever converts is there when it comes. */
+  /** Before the first sound, so that a converter is there when it comes. */
   open(from: SoundForm): void {
     const { request, plan, transcoder, tenant } = this.#parts;
     this.#opened = from;

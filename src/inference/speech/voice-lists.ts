@@ -6,7 +6,7 @@ import { encodeGet } from '../providers/encode.ts';
 import { getJson } from '../transport/get-json.ts';
 import type { Transport } from '../transport/upstream-call.ts';
 
-/** The voices that servers list themselves, beside those that the catalog knows. */
+/** The voices that servers list themselves, in addition to those that the catalog knows. */
 export interface VoiceLists {
   /**
    * The last list that was read, by the operator's name of the provider; none when it lists none or was not asked yet.

@@ -57,7 +57,7 @@ export class TranscriptionTrial implements Trial {
   #stopped: Fault | null = null;
   /** Null while the file is converted. */
   #call: Attempt | null = null;
-  /** Of a job that was waited for. */
+  /** Reported usage of a job that was waited for. */
   #told: Usage | null = null;
   readonly #ending = new AbortController();
 

@@ -15,7 +15,7 @@ import { plainTarget } from '../spine/plain-request.ts';
 import type { TranscriptionServices } from './services.ts';
 import { conversionTo, type SentAs, type UploadedSound } from './uploaded-sound.ts';
 
-/** Who may transcribe one file, and how. */
+/** Candidates for one file, and how each transcribes it. */
 export interface TranscriptionWay {
   alias: Alias;
   candidates: readonly RouteCandidate[];

@@ -54,7 +54,7 @@ function durationUsage({ durationS }: Transcript): JsonObject {
   return durationS === null ? {} : { usage: { type: 'duration', seconds: durationS } };
 }
 
-/** Values stay as they were told; a missing one is null, never invented. */
+/** Values stay as the service reported them; a missing one is null, never invented. */
 function verbose({ task, lists }: TranscriptionRequest, transcript: Transcript): JsonObject {
   const { text, language, durationS, words, told } = transcript;
   return {

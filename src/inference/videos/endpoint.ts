@@ -23,7 +23,7 @@ import type { VideoServices } from './services.ts';
 import type { FirstPicture, VideoBody } from './video-body.ts';
 import { VideoTrial } from './video-trial.ts';
 
-/** As it was received: JSON, or a form whose file is its receiver's to remove. */
+/** The request as it was received: JSON, or a form whose file its receiver removes. */
 export type VideoInput = { body: Buffer } | { form: UploadedForm };
 
 /** A remix of this video. */
@@ -32,7 +32,7 @@ export interface RemixInput {
   id: string;
 }
 
-/** In base64 it stands in a body. */
+/** Largest size of a picture, which is in a body in base64. */
 const pictureBytesMax = 20 * 1024 * 1024;
 
 /** New videos. */

@@ -20,7 +20,7 @@ export interface VideoHome {
   headers: CredentialHeaders;
 }
 
-/** What a caller's id leads to: a path of OpenAI's jobs, or an operation of Google's. */
+/** The content of a video: an address at its provider, or its bytes. */
 export type VideoContent =
   | { kind: 'upstream'; address: UpstreamAddress }
   | { kind: 'bytes'; bytes: Buffer; type: string };
@@ -173,7 +173,7 @@ export async function ownVideos(asking: Asking, tenant: string): Promise<JsonObj
   return shown.toSorted((a, b) => Number(b.created_at) - Number(a.created_at));
 }
 
-/** What one credential made; nothing where its provider has no such list for it. */
+/** The videos that one credential made; none where its provider has no such list for it. */
 async function listedVideos(asking: Asking, home: VideoHome): Promise<JsonObject[]> {
   const rows: JsonObject[] = [];
   for (let page = 0; page < pagesMax; page++) {

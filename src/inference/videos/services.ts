@@ -20,9 +20,11 @@ export interface VideoObjects {
   give(tenant: string, attempt: Pick<RouteAttempt, 'target' | 'credential'>, ids: readonly string[]): void;
   /** Resolves when these ids are written: before their answer goes out. Null: they are. */
   recorded(tenant: string, ids: readonly string[]): Promise<void> | null;
-  /** Who gave this id to a tenant; null: nobody did. Rejects when the database cannot be asked. */
+  /**
+   * The target and credential that gave this id to a tenant; null: none did. Rejects when the database cannot be asked.
+   */
   homeOf(tenant: string, id: string): Promise<{ target: string; credential: string } | null>;
-  /** Those of these ids that the tenant was given. */
+  /** The ids among these that the tenant was given. */
   givenTo(tenant: string, ids: readonly string[]): Promise<ReadonlySet<string>>;
 }
 

@@ -44,7 +44,7 @@ export interface Tensor {
 
 export interface Tokenizer {
   (text: string | readonly string[], options: object): { input_ids: Tensor; attention_mask: Tensor };
-  /** Of Whisper's alone. */
+  /** Only Whisper's has it. */
   timestamp_begin: number;
   _decode_asr(
     sequences: readonly object[],
@@ -85,7 +85,7 @@ export async function loadTransformers({ runtime, models }: EngineLoad): Promise
   return transformers;
 }
 
-/** Of `from_pretrained`. */
+/** Options of `from_pretrained`. */
 export function loadOptions({ weights }: EngineLoad): object {
   return { dtype: weights, local_files_only: true, device: 'cpu' };
 }

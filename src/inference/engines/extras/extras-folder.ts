@@ -5,7 +5,7 @@ import { makeFolder } from '../../../kernel/make-folder.ts';
 /** Folders of added engines, below the data folder. */
 export interface ExtrasFolder {
   path: string;
-  /** Of the packages that run models. */
+  /** Folder of the packages that run models. */
   runtime: string;
   model(id: string): string;
   file(id: string, path: string): string;
@@ -57,7 +57,7 @@ export interface AddingProgress {
   totalBytes: number;
   bytesPerS: number;
   wallMs: number;
-  /** Of the process that downloads it. */
+  /** Process that downloads it. */
   pid: number;
 }
 

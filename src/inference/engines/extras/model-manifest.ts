@@ -1,4 +1,4 @@
-/** What `culvert add` can add. */
+/** The extras of `culvert add`. */
 export const extraNames = ['embeddings', 'speech', 'transcription'] as const;
 export type ExtraName = (typeof extraNames)[number];
 
@@ -28,7 +28,7 @@ export interface ModelManifest {
   files: readonly ManifestFile[];
   /** Which of its weights are loaded, by the names of transformers.js: `q8`, `fp32`. */
   weights: string | Readonly<Record<string, string>>;
-  /** Of embeddings. */
+  /** Only models of embeddings have it. */
   embeds?: { dimensions: number; pooling: 'mean' | 'cls'; tokensMax: number };
 }
 
