@@ -12,7 +12,7 @@ export interface AwsKeys {
 /** Where the keys come from; what is absent is looked for as AWS's own tools do. */
 export interface AwsSource {
   keys?: AwsKeys | undefined;
-  /** Of ~/.aws/config and ~/.aws/credentials. */
+  /** Profile of ~/.aws/config and ~/.aws/credentials. */
   profile?: string | undefined;
   /** Assumed with whatever the rest gives. */
   roleArn?: string | undefined;

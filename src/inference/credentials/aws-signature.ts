@@ -41,7 +41,7 @@ export function awsAuthorizer(source: AwsSource, service: string, clock: Clock):
   };
 }
 
-/** As the signer wants it. Host and what is the service's own are signed: proxies may change the others. */
+/** A request in the signer's form. Host and the service's own headers are signed: proxies may change the others. */
 function signable({ origin, path, method, headers, body }: UpstreamRequest, digest: string | undefined) {
   const { protocol, hostname, host, port } = new URL(origin);
   const signedHeaders: Record<string, string> = { host };

@@ -5,16 +5,16 @@ import { type Authorizer, NotAuthorized, type Transport, type UpstreamRoute } fr
 import { clientAssertion } from './client-assertion.ts';
 import { createRenewed, type Perishable } from './renewed.ts';
 
-/** Who asks Microsoft's Entra ID; what is absent comes from the environment, by the names of Azure's own SDKs. */
+/** Identity at Microsoft's Entra ID; what is absent comes from the environment, by the names of Azure's own SDKs. */
 export interface EntraFacts {
   tenantId?: string | undefined;
   clientId?: string | undefined;
   clientSecret?: string | undefined;
   /** Path of a PEM file with the certificate and its private key. */
   certificateFile?: string | undefined;
-  /** What the token is for; default: Azure's AI services. */
+  /** Scope of the token; default: Azure's AI services. */
   scope?: string | undefined;
-  /** Of another cloud than the public one, such as `https://login.microsoftonline.us`. */
+  /** Authority of another cloud than the public one, such as `https://login.microsoftonline.us`. */
   authority?: string | undefined;
 }
 
@@ -42,7 +42,7 @@ function bearer(token: string): readonly string[] {
 interface Question {
   url: string;
   headers?: readonly string[];
-  /** Of a form; absent: GET. */
+  /** Fields of a form; absent: GET. */
   form?: Readonly<Record<string, string>>;
   /** On this machine: no proxy knows the way. */
   where: 'outside' | 'here';
@@ -95,7 +95,7 @@ async function fetchToken(seeking: Seeking): Promise<Perishable<string>> {
   throw new NotAuthorized(`no credential for Entra ID was found (${lacking.join('; ')})`);
 }
 
-/** What a value is, and whether there is one: the configuration's word before the environment's. */
+/** A value that must be there: the configuration's word before the environment's. */
 function needed(value: string | undefined, names: string): string {
   if (value === undefined || value.trim() === '') throw new Unavailable(`${names} is not set`);
   return value.trim();
@@ -148,8 +148,8 @@ function scopeOf({ scope = usualScope }: Seeking): string {
 }
 
 /**
- * https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token, and …/app-service/overview-managed-identity,
- * whose address and header stand in the environment of an app.
+ * https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token, and
+ * …/app-service/overview-managed-identity, whose address and header are in the environment of an app.
  */
 async function ofManagedIdentity(seeking: Seeking): Promise<Perishable<string>> {
   const { env, ask, clock } = seeking;
@@ -208,7 +208,7 @@ function lifetimeMs({ expires_in: inS, expires_on: atS }: JsonObject, clock: Clo
 }
 const usualLifetimeMs = 3_600_000;
 
-/** Of its description, the first sentence: the ids behind it help nobody who reads a reason. */
+/** The first sentence of its description: the ids behind it help nobody who reads a reason. */
 function saidIn({ status, body }: JsonAnswer): string {
   const text = isObject(body) ? (body.error_description ?? body.message ?? body.error) : undefined;
   if (typeof text !== 'string' || text === '') return `it answered ${status}`;

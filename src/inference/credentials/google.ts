@@ -11,7 +11,7 @@ import { installCommand, isInstalled } from '../../kernel/optional-package.ts';
 import { type Authorizer, NotAuthorized, type UpstreamRequest } from '../transport/upstream-call.ts';
 import { createRenewed } from './renewed.ts';
 
-/** Whose tokens are asked for; nothing said: Google's Application Default Credentials. */
+/** Identity at Google; empty: Google's Application Default Credentials. */
 export interface GoogleFacts {
   /** The JSON of a service account or of a user, as text. */
   credentials?: string | undefined;
@@ -19,7 +19,7 @@ export interface GoogleFacts {
   credentialsFile?: string | undefined;
 }
 
-/** Stands in a path for the project that the credentials are of: no project is called so. */
+/** Placeholder in a path for the project that the credentials are of: no project is called so. */
 export const unknownProject = '-';
 
 const name = 'google-auth-library';
@@ -87,7 +87,7 @@ const fileTypes: ReadonlySet<string> = new Set([...plainTypes, 'external_account
 
 type Library = typeof import('google-auth-library');
 
-/** A client of one's own for each type: the library warns of those that it makes of JSON by itself. */
+/** A separate client for each type: the library warns of those that it makes of JSON. */
 function authOf(library: Library, json: JsonObject, types: ReadonlySet<string>): GoogleAuth {
   const { type, project_id: projectId, quota_project_id: payer } = json;
   if (typeof type !== 'string' || !types.has(type)) {
@@ -138,7 +138,7 @@ async function headersNow(auth: GoogleAuth, clock: Clock) {
   return { value: [...headers].flat(), expiresAtMs };
 }
 
-/** The library's errors may hold whole requests: their message alone is told. */
+/** The library's errors may hold whole requests: only their message is shown. */
 async function tried<T>(facts: GoogleFacts, what: 'token' | 'project', ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

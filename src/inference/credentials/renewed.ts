@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 
-/** What is good until a time on the wall clock; null: for ever. */
+/** A value that is good until a time on the wall clock; null: for ever. */
 export interface Perishable<T> {
   value: T;
   expiresAtMs: number | null;
@@ -8,8 +8,8 @@ export interface Perishable<T> {
 
 export interface Renewed<T> {
   /**
-   * What is held while it is good, without a wait; else what the next fetch gives, which all who ask meanwhile share.
-   * Rejects as that fetch does, and the next call fetches again.
+   * The held value while it is good, without a wait; else the next fetch's, which all who ask meanwhile share. Rejects
+   * as that fetch does, and the next call fetches again.
    */
   get(): T | Promise<T>;
 }
@@ -19,7 +19,7 @@ const renewAheadMs = 5 * 60_000;
 /** Between two fetches ahead of time of which the first failed. */
 const retryPauseMs = 5_000;
 
-/** A credential that expires: fetched when somebody asks for it, and again in the background before it expires. */
+/** A credential that expires: fetched when a caller asks for it, and again in the background before it expires. */
 export function createRenewed<T>(fetch: () => Promise<Perishable<T>>, clock: Clock): Renewed<T> {
   let held: Perishable<T> | null = null;
   let fetching: Promise<T> | null = null;

@@ -40,7 +40,7 @@ export function forwardedEndpoint(
   };
 }
 
-/** Who may answer such a request, and for how much; a 404, 403 or 400 when nobody may. */
+/** Candidates for such a request, and its price; a 404, 403 or 400 when there is none. */
 export function forwardPlan(
   snapshot: Snapshot,
   { principal, wishes }: Pick<ModelCall, 'principal' | 'wishes'>,
@@ -92,7 +92,7 @@ function servedBy(
   return noneServes(alias, `serves ${path}`, named);
 }
 
-/** Of models that a message may name: those of others say nothing of whether they serve an endpoint. */
+/** Types of models that a message may name: other types say nothing of whether they serve an endpoint. */
 const typeServed: Readonly<Partial<Record<ForwardedEndpointId, string>>> = { completions: 'chat', rerank: 'rerank' };
 
 /** One attempt. `format`: of the answer, and what in it is a fault. */

@@ -30,7 +30,8 @@ export type RankCall = Pick<ModelCall, 'requestId' | 'principal' | 'atMs' | 'sta
 };
 
 /**
- * Who may rank, before the texts are known; a 404, 403 or 400 when the model is unknown, not allowed, or ranks nothing.
+ * Candidates to rank, before the texts are known; a 404, 403 or 400 when the model is unknown, not allowed, or ranks
+ * nothing.
  */
 export function rankPlan(snapshot: Snapshot, principal: Principal, { model, query }: RankedBy): Plan | Failure {
   const needs = { ...noNeeds, inputTokensEstimate: estimatedTokens(query.length) };
@@ -39,8 +40,8 @@ export function rankPlan(snapshot: Snapshot, principal: Principal, { model, quer
 }
 
 /**
- * Ranks texts for a call that holds a reservation, by the same routing as `/v1/rerank`. The reservation stays open:
- * whoever holds it settles it with `progress`. `texts`: at least one.
+ * Ranks texts for a call that holds a reservation, by the same routing as `/v1/rerank`. The reservation stays open: its
+ * holder settles it with `progress`. `texts`: at least one.
  */
 export async function rankTexts(
   services: ForwardedServices,

@@ -48,7 +48,7 @@ export interface Alias {
   prefer?: Preference;
   /** Absent: what a content filter refuses is refused. */
   onFilter?: 'next';
-  /** What its answers call their model; absent: as the format has it. */
+  /** The model's name in its answers; absent: as the format has it. */
   answerModel?: 'asked' | 'upstream';
   /** Absent: no answer is checked. */
   quality?: QualityConfig;
@@ -60,9 +60,9 @@ export interface Alias {
   listedDimensions: number | null;
   /** Voices by the name that callers use; absent: none is renamed. */
   voices?: Readonly<Record<string, string>>;
-  /** Aliases that hear and speak for it in realtime sessions; absent: its targets hold those themselves. */
+  /** Aliases that transcribe and speak for it in realtime sessions; absent: its targets hold those themselves. */
   realtime?: { transcription: string; speech: string; voice: string };
-  /** Who may use it, besides the rules of plans and keys; absent: everybody. */
+  /** Accounts and plans that may use it, besides the rules of plans and keys; absent: everybody. */
   only?: { accounts: ReadonlySet<string>; plans: ReadonlySet<string> };
   /** Its own targets (rank 0), then its fallbacks' (rank 1…). */
   candidates: readonly RouteCandidate[];

@@ -12,9 +12,9 @@ const held = new Map<string, Authorizer>();
 const heldMax = 1_000;
 
 /**
- * What proves who asks where a header of a fixed value does not; undefined: the secret is such a header, or nothing is.
- * A token of this machine goes to the issuer's own services, or where the configuration names the issuer: whoever may
- * set a provider's address cannot have it sent there.
+ * The authorizer of a provider whose credential is no header of a fixed value; undefined: it is such a header, or there
+ * is none. A token of this machine goes to the issuer's own services, or where the configuration names the
+ * issuer: one who may set a provider's address cannot have it sent there.
  */
 export function authorizerFor(
   provider: Provider,
@@ -28,7 +28,7 @@ export function authorizerFor(
   }
   if (regional !== undefined) return awsAuthorizerFor(regional.service, config, bearerFor(provider, config, secret));
   if (tokens === undefined) return undefined;
-  // The JSON of a service account stands in the place of a key.
+  // The JSON of a service account is in the place of a key.
   if (tokens.id === 'google' && secret?.startsWith('{')) {
     return once(['google key', secret], () => googleAuthorizer({ credentials: secret }));
   }

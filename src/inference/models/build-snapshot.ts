@@ -26,7 +26,7 @@ export interface SnapshotSources {
   known: KnownModelStore;
   /** Absent or null: prices are those of the configuration alone. */
   prices?: PriceList | null;
-  /** What this machine can do by itself; absent: what every Culvert can. */
+  /** Engines of this machine; absent: those of every Culvert. */
   engines?: Engines;
   /** Address of the simulator; null when it does not run yet. */
   simulatorUrl: string | null;
@@ -108,7 +108,7 @@ function originOf(url: string | undefined): string | null {
   return url === undefined ? null : new URL(url).origin.replace('localhost', '127.0.0.1');
 }
 
-/** What the simulator is for here: everything when it is on, else what no provider does; nothing when it is off. */
+/** The models of the simulator: all when it is on, else those that no provider has; none when it is off. */
 function simulatedModels(
   { config, known, engines }: SnapshotSources,
   providers: ReadonlyMap<string, ConfiguredProvider>,

@@ -6,7 +6,7 @@ import type { Provider } from '../providers/provider.ts';
 import { createRoute } from '../transport/create-route.ts';
 import { authorizerFor, regionOf } from './authorizer-for.ts';
 
-/** Of keys that another Culvert has issued. */
+/** Prefix of keys that another Culvert has issued. */
 const ownKeyPrefix = 'sk-cv-';
 
 /** A provider as configured and as it is called. */
@@ -19,7 +19,7 @@ export interface ConfiguredProvider {
 
 /**
  * Every provider of a configuration, ready to be called. Those that cannot be (a base URL that is none, a type whose
- * part is not built) are left out and said in `problems`. `simulator` names the one that is the zero-key simulator.
+ * part is not built) are left out and listed in `problems`. `simulator` names the one that is the zero-key simulator.
  */
 export function connectProviders(
   providers: Config['providers'],

@@ -6,7 +6,7 @@ import type { Target } from '../routing/target.ts';
 import type { KnownModels } from './alias.ts';
 import type { ConfiguredProvider } from './connections.ts';
 
-/** The embedding models that the contract promises (api.md §2.5): always there, whoever answers. */
+/** The embedding models that the contract promises (api.md §2.5): always there, whichever provider answers. */
 export const contractEmbeddings: readonly string[] = [
   'alpha-embedding-small',
   'Alpha-Embedding-0.6B',
@@ -24,7 +24,7 @@ export type EmbeddingSource =
   /** An alias of the configuration. */
   | { kind: 'alias'; id: string }
   | { kind: 'model'; provider: string; model: DiscoveredModel }
-  /** It may have a model for it. Until its list is heard, nothing else stands in: vectors of two models do not mix. */
+  /** It may have a model for it. Until its list has come, nothing replaces it: vectors of two models do not mix. */
   | { kind: 'unheard'; provider: string }
   /** No provider has one. */
   | { kind: 'none' };
@@ -81,7 +81,7 @@ function giveContractSize(declared: number | undefined, targets: readonly { mode
   return targets.every(({ model }) => givesDimensions(model, contractDimensions) !== 'never');
 }
 
-/** Whether it embeds in that size, by itself or because its provider passes the wish on. */
+/** Whether it embeds in that size, natively or because its provider passes the option on. */
 function canGive({ embeds }: ProviderConnection, { id, type }: DiscoveredModel): boolean {
   if (type !== 'embedding' || embeds === null) return false;
   const gives = givesDimensions(id, contractDimensions);

@@ -11,7 +11,10 @@ export type MediaType = 'speech' | 'transcription' | 'image';
 
 export const mediaTypes: readonly MediaType[] = ['speech', 'transcription', 'image'];
 
-/** The models that the contract promises (api.md §4.5, §4.6): always there, whoever answers. It names none for pictures. */
+/**
+ * The models that the contract promises (api.md §4.5, §4.6): always there, whichever provider answers. It names none
+ * for pictures.
+ */
 export const contractMedia: Readonly<Record<MediaType, readonly string[]>> = {
   speech: ['tts-1'],
   transcription: ['stt-large-v3-turbo', 'stt-large-v3', 'stt-1'],
@@ -31,9 +34,9 @@ export type MediaSource =
   | { kind: 'alias'; id: string }
   /** Models in a provider's list; `modelFor` chooses among them. */
   | { kind: 'models'; provider: string; models: readonly DiscoveredModel[] }
-  /** It may have a model for it: until its list is heard, nothing stands in for it. */
+  /** It may have a model for it: until its list has come, nothing replaces it. */
   | { kind: 'unheard'; provider: string }
-  /** Of this machine. */
+  /** An engine of this machine. */
   | { kind: 'engine'; model: string }
   | { kind: 'none' };
 

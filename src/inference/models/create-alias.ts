@@ -13,9 +13,9 @@ import { targetOf } from './target-of.ts';
 export interface AliasMaker {
   /** `star`: what the `*` of a pattern matched. */
   aliasOf(id: string, model: ModelConfig, star: string | null): Alias;
-  /** For a model in a provider's list, under a name of its own or under `id`. */
+  /** For a model in a provider's list, under another name or under `id`. */
   aliasOfKnown(id: string, provider: string, known: DiscoveredModel): Alias;
-  /** Names that a pattern stands for, as far as its targets' providers list them. */
+  /** Names that match a pattern, as far as its targets' providers list them. */
   knownMatches(pattern: string, model: ModelConfig): string[];
   /** The simulator's model of a type; null where there is no simulator, or it has none. */
   simulatedFor(type: ModelType): Alias | null;

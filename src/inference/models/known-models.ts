@@ -20,7 +20,7 @@ export interface KnownModelStore {
    * list.
    */
   refresh(providers: ReadonlyMap<string, ConfiguredProvider>): Promise<boolean>;
-  /** Those of them whose list nobody has read yet: the next look may bring it. Not those that have no list. */
+  /** Providers among them whose list nobody has read yet: the next look may bring it. Not those that have no list. */
   unheard(providers: ReadonlyMap<string, ConfiguredProvider>): string[];
   /** How the last look at each ended, by provider name. */
   readonly lastLook: ReadonlyMap<string, Discovery>;

@@ -22,36 +22,36 @@ export interface ModelTable {
   allows(id: string, principal: Principal): boolean;
   /** The first model that chats and that this key may use, a name without a provider before others; null: none. */
   firstToChat(principal: Principal): Alias | null;
-  /** Who answers a conversation for an unknown model; null: nobody, or this key may use no chat model. */
+  /** The model that answers a conversation for an unknown one; null: none, or this key may use no chat model. */
   standIn(principal: Principal): Alias | null;
   /**
-   * The same for a name beside one of `first`, a model of the same request. Clients of a service name its own models
-   * there: where no alias is called so and a pattern made `first`, the pattern makes this one too.
+   * The same for a second name in a request for `first`. Clients of a service name its own models there: where no alias
+   * is called so and a pattern made `first`, the pattern makes this one too.
    */
   resolveBeside(first: Alias, model: string, principal: Principal): Alias | Failure;
   /** All models that this key may use, in config order; then those that exist without configuration. */
   list(principal: Principal): readonly Alias[];
-  /** Whoever may use them, in the same order. */
+  /** All of them, in the same order, for any caller. */
   all(): readonly Alias[];
-  /** Those of configuration and providers, without those that always exist. */
+  /** Models of configuration and providers, without those that always exist. */
   readonly named: readonly Alias[];
   /** Providers whose models would be aliases too, had their lists been heard (`KnownModelStore.unheard`). */
   readonly unheard: readonly string[];
-  /** Who answers for the contract's embedding models that the configuration does not name. */
+  /** The source of the contract's embedding models that the configuration does not name. */
   readonly embeddingSource: EmbeddingSource;
-  /** Who answers for its models of speech and transcription, and for images, likewise. */
+  /** The sources of its models of speech and transcription, and for images, likewise. */
   readonly mediaSources: MediaSources;
   readonly labels: MetricLabels;
   /** Every target, for health to forget the others. */
   targets(): readonly Target[];
   /**
-   * Those of configuration and providers: they decide whether this process can serve. Models that always exist say
+   * Targets of configuration and providers: they decide whether this process can serve. Models that always exist say
    * nothing of it.
    */
   namedTargets(): readonly Target[];
 }
 
-/** What a pattern has matched is kept, up to this many: callers choose the names. */
+/** Most matches of patterns that are cached: callers choose the names. */
 const matchedAliasesMax = 1_000;
 
 /** An unheard provider is asked again within this time at first. */
@@ -176,8 +176,7 @@ function isFor({ only }: Alias, { account, plan }: Principal): boolean {
 }
 
 /**
- * Models of the configuration, then those that providers list for everybody. `ofPatterns`: those that a pattern stands
- * for.
+ * Models of the configuration, then those that providers list for everybody. `ofPatterns`: those that match a pattern.
  */
 function namedAliases(
   { models, providers, known }: ModelTableParts,
@@ -199,7 +198,7 @@ function namedAliases(
   }
   const giving = new Map([...known].filter(([provider]) => givesAllModels(providers.get(provider), models)));
   for (const { alias, provider, model } of aliasTable(giving).values()) {
-    // A pattern is somebody's word, a list is not.
+    // A pattern is the operator's word, a list is not.
     if (aliases.has(alias) || aliasFor(models, alias) !== null) continue;
     // The simulator's ids begin with its own name.
     if (!providers.get(provider)?.simulated) aliases.set(alias, aliasOfKnown(alias, provider, model));
@@ -239,11 +238,11 @@ function modelsOf(engines: ReadonlyMap<string, { model: string }> = new Map()): 
 }
 
 /**
- * How models and targets are called in metrics: by names that stand in the configuration, or that a provider lists where
- * it names none. Callers name what they like below a pattern; each such name would be a series for ever.
+ * How models and targets are called in metrics: by names in the configuration, or that a provider lists where it names
+ * none. Callers name what they like below a pattern; each such name would be a series for ever.
  */
 export interface MetricLabels {
-  /** Of the configuration. */
+  /** Patterns of the configuration. */
   readonly patterns: readonly string[];
   /** The alias itself; for a match of a pattern, the pattern; `other` for an unknown model. */
   modelOf(alias: string): string;

@@ -9,7 +9,7 @@ import {
 } from '../neutral/price.ts';
 import { rateNames } from './rate-names.ts';
 
-/** What a published list says of models; the same of one model until another list is loaded. */
+/** A published list's facts of models; the same of one model until another list is loaded. */
 export interface PriceList {
   /** By the list's own id of a provider, and the model's id there; null where the list does not have it. */
   find(provider: string, model: string): ListedModel | null;
@@ -27,7 +27,7 @@ export interface ListedModel {
 type Library = Pick<typeof import('@pydantic/genai-prices'), 'calcPrice' | 'findProvider'>;
 
 const library = () => import('@pydantic/genai-prices');
-/** What the installed version holds, which the library forgets once it is given another list. */
+/** Content of the installed version, which the library forgets once it is given another list. */
 let installed: unknown = null;
 
 /** The list of the installed version. */

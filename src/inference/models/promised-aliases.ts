@@ -31,7 +31,7 @@ export function promisedAliases(parts: PromisedParts): Alias[] {
   return [...embeddingAliases(parts), ...mediaTypes.flatMap((type) => mediaAliases(type, parts))];
 }
 
-/** What a promised model waits for while it is missing; null for a name that nobody promised. */
+/** The source that a promised model waits for while it is missing; null for a name that nobody promised. */
 export function promisedSource(id: string, { embedding, media }: Pick<PromisedParts, 'embedding' | 'media'>) {
   if (contractEmbeddings.includes(id)) return embedding;
   const type = mediaTypes.find((one) => contractMedia[one].includes(id));

@@ -6,8 +6,8 @@ type PriceConfig = NonNullable<TargetConfig['price']>;
 type PriceKey = Exclude<keyof PriceConfig, 'above'>;
 
 /**
- * What is priced, as `price` of the configuration names it, as the price list names it, and how many of the list's units
- * are one of ours.
+ * Prices by kind: the name in `price` of the configuration, the name in the price list, and how many of the list's
+ * units are one of ours.
  */
 export const rateNames: readonly (readonly [
   unit: Unit,
@@ -35,7 +35,7 @@ export const rateNames: readonly (readonly [
   ['videoSecond', 'video_second', [], 1],
 ];
 
-/** Of `price` as written; null where it says nothing. */
+/** The price as written in `price`; null where it says nothing. */
 export function configuredPrice(written: PriceConfig | undefined): Price | null {
   if (written === undefined || Object.keys(written).length === 0) return null;
   const { above = [], ...base } = written;
@@ -51,7 +51,7 @@ function ratesFrom(written: Partial<Record<PriceKey, number | undefined>>): Rate
   );
 }
 
-/** What a price charges at that instant, by the names of the configuration; of a cache's reads always. */
+/** The price at that instant, by the names of the configuration; of a cache's reads always. */
 export function shownPrice(price: Price, atMs: number): ShownPrice {
   const { rates, tiers = [] } = ratesAt(price, atMs);
   const shown = { input: 0, output: 0, cached_input: null, ...keysOf(rates) };

@@ -16,7 +16,10 @@ const localFirstTokenMs = 180_000;
 
 type TargetSource = Pick<TargetConfig, 'provider' | 'model'> & Partial<TargetConfig>;
 
-/** One target with everything resolved: the target's word wins over the alias's, the provider's and the family's. */
+/**
+ * One target with everything resolved: the target's word takes precedence over the alias's, the provider's and the
+ * family's.
+ */
 export function targetOf(
   configured: ConfiguredProvider,
   source: TargetSource,
@@ -64,7 +67,7 @@ export function targetOf(
   };
 }
 
-/** What the price list says of a provider's model. What runs on a machine of the operator's has no list price. */
+/** The price list's facts of a provider's model. What runs on a machine of the operator's has no list price. */
 function listedModel(configured: ConfiguredProvider, model: string, prices: PriceList | null): ListedModel | null {
   if (prices === null || !hasListPrices(configured)) return null;
   const { connection, config } = configured;

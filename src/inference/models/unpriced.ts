@@ -13,7 +13,7 @@ export function unpricedTargets({ models, providers }: Snapshot): string[] {
 /** Targets that a message names; the others are counted. */
 const shownMax = 10;
 
-/** What is wrong with them; null when there is none. */
+/** The warning about them; null when there is none. */
 export function unpricedMessage(targets: readonly string[]): string | null {
   if (targets.length === 0) return null;
   const more = targets.length > shownMax ? ` and ${targets.length - shownMax} more` : '';

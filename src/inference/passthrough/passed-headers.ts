@@ -3,7 +3,7 @@ import type { UpstreamHeaders } from '../transport/upstream-call.ts';
 
 type CallerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Of one connection, or set for the upstream here. */
+/** Headers of one connection, or set for the upstream here. */
 const ownHeaders = new Set([
   'accept-encoding',
   'connection',
@@ -34,8 +34,8 @@ const ownPrefixes = /^(?:x-culvert-|x-forwarded-|proxy-|sec-|cf-)/;
 const passedAnyway = 'idempotency-key';
 
 /**
- * The caller's headers that go to the provider, with the credential's own, which win: none of the connection, of the
- * caller's identity, and none whose name sounds like a secret.
+ * The caller's headers that go to the provider, with the credential's own, which take precedence: none of the
+ * connection, of the caller's identity, and none whose name sounds like a secret.
  */
 export function requestHeaders(caller: CallerHeaders, credential: CredentialHeaders): string[] {
   const headers = new Map<string, string>();
@@ -69,7 +69,7 @@ const answerHeaderNames = [
   'retry-after',
 ] as const;
 
-/** What of an answer's head reaches the caller; the rest tells of the operator's account at the provider. */
+/** The part of an answer's head that reaches the caller; the rest shows the operator's account at the provider. */
 export function answerHeaders(headers: UpstreamHeaders, secrets: readonly string[]): string[] {
   return answerHeaderNames.flatMap((name) => {
     const value = headers.get(name);

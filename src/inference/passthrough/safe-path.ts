@@ -1,6 +1,6 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
 
-/** What a path may hold as it is; everything else is percent-encoded. */
+/** Characters that a path may hold as they are; all others are percent-encoded. */
 const segmentPattern = /^[\w.~!$&'()*+,;=:@%-]*$/;
 /** A server may decode a path more than once. */
 const decodingsMax = 4;

@@ -12,7 +12,7 @@ export class SecretFilter {
     this.#secrets = secrets.filter((secret) => secret.length >= secretCharsMin).map((secret) => Buffer.from(secret));
   }
 
-  /** What may go on; empty while it is not sure. */
+  /** The bytes that may go on; empty while it is not sure. */
   push(chunk: Buffer): Buffer {
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     const clean = this.#secrets.reduce(without, bytes);

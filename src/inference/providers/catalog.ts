@@ -151,12 +151,12 @@ export const catalog: readonly Provider[] = [
 /** By a configuration's `type:`. */
 export const providerTypes: ReadonlyMap<string, Provider> = new Map(catalog.map((provider) => [provider.id, provider]));
 
-/** Providers whose key stands in the environment: what a start without a file configures. Empty values count as unset. */
+/** Providers whose key is in the environment: a start without a file configures these. Empty values count as unset. */
 export function providersInEnvironment(env: Readonly<Record<string, string | undefined>>): Provider[] {
   return catalog.filter((provider) => provider.envKey !== null && (env[provider.envKey] ?? '').trim() !== '');
 }
 
-/** What providers of a type can be asked in, should `dialects` of the configuration say so; none when they do not chat. */
+/** Formats that providers of a type take, should `dialects` of the configuration say so; none when they do not chat. */
 export function carriedDialects({ dialect, families = [], chatPath, paths }: Provider): readonly DialectId[] {
   if (paths.chat === null && chatPath === undefined) return [];
   const beside = [paths.responses && 'openai-responses', paths.messages && 'anthropic-messages'] as const;

@@ -12,8 +12,8 @@ import { tooLongIn } from './too-long.ts';
  * last what the words of any vendor say. Called off the hot path only.
  */
 export const classifyError: Classify = (provider, status, error, dialect): FaultClass => {
-  // Of what a service speaks beside its own format, only whole families of models have that format's errors; AWS's are
-  // the same for all.
+  // Of the further formats of a service, only whole families of models have that format's errors; AWS's are the same
+  // for all.
   const own = provider.families === undefined || dialect === undefined || provider.dialect === 'bedrock-converse';
   const asked = own ? provider.dialect : dialect;
   const classOf = asked === 'openai-responses' ? classOfError : classOfDialect[asked];
@@ -22,14 +22,16 @@ export const classifyError: Classify = (provider, status, error, dialect): Fault
 
 type ErrorWords = Pick<UpstreamError, 'code' | 'message'> & Partial<Pick<UpstreamError, 'param'>>;
 
-/** What the provider's own rules say; null: nothing. They hold for an error inside an answer too, by its own status. */
+/**
+ * The class by the provider's own rules; null: none. They hold for an error inside an answer too, by its own status.
+ */
 export function ruledClass(provider: Provider, status: number, error: ErrorWords | null): FaultClass | null {
   return classBy(provider.errors, status, error);
 }
 
 /**
- * `found`, or what the words say better, whoever's they are: any service may stand before another and pass its error
- * on. `status` null: the error had none.
+ * `found`, or a better class by the words, of any vendor: any service may be a proxy of another and pass its error on.
+ * `status` null: the error had none.
  */
 export function classInWords(
   provider: Provider,
@@ -60,7 +62,7 @@ const filtered =
 const spentQuota =
   /\binsufficient_(?:user_)?quota\b|\bbilling_hard_limit_reached\b|\bcredit balance is too low\b|\binsufficient (?:account )?(?:balance|credits?|funds)\b|\breached[^.;{}]{0,40}\bspend(?:ing)? limit\b/i;
 
-/** What a class may be in truth. */
+/** Rules for any vendor's words, by the class that they correct. */
 const ofAnyVendor: Partial<Record<FaultClass, readonly ErrorRule[]>> = {
   caller_fault: [
     { status: 413, class: 'too_long' },

@@ -24,7 +24,7 @@ export interface ProviderConnection {
   provider: Provider;
   /** Scheme, host, port: `https://api.openai.com`. */
   origin: string;
-  /** Where its lists of models stand, should that be elsewhere. */
+  /** Origin of its lists of models, should that be elsewhere. */
   listOrigin: string;
   /** How it is reached; undefined: as the environment says. */
   route: UpstreamRoute | undefined;
@@ -54,7 +54,7 @@ export interface ProviderConnection {
   batches: BatchFacts | null;
   /** Dialects that it is asked in; the first one for callers of any other. */
   dialects: readonly DialectId[];
-  /** Tools that it runs by itself; null: as its formats' vendors do. */
+  /** Tools that it runs without Culvert; null: as its formats' vendors do. */
   serverTools: readonly ServerToolKind[] | null;
   /** Models that are asked otherwise. */
   families: readonly ModelFamily[];
@@ -83,7 +83,7 @@ export interface ConnectionFacts {
   ids?: readonly (string | undefined)[];
   /** Makes what proves who asks with a secret, or with none, where no header of a fixed value does. */
   authorizerOf?: ((secret: string | null) => Authorizer | undefined) | undefined;
-  /** The operator's extra headers; they win over the provider's. */
+  /** The operator's extra headers; they take precedence over the provider's. */
   headers: Readonly<Record<string, string>>;
   apiVersion: string | null;
   /** Where in a cloud. */
@@ -91,11 +91,11 @@ export interface ConnectionFacts {
   project?: string | null | undefined;
   /** The operator's list of dialects; null or absent takes those of its type. */
   dialects?: readonly DialectId[] | null;
-  /** The operator's list of tools that it runs by itself; null or absent: as its type says. */
+  /** The operator's list of tools that it runs without Culvert; null or absent: as its type says. */
   serverTools?: readonly ServerToolKind[] | null;
   /** The operator's word on its batch API. Default: it is used at the type's own address, at the vendor's price. */
   batches?: { upstream: 'auto' | 'always' | 'never'; price?: number | undefined };
-  /** As the connection's. Default: false. */
+  /** The connection's `traced`. Default: false. */
   traced?: boolean;
 }
 
@@ -175,7 +175,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
   return { ok: true, connection: withHidden(parts, known.flatMap(spellingsOf)) };
 }
 
-/** What a model is asked in; the first one for callers of yet another. */
+/** Formats in which a model is asked; the first one for callers of yet another. */
 export function dialectsOfModel(
   { dialects, families }: Pick<ProviderConnection, 'dialects' | 'families'>,
   model: string,
@@ -229,7 +229,7 @@ function speechFactsOf(facts: ConnectionFacts): SpeechFacts | null {
 
 function batchFactsOf({ provider, baseUrl, batches }: ConnectionFacts): BatchFacts | null {
   const { upstream = 'auto', price } = batches ?? {};
-  // A type without an address of its own has no vendor's address to be at.
+  // A type without an address has no vendor's address to be at.
   const isAtHome = provider.baseUrl !== null && !isElsewhere({ provider, baseUrl });
   if (provider.batches === undefined || upstream === 'never' || (upstream === 'auto' && !isAtHome)) return null;
   return { ...provider.batches, priceShare: price ?? provider.batches.priceShare };
@@ -292,7 +292,7 @@ function readBaseUrl(
   let path = withoutEndSlash(url);
   const suffix = provider.baseSuffixes?.find((end) => path.endsWith(end));
   if (suffix !== undefined) path = path.slice(0, -suffix.length);
-  // `http://gpu-box:11434` is how people write a local server; the API stands under the preset's path.
+  // `http://gpu-box:11434` is how people write a local server; the API is under the preset's path.
   if (path === '' && provider.local && provider.baseUrl !== null) path = withoutEndSlash(new URL(provider.baseUrl));
   if (provider.baseEnd !== undefined && !path.endsWith(provider.baseEnd)) path += provider.baseEnd;
   return { ok: true, origin: url.origin, path };

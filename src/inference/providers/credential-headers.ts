@@ -3,7 +3,7 @@ import type { Provider, ProviderAuth } from './provider.ts';
 
 /**
  * True for a value that may be in a header as it is: 1–8,192 characters of visible ASCII, space and tab. CR, LF, NUL
- * and everything above ASCII are refused, so no value can begin a header of its own (S23).
+ * and everything above ASCII are refused, so no value can begin another header (S23).
  */
 export function printable(value: string): boolean {
   const { length } = value;
@@ -72,7 +72,10 @@ export function mayBeSecretHeader(name: string, value: string): boolean {
   return value.length >= secretCharsMin && !publicHeader.test(name) && !/\s|:\/\//.test(value);
 }
 
-/** Everything that calls with this secret share; null for a service without keys. The operator's headers win. */
+/**
+ * Everything that calls with this secret share; null for a service without keys. The operator's headers take
+ * precedence.
+ */
 export function joinHeaders(
   provider: Provider,
   secret: string | null,

@@ -31,7 +31,7 @@ export async function discoverModels(connection: ProviderConnection, get: Discov
   const path = modelsPath(connection);
   if (path === null) return { ok: false, reason: 'not-listed', message: `${provider.title} has no list of models` };
   let answer = await attempt(connection, path, get);
-  // An older server may lack the richer list that stands beside the OpenAI one.
+  // An older server may lack the richer list, and have the OpenAI one alone.
   const { models: belowBase } = provider.paths;
   if (isMissing(answer) && provider.paths.originModels !== undefined && belowBase !== null) {
     answer = await attempt(connection, connection.basePath + belowBase, get);
@@ -56,7 +56,7 @@ export async function discoverModels(connection: ProviderConnection, get: Discov
   return { ok: true, models: [...models, ...more].slice(0, listedModelsMax) };
 }
 
-/** Of lists that stand beside the first; one that cannot be had is left out. */
+/** Models of the lists after the first; one that cannot be had is left out. */
 async function moreModels(connection: ProviderConnection, get: DiscoveryGet): Promise<DiscoveredModel[]> {
   const { paths, listModels = readModelList } = connection.provider;
   const lists = (paths.moreModels ?? []).map((path) => attempt(connection, connection.basePath + path, get));

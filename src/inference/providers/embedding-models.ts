@@ -92,7 +92,7 @@ export function givesDimensions(model: string, dimensions: number): Gives {
   return can ? 'reduced' : 'never';
 }
 
-/** Without what stands before it: a path, or Bedrock's region and vendor (`us.cohere.embed-v4:0`). */
+/** Without its prefix: a path, or Bedrock's region and vendor (`us.cohere.embed-v4:0`). */
 function bareName(model: string): string {
   return model
     .slice(model.lastIndexOf('/') + 1)

@@ -24,19 +24,22 @@ export interface UpstreamCallFacts {
   /** Upstream model id; only providers that put it in the path look at it. */
   model: string;
   answer: 'whole' | 'stream';
-  /** What the body is written in; absent: the provider's own. */
+  /** Format of the body; absent: the provider's own. */
   dialect?: DialectId;
   /** Endpoint of one format; absent: it is asked to chat. */
   endpoint?: ForwardedEndpointId | 'embeddings' | 'speech' | undefined;
-  /** Below the base URL; wins over what the catalog says of the endpoint. Made of facts of the catalog, never as sent. */
+  /**
+   * Below the base URL; takes precedence over the catalog's path of the endpoint. Made of facts of the catalog, never
+   * as sent.
+   */
   path?: string | undefined;
-  /** Of a body that is not JSON. */
+  /** Content type of a body that is not JSON. */
   contentType?: string | undefined;
-  /** Of the endpoint's format; left out where no header can carry it. */
+  /** Header of the endpoint's format; left out where no header can carry it. */
   header?: readonly [name: string, value: string] | undefined;
   /** The caller's headers, lower-case names. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
-  /** Of our own trace, flat, instead of the caller's; absent: there is none. */
+  /** Headers of our own trace, flat, instead of the caller's; absent: there is none. */
   traceHeaders?: readonly string[] | undefined;
 }
 
@@ -171,7 +174,7 @@ function withCallerHeaders(
   for (const name of connection.traced && trace === undefined ? tracedHeaders : passedHeaders) {
     const value = caller[name];
     if (typeof value !== 'string' || value.length > passedValueCharsMax || !printable(value)) continue;
-    // The operator's headers for this provider win.
+    // The operator's headers for this provider take precedence.
     if (base.includes(name)) continue;
     joined ??= base.slice();
     joined.push(name, value);
@@ -189,7 +192,10 @@ function withCallerHeaders(
   return joined ?? base;
 }
 
-/** As a header, unless it is of Anthropic's type, which has it among its own, or wants it in the body. */
+/**
+ * Whether it takes the version as a header: it is not of Anthropic's type, which has it among its own, and does not
+ * want it in the body.
+ */
 function takesVersion({ dialect, bodies }: Provider): boolean {
   return dialect !== 'anthropic-messages' && bodies?.['anthropic-messages']?.with.anthropic_version === undefined;
 }

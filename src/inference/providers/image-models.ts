@@ -4,7 +4,7 @@ import { pathSegment } from './path-segment.ts';
 
 type Family = ImageFacts['families'][number];
 
-/** Of images in base64 inside a body of JSON. */
+/** Largest size of images in base64 inside a body of JSON. */
 const inlineBytesMax = 14 * 1024 * 1024;
 
 /** Nothing is known of it: it gets the caller's wish in OpenAI's format, and judges itself. */
@@ -77,7 +77,7 @@ export const imagesLikeOpenAi: ImageFacts = {
   others: anyModel,
 };
 
-/** Those that make new pictures only. */
+/** Facts of models that make new pictures only. */
 export const newImagesLikeOpenAi: ImageFacts = {
   pathOf: openAiPath,
   families: [],
@@ -244,7 +244,7 @@ export const imagesOfAzure: ImageFacts = {
   others: { ...anyModel, gives: 'its-own' },
 };
 
-/** https://www.recraft.ai/docs/api-reference/appendix: each of its generations has sizes of its own, which it judges. */
+/** https://www.recraft.ai/docs/api-reference/appendix: each of its generations has its own sizes, which it judges. */
 export const imagesOfRecraft: ImageFacts = {
   pathOf: openAiPath,
   families: [],

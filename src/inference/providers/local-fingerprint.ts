@@ -27,7 +27,10 @@ export type LocalUse = 'provider' | 'search' | 'listed';
 export interface LocalFingerprint {
   type: LocalServerType;
   title: string;
-  /** `provider`: the provider of this type can use it; `search`: web search can; `listed`: people are told of it, no more. */
+  /**
+   * `provider`: the provider of this type can use it; `search`: web search can; `listed`: it is shown to people, no
+   * more.
+   */
   use: LocalUse;
   defaultPorts: readonly number[];
   /** Prefix of its API, as `base_url` ends. */

@@ -211,7 +211,7 @@ export const localFingerprints: readonly LocalFingerprint[] = [
       return isIts ? { list: rows, note: null } : null;
     },
   },
-  // Servers that are not model providers: people hear of them, and web search uses a SearXNG.
+  // Servers that are not model providers: they are shown to people, and web search uses a SearXNG.
   {
     type: 'comfyui',
     title: 'ComfyUI',
@@ -257,7 +257,7 @@ export const localFingerprints: readonly LocalFingerprint[] = [
     recognise([root]) {
       const page = textIn(root);
       if (!/<title>\s*whisper\.cpp server/i.test(page) || !page.includes('/inference')) return null;
-      // A page is all that it shows of itself: whoever started it must say so.
+      // A page is all that it shows of itself: its operator must say so.
       return {
         list: null,
         note: 'if it is, name it in culvert.yaml as a provider of type whispercpp with this base_url',

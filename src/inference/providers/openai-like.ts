@@ -52,7 +52,7 @@ export function openAiBatches(...paths: readonly string[]): BatchFacts {
 /** `/videos` as servers that took over OpenAI's API have it; which models make videos, nobody here knows. */
 export const openAiVideos: VideoFacts = { format: 'openai', models: /./, pathOf: () => '/videos' };
 
-/** `/audio/speech` as servers that took over OpenAI's API have it, with voices of their own. */
+/** `/audio/speech` as servers that took over OpenAI's API have it, with other voices. */
 export const openAiSpeech: SpeechFacts = {
   format: 'openai',
   path: '/audio/speech',

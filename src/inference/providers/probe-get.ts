@@ -8,7 +8,7 @@ export interface ProbeAnswer {
 }
 
 export interface ProbeBounds {
-  /** Of the whole exchange. */
+  /** Bound of the whole exchange. */
   timeoutMs: number;
   bodyBytesMax: number;
 }
@@ -19,8 +19,8 @@ export type ProbeGet = (url: string, bounds: ProbeBounds) => Promise<ProbeAnswer
 const loopbackHosts = new Set(['127.0.0.1', '[::1]']);
 
 /**
- * The real probe: one GET without credentials on a socket of its own, redirects not followed. Refuses any host but
- * 127.0.0.1 and [::1], so that no configuration and no answer can aim it elsewhere.
+ * The real probe: one GET without credentials on a new socket, redirects not followed. Refuses any host but 127.0.0.1
+ * and [::1], so that no configuration and no answer can aim it elsewhere.
  */
 export const probeGet: ProbeGet = (url, bounds) => {
   const target = new URL(url);

@@ -21,7 +21,7 @@ export interface LocalServer {
 
 export interface ProbeOptions {
   probeGet: ProbeGet;
-  /** Instead of each kind's own ports, for servers that stand elsewhere. */
+  /** Instead of each kind's own ports, for servers that are elsewhere. */
   ports?: Partial<Record<LocalServerType, number>>;
   /** Absent: by trying to connect. */
   portOpens?: PortOpens;
@@ -35,8 +35,8 @@ type Ask = (url: string) => Promise<ProbeAnswer | null>;
 
 /**
  * Looks for known servers on 127.0.0.1 and [::1], all at once, `probeTimeoutMs` each; GET only, no credential, each
- * address once whoever wants it, and none at all where nothing listens. In the order of `localFingerprints`; a server
- * that listens on both addresses is reported once, by IPv4. Never rejects.
+ * address once for all kinds, and none at all where nothing listens. In the order of `localFingerprints`; a server that
+ * listens on both addresses is reported once, by IPv4. Never rejects.
  */
 export async function probeLocalServers(options: ProbeOptions): Promise<LocalServer[]> {
   const opens = options.portOpens ?? portOpens;

@@ -16,15 +16,18 @@ export interface Provider {
   id: string;
   /** Its name in messages to people. */
   title: string;
-  /** What the price list (`models/price-list`) calls it, where its prices are those of its own address. */
+  /** Its name in the price list (`models/price-list`), where its prices are those of the type's own address. */
   prices?: string;
-  /** What it speaks. */
+  /** The format that it speaks. */
   dialect: Exclude<DialectId, 'openai-responses'>;
   /** It keeps responses, which `previous_response_id` names later; absent: it does not. */
   keepsResponses?: boolean;
-  /** What it speaks beside that at its own base URL; elsewhere `dialects` of the configuration says. Types without one: always. */
+  /**
+   * Further formats that it speaks at its own base URL; elsewhere `dialects` of the configuration says. Types without
+   * one: always.
+   */
   speaksToo?: readonly DialectId[];
-  /** Tools that it runs by itself for callers of its formats; absent: as their vendors do (`runs-tools`). */
+  /** Tools that it runs without Culvert for callers of its formats; absent: as their vendors do (`runs-tools`). */
   serverTools?: readonly ServerToolKind[];
   /** Models that are asked otherwise than that, whatever `dialects` of the configuration says: the first that matches. */
   families?: readonly ModelFamily[];
@@ -80,12 +83,12 @@ export interface Provider {
   batches?: BatchFacts;
   /** Headers sent with every request, such as `anthropic-version`. */
   headers: Readonly<Record<string, string>>;
-  /** What a stream is asked for as. Absent: text/event-stream. */
+  /** The `Accept` of a stream. Absent: text/event-stream. */
   streamType?: string;
   /** How its answers in its own dialect tell what was used, where that is not the dialect's way. */
   usageOf?: UsageOf;
   quirks: ProviderQuirks;
-  /** Wins over the dialect's own table: status and error code → class. First match decides. */
+  /** Takes precedence over the dialect's own table: status and error code → class. First match decides. */
   errors: readonly ErrorRule[];
   /** Its words for a prompt that does not fit, with the tokens that were `sent` and the `most` it takes, if it tells them. */
   tooLong?: readonly RegExp[];
@@ -104,7 +107,7 @@ export interface Provider {
 
 /** Sessions over a WebSocket, in which sound and text go both ways. */
 export interface RealtimeFacts {
-  /** What the messages are written in. */
+  /** Format of the messages. */
   format: 'openai' | 'gemini';
   /** Its voices, where the format is not OpenAI's. */
   voices?: VoiceFacts;
@@ -123,7 +126,7 @@ export interface BatchFacts {
   format: 'openai' | 'anthropic' | 'mistral' | 'gemini';
   /** Before the paths of the API, below the base URL; absent: nothing. */
   root?: string;
-  /** What a line calls a request to this path below the base URL; null: a batch does not take it. */
+  /** The `url` that a batch's line has for this path below the base URL; null: a batch does not take it. */
   urlOf(path: string): string | null;
   /** Most lines of a batch, and bytes of its file. */
   linesMax: number;
@@ -132,7 +135,7 @@ export interface BatchFacts {
   priceShare: number;
 }
 
-/** Models of one service that are asked in formats of their own. */
+/** Models of one service that are asked in other formats. */
 export interface ModelFamily {
   /** Over the upstream model id. */
   pattern: RegExp;
@@ -142,26 +145,26 @@ export interface ModelFamily {
 
 /** Top-level members of a body that a service has elsewhere, or wants besides. */
 export interface BodyMembers {
-  /** They stand in the path: left out, which is no loss. */
+  /** Members that are in the path: left out, which is no loss. */
   without: readonly string[];
   with: JsonObject;
-  /** Betas that it knows. They stand in the member `anthropic_beta`; others are left out. Absent: they are a header. */
+  /** Betas that it knows. They go into the member `anthropic_beta`; others are left out. Absent: they are a header. */
   betas?: RegExp;
 }
 
 /** Base URLs by region, without a trailing slash. */
 export interface RegionalAddresses {
   base(region: string): string;
-  /** Where its lists of models stand. */
+  /** Origin of its lists of models. */
   lists(region: string): string;
-  /** What its signatures name. */
+  /** The service that its signatures name. */
   service: string;
 }
 
 export interface ChatPathOptions {
   apiVersion: string | null;
   answer: 'whole' | 'stream';
-  /** What the body is written in. */
+  /** Format of the body. */
   dialect: DialectId;
 }
 
@@ -181,7 +184,7 @@ export interface ProviderPaths {
   chat: string | null;
   /** Below the base URL; null or absent when the service does not know OpenAI's Responses format at all. */
   responses?: string | null;
-  /** The same for Anthropic's Messages format, which some have beside their base URL. */
+  /** The same for Anthropic's Messages format, which some have outside of their base URL. */
   messages?: PathAt | null;
   /** Below the base URL; null when there is no list of models. */
   models: string | null;
@@ -191,7 +194,7 @@ export interface ProviderPaths {
   moreModels?: readonly string[];
   /** Below the base URL: says who a key is. Where the list is for everybody, this alone tells a wrong one. */
   key?: string;
-  /** From the origin, for a list that is not below the base URL; wins over `models`. */
+  /** From the origin, for a list that is not below the base URL; takes precedence over `models`. */
   originModels?: string;
 }
 
@@ -209,7 +212,7 @@ export interface ForwardMembers extends BodyMembers {
   rename?: Readonly<Record<string, string>>;
 }
 
-/** Services that give tokens to whoever runs Culvert. */
+/** Services that give tokens to the machine or the operator that runs Culvert. */
 export interface TokenIssuer {
   id: 'entra' | 'google';
   /** Hosts to which a token of this machine may go though the configuration does not name the issuer. */
@@ -247,7 +250,7 @@ export interface ProviderQuirks {
   nativeN: boolean;
   logprobs: boolean;
   seed: boolean;
-  /** `response_format: json_schema`; without it json_object or a forced tool call stands in. */
+  /** `response_format: json_schema`; without it json_object or a forced tool call replaces it. */
   jsonSchema: boolean;
   jsonObject: boolean;
 }

@@ -47,7 +47,7 @@ function readRow(row: JsonObject): DiscoveredModel | null {
     meta.n_ctx,
     meta.n_ctx_train,
   );
-  // Anthropic's list calls the output limit max_tokens; where the input limit is not told with it, it may mean either.
+  // Anthropic's list calls the output limit max_tokens; where the input limit is not given with it, it may mean either.
   const maxOutputTokens = firstCount(
     row.max_completion_tokens,
     row.max_output_tokens,
@@ -127,8 +127,8 @@ const typeById: readonly (readonly [RegExp, ModelType | null])[] = [
 ];
 
 /**
- * What a listed model is for: the list's own word if it has one, else a guess by its name, else chat.
- * Null for kinds that no endpoint here serves well (guards, models of texts alone), which are left out.
+ * The purpose of a listed model: the list's own word if it has one, else a guess by its name, else chat. Null for kinds
+ * that no endpoint here serves well (guards, models of texts alone), which are left out.
  */
 export function modelType(row: JsonObject, id: string): ModelType | null {
   const stated = statedType(row);

@@ -3,15 +3,15 @@ import { type ScrubKnown, scrub, withoutKnown } from './scrub.ts';
 
 const depthMax = 4;
 const membersMax = 32;
-/** Of a model's text. */
+/** Most characters of a model's text. */
 const saidCharsMax = 32_768;
 
-/** Holds what the model said, which is the caller's own: no pattern may cut it. */
+/** Members that hold the model's text, which is the caller's own: no pattern may cut it. */
 const said: ReadonlySet<string> = new Set(['failed_generation']);
 
 /**
- * What a vendor's error says beside message and code, as callers may read it: each text as `scrub` leaves it, at most
- * 32 members of an object or list and four levels of them.
+ * The members of a vendor's error other than message and code, as callers may read them: each text as `scrub` leaves
+ * it, at most 32 members of an object or list and four levels of them.
  */
 export function scrubMembers(members: JsonObject, known: ScrubKnown): JsonObject {
   return scrubbed(members, known, depthMax) as JsonObject;

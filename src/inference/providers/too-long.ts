@@ -8,8 +8,8 @@ const matchedCharsMax = 2_000;
 
 /**
  * Whether an upstream's error says that the prompt does not fit; null: it does not. Its own vendor's words come first,
- * then those of every other: any service may stand before another, and pass its message on. Words with numbers win.
- * Called off the hot path only.
+ * then those of every other: any service may be a proxy of another, and pass its message on. Words with numbers take
+ * precedence. Called off the hot path only.
  */
 export function tooLongIn(
   provider: Provider,

@@ -4,7 +4,7 @@ import { openAiQuirks } from '../openai-like.ts';
 import type { DiscoveredModel, Provider } from '../provider.ts';
 import { listedModelsMax } from '../read-model-list.ts';
 
-/** What it has loaded, whatever that is: no other checkpoint is asked for. */
+/** Its loaded checkpoint, whatever that is: no other is asked for. */
 const loaded: DiscoveredModel = { id: 'default', type: 'image' };
 
 /** https://github.com/AUTOMATIC1111/stable-diffusion-webui/wiki/API, which Forge has too: only with `--api`. */

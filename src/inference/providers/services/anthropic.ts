@@ -2,8 +2,8 @@ import { openAiQuirks } from '../openai-like.ts';
 import type { Provider } from '../provider.ts';
 
 /**
- * https://docs.anthropic.com/en/api. The converter decides what can be said in Messages; the quirks only tell
- * routing what a target of this provider can do.
+ * https://docs.anthropic.com/en/api. The converter decides what Messages can express; the quirks only tell routing what
+ * a target of this provider can do.
  */
 export const anthropic: Provider = {
   id: 'anthropic',

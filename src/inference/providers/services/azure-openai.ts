@@ -35,7 +35,7 @@ export const azureOpenAi = openAiLike({
     '/models/chat/completions',
     '/models',
   ],
-  // Anthropic's models keep the names of their vendor, unless somebody renamed the deployment.
+  // Anthropic's models keep the names of their vendor, unless the deployment was renamed.
   families: [{ pattern: /^claude-/, dialects: ['anthropic-messages'] }],
   auth: 'api-key',
   tokens: { id: 'entra', hosts: /\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/ },

@@ -1,6 +1,8 @@
 import { openAiLike } from '../openai-like.ts';
 
-/** https://docs.baseten.co/reference/inference-api/chat-completions: Model APIs. A deployment has an address of its own. */
+/**
+ * https://docs.baseten.co/reference/inference-api/chat-completions: Model APIs. A deployment has a separate address.
+ */
 export const baseten = openAiLike({
   id: 'baseten',
   title: 'Baseten',

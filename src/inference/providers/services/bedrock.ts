@@ -7,9 +7,9 @@ import type { DiscoveredModel, ForwardMembers, Provider } from '../provider.ts';
 import { listedModelsMax } from '../read-model-list.ts';
 
 /**
- * https://docs.aws.amazon.com/bedrock/latest/APIReference. Models, inference profiles and ARNs stand in the path. Claude
+ * https://docs.aws.amazon.com/bedrock/latest/APIReference. Models, inference profiles and ARNs are in the path. Claude
  * is asked in Anthropic's own format, by InvokeModel, so that signatures, caching and betas survive; all others by
- * Converse, whose converter decides what can be said.
+ * Converse, whose converter decides what it can express.
  */
 export const bedrock: Provider = {
   id: 'bedrock',
@@ -92,7 +92,7 @@ const operations = {
   converse: { whole: 'converse', stream: 'converse-stream' },
 } as const;
 
-/** Of AWS's services in a region. */
+/** Domain of AWS's services in a region. */
 export function amazonDomain(region: string): string {
   return region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com';
 }
@@ -112,7 +112,7 @@ function rowsOf(rows: readonly JsonValue[]): JsonObject[] {
 
 const listedId = /^[A-Za-z0-9][\w.:/-]{0,199}$/;
 
-/** Those that can be called by their own id: others are reached by an inference profile alone. */
+/** Models that can be called by their own id: others are reached by an inference profile alone. */
 function foundationModel(row: JsonObject): DiscoveredModel[] {
   const { modelId: id, outputModalities: outputs, inferenceTypesSupported: ways } = row;
   if (typeof id !== 'string' || !listedId.test(id) || !Array.isArray(outputs)) return [];

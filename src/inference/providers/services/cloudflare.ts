@@ -1,7 +1,7 @@
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /**
- * https://developers.cloudflare.com/workers-ai/configuration/open-ai-compatibility: the account stands in the base URL,
+ * https://developers.cloudflare.com/workers-ai/configuration/open-ai-compatibility: the account is in the base URL,
  * `https://api.cloudflare.com/client/v4/accounts/ACCOUNT/ai/v1`. There is no list of models in OpenAI's format.
  */
 export const cloudflare = openAiLike({

@@ -48,7 +48,7 @@ export const deepgram: Provider = {
   listModels,
 };
 
-/** `{stt: [{canonical_name}], tts: [{architecture}]}`; a voice is no model of its own here. */
+/** `{stt: [{canonical_name}], tts: [{architecture}]}`; a voice is no separate model here. */
 function listModels(body: unknown): DiscoveredModel[] {
   const { stt, tts } = isObject(body) ? body : {};
   const heard = namesIn(stt, 'canonical_name').map((id) => ({ id, type: 'transcription' as const }));

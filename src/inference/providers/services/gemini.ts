@@ -17,7 +17,7 @@ export const geminiVoices: VoiceFacts = {
   standard: { alloy: 'Kore', echo: 'Puck', fable: 'Charon', onyx: 'Orus', nova: 'Aoede', shimmer: 'Leda' },
 };
 
-/** What inputs are for, in Google's words. */
+/** Purposes of inputs, in Google's words. */
 export const geminiInputType: InputTypeFacts = {
   field: 'taskType',
   words: {
@@ -37,7 +37,7 @@ export const geminiTooLong: readonly RegExp[] = [
   /input token count exceeds the maximum/i,
 ];
 
-/** How Veo is asked, by the path below the base URL that a model stands at, and how its operations are. */
+/** The requests and operations of Veo, by the path of a model below the base URL. */
 export function videosOfVeo(pathOf: (model: string) => string, operation: VideoFacts['operation']): VideoFacts {
   return {
     format: 'veo',
@@ -47,7 +47,7 @@ export function videosOfVeo(pathOf: (model: string) => string, operation: VideoF
   };
 }
 
-/** What Gemini's models do, by the path below the base URL that a model stands at. */
+/** The endpoints of Gemini's models, by the path of a model below the base URL. */
 export function answeredByGemini(pathOf: (model: string) => string) {
   return {
     chatPath: (model, { answer }) =>
@@ -75,7 +75,7 @@ export function answeredByGemini(pathOf: (model: string) => string) {
 }
 
 /**
- * https://ai.google.dev/api. Model and streaming stand in the path. The converter decides what can be said; the quirks
+ * https://ai.google.dev/api. Model and streaming are in the path. The converter decides what it can express; the quirks
  * only tell routing what a target of this provider can do: several candidates are refused by most models. Log
  * probabilities are the models' to refuse to callers of Google's own format; the converter refuses them to others.
  */

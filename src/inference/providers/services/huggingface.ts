@@ -1,9 +1,9 @@
 import { openAiLike } from '../openai-like.ts';
 
 /**
- * https://huggingface.co/docs/inference-providers: a router to other services, which `model:provider` picks; also in the
- * Responses format and in Anthropic's. The token that stands in the environment as HF_TOKEN is mostly there for
- * downloads, so it configures nothing by itself.
+ * https://huggingface.co/docs/inference-providers: a router to other services, which `model:provider` picks; also in
+ * the Responses format and in Anthropic's. The token in the environment as HF_TOKEN is mostly there for downloads, so
+ * it alone configures nothing.
  */
 export const huggingface = openAiLike({
   id: 'huggingface',

@@ -2,7 +2,7 @@ import { openAiLike } from '../openai-like.ts';
 
 /**
  * https://platform.minimax.io/docs/api-reference/text-openai-api and text-anthropic-api: one key, three formats; in
- * Anthropic's format thoughts stand apart from the text. China's platform is `https://api.minimaxi.com/v1`.
+ * Anthropic's format thoughts are apart from the text. China's platform is `https://api.minimaxi.com/v1`.
  */
 export const minimax = openAiLike({
   id: 'minimax',

@@ -1,8 +1,8 @@
 import { openAiLike } from '../openai-like.ts';
 
 /**
- * https://platform.kimi.ai/docs/api/overview: Kimi's models in three formats, Anthropic's beside the base URL. China's
- * platform is another one, with other keys: `base_url: https://api.moonshot.cn/v1`.
+ * https://platform.kimi.ai/docs/api/overview: Kimi's models in three formats, Anthropic's outside of the base URL.
+ * China's platform is another one, with other keys: `base_url: https://api.moonshot.cn/v1`.
  */
 export const moonshot = openAiLike({
   id: 'moonshot',

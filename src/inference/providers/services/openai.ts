@@ -70,11 +70,11 @@ export const openai = openAiLike({
     /invalid '(?:messages|input)[^']{0,80}': string too long/i,
   ],
   errors: [
-    // Said of the key's project: another target may have the model.
+    // It is about the key's project: another target may have the model.
     { status: 403, code: /\bmodel\b/i, class: 'model_unavailable' },
     // A model that chats, asked to continue a text.
     { status: 404, code: /not supported in the v1\/completions/i, class: 'caller_fault' },
-    // What the body refers to, told without a param.
+    // The body refers to something, and the error has no param.
     { status: 404, code: /\b(file|response|conversation)\b.{0,80}\bnot found/i, class: 'caller_fault' },
   ],
 });

@@ -1,8 +1,8 @@
 import { openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
 
 /**
- * https://docs.sambanova.ai/docs/en/features/openai-compatibility, and beside it Anthropic's Messages at the same base.
- * Errors are OpenAI's (docs.sambanova.ai/docs/en/api-reference/using-the-api/api-error-codes).
+ * https://docs.sambanova.ai/docs/en/features/openai-compatibility, and Anthropic's Messages at the same base. Errors
+ * are OpenAI's (docs.sambanova.ai/docs/en/api-reference/using-the-api/api-error-codes).
  */
 export const sambanova = openAiLike({
   id: 'sambanova',

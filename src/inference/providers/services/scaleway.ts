@@ -2,7 +2,7 @@ import { openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-lik
 
 /**
  * https://www.scaleway.com/en/docs/generative-apis/api-cli/using-chat-api and understanding-errors: a model that is not
- * there is a 422. Its key is one for everything at Scaleway, so the environment's configures nothing by itself.
+ * there is a 422. Its key is one for everything at Scaleway, so the environment's alone configures nothing.
  */
 export const scaleway = openAiLike({
   id: 'scaleway',

@@ -2,7 +2,7 @@ import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /**
  * https://docs.siliconflow.cn/docs/api/chat-completions-post and messages-post: both formats at one base URL. China's
- * platform is `https://api.siliconflow.cn/v1`, with keys of its own.
+ * platform is `https://api.siliconflow.cn/v1`, with other keys.
  */
 export const siliconflow = openAiLike({
   id: 'siliconflow',

@@ -3,8 +3,8 @@ import { openAiLike } from '../openai-like.ts';
 import type { DiscoveredModel, Provider } from '../provider.ts';
 
 /**
- * https://huggingface.github.io/text-embeddings-inference: one model a server, whatever it is called. Its API stands at
- * the root; `/v1/embeddings` beside it knows less.
+ * https://huggingface.github.io/text-embeddings-inference: one model a server, whatever it is called. Its API is at the
+ * root; its `/v1/embeddings` knows less.
  */
 export const tei: Provider = {
   ...openAiLike({

@@ -86,7 +86,7 @@ export const vertex: Provider = {
   listModels,
 };
 
-/** As Google's and Anthropic's SDKs choose the host. A base URL that names a project is taken as it is. */
+/** The base URL, with the host that Google's and Anthropic's SDKs choose. One that names a project is taken as it is. */
 function placeOf({ baseUrl, region, project, apiVersion, keyed }: Place): { baseUrl: string } {
   const at = region ?? 'global';
   const base = (baseUrl ?? `https://${hostOf(at)}`).replace(/\/+$/, '').replace(/\/v1(beta1)?$/, '');

@@ -1,8 +1,9 @@
 import { openAiLike } from '../openai-like.ts';
 
 /**
- * https://docs.z.ai/guides/develop/openai/python and /api-reference/api-code: GLM, also in Anthropic's format beside the
- * base URL. A 429 is a limit, an empty account or a locked one. The coding plan has `https://api.z.ai/api/coding/paas/v4`.
+ * https://docs.z.ai/guides/develop/openai/python and /api-reference/api-code: GLM, also in Anthropic's format, outside
+ * of the base URL. A 429 is a limit, an empty account or a locked one. The coding plan has
+ * `https://api.z.ai/api/coding/paas/v4`.
  */
 export const zai = openAiLike({
   id: 'zai',
