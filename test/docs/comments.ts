@@ -7,6 +7,7 @@ export interface Comment {
   line: number;
   /** Without the marks of comments; neighbouring `//` lines are one text. */
   text: string;
+  kind: 'docstring' | 'remark';
 }
 
 /** The comments of a source file, without what code and `code` in them says. */
@@ -23,7 +24,10 @@ export function commentsOf(file: string): Comment[] {
       .trim();
     const goesOn = type === 'Line' && endOfLast !== -1 && /^\n *$/.test(source.slice(endOfLast, start));
     if (goesOn) found.at(-1)!.text += ` ${text}`;
-    else found.push({ line: source.slice(0, start).split('\n').length, text });
+    else {
+      const kind = value.startsWith('*') ? 'docstring' : 'remark';
+      found.push({ line: source.slice(0, start).split('\n').length, text, kind });
+    }
     endOfLast = type === 'Line' ? end : -1;
   }
   return found;

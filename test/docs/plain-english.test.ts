@@ -41,19 +41,41 @@ test('messages of the server and of commands are in plain English too', () => {
 
 /** Rooms whose comments have been looked through; the others follow. */
 const readRooms = [
-  'src/{admin,auth,cli,config,ledger,observe,simulator}/**/*.ts',
-  'src/inference/{audio,engines}/**/*.ts',
+  'src/{admin,auth,cli,config,http,kernel,ledger,net,observe,simulator,tools,vectors}/**/*.ts',
+  'src/inference/{audio,credentials,embeddings,engines,forwarded,images,models,passthrough}/**/*.ts',
+  'src/inference/{providers,realtime,speech,transcription,videos}/**/*.ts',
   'web/src/**/*.{ts,tsx}',
 ];
 
+/** Rooms whose docstrings say what a thing is; the others follow. */
+const namedRooms = [
+  'src/{http,kernel,net,observe,simulator,tools,vectors}/**/*.ts',
+  'src/inference/{audio,credentials,embeddings,engines,forwarded,images,models,passthrough}/**/*.ts',
+  'src/inference/{providers,realtime,speech,transcription,videos}/**/*.ts',
+];
+
+const sourcesOf = (rooms: readonly string[]) =>
+  rooms.flatMap((room) => globSync(room)).filter((file) => !/\.(?:test|fixture)\.ts$/.test(file));
+
 test('comments of rooms that were looked through have no words of a private language', () => {
-  const sources = readRooms.flatMap((room) => globSync(room)).filter((file) => !/\.(?:test|fixture)\.ts$/.test(file));
+  const sources = sourcesOf(readRooms);
   assert.ok(sources.length > 300);
   const found = sources.flatMap((file) =>
     commentsOf(file).flatMap(({ line, text }) => {
       const [word] = ownWords.exec(text) ?? [];
       return word === undefined ? [] : [`${file}:${line}: '${word}': ${text}`];
     }),
+  );
+  assert.deepEqual(found, []);
+});
+
+test('docstrings of rooms that were looked through begin with a noun or a verb, not with a clause', () => {
+  const sources = sourcesOf(namedRooms);
+  assert.ok(sources.length > 600);
+  const found = sources.flatMap((file) =>
+    commentsOf(file).flatMap(({ line, text, kind }) =>
+      kind === 'docstring' && /^(?:What|Of|Who|As|Those)\b/.test(text) ? [`${file}:${line}: ${text}`] : [],
+    ),
   );
   assert.deepEqual(found, []);
 });
