@@ -69,14 +69,15 @@ export function ownVectors(config: Config): OwnVectors {
 }
 
 async function openRegistry({ storage }: Config): Promise<{ registry: VectorRegistry; close: Close }> {
+  const { createVectorRegistry } = await import('../stores/vector-registry.ts');
   if (storage.database === 'sqlite') {
-    const { openSqliteVectorRegistry } = await import('../stores/sqlite/vector-registry.ts');
-    const registry = openSqliteVectorRegistry(openDataFolder(storage.data_dir).culvertDb);
+    const { openCulvertTables } = await import('../stores/sqlite/stores.ts');
+    const registry = createVectorRegistry(openCulvertTables(openDataFolder(storage.data_dir).culvertDb));
     return { registry, close: registry.close };
   }
   const { connect } = await import('../stores/postgres/database.ts');
   const { migrate } = await import('../stores/postgres/migrations.ts');
-  const { createPostgresVectorRegistry } = await import('../stores/postgres/vector-registry.ts');
+  const { tablesIn } = await import('../stores/postgres/tables.ts');
   const database = await connect(storage.database);
   try {
     await migrate(database.rest, database.place, undefined, note);
@@ -84,5 +85,5 @@ async function openRegistry({ storage }: Config): Promise<{ registry: VectorRegi
     await database.close();
     throw error;
   }
-  return { registry: createPostgresVectorRegistry(database), close: database.close };
+  return { registry: createVectorRegistry(tablesIn(database)), close: database.close };
 }

@@ -25,7 +25,6 @@ import { crashedEvent } from '../metering/quota.ts';
 import { bucketsOf } from '../metering/scope.ts';
 import { createMcpGrantStore } from '../stores/mcp-grant-store.ts';
 import type { Database } from '../stores/postgres/database.ts';
-import { openSqliteAccountStore } from '../stores/sqlite/account-store.ts';
 import { readBackup, writeBackup } from '../stores/sqlite/backup.ts';
 import { dataFolderAt, openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { sqliteFacts } from '../stores/sqlite/facts.ts';
@@ -33,7 +32,7 @@ import { readFolderFiles } from '../stores/sqlite/folder-files.ts';
 import { type Damage, damageOf, databasesIn } from '../stores/sqlite/integrity.ts';
 import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
 import { migrateDataFolder, pendingMigrations } from '../stores/sqlite/schema-state.ts';
-import { openCulvertTables } from '../stores/sqlite/tables.ts';
+import { openCulvertTables, openSqliteAccountStore } from '../stores/sqlite/stores.ts';
 import { whyUnusable } from '../stores/sqlite/unusable.ts';
 import { createEngineOperator, type EngineOperator } from '../tools/search/engine-operator.ts';
 import { configuredEngines, providersInForce } from '../tools/search/engine-targets.ts';
@@ -211,7 +210,7 @@ async function openForAdmin(
       },
     };
   }
-  const { createPostgresAccountStore } = await import('../stores/postgres/account-store.ts');
+  const { createPostgresAccountStore } = await import('../stores/postgres/stores.ts');
   const { openPostgresLedger } = await import('../stores/postgres/ledger.ts');
   const { tablesIn } = await import('../stores/postgres/tables.ts');
   const database = await connectPostgres(config);
@@ -230,7 +229,7 @@ async function openForAdmin(
 
 async function stored(config: Config): Promise<Stored> {
   if (!isEmbedded(config)) {
-    const { createPostgresAccountStore } = await import('../stores/postgres/account-store.ts');
+    const { createPostgresAccountStore } = await import('../stores/postgres/stores.ts');
     return overPostgres(config, async (database) => {
       await migratePostgres(database);
       return createPostgresAccountStore(database).load();

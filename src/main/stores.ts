@@ -22,40 +22,42 @@ import { bucketsOf, callMilliIn, scopesOf } from '../metering/scope.ts';
 import { booksWithOpen, createLocalOnLoss } from '../metering/state-loss.ts';
 import type { KeptBytes } from '../metering/storage-counts.ts';
 import type { SharedTally } from '../metering/tally.ts';
+import { createAlertStore } from '../stores/alert-store.ts';
+import { createBatchStore } from '../stores/batch-store.ts';
 import { createMcpGrantStore } from '../stores/mcp-grant-store.ts';
 import { createNoticeStore } from '../stores/notice-store.ts';
-import { createPostgresAccountStore } from '../stores/postgres/account-store.ts';
-import { createPostgresAlertStore } from '../stores/postgres/alert-store.ts';
-import { createPostgresBatchStore } from '../stores/postgres/batch-store.ts';
 import { readBooksId } from '../stores/postgres/books-id.ts';
-import { createPostgresCrawlPace } from '../stores/postgres/crawl-pace.ts';
-import { createPostgresCrawlStore } from '../stores/postgres/crawl-store.ts';
 import { placeOf } from '../stores/postgres/database.ts';
 import { takeLease, takeNoLease } from '../stores/postgres/lease.ts';
 import { openPostgresLedger } from '../stores/postgres/ledger.ts';
 import { openPostgres } from '../stores/postgres/open.ts';
 import { createPostgresPageStore } from '../stores/postgres/page-store.ts';
-import { createPostgresProviderObjectStore } from '../stores/postgres/provider-object-store.ts';
-import { createPostgresReplyStore } from '../stores/postgres/reply-store.ts';
-import { createPostgresResponseStore } from '../stores/postgres/response-store.ts';
 import { postgresStorageSizes } from '../stores/postgres/storage-sizes.ts';
+import {
+  createPostgresAccountStore,
+  createPostgresCrawlPace,
+  createPostgresCrawlStore,
+  createPostgresProviderObjectStore,
+  createPostgresReplyStore,
+  createPostgresResponseStore,
+} from '../stores/postgres/stores.ts';
 import { tablesIn } from '../stores/postgres/tables.ts';
-import { createPostgresVectorRegistry } from '../stores/postgres/vector-registry.ts';
 import { RedisCounters } from '../stores/redis/counters.ts';
 import { createSessionStore } from '../stores/session-store.ts';
-import { openSqliteAccountStore } from '../stores/sqlite/account-store.ts';
-import { openSqliteAlertStore } from '../stores/sqlite/alert-store.ts';
-import { openSqliteBatchStore } from '../stores/sqlite/batch-store.ts';
-import { openSqliteCrawlStore } from '../stores/sqlite/crawl-store.ts';
 import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import { naming } from '../stores/sqlite/database.ts';
 import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
 import { createSqlitePageThread } from '../stores/sqlite/page-thread.ts';
-import { openSqliteProviderObjectStore } from '../stores/sqlite/provider-object-store.ts';
-import { openSqliteReplyStore } from '../stores/sqlite/reply-store.ts';
-import { openSqliteResponseStore } from '../stores/sqlite/response-store.ts';
-import { openCulvertTables } from '../stores/sqlite/tables.ts';
-import { openSqliteVectorRegistry, type SqliteVectorRegistry } from '../stores/sqlite/vector-registry.ts';
+import {
+  openCulvertTables,
+  openSqliteAccountStore,
+  openSqliteBatchStore,
+  openSqliteCrawlStore,
+  openSqliteProviderObjectStore,
+  openSqliteReplyStore,
+  openSqliteResponseStore,
+} from '../stores/sqlite/stores.ts';
+import { createVectorRegistry } from '../stores/vector-registry.ts';
 import type { CrawlStore } from '../tools/crawl/crawl-store.ts';
 import type { SharedPace } from '../tools/crawl/shared-pace.ts';
 import type { PageStore } from '../tools/page-store.ts';
@@ -143,8 +145,8 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
   const counters = new MemoryCounters({ clock, books: ledger, startMs });
   const replies = naming(folder.culvertDb, () => openSqliteReplyStore({ file: folder.culvertDb, bootId, onTrouble }));
   const notices = naming(folder.culvertDb, () => createNoticeStore(openCulvertTables(folder.culvertDb)));
-  const alerts = naming(folder.culvertDb, () => openSqliteAlertStore(folder.culvertDb));
-  let registry: SqliteVectorRegistry | null = null;
+  const alerts = naming(folder.culvertDb, () => createAlertStore(openCulvertTables(folder.culvertDb)));
+  let registry: ReturnType<typeof createVectorRegistry> | null = null;
   let sessions: SessionStore | null = null;
   let mcpGrants: McpGrantStore | null = null;
   const pages = createSqlitePageThread(join(folder.path, 'pages.db'));
@@ -160,7 +162,7 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
     accounts: { ...accounts, load: () => namingLate(folder.culvertDb, accounts.load()) },
     pages,
     async crawls() {
-      crawls ??= openSqliteCrawlStore(crawlDb);
+      crawls ??= openSqliteCrawlStore({ file: crawlDb, onTrouble });
       // The folder's lock proves that whoever worked at them before is dead.
       return { store: crawls, others: 'alone', pace: null };
     },
@@ -185,7 +187,7 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
       return mcpGrants;
     },
     async vectorRegistry() {
-      registry ??= openSqliteVectorRegistry(folder.culvertDb);
+      registry ??= createVectorRegistry(openCulvertTables(folder.culvertDb));
       return registry;
     },
     ledger: { ...ledger, recover: () => namingLate(folder.ledgerDb, ledger.recover()) },
@@ -298,26 +300,27 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     async crawls() {
       const others = storage.state === 'memory' ? 'alone' : 'may-live';
       const pace = others === 'alone' ? null : createPostgresCrawlPace(database);
-      return { store: { ...createPostgresCrawlStore(database), close: async () => undefined }, others, pace };
+      return { store: createPostgresCrawlStore(database), others, pace };
     },
     crawlsKept: () => true,
     providerObjects: async () => createPostgresProviderObjectStore(database),
     responses: async () => createPostgresResponseStore(database),
     responsesKept: () => true,
     batches: async () => ({
-      store: createPostgresBatchStore(database),
+      store: createBatchStore(tablesIn(database)),
       others: storage.state === 'memory' ? 'alone' : 'may-live',
     }),
     batchesKept: () => true,
-    sessions: async () => createSessionStore(tablesIn(database), tablesIn({ rest: database.keys }, sessionAnswerMaxMs)),
+    sessions: async () =>
+      createSessionStore(tablesIn(database), tablesIn({ rest: database.keys }, { answerMaxMs: sessionAnswerMaxMs })),
     mcpGrants: async () => createMcpGrantStore(tablesIn(database)),
-    vectorRegistry: async () => createPostgresVectorRegistry(database),
+    vectorRegistry: async () => createVectorRegistry(tablesIn(database)),
     ledger: { ...ledger, recover: () => patient(() => ledger.recover()) },
     counters,
     tally,
     replies: createPostgresReplyStore(database),
     notices: createNoticeStore(tablesIn(database)),
-    alerts: createPostgresAlertStore(database),
+    alerts: createAlertStore(tablesIn(database)),
     storageSizes: () => postgresStorageSizes(database),
     bootId,
     troubles: () => ({ ledger: ledger.trouble() ?? lease.trouble(), counters: counters.trouble() }),

@@ -181,17 +181,11 @@ function operatorOf({ accounts, created_ms, ...row }: OperatorColumns): Operator
   return { ...row, accounts: fromJson(accounts) as OperatorRow['accounts'], createdMs: created_ms };
 }
 
-/**
- * The text after `WHERE` for a query of the audit log, with `auditValues`; `mark` numbers parameters in the driver's
- * way.
- */
-export function auditConditions(mark: (at: number, type: 'text' | 'bigint') => string): string {
-  const [actor, action, subject] = [mark(1, 'text'), mark(2, 'text'), mark(3, 'text')];
-  return `(${actor} IS NULL OR actor = ${actor}) AND (${subject} IS NULL OR subject = ${subject})
-    AND (${action} IS NULL OR action = ${action} OR substr(action, 1, length(${action}) + 1) = ${action} || '.')
-    AND at_ms >= ${mark(4, 'bigint')} AND at_ms < ${mark(5, 'bigint')} AND id < ${mark(6, 'bigint')}
-    ORDER BY id DESC LIMIT ${mark(7, 'bigint')}`;
-}
+/** The text after `WHERE` for a query of the audit log, with `auditValues`. */
+export const auditConditions = `(CAST($1 AS TEXT) IS NULL OR actor = $1) AND (CAST($3 AS TEXT) IS NULL OR subject = $3)
+  AND (CAST($2 AS TEXT) IS NULL OR action = $2 OR substr(action, 1, length($2) + 1) = $2 || '.')
+  AND at_ms >= CAST($4 AS BIGINT) AND at_ms < CAST($5 AS BIGINT) AND id < CAST($6 AS BIGINT)
+  ORDER BY id DESC LIMIT CAST($7 AS BIGINT)`;
 
 export function auditValues(query: AuditQuery): (string | number | null)[] {
   const { actor = null, action = null, subject = null, sinceMs = 0, untilMs, before, limit } = query;

@@ -1,18 +1,12 @@
 import type { BatchEnding, BatchFormat, BatchRow, BatchStore, FileRow, Listed } from '../metering/batch-store.ts';
-import type { SqlTables, Step } from './sql-tables.ts';
-
-/** Tables of files and batches, in either database. */
-export interface BatchTables extends SqlTables {
-  /** SQL at the end of a SELECT whose rows nobody else may take meanwhile. */
-  skipLocked: string;
-}
+import type { OwnTables, SqlTables, Step } from './sql-tables.ts';
 
 /** Files, batches and their lines over either database. */
-export function createBatchStore(tables: BatchTables): Omit<BatchStore, 'close'> {
-  return { ...filesIn(tables), ...batchesIn(tables), ...workIn(tables) };
+export function createBatchStore(tables: OwnTables): BatchStore {
+  return { ...filesIn(tables), ...batchesIn(tables), ...workIn(tables), close: tables.close };
 }
 
-function filesIn({ prefix, rows, write }: BatchTables) {
+function filesIn({ prefix, rows, write }: SqlTables) {
   const file = `${prefix}stored_file`;
   const chunk = `${prefix}file_chunk`;
   const columns = 'id, tenant, purpose, bytes, created_ms, expires_ms, facts';
@@ -70,7 +64,7 @@ const batchColumns = `id, tenant, account, key_id, format, endpoint, input_file,
   ending, total, succeeded, errored, counted_ms, cancelling_ms, finalizing_ms, ended_ms, output_file, error_file,
   ahead_succeeded`;
 
-function batchesIn({ prefix, rows, write }: BatchTables) {
+function batchesIn({ prefix, rows, write }: SqlTables) {
   const batch = `${prefix}batch`;
   const line = `${prefix}batch_line`;
   return {
@@ -133,7 +127,7 @@ function batchesIn({ prefix, rows, write }: BatchTables) {
 }
 
 /** The work at batches, under leases. */
-function workIn({ prefix, rows, write, skipLocked }: BatchTables) {
+function workIn({ prefix, rows, write, skipLocked }: SqlTables) {
   const batch = `${prefix}batch`;
   const line = `${prefix}batch_line`;
   const file = `${prefix}stored_file`;

@@ -1,8 +1,8 @@
 import type { ConversationRow, FoundResponse, ItemRow, ResponseStore } from '../metering/response-store.ts';
-import type { SqlTables, Step } from './sql-tables.ts';
+import type { OwnTables, Step } from './sql-tables.ts';
 
 /** Tables of responses, in either database. */
-export interface ResponseTables extends SqlTables {
+export interface ResponseTables extends OwnTables {
   /** SQL: whether the boot in this column is over. */
   bootIsOver(column: string): string;
 }
@@ -11,7 +11,7 @@ export interface ResponseTables extends SqlTables {
 const sweptAtOnce = 100;
 
 /** Kept responses and conversations over either database. */
-export function createResponseStore({ prefix, bootIsOver, rows, write }: ResponseTables): Omit<ResponseStore, 'close'> {
+export function createResponseStore({ prefix, bootIsOver, rows, write, close }: ResponseTables): ResponseStore {
   const response = `${prefix}response`;
   const conversation = `${prefix}conversation`;
   const item = `${prefix}conversation_item`;
@@ -155,6 +155,7 @@ export function createResponseStore({ prefix, bootIsOver, rows, write }: Respons
         if (changes[1]! < sweptAtOnce && changes[2]! < sweptAtOnce) return removed;
       }
     },
+    close,
   };
 }
 

@@ -1,56 +1,34 @@
 import type { Deletion, PayloadIndex, RegisteredCollection } from '../vectors/registry.ts';
+import type { Row } from './sql-tables.ts';
 
-/** Columns as both databases give them. */
-export interface CollectionColumns {
-  generation: string;
-  tenant: string;
-  account: string;
-  name: string;
-  size: number;
-  distance: string;
-  embedding_model: string | null;
-  /** JSON of its named vectors; null: none. */
-  named: string | null;
-  /** JSON of its settings; null: none. */
-  settings: string | null;
-}
-
-export function collectionOf(row: CollectionColumns): RegisteredCollection {
+export function collectionOf(row: Row): RegisteredCollection {
   return {
-    generation: row.generation,
-    tenant: row.tenant,
-    account: row.account,
-    name: row.name,
+    generation: String(row.generation),
+    tenant: String(row.tenant),
+    account: String(row.account),
+    name: String(row.name),
     size: Number(row.size),
-    distance: row.distance as RegisteredCollection['distance'],
-    embeddingModel: row.embedding_model,
+    distance: String(row.distance) as RegisteredCollection['distance'],
+    embeddingModel: row.embedding_model === null ? null : String(row.embedding_model),
     ...namedOf(row.named),
-    ...(row.settings !== null && { settings: JSON.parse(row.settings) }),
+    ...(row.settings !== null && { settings: JSON.parse(String(row.settings)) }),
   };
 }
 
-export interface DeletionColumns {
-  generation: string;
-  size: number;
-  distance: string;
-  named: string | null;
-  dropped_ms: number;
-  tries: number;
-}
-
-export function deletionOf(row: DeletionColumns): Deletion {
+export function deletionOf(row: Row): Deletion {
   return {
-    generation: row.generation,
+    generation: String(row.generation),
     size: Number(row.size),
-    distance: row.distance as Deletion['distance'],
+    distance: String(row.distance) as Deletion['distance'],
     ...namedOf(row.named),
     droppedMs: Number(row.dropped_ms),
     tries: Number(row.tries),
   };
 }
 
-function namedOf(text: string | null): Pick<RegisteredCollection, 'named'> {
-  return text === null ? {} : { named: JSON.parse(text) };
+/** `text`: JSON of a collection's named vectors; null: none. */
+function namedOf(text: unknown): Pick<RegisteredCollection, 'named'> {
+  return text === null ? {} : { named: JSON.parse(String(text)) };
 }
 
 /** Text for a column of JSON. */
@@ -58,15 +36,12 @@ export function jsonText(value: object | undefined): string | null {
   return value === undefined ? null : JSON.stringify(value);
 }
 
-export interface IndexColumns {
-  key: string;
-  type: string;
-  /** JSON; null: none. */
-  params: string | null;
-}
-
-export function payloadIndexOf({ key, type, params }: IndexColumns): PayloadIndex {
-  return { key, type: type as PayloadIndex['type'], ...(params !== null && { params: JSON.parse(params) }) };
+export function payloadIndexOf({ key, type, params }: Row): PayloadIndex {
+  return {
+    key: String(key),
+    type: String(type) as PayloadIndex['type'],
+    ...(params !== null && { params: JSON.parse(String(params)) }),
+  };
 }
 
 /** Rows of deletions that were due, in the order in which they are done. */

@@ -16,33 +16,36 @@ import type { RecordOrder } from '../../src/metering/record-store.ts';
 import type { ReplyStore } from '../../src/metering/reply-store.ts';
 import type { ResponseStore } from '../../src/metering/response-store.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
+import { createAlertStore } from '../../src/stores/alert-store.ts';
+import { createBatchStore } from '../../src/stores/batch-store.ts';
 import { createMcpGrantStore } from '../../src/stores/mcp-grant-store.ts';
 import { createNoticeStore } from '../../src/stores/notice-store.ts';
 import type { PageBounds } from '../../src/stores/page-rows.ts';
-import { createPostgresAccountStore } from '../../src/stores/postgres/account-store.ts';
-import { createPostgresAlertStore } from '../../src/stores/postgres/alert-store.ts';
-import { createPostgresBatchStore } from '../../src/stores/postgres/batch-store.ts';
-import { createPostgresCrawlStore } from '../../src/stores/postgres/crawl-store.ts';
 import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
 import { openPostgres } from '../../src/stores/postgres/open.ts';
 import { createPostgresPageStore } from '../../src/stores/postgres/page-store.ts';
-import { createPostgresProviderObjectStore } from '../../src/stores/postgres/provider-object-store.ts';
-import { createPostgresReplyStore } from '../../src/stores/postgres/reply-store.ts';
-import { createPostgresResponseStore } from '../../src/stores/postgres/response-store.ts';
+import {
+  createPostgresAccountStore,
+  createPostgresCrawlStore,
+  createPostgresProviderObjectStore,
+  createPostgresReplyStore,
+  createPostgresResponseStore,
+} from '../../src/stores/postgres/stores.ts';
 import { tablesIn } from '../../src/stores/postgres/tables.ts';
-import { createPostgresVectorRegistry } from '../../src/stores/postgres/vector-registry.ts';
 import { createSessionStore } from '../../src/stores/session-store.ts';
-import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
-import { openSqliteAlertStore } from '../../src/stores/sqlite/alert-store.ts';
-import { openSqliteBatchStore } from '../../src/stores/sqlite/batch-store.ts';
-import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
+import type { OwnTables } from '../../src/stores/sql-tables.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 import { createSqlitePageThread } from '../../src/stores/sqlite/page-thread.ts';
-import { openSqliteProviderObjectStore } from '../../src/stores/sqlite/provider-object-store.ts';
-import { openSqliteReplyStore } from '../../src/stores/sqlite/reply-store.ts';
-import { openSqliteResponseStore } from '../../src/stores/sqlite/response-store.ts';
-import { openCulvertTables } from '../../src/stores/sqlite/tables.ts';
-import { openSqliteVectorRegistry } from '../../src/stores/sqlite/vector-registry.ts';
+import {
+  openCulvertTables,
+  openSqliteAccountStore,
+  openSqliteBatchStore,
+  openSqliteCrawlStore,
+  openSqliteProviderObjectStore,
+  openSqliteReplyStore,
+  openSqliteResponseStore,
+} from '../../src/stores/sqlite/stores.ts';
+import { createVectorRegistry } from '../../src/stores/vector-registry.ts';
 import type { CrawlStore } from '../../src/tools/crawl/crawl-store.ts';
 import type { PageStore } from '../../src/tools/page-store.ts';
 import type { Corpus } from '../../src/tools/search/corpus.ts';
@@ -56,6 +59,8 @@ import { postgresMissing, type StartedPostgres, startPostgres } from '../start-p
 export interface StoreUnderTest {
   /** For child processes: what `driverNamed(name).over(place)` opens again. */
   place: string;
+  /** The tables of accounts, as stores that all databases share get them. */
+  tables(): OwnTables | Promise<OwnTables>;
   accounts(): AccountStore | Promise<AccountStore>;
   ledger(bootId: string, clock?: Clock, order?: RecordOrder): Ledger | Promise<Ledger>;
   replies(bootId: string): Closable<ReplyStore> | Promise<Closable<ReplyStore>>;
@@ -93,6 +98,7 @@ const sqlite: StoreDriver = {
   create: () => sqlite.over(mkdtempSync(join(tmpdir(), 'culvert-stores-'))),
   over: (place) => ({
     place,
+    tables: () => openCulvertTables(join(place, 'culvert.db')),
     accounts: () => openSqliteAccountStore(join(place, 'culvert.db')),
     ledger: (bootId, clock = systemClock, order) =>
       openSqliteLedger({
@@ -106,14 +112,14 @@ const sqlite: StoreDriver = {
       }),
     replies: (bootId) => openSqliteReplyStore({ file: join(place, 'culvert.db'), bootId, onTrouble: () => {} }),
     notices: () => createNoticeStore(openCulvertTables(join(place, 'culvert.db'))),
-    alerts: () => openSqliteAlertStore(join(place, 'culvert.db')),
+    alerts: () => createAlertStore(openCulvertTables(join(place, 'culvert.db'))),
     providerObjects: () => openSqliteProviderObjectStore({ file: join(place, 'culvert.db'), onTrouble: () => {} }),
     responses: (bootId) => openSqliteResponseStore({ file: join(place, 'responses.db'), bootId, onTrouble: () => {} }),
     batches: () => openSqliteBatchStore({ file: join(place, 'batches.db'), onTrouble: () => {} }),
     sessions: () => createSessionStore(openCulvertTables(join(place, 'culvert.db'))),
     mcpGrants: () => createMcpGrantStore(openCulvertTables(join(place, 'culvert.db'))),
-    vectorRegistry: () => openSqliteVectorRegistry(join(place, 'culvert.db')),
-    crawls: () => openSqliteCrawlStore(join(place, 'crawl.db')),
+    vectorRegistry: () => createVectorRegistry(openCulvertTables(join(place, 'culvert.db'))),
+    crawls: () => openSqliteCrawlStore({ file: join(place, 'crawl.db'), onTrouble: () => {} }),
     pages: (bounds) => createSqlitePageThread(join(place, 'pages.db'), bounds),
     letTheDeadBeKnown: () => {},
     remove: () => rmSync(place, { recursive: true, force: true }),
@@ -142,6 +148,10 @@ const postgres: StoreDriver = {
     }
     return {
       place,
+      async tables() {
+        const database = await openPostgres(place);
+        return untilRemoved(tablesIn(database), database.close);
+      },
       async accounts() {
         const database = await openPostgres(place);
         return untilRemoved(createPostgresAccountStore(database), database.close);
@@ -170,7 +180,7 @@ const postgres: StoreDriver = {
       },
       async alerts() {
         const database = await openPostgres(place);
-        return untilRemoved(createPostgresAlertStore(database), database.close);
+        return untilRemoved(createAlertStore(tablesIn(database)), database.close);
       },
       async providerObjects() {
         const database = await openPostgres(place);
@@ -182,7 +192,7 @@ const postgres: StoreDriver = {
       },
       async batches() {
         const database = await openPostgres(place);
-        return untilRemoved(createPostgresBatchStore(database), database.close);
+        return untilRemoved(createBatchStore(tablesIn(database)), database.close);
       },
       async sessions() {
         const database = await openPostgres(place);
@@ -194,7 +204,7 @@ const postgres: StoreDriver = {
       },
       async vectorRegistry() {
         const database = await openPostgres(place);
-        return untilRemoved(createPostgresVectorRegistry(database), database.close);
+        return untilRemoved(createVectorRegistry(tablesIn(database)), database.close);
       },
       async crawls() {
         const database = await openPostgres(place);

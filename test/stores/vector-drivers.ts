@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { systemClock } from '../../src/kernel/clock.ts';
-import { openSqliteVectorRegistry } from '../../src/stores/sqlite/vector-registry.ts';
+import { openCulvertTables } from '../../src/stores/sqlite/stores.ts';
+import { createVectorRegistry } from '../../src/stores/vector-registry.ts';
 import { createEmbeddedStore } from '../../src/vectors/embedded/embedded-store.ts';
 import { allShards, shardOf } from '../../src/vectors/embedded/shard-of.ts';
 import { createQdrantStore } from '../../src/vectors/qdrant/store.ts';
@@ -80,7 +81,7 @@ const overQdrant: VectorDriver = {
 
 function openQdrant(t: Pick<TestContext, 'after'>, url: string, apiKey: string | null): VectorStore {
   const folder = mkdtempSync(join(tmpdir(), 'culvert-registry-'));
-  const registry = openSqliteVectorRegistry(join(folder, 'culvert.db'));
+  const registry = createVectorRegistry(openCulvertTables(join(folder, 'culvert.db')));
   const limits = { collectionsPerAccount: collectionsMax };
   const store = createQdrantStore({ url, apiKey, registry, clock: systemClock, limits, onTrouble() {} });
   t.after(async () => {

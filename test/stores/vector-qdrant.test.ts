@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fakeClock } from '../../src/kernel/clock.ts';
 import { type Failure, FailureError } from '../../src/kernel/failure.ts';
-import { openSqliteVectorRegistry } from '../../src/stores/sqlite/vector-registry.ts';
+import { openCulvertTables } from '../../src/stores/sqlite/stores.ts';
+import { createVectorRegistry } from '../../src/stores/vector-registry.ts';
 import { readFilter } from '../../src/vectors/filter/read-filter.ts';
 import type { PointBatch } from '../../src/vectors/point.ts';
 import { createQdrantStore } from '../../src/vectors/qdrant/store.ts';
@@ -19,7 +20,7 @@ const uuid = '5c56c793-69f3-4fbf-87e6-c4bf54c28c26';
 /** Answers that every test needs; `reply` comes first. */
 async function open(t: TestContext, reply: (call: QdrantCall, number: number) => QdrantReply | null = () => null) {
   const folder = mkdtempSync(join(tmpdir(), 'culvert-qdrant-'));
-  const registry = openSqliteVectorRegistry(join(folder, 'culvert.db'));
+  const registry = createVectorRegistry(openCulvertTables(join(folder, 'culvert.db')));
   const qdrant = await startScriptedQdrant(t, (call, number) => reply(call, number) ?? usual(call));
   const clock = fakeClock();
   const troubles: string[] = [];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Failure } from '../../src/kernel/failure.ts';
-import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
+import { openSqliteCrawlStore } from '../../src/stores/sqlite/stores.ts';
 import type { CrawlsParts } from '../../src/tools/crawl/crawls.ts';
 import type { PageReader } from '../../src/tools/page-reader.ts';
 import {
@@ -163,7 +163,7 @@ test('several processes over one database read each page of a crawl once', async
   );
   const processes = await Promise.all(
     [1, 2, 3].map(async () => {
-      const store = openSqliteCrawlStore(join(folder, 'crawl.db'));
+      const store = openSqliteCrawlStore({ file: join(folder, 'crawl.db'), onTrouble: () => {} });
       t.after(() => store.close());
       const crawls = crawlsOver(t, store, { reader: siteReader(site, read) });
       await crawls.start('may-live');

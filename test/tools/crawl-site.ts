@@ -8,7 +8,7 @@ import { systemClock } from '../../src/kernel/clock.ts';
 import type { Failure } from '../../src/kernel/failure.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { createHostTurns } from '../../src/net/host-turns.ts';
-import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
+import { openSqliteCrawlStore } from '../../src/stores/sqlite/stores.ts';
 import type { CrawlMeter } from '../../src/tools/crawl/crawl-ports.ts';
 import type { Crawl, CrawlStore } from '../../src/tools/crawl/crawl-store.ts';
 import { createCrawlThreads } from '../../src/tools/crawl/crawl-threads.ts';
@@ -138,7 +138,7 @@ export async function ended(store: Pick<CrawlStore, 'find'>, id: string): Promis
 
 /** A store of its own, closed with the test. */
 export function storeIn(t: TestContext) {
-  const store = openSqliteCrawlStore(join(temporaryFolder(t), 'crawl.db'));
+  const store = openSqliteCrawlStore({ file: join(temporaryFolder(t), 'crawl.db'), onTrouble: () => {} });
   t.after(() => store.close());
   return store;
 }

@@ -11,11 +11,11 @@ import { bucketsOf } from '../../metering/scope.ts';
 import type { BackupRow } from '../backup-row.ts';
 import { readBackup, writeBackup } from '../sqlite/backup.ts';
 import { openDataFolder } from '../sqlite/data-folder.ts';
-import { createPostgresAccountStore } from './account-store.ts';
 import { readPostgresBackup, writePostgresBackup } from './backup.ts';
 import { postgresFacts } from './facts.ts';
 import { openPostgresLedger } from './ledger.ts';
 import { openPostgres } from './open.ts';
+import { createPostgresAccountStore } from './stores.ts';
 
 async function* each(rows: readonly BackupRow[]): AsyncGenerator<BackupRow> {
   yield* rows;

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
-import { createPostgresCrawlPace } from './crawl-pace.ts';
-import { createPostgresCrawlStore } from './crawl-store.ts';
 import { openPostgres } from './open.ts';
+import { createPostgresCrawlPace, createPostgresCrawlStore } from './stores.ts';
 
 const nowMs = Date.UTC(2026, 0, 31);
 

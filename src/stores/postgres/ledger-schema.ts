@@ -185,6 +185,30 @@ export const nameTablesMigration: Migration = {
   sql: nameTablesSql('culvert.', 'BIGINT', ''),
 };
 
+export const recordOrderMigration: Migration = {
+  version: 18,
+  name: 'order of records and positions of sinks',
+  sql: `
+    -- Its one row is locked until a commit ends: positions become visible in their order, whichever replica writes.
+    CREATE TABLE culvert.record_sequence (one INTEGER PRIMARY KEY CHECK (one = 1), position BIGINT NOT NULL);
+    INSERT INTO culvert.record_sequence VALUES (1, 0);
+    CREATE TABLE culvert.record_order (
+      position BIGINT PRIMARY KEY,
+      request_id TEXT COLLATE "C" NOT NULL,
+      -- JSON, until all sinks have it.
+      bodies TEXT
+    );
+    CREATE TABLE culvert.sink (
+      name TEXT PRIMARY KEY,
+      position BIGINT NOT NULL,
+      seen_ms BIGINT NOT NULL,
+      -- The process that sends, until then by the database's clock.
+      holder TEXT,
+      held_until_ms BIGINT NOT NULL DEFAULT 0
+    );
+  `,
+};
+
 export const videoSecondsMigration: Migration = {
   version: 25,
   name: 'seconds of videos',

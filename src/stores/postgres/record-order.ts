@@ -1,34 +1,9 @@
 import { readEvent, type UsageEvent } from '../../ledger/columns.ts';
 import type { OrderedRecord, RecordOrder, RecordStore } from '../../metering/record-store.ts';
 import { sinkForgottenMs } from '../ledger-waits.ts';
-import type { Migration } from '../migration.ts';
 import { databaseNowMs } from './boots.ts';
 import type { Database, Row, Run } from './database.ts';
 import { unavailable } from './unavailable.ts';
-
-export const recordOrderMigration: Migration = {
-  version: 18,
-  name: 'order of records and positions of sinks',
-  sql: `
-    -- Its one row is locked until a commit ends: positions become visible in their order, whichever replica writes.
-    CREATE TABLE culvert.record_sequence (one INTEGER PRIMARY KEY CHECK (one = 1), position BIGINT NOT NULL);
-    INSERT INTO culvert.record_sequence VALUES (1, 0);
-    CREATE TABLE culvert.record_order (
-      position BIGINT PRIMARY KEY,
-      request_id TEXT COLLATE "C" NOT NULL,
-      -- JSON, until all sinks have it.
-      bodies TEXT
-    );
-    CREATE TABLE culvert.sink (
-      name TEXT PRIMARY KEY,
-      position BIGINT NOT NULL,
-      seen_ms BIGINT NOT NULL,
-      -- The process that sends, until then by the database's clock.
-      holder TEXT,
-      held_until_ms BIGINT NOT NULL DEFAULT 0
-    );
-  `,
-};
 
 /** The last statement of a transaction that writes events: from it to the commit other replicas wait. */
 export async function orderRecords(

@@ -9,11 +9,10 @@ import { crashedEvent } from '../../metering/quota.ts';
 import { bucketsOf } from '../../metering/scope.ts';
 import { type BackupRow, RestoreRefused } from '../backup-row.ts';
 import { createNoticeStore } from '../notice-store.ts';
-import { openSqliteAccountStore } from './account-store.ts';
 import { readBackup, writeBackup } from './backup.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { openSqliteLedger } from './ledger.ts';
-import { openCulvertTables } from './tables.ts';
+import { openCulvertTables, openSqliteAccountStore } from './stores.ts';
 
 function place(t: TestContext): DataFolder {
   const dir = mkdtempSync(join(tmpdir(), 'culvert-backup-'));

@@ -6,10 +6,8 @@ import { type TestContext, test } from 'node:test';
 import type { AuditEntry, Change } from '../../auth/account-store.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { createNoticeStore } from '../notice-store.ts';
-import { openSqliteAccountStore } from './account-store.ts';
 import { openDatabase } from './database.ts';
-import { openSqliteReplyStore } from './reply-store.ts';
-import { openCulvertTables } from './tables.ts';
+import { openCulvertTables, openSqliteAccountStore, openSqliteReplyStore } from './stores.ts';
 
 function place(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), 'culvert-db-'));

@@ -10,6 +10,7 @@ import type {
   UsageRow,
 } from '../../metering/ledger.ts';
 import type { OrderedRecord } from '../../metering/record-store.ts';
+import { objectUpkeep } from '../provider-object-store.ts';
 import { type Database, openDatabase } from './database.ts';
 import { sumDays } from './ledger-days.ts';
 import { listRequests } from './ledger-history.ts';
@@ -17,8 +18,8 @@ import { pruneBuckets, pruneEvents } from './ledger-prune.ts';
 import { pruneTraffic, readTraffic } from './ledger-traffic.ts';
 import { sumUsage } from './ledger-usage.ts';
 import { patiently } from './patient-transaction.ts';
-import { sweepObjects, trimObjects } from './provider-object-prune.ts';
 import { pruneRecordOrder, readRecords, recordsArrived } from './record-order.ts';
+import { tablesIn } from './tables.ts';
 
 /** Orders to the worker thread of a database, and its answers. */
 export interface Jobs {
@@ -56,6 +57,11 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
   /** Jobs that write run one after the other; those that read wait for nobody. */
   let lastWrite: Promise<unknown> = Promise.resolve();
   const running = new Set<Promise<void>>();
+
+  /** Requests go first: it waits for them much longer than they would. */
+  function objects() {
+    return objectUpkeep(tablesIn(database, { waitMaxMs: 1_000 }));
+  }
 
   /** A connection of its own: a read within a transaction of `prune` would see half of it. */
   function reader(): Database {
@@ -99,9 +105,9 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
           return removed;
         });
       case 'trimObjects':
-        return inTurn(() => trimObjects(database, job.tenant, job.keepMax));
+        return inTurn(() => objects().trim(job.tenant, job.keepMax));
       case 'sweepObjects':
-        return inTurn(() => sweepObjects(database, job.nowMs));
+        return inTurn(() => objects().sweep(job.nowMs));
       case 'readRecords':
         return readRecords(reader(), job.after, job.limit);
       case 'recordsArrived':

@@ -7,7 +7,6 @@ import { systemClock } from '../../kernel/clock.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import { crashedEvent } from '../../metering/quota.ts';
 import { bucketsOf } from '../../metering/scope.ts';
-import { openSqliteAccountStore } from './account-store.ts';
 import { culvertMigrations } from './culvert-schema.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { openDatabase } from './database.ts';
@@ -16,6 +15,7 @@ import { ledgerMigrations } from './ledger-schema.ts';
 import { ledgerKey } from './ledger-writer.ts';
 import { migrate } from './migrations.ts';
 import { migrateDataFolder, pendingMigrations } from './schema-state.ts';
+import { openSqliteAccountStore } from './stores.ts';
 
 function place(t: TestContext): DataFolder {
   const dir = mkdtempSync(join(tmpdir(), 'culvert-upgrade-'));

@@ -35,8 +35,8 @@ export interface CrawlStore extends JobStore<Crawl> {
   begun(lease: Lease, hooks: readonly NewHook[]): Promise<boolean>;
   end(lease: Lease, end: CrawlEnd, hooks: readonly NewHook[]): Promise<boolean>;
 
-  /** Pages in the order in which they were done, from behind `after` (0: the first); at most `charsMax`, but one. */
-  results(id: string, after: number, limit: number, charsMax: number): Promise<readonly CrawlResult[]>;
+  /** Pages in the order in which they were done, from behind `after` (0: the first); at most `bytesMax`, but one. */
+  results(id: string, after: number, limit: number, bytesMax: number): Promise<readonly CrawlResult[]>;
   /** In the same order. */
   errors(id: string, limit: number): Promise<readonly CrawlError[]>;
 

@@ -37,8 +37,8 @@ const atOnceMax = 5 * runningMax;
 const renewIntervalMs = 8_000;
 const lookIntervalMs = 5_000;
 const pruneIntervalMs = 3_600_000;
-/** Characters of one answer; one page may be longer. */
-const resultCharsMax = 8 * 1024 * 1024;
+/** Bytes of one answer; one page may be longer. */
+const resultBytesMax = 8 * 1024 * 1024;
 const errorsMax = 10_000;
 
 export function createCrawls(parts: CrawlsParts): Crawls {
@@ -90,7 +90,7 @@ export function createCrawls(parts: CrawlsParts): Crawls {
       if (crawl?.status === 'cancelled') leased.abort(id);
       return crawl;
     },
-    results: (id, after, limit) => store.results(id, after, limit, resultCharsMax),
+    results: (id, after, limit) => store.results(id, after, limit, resultBytesMax),
     errors: (id) => store.errors(id, errorsMax),
     async start(others) {
       if (others === 'alone') await store.release(null);

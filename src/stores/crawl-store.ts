@@ -1,0 +1,356 @@
+import type { Lease } from '../kernel/leased-jobs.ts';
+import type { CrawlEnd, CrawlStore, FinishedPage, FoundUrls, NewHook, TakenPage } from '../tools/crawl/crawl-store.ts';
+import { type CrawlColumns, crawlOf, type HookColumns, hookOf } from './crawl-rows.ts';
+import { change, type OwnTables, read, type Step, type Work } from './sql-tables.ts';
+
+/** Tables of crawls, in either database. */
+export interface CrawlTables extends OwnTables {
+  /** Columns of a page's key and shape, and SQL for the value at `place` in them. */
+  pages: { key: string; shape: string; value(place: string): string };
+  /** FROM: the elements of the JSON array in `$2`, as `value` and their order `at`. */
+  given: string;
+}
+
+/** Crawls over either database. What a caller was answered (made, cancelled) survives a power cut. */
+export function createCrawlStore(tables: CrawlTables): CrawlStore {
+  const access = accessTo(tables);
+  return { ...callersPart(access), ...workersPart(access), ...upkeepPart(access), close: tables.close };
+}
+
+type Access = ReturnType<typeof accessTo>;
+
+function accessTo(tables: CrawlTables) {
+  const { prefix, transaction, forUpdate } = tables;
+  const crawl = `${prefix}crawl`;
+  const held = `SELECT page_limit, charged, ends FROM ${crawl}
+    WHERE id = $1 AND worker = $2 AND status = 'scraping' ${forUpdate}`;
+  return {
+    ...tables,
+    crawl,
+    page: `${prefix}crawl_page`,
+    hook: `${prefix}crawl_hook`,
+    changes: pageChanges(tables),
+    *found(tenant: string, id: string) {
+      const [row] = yield* read(`SELECT * FROM ${crawl} WHERE tenant = $1 AND id = $2`, [tenant, id]);
+      return row === undefined ? null : crawlOf(row as unknown as CrawlColumns);
+    },
+    /** Work under a lease: `lost` without it. Its crawl is locked until the end. */
+    holding: <T>(lease: Lease, lost: T, work: (crawl: HeldColumns) => Work<T>) =>
+      transaction('write', function* () {
+        const [row] = yield* read(held, [lease.id, lease.worker]);
+        return row === undefined ? lost : yield* work(row as unknown as HeldColumns);
+      }),
+  };
+}
+
+interface HeldColumns {
+  page_limit: number;
+  charged: number;
+  ends: number;
+}
+
+/**
+ * Written out even where one state would do: otherwise SQLite does not see that the partial index on open pages covers
+ * it.
+ */
+const open = `state IN ('waiting', 'fetching')`;
+
+/** Changes of a crawl's pages, within a transaction. */
+function pageChanges({ prefix, pages, given }: CrawlTables) {
+  const crawl = `${prefix}crawl`;
+  const page = `${prefix}crawl_page`;
+  const { key, shape, value } = pages;
+  /** The new links, in order, as many of a shape and in all as there is room for. */
+  const addPages = `
+    INSERT INTO ${page} (crawl, seq, ${key}, url, depth, ${shape}, state, charged)
+    SELECT c.id, c.rows + nth, page_key, fitting.url, depth, page_shape, 'waiting', 0
+    FROM ${crawl} c, (
+      SELECT page_key, url, depth, page_shape, row_number() OVER (ORDER BY at) AS nth FROM (
+        SELECT page_key, url, depth, page_shape, at, row_number() OVER (PARTITION BY page_shape ORDER BY at) AS of_shape
+        FROM (
+          SELECT page_key, url, depth, page_shape, at, row_number() OVER (PARTITION BY page_key ORDER BY at) AS copy
+          FROM (
+            SELECT ${value('(value ->> 0)')} AS page_key, value ->> 1 AS url, CAST(value ->> 2 AS INTEGER) AS depth,
+              ${value('(value ->> 3)')} AS page_shape, at
+            FROM ${given}
+          ) AS given
+          WHERE NOT EXISTS (SELECT 1 FROM ${page} p WHERE p.crawl = $1 AND p.${key} = given.page_key)
+        ) AS fresh WHERE copy = 1
+      ) AS shaped
+      WHERE page_shape IS NULL OR of_shape + (
+        SELECT count(*) FROM ${page} p WHERE p.crawl = $1 AND p.${shape} = shaped.page_shape) <= $4
+    ) AS fitting
+    WHERE c.id = $1 AND c.rows + nth <= $3`;
+  const addAlias = `INSERT INTO ${page} (crawl, seq, ${key}, url, depth, state, charged)
+    SELECT c.id, c.rows + 1, ${value('$2')}, '', 0, 'alias', 0 FROM ${crawl} c WHERE c.id = $1 ON CONFLICT DO NOTHING`;
+  const dropAlias = `UPDATE ${page} SET state = 'alias'
+    WHERE crawl = $1 AND ${key} = ${value('$2')} AND seq <> $3 AND state = 'waiting'`;
+  const countEnd = `UPDATE ${crawl} SET ends = ends + $2, done = done + $3, failed = failed + $4, waiting = waiting - 1,
+    charged = charged - $5 WHERE id = $1`;
+
+  /** Rows that are known, too many, or too many of one shape are left out. */
+  function* add(id: string, { urls, rowsMax, shapeMax }: FoundUrls): Work<void> {
+    if (urls.length === 0) return;
+    const list = urls.map(({ key, url, depth, shape }) => [
+      storable(key),
+      storable(url),
+      depth,
+      shape === null ? null : storable(shape),
+    ]);
+    const added = yield* change(addPages, [id, JSON.stringify(list), rowsMax, shapeMax]);
+    if (added === 0) return;
+    yield* change(`UPDATE ${crawl} SET rows = rows + $2, waiting = waiting + $3 WHERE id = $1`, [id, added, added]);
+  }
+
+  function* queue(id: string, hooks: readonly NewHook[]): Work<void> {
+    const sql = `INSERT INTO ${prefix}crawl_hook (id, crawl, body, created_ms, tries, next_ms)
+      VALUES ($1, $2, $3, $4, 0, $4)`;
+    for (const hook of hooks) yield* change(sql, [hook.id, id, hook.body, hook.createdMs]);
+  }
+
+  function* end(id: string, { status, error, atMs, expiresMs }: CrawlEnd): Work<void> {
+    // After it nothing is held: the lease is over with the crawl.
+    const ended = `UPDATE ${crawl} SET status = $2, error = $3, ended_ms = $4, expires_ms = $5, waiting = 0, worker = NULL
+      WHERE id = $1`;
+    yield* change(ended, [id, status, error, atMs, expiresMs]);
+    yield* change(`DELETE FROM ${page} WHERE crawl = $1 AND ${open}`, [id]);
+  }
+
+  function* finish(id: string, ends: number, ended: FinishedPage, found: FoundUrls, hooks: readonly NewHook[]) {
+    const { seq, atMs } = ended;
+    if (ended.state === 'failed') {
+      const fail = `UPDATE ${page} SET state = 'failed', ended = $3, ended_ms = $4, code = $5, error = $6, charged = $7
+        WHERE crawl = $1 AND seq = $2`;
+      yield* change(fail, [id, seq, ends + 1, atMs, ended.code, ended.error, ended.free ? 0 : 1]);
+      yield* change(countEnd, [id, 1, 0, 1, ended.free ? 1 : 0]);
+      return;
+    }
+    const same = `SELECT 1 AS one FROM ${page} WHERE crawl = $1 AND content_hash = $2 LIMIT 1`;
+    const copied = ended.state === 'done' && (yield* read(same, [id, ended.contentHash])).length > 0;
+    if (ended.state === 'duplicate' || copied) {
+      const duplicate = `UPDATE ${page} SET state = 'duplicate', ended_ms = $3 WHERE crawl = $1 AND seq = $2`;
+      yield* change(duplicate, [id, seq, atMs]);
+      yield* change(countEnd, [id, 0, 0, 0, 0]);
+      // The same texts have the same links.
+      if (!copied) yield* add(id, found);
+      return;
+    }
+    const done = `UPDATE ${page} SET state = 'done', ended = $3, ended_ms = $4, content_hash = $5, page = $6
+      WHERE crawl = $1 AND seq = $2`;
+    yield* change(done, [id, seq, ends + 1, atMs, ended.contentHash, JSON.stringify(ended.page)]);
+    yield* change(countEnd, [id, 1, 1, 0, 0]);
+    if (ended.aliasKey !== null) {
+      const dropped = yield* change(dropAlias, [id, ended.aliasKey, seq]);
+      if (dropped === 1) yield* change(countEnd, [id, 0, 0, 0, 0]);
+      else if ((yield* change(addAlias, [id, ended.aliasKey])) === 1)
+        yield* change(`UPDATE ${crawl} SET rows = rows + 1 WHERE id = $1`, [id]);
+    }
+    yield* add(id, found);
+    yield* queue(id, hooks);
+  }
+
+  return { add, queue, end, finish };
+}
+
+/** JSON of PostgreSQL holds no NUL and no half of a pair. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\ufffd').toWellFormed();
+}
+
+/** For `lock`: crawls of one tenant are made one after another. */
+const tenantLock = 0x63_76_77;
+/** A limit is needed where a part is skipped. */
+const endless = 1_000_000_000;
+
+/** Calls for callers. */
+function callersPart({ rows, transaction, lock, found, crawl, page, changes }: Access) {
+  return {
+    create: (made, seeds, { runningMax, keptMax }) =>
+      transaction('durable', function* () {
+        yield* lock(tenantLock, made.tenant);
+        const running = `SELECT count(*) AS count FROM ${crawl} WHERE tenant = $1 AND status = 'scraping'`;
+        const [count] = yield* read(running, [made.tenant]);
+        if (Number(count?.count) >= runningMax) return 'full';
+        const surplus = `DELETE FROM ${crawl} WHERE id IN (
+          SELECT id FROM ${crawl} WHERE tenant = $1 AND status <> 'scraping'
+          ORDER BY created_ms DESC, id DESC LIMIT ${endless} OFFSET $2)`;
+        yield* change(surplus, [made.tenant, keptMax - 1]);
+        const insert = `INSERT INTO ${crawl} (id, tenant, account, key_id, url, options, status, page_limit, rows, ends,
+            done, failed, waiting, charged, seeded, lease_until_ms, created_ms)
+          VALUES ($1, $2, $3, $4, $5, $6, 'scraping', $7, 0, 0, 0, 0, 0, 0, 0, 0, $8)`;
+        const { id, tenant, account, keyId, url, options, createdMs } = made;
+        const text = JSON.stringify(options);
+        yield* change(insert, [id, tenant, account, keyId, url, text, options.limit, createdMs]);
+        yield* changes.add(id, { urls: seeds, rowsMax: seeds.length, shapeMax: 1 });
+        return 'created';
+      }),
+    find: (tenant, id) => transaction('snapshot', () => found(tenant, id)),
+    async list(tenant, { kind, which, before, limit }) {
+      const running = which === 'running' ? `AND status = 'scraping'` : '';
+      const sql = `SELECT * FROM ${crawl} WHERE tenant = $1 AND id < $2
+        AND substr(id, 1, length(CAST($4 AS TEXT))) = $4 ${running} ORDER BY id DESC LIMIT $3`;
+      const listed = await rows(sql, [tenant, before ?? '\u{10ffff}', limit, `${kind}_`]);
+      return listed.map((row) => crawlOf(row as unknown as CrawlColumns));
+    },
+    cancel: (tenant, id, end) =>
+      transaction('durable', function* () {
+        const stop = `UPDATE ${crawl} SET worker = NULL WHERE tenant = $1 AND id = $2 AND status = 'scraping'`;
+        // It locks the crawl: a page that ends now ends before it, or not at all.
+        if ((yield* change(stop, [tenant, id])) === 1) yield* changes.end(id, end);
+        return yield* found(tenant, id);
+      }),
+
+    async results(id, after, limit, bytesMax) {
+      // The database adds up, so that a too large amount is not even read.
+      const sql = `SELECT p.ended, p.page FROM (
+          SELECT ended, sum(bytes) OVER (ORDER BY ended) AS bytes, row_number() OVER (ORDER BY ended) AS at FROM (
+            SELECT ended, octet_length(page) AS bytes FROM ${page}
+            WHERE crawl = $1 AND ended > $2 AND state = 'done' ORDER BY ended LIMIT $3
+          ) AS following
+        ) AS summed JOIN ${page} p ON p.crawl = $1 AND p.ended = summed.ended
+        WHERE bytes <= $4 OR at = 1 ORDER BY p.ended`;
+      const found = await rows(sql, [id, after, limit, bytesMax]);
+      return found.map((row) => ({ at: Number(row.ended), page: JSON.parse(String(row.page)) }));
+    },
+    async errors(id, limit) {
+      const sql = `SELECT seq, url, code, error, ended_ms FROM ${page}
+        WHERE crawl = $1 AND ended IS NOT NULL AND state = 'failed' ORDER BY ended LIMIT $2`;
+      return (await rows(sql, [id, limit])).map((row) => ({
+        seq: Number(row.seq),
+        url: String(row.url),
+        code: String(row.code),
+        error: String(row.error),
+        atMs: Number(row.ended_ms),
+      }));
+    },
+  } satisfies Partial<CrawlStore>;
+}
+
+/** The work at crawls, under leases. */
+function workersPart({ rows, write, transaction, holding, oneOf, skipLocked, pages, crawl, page, changes }: Access) {
+  const free = `status = 'scraping' AND lease_until_ms <= $1`;
+  return {
+    async lease(worker, nowMs, untilMs, limit) {
+      // Asked all the time, and mostly there is nothing: then it waits for nobody's write.
+      if ((await rows(`SELECT 1 AS one FROM ${crawl} WHERE ${free} LIMIT 1`, [nowMs])).length === 0) return [];
+      // Round the tenants: each one's first that nobody works at, less those of it that somebody does. Replicas that ask
+      // at one moment get different ones.
+      const lease = `UPDATE ${crawl} SET worker = $2, lease_until_ms = $3 WHERE id IN (
+        SELECT id FROM ${crawl} AS one WHERE ${free}
+        ORDER BY (SELECT count(*) FROM ${crawl} AS other WHERE other.tenant = one.tenant AND other.status = 'scraping'
+          AND (other.lease_until_ms > $1 OR (other.created_ms, other.id) < (one.created_ms, one.id))), created_ms, id
+        LIMIT $4 ${skipLocked}) RETURNING *`;
+      const reopen = `UPDATE ${page} SET state = 'waiting'
+        WHERE ${oneOf('crawl', '$1')} AND state = 'fetching' AND ${open}`;
+      return transaction('write', function* () {
+        const leased = yield* read(lease, [nowMs, worker, untilMs, limit]);
+        const crawls = leased.map((row) => crawlOf(row as unknown as CrawlColumns));
+        if (crawls.length > 0) yield* change(reopen, [crawls.map(({ id }) => id)]);
+        return crawls.sort((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
+      });
+    },
+    async renew({ id, worker }, untilMs) {
+      const sql = `UPDATE ${crawl} SET lease_until_ms = $3 WHERE id = $1 AND worker = $2 AND status = 'scraping'`;
+      return (await write([{ sql, values: [id, worker, untilMs] }]))[0] === 1;
+    },
+    async release(worker) {
+      const [which, values] = worker === null ? [`status = 'scraping'`, []] : ['worker = $1', [worker]];
+      await write([{ sql: `UPDATE ${crawl} SET worker = NULL, lease_until_ms = 0 WHERE ${which}`, values }]);
+    },
+    take: (lease, count) =>
+      holding(lease, null, function* (held): Work<TakenPage[]> {
+        const waiting = `SELECT seq, url, depth, charged FROM ${page}
+          WHERE crawl = $1 AND state = 'waiting' AND ${open} ORDER BY seq LIMIT $2`;
+        let { charged } = held;
+        const taken: TakenPage[] = [];
+        for (const row of yield* read(waiting, [lease.id, count])) {
+          const paid = row.charged === 1;
+          if (!paid && charged >= held.page_limit) continue;
+          if (!paid) charged += 1;
+          taken.push({ seq: Number(row.seq), url: String(row.url), depth: Number(row.depth), paid });
+        }
+        if (taken.length === 0) return taken;
+        const places = taken.map((_, at) => `$${at + 2}`).join(', ');
+        const take = `UPDATE ${page} SET state = 'fetching', charged = 1 WHERE crawl = $1 AND seq IN (${places})`;
+        yield* change(take, [lease.id, ...taken.map(({ seq }) => seq)]);
+        yield* change(`UPDATE ${crawl} SET charged = $2 WHERE id = $1`, [lease.id, charged]);
+        return taken;
+      }),
+    async putBack(lease, seq, { charged }) {
+      await holding(lease, undefined, function* (): Work<undefined> {
+        const back = `UPDATE ${page} SET state = 'waiting', charged = $3
+          WHERE crawl = $1 AND seq = $2 AND state = 'fetching'`;
+        const changed = yield* change(back, [lease.id, seq, charged ? 1 : 0]);
+        if (changed === 1 && !charged)
+          yield* change(`UPDATE ${crawl} SET charged = charged - 1 WHERE id = $1`, [lease.id]);
+        return undefined;
+      });
+    },
+    finish: (lease, ended, found, hooks) =>
+      holding(lease, false, function* ({ ends }) {
+        yield* changes.finish(lease.id, ends, ended, found, hooks);
+        return true;
+      }),
+    async page(id, key) {
+      const sql = `SELECT page FROM ${page} WHERE crawl = $1 AND ${pages.key} = ${pages.value('$2')} AND state = 'done'`;
+      const [row] = await rows(sql, [id, storable(key)]);
+      return row === undefined ? null : JSON.parse(String(row.page));
+    },
+    add: (lease, found) =>
+      holding(lease, false, function* () {
+        yield* changes.add(lease.id, found);
+        return true;
+      }),
+    begun: (lease, hooks) =>
+      holding(lease, false, function* () {
+        yield* change(`UPDATE ${crawl} SET seeded = 1 WHERE id = $1`, [lease.id]);
+        yield* changes.queue(lease.id, hooks);
+        return true;
+      }),
+    end: (lease, end, hooks) =>
+      holding(lease, false, function* () {
+        yield* changes.end(lease.id, end);
+        yield* changes.queue(lease.id, hooks);
+        return true;
+      }),
+  } satisfies Partial<CrawlStore>;
+}
+
+/** Work beside the pages: webhooks that are due, and crawls whose retention is over. */
+function upkeepPart({ rows, write, transaction, oneOf, skipLocked, crawl, hook }: Access) {
+  const step = (sql: string, values: readonly unknown[]): Step[] => [{ sql, values }];
+  return {
+    async dueHooks(nowMs, untilMs, { limit, tenantMax, without }) {
+      if ((await rows(`SELECT 1 AS one FROM ${hook} WHERE next_ms <= $1 LIMIT 1`, [nowMs])).length === 0) return [];
+      const lease = `
+        WITH placed AS MATERIALIZED (
+          SELECT h.id, h.created_ms, row_number() OVER (PARTITION BY c.tenant ORDER BY h.created_ms, h.id) AS place
+          FROM ${hook} h JOIN ${crawl} c ON c.id = h.crawl
+          WHERE next_ms <= $1 AND NOT ${oneOf('c.tenant', '$4')}
+        )
+        UPDATE ${hook} SET next_ms = $2 WHERE id IN (
+          SELECT due.id FROM ${hook} AS due JOIN placed ON placed.id = due.id
+          WHERE due.next_ms <= $1 AND placed.place <= $3
+          ORDER BY placed.place, placed.created_ms, placed.id LIMIT $5 ${skipLocked}
+        ) RETURNING id`;
+      const leased = `SELECT h.*, c.options, c.tenant FROM ${hook} h JOIN ${crawl} c ON c.id = h.crawl
+        WHERE ${oneOf('h.id', '$1')} ORDER BY h.created_ms, h.id`;
+      return transaction('write', function* () {
+        const ids = (yield* read(lease, [nowMs, untilMs, tenantMax, without, limit])).map(({ id }) => id);
+        return (yield* read(leased, [ids])).map((row) => hookOf(row as unknown as HookColumns));
+      });
+    },
+    async hookDone(id) {
+      await write(step(`DELETE FROM ${hook} WHERE id = $1`, [id]));
+    },
+    async hookLater(id, tries, nextMs) {
+      await write(step(`UPDATE ${hook} SET tries = $2, next_ms = $3 WHERE id = $1`, [id, tries, nextMs]));
+    },
+    async prune(nowMs) {
+      // A few at a time: their pages go with them.
+      const sql = `DELETE FROM ${crawl} WHERE id IN (
+        SELECT id FROM ${crawl} WHERE expires_ms <= $1 ORDER BY expires_ms LIMIT 4)`;
+      return (await write(step(sql, [nowMs])))[0]!;
+    },
+  } satisfies Partial<CrawlStore>;
+}

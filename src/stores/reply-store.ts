@@ -1,0 +1,105 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { FailureError } from '../kernel/failure.ts';
+import type { ReplyStore, ReplyTake, ReplyTaken } from '../metering/reply-store.ts';
+import type { OwnTables, Row, SqlTables } from './sql-tables.ts';
+
+/** Tables of replies, in either database. */
+export interface ReplyTables extends OwnTables {
+  /** SQL: whether the boot in this column is over. */
+  bootIsOver(column: string): string;
+}
+
+/**
+ * Between a conflict and the look at its cause, the other row may have gone. In each such round another process won
+ * meanwhile.
+ */
+const takeRoundsMax = 10;
+/** A key that may have been taken for a request that was refused: when it is given back, and how often that is tried. */
+const giveBackAfterMs = 1_500;
+const giveBackTriesMax = 3;
+/** Rows removed in one transaction, of up to a megabyte each. */
+const sweptAtOnce = 10;
+
+/** Replies over either database. `quick`: the same tables, for the look that a caller waits for. */
+export function createReplyStore(
+  { prefix, rows, write, bootIsOver, close }: ReplyTables,
+  quick: Pick<SqlTables, 'rows' | 'write'> = { rows, write },
+): ReplyStore & Pick<OwnTables, 'close'> {
+  const reply = `${prefix}reply`;
+  const ofRequest = 'scope = $1 AND key = $2 AND request_id = $3 AND status IS NULL';
+  /** One statement, so one winner: the loser changes nothing. */
+  const take = {
+    name: 'reply-take',
+    text: `INSERT INTO ${reply} AS old (scope, key, body_hash, request_id, boot_id, expires_ms)
+      VALUES ($1, $2, $3, $4, $5, $6)
+      ON CONFLICT (scope, key) DO UPDATE
+        SET body_hash = excluded.body_hash, request_id = excluded.request_id, boot_id = excluded.boot_id,
+            expires_ms = excluded.expires_ms, status = NULL, sealed = NULL
+        WHERE old.expires_ms <= $7 OR (old.status IS NULL AND ${bootIsOver('old.boot_id')})`,
+  };
+  const known = {
+    name: 'reply-read',
+    text: `SELECT body_hash, request_id, status, sealed FROM ${reply} WHERE scope = $1 AND key = $2`,
+  };
+  const keep = { name: 'reply-keep', text: `UPDATE ${reply} SET status = $4, sealed = $5 WHERE ${ofRequest}` };
+  const release = { name: 'reply-release', text: `DELETE FROM ${reply} WHERE ${ofRequest}` };
+  const sweep = `DELETE FROM ${reply} WHERE (scope, key) IN (
+    SELECT scope, key FROM ${reply} WHERE expires_ms <= $1 LIMIT ${sweptAtOnce})`;
+
+  async function taken(row: ReplyTake): Promise<ReplyTaken> {
+    const values = [row.scope, row.key, row.bodyHash, row.requestId, row.bootId, row.expiresMs, row.nowMs];
+    for (let round = 1; round <= takeRoundsMax; round += 1) {
+      const [changes] = await quick.write([{ sql: take, values }]);
+      if (changes === 1) return { kind: 'taken' };
+      const [found] = await quick.rows(known, [row.scope, row.key]);
+      if (found !== undefined) return takenOf(found, row.bodyHash);
+    }
+    throw new FailureError({
+      kind: 'quota-unavailable',
+      message: 'Other requests took and released this Idempotency-Key again and again; nothing was run. Retry it.',
+    });
+  }
+
+  /** Otherwise a repeat would be refused as running until the key expires. */
+  function giveBack(row: ReplyTake, triesLeft: number): void {
+    const timer = setTimeout(() => {
+      write([{ sql: release, values: [row.scope, row.key, row.requestId] }]).catch(() => {
+        if (triesLeft > 1) giveBack(row, triesLeft - 1);
+      });
+    }, giveBackAfterMs);
+    timer.unref();
+  }
+
+  return {
+    async take(row) {
+      try {
+        return await taken(row);
+      } catch (error) {
+        giveBack(row, giveBackTriesMax);
+        throw error;
+      }
+    },
+    async keep(scope, key, requestId, { status, sealed }) {
+      await write([{ sql: keep, values: [scope, key, requestId, status, sealed] }]);
+    },
+    async release(scope, key, requestId) {
+      await write([{ sql: release, values: [scope, key, requestId] }]);
+    },
+    async sweep(nowMs) {
+      for (let removed = 0; ; await nextTurn()) {
+        const [batch = 0] = await write([{ sql: sweep, values: [nowMs] }]);
+        removed += batch;
+        if (batch < sweptAtOnce) return removed;
+      }
+    },
+    close,
+  };
+}
+
+function takenOf(row: Row, bodyHash: string): ReplyTaken {
+  const requestId = String(row.request_id);
+  if (row.body_hash !== bodyHash) return { kind: 'other-body', requestId };
+  if (row.status === null) return { kind: 'in-flight', requestId };
+  const sealed = row.sealed instanceof Uint8Array ? row.sealed : null;
+  return { kind: 'kept', requestId, status: Number(row.status), sealed };
+}

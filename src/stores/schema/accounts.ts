@@ -1,0 +1,143 @@
+import type { Ddl } from './ddl.ts';
+
+export const accountTable: Ddl = `
+  CREATE TABLE @account (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    plan TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('active', 'suspended')),
+    created_ms WHOLE NOT NULL
+  ) ROWS;`;
+
+export const keyTable: Ddl = `
+  CREATE TABLE @api_key (
+    id TEXT PRIMARY KEY,
+    account TEXT NOT NULL REFERENCES @account (id),
+    name TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    prefix TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('user', 'admin')),
+    expires_ms WHOLE,
+    models TEXT,
+    ips TEXT,
+    limits TEXT,
+    created_ms WHOLE NOT NULL,
+    revoked_ms WHOLE
+  ) ROWS;`;
+
+/** account/name owns vector data: two living keys of one name would share it unasked. */
+export const keyIdentity: Ddl = `
+  CREATE UNIQUE INDEX api_key_identity ON @api_key (account, name) WHERE revoked_ms IS NULL;`;
+
+export const secretTable: Ddl = `
+  CREATE TABLE @api_key_secret (
+    hash TEXT PRIMARY KEY,
+    key_id TEXT NOT NULL REFERENCES @api_key (id),
+    until_ms WHOLE
+  ) KEYED;`;
+
+export const secretIndex: Ddl = `
+  CREATE INDEX api_key_secret_key ON @api_key_secret (key_id);`;
+
+export const planAndAuditTables: Ddl = `
+  CREATE TABLE @plan (name TEXT PRIMARY KEY, definition TEXT NOT NULL, updated_ms WHOLE NOT NULL) ROWS;
+  CREATE TABLE @audit (
+    id COUNTER,
+    at_ms WHOLE NOT NULL,
+    actor TEXT NOT NULL,
+    action TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    before TEXT,
+    after TEXT
+  ) ROWS;`;
+
+/** Raised in every transaction that writes, so that other processes see that something changed. */
+export const storeVersion: Ddl = `
+  CREATE TABLE @store_version (one INTEGER PRIMARY KEY CHECK (one = 1), version WHOLE NOT NULL) ROWS;
+  INSERT INTO @store_version VALUES (1, 1);`;
+
+/** Fragments of culvert.yaml, and the credentials of those that are providers. */
+export const keptTables: Ddl = `
+  CREATE TABLE @kept (
+    kind TEXT NOT NULL CHECK (kind IN ('provider', 'model')),
+    name TEXT NOT NULL,
+    definition TEXT NOT NULL,
+    sealed TEXT,
+    version WHOLE NOT NULL,
+    created_ms WHOLE NOT NULL,
+    updated_ms WHOLE NOT NULL,
+    updated_by TEXT NOT NULL,
+    PRIMARY KEY (kind, name)
+  ) KEYED;
+  CREATE TABLE @credential (
+    provider TEXT NOT NULL,
+    id TEXT NOT NULL,
+    sealed TEXT NOT NULL,
+    hint TEXT NOT NULL,
+    weight REAL NOT NULL,
+    rpm WHOLE,
+    created_ms WHOLE NOT NULL,
+    created_by TEXT NOT NULL,
+    PRIMARY KEY (provider, id)
+  ) KEYED;`;
+
+/** Operators, and the sessions of the dashboard. */
+export const sessionTables: Ddl = `
+  CREATE TABLE @operator (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    role TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'viewer', 'billing')),
+    -- JSON list; null: all.
+    accounts TEXT,
+    -- Of its key; null: it has none.
+    prefix TEXT,
+    hash TEXT UNIQUE,
+    -- Of OpenID Connect: who it is to whom.
+    issuer TEXT,
+    subject TEXT,
+    created_ms WHOLE NOT NULL,
+    UNIQUE (issuer, subject)
+  ) ROWS;
+  CREATE TABLE @session (
+    id TEXT PRIMARY KEY,
+    hash TEXT NOT NULL UNIQUE,
+    login TEXT NOT NULL,
+    -- Hash of the key that it stands for, or else the operator.
+    credential TEXT,
+    operator TEXT REFERENCES @operator (id) ON DELETE CASCADE,
+    address TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    created_ms WHOLE NOT NULL,
+    seen_ms WHOLE NOT NULL,
+    ends_ms WHOLE NOT NULL
+  ) ROWS;
+  CREATE INDEX session_end ON @session (ends_ms);
+  CREATE INDEX session_credential ON @session (credential);
+  CREATE INDEX session_operator ON @session (operator);
+  CREATE TABLE @login_token (hash TEXT PRIMARY KEY, credential TEXT NOT NULL, ends_ms WHOLE NOT NULL) ROWS;`;
+
+/** Logins at MCP servers. */
+export const grantTables: Ddl = `
+  CREATE TABLE @mcp_grant (
+    server TEXT PRIMARY KEY,
+    sealed TEXT NOT NULL,
+    ended TEXT,
+    version WHOLE NOT NULL,
+    lease_ms WHOLE NOT NULL,
+    login_ms WHOLE NOT NULL,
+    login_by TEXT NOT NULL
+  ) ROWS;
+  CREATE TABLE @mcp_login (hash TEXT PRIMARY KEY, sealed TEXT NOT NULL, ends_ms WHOLE NOT NULL) ROWS;`;
+
+/** Which tenant got which id of an object at a provider, and under which credential. */
+export const providerObjectTable: Ddl = `
+  CREATE TABLE @provider_object (
+    id_hash TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    target TEXT NOT NULL,
+    credential TEXT NOT NULL,
+    expires_ms WHOLE NOT NULL,
+    PRIMARY KEY (id_hash, tenant)
+  ) KEYED;
+  CREATE INDEX provider_object_age ON @provider_object (tenant, expires_ms);
+  CREATE INDEX provider_object_expiry ON @provider_object (expires_ms);`;

@@ -1,0 +1,133 @@
+import type { AccountStore } from '../../auth/account-store.ts';
+import type { ProviderObjectStore } from '../../auth/provider-object-store.ts';
+import type { BatchStore } from '../../metering/batch-store.ts';
+import type { ResponseStore } from '../../metering/response-store.ts';
+import type { CrawlStore } from '../../tools/crawl/crawl-store.ts';
+import { createAccountStore } from '../account-store.ts';
+import { createBatchStore } from '../batch-store.ts';
+import { createCrawlStore } from '../crawl-store.ts';
+import type { Migration } from '../migration.ts';
+import { createProviderObjectStore } from '../provider-object-store.ts';
+import { createReplyStore } from '../reply-store.ts';
+import { createResponseStore } from '../response-store.ts';
+import type { OwnTables } from '../sql-tables.ts';
+import {
+  batchMigrations,
+  crawlMigrations,
+  culvertMigrations,
+  openCulvertDatabase,
+  responseMigrations,
+} from './culvert-schema.ts';
+import { openDatabase } from './database.ts';
+import { createHousekeeper, createLateCheckpoint, type Housekeeper } from './housekeeper.ts';
+import { migrateKept } from './migrations.ts';
+import { tablesIn } from './tables.ts';
+
+/** Longest wait of a start for another that migrates. */
+const migrationBusyTimeoutMs = 10_000;
+
+/** Tables whose commits a thread makes durable later. Upkeep that takes long may run there too. */
+export interface LateTables extends OwnTables {
+  housekeeper: Housekeeper;
+}
+
+/** The tables of the database in `file`. A power cut may take the last commits, but for those that are `durable`. */
+export function openTables(options: {
+  file: string;
+  /** What it holds, in messages. */
+  noun: string;
+  migrations: readonly Migration[];
+  /** How long a write waits for a checkpoint; default: as a transaction does. */
+  waitMaxMs?: number;
+  /** Hears of housekeeping that failed. For the log. */
+  onTrouble: (message: string) => void;
+}): LateTables {
+  const { file, noun, migrations, onTrouble, ...patience } = options;
+  const database = openDatabase(file, 'checkpoint', migrationBusyTimeoutMs);
+  try {
+    migrateKept(database, migrations);
+    database.exec('PRAGMA busy_timeout = 0');
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  const housekeeper = createHousekeeper(file);
+  const log = createLateCheckpoint(database, housekeeper, (error) =>
+    onTrouble(`${noun}: checkpoint failed: ${String(error)}`),
+  );
+  return {
+    ...tablesIn(database, { ...patience, wrote: log.wrote }),
+    housekeeper,
+    async close() {
+      await housekeeper.close();
+      database.close();
+    },
+  };
+}
+
+/** The tables of `culvert.db`, for a store that both databases share. An acknowledged change survives a power cut. */
+export function openCulvertTables(file: string): OwnTables {
+  const database = openCulvertDatabase(file, 'fsync');
+  return { ...tablesIn(database), close: async () => database.close() };
+}
+
+export interface LateFile {
+  file: string;
+  /** Hears of housekeeping that failed. For the log. */
+  onTrouble: (message: string) => void;
+}
+
+/** Opens or creates `culvert.db`. An acknowledged write survives a power cut. */
+export function openSqliteAccountStore(file: string): AccountStore {
+  const tables = openCulvertTables(file);
+  return createAccountStore({ ...tables, quick: tables, keys: tables });
+}
+
+/** One server a folder: whatever runs under another boot than `bootId` runs no more. */
+const overUnder = (bootId: string) => (column: string) => `${column} <> '${bootId}'`;
+
+/** Replies in `culvert.db`. A power cut may take the last ones, which costs a repeat its reply. */
+export function openSqliteReplyStore({ bootId, ...late }: LateFile & { bootId: string }) {
+  const tables = openTables({ ...late, noun: 'replies', migrations: culvertMigrations });
+  return createReplyStore({ ...tables, bootIsOver: overUnder(bootId) });
+}
+
+/**
+ * Objects at providers in `culvert.db`. A power cut may take the last ones, which are then as unknown as those of others.
+ * A tenant may have a million: a thread removes them.
+ */
+export function openSqliteProviderObjectStore(late: LateFile): ProviderObjectStore {
+  const tables = openTables({ ...late, noun: 'objects at providers', migrations: culvertMigrations });
+  const { trimObjects, sweepObjects } = tables.housekeeper;
+  return createProviderObjectStore({
+    ...tables,
+    lookAgainAfterMs: null,
+    upkeep: { trim: trimObjects, sweep: sweepObjects },
+  });
+}
+
+/** Kept responses and conversations in `responses.db`. A power cut may take the last ones. */
+export function openSqliteResponseStore({ bootId, ...late }: LateFile & { bootId: string }): ResponseStore {
+  const tables = openTables({ ...late, noun: 'responses', migrations: responseMigrations });
+  return createResponseStore({ ...tables, bootIsOver: overUnder(bootId) });
+}
+
+/** Uploaded files and batches in `batches.db`. A power cut may take the last lines, which are then asked again. */
+export function openSqliteBatchStore(late: LateFile): BatchStore {
+  return createBatchStore(openTables({ ...late, noun: 'batches', migrations: batchMigrations, waitMaxMs }));
+}
+
+/** A checkpoint of what a batch writes may take longer than callers wait for other databases. */
+const waitMaxMs = 10_000;
+
+/**
+ * Crawls in `crawl.db`. Of pages a power cut may take the last few, which are read again: a sync for each held up the loop
+ * for 2 ms.
+ */
+export function openSqliteCrawlStore(late: LateFile): CrawlStore {
+  return createCrawlStore({
+    ...openTables({ ...late, noun: 'crawls', migrations: crawlMigrations }),
+    pages: { key: 'key', shape: 'shape', value: (place) => place },
+    given: '(SELECT value, key AS at FROM json_each($2)) AS found',
+  });
+}
