@@ -16,7 +16,7 @@ export function openStore(memoryBytes: number): VectorStore {
     dataDir: scratchFolder(),
     shards: allShards,
     memoryBytes,
-    limit: { take: async () => undefined, give: () => undefined, kept: () => undefined },
+    limit: { take: async () => undefined, give: () => undefined, onStoredBytes: () => undefined },
     tell: (message) => console.error(message),
   });
 }

@@ -57,7 +57,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const ledger = { ...stores.ledger, find: findIn(stores.ledger, parts.refusals) };
   const { ring, plans } = callers;
 
-  parts.storage.count({ vectors: vectors.keptBytes, uploads: services.spool.bytesOf });
+  parts.storage.count({ vectors: vectors.storedBytes, uploads: services.spool.bytesOf });
   const background = opened(parts, createBackgroundRuns(services));
   const pageModel = createPageModel(services, ring);
   const tools = openTools({

@@ -45,7 +45,7 @@ export async function openVectors({
         : { kind: 'embedded', dataDir: folder.path, memoryBytes: memory },
     workers,
     limits: { collectionsPerAccount: limits.collections, pointsPerCall: limits.points_per_call },
-    onKept,
+    onStoredBytes: onKept,
     onTrouble,
     clock,
   });

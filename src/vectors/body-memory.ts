@@ -1,5 +1,5 @@
 /** Unused memory that is kept for the next bodies. */
-const keptBytesMax = 64 * 1024 * 1024;
+const freeBytesMax = 64 * 1024 * 1024;
 
 /**
  * Memory for large bodies, used again and again. A body that is given its own and moved to a thread makes V8 collect the
@@ -14,7 +14,7 @@ export interface BodyMemory {
 
 export function createBodyMemory(): BodyMemory {
   const free: SharedArrayBuffer[] = [];
-  let keptBytes = 0;
+  let freeBytes = 0;
 
   return {
     take(bytes) {
@@ -22,12 +22,12 @@ export function createBodyMemory(): BodyMemory {
       const at = free.findIndex((one) => one.byteLength === sizeBytes);
       // The system gives it page by page as it is written: an announced size alone takes none.
       if (at === -1) return new SharedArrayBuffer(sizeBytes);
-      keptBytes -= sizeBytes;
+      freeBytes -= sizeBytes;
       return free.splice(at, 1)[0]!;
     },
     give(memory) {
-      if (keptBytes + memory.byteLength > keptBytesMax) return;
-      keptBytes += memory.byteLength;
+      if (freeBytes + memory.byteLength > freeBytesMax) return;
+      freeBytes += memory.byteLength;
       free.push(memory);
     },
   };

@@ -38,9 +38,9 @@ export function vectorOf(spec: CollectionSpec, name: string, at: string): Vector
 /** A single vector is a multivector of one row. */
 export function formed(spec: VectorSpec, value: VectorValue, at: string): VectorValue {
   const single = spec.kind === 'multi' && !isMulti(value) && !isSparse(value);
-  const asked = single ? { rows: 1, numbers: value } : value;
-  checkForm(spec, asked, at);
-  return asked;
+  const normalized = single ? { rows: 1, numbers: value } : value;
+  checkForm(spec, normalized, at);
+  return normalized;
 }
 
 function refuse(at: string, message: string): never {

@@ -46,8 +46,8 @@ test('settings are there after a restart, and go with what they belong to', asyn
   ]);
   const store = await world.reopen();
   assert.deepEqual((await store.find(alice.tenant, 'plain'))?.settings, { metadata });
-  const { settings, named: kept, points } = await store.inspect(alice.tenant, 'named');
-  assert.deepEqual([settings, kept, points], [{ vectors: { title: { on_disk: true } } }, named, 1]);
+  const { settings, named: stored, points } = await store.inspect(alice.tenant, 'named');
+  assert.deepEqual([settings, stored, points], [{ vectors: { title: { on_disk: true } } }, named, 1]);
   await store.configure(alice.tenant, 'plain', { metadata: { team: null } });
   assert.deepEqual(await store.find(alice.tenant, 'plain'), spec('plain'));
 });

@@ -14,7 +14,7 @@ export interface VectorEngine {
   /** Reads and checks a call, and what of it must be embedded first. Every `Prepared` must be run or dropped. */
   prepare(call: VectorCall): Promise<Prepared | Failure>;
   /** Bytes that an account keeps, over all its keys; null where they are not here. Starts the threads. */
-  keptBytes(account: string): Promise<number | null>;
+  storedBytes(account: string): Promise<number | null>;
   /** Why it cannot serve, for /readyz; null when it can or has not been asked for yet. */
   trouble(): string | null;
   close(): Promise<void>;

@@ -86,8 +86,8 @@ export async function* exportLines(store: Exporting, tenant: string): AsyncGener
     const limit = Math.max(1, Math.min(pagePointsMax, Math.floor(pageNumbers / numbersOf({ size, named }))));
     let offset: PointId | null = null;
     do {
-      const asked = { filter: null, limit, offset, orderBy: null, want, pageBytes };
-      const page: Awaited<ReturnType<Exporting['scroll']>> = await store.scroll(tenant, name, asked);
+      const pageQuery = { filter: null, limit, offset, orderBy: null, want, pageBytes };
+      const page: Awaited<ReturnType<Exporting['scroll']>> = await store.scroll(tenant, name, pageQuery);
       if (page.points.length > 0) yield page.points.map((point) => line(exported(point))).join('');
       points += page.points.length;
       offset = page.next;

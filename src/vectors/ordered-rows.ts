@@ -16,13 +16,13 @@ export function createOrderedRows<Row>(
   type Entry = { row: Row; value: number };
   const sign = direction === 'asc' ? 1 : -1;
   const compare = (a: Entry, b: Entry) => sign * (a.value - b.value) || compareRows(a.row, b.row);
-  let kept: Entry[] = [];
+  let best: Entry[] = [];
   /** No entry behind it can be among the first any more. */
   let worst: Entry | null = null;
 
   function trim(): void {
-    kept = kept.sort(compare).slice(0, limit);
-    worst = kept.length < limit ? null : (kept.at(-1) ?? null);
+    best = best.sort(compare).slice(0, limit);
+    worst = best.length < limit ? null : (best.at(-1) ?? null);
   }
 
   return {
@@ -30,9 +30,9 @@ export function createOrderedRows<Row>(
       if (startFrom !== null && sign * (value - startFrom) < 0) return;
       const entry = { row, value };
       if (worst !== null && compare(entry, worst) > 0) return;
-      kept.push(entry);
+      best.push(entry);
       // Trimmed at twice the limit: each entry is sorted a few times at most.
-      if (kept.length >= 2 * limit + 1_024) trim();
+      if (best.length >= 2 * limit + 1_024) trim();
     },
     last() {
       trim();
@@ -40,7 +40,7 @@ export function createOrderedRows<Row>(
     },
     result() {
       trim();
-      return kept;
+      return best;
     },
   };
 }

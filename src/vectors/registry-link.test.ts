@@ -7,11 +7,11 @@ import { linkRegistry, registryPort } from './registry-link.ts';
 const nobody = {} as VectorRegistry;
 
 test('a thread asks the registry over its port, several questions at once', async (t) => {
-  const asked: unknown[][] = [];
+  const requests: unknown[][] = [];
   const port = registryPort({
     ...nobody,
     async find(tenant, collection) {
-      asked.push([tenant, collection]);
+      requests.push([tenant, collection]);
       return null;
     },
     list: async (tenant) => [
@@ -23,7 +23,7 @@ test('a thread asks the registry over its port, several questions at once', asyn
   const [list, none] = await Promise.all([registry.list('b'), registry.find('a', 'docs')]);
   assert.equal(list[0]?.tenant, 'b');
   assert.equal(none, null);
-  assert.deepEqual(asked, [['a', 'docs']]);
+  assert.deepEqual(requests, [['a', 'docs']]);
 });
 
 test('what the registry refuses is refused in the thread with the same failure; a defect says where it was', async (t) => {

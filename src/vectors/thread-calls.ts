@@ -2,7 +2,7 @@ import { type Failure, FailureError } from '../kernel/failure.ts';
 import { createTurns, type Turns } from '../kernel/sharing/turns.ts';
 import type { Embedded, Prepared, RankTexts, VectorAnswer, VectorCall } from './engine.ts';
 import type { PreparedReply, RunReply } from './worker-messages.ts';
-import type { Asked, WorkerThread } from './worker-thread.ts';
+import type { WorkerRequest, WorkerThread } from './worker-thread.ts';
 
 /** Calls between their `prepare` and their end in one thread; further ones get 503. */
 const callsMax = 1_024;
@@ -95,7 +95,7 @@ export class ThreadCalls {
       }
     }
 
-    function done<T>(order: Asked): Promise<T | Failure> {
+    function done<T>(order: WorkerRequest): Promise<T | Failure> {
       return line.run(tenant, null, () => worker.ask<T>(order)).catch(failureOf);
     }
   }
@@ -109,8 +109,8 @@ function answerOf(body: Uint8Array): VectorAnswer {
 function given(body: Uint8Array): { body: Uint8Array; moved: ArrayBuffer[] } {
   if (body.buffer instanceof SharedArrayBuffer) return { body, moved: [] };
   const alone = body.byteLength === body.buffer.byteLength;
-  const own = alone ? new Uint8Array(body.buffer as ArrayBuffer) : new Uint8Array(body);
-  return { body: own, moved: [own.buffer] };
+  const movable = alone ? new Uint8Array(body.buffer as ArrayBuffer) : new Uint8Array(body);
+  return { body: movable, moved: [movable.buffer] };
 }
 
 function failureOf(error: unknown): Failure {

@@ -1,7 +1,7 @@
 import { shardOf } from './embedded/shard-of.ts';
 import { moveTenant } from './move-tenant.ts';
 import type { Owner, TenantSummary, VectorStore } from './store.ts';
-import type { KeptBytes, StoreMethod, WorkerDriver } from './worker-messages.ts';
+import type { StoredBytes, StoreMethod, WorkerDriver } from './worker-messages.ts';
 import type { WorkerThread } from './worker-thread.ts';
 
 /** The store's methods, each in the thread of its tenant. */
@@ -62,15 +62,15 @@ function mergeTenants(tenants: readonly TenantSummary[]): TenantSummary[] {
 /** Bytes of accounts over all threads. Derived: each thread reports its own when it starts. */
 interface ThreadTotals {
   /** A thread's bytes as of now, in place of what was known of it before. */
-  set(thread: number, kept: readonly KeptBytes[]): void;
-  add(thread: number, kept: KeptBytes): void;
+  set(thread: number, reported: readonly StoredBytes[]): void;
+  add(thread: number, change: StoredBytes): void;
   of(account: string): number;
 }
 
 export function createThreadTotals(): ThreadTotals {
   const threads = new Map<number, Map<string, number>>();
 
-  function add(thread: number, { account, bytes }: KeptBytes): void {
+  function add(thread: number, { account, bytes }: StoredBytes): void {
     const totals = threads.get(thread) ?? new Map<string, number>();
     threads.set(thread, totals);
     const total = (totals.get(account) ?? 0) + bytes;
@@ -79,9 +79,9 @@ export function createThreadTotals(): ThreadTotals {
   }
 
   return {
-    set(thread, kept) {
+    set(thread, reported) {
       threads.delete(thread);
-      for (const one of kept) add(thread, one);
+      for (const one of reported) add(thread, one);
     },
     add,
     of(account) {

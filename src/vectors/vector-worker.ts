@@ -36,7 +36,7 @@ const unranked = new Map<number, UnrankedAnswer & { tenant: string }>();
 const places = new Map<number, (failure: Failure | null) => void>();
 let lastPlace = 0;
 /** Bytes of the shards that are opened at the start, sent with `ready`; later ones report on their own. */
-const keptBefore = new Map<string, number>();
+const bytesBefore = new Map<string, number>();
 let ready = false;
 
 yieldToMainThread(storeNiceness);
@@ -53,7 +53,7 @@ const tenants = driver.kind === 'embedded' ? await store.tenants() : [];
 send({
   kind: 'ready',
   collections: tenants.map(({ account, collections }) => ({ account, collections })),
-  bytes: [...keptBefore].map(([account, bytes]) => ({ account, bytes })),
+  bytes: [...bytesBefore].map(([account, bytes]) => ({ account, bytes })),
 });
 ready = true;
 await opened.takeUpImages?.();
@@ -70,7 +70,7 @@ async function openStore(): Promise<VectorStore & Partial<Pick<EmbeddedStore, 't
     return createQdrantStore({ url, apiKey, way, registry, clock: systemClock, limits, onTrouble: tell });
   }
   const { createEmbeddedStore } = await import('./embedded/embedded-store.ts');
-  return createEmbeddedStore({ ...driver, limit: { take, give, kept }, tell, turns });
+  return createEmbeddedStore({ ...driver, limit: { take, give, onStoredBytes }, tell, turns });
 }
 
 /** A language of a text index in the store is loaded on demand; a call that throws has done nothing. */
@@ -92,9 +92,9 @@ function take(account: string): Promise<void> {
   });
 }
 
-function kept(account: string, bytes: number): void {
-  if (ready) send({ kind: 'kept', account, bytes });
-  else keptBefore.set(account, (keptBefore.get(account) ?? 0) + bytes);
+function onStoredBytes(account: string, bytes: number): void {
+  if (ready) send({ kind: 'stored', account, bytes });
+  else bytesBefore.set(account, (bytesBefore.get(account) ?? 0) + bytes);
 }
 
 function give(account: string, collections: number): void {
@@ -124,10 +124,10 @@ async function receive(message: ToWorker): Promise<void> {
   }
 }
 
-type Asked = Exclude<ToWorker, { kind: 'place' | 'drop' }>;
+type Request = Exclude<ToWorker, { kind: 'place' | 'drop' }>;
 
 /** Null: of the operator, or about what is not there any more. */
-function tenantOf(message: Asked): string | null {
+function tenantOf(message: Request): string | null {
   switch (message.kind) {
     case 'prepare':
       return message.call.owner.tenant;
@@ -144,7 +144,7 @@ function tenantOf(message: Asked): string | null {
   }
 }
 
-async function answer(message: Asked): Promise<{ result: unknown; transfer: ArrayBuffer[] }> {
+async function answer(message: Request): Promise<{ result: unknown; transfer: ArrayBuffer[] }> {
   switch (message.kind) {
     case 'prepare': {
       const { tenant } = message.call.owner;
@@ -164,7 +164,7 @@ async function answer(message: Asked): Promise<{ result: unknown; transfer: Arra
       return { result, transfer: memoryOf(result) };
     }
     case 'rank': {
-      const result = own(taken(unranked, message.prepared).rank(message.ranked));
+      const result = movable(taken(unranked, message.prepared).rank(message.ranked));
       return { result, transfer: memoryOf(result) };
     }
     case 'store': {
@@ -188,7 +188,7 @@ async function run(
   embedded: Embedded | null,
 ): Promise<RunReply> {
   const answer = await call.run(embedded);
-  if (answer instanceof Uint8Array) return own(answer);
+  if (answer instanceof Uint8Array) return movable(answer);
   unranked.set(number, { ...answer, tenant: call.tenant });
   return answer.found;
 }
@@ -202,7 +202,7 @@ function taken<T>(calls: Map<number, T>, number: number): T {
 }
 
 /** Memory that it shares with others cannot be given away. */
-function own(body: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+function movable(body: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return body.byteLength === body.buffer.byteLength ? body : body.slice();
 }
 

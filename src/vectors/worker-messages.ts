@@ -32,17 +32,17 @@ export type ToWorker =
 
 export type FromWorker =
   /** First of all: the collections that accounts have in this thread's shards. */
-  | { kind: 'ready'; collections: readonly { account: string; collections: number }[]; bytes: readonly KeptBytes[] }
+  | { kind: 'ready'; collections: readonly { account: string; collections: number }[]; bytes: readonly StoredBytes[] }
   | { kind: 'done'; id: number; result: unknown }
   | { kind: 'failed'; id: number; failure: Failure }
   /** Asks for one of the account's places for a collection; `place` with the same id answers. */
   | { kind: 'take'; id: number; account: string }
   | { kind: 'give'; account: string; collections: number }
   /** Bytes that an account keeps more, or less. */
-  | ({ kind: 'kept' } & KeptBytes)
+  | ({ kind: 'stored' } & StoredBytes)
   | { kind: 'tell'; message: string };
 
-export interface KeptBytes {
+export interface StoredBytes {
   account: string;
   bytes: number;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
-import { type Asked, createWorkerThread } from './worker-thread.ts';
+import { createWorkerThread, type WorkerRequest } from './worker-thread.ts';
 
 /** A thread that ends at the first call that it should prepare, and answers every question with its own. */
 const dying = new URL(
@@ -35,8 +35,8 @@ const workerData = {
 test('nobody waits for ever for what a thread had not answered when it was closed', async () => {
   const data = () => ({ workerData, transfer: [] });
   const thread = createWorkerThread({ data, onMessage() {}, onDeath() {}, clock: fakeClock(), entry: silent });
-  const asked = thread.ask({ kind: 'store', method: 'tenants', args: [] });
-  const refused = assert.rejects(asked, FailureError);
+  const answer = thread.ask({ kind: 'store', method: 'tenants', args: [] });
+  const refused = assert.rejects(answer, FailureError);
   await thread.close();
   await refused;
 });
@@ -64,7 +64,7 @@ test('a thread that dies fails its own calls as retryable, and is started again,
   assert.equal(deaths.length, 1);
   assert.notEqual(thread.trouble(), null);
 
-  const question: Asked = { kind: 'store', method: 'tenants', args: [] };
+  const question: WorkerRequest = { kind: 'store', method: 'tenants', args: [] };
   await assert.rejects(thread.ask(question), FailureError);
   clock.advance(1_000);
   assert.equal(await thread.ask(question), 'tenants');

@@ -14,7 +14,7 @@ const closeTimeoutMs = 10_000;
 /** The main side of one thread: started when it is first asked, and again when it has died. */
 export interface WorkerThread {
   /** Rejects with a FailureError: the store's, or a 503 when the thread died. */
-  ask<T>(message: Asked, transfer?: ArrayBuffer[]): Promise<T>;
+  ask<T>(message: WorkerRequest, transfer?: ArrayBuffer[]): Promise<T>;
   tell(message: ToWorker): void;
   /** Starts it, and resolves when it has reported its contents; rejects with a 503. */
   ready(): Promise<void>;
@@ -25,7 +25,7 @@ export interface WorkerThread {
 }
 
 /** A message that gets an answer; its id is given here. */
-export type Asked = WithoutId<Extract<ToWorker, { kind: 'prepare' | 'run' | 'rank' | 'store' | 'close' }>>;
+export type WorkerRequest = WithoutId<Extract<ToWorker, { kind: 'prepare' | 'run' | 'rank' | 'store' | 'close' }>>;
 type WithoutId<Message> = Message extends unknown ? Omit<Message, 'id'> : never;
 
 export interface WorkerThreadOptions {
@@ -107,7 +107,7 @@ export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
   }
 
   return {
-    async ask<T>(message: Asked, transfer: ArrayBuffer[] = []): Promise<T> {
+    async ask<T>(message: WorkerRequest, transfer: ArrayBuffer[] = []): Promise<T> {
       const running = worker ?? start();
       const id = ++lastId;
       return new Promise<T>((resolve, reject) => {

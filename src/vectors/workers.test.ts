@@ -85,16 +85,16 @@ test('an account has so many collections over all its keys, whichever threads th
 });
 
 test('a thread that has kept indexes starts before anybody calls, and no other', async (t) => {
-  const told: string[] = [];
-  const { workers, dataDir } = start(t, { workers: 2, onTrouble: (message) => void told.push(message) });
+  const logged: string[] = [];
+  const { workers, dataDir } = start(t, { workers: 2, onTrouble: (message) => void logged.push(message) });
   const [shard, other] = [shardOf('alice'), shardOf(elsewhere('alice', 2))];
   mkdirSync(join(dataDir, 'vectors', `shard-${shard}.images`), { recursive: true });
   // Whoever opens such a file says so.
   for (const one of [shard, other]) writeFileSync(join(dataDir, 'vectors', `shard-${one}.db`), 'no database');
   workers.takeUpImages();
-  while (told.length === 0) await pause(10);
+  while (logged.length === 0) await pause(10);
   assert.deepEqual(
-    told.map((message) => /shard-\d/.exec(message)?.[0]),
+    logged.map((message) => /shard-\d/.exec(message)?.[0]),
     [`shard-${shard}`],
   );
 });

@@ -25,7 +25,7 @@ export interface VectorWorkersOptions {
   workers: number | 'auto';
   limits: { collectionsPerAccount: number; pointsPerCall: number };
   /** Bytes that were written, or (negative) removed. */
-  onKept?(bytes: number): void;
+  onStoredBytes?(bytes: number): void;
   /** For the operator's log. */
   onTrouble(message: string): void;
   clock?: Clock;
@@ -53,7 +53,7 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   const places = createCollectionPlaces(limits.collectionsPerAccount);
   const count = workerCount(options.workers, driver.kind);
   const threads = Array.from({ length: count }, (_, number) => createThread(number));
-  const kept = createThreadTotals();
+  const storedBytes = createThreadTotals();
   let closed = false;
   let trouble: string | null = null;
   let looking = false;
@@ -81,13 +81,13 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   async function receive(number: number, worker: WorkerThread, message: FromWorker): Promise<void> {
     switch (message.kind) {
       case 'ready':
-        kept.set(number, message.bytes);
+        storedBytes.set(number, message.bytes);
         return places.set(number, message.collections);
       case 'give':
         return places.give(number, message.account, message.collections);
-      case 'kept':
-        options.onKept?.(message.bytes);
-        return kept.add(number, message);
+      case 'stored':
+        options.onStoredBytes?.(message.bytes);
+        return storedBytes.add(number, message);
       case 'tell':
         return onTrouble(message.message);
       case 'take': {
@@ -111,8 +111,8 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   function look(): void {
     if (looking || closed) return;
     looking = true;
-    const asked = threads.filter(({ worker }) => worker.started());
-    Promise.all(asked.map(({ worker }) => worker.ask<string | null>({ kind: 'store', method: 'trouble', args: [] })))
+    const started = threads.filter(({ worker }) => worker.started());
+    Promise.all(started.map(({ worker }) => worker.ask<string | null>({ kind: 'store', method: 'trouble', args: [] })))
       .then((answers) => {
         trouble = answers.find((answer) => answer !== null) ?? null;
       })
@@ -139,10 +139,10 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
         }
       }
     },
-    async keptBytes(account) {
+    async storedBytes(account) {
       if (driver.kind === 'qdrant') return null;
       if (!closed) await Promise.allSettled(threads.map((thread) => thread.worker.ready()));
-      return kept.of(account);
+      return storedBytes.of(account);
     },
     trouble() {
       look();

@@ -149,7 +149,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
       dataDir: folder,
       shards: allShards,
       memoryBytes: 64 * 1024 * 1024,
-      limit: { take: async () => {}, give() {}, kept() {} },
+      limit: { take: async () => {}, give() {}, onStoredBytes() {} },
       tell() {},
     });
     return vectorStore;

@@ -10,7 +10,7 @@ const store = createEmbeddedStore({
   dataDir,
   shards: allShards,
   memoryBytes: 16 * 1024 * 1024,
-  limit: { take: async () => {}, give() {}, kept() {} },
+  limit: { take: async () => {}, give() {}, onStoredBytes() {} },
   tell() {},
 });
 

@@ -69,14 +69,14 @@ test('F35 a collection that is damaged can be deleted and made anew', async (t) 
   await assert.rejects(copy.store.query(tenant, 'lost', [near([1, 0])]), refusedAs(/'lost' is damaged on the disk/));
   await assert.rejects(copy.store.write(tenant, 'lost', [upsert([2, [0, 1]])]), refusedAs(/'lost' is damaged/));
   assert.equal((await copy.store.retrieve(tenant, 'kept', [1], everything)).length, 1);
-  assert.match(copy.told.join(), /collection 'lost' is damaged/);
+  assert.match(copy.logged.join(), /collection 'lost' is damaged/);
   assert.equal(await copy.store.drop(tenant, 'lost'), true);
   await copy.store.create(owner, spec('lost'));
   assert.equal(await copy.store.count(tenant, 'lost', null), 0);
 });
 
 test('F35 a file that is none of ours is refused whole, and the other shards are served', async (t) => {
-  const { store, dataDir, told } = temporaryStore(t);
+  const { store, dataDir, logged } = temporaryStore(t);
   const [tenant = ''] = tenants;
   writeFileSync(fileOf(dataDir), 'not a database, by any means'.repeat(500));
   await assert.rejects(store.list(tenant), refusedAs(/damaged on the disk and is not served\. Other parts are/));
@@ -84,7 +84,7 @@ test('F35 a file that is none of ours is refused whole, and the other shards are
   await store.create({ tenant: other, account: 'acme' }, spec('docs'));
   assert.equal((await store.tenants()).length, 1);
   assert.equal(await store.trouble(), null);
-  assert.equal(told.length, 1);
+  assert.equal(logged.length, 1);
 });
 
 test('F36 a log torn anywhere in its last three commits: all before is there, and no commit in part', async (t) => {

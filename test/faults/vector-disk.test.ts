@@ -15,7 +15,7 @@ const size = 256;
 test('F30 disk full: writes are 503 and nothing of them is there, reads go on, and it heals by itself', async (t) => {
   const disk = smallDisk();
   if (disk === null) return t.skip('no file system can be mounted here (needs root)');
-  const { store, told } = temporaryStore(t, { dataDir: join(disk, 'data') });
+  const { store, logged } = temporaryStore(t, { dataDir: join(disk, 'data') });
   t.after(() => {
     spawnSync('umount', [disk]);
     rmSync(disk, { recursive: true, force: true });
@@ -32,12 +32,12 @@ test('F30 disk full: writes are 503 and nothing of them is there, reads go on, a
   const [hits] = await store.query('alice', 'docs', [near(new Array(size).fill(1), { limit: 3 })]);
   assert.equal(hits!.length, 3);
   assert.equal(await store.trouble(), null);
-  assert.equal(told.length, 1);
+  assert.equal(logged.length, 1);
 
   rmSync(join(disk, 'ballast'));
   await store.write('alice', 'docs', [batchFrom(1_000_000)]);
   assert.equal(await store.count('alice', 'docs', null), written + batchPoints);
-  assert.match(told.at(-1)!, /writes work again/);
+  assert.match(logged.at(-1)!, /writes work again/);
   const [all] = await store.query('alice', 'docs', [near(new Array(size).fill(1), { limit: 100_000 })]);
   assert.equal(all!.length, written + batchPoints);
 });

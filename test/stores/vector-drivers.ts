@@ -37,7 +37,7 @@ const embedded: VectorDriver = {
       dataDir,
       shards: allShards,
       memoryBytes: 64 * 1024 * 1024,
-      limit: { take: async () => {}, give() {}, kept() {} },
+      limit: { take: async () => {}, give() {}, onStoredBytes() {} },
       tell() {},
     });
     t.after(async () => {

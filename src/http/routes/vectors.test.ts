@@ -66,7 +66,7 @@ async function serve(t: Context, script: Script = {}) {
       };
       return prepared;
     },
-    keptBytes: async () => 0,
+    storedBytes: async () => 0,
     trouble: () => null,
     close: async () => undefined,
   };

@@ -14,16 +14,16 @@ export interface AnswerBudget {
   keep(bytes: number): void;
   keepNumbers(count: number): void;
   /** Kept so far. */
-  readonly keptBytes: number;
+  readonly answerBytes: number;
 }
 
 export function createAnswerBudget(bounds: CallBounds): AnswerBudget {
   let readChars = 0;
-  let keptBytes = 0;
+  let answerBytes = 0;
 
   function keep(bytes: number): void {
-    keptBytes += bytes;
-    if (keptBytes > bounds.keptBytes) refuse(`The answer would be larger than ${bounds.keptBytes} bytes`);
+    answerBytes += bytes;
+    if (answerBytes > bounds.answerBytes) refuse(`The answer would be larger than ${bounds.answerBytes} bytes`);
   }
 
   return {
@@ -34,8 +34,8 @@ export function createAnswerBudget(bounds: CallBounds): AnswerBudget {
     },
     keep,
     keepNumbers: (count) => keep(count * numberBytes),
-    get keptBytes() {
-      return keptBytes;
+    get answerBytes() {
+      return answerBytes;
     },
   };
 }

@@ -9,11 +9,11 @@ import { finish } from './index/steps.ts';
 import { scoreByExamples } from './recommend-points.ts';
 import { alice, everything, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
 
-const keptBytes = 10_000;
+const answerBytes = 10_000;
 
 /** Nine points of about 1,000 characters of payload each, where an answer may hold ten thousand. */
 async function ninePoints(t: TestContext, size = 2) {
-  const bounds = { ...callBounds, readChars: 30_000, keptBytes, changedPoints: 50, changedChars: 20_000 };
+  const bounds = { ...callBounds, readChars: 30_000, answerBytes, changedPoints: 50, changedChars: 20_000 };
   const { store } = temporaryStore(t, { bounds });
   await store.create(alice, spec('docs', size));
   const text = 'x'.repeat(960);
@@ -111,7 +111,7 @@ test('holding many points against many examples is refused before it is begun', 
 });
 
 test('the bounds of answers hold the largest payload there may be', () => {
-  assert(Math.min(callBounds.readChars, callBounds.keptBytes, callBounds.changedChars) > payloadCharsMax * 4);
+  assert(Math.min(callBounds.readChars, callBounds.answerBytes, callBounds.changedChars) > payloadCharsMax * 4);
 });
 
 test('a call that must read every point is refused when that takes too long, and columns are made however long it takes', async (t) => {

@@ -3,7 +3,7 @@ export interface CallBounds {
   /** Payloads read to make the answer, in characters of JSON: about three seconds of the thread. */
   readChars: number;
   /** Bytes of them, and of vectors, that may be kept for the answer. */
-  keptBytes: number;
+  answerBytes: number;
   /** Points that a call changes or deletes, each time one: by filters, and by operations that name the same ones. */
   changedPoints: number;
   /** Milliseconds that a call goes through rows which no index or column leaves out: others wait that long. */
@@ -14,7 +14,7 @@ export interface CallBounds {
 
 export const callBounds: CallBounds = {
   readChars: 1024 * 1024 * 1024,
-  keptBytes: 256 * 1024 * 1024,
+  answerBytes: 256 * 1024 * 1024,
   changedPoints: 2_000_000,
   rowsMs: 10_000,
   changedChars: 256 * 1024 * 1024,

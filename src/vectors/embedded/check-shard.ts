@@ -19,7 +19,7 @@ export function damageOfShard(file: string, number: number): string[] {
     try {
       collections.check();
     } catch (error) {
-      found.push(wordsOf(error));
+      found.push(messageOf(error));
     }
     for (const tenant of tenantsIn(shard)) {
       try {
@@ -33,11 +33,11 @@ export function damageOfShard(file: string, number: number): string[] {
               fields.each(fid, () => {});
             }
           } catch (error) {
-            found.push(`collection '${row.spec.name}' of ${tenant}: ${wordsOf(error)}`);
+            found.push(`collection '${row.spec.name}' of ${tenant}: ${messageOf(error)}`);
           }
         }
       } catch (error) {
-        found.push(`a collection of ${tenant}: ${wordsOf(error)}`);
+        found.push(`a collection of ${tenant}: ${messageOf(error)}`);
       }
     }
     return found;
@@ -53,6 +53,6 @@ function tenantsIn(shard: ShardFile): string[] {
     .map(({ tenant }) => String(tenant));
 }
 
-function wordsOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -29,9 +29,13 @@ export function prepareCollections(shard: ShardFile) {
     addAlias: shard.prepare('INSERT OR REPLACE INTO alias (tenant, alias, cid, sum) VALUES (?, ?, ?, ?)'),
     removeAlias: shard.prepare('DELETE FROM alias WHERE tenant = ? AND alias = ?'),
     setIndexes: shard.prepare('UPDATE collection SET indexes = ?, sum = ? WHERE cid = ?'),
-    addKept: shard.prepare('INSERT INTO kept VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes'),
-    removeKept: shard.prepare('DELETE FROM kept WHERE cid = ?'),
-    keptOf: shard.prepare('SELECT bytes FROM kept WHERE cid = ?'),
-    keptBy: shard.prepare('SELECT account, sum(bytes) AS bytes FROM kept JOIN collection USING (cid) GROUP BY account'),
+    addStoredBytes: shard.prepare(
+      'INSERT INTO kept VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes',
+    ),
+    removeStoredBytes: shard.prepare('DELETE FROM kept WHERE cid = ?'),
+    storedBytesOf: shard.prepare('SELECT bytes FROM kept WHERE cid = ?'),
+    storedBytesByAccount: shard.prepare(
+      'SELECT account, sum(bytes) AS bytes FROM kept JOIN collection USING (cid) GROUP BY account',
+    ),
   };
 }

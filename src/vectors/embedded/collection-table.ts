@@ -31,7 +31,7 @@ export interface CollectionTable {
   bytes(cid: number): number;
   addBytes(cid: number, bytes: number): void;
   /** Bytes by account. */
-  kept(): { account: string; bytes: number }[];
+  storedBytes(): { account: string; bytes: number }[];
   /** Dropped collections that still have points. */
   doomed(): number[];
   forget(cid: number): void;
@@ -87,7 +87,7 @@ export function openCollectionTable(shard: ShardFile): CollectionTable {
     },
     drop(cid) {
       statements.removeAliases.run(cid);
-      statements.removeKept.run(cid);
+      statements.removeStoredBytes.run(cid);
       statements.remove.run(cid);
       statements.doom.run(cid, crc32(String(cid)));
     },
@@ -125,12 +125,14 @@ export function openCollectionTable(shard: ShardFile): CollectionTable {
       }
       return [...found.values()];
     },
-    bytes: (cid) => Number(statements.keptOf.get(cid)?.bytes ?? 0),
+    bytes: (cid) => Number(statements.storedBytesOf.get(cid)?.bytes ?? 0),
     addBytes(cid, bytes) {
-      if (bytes !== 0) statements.addKept.run(cid, bytes);
+      if (bytes !== 0) statements.addStoredBytes.run(cid, bytes);
     },
-    kept: () =>
-      statements.keptBy.all().map(({ account, bytes }) => ({ account: String(account), bytes: Number(bytes) })),
+    storedBytes: () =>
+      statements.storedBytesByAccount
+        .all()
+        .map(({ account, bytes }) => ({ account: String(account), bytes: Number(bytes) })),
     doomed: () =>
       statements.doomed
         .all()

@@ -188,6 +188,6 @@ test('a file of another layout is refused with what to do, to callers and in the
   const store = await made.reopen();
   const words = /is shard \d of 16, not \d of 8\. Put the files back as they were/;
   await assert.rejects(store.list('alice'), fails('overloaded', words));
-  assert.equal(made.told.length, 1);
-  assert.match(made.told[0]!, words);
+  assert.equal(made.logged.length, 1);
+  assert.match(made.logged[0]!, words);
 });

@@ -49,7 +49,7 @@ export interface CollectionLimit {
   /** Gives places back. */
   give(account: string, collections: number): void;
   /** Bytes that the account gained or lost; when a file is opened, those that were there before. */
-  kept(account: string, bytes: number): void;
+  onStoredBytes(account: string, bytes: number): void;
 }
 
 export interface EmbeddedStore extends VectorStore {
@@ -84,7 +84,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     making,
     turns,
     watch,
-    kept: limit.kept,
+    onStoredBytes: limit.onStoredBytes,
   });
   const { imagesEveryMs = usualImagesEveryMs } = options;
   const keepImages = async () => {

@@ -8,7 +8,7 @@ import type { Job } from './waiting-jobs.ts';
 
 /** A disk whose next commits fail with these result codes, and what became of the jobs. */
 function over(codes: (number | null)[], isHeld?: (tenant: string) => boolean) {
-  const told: string[] = [];
+  const logged: string[] = [];
   const events: string[] = [];
   const shard = {
     exec(sql: string) {
@@ -23,7 +23,7 @@ function over(codes: (number | null)[], isHeld?: (tenant: string) => boolean) {
   const group = createGroupCommit(shard, {
     onIdle() {},
     ...(isHeld !== undefined && { isHeld }),
-    tell: (message) => told.push(message),
+    tell: (message) => logged.push(message),
     clock,
   });
   const job = (name: string, points = 1, tenant: string | null = null): Job<string> => ({
@@ -33,29 +33,29 @@ function over(codes: (number | null)[], isHeld?: (tenant: string) => boolean) {
     committed: () => events.push(`${name} committed`),
     undone: () => events.push(`${name} undone`),
   });
-  return { group, job, told, events, clock };
+  return { group, job, logged, events, clock };
 }
 
 const sqliteFull = 13;
 const fsyncFailed = 1034;
 
 test('a commit that fails refuses all its calls, undone from the last to the first, and the next one may pass', async () => {
-  const { group, job, told, events } = over([sqliteFull]);
+  const { group, job, logged, events } = over([sqliteFull]);
   const ends = await Promise.allSettled([group.add(job('a')), group.add(job('b'))]);
   for (const end of ends) assert(end.status === 'rejected' && end.reason instanceof FailureError);
   assert.deepEqual(events, ['b undone', 'a undone']);
   assert.equal(await group.add(job('c')), 'c');
-  assert.deepEqual(told.length, 2);
+  assert.deepEqual(logged.length, 2);
 });
 
 test('a disk that fails every other commit fills no log: it is told of once in ten seconds', async () => {
-  const { group, job, told, clock } = over(Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? sqliteFull : null)));
+  const { group, job, logged, clock } = over(Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? sqliteFull : null)));
   const both = ['vectors: writes fail: disk trouble', 'vectors: writes work again'];
   for (let i = 0; i < 10; i++) await group.add(job('a')).catch(() => {});
-  assert.deepEqual(told, both);
+  assert.deepEqual(logged, both);
   clock.advance(10_000);
   for (let i = 0; i < 10; i++) await group.add(job('a')).catch(() => {});
-  assert.deepEqual(told, [...both, ...both]);
+  assert.deepEqual(logged, [...both, ...both]);
 });
 
 test('F32 after an fsync that failed nothing is written until the file is opened anew', async () => {

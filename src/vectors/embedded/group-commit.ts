@@ -49,7 +49,7 @@ export function createGroupCommit(shard: ShardFile, options: GroupCommitOptions)
   let scheduled = false;
   let commits = 0;
   let failing = false;
-  let toldMs = Number.NEGATIVE_INFINITY;
+  let loggedMs = Number.NEGATIVE_INFINITY;
   /** Set once an fsync failed: nobody knows what is on the disk until the file is opened anew. */
   let unsynced = false;
 
@@ -121,9 +121,9 @@ export function createGroupCommit(shard: ShardFile, options: GroupCommitOptions)
 
   function report(error: unknown): void {
     const nowMs = clock.monotonicMs();
-    if (failing || nowMs - toldMs < quietMs) return;
+    if (failing || nowMs - loggedMs < quietMs) return;
     failing = true;
-    toldMs = nowMs;
+    loggedMs = nowMs;
     tell(`vectors: writes fail: ${error instanceof Error ? error.message : error}`);
   }
 

@@ -62,7 +62,7 @@ const slowClock = () => {
 const patient = { ...callBounds, rowsMs: Number.POSITIVE_INFINITY };
 
 /** Resolves when an image is kept that was not before. */
-async function kept({ dataDir }: TemporaryStore, after: string | null = null): Promise<string> {
+async function savedImages({ dataDir }: TemporaryStore, after: string | null = null): Promise<string> {
   const path = join(dataDir, 'vectors', `shard-${shardOf('alice')}.db`);
   for (;;) {
     await pause(20);
@@ -85,7 +85,7 @@ test('a start takes the index up as it was kept, without reading all vectors', a
   const { made, make, database } = await filled(t, large);
   // Until the bits have ended their trial, which is kept, too.
   for (let i = 0; i <= trialSearches; i++) await idsNear(made.store, [...make()]);
-  await kept(made);
+  await savedImages(made);
   const queries = Array.from({ length: 10 }, () => [...make()]);
   const before = await Promise.all(queries.map((query) => idsNear(made.store, query)));
   const far = Array.from({ length: large.count }, (_, id) => id).find((id) => !before.flat().includes(id))!;
@@ -142,7 +142,7 @@ test('columns are taken up as they were kept, without reading all payloads, and 
 test('an image from before the last write is not used', async (t) => {
   const { made, make, vectors } = await filled(t);
   await idsNear(made.store, vectors[0]!);
-  const nonce = await kept(made);
+  const nonce = await savedImages(made);
   const store = await made.reopen();
   const fresh = [...make()];
   await store.write('alice', 'codes', [upsert([small.count, fresh], [7, fresh])]);
@@ -151,7 +151,7 @@ test('an image from before the last write is not used', async (t) => {
   assert.deepEqual((await idsNear(reopened, fresh)).slice(0, 2).sort(), [7, small.count].sort());
   assert.ok(!(await idsNear(reopened, vectors[8]!)).includes(8));
   // Once it is quiet again it is kept again.
-  await kept(made, nonce);
+  await savedImages(made, nonce);
   assert.ok(!(await idsNear(await made.reopen(), vectors[8]!)).includes(8));
 });
 
@@ -219,7 +219,7 @@ for (const [what, spoil] of [
   test(`an image that was ${what} is not used`, async (t) => {
     const { made, vectors, images } = await filled(t);
     const before = await idsNear(made.store, vectors[9]!);
-    await kept(made);
+    await savedImages(made);
     await made.store.close();
     const [name] = readdirSync(images);
     const path = join(images, name!);
@@ -248,7 +248,7 @@ test('an image of a state that was put back, and written otherwise since, is not
   const store = await made.reopen();
   await store.write('alice', 'codes', [upsert([5, one])]);
   await idsNear(store, one);
-  await kept(made);
+  await savedImages(made);
   await store.close();
   cpSync(backup, home, { recursive: true });
   // The same number of writes as the image is of.
@@ -273,7 +273,7 @@ test('where no image can be written, searches and writes go on', async (t) => {
 test('the image of a dropped collection goes with it', async (t) => {
   const { made, vectors, images } = await filled(t);
   await idsNear(made.store, vectors[0]!);
-  await kept(made);
+  await savedImages(made);
   await made.store.drop('alice', 'codes');
   while (existsSync(images) && readdirSync(images).length > 0) await pause(20);
   assert.equal(

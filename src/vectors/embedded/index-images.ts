@@ -14,7 +14,7 @@ import { basename, dirname, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type { CollectionRow } from './collection-row.ts';
-import { type CodeImage, type ImagePart, ImageUnusable, type KeptImage } from './index/code-image.ts';
+import { type CodeImage, type ImagePart, ImageUnusable, type SavedImage } from './index/code-image.ts';
 import type { ShardFile } from './shard-file.ts';
 import type { VectorRows } from './vector-rows.ts';
 
@@ -78,12 +78,12 @@ export class IndexImages {
   }
 
   /** Null: there is none of this state. */
-  open(key: ImageKey): KeptImage | null {
+  open(key: ImageKey): SavedImage | null {
     let file: number | null = null;
     try {
       file = openSync(this.#path(key), 'r');
       const head = readHead(file);
-      if (head !== null && head.nonce === this.#nonce(key) && same(head.key, key)) return kept(file, head);
+      if (head !== null && head.nonce === this.#nonce(key) && same(head.key, key)) return savedImage(file, head);
     } catch {
       // Mostly: there is none.
     }
@@ -105,7 +105,7 @@ export class IndexImages {
   }
 
   /** The image that `open` would give; nothing of it can be read. */
-  look(key: ImageKey): Pick<KeptImage, 'bytes' | 'keep'> | null {
+  look(key: ImageKey): Pick<SavedImage, 'bytes' | 'keep'> | null {
     const known = this.open(key);
     known?.close();
     return known;
@@ -221,7 +221,7 @@ function same(a: ImageKey, b: ImageKey): boolean {
   return a.cid === b.cid && a.fid === b.fid && a.seq === b.seq && a.size === b.size && a.distance === b.distance;
 }
 
-function kept(file: number, { count, keep, parts }: Head): KeptImage {
+function savedImage(file: number, { count, keep, parts }: Head): SavedImage {
   let at = headBytes;
   let crc = 0;
   let expected = 0;

@@ -47,12 +47,12 @@ export class IndexMemory {
     this.#users.delete(owner);
   }
 
-  /** `kept`: an image of the present vectors, and a callback for when a part of it serves. Throws ImageUnusable. */
+  /** `saved`: an image of the present vectors, and a callback for when a part of it serves. Throws ImageUnusable. */
   *open(
     owner: CollectionMemory,
     vector: VectorRows,
     collection: CollectionRow['spec']['name'],
-    kept?: Required<Pick<IndexOptions, 'kept' | 'early'>>,
+    saved?: Required<Pick<IndexOptions, 'image' | 'early'>>,
   ): Steps<FieldIndex> {
     const { spec } = vector;
     const rows = { count: vector.count, watch: this.#watch, value: vector.look, each: vector.each };
@@ -65,7 +65,7 @@ export class IndexMemory {
           vector: vector.look as IndexOptions['rows']['vector'],
           each: vector.each as IndexOptions['rows']['each'],
         };
-        return denseIndex(yield* this.#openDense(owner, { distance, size, rows: dense, ...kept }, collection));
+        return denseIndex(yield* this.#openDense(owner, { distance, size, rows: dense, ...saved }, collection));
       }
       case 'multi':
         return createMultiIndex({ spec, rows });

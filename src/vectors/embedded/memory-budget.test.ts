@@ -14,7 +14,7 @@ function nearestOf(query: number[], vectorsOf: number[][]): number {
 }
 
 test('collections take turns in a memory that holds one index at a time, and answer all the same', async (t) => {
-  const { store, told } = temporaryStore(t, { memoryBytes: 1_100_000 });
+  const { store, logged } = temporaryStore(t, { memoryBytes: 1_100_000 });
   for (const name of ['a', 'b', 'c']) {
     await store.create(alice, spec(name, size, { distance: 'Euclid' }));
     await store.write('alice', name, [upsert(...vectors.map((vector, i) => [i, vector] as [number, number[]]))]);
@@ -27,11 +27,11 @@ test('collections take turns in a memory that holds one index at a time, and ans
     assert.equal(indexed['abc'.indexOf(name)], vectors.length);
     assert.equal(indexed.filter((count) => count > 0).length, 1);
   }
-  assert.deepEqual(told, []);
+  assert.deepEqual(logged, []);
 });
 
 test('a collection that no memory holds is served from its rows, and that is said once', async (t) => {
-  const { store, told } = temporaryStore(t, { memoryBytes: 200_000 });
+  const { store, logged } = temporaryStore(t, { memoryBytes: 200_000 });
   await store.create(alice, spec('large', size, { distance: 'Euclid' }));
   await store.write('alice', 'large', [upsert(...vectors.map((vector, i) => [i, vector] as [number, number[]]))]);
   for (const i of [3, 700]) {
@@ -41,15 +41,15 @@ test('a collection that no memory holds is served from its rows, and that is sai
   await store.write('alice', 'large', [upsert([9_999, new Array(size).fill(5)])]);
   const [hits] = await store.query('alice', 'large', [near(new Array(size).fill(5), { limit: 1 })]);
   assert.equal(hits![0]!.id, 9_999);
-  assert.equal(told.length, 1);
+  assert.equal(logged.length, 1);
   assert.match(
-    told[0]!,
+    logged[0]!,
     /'large' \(1500 points of 128 components\) does not fit vectors\.memory.*from the disk, slower/,
   );
 });
 
 test('a filter key whose values no memory holds is answered from the rows, and that is said once a collection', async (t) => {
-  const { store, told } = temporaryStore(t, { memoryBytes: 200_000 });
+  const { store, logged } = temporaryStore(t, { memoryBytes: 200_000 });
   await store.create(alice, spec('docs', 2, { distance: 'Euclid' }));
   const payload = (i: number) => ({ url: `${i}`.repeat(60), other: `${i}`.repeat(61), kind: i % 3 });
   const rows = Array.from({ length: 1_000 }, (_, i) => [i, [i, 0], payload(i)] as [number, number[], object]);
@@ -61,8 +61,8 @@ test('a filter key whose values no memory holds is answered from the rows, and t
     assert.equal(await count('url', payload(205).url), 1);
     assert.equal(await count('other', payload(205).other), 1);
   }
-  assert.equal(told.length, 1);
-  assert.match(told[0]!, /'docs': the values of 'url' do not fit.*vectors\.memory.*slower/);
+  assert.equal(logged.length, 1);
+  assert.match(logged[0]!, /'docs': the values of 'url' do not fit.*vectors\.memory.*slower/);
 });
 
 test('a write is seen by the next search and filter, also after one that failed', async (t) => {

@@ -60,14 +60,14 @@ export function createMemoryBudget(options: {
       const count = () => now().points;
       let checked = atFirst <= checkedPointsMax;
       /** Logged for one key of each collection: callers decide how many keys there are. */
-      let toldKey = false;
+      let logged = false;
       return createCollectionMemory({
         *openIndex(owner, name, early) {
           const vector = vectors.get(name)!;
           const image = images.open(imageKey(now(), vector));
           if (image !== null) {
             try {
-              return yield* indexes.open(owner, vector, spec.name, { kept: image, early });
+              return yield* indexes.open(owner, vector, spec.name, { image, early });
             } catch (error) {
               if (!(error instanceof ImageUnusable)) throw error;
             } finally {
@@ -95,11 +95,11 @@ export function createMemoryBudget(options: {
               slotOf: (id) => points.slotOfId(cid, id),
               hasVector: (slot, name) => vectors.get(name)?.has(slot) ?? false,
               withVector: (name) => vectors.get(name)?.slots() ?? [],
-              kept: () => images.open(columnsKey(now())),
+              openImage: () => images.open(columnsKey(now())),
               watch,
               tooLarge(key) {
-                if (!toldKey) options.tell(columnTooLarge(spec.name, key, columnBytesMax));
-                toldKey = true;
+                if (!logged) options.tell(columnTooLarge(spec.name, key, columnBytesMax));
+                logged = true;
               },
             },
             columnBytesMax,

@@ -43,7 +43,7 @@ export interface OpenCollections {
 export interface OpenCollectionParts {
   memoryOf(row: CollectionRow, vectors: OpenCollection['vectors'], now: () => CollectionRow): CollectionMemory;
   /** Whether an index of these vectors is kept, which makes the first search so quick that counting is felt. */
-  isKept(row: CollectionRow, vector: VectorRows): boolean;
+  hasImage(row: CollectionRow, vector: VectorRows): boolean;
 }
 
 export function createOpenCollections(tables: VectorTables, parts: OpenCollectionParts): OpenCollections {
@@ -56,7 +56,7 @@ export function createOpenCollections(tables: VectorTables, parts: OpenCollectio
     const count = row.points;
     const pointCount = () => open.row.points;
     const vectors = vectorsOf(tables, row, pointCount);
-    const isCounted = count <= checkedPointsMax || ![...vectors.values()].some((vector) => parts.isKept(row, vector));
+    const isCounted = count <= checkedPointsMax || ![...vectors.values()].some((vector) => parts.hasImage(row, vector));
     if (isCounted && points.count(cid) !== count) throw new DamagedRows('the number of points');
     if (count <= checkedPointsMax) finish(checkRows(points, cid));
     const last = points.lastSlot(cid);

@@ -20,7 +20,7 @@ export class OpenShards {
   /** Shards that could not be opened, with the reason that callers get. */
   readonly #refused = new Map<number, FailureError>();
   /** Shards whose trouble is in the log. */
-  readonly #told = new Set<number>();
+  readonly #logged = new Set<number>();
   #closed = false;
 
   constructor(options: OpenShardsOptions) {
@@ -71,7 +71,7 @@ export class OpenShards {
     try {
       const opened = this.#open(number);
       this.#shards.set(number, opened);
-      this.#told.delete(number);
+      this.#logged.delete(number);
       return opened;
     } catch (error) {
       throw this.#notOpened(number, error);
@@ -79,11 +79,11 @@ export class OpenShards {
   }
 
   #open(number: number): Shard {
-    const { wal, kept } = this.#options;
+    const { wal, onStoredBytes } = this.#options;
     const file = openShardFile(this.#path(number), number, wal);
     try {
       const opened = openShard({ ...this.#options, file });
-      for (const { account, bytes } of opened.kept()) kept(account, bytes);
+      for (const { account, bytes } of opened.storedBytes()) onStoredBytes(account, bytes);
       return opened;
     } catch (error) {
       file.close();
@@ -100,11 +100,11 @@ export class OpenShards {
     const failure = notOpened(number, error);
     // A passing trouble, such as a full disk or a lock: the next call tries again.
     if (storageTrouble(error) === 'damaged' || error instanceof FailureError) this.#refused.set(number, failure);
-    if (!this.#told.has(number)) {
+    if (!this.#logged.has(number)) {
       const reason = error instanceof FailureError ? messageOf(error) : error instanceof Error ? error.message : error;
       this.#options.tell(`vectors: shard-${number}.db cannot be opened: ${reason}`);
     }
-    this.#told.add(number);
+    this.#logged.add(number);
     return failure;
   }
 }

@@ -25,7 +25,7 @@ export interface RankParts {
 }
 
 /** Slots to rank: all that pass, null being everything, or those that the prefetches found. */
-export function* slotsAmong(parts: RankParts, { prefetch = [], filter }: Prefetch): Steps<Uint32Array | null> {
+export function* candidateSlots(parts: RankParts, { prefetch = [], filter }: Prefetch): Steps<Uint32Array | null> {
   const filters = filter === null ? [] : [filter];
   if (prefetch.length > 0) return unionOf(yield* rankAll(parts, prefetch, filters));
   return filter === null ? null : yield* parts.open.memory.selecting(filter);
@@ -44,7 +44,7 @@ export function* rank(parts: RankParts, query: Prefetch, k: number, outer: reado
       refuse('query', `a ${target.kind} needs a prefetch, because it works on its results`);
     }
     const slots = filters.length === 0 ? null : yield* parts.open.memory.selecting(allOf(filters));
-    return passing(yield* rankAmong(parts, query, k, slots), query, parts.open);
+    return passing(yield* rankCandidates(parts, query, k, slots), query, parts.open);
   }
   if (target.kind === 'all') refuse('query', 'is missing: say how the results of the prefetch are ranked');
   const sources = yield* rankAll(parts, prefetch, filters);
@@ -61,7 +61,7 @@ function* rankSources(parts: RankParts, query: Prefetch, k: number, sources: rea
   const { target } = query;
   if (target.kind === 'fusion') return fuse(sources, target.method, k);
   if (target.kind === 'formula') return scoreByFormula(parts.tables, parts.open, target.formula, sources, k);
-  return yield* rankAmong(parts, query, k, unionOf(sources));
+  return yield* rankCandidates(parts, query, k, unionOf(sources));
 }
 
 function allOf(filters: readonly Filter[]): Filter {
@@ -76,7 +76,7 @@ function unionOf(sources: readonly Ranked[]): Uint32Array {
   return Uint32Array.from(all).sort();
 }
 
-function* rankAmong(parts: RankParts, query: Prefetch, k: number, slots: Uint32Array | null): Steps<Ranked> {
+function* rankCandidates(parts: RankParts, query: Prefetch, k: number, slots: Uint32Array | null): Steps<Ranked> {
   const { open, random } = parts;
   const { points } = parts.tables;
   const { target } = query;
@@ -101,36 +101,36 @@ function* rankByVectors(
   { tables: { points }, open }: RankParts,
   target: VectorTarget,
   { using, exact }: Prefetch,
-  among: Pick<Candidates, 'k' | 'slots'>,
+  allowed: Pick<Candidates, 'k' | 'slots'>,
 ): Steps<Ranked> {
   const used = vectorsUsed(open, using);
   const find = (vector: VectorValue, k: number, leaveOut: ReadonlySet<number>) =>
-    nearest(open, used, vector, { k, slots: among.slots, leaveOut }, exact);
+    nearest(open, used, vector, { k, slots: allowed.slots, leaveOut }, exact);
   switch (target.kind) {
     case 'nearest': {
       const { vector, slot } = resolveInput(points, open, used, target.vector, 'query');
       const leaveOut = new Set(slot === null ? [] : [slot]);
-      if (target.mmr === null) return yield* find(vector, among.k, leaveOut);
+      if (target.mmr === null) return yield* find(vector, allowed.k, leaveOut);
       const { candidates, diversity } = target.mmr;
       const ranked = yield* find(vector, Math.min(candidates, open.row.points), leaveOut);
-      return diversified(used, vector, ranked, { limit: among.k, diversity });
+      return diversified(used, vector, ranked, { limit: allowed.k, diversity });
     }
     case 'recommend': {
       const examples = resolveExamples(points, open, used, target);
       const named = [...examples.positive, ...examples.negative].map(({ slot }) => slot);
       const leaveOut = new Set(named.filter((slot) => slot !== null));
-      if (target.strategy === 'average_vector') return yield* find(averageOf(examples), among.k, leaveOut);
-      return yield* scoreByExamples(used, examples, target.strategy, { ...among, leaveOut });
+      if (target.strategy === 'average_vector') return yield* find(averageOf(examples), allowed.k, leaveOut);
+      return yield* scoreByExamples(used, examples, target.strategy, { ...allowed, leaveOut });
     }
     case 'discover': {
       const { vector, slot } = resolveInput(points, open, used, target.target, 'target');
       const context = resolveContext(points, open, used, target.context);
       const leaveOut = new Set(slot === null ? context.named : [...context.named, slot]);
-      return yield* discover(used, vector, context, { ...among, leaveOut });
+      return yield* discover(used, vector, context, { ...allowed, leaveOut });
     }
     case 'context': {
       const context = resolveContext(points, open, used, target.context);
-      return yield* scoreByContext(used, context, { ...among, leaveOut: new Set(context.named) });
+      return yield* scoreByContext(used, context, { ...allowed, leaveOut: new Set(context.named) });
     }
   }
 }
@@ -152,10 +152,10 @@ function* nearest(
   if (k === 0 || slots?.length === 0) return withoutScores([]);
   const ranked = yield* open.memory.search(used.name, vector, k + leaveOut.size, { slots, exact });
   if (leaveOut.size === 0) return ranked;
-  const kept = [...ranked.slots.keys()].filter((i) => !leaveOut.has(ranked.slots[i]!)).slice(0, k);
+  const remaining = [...ranked.slots.keys()].filter((i) => !leaveOut.has(ranked.slots[i]!)).slice(0, k);
   return {
-    slots: Uint32Array.from(kept, (i) => ranked.slots[i]!),
-    scores: Float64Array.from(kept, (i) => ranked.scores[i]!),
+    slots: Uint32Array.from(remaining, (i) => ranked.slots[i]!),
+    scores: Float64Array.from(remaining, (i) => ranked.scores[i]!),
   };
 }
 
@@ -165,8 +165,8 @@ function passing({ slots, scores }: Ranked, query: Prefetch, { vectors }: OpenCo
   if (threshold === null || !isScored(query.target)) return { slots, scores };
   const spec = vectors.get(query.using ?? '')?.spec;
   const lessIsNearer = spec !== undefined && isDistance(query.target, spec);
-  const kept = [...scores.keys()].filter((i) => (lessIsNearer ? scores[i]! <= threshold : scores[i]! >= threshold));
-  return { slots: Uint32Array.from(kept, (i) => slots[i]!), scores: Float64Array.from(kept, (i) => scores[i]!) };
+  const indexes = [...scores.keys()].filter((i) => (lessIsNearer ? scores[i]! <= threshold : scores[i]! >= threshold));
+  return { slots: Uint32Array.from(indexes, (i) => slots[i]!), scores: Float64Array.from(indexes, (i) => scores[i]!) };
 }
 
 function isScored({ kind }: PointQuery['target']): boolean {

@@ -7,7 +7,7 @@ import type { AnswerBudget } from './answer-budget.ts';
 import { mappedInSteps, type Steps } from './index/steps.ts';
 import type { OpenCollection } from './open-collection.ts';
 import { orderByValue } from './order-points.ts';
-import { rank, slotsAmong, unscored } from './rank-points.ts';
+import { candidateSlots, rank, unscored } from './rank-points.ts';
 import type { Lookups } from './resolve-input.ts';
 import { pointReader } from './stored-points.ts';
 import type { VectorTables } from './vector-rows.ts';
@@ -29,7 +29,7 @@ export function* searchPoints(
   const { target, offset, limit } = query;
   const read = pointReader(tables, open, query.want, budget);
   if (target.kind === 'order-by') {
-    const slots = yield* slotsAmong({ tables, open, random }, query);
+    const slots = yield* candidateSlots({ tables, open, random }, query);
     const ordered = orderByValue(open, target.order, slots, offset + limit).slice(offset);
     return yield* mappedInSteps(ordered, ({ slot, value }) => ({ ...read(slot), score: unscored, orderValue: value }));
   }

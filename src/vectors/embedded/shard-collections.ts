@@ -20,7 +20,7 @@ export function shardCollections(state: ShardState) {
     damage,
     group,
   } = state;
-  const { kept } = state.options;
+  const { onStoredBytes } = state.options;
 
   /** New fields for the named vectors of a collection. */
   function fieldsOf(cid: number, named: NamedSpecs): Record<string, number> {
@@ -74,7 +74,7 @@ export function shardCollections(state: ShardState) {
         },
         () => {
           opened.close(cid);
-          if (gone.bytes !== 0) kept(gone.account, -gone.bytes);
+          if (gone.bytes !== 0) onStoredBytes(gone.account, -gone.bytes);
         },
       );
     },

@@ -124,7 +124,7 @@ function* readScroll(
   for (const { slot } of found.slice(0, limit)) {
     if (page.length > 0 && page.length % scannedPerStep === 0) yield;
     page.push(read(slot));
-    if (budget.keptBytes >= pageBytes) break;
+    if (budget.answerBytes >= pageBytes) break;
   }
   return { points: page, next: found[page.length]?.id ?? null };
 }

@@ -26,7 +26,7 @@ import type { VectorTables } from './vector-rows.ts';
 /** Rows of dropped collections removed at a time, while nothing else waits. */
 const purgedRows = 512;
 /** Fewer rows are read again as soon as an image of them. */
-const keptRowsMin = 5_000;
+const imageRowsMin = 5_000;
 /** Bytes of an index for each byte of its image, at most: its bits may come on top. */
 const bytesOfImage = 1.25;
 /** How often a call makes an index that it needs, and any part of memory. */
@@ -47,7 +47,7 @@ export interface ShardOptions {
   turns: Pick<WorkTurns, 'isOver' | 'isSuspended'>;
   watch: RowWatch;
   /** Bytes that an account keeps more, or less, once that is durable. */
-  kept(account: string, bytes: number): void;
+  onStoredBytes(account: string, bytes: number): void;
 }
 
 /** A shard's file with its open state: how its collections are read and changed. */
@@ -74,7 +74,7 @@ export class ShardState {
     this.images = new IndexImages(file);
     this.opened = createOpenCollections(this.tables, {
       memoryOf: (row, vectors, now) => budget.memoryOf(points, row, vectors, now, this.images),
-      isKept: (row, vector) => this.images.look(imageKey(row, vector)) !== null,
+      hasImage: (row, vector) => this.images.look(imageKey(row, vector)) !== null,
     });
     this.damage = createDamage(tell);
     this.group = createGroupCommit(file, {
@@ -197,11 +197,11 @@ export class ShardState {
     for (const { cid, vectors, memory } of [...this.opened.all()]) {
       for (const vector of vectors.values()) {
         const image = memory.image(vector.name);
-        const row = image === null || image.count < keptRowsMin ? null : this.#rowNow(cid);
+        const row = image === null || image.count < imageRowsMin ? null : this.#rowNow(cid);
         if (row !== null) yield { key: imageKey(row, vector), image: image!, place: `${cid} ${vector.name}` };
       }
       const row = this.#rowNow(cid);
-      const image = row === null || row.points < keptRowsMin ? null : memory.columnImage();
+      const image = row === null || row.points < imageRowsMin ? null : memory.columnImage();
       if (image !== null) yield { key: columnsKey(row!), image, place: `${cid} columns` };
     }
   }

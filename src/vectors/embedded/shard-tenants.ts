@@ -6,10 +6,10 @@ import type { ShardState } from './shard-state.ts';
 /** Owners of the collections of a shard, for the operator. */
 export function shardTenants(state: ShardState) {
   const { collections, opened, damage } = state;
-  const { kept } = state.options;
+  const { onStoredBytes } = state.options;
   return {
-    /** Number of all its collections, by account. */
-    kept: () => collections.kept(),
+    /** Bytes of all its collections, by account. */
+    storedBytes: () => collections.storedBytes(),
 
     tenants: (): TenantSummary[] => damage.guardTable(() => collections.tenants()),
 
@@ -18,8 +18,8 @@ export function shardTenants(state: ShardState) {
       const moved: { account: string; bytes: number }[] = [];
       const tellMoved = () => {
         for (const { account, bytes } of moved) {
-          kept(account, -bytes);
-          kept(to.account, bytes);
+          onStoredBytes(account, -bytes);
+          onStoredBytes(to.account, bytes);
         }
       };
       return state.change(
@@ -52,7 +52,7 @@ export function shardTenants(state: ShardState) {
         () => {
           for (const { cid, account, bytes } of rows) {
             opened.close(cid);
-            kept(account, -bytes);
+            onStoredBytes(account, -bytes);
           }
         },
       );

@@ -12,7 +12,7 @@ import { allShards } from './shard-of.ts';
 export interface TemporaryStore {
   store: EmbeddedStore;
   dataDir: string;
-  told: string[];
+  logged: string[];
   /** Closes it and opens the same folder again. */
   reopen(): Promise<EmbeddedStore>;
 }
@@ -20,21 +20,21 @@ export interface TemporaryStore {
 /** A store over a folder that goes with the test. */
 export function temporaryStore(t: TestContext, options: Partial<EmbeddedOptions> = {}): TemporaryStore {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'culvert-vectors-'));
-  const told: string[] = [];
+  const logged: string[] = [];
   const open = () =>
     createEmbeddedStore({
       dataDir,
       shards: allShards,
       memoryBytes: 64 * 1024 * 1024,
-      limit: { take: async () => {}, give: () => {}, kept: () => {} },
-      tell: (message) => told.push(message),
+      limit: { take: async () => {}, give: () => {}, onStoredBytes: () => {} },
+      tell: (message) => logged.push(message),
       random: seededRandom(1),
       ...options,
     });
   const made: TemporaryStore = {
     store: open(),
     dataDir,
-    told,
+    logged,
     async reopen() {
       await made.store.close();
       made.store = open();

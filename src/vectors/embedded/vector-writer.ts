@@ -104,8 +104,8 @@ export class VectorWriter {
     else this.#tables.fields.put(fid, slot, encodeVector(value));
     this.bytes += (value === null ? 0 : vectorBytes(value)) - (before === null ? 0 : vectorBytes(before));
     if ((before === null) !== (value === null)) vector.setCount(vector.count() + (value === null ? -1 : 1));
-    const kept = vector.spec.kind === 'sparse' && this.#open.memory.holds(vector.name) ? before : null;
-    return { name: vector.name, value, before: kept };
+    const previous = vector.spec.kind === 'sparse' && this.#open.memory.holds(vector.name) ? before : null;
+    return { name: vector.name, value, before: previous };
   }
 
   #count(has: boolean, had: boolean): void {

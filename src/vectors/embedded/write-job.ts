@@ -13,7 +13,7 @@ export function createWriteJob(
   operations: readonly WriteOperation[],
 ): Job<number> {
   const { collections, tables, opened, damage } = state;
-  const { bounds, watch, kept } = state.options;
+  const { bounds, watch, onStoredBytes } = state.options;
   let open: OpenCollection | null = null;
   let slotMark = 0;
   let memoryMark = 0;
@@ -44,7 +44,7 @@ export function createWriteJob(
       open.pins--;
       open.slots.keep();
       open.memory.settle();
-      if (added !== 0) kept(account, added);
+      if (added !== 0) onStoredBytes(account, added);
     },
     undone() {
       if (open === null) return;

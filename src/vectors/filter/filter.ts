@@ -27,8 +27,8 @@ export type FieldTest =
   | { kind: 'value'; value: Scalar }
   | { kind: 'any'; values: ReadonlySet<Scalar> }
   | { kind: 'except'; values: ReadonlySet<Scalar> }
-  /** Case-sensitive substring, as Qdrant without a text index; `asked`: its meaning with one. */
-  | { kind: 'text'; text: string; asked?: 'phrase' }
+  /** Case-sensitive substring, as Qdrant without a text index; `mode`: its meaning with one. */
+  | { kind: 'text'; text: string; mode?: 'phrase' }
   /** Strings that begin so, exactly. */
   | { kind: 'prefix'; prefix: string }
   /** Terms of a text, as a text index takes it apart: all of them, or one after another. */

@@ -1,29 +1,29 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { askedTermsOf, englishText, type TextOptions, termsOf } from '../text/text-terms.ts';
+import { englishText, queryTermsOf, type TextOptions, termsOf } from '../text/text-terms.ts';
 import { hasTerms } from './has-terms.ts';
 
 const words: TextOptions = { ...englishText, stopWords: new Set(), stemmer: null };
 const beginnings: TextOptions = { ...words, tokenizer: 'prefix' };
 
 function has(text: string, phrase: string, options: TextOptions): boolean {
-  return hasTerms(text, { kind: 'terms', terms: askedTermsOf(phrase, options), together: 'phrase', options });
+  return hasTerms(text, { kind: 'terms', terms: queryTermsOf(phrase, options), together: 'phrase', options });
 }
 
 test('a phrase is where its words stand one after another, whatever they repeat', () => {
   const texts = fc.array(fc.constantFrom('a', 'b', 'ab'), { maxLength: 12 }).map((list) => list.join(' '));
   fc.assert(
     fc.property(texts, texts, (text, phrase) => {
-      const [there, asked] = [termsOf(text, words), termsOf(phrase, words)];
-      const starts = there.some((_, from) => asked.every((term, at) => there[from + at] === term));
-      assert.equal(has(text, phrase, words), asked.length > 0 && starts);
+      const [there, queried] = [termsOf(text, words), termsOf(phrase, words)];
+      const starts = there.some((_, from) => queried.every((term, at) => there[from + at] === term));
+      assert.equal(has(text, phrase, words), queried.length > 0 && starts);
       const begins = there.some((_, from) =>
-        asked.every((term, at) =>
-          at < asked.length - 1 ? there[from + at] === term : there[from + at]?.startsWith(term),
+        queried.every((term, at) =>
+          at < queried.length - 1 ? there[from + at] === term : there[from + at]?.startsWith(term),
         ),
       );
-      assert.equal(has(text, phrase, beginnings), asked.length > 0 && begins);
+      assert.equal(has(text, phrase, beginnings), queried.length > 0 && begins);
     }),
   );
 });

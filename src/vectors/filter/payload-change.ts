@@ -27,7 +27,7 @@ function mergeAt(value: JsonValue, steps: readonly KeyStep[], depth: number, cha
   if (step === undefined || step.kind === 'key') {
     const object = isObject(value) ? value : {};
     if (step === undefined) mergeMembers(object, changes);
-    else setMember(object, step.name, mergeAt(ownMember(object, step.name), steps, depth + 1, changes));
+    else setMember(object, step.name, mergeAt(memberOf(object, step.name), steps, depth + 1, changes));
     return object;
   }
   if (!Array.isArray(value)) return [];
@@ -51,7 +51,7 @@ function deleteAt(value: JsonValue, steps: readonly KeyStep[], depth: number): v
   if (step.kind === 'key') {
     if (!isObject(value)) return;
     if (last) delete value[step.name];
-    else deleteAt(ownMember(value, step.name), steps, depth + 1);
+    else deleteAt(memberOf(value, step.name), steps, depth + 1);
   } else if (Array.isArray(value)) {
     if (last && step.kind === 'each') value.length = 0;
     else if (!last)
@@ -61,6 +61,6 @@ function deleteAt(value: JsonValue, steps: readonly KeyStep[], depth: number): v
   }
 }
 
-function ownMember(object: JsonObject, name: string): JsonValue {
+function memberOf(object: JsonObject, name: string): JsonValue {
   return Object.hasOwn(object, name) ? object[name]! : null;
 }

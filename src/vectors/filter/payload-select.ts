@@ -49,8 +49,8 @@ function selectMembers(
   if (!isObject(value)) return value;
   const selected: JsonObject = {};
   for (const [name, member] of Object.entries(value)) {
-    const kept = select({ kind: 'key', name }, member!);
-    if (kept !== undefined) setMember(selected, name, kept);
+    const part = select({ kind: 'key', name }, member!);
+    if (part !== undefined) setMember(selected, name, part);
   }
   return selected;
 }

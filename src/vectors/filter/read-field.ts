@@ -97,7 +97,7 @@ function readMatch(json: unknown, at: string, budget: FilterBudget): FieldTest |
     case 'text':
     case 'phrase':
       takeTexts(1, inner, budget);
-      return { kind: 'text', text: readText(value, inner), ...(kind === 'phrase' && { asked: 'phrase' }) };
+      return { kind: 'text', text: readText(value, inner), ...(kind === 'phrase' && { mode: 'phrase' }) };
     case 'text_any': {
       const words = readText(value, inner)
         .split(/\s+/u)

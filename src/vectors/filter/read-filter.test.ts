@@ -44,7 +44,7 @@ test('every kind of condition of Qdrant 1.19 is read', () => {
   assert.deepEqual(testsOf({ match: { any: ['x', 'y'] } }), [{ kind: 'any', values: new Set(['x', 'y']) }]);
   assert.deepEqual(testsOf({ match: { except: [1, 2] } }), [{ kind: 'except', values: new Set([1, 2]) }]);
   assert.deepEqual(testsOf({ match: { text: 'x y' } }), [{ kind: 'text', text: 'x y' }]);
-  assert.deepEqual(testsOf({ match: { phrase: 'x y' } }), [{ kind: 'text', text: 'x y', asked: 'phrase' }]);
+  assert.deepEqual(testsOf({ match: { phrase: 'x y' } }), [{ kind: 'text', text: 'x y', mode: 'phrase' }]);
   assert.deepEqual(testsOf({ match: { text_any: ' x  y ' } }), [
     { kind: 'text', text: 'x' },
     { kind: 'text', text: 'y' },

@@ -1,4 +1,4 @@
-import { askedTermsOf, type TextOptions } from '../text/text-terms.ts';
+import { queryTermsOf, type TextOptions } from '../text/text-terms.ts';
 import type { Condition, FieldTest, Filter } from './filter.ts';
 
 /** The text index of a key path; null: it has none, and texts are matched as substrings. */
@@ -26,7 +26,7 @@ export function conditionWith(condition: Condition, indexes: TextIndexes): Condi
 
 /** A phrase that the index does not keep is matched as a substring. */
 function testWith(test: FieldTest, { options, phrases }: NonNullable<ReturnType<TextIndexes>>): FieldTest {
-  if (test.kind !== 'text' || (test.asked === 'phrase' && !phrases)) return test;
-  const together = test.asked === 'phrase' ? 'phrase' : 'anywhere';
-  return { kind: 'terms', terms: askedTermsOf(test.text, options), together, options };
+  if (test.kind !== 'text' || (test.mode === 'phrase' && !phrases)) return test;
+  const together = test.mode === 'phrase' ? 'phrase' : 'anywhere';
+  return { kind: 'terms', terms: queryTermsOf(test.text, options), together, options };
 }

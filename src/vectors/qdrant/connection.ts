@@ -180,7 +180,7 @@ function overloaded(why: string): FailureError {
 }
 
 /** Why Qdrant could not be asked, for operators; without secrets. */
-export function wordsOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   if (error instanceof FailureError && 'message' in error.failure) return error.failure.message;
   return error instanceof QdrantRefused ? `Qdrant refuses it: ${error.message}` : String(error);
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Deletion, VectorRegistry } from '../registry.ts';
-import { type Connection, QdrantRefused, wordsOf } from './connection.ts';
-import { isOwn, ofGeneration, physicalName } from './partition.ts';
+import { type Connection, messageOf, QdrantRefused } from './connection.ts';
+import { isExclusive, ofGeneration, physicalName } from './partition.ts';
 
 /**
  * Removes the points of dropped collections from Qdrant. Nobody sees them meanwhile: their generation belongs to
@@ -46,7 +46,7 @@ export function createDeletions(options: {
     } catch (error) {
       const waitMs = Math.min(retryAfterMaxMs, retryAfterMs * 2 ** Math.min(tries, 20));
       await registry.deleteLater(generation, tries + 1, clock.wallMs() + waitMs);
-      if (tries === 2) onTrouble(`points of a deleted collection are still in Qdrant: ${wordsOf(error)}`);
+      if (tries === 2) onTrouble(`points of a deleted collection are still in Qdrant: ${messageOf(error)}`);
       return;
     }
     const lastMs = droppedMs + lateWriteMs;
@@ -70,7 +70,7 @@ export function createDeletions(options: {
 async function deletePoints(connection: Connection, deletion: Deletion): Promise<void> {
   const { generation } = deletion;
   const physical = `/collections/${physicalName(deletion)}`;
-  if (isOwn(deletion)) {
+  if (isExclusive(deletion)) {
     await connection.ask({ method: 'DELETE', path: physical, use: 'write' }).catch((error: unknown) => {
       if (!(error instanceof QdrantRefused && error.status === 404)) throw error;
     });

@@ -49,15 +49,15 @@ export function orderQueries(reading: Reading, partition: Partition, run: RunQue
     outer: readonly Filter[],
     limit: number,
   ): Promise<RankedHere> {
-    const filters = [...outer, ...ownFilter(query)];
-    const among = query.prefetch ?? [];
-    if (among.length > 0) filters.push(onlyIds(await foundIds(among, filters)));
+    const filters = [...outer, ...filtersOf(query)];
+    const prefetches = query.prefetch ?? [];
+    if (prefetches.length > 0) filters.push(onlyIds(await foundIds(prefetches, filters)));
     const entries = await orderPoints(reading, partition, order, allOf(filters), limit);
     return entries.map((entry) => ({ ...entry, score: unscored }));
   }
 
   async function fused(query: Searched, method: Fusion, outer: readonly Filter[], limit: number): Promise<RankedHere> {
-    const filters = [...outer, ...ownFilter(query)];
+    const filters = [...outer, ...filtersOf(query)];
     const lists: RankedHere[] = [];
     for (const one of query.prefetch ?? []) lists.push(await found(one, filters));
     const threshold = query.scoreThreshold ?? Number.NEGATIVE_INFINITY;
@@ -87,14 +87,14 @@ export function orderQueries(reading: Reading, partition: Partition, run: RunQue
     const query = await replaced(prefetch, outer);
     reading.goOn();
     const want = { payload: false, vector: false } as const;
-    const filter = allOf([...outer, ...ownFilter(query)]);
+    const filter = allOf([...outer, ...filtersOf(query)]);
     const [points] = await run([{ ...query, filter, offset: 0, want }]);
     return points!;
   }
 
   async function replaced<Query extends Searched>(query: Query, outer: readonly Filter[]): Promise<Query> {
     if (!searchesOf(query).slice(1).some(isRankedHere)) return query;
-    const filters = [...outer, ...ownFilter(query)];
+    const filters = [...outer, ...filtersOf(query)];
     const prefetch: Prefetch[] = [];
     for (const one of query.prefetch ?? []) {
       prefetch.push(isRankedHere(one) ? await byIds(one, filters) : await replaced(one, filters));
@@ -136,7 +136,7 @@ function fuseById(lists: readonly RankedHere[], method: Fusion, limit: number): 
   return Array.from(slots, (slot, i) => ({ id: ids[slot]!, score: scores[i]! }));
 }
 
-function ownFilter({ filter }: Searched): Filter[] {
+function filtersOf({ filter }: Searched): Filter[] {
   return filter === null ? [] : [filter];
 }
 

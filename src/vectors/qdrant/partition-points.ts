@@ -88,7 +88,7 @@ export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'mono
       for (const query of queries) checkInputs(partition, query);
       const lookups = await lookedUp(partitions, tenant, queries);
       const reading = createReading(partitions, scans, clock);
-      const orders = orderQueries(reading, partition, (asked) => run(partition, asked, lookups, reading.room));
+      const orders = orderQueries(reading, partition, (batch) => run(partition, batch, lookups, reading.room));
       const byQdrant: PointQuery[] = [];
       const answers: (ScoredPoint[] | null)[] = [];
       for (const query of queries) {
@@ -105,7 +105,7 @@ export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'mono
       checkInputs(partition, grouped);
       const lookups = await lookedUp(partitions, tenant, [grouped]);
       const reading = createReading(partitions, scans, clock);
-      const orders = orderQueries(reading, partition, (asked) => run(partition, asked, lookups, reading.room));
+      const orders = orderQueries(reading, partition, (batch) => run(partition, batch, lookups, reading.room));
       if (isRankedHere(grouped)) return orders.answerGroups(grouped);
       const query = await orders.withoutOrders(grouped);
       const body = writeGroupQuery(partition, query, lookups);

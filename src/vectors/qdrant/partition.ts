@@ -43,14 +43,14 @@ export type PhysicalShape = Pick<CollectionSpec, 'size' | 'distance' | 'named'> 
 export function physicalName(shape: PhysicalShape): string {
   const { size, distance, named, generation } = shape;
   if (named === undefined) return `culvert_${size}_${distance.toLowerCase()}`;
-  if (isOwn(shape)) return `culvert_own_${generation}`;
+  if (isExclusive(shape)) return `culvert_own_${generation}`;
   const vectors = Object.entries(named).map(([name, spec]) => [name, { ...spec, embeddingModel: null }]);
   const text = JSON.stringify([size, distance, vectors.sort()]);
   return `culvert_named_${hash('sha256', text).slice(0, 32)}`;
 }
 
 /** Whether its Qdrant collection holds nobody else's points. */
-export function isOwn({ named = {} }: Pick<PhysicalShape, 'named'>): boolean {
+export function isExclusive({ named = {} }: Pick<PhysicalShape, 'named'>): boolean {
   return Object.values(named).some((spec) => spec.kind === 'sparse' && spec.modifier === 'idf');
 }
 

@@ -61,8 +61,8 @@ export class Partitions {
       });
     }
     if (status === 413) return new FailureError(invalid(null, 'The call is larger than Qdrant accepts. Split it.'));
-    const said = message.replaceAll(partition.collection.generation, '…').replaceAll(/\bp\.(?=["\w])/g, '');
-    return new FailureError(invalid(null, `Qdrant refused the call: ${said}`));
+    const shown = message.replaceAll(partition.collection.generation, '…').replaceAll(/\bp\.(?=["\w])/g, '');
+    return new FailureError(invalid(null, `Qdrant refused the call: ${shown}`));
   }
 
   /** Ids among `ids` that no point has. */

@@ -49,9 +49,9 @@ export function createReading(partitions: Partitions, turns: Turns, clock: Pick<
       throw new FailureError(invalid(null, message));
     },
     inTurn({ collection: { tenant } }, scan) {
-      const askedMs = clock.monotonicMs();
+      const startedMs = clock.monotonicMs();
       return turns.run(tenant, null, () => {
-        endMs += clock.monotonicMs() - askedMs;
+        endMs += clock.monotonicMs() - startedMs;
         return scan();
       });
     },

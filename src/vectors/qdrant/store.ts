@@ -6,7 +6,7 @@ import { changedSettings } from '../collection-settings.ts';
 import { collectionExists, payloadIndexesMax, tooManyCollections, tooManyPayloadIndexes } from '../refusals.ts';
 import type { RegisteredCollection, VectorRegistry } from '../registry.ts';
 import type { VectorStore } from '../store.ts';
-import { type ConnectionOptions, createConnection, wordsOf } from './connection.ts';
+import { type ConnectionOptions, createConnection, messageOf } from './connection.ts';
 import { createDeletions, type Deletions } from './deletions.ts';
 import { partitionPoints } from './partition-points.ts';
 import { Partitions } from './partitions.ts';
@@ -50,7 +50,7 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
   timer.unref();
 
   function deleteDue(): void {
-    deletions.run().catch((error: unknown) => onTrouble(`vectors: ${wordsOf(error)}`));
+    deletions.run().catch((error: unknown) => onTrouble(`vectors: ${messageOf(error)}`));
   }
 
   return {
@@ -135,7 +135,7 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
         await probe.ask({ method: 'GET', path: '/collections', use: 'read' });
         return null;
       } catch (error) {
-        return wordsOf(error);
+        return messageOf(error);
       }
     },
     async close() {

@@ -14,8 +14,8 @@ export type WrittenFilter = QdrantCondition & { must: readonly QdrantCondition[]
 export function writeFilter(partition: Partition, filter: Filter | null): WrittenFilter {
   if (filter === null) return { must: [partition.mine] };
   // Added to the caller's own conditions, not around them: filters must not nest deeper than the caller's.
-  const own = clauses(partition, filter, keyInPayload);
-  return { ...own, must: [partition.mine, ...((own.must as QdrantCondition[] | undefined) ?? [])] };
+  const written = clauses(partition, filter, keyInPayload);
+  return { ...written, must: [partition.mine, ...((written.must as QdrantCondition[] | undefined) ?? [])] };
 }
 
 /** Points of the partition with these ids, whether they exist or not. */

@@ -101,8 +101,8 @@ function* pointTexts(partition: Partition, points: PointBatch): Generator<string
   const generation = JSON.stringify(partition.collection.generation);
   for (const [at, id] of points.ids.entries()) {
     const payload = points.payloads[at] ?? null;
-    const own = payload === null ? '' : `,"${payloadKey}":${payload}`;
-    const whole = `{"${generationKey}":${generation},"${idKey}":${idText(id)}${own}}`;
+    const payloadMember = payload === null ? '' : `,"${payloadKey}":${payload}`;
+    const whole = `{"${generationKey}":${generation},"${idKey}":${idText(id)}${payloadMember}}`;
     yield `{"id":"${partition.pointIdOf(id)}","vector":${vectorText(points, at)},"payload":${whole}}`;
   }
 }

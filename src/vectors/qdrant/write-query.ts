@@ -40,7 +40,7 @@ function searchText(partition: Partition, search: Prefetch, rest: object, lookup
       ? []
       : [`"prefetch":[${prefetch.map((one) => searchText(partition, one, {}, lookups)).join(',')}]`]),
   ];
-  const own = JSON.stringify({
+  const otherMembers = JSON.stringify({
     filter: writeFilter(partition, search.filter),
     limit: search.limit,
     ...(using !== undefined && { using }),
@@ -49,7 +49,7 @@ function searchText(partition: Partition, search: Prefetch, rest: object, lookup
     ...(search.exact && { params: { exact: true } }),
     ...rest,
   });
-  return `{${[...members, own.slice(1)].join(',')}`;
+  return `{${[...members, otherMembers.slice(1)].join(',')}`;
 }
 
 /** `there`: where the points are that the target names. */

@@ -63,16 +63,16 @@ const stems = {
 } as const;
 
 test('every language has its stems, its code and its stop words, once it is loaded', async () => {
-  let asked = 0;
+  let calls = 0;
   await withLanguages(() => {
-    asked += 1;
+    calls += 1;
     for (const name of languageNames) {
       const [word, stem] = stems[name];
       assert.equal(stemOf(word, name), stem, name);
       assert.ok(languageOf(name).stopWords.size > 40, name);
     }
   });
-  assert.equal(asked, 2);
+  assert.equal(calls, 2);
   assert.deepEqual(['DE', 'German', 'el', 'klingon', ''].map(languageNamed), ['german', 'german', 'greek', null, null]);
   const endless = 'izationally'.repeat(100_000);
   assert.equal(stemOf(endless, 'english'), endless);

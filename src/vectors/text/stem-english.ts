@@ -13,7 +13,7 @@ export function stemEnglish(word: string): string {
   const [r1, r2] = regions(stem);
   stem = withoutPossessive(stem);
   stem = step1a(stem);
-  if (!kept.has(stem)) {
+  if (!unchanged.has(stem)) {
     stem = step1b(stem, r1);
     if (/.[^aeiouy][yY]$/.test(stem)) stem = `${stem.slice(0, -1)}i`;
     stem = step2(stem, r1);
@@ -45,7 +45,7 @@ const exceptions = new Map([
   ['andes', 'andes'],
 ]);
 /** After step 1a these stay as they are. */
-const kept = new Set(['inning', 'outing', 'canning', 'herring', 'earring', 'proceed', 'exceed', 'succeed']);
+const unchanged = new Set(['inning', 'outing', 'canning', 'herring', 'earring', 'proceed', 'exceed', 'succeed']);
 
 /** Where R1 and R2 begin: behind the first consonant after a vowel, and the same again. */
 function regions(word: string): [number, number] {

@@ -30,7 +30,7 @@ export function termsOf(text: string, options: TextOptions): string[] {
   const { tokenizer, stopWords, minLength, maxLength } = options;
   const longest = tokenizer === 'prefix' ? Number.POSITIVE_INFINITY : maxLength;
   const terms: string[] = [];
-  for (const word of wordsOf(text, tokenizer)) {
+  for (const word of tokensOf(text, tokenizer)) {
     const plain = withoutCase(word, options);
     if (stopWords.has(plain)) continue;
     const term = stemmed(plain, options);
@@ -41,16 +41,16 @@ export function termsOf(text: string, options: TextOptions): string[] {
 }
 
 /** The same of a text that is looked for. Beginnings of words may be any, stop words too. */
-export function askedTermsOf(text: string, options: TextOptions): string[] {
+export function queryTermsOf(text: string, options: TextOptions): string[] {
   const { tokenizer, minLength, maxLength } = options;
   if (tokenizer !== 'prefix') return termsOf(text, options);
-  const beginnings = Array.from(wordsOf(text, tokenizer), (word) => [...stemmed(withoutCase(word, options), options)]);
+  const beginnings = Array.from(tokensOf(text, tokenizer), (word) => [...stemmed(withoutCase(word, options), options)]);
   return beginnings.filter(({ length }) => length >= minLength).map((chars) => chars.slice(0, maxLength).join(''));
 }
 
 const segmenter = new Intl.Segmenter('und', { granularity: 'word' });
 
-function* wordsOf(text: string, tokenizer: TextOptions['tokenizer']): Generator<string> {
+function* tokensOf(text: string, tokenizer: TextOptions['tokenizer']): Generator<string> {
   if (tokenizer === 'multilingual') {
     for (const { segment, isWordLike } of segmenter.segment(text)) {
       // Numbers are not words in Qdrant's tokenizer of that name.

@@ -44,9 +44,9 @@ for (const verb of verbs) {
   test(`the body of ${verb} is as it is described: every field is known and has its type, and what must be there`, () => {
     const fields = fieldsOf(verb);
     for (const [name, schema] of Object.entries(fields)) {
-      const said = complaint(verb, { [name]: wrongFor(schema) });
-      assert.notEqual(said, null, name);
-      assert.doesNotMatch(said!, /unknown key/, name);
+      const message = complaint(verb, { [name]: wrongFor(schema) });
+      assert.notEqual(message, null, name);
+      assert.doesNotMatch(message!, /unknown key/, name);
     }
     for (const name of (vectorBodySchema(verb).required as string[] | undefined) ?? []) {
       const rest = Object.fromEntries(Object.keys(fields).map((one) => [one, null]));

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import type { VectorVerb } from '../verbs.ts';
-import { pointsAskedMax } from './read-query.ts';
+import { pointsTotalMax } from './read-query.ts';
 
 /*
  * The bodies of the vector API as /openapi.json lists them: their fields and types. docs/vectors.md describes their
@@ -10,7 +10,7 @@ import { pointsAskedMax } from './read-query.ts';
 const text = { type: 'string' };
 const truth = { type: 'boolean' };
 const object = { type: 'object' };
-const count = (description: string, maximum = pointsAskedMax) => ({
+const count = (description: string, maximum = pointsTotalMax) => ({
   type: 'integer',
   minimum: 1,
   maximum,
@@ -68,7 +68,7 @@ const group = {
   limit: count('Number of groups. Default: 10.'),
   with_lookup: either(text, object),
 };
-const asked = {
+const queryFields = {
   search: { vector: either(numbers, text, object), text: { ...text, description: 'Instead of `vector`.' } },
   recommend: {
     positive: list(compared, 'Near to these.'),
@@ -136,14 +136,14 @@ const bodies: Partial<Record<VectorVerb, Body>> = {
     fields: { operations: list(object, 'In this order: upsert, delete, set_payload, …'), model },
     required: ['operations'],
   },
-  'search-points': { fields: { ...asked.search, ...shared, ...page, rerank } },
-  'recommend-points': { fields: { ...asked.recommend, ...shared, ...page, rerank } },
-  'query-points': { fields: { ...asked.query, ...shared, ...page, rerank } },
+  'search-points': { fields: { ...queryFields.search, ...shared, ...page, rerank } },
+  'recommend-points': { fields: { ...queryFields.recommend, ...shared, ...page, rerank } },
+  'query-points': { fields: { ...queryFields.query, ...shared, ...page, rerank } },
   'search-batch': { fields: { ...searches, model }, required: ['searches'] },
   'recommend-batch': { fields: { ...searches, model }, required: ['searches'] },
   'query-batch': { fields: { ...searches, model }, required: ['searches'] },
-  'search-groups': { fields: { ...asked.search, ...shared, ...group }, required: ['group_by'] },
-  'query-groups': { fields: { ...asked.query, ...shared, ...group }, required: ['group_by'] },
+  'search-groups': { fields: { ...queryFields.search, ...shared, ...group }, required: ['group_by'] },
+  'query-groups': { fields: { ...queryFields.query, ...shared, ...group }, required: ['group_by'] },
   'matrix-pairs': { fields: matrix },
   'matrix-offsets': { fields: matrix },
   'scroll-points': {

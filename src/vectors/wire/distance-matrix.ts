@@ -52,10 +52,10 @@ async function neighbours(
   const [found] = await store.query(tenant, collection, [taken]);
   const ids = found!.map(({ id }) => id).sort(comparePointIds);
   if (ids.length < 2) return { ids: [], nearest: [] };
-  const among = query(all([{ kind: 'has-id', ids: new Set(ids) }]), limit);
+  const candidates = query(all([{ kind: 'has-id', ids: new Set(ids) }]), limit);
   const searches = ids.map(
     (id): PointQuery => ({
-      ...among,
+      ...candidates,
       target: { kind: 'nearest', vector: { id }, mmr: null },
       ...(using !== '' && { using }),
     }),

@@ -105,14 +105,14 @@ for (const [what, verb, before, after] of [
   ],
 ] as const) {
   test(`${what} means the same with vectors that are read apart`, () => {
-    const told = (text: string) => {
+    const lifted = (text: string) => {
       try {
         return read(verb, text);
       } catch {
         return refusalOf(() => read(verb, text));
       }
     };
-    assert.deepEqual(told(before + list + after), told(before + longList + after));
+    assert.deepEqual(lifted(before + list + after), lifted(before + longList + after));
   });
 }
 

@@ -4,7 +4,7 @@ import type { CollectionSpec } from '../collection.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
 import type { DistanceMatrix } from './distance-matrix.ts';
 import { refuseShardKey } from './read-points.ts';
-import { pointsAskedMax, readOptionalFilter } from './read-query.ts';
+import { pointsTotalMax, readOptionalFilter } from './read-query.ts';
 import { optional, readWhole } from './read-scalars.ts';
 
 /** Points that are compared with each other: the cost is their square. */
@@ -18,8 +18,8 @@ export function readMatrix(json: JsonObject, spec: CollectionSpec): DistanceMatr
   refuseShardKey(body, '');
   const sample = optional(body.sample) ? sampleDefault : readWhole(body.sample, 'sample', 2, sampleMax);
   const limit = optional(body.limit) ? limitDefault : readWhole(body.limit, 'limit', 1, sampleMax);
-  if (sample * limit > pointsAskedMax) {
-    refuse('limit', `at most ${pointsAskedMax} pairs a call (sample × limit), got ${sample * limit}`);
+  if (sample * limit > pointsTotalMax) {
+    refuse('limit', `at most ${pointsTotalMax} pairs a call (sample × limit), got ${sample * limit}`);
   }
   const using = optional(body.using) ? '' : body.using;
   if (typeof using !== 'string') refuse('using', `expected the name of a vector, got ${kindOf(using)}`);

@@ -6,7 +6,7 @@ import type { PointId, Want } from '../point.ts';
 import { readPointId } from '../point-id.ts';
 import type { FacetQuery, ScrollQuery } from '../store.ts';
 import { refuseShardKey } from './read-points.ts';
-import { pointsAskedMax, readOptionalFilter } from './read-query.ts';
+import { pointsTotalMax, readOptionalFilter } from './read-query.ts';
 import { optional, readBoolean, readList, readWhole } from './read-scalars.ts';
 import { readOrderBy } from './read-target.ts';
 import { readWant, wantKeys } from './read-want.ts';
@@ -17,7 +17,7 @@ export function readRetrieve(json: JsonObject): { ids: readonly PointId[]; want:
   const body = readObject(json, 'body', ['ids', ...wantKeys, 'shard_key']);
   refuseShardKey(body, '');
   return {
-    ids: readList(body.ids, 'ids', { min: 0, max: pointsAskedMax }, readPointId),
+    ids: readList(body.ids, 'ids', { min: 0, max: pointsTotalMax }, readPointId),
     want: readWant(body, '', { payload: true }),
   };
 }
@@ -31,7 +31,7 @@ export function readScroll(json: JsonObject): ScrollQuery {
   }
   return {
     filter: readOptionalFilter(body, ''),
-    limit: optional(body.limit) ? limitDefault : readWhole(body.limit, 'limit', 1, pointsAskedMax),
+    limit: optional(body.limit) ? limitDefault : readWhole(body.limit, 'limit', 1, pointsTotalMax),
     offset: optional(body.offset) ? null : readPointId(body.offset, 'offset'),
     orderBy,
     want: readWant(body, '', { payload: true }),
@@ -53,6 +53,6 @@ export function readFacet(json: JsonObject): FacetQuery {
   return {
     key: readKeyPath(body.key, 'key').text,
     filter: readOptionalFilter(body, ''),
-    limit: optional(body.limit) ? limitDefault : readWhole(body.limit, 'limit', 1, pointsAskedMax),
+    limit: optional(body.limit) ? limitDefault : readWhole(body.limit, 'limit', 1, pointsTotalMax),
   };
 }

@@ -93,13 +93,17 @@ test('a query is a point by its id, points to be like or unlike, an order, chanc
 test('points by chance are not passed over, as in Qdrant', () => {
   const sampled = queryOf('query-points', { query: { sample: 'random' }, offset: 10, limit: 4 });
   assert.deepEqual([sampled.offset, sampled.limit], [0, 4]);
-  const among = queryOf('query-points', { prefetch: { query: vector }, query: { sample: 'random' }, offset: 10 });
-  assert.equal(among.offset, 10);
+  const fromPrefetch = queryOf('query-points', {
+    prefetch: { query: vector },
+    query: { sample: 'random' },
+    offset: 10,
+  });
+  assert.equal(fromPrefetch.offset, 10);
 });
 
 test('a query may ask for variety, among as many candidates as it answers unless it says how many', () => {
-  const mmr = (wish: object) => {
-    const target = queryOf('query-points', { limit: 4, query: { nearest: vector, mmr: wish } }).target;
+  const mmr = (options: object) => {
+    const target = queryOf('query-points', { limit: 4, query: { nearest: vector, mmr: options } }).target;
     return target.kind === 'nearest' && target.mmr;
   };
   assert.deepEqual(mmr({ diversity: 0.7, candidates_limit: 100 }), { diversity: 0.7, candidates: 100 });

@@ -14,7 +14,7 @@ import { refuseUnsupported } from './unsupported.ts';
 import type { VectorReader } from './vector-reader.ts';
 
 /** Points that one call may ask for, all of its queries together. */
-export const pointsAskedMax = 100_000;
+export const pointsTotalMax = 100_000;
 /** Points that are passed over before the first that is answered. */
 const offsetMax = 1_000_000;
 /** Queries in one batch. */
@@ -51,7 +51,7 @@ export function readQuery(json: JsonValue, dialect: QueryDialect, at: string, ve
   const keys = [...dialectKeys[dialect], ...sharedKeys, ...pageKeys, ...old, ...(at === '' ? wholeKeys : [])];
   const body = readObject(json, at === '' ? 'body' : at.slice(0, -1), keys);
   const [limitKey, limitValue] = dialect !== 'query' && !optional(body.top) ? ['top', body.top] : ['limit', body.limit];
-  const limit = optional(limitValue) ? limitDefault : readWhole(limitValue, at + limitKey, 1, pointsAskedMax);
+  const limit = optional(limitValue) ? limitDefault : readWhole(limitValue, at + limitKey, 1, pointsTotalMax);
   const shared = readShared(body, dialect, at, limit, vectors);
   const offset = optional(body.offset) ? 0 : readWhole(body.offset, `${at}offset`, 0, offsetMax);
   // Points by chance have no first ones to be passed over; those of a prefetch have, as in Qdrant.
@@ -65,20 +65,20 @@ export function readQueries(body: JsonObject, dialect: QueryDialect, vectors: Ve
   const queries = readList(searches, 'searches', { min: 0, max: queriesMax }, (item, at) =>
     readQuery(item, dialect, `${at}.`, vectors),
   );
-  const asked = queries.reduce((sum, { limit }) => sum + limit, 0);
-  if (asked > pointsAskedMax)
-    refuse('searches', `at most ${pointsAskedMax} points a call (the sum of limit), got ${asked}`);
+  const total = queries.reduce((sum, { limit }) => sum + limit, 0);
+  if (total > pointsTotalMax)
+    refuse('searches', `at most ${pointsTotalMax} points a call (the sum of limit), got ${total}`);
   return queries;
 }
 
 export function readGroupQuery(json: JsonObject, dialect: QueryDialect, vectors: VectorReader): GroupQuery {
   const body = readObject(json, 'body', [...dialectKeys[dialect], ...sharedKeys, ...groupKeys, ...modelKeys]);
-  const groups = optional(body.limit) ? limitDefault : readWhole(body.limit, 'limit', 1, pointsAskedMax);
+  const groups = optional(body.limit) ? limitDefault : readWhole(body.limit, 'limit', 1, pointsTotalMax);
   const groupSize = optional(body.group_size)
     ? groupSizeDefault
-    : readWhole(body.group_size, 'group_size', 1, pointsAskedMax);
-  if (groups * groupSize > pointsAskedMax) {
-    refuse('group_size', `at most ${pointsAskedMax} points a call (limit × group_size), got ${groups * groupSize}`);
+    : readWhole(body.group_size, 'group_size', 1, pointsTotalMax);
+  if (groups * groupSize > pointsTotalMax) {
+    refuse('group_size', `at most ${pointsTotalMax} points a call (limit × group_size), got ${groups * groupSize}`);
   }
   return {
     ...readShared(body, dialect, '', groups * groupSize, vectors),
@@ -150,7 +150,7 @@ function readPrefetches(
 function readPrefetch(json: JsonValue, at: string, vectors: VectorReader, budget: PrefetchBudget): Prefetch {
   if (--budget.left < 0) refuse(at, `at most ${prefetchesMax} prefetches a query`);
   const body = readObject(json, at, [...dialectKeys.query, 'filter', 'params', 'score_threshold', 'limit']);
-  const limit = optional(body.limit) ? limitDefault : readWhole(body.limit, `${at}.limit`, 1, pointsAskedMax);
+  const limit = optional(body.limit) ? limitDefault : readWhole(body.limit, `${at}.limit`, 1, pointsTotalMax);
   budget.depth++;
   const prefetch = readPrefetches(body.prefetch, `${at}.prefetch`, vectors, budget);
   budget.depth--;

@@ -95,8 +95,8 @@ function readStopWords(
   at: string,
   { language, lowercase }: { language: LanguageName | null; lowercase: boolean },
 ): ReadonlySet<string> {
-  if (optional(value)) return wordsOf(language);
-  if (typeof value === 'string') return wordsOf(readLanguage(value, at));
+  if (optional(value)) return stopWordsOf(language);
+  if (typeof value === 'string') return stopWordsOf(readLanguage(value, at));
   if (!isObject(value)) refuse(at, `expected a language or {"languages", "custom"}, got ${kindOf(value)}`);
   const { languages, custom } = readObject(value, at, ['languages', 'custom']);
   const known = optional(languages)
@@ -107,10 +107,10 @@ function readStopWords(
     : readList(custom, `${at}.custom`, { min: 0, max: stopWordsMax }, (one, place) =>
         readString(one, place, termCharsMax),
       );
-  const own = lowercase ? words.map((word) => word.toLowerCase()) : words;
-  return new Set([...known.flatMap((one) => [...wordsOf(one)]), ...own]);
+  const customWords = lowercase ? words.map((word) => word.toLowerCase()) : words;
+  return new Set([...known.flatMap((one) => [...stopWordsOf(one)]), ...customWords]);
 }
 
-function wordsOf(language: LanguageName | null): ReadonlySet<string> {
+function stopWordsOf(language: LanguageName | null): ReadonlySet<string> {
   return language === null ? new Set() : languageOf(language).stopWords;
 }

@@ -32,7 +32,7 @@ export type LiftedVectors = ReadonlyMap<unknown, Float32Array>;
 const lookedInMax = 100;
 
 /** The member that names the embedding model of a text. */
-interface SaidModel {
+interface NamedModel {
   model: string;
   at: string;
 }
@@ -46,7 +46,7 @@ export class VectorReader {
   readonly #purpose: TextsToEmbed['purpose'];
   readonly #lifted: LiftedVectors;
   /** The body's model, for all its texts. */
-  #said: SaidModel | null = null;
+  #bodyModel: NamedModel | null = null;
   /** That of the texts read so far. */
   #used: string | null = null;
   /** Texts that were read, which may not have a place yet. */
@@ -66,9 +66,10 @@ export class VectorReader {
     for (const at of ['model', 'embedding_model']) {
       if (optional(body[at])) continue;
       const model = readString(body[at], at, modelCharsMax);
-      if (this.#said !== null && this.#said.model !== model) refuseTwoModels(at, this.#said.model, model);
-      this.#said = { model, at };
-      if (spec.embeddingModel !== null) this.#checkOwn(spec.embeddingModel, this.#said);
+      if (this.#bodyModel !== null && this.#bodyModel.model !== model)
+        refuseTwoModels(at, this.#bodyModel.model, model);
+      this.#bodyModel = { model, at };
+      if (spec.embeddingModel !== null) this.#checkModel(spec.embeddingModel, this.#bodyModel);
     }
   }
 
@@ -91,7 +92,7 @@ export class VectorReader {
     return vectorNamesOf(this.#spec).filter((name) => {
       const spec = vectorSpecOf(this.#spec, name)!;
       if (spec.kind === 'multi') return false;
-      return spec.embeddingModel !== null || (name === '' && this.#said !== null);
+      return spec.embeddingModel !== null || (name === '' && this.#bodyModel !== null);
     });
   }
 
@@ -177,12 +178,12 @@ export class VectorReader {
   #document(value: JsonObject, at: string, name: string, spec: VectorSpec): VectorSource {
     readObject(value, at, ['text', 'model', 'options']);
     const model = optional(value.model) ? null : readString(value.model, `${at}.model`, modelCharsMax);
-    const said = model === null ? null : { model, at: `${at}.model` };
-    if (spec.kind === 'sparse') return this.#terms(value, at, spec, said);
+    const named = model === null ? null : { model, at: `${at}.model` };
+    if (spec.kind === 'sparse') return this.#terms(value, at, spec, named);
     if (!optional(value.options)) {
       refuseUnsupported(`${at}.options`, 'options of a text are', 'leave them out');
     }
-    return this.#text(value.text, `${at}.text`, name, spec, said);
+    return this.#text(value.text, `${at}.text`, name, spec, named);
   }
 
   /** For a sparse vector: the built-in model's, made here and now. */
@@ -190,13 +191,13 @@ export class VectorReader {
     { text, options }: JsonObject,
     at: string,
     { embeddingModel }: Extract<VectorSpec, { kind: 'sparse' }>,
-    said: SaidModel | null,
+    named: NamedModel | null,
     textAt = `${at}.text`,
   ): VectorSource {
-    const model = said?.model ?? embeddingModel;
+    const model = named?.model ?? embeddingModel;
     if (model === null) refuse(at, `name the model of the sparse vector in 'model': '${bm25Model}'`);
     if (!isBm25(model))
-      refuse(said?.at ?? at, `a sparse vector takes texts of '${bm25Model}', not of ${quoted(model)}`);
+      refuse(named?.at ?? at, `a sparse vector takes texts of '${bm25Model}', not of ${quoted(model)}`);
     const bm25 = readBm25Options(options, `${at}.options`);
     const words = readString(text, textAt, Number.POSITIVE_INFINITY);
     if (this.#purpose === 'query') this.#worded.add(words);
@@ -209,12 +210,12 @@ export class VectorReader {
     at: string,
     name: string,
     spec: VectorSpec,
-    said: SaidModel | null,
+    named: NamedModel | null,
   ): VectorSource {
     if (spec.kind !== 'dense') {
       refuseUnsupported(at, `texts for the ${spec.kind} vector ${quoted(name)} are`, 'send the vector');
     }
-    this.#useModel(spec.embeddingModel, said, at);
+    this.#useModel(spec.embeddingModel, named, at);
     const text = readString(value, at, Number.POSITIVE_INFINITY);
     if (this.#purpose === 'query') this.#worded.add(text);
     // Before anybody takes memory for their vectors.
@@ -225,13 +226,13 @@ export class VectorReader {
     return { kind: 'text', text };
   }
 
-  #useModel(own: string | null, said: SaidModel | null, at: string): void {
-    if (said !== null && this.#said !== null && said.model !== this.#said.model) {
-      refuseTwoModels(said.at, this.#said.model, said.model);
+  #useModel(collectionModel: string | null, named: NamedModel | null, at: string): void {
+    if (named !== null && this.#bodyModel !== null && named.model !== this.#bodyModel.model) {
+      refuseTwoModels(named.at, this.#bodyModel.model, named.model);
     }
-    const explicit = said ?? this.#said;
-    if (own !== null && explicit !== null) this.#checkOwn(own, explicit);
-    const model = explicit?.model ?? own;
+    const explicit = named ?? this.#bodyModel;
+    if (collectionModel !== null && explicit !== null) this.#checkModel(collectionModel, explicit);
+    const model = explicit?.model ?? collectionModel;
     if (model === null) {
       refuse(at, `name the embedding model in 'model': the collection ${quoted(this.#spec.name)} has none`);
     }
@@ -239,11 +240,11 @@ export class VectorReader {
     this.#used = model;
   }
 
-  #checkOwn(own: string, { model, at }: SaidModel): void {
-    if (model === own) return;
+  #checkModel(collectionModel: string, { model, at }: NamedModel): void {
+    if (model === collectionModel) return;
     refuse(
       at,
-      `the collection ${quoted(this.#spec.name)} holds vectors of ${quoted(own)}, and vectors of ${quoted(model)} cannot be compared with them`,
+      `the collection ${quoted(this.#spec.name)} holds vectors of ${quoted(collectionModel)}, and vectors of ${quoted(model)} cannot be compared with them`,
     );
   }
 }

@@ -4,7 +4,7 @@ import { type CodeImage, ImageUnusable } from '../index/code-image.ts';
 import { finish, type Steps } from '../index/steps.ts';
 import { PartMissing } from '../part-missing.ts';
 import { type Column, createColumn } from './column.ts';
-import { columnImage, type KeptColumns, readColumns } from './column-image.ts';
+import { columnImage, readColumns, type SavedColumns } from './column-image.ts';
 import type { ColumnSource, Pace } from './columns.ts';
 import { createLiveSlots, type LiveSlots } from './live-slots.ts';
 import type { SlotSet } from './slot-set.ts';
@@ -62,7 +62,7 @@ export class ColumnCache {
 
   get bytes(): number {
     let bytes = 0;
-    for (const { columns, live } of this.#kept()) bytes += bytesOf(columns) + (live?.bytes ?? 0);
+    for (const { columns, live } of this.#maintained()) bytes += bytesOf(columns) + (live?.bytes ?? 0);
     return bytes;
   }
 
@@ -100,7 +100,7 @@ export class ColumnCache {
   put(slot: number, payload: string | null): void {
     this.#changes += 1;
     let object: JsonObject | null | undefined;
-    for (const { columns, live } of this.#kept()) {
+    for (const { columns, live } of this.#maintained()) {
       live?.add(slot);
       for (const column of columns) {
         object ??= parsed(payload);
@@ -112,7 +112,7 @@ export class ColumnCache {
 
   remove(slot: number): void {
     this.#changes += 1;
-    for (const { columns, live } of this.#kept()) {
+    for (const { columns, live } of this.#maintained()) {
       live?.remove(slot);
       for (const column of columns) column.put(slot, null);
     }
@@ -127,7 +127,7 @@ export class ColumnCache {
   }
 
   /** Columns and live slots that follow the writes. */
-  *#kept(): Iterable<{ columns: Iterable<Column>; live: LiveSlots | null }> {
+  *#maintained(): Iterable<{ columns: Iterable<Column>; live: LiveSlots | null }> {
     yield { columns: this.#columns.values(), live: this.#live };
     yield* this.#builds;
   }
@@ -179,12 +179,12 @@ export class ColumnCache {
 
   /** From the image, if there is one and nothing is written meanwhile. */
   *#takeUp(build: Build): Steps<void> {
-    const image = this.#source.kept();
+    const image = this.#source.openImage();
     if (image === null) return;
     const at = this.#changes;
     try {
-      const kept = yield* readColumns(image);
-      if (this.#changes === at) this.#take(kept, build);
+      const saved = yield* readColumns(image);
+      if (this.#changes === at) this.#take(saved, build);
     } catch (error) {
       if (!(error instanceof ImageUnusable)) throw error;
     } finally {
@@ -193,7 +193,7 @@ export class ColumnCache {
   }
 
   /** All that there are, and last those that are wanted. What the image has not is left in `build`. */
-  #take({ live, columns }: KeptColumns, build: Build): void {
+  #take({ live, columns }: SavedColumns, build: Build): void {
     this.#live ??= live;
     build.live = null;
     const wanted = new Set(build.columns.map(({ key }) => key.text));

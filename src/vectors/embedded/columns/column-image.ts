@@ -1,14 +1,14 @@
 import { deserialize, serialize } from 'node:v8';
 import { crc32 } from 'node:zlib';
 import { readKeyPath } from '../../filter/read-key-path.ts';
-import { type CodeImage, fillRuns, ImageUnusable, type KeptImage } from '../index/code-image.ts';
+import { type CodeImage, fillRuns, ImageUnusable, type SavedImage } from '../index/code-image.ts';
 import type { Steps } from '../index/steps.ts';
 import { type Column, createColumn, type SavedColumn } from './column.ts';
 import { createLiveSlots, type LiveSlots } from './live-slots.ts';
 
 /** Columns that are larger, or have more different values, are made of the rows: one is written, and taken up, at a time. */
-const keptBytesMax = 64 * 1024 * 1024;
-const keptValuesMax = 100_000;
+const savedBytesMax = 64 * 1024 * 1024;
+const savedValuesMax = 100_000;
 
 /** Pieces of an image, one after another: its bytes (u32) and these, by `node:v8`. The slots first, then each column. */
 type SavedLive = Pick<LiveSlots, 'set' | 'end'>;
@@ -17,7 +17,7 @@ interface SavedKey {
   saved: SavedColumn;
 }
 
-export interface KeptColumns {
+export interface SavedColumns {
   live: LiveSlots;
   columns: readonly Column[];
 }
@@ -28,17 +28,17 @@ export function columnImage(
   columns: readonly Column[],
   isCurrent: CodeImage['isCurrent'],
 ): CodeImage | null {
-  const kept = columns.filter(({ bytes, dictionary }) => bytes <= keptBytesMax && dictionary.end <= keptValuesMax);
-  if (kept.length === 0) return null;
-  const names = kept.map(({ key }) => key.text);
+  const saved = columns.filter(({ bytes, dictionary }) => bytes <= savedBytesMax && dictionary.end <= savedValuesMax);
+  if (saved.length === 0) return null;
+  const names = saved.map(({ key }) => key.text);
   return {
-    count: kept.length,
-    bytes: kept.reduce((sum, { bytes }) => sum + bytes, live.bytes),
+    count: saved.length,
+    bytes: saved.reduce((sum, { bytes }) => sum + bytes, live.bytes),
     // Another choice of columns is another image.
     keep: crc32(names.sort().join('\0')),
     isCurrent,
     *parts() {
-      yield { part: 'columns', runs: pieces(live, kept) };
+      yield { part: 'columns', runs: pieces(live, saved) };
     },
   };
 }
@@ -57,7 +57,7 @@ function* piece(value: SavedLive | SavedKey): Iterable<Uint8Array> {
 }
 
 /** Throws `ImageUnusable`. */
-export function* readColumns(image: KeptImage): Steps<KeptColumns> {
+export function* readColumns(image: SavedImage): Steps<SavedColumns> {
   const bytes = Buffer.allocUnsafeSlow(image.bytes);
   image.begin('columns', bytes.length);
   yield* fillRuns(image, stretches(bytes));

@@ -37,7 +37,7 @@ export interface Column {
 }
 
 /** Values of a key whose slots are kept, so that a search with the same filter need not go through all rows again. */
-const askedMax = 16;
+const cachedSetsMax = 16;
 
 /** Shapes of values: null, a value that is not an array, or an array of this many elements. */
 const nullShape = 1;
@@ -55,13 +55,13 @@ export function createColumn(key: KeyPath, saved?: SavedColumn): Column {
   const shapes = createCodeLists(saved?.shapes);
 
   /** Slots by code for those that were asked for, the least recently used first; of the rows as they are. */
-  const asked = new Map<number, SlotSet>();
+  const cachedSets = new Map<number, SlotSet>();
 
   function having(code: number, slotEnd: number): SlotSet {
-    const set = asked.get(code) ?? select(code, slotEnd);
-    asked.delete(code);
-    asked.set(code, set);
-    if (asked.size > askedMax) asked.delete(asked.keys().next().value!);
+    const set = cachedSets.get(code) ?? select(code, slotEnd);
+    cachedSets.delete(code);
+    cachedSets.set(code, set);
+    if (cachedSets.size > cachedSetsMax) cachedSets.delete(cachedSets.keys().next().value!);
     return set;
   }
 
@@ -82,10 +82,10 @@ export function createColumn(key: KeyPath, saved?: SavedColumn): Column {
     dictionary,
     get bytes() {
       // A set has a bit where `values` have four bytes.
-      return dictionary.bytes + values.bytes * (1 + asked.size / 32) + shapes.bytes;
+      return dictionary.bytes + values.bytes * (1 + cachedSets.size / 32) + shapes.bytes;
     },
     put(slot, payload) {
-      asked.clear();
+      cachedSets.clear();
       values.each(slot, dictionary.release);
       const codes: number[] = [];
       const reached: number[] = [];
@@ -95,9 +95,9 @@ export function createColumn(key: KeyPath, saved?: SavedColumn): Column {
         else for (const element of value) codes.push(dictionary.code(element));
         return false;
       });
-      const kept = distinct(codes);
-      for (const code of kept) dictionary.retain(code);
-      values.set(slot, kept);
+      const rowCodes = distinct(codes);
+      for (const code of rowCodes) dictionary.retain(code);
+      values.set(slot, rowCodes);
       shapes.set(slot, distinct(reached));
     },
     codes: values.each,

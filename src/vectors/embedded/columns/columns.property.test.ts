@@ -152,7 +152,7 @@ test('columns select exactly the points that the filter means, kept or made, wha
       bytesMax,
       making,
       fc.boolean(),
-      (variants, steps, bytes, pace, isKept) => {
+      (variants, steps, bytes, pace, isSaved) => {
         const rows = createRows();
         const columns = createColumns(rows, bytes, pace);
         const texts = variants.map((variant) => (variant === null ? null : JSON.stringify(variant)));
@@ -166,7 +166,7 @@ test('columns select exactly the points that the filter means, kept or made, wha
               columns.put(slot, texts[variant]!);
             } else if (rows.remove(slot)) columns.remove(slot);
           };
-          if (isKept) {
+          if (isSaved) {
             rows.keep(columns.image());
             columns.clear();
           }

@@ -2,7 +2,7 @@ import type { Filter } from '../../filter/filter.ts';
 import type { KeyPath } from '../../filter/key-path.ts';
 import type { PointId } from '../../point.ts';
 import type { FacetHit } from '../../store.ts';
-import type { CodeImage, KeptImage } from '../index/code-image.ts';
+import type { CodeImage, SavedImage } from '../index/code-image.ts';
 import type { Steps } from '../index/steps.ts';
 import type { RowPart } from '../index/vector-index.ts';
 import type { RowWatch } from '../row-watch.ts';
@@ -22,7 +22,7 @@ export interface ColumnSource {
   /** Slots of the points that have one. */
   withVector(name: string): Iterable<number>;
   /** Image of the columns of the present rows, which its reader closes; null when there is none. */
-  kept(): KeptImage | null;
+  openImage(): SavedImage | null;
   /** Counts rows that are gone through for one call. */
   watch: RowWatch;
   /** The column of a key does not fit: filters on it read rows. */

@@ -1,5 +1,5 @@
 import type { PointId } from '../../point.ts';
-import type { CodeImage, KeptImage } from '../index/code-image.ts';
+import type { CodeImage, SavedImage } from '../index/code-image.ts';
 import { unwatched } from '../row-watch.ts';
 import type { ColumnSource } from './columns.ts';
 
@@ -21,7 +21,7 @@ export function createRows(): Rows {
   const rows = new Map<number, { slot: number; id: PointId; payload: string | null }>();
   let passes = 0;
   let reads = 0;
-  let kept: KeptImage | null = null;
+  let saved: SavedImage | null = null;
   const hasVector = (slot: number, name: string) => name === '' || (name === 'even' && slot % 2 === 0);
   const all = () => [...rows.values()].sort((a, b) => a.slot - b.slot);
   return {
@@ -48,25 +48,25 @@ export function createRows(): Rows {
     // Points in even slots have the vector 'even'.
     hasVector,
     withVector: (name) => [...rows.keys()].filter((slot) => hasVector(slot, name)),
-    kept: () => kept,
+    openImage: () => saved,
     keep(image) {
-      kept = image && keptInMemory(image);
+      saved = image && imageInMemory(image);
     },
     watch: unwatched,
     tooLarge() {},
     put(slot, id, payload) {
-      kept = null;
+      saved = null;
       rows.set(slot, { slot, id, payload });
     },
     remove(slot) {
-      kept = null;
+      saved = null;
       return rows.delete(slot);
     },
     all,
   };
 }
 
-function keptInMemory({ count, keep, parts }: CodeImage): KeptImage {
+function imageInMemory({ count, keep, parts }: CodeImage): SavedImage {
   const runs = [...parts()].flatMap(({ runs }) => [...runs]);
   const bytes = Buffer.concat(runs);
   return { count, keep, bytes: bytes.length, begin() {}, read: (into) => void bytes.copy(into), end() {}, close() {} };

@@ -1,6 +1,6 @@
 import type { Arena } from './arena.ts';
 import { type ArenaRows, createArenaRows } from './arena-rows.ts';
-import { fillRuns, type KeptImage } from './code-image.ts';
+import { fillRuns, type SavedImage } from './code-image.ts';
 import type { Steps } from './steps.ts';
 
 /**
@@ -16,13 +16,13 @@ export interface BitStage {
   /** All rows as they lie in memory; each view is good until the next change. */
   runs(): Iterable<Uint8Array>;
   /** Takes the rows of an image up, where there are none. Throws ArenaFull and ImageUnusable. */
-  restore(kept: KeptImage): Steps<void>;
+  restore(image: SavedImage): Steps<void>;
   /** The last row takes the place of `row`. */
   remove(row: number): void;
   /** Sets the query of the next calls. `codes`: the query, encoded as a row. */
   look(codes: number): void;
-  /** About the `keep` rows with the fewest differing bits, of `among` or of all; in the order of these. */
-  nearest(keep: number, among: Uint32Array | null): Uint32Array;
+  /** About the `keep` rows with the fewest differing bits, of `candidates` or of all; in the order of these. */
+  nearest(keep: number, candidates: Uint32Array | null): Uint32Array;
   /**
    * Whether the last `nearest` may have left out rows that belong to `rows`, the best of its result: the number of
    * differing bits, plus three standard deviations, reaches as far as the rows that it left out.
@@ -100,9 +100,9 @@ class ArenaBitStage implements BitStage {
     yield* this.#rows.runs();
   }
 
-  *restore(kept: KeptImage): Steps<void> {
-    yield* fillRuns(kept, this.#heads.added(kept.count));
-    yield* fillRuns(kept, this.#rows.added(kept.count));
+  *restore(image: SavedImage): Steps<void> {
+    yield* fillRuns(image, this.#heads.added(image.count));
+    yield* fillRuns(image, this.#rows.added(image.count));
   }
 
   put(row: number, codes: number): void {
@@ -135,12 +135,12 @@ class ArenaBitStage implements BitStage {
     this.#encode(codes, this.#query);
   }
 
-  nearest(keep: number, among: Uint32Array | null): Uint32Array {
+  nearest(keep: number, candidates: Uint32Array | null): Uint32Array {
     this.#cuts = [];
-    const total = among?.length ?? this.#rows.count;
+    const total = candidates?.length ?? this.#rows.count;
     const wide = Math.max(keep * headKeep.perRow, Math.ceil(total * headKeep.share));
-    if (wide * 2 >= total) return this.#closest(this.#rows, keep, among);
-    return this.#closest(this.#rows, keep, this.#closest(this.#heads, wide, among));
+    if (wide * 2 >= total) return this.#closest(this.#rows, keep, candidates);
+    return this.#closest(this.#rows, keep, this.#closest(this.#heads, wide, candidates));
   }
 
   mayMiss(rows: Uint32Array): boolean {
@@ -161,18 +161,18 @@ class ArenaBitStage implements BitStage {
     this.#arena.views.u8.fill(0, bits + bytesOfBits, bits + stride);
   }
 
-  /** The `keep` of `among`, or of all, with the fewest differing bits in `rows`; of those at the edge, the first. */
-  #closest(rows: ArenaRows, keep: number, among: Uint32Array | null): Uint32Array {
+  /** The `keep` of `candidates`, or of all, with the fewest differing bits in `rows`; of those at the edge, the first. */
+  #closest(rows: ArenaRows, keep: number, candidates: Uint32Array | null): Uint32Array {
     const { u32 } = this.#arena.views;
     const { differingBits, pickNearest } = this.#arena.kernels;
-    const total = among?.length ?? rows.count;
+    const total = candidates?.length ?? rows.count;
     u32.fill(0, this.#counts >>> 2, (this.#counts >>> 2) + this.#distances);
     let first = 0;
     // Results of gathered rows are in the blocks' room for results, too.
     rows.blocks((address, results, held) => {
       const count = Math.min(held, total - first);
-      if (among === null) differingBits(this.#query, address, count, rows.stride, results, this.#counts);
-      else this.#gather(rows, among.subarray(first, first + count), results);
+      if (candidates === null) differingBits(this.#query, address, count, rows.stride, results, this.#counts);
+      else this.#gather(rows, candidates.subarray(first, first + count), results);
       first += count;
     });
     const near = new Uint32Array(Math.min(keep, total));
@@ -189,23 +189,23 @@ class ArenaBitStage implements BitStage {
       found += picked;
       first += count;
     });
-    if (among !== null) for (let i = 0; i < near.length; i += 1) near[i] = among[near[i]!]!;
+    if (candidates !== null) for (let i = 0; i < near.length; i += 1) near[i] = candidates[near[i]!]!;
     return near;
   }
 
   /** At most `gathered` rows, which it counts, too. A view, good until the next call. */
-  #differing(rows: ArenaRows, among: Uint32Array): Uint32Array {
+  #differing(rows: ArenaRows, candidates: Uint32Array): Uint32Array {
     const results = this.#list + gathered * 4;
-    this.#gather(rows, among, results);
-    return this.#arena.views.u32.subarray(results >>> 2, (results >>> 2) + among.length);
+    this.#gather(rows, candidates, results);
+    return this.#arena.views.u32.subarray(results >>> 2, (results >>> 2) + candidates.length);
   }
 
   /** Differing bits of these rows, to `results` on. */
-  #gather(rows: ArenaRows, among: Uint32Array, results: number): void {
+  #gather(rows: ArenaRows, candidates: Uint32Array, results: number): void {
     const { u32 } = this.#arena.views;
     const { differingBitsAt } = this.#arena.kernels;
-    for (let from = 0; from < among.length; from += gathered) {
-      const part = among.subarray(from, from + gathered);
+    for (let from = 0; from < candidates.length; from += gathered) {
+      const part = candidates.subarray(from, from + gathered);
       rows.addresses(part, u32, this.#list >>> 2);
       differingBitsAt(this.#query, this.#list, part.length, rows.stride, results + from * 4, this.#counts);
     }

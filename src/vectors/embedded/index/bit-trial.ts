@@ -7,13 +7,13 @@ export interface BitTrial {
   /** Rows to keep for the best `k`; null: the bits are of no use for this collection. Undefined while the trial runs. */
   keep(k: number): number | null | undefined;
   /** Its result, to begin another one with; undefined while it runs. */
-  readonly kept: number | null | undefined;
+  readonly result: number | null | undefined;
   /** Searches that are still to come. */
   readonly left: number;
   /** False for a query that says nothing new. */
   isNew(query: Float32Array): boolean;
-  /** `kept`: whether result `i` of the `found` ones would have been kept among `keep` rows. */
-  record(found: number, k: number, kept: (i: number, keep: number) => boolean): void;
+  /** `isNear`: whether result `i` of the `found` ones would have been kept among `keep` rows. */
+  record(found: number, k: number, isNear: (i: number, keep: number) => boolean): void;
 }
 
 /** Searches of a trial. */
@@ -25,7 +25,7 @@ const keeps = [100, 300, 1_000, 3_000, 10_000] as const;
 /** Required share of the results over the whole trial. It is above the promised 0.99, because a trial is a sample. */
 const recallMin = 0.995;
 
-/** `ended`: what an earlier trial of the same rows has shown (`kept`). */
+/** `ended`: what an earlier trial of the same rows has shown (`result`). */
 export function createBitTrial(ended?: number): BitTrial {
   let left = ended === undefined ? trialSearches : 0;
   let results = 0;
@@ -36,7 +36,7 @@ export function createBitTrial(ended?: number): BitTrial {
   const widened = (keep: number, k: number): number => Math.max(keep, (keep / 10) * k);
 
   return {
-    get kept() {
+    get result() {
       return left > 0 ? undefined : chosen;
     },
     get left() {
@@ -53,10 +53,10 @@ export function createBitTrial(ended?: number): BitTrial {
       seen.add(sum);
       return true;
     },
-    record(found, k, kept) {
+    record(found, k, isNear) {
       results += found;
       keeps.forEach((keep, at) => {
-        for (let i = 0; i < found; i += 1) if (kept(i, widened(keep, k))) hits[at]! += 1;
+        for (let i = 0; i < found; i += 1) if (isNear(i, widened(keep, k))) hits[at]! += 1;
       });
       left -= 1;
       if (left === 0) chosen = keeps.find((_keep, at) => hits[at]! >= recallMin * results) ?? null;

@@ -1,7 +1,7 @@
 import { type Arena, ArenaFull } from './arena.ts';
 import { type BitStage, bitStride, createBitStage } from './bit-stage.ts';
 import { type BitTrial, createBitTrial } from './bit-trial.ts';
-import type { KeptImage } from './code-image.ts';
+import type { SavedImage } from './code-image.ts';
 import type { CodeRows } from './code-rows.ts';
 import { finish, type Steps } from './steps.ts';
 
@@ -70,11 +70,11 @@ export class CodeBits {
   }
 
   /** Bytes of a row in the image of the bits, its slot included, and those that come once. */
-  get keptStride(): number {
+  get imageStride(): number {
     return Uint32Array.BYTES_PER_ELEMENT + bitStride(this.#codes.width);
   }
 
-  get keptHeadBytes(): number {
+  get imageHeadBytes(): number {
     return this.#codes.width * Float32Array.BYTES_PER_ELEMENT;
   }
 
@@ -88,20 +88,20 @@ export class CodeBits {
   }
 
   /** Takes those of an image up after the slots were read, where there are none. Throws ArenaFull and ImageUnusable. */
-  *restore(kept: KeptImage, keep: number): Steps<void> {
+  *restore(image: SavedImage, keep: number): Steps<void> {
     const mean = new Float32Array(this.#codes.width);
-    kept.read(new Uint8Array(mean.buffer));
+    image.read(new Uint8Array(mean.buffer));
     const stage = createBitStage(this.#arena, this.#codes.width, mean);
     let isDone = false;
     try {
-      yield* stage.restore(kept);
-      kept.end();
+      yield* stage.restore(image);
+      image.end();
       isDone = true;
     } finally {
       if (!isDone) stage.close();
     }
     this.#bits = { stage, trial: createBitTrial(keep) };
-    this.#putsLeft = kept.count;
+    this.#putsLeft = image.count;
   }
 
   /** Row `row` has been put. */

@@ -25,10 +25,14 @@ export interface CodeImage {
 const bytesPerStep = 1024 * 1024;
 
 /** Fills runs of memory with what comes next in a kept image. `filled` is called after each. */
-export function* fillRuns(kept: KeptImage, runs: Iterable<Uint8Array>, filled = (_run: Uint8Array) => {}): Steps<void> {
+export function* fillRuns(
+  image: SavedImage,
+  runs: Iterable<Uint8Array>,
+  filled = (_run: Uint8Array) => {},
+): Steps<void> {
   let bytes = 0;
   for (const run of runs) {
-    kept.read(run);
+    image.read(run);
     filled(run);
     bytes += run.length;
     if (bytes < bytesPerStep) continue;
@@ -38,7 +42,7 @@ export function* fillRuns(kept: KeptImage, runs: Iterable<Uint8Array>, filled = 
 }
 
 /** One that was kept. */
-export interface KeptImage extends Pick<CodeImage, 'count' | 'bytes' | 'keep'> {
+export interface SavedImage extends Pick<CodeImage, 'count' | 'bytes' | 'keep'> {
   /** Goes to the beginning of a part. Throws `ImageUnusable` unless it has this many bytes. */
   begin(part: ImagePart, bytes: number): void;
   /** Fills `into` with the bytes that come next. Throws `ImageUnusable`. */

@@ -1,6 +1,6 @@
 import type { Arena } from './arena.ts';
 import { type ArenaRows, createArenaRows } from './arena-rows.ts';
-import { fillRuns, type KeptImage } from './code-image.ts';
+import { fillRuns, type SavedImage } from './code-image.ts';
 import { dot } from './exact-score.ts';
 import { gathered, QueryCodes } from './query-codes.ts';
 import { createSlotMap } from './slot-map.ts';
@@ -34,7 +34,7 @@ export interface CodeRows {
   /** Says which slots the rows of an image are about to have, so that `row` and `held` know them. */
   expect(slots: Uint32Array): void;
   /** Takes the rows of an image up, where there are none. Throws ArenaFull and ImageUnusable; it can only be closed then. */
-  restore(image: KeptImage): Steps<void>;
+  restore(image: SavedImage): Steps<void>;
   /** The vector as its codes tell it, written over `into`. */
   decode(row: number, into: Float32Array): void;
   /** Encodes a query; what follows is about it. */
@@ -167,7 +167,7 @@ class ArenaCodeRows implements CodeRows {
     for (let row = 0; row < slots.length; row += 1) this.#slots.set(slots[row]!, row);
   }
 
-  *restore(image: KeptImage): Steps<void> {
+  *restore(image: SavedImage): Steps<void> {
     const rows = this.#rows;
     image.begin('codes', image.count * rows.stride);
     let row = 0;

@@ -2,7 +2,7 @@ import type { Arena } from './arena.ts';
 import type { BitStage } from './bit-stage.ts';
 import { trialSearches } from './bit-trial.ts';
 import { type Bits, CodeBits } from './code-bits.ts';
-import type { CodeImage, KeptImage } from './code-image.ts';
+import type { CodeImage, SavedImage } from './code-image.ts';
 import { type CodeRows, createCodeRows } from './code-rows.ts';
 import { scanRows } from './disk-index.ts';
 import { refineRows, rescoredPerResult } from './refine-rows.ts';
@@ -61,19 +61,19 @@ export class CodeTier implements Tier {
    * Takes an image of all rows up, where there are none. Its bits come first: `early` is called when searches may use
    * them. Throws ArenaFull and ImageUnusable; it can only be closed then.
    */
-  *restore(kept: KeptImage, early: (search: EarlySearch) => void): Steps<void> {
+  *restore(image: SavedImage, early: (search: EarlySearch) => void): Steps<void> {
     const bits = this.#bits;
-    if (bits !== null && typeof kept.keep === 'number') {
-      kept.begin('bits', kept.count * bits.keptStride + bits.keptHeadBytes);
-      const slots = new Uint32Array(kept.count);
-      kept.read(new Uint8Array(slots.buffer));
-      yield* bits.restore(kept, kept.keep);
+    if (bits !== null && typeof image.keep === 'number') {
+      image.begin('bits', image.count * bits.imageStride + bits.imageHeadBytes);
+      const slots = new Uint32Array(image.count);
+      image.read(new Uint8Array(slots.buffer));
+      yield* bits.restore(image, image.keep);
       this.#codes.expect(slots);
-      early((query, k, among) => this.#searchEarly(slots, query, k, among));
+      early((query, k, candidates) => this.#searchEarly(slots, query, k, candidates));
       yield;
     }
-    yield* this.#codes.restore(kept);
-    if (bits !== null && bits.made === null) yield* bits.make(kept.keep);
+    yield* this.#codes.restore(image);
+    if (bits !== null && bits.made === null) yield* bits.make(image.keep);
   }
 
   /** After the rows that were expected. */
@@ -85,9 +85,9 @@ export class CodeTier implements Tier {
     const codes = this.#codes;
     const at = this.#changes;
     const made = this.#bits?.made ?? null;
-    const keep = made === null ? null : made.trial.kept;
+    const keep = made === null ? null : made.trial.result;
     const bits = typeof keep === 'number' ? this.#bits : null;
-    const bitBytes = bits === null ? 0 : codes.count * bits.keptStride + bits.keptHeadBytes;
+    const bitBytes = bits === null ? 0 : codes.count * bits.imageStride + bits.imageHeadBytes;
     return {
       count: codes.count,
       bytes: codes.count * codes.stride + bitBytes,
@@ -134,7 +134,7 @@ export class CodeTier implements Tier {
       } else {
         for (const times of widenings) {
           if (wide * times * 2 >= total) break;
-          const answer = this.#byBits(made.stage, query, k, { keep: wide * times, among: rows });
+          const answer = this.#byBits(made.stage, query, k, { keep: wide * times, candidates: rows });
           if (answer !== null) return answer;
         }
       }
@@ -159,18 +159,18 @@ export class CodeTier implements Tier {
     stage: BitStage,
     query: Float32Array,
     k: number,
-    { keep, among }: { keep: number; among: Uint32Array | null },
-    refine = this.#byKept,
+    { keep, candidates }: { keep: number; candidates: Uint32Array | null },
+    refine = this.#rankByCodes,
   ): Ranked | null {
     const codes = this.#codes;
     codes.aim(query);
     stage.look(codes.queryCodes);
-    const { slots, scores } = refine(query, Math.max(k, judgedMin), stage.nearest(keep, among));
+    const { slots, scores } = refine(query, Math.max(k, judgedMin), stage.nearest(keep, candidates));
     if (stage.mayMiss(slots.map((slot) => codes.row(slot)))) return null;
     return { slots: slots.slice(0, k), scores: scores.slice(0, k) };
   }
 
-  readonly #byKept = (query: Float32Array, k: number, rows: Uint32Array): Ranked => {
+  readonly #rankByCodes = (query: Float32Array, k: number, rows: Uint32Array): Ranked => {
     this.#codes.multiply(rows);
     return refineRows(this.#codes, this.#options, query, k, rows);
   };
@@ -178,14 +178,14 @@ export class CodeTier implements Tier {
   /** `slotOf`: of each row. Null where so many rows may be meant that waiting for the codes takes less time. */
   #searchEarly(slotOf: Uint32Array, query: Float32Array, k: number, slots: Uint32Array | null): Ranked | null {
     const { stage, trial } = this.#bits!.made!;
-    const among = slots === null ? null : this.#codes.held(slots);
+    const candidates = slots === null ? null : this.#codes.held(slots);
     const scan = (query: Float32Array, k: number, rows: Uint32Array): Ranked =>
       scanRows(this.#options, query, k, rows.map((row) => slotOf[row]!).sort());
-    if (among !== null && among.length <= earlyRowsMax) return scan(query, k, among);
-    const wide = trial.keep(k)! * (among === null ? 1 : filteredKeep);
+    if (candidates !== null && candidates.length <= earlyRowsMax) return scan(query, k, candidates);
+    const wide = trial.keep(k)! * (candidates === null ? 1 : filteredKeep);
     for (const times of widenings) {
       if (wide * times > earlyRowsMax) break;
-      const answer = this.#byBits(stage, query, k, { keep: wide * times, among }, scan);
+      const answer = this.#byBits(stage, query, k, { keep: wide * times, candidates }, scan);
       if (answer !== null) return answer;
     }
     return null;
@@ -213,10 +213,10 @@ export class CodeTier implements Tier {
   /** Records the last search. */
   #record({ stage, trial }: Bits, found: Ranked, wide: number): void {
     stage.look(this.#codes.queryCodes);
-    const kept = new Map<number, Set<number>>();
+    const nearestRows = new Map<number, Set<number>>();
     trial.record(found.slots.length, wide, (i, keep) => {
-      if (!kept.has(keep)) kept.set(keep, new Set(stage.nearest(keep, null)));
-      return kept.get(keep)!.has(this.#codes.row(found.slots[i]!));
+      if (!nearestRows.has(keep)) nearestRows.set(keep, new Set(stage.nearest(keep, null)));
+      return nearestRows.get(keep)!.has(this.#codes.row(found.slots[i]!));
     });
   }
 }

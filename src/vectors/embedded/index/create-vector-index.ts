@@ -54,10 +54,10 @@ export function* makeVectorIndex(options: IndexOptions, arena: Arena): Steps<Vec
 
   /** The tier of a large collection. */
   function* makeCodes(): Steps<Tier> {
-    const codes = new CodeTier(options, arena, options.kept === undefined ? rows.count() : 0);
+    const codes = new CodeTier(options, arena, options.image === undefined ? rows.count() : 0);
     let made = false;
     try {
-      if (options.kept !== undefined) yield* codes.restore(options.kept, early);
+      if (options.image !== undefined) yield* codes.restore(options.image, early);
       else {
         for (let from: number | null = 0; from !== null; yield) {
           from = rows.each((slot, vector) => codes.put(slot, vector), { from, limit: rowsPerStep });
@@ -96,7 +96,7 @@ export function* makeVectorIndex(options: IndexOptions, arena: Arena): Steps<Vec
   }
 
   try {
-    if (options.kept !== undefined || (codesHelp && rows.count() > tierLimits.floats)) tier = yield* makeCodes();
+    if (options.image !== undefined || (codesHelp && rows.count() > tierLimits.floats)) tier = yield* makeCodes();
     else if (rows.count() > tierLimits.disk) tier = fill(rows.count(), rows.each);
   } catch (error) {
     if (error instanceof ArenaFull) return null;

@@ -112,16 +112,16 @@ export function createPostings(): Postings {
       for (const at of numbers.values()) total += alive[at]!;
       const tightRows = new Uint32Array(total + (total >> 3) + 256);
       const tightValues = new Float32Array(tightRows.length);
-      const kept = [...numbers].filter(([, at]) => alive[at]! > 0);
+      const live = [...numbers].filter(([, at]) => alive[at]! > 0);
       const [oldStarts, oldCounts] = [starts, counts];
       numbers.clear();
-      const room = Math.max(64, kept.length);
+      const room = Math.max(64, live.length);
       starts = new Uint32Array(room);
       counts = new Uint32Array(room);
       capacities = new Uint32Array(room);
       alive = new Uint32Array(room);
       used = 0;
-      for (const [term, at] of kept) {
+      for (const [term, at] of live) {
         const made = numbers.size;
         numbers.set(term, made);
         starts[made] = used;

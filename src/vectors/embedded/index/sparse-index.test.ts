@@ -10,11 +10,11 @@ import { finish } from './steps.ts';
 /** Rows in a map, with the index over them. */
 function world(modifier: 'none' | 'idf', room: (bytes: number) => boolean = () => true) {
   const held = new Map<number, SparseVector>();
-  const told: string[] = [];
+  const logged: string[] = [];
   const index = createSparseIndex({
     modifier,
     room,
-    tooLarge: () => told.push('too large'),
+    tooLarge: () => logged.push('too large'),
     rows: {
       count: () => held.size,
       value: (slot) => held.get(slot) ?? null,
@@ -27,7 +27,7 @@ function world(modifier: 'none' | 'idf', room: (bytes: number) => boolean = () =
   });
   return {
     index,
-    told,
+    logged,
     put(slot: number, value: SparseVector) {
       index.put(slot, value, held.get(slot) ?? null);
       held.set(slot, value);
@@ -74,8 +74,8 @@ for (const modifier of ['none', 'idf'] as const) {
           const check = () => {
             for (const query of queries) {
               for (const slots of [null, new Set([1, 2, 3, 50, 51, 300, 1_999])]) {
-                const asked = slots === null ? null : Uint32Array.from(slots);
-                const found = finish(index.search(query, 12, { slots: asked, exact: false }));
+                const candidates = slots === null ? null : Uint32Array.from(slots);
+                const found = finish(index.search(query, 12, { slots: candidates, exact: false }));
                 const expected = plain(query, 12, slots);
                 assert.deepEqual(
                   [...found.slots],
@@ -122,5 +122,5 @@ test('few vectors are searched without memory, and those that have no room from 
   const found = finish(many.index.search(value, 3, { slots: null, exact: false }));
   assert.deepEqual([...found.slots], [0, 1, 2]);
   finish(many.index.search(value, 3, { slots: null, exact: false }));
-  assert.deepEqual([many.told.length, many.index.bytes], [1, 0]);
+  assert.deepEqual([many.logged.length, many.index.bytes], [1, 0]);
 });

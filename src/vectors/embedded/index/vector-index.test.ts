@@ -155,11 +155,11 @@ test('memory that was of another collection leaves no trace', () => {
       [37, 2_500],
     ] as const) {
       const make = vectorMaker(size, { seed: 2, clusters: 4 });
-      const own = createMemoryRows();
-      for (let slot = 0; slot < count; slot += 1) own.set(slot, distance === 'Cosine' ? normalised(make()) : make());
-      const next = createVectorIndex({ distance, size, rows: own }, arena)!;
+      const rows = createMemoryRows();
+      for (let slot = 0; slot < count; slot += 1) rows.set(slot, distance === 'Cosine' ? normalised(make()) : make());
+      const next = createVectorIndex({ distance, size, rows: rows }, arena)!;
       const query = make();
-      assertSame(finish(next.search(query, 10, all)), own.bruteForce(distance, query, 10));
+      assertSame(finish(next.search(query, 10, all)), rows.bruteForce(distance, query, 10));
       next.close();
     }
   }

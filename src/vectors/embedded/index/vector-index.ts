@@ -1,6 +1,6 @@
 import type { Distance } from '../../collection.ts';
 import type { RowWatch } from '../row-watch.ts';
-import type { CodeImage, KeptImage } from './code-image.ts';
+import type { CodeImage, SavedImage } from './code-image.ts';
 import type { Steps } from './steps.ts';
 
 /**
@@ -64,7 +64,7 @@ export interface IndexOptions {
   size: number;
   rows: RowSource;
   /** Image of the present rows, which saves reading all of them. */
-  kept?: KeptImage | undefined;
+  image?: SavedImage | undefined;
   /** Called when a part of that image is enough for searches, and with null when it is not there any more. */
   early?: ((search: EarlySearch | null) => void) | undefined;
 }
