@@ -16,7 +16,7 @@ export async function measureExtract(): Promise<Row[]> {
       url: 'https://example.org/a',
       contentType: 'text/html; charset=utf-8',
       way: 'document',
-      wishes: { onlyMainContent: true, includeTags: null, excludeTags: null, rawHtml: false },
+      options: { onlyMainContent: true, includeTags: null, excludeTags: null, rawHtml: false },
     } as const;
     const beganMs = performance.now();
     const outcome = await pool.extract('bench', order, 10_000, never);

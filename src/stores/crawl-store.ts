@@ -165,7 +165,7 @@ const endless = 1_000_000_000;
 /** Calls for callers. */
 function callersPart({ rows, transaction, lock, found, crawl, page, changes }: Access) {
   return {
-    create: (made, seeds, { runningMax, keptMax }) =>
+    create: (made, seeds, { runningMax, storedMax }) =>
       transaction('durable', function* () {
         yield* lock(tenantLock, made.tenant);
         const running = `SELECT count(*) AS count FROM ${crawl} WHERE tenant = $1 AND status = 'scraping'`;
@@ -174,7 +174,7 @@ function callersPart({ rows, transaction, lock, found, crawl, page, changes }: A
         const surplus = `DELETE FROM ${crawl} WHERE id IN (
           SELECT id FROM ${crawl} WHERE tenant = $1 AND status <> 'scraping'
           ORDER BY created_ms DESC, id DESC LIMIT ${endless} OFFSET $2)`;
-        yield* change(surplus, [made.tenant, keptMax - 1]);
+        yield* change(surplus, [made.tenant, storedMax - 1]);
         const insert = `INSERT INTO ${crawl} (id, tenant, account, key_id, url, options, status, page_limit, rows, ends,
             done, failed, waiting, charged, seeded, lease_until_ms, created_ms)
           VALUES ($1, $2, $3, $4, $5, $6, 'scraping', $7, 0, 0, 0, 0, 0, 0, 0, 0, $8)`;

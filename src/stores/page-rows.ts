@@ -1,4 +1,4 @@
-import type { FoundPage, KeptPage } from '../tools/page-store.ts';
+import type { FoundPage, StoredPage } from '../tools/page-store.ts';
 import type { PageMetadata } from '../tools/scrape/scraped-page.ts';
 
 /** Most pages of a tenant; beyond it the oldest go. */
@@ -32,7 +32,7 @@ export interface PageColumns {
   metadata: string;
 }
 
-export function keptPageOf(row: PageColumns): KeptPage {
+export function keptPageOf(row: PageColumns): StoredPage {
   return {
     tenant: row.tenant,
     url: row.url,
@@ -48,7 +48,7 @@ export function keptPageOf(row: PageColumns): KeptPage {
 }
 
 /** Values of the columns; `chars` is its size against the bounds. */
-export function columnsOf(page: KeptPage): PageColumns & { title: string; chars: number } {
+export function columnsOf(page: StoredPage): PageColumns & { title: string; chars: number } {
   const links = JSON.stringify(page.links);
   const metadata = JSON.stringify(page.metadata);
   const { tenant, url, variant, markdown, text, html, validators } = page;

@@ -19,13 +19,13 @@ export function canonicalUrl(text: string, base?: string): string | null {
   if (host === '') return null;
   url.hostname = host;
   if (url.search !== '') {
-    const kept = url.search
+    const parameters = url.search
       .slice(1)
       .split('&')
       .filter((pair) => pair !== '' && !isTracking(nameOf(pair)))
       .sort((a, b) => order(nameOf(a), nameOf(b)));
     // The setter drops one question mark, which may be the first of a name.
-    url.search = kept.length === 0 ? '' : `?${kept.join('&')}`;
+    url.search = parameters.length === 0 ? '' : `?${parameters.join('&')}`;
   }
   // `http://host/?` keeps its question mark otherwise.
   return url.search === '' ? `${url.origin}${url.pathname}` : url.href;

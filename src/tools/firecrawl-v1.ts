@@ -10,9 +10,9 @@ import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
  * cache.
  */
 export function scrapeFromV1({ extract, jsonOptions, formats, ...body }: JsonObject): JsonObject {
-  const wish = jsonOptions ?? extract;
+  const options = jsonOptions ?? extract;
   const ofFormat = (format: JsonValue) =>
-    format === 'json' || format === 'extract' ? { ...(isObject(wish) ? wish : {}), type: 'json' } : format;
+    format === 'json' || format === 'extract' ? { ...(isObject(options) ? options : {}), type: 'json' } : format;
   return {
     maxAge: 0,
     ...body,

@@ -22,7 +22,7 @@ export interface RenderOrder {
   /** Pause after the page has loaded. */
   waitForMs: number;
   /** Null: none is taken. */
-  screenshot: ScreenshotWish | null;
+  screenshot: ScreenshotOptions | null;
   /** Asked before the page goes elsewhere, by redirects or scripts. A refusal is `redirects`. Null: anywhere. */
   mayFollow: ((url: URL) => Promise<boolean>) | null;
   /** Largest size of the finished document; a longer one is cut. */
@@ -32,7 +32,7 @@ export interface RenderOrder {
   signal: AbortSignal;
 }
 
-export interface ScreenshotWish {
+export interface ScreenshotOptions {
   /** The whole page, or what fits the window. */
   fullPage: boolean;
   /** CSS pixels; null: the usual window. */

@@ -7,9 +7,9 @@ export interface PageStore {
    * Keeps a page, replacing the tenant's older one of the same URL and variant; it is the one of its URL that searches
    * find from here on. Variants are bounded by URL, pages by tenant: the oldest go first.
    */
-  keep(page: KeptPage): Promise<void>;
+  keep(page: StoredPage): Promise<void>;
   /** The tenant's page of this URL and variant, however old. */
-  find(tenant: string, url: string, variant: string): Promise<KeptPage | null>;
+  find(tenant: string, url: string, variant: string): Promise<StoredPage | null>;
   /** Full text search over the tenant's pages, best first, each URL once. `query`: words as a person types them. */
   search(tenant: string, query: string, limit: number, offset: number): Promise<readonly FoundPage[]>;
   /** Removes pages older than `beforeMs`. */
@@ -17,7 +17,7 @@ export interface PageStore {
   close(): Promise<void>;
 }
 
-export interface KeptPage {
+export interface StoredPage {
   tenant: string;
   url: string;
   /** The options that shaped it: main content or all, tags, renderer. */

@@ -2,7 +2,7 @@ import { FailureError, invalid } from '../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 
 /** Members by which SDKs name themselves in every call: neither used nor worth a warning. */
-const saidBySdks = ['origin', 'integration'];
+const sdkMembers = ['origin', 'integration'];
 /** Members that Firecrawl's SDK for Python always sends: with exactly these values they are not worth a warning. */
 const sentUnasked: Readonly<Record<string, boolean>> = {
   blockAds: true,
@@ -22,7 +22,7 @@ const listedUnknownMax = 20;
 export class ToolFields {
   readonly #object: JsonObject;
   readonly #at: string;
-  readonly #known = new Set<string>(saidBySdks);
+  readonly #known = new Set<string>(sdkMembers);
   readonly #inner: ToolFields[] = [];
 
   /** `at`: path of the object in the request, '' for the whole. */
@@ -96,8 +96,8 @@ export class ToolFields {
   /** Paths that nobody read. */
   unknown(): string[] {
     const isUnasked = (name: string) => Object.hasOwn(sentUnasked, name) && this.#object[name] === sentUnasked[name];
-    const own = Object.keys(this.#object).filter((name) => !this.#known.has(name) && !isUnasked(name));
-    return [...own.map((name) => this.pathOf(name)), ...this.#inner.flatMap((inner) => inner.unknown())];
+    const unknown = Object.keys(this.#object).filter((name) => !this.#known.has(name) && !isUnasked(name));
+    return [...unknown.map((name) => this.pathOf(name)), ...this.#inner.flatMap((inner) => inner.unknown())];
   }
 
   /** For `warning`; null when everything was known. */

@@ -27,7 +27,7 @@ const options = {
 function begin(store: CrawlStore): Promise<unknown> {
   const crawl = { id: 'crawl_1', tenant: 'a/dev', account: 'a', keyId: 'k', url: 'https://site.test/', options };
   const seed = { key: 'site.test/', url: 'https://site.test/', depth: 0, shape: null };
-  return store.create({ ...crawl, createdMs: nowMs }, [seed], { runningMax: 3, keptMax: 3 });
+  return store.create({ ...crawl, createdMs: nowMs }, [seed], { runningMax: 3, storedMax: 3 });
 }
 
 for (const driver of drivers) {

@@ -7,7 +7,7 @@ import type { ScrapedPage } from '../../src/tools/scrape/scraped-page.ts';
 import { drivers, type StoreDriver } from './drivers.ts';
 
 const nowMs = 1_750_000_000_000;
-const bounds = { runningMax: 3, keptMax: 3 };
+const bounds = { runningMax: 3, storedMax: 3 };
 const nothing: FoundUrls = { urls: [], rowsMax: 100, shapeMax: 2 };
 
 function options(limit: number): CrawlOptions {

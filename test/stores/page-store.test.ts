@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { KeptPage } from '../../src/tools/page-store.ts';
+import type { StoredPage } from '../../src/tools/page-store.ts';
 import { drivers } from './drivers.ts';
 
 const nowMs = Date.UTC(2026, 0, 31);
 const tenant = 'acme/laptop';
 
-function page(url: string, text: string, given: Partial<KeptPage> & { title?: string } = {}): KeptPage {
+function page(url: string, text: string, given: Partial<StoredPage> & { title?: string } = {}): StoredPage {
   const { title = 'A page', ...rest } = given;
   return {
     tenant,

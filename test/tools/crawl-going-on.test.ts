@@ -141,7 +141,7 @@ test('a crawl whose process died is taken up when its lease is over; the page un
   const crawl = { ...owner, id: 'crawl_1', url: `${origin}/`, options, createdMs: nowMs };
   await store.create(crawl, [{ key: 'site.test', url: `${origin}/`, depth: 0, shape: null }], {
     runningMax: 9,
-    keptMax: 9,
+    storedMax: 9,
   });
   await store.lease('dead', nowMs, nowMs - 1, 1);
   await store.take({ id: crawl.id, worker: 'dead' }, 1);
@@ -189,7 +189,7 @@ test('a tenant has as many running crawls as it may, others are not in its way',
       await store.create(
         { ...owner, id: `c${at}`, url: origin, options: optionsOf(), createdMs: 1 },
         [{ key: 'x', url: origin, depth: 0, shape: null }],
-        { runningMax: 20, keptMax: 9 },
+        { runningMax: 20, storedMax: 9 },
       ),
       'full',
     );

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
-import type { KeptPage } from '../../tools/page-store.ts';
+import type { StoredPage } from '../../tools/page-store.ts';
 import { openPostgres } from './open.ts';
 import { createPostgresPageStore } from './page-store.ts';
 
 const url = 'https://a.example/';
-const metadata = { title: 'Otters', url } as KeptPage['metadata'];
+const metadata = { title: 'Otters', url } as StoredPage['metadata'];
 const page = { tenant: 'a', url, variant: 'all', fetchedMs: 1, validators: { etag: null, lastModified: null } };
-const kept: KeptPage = { ...page, markdown: '', text: 'an otter', html: '', links: [], metadata };
+const kept: StoredPage = { ...page, markdown: '', text: 'an otter', html: '', links: [], metadata };
 
 test('a variant that is kept while another one is waits for it, so that its URL is found once', {
   skip: postgresMissing,

@@ -80,8 +80,8 @@ async function end({ store, lease, crawl, clock, retentionMs, hooked }: CrawlRun
     atMs,
     expiresMs: atMs + retentionMs(),
   };
-  const told = error === null ? ({ event: 'completed' } as const) : ({ event: 'failed', error } as const);
-  if (await store.end(lease, ended, hooksOf(crawl, told, atMs))) hooked();
+  const event = error === null ? ({ event: 'completed' } as const) : ({ event: 'failed', error } as const);
+  if (await store.end(lease, ended, hooksOf(crawl, event, atMs))) hooked();
 }
 
 /** Where the first page redirected to, if it has been read: a crawl that is taken up goes on there. */
@@ -101,9 +101,9 @@ async function beginCrawl(run: CrawlRun, frontier: Frontier): Promise<boolean> {
     const found = (await frontier.of(listed.slice(at, at + linksMax), 1)) ?? [];
     if (!(await store.add(lease, frontier.found(found)))) return false;
   }
-  const told = hooksOf(crawl, { event: 'started' }, clock.wallMs());
-  const begun = await store.begun(lease, told);
-  if (begun && told.length > 0) hooked();
+  const hooks = hooksOf(crawl, { event: 'started' }, clock.wallMs());
+  const begun = await store.begun(lease, hooks);
+  if (begun && hooks.length > 0) hooked();
   return begun;
 }
 

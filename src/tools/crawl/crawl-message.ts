@@ -9,14 +9,14 @@ import type { Crawl, NewHook } from './crawl-store.ts';
 /** A longer page is announced without its content; the receiver can ask for it. */
 const pageCharsMax = 512 * 1024;
 
-export interface Told {
+export interface EventFacts {
   event: CrawlEvent;
   page?: ScrapedPage;
   error?: string;
 }
 
 /** The messages of an event for a crawl's webhook, in Firecrawl's form; empty when the webhook does not want it. */
-export function hooksOf({ id, options }: Crawl, { event, page, error }: Told, nowMs: number): NewHook[] {
+export function hooksOf({ id, options }: Crawl, { event, page, error }: EventFacts, nowMs: number): NewHook[] {
   const { webhook } = options;
   if (webhook === null || !webhook.events.includes(event)) return [];
   const whole = page === undefined ? [] : [page as unknown as JsonValue];

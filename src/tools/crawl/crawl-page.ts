@@ -123,12 +123,17 @@ async function readPage({ reader, files, crawl, signal }: CrawlRun, page: TakenP
   return { read: await reader.read(order), forbidden };
 }
 
-interface Kept {
+interface FinishedPage {
   got: boolean;
   next: PageOutcome;
 }
 
-async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read: ScrapedPage): Promise<Kept | null> {
+async function keepPage(
+  run: CrawlRun,
+  frontier: Frontier,
+  page: TakenPage,
+  read: ScrapedPage,
+): Promise<FinishedPage | null> {
   const { store, lease, crawl, clock, hooked, meter } = run;
   const { options } = crawl;
   const isBatch = kindOf(options) === 'batch';
@@ -161,12 +166,12 @@ async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read
     if (refused?.kind === 'quota-unavailable') return null;
     if (refused !== null) warnings.push(`Not in the collection: ${factsOf(refused, clock.wallMs()).message}`);
   }
-  const shown = { ...asAsked(read, options.scrape.formats), warnings };
+  const shown = { ...requestedFormats(read, options.scrape.formats), warnings };
   const atMs = clock.wallMs();
   const ended = canonicalUrl(read.metadata.url);
   const aliasKey = isBatch || ended === null ? null : keyed(ended).key;
-  const told = hooksOf(crawl, { event: 'page', page: shown }, atMs);
-  const contentHash = isBatch ? ownHash(page) : contentHashOf(page, read, there);
+  const hooks = hooksOf(crawl, { event: 'page', page: shown }, atMs);
+  const contentHash = isBatch ? uniqueHash(page) : contentHashOf(page, read, there);
   const finished = {
     state: 'done',
     seq: page.seq,
@@ -175,16 +180,16 @@ async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read
     contentHash,
     aliasKey: aliasKey === keyed(page.url).key ? null : aliasKey,
   } as const;
-  const write = () => store.finish(lease, finished, frontier.found(found), told);
-  const kept = await meter.keep(crawl, charsIn(shown), write).catch((error: unknown) => {
+  const write = () => store.finish(lease, finished, frontier.found(found), hooks);
+  const finish = await meter.keep(crawl, charsIn(shown), write).catch((error: unknown) => {
     if (error instanceof FailureError && error.failure.kind === 'quota-exceeded') return error.failure;
     throw error;
   });
-  if (typeof kept === 'object') {
+  if (typeof finish === 'object') {
     await store.putBack(lease, page.seq, { charged: page.paid });
-    return { got: false, next: { next: 'stop', error: `Stopped: ${kept.message}` } };
+    return { got: false, next: { next: 'stop', error: `Stopped: ${finish.message}` } };
   }
-  if (kept && told.length > 0) hooked();
+  if (finish && hooks.length > 0) hooked();
   // Without the lease another process reads it again, and finds it paid.
   return { got: true, next: goOn };
 }
@@ -212,7 +217,7 @@ async function putInCollection({ sink, crawl }: CrawlRun, page: TakenPage, read:
   return sink.put({ tenant, account, keyId, collection: collection.name, model: collection.model, url, points, again });
 }
 
-function asAsked(read: ScrapedPage, formats: readonly ScrapeFormat[]): ScrapedPage {
+function requestedFormats(read: ScrapedPage, formats: readonly ScrapeFormat[]): ScrapedPage {
   const { links, markdown, ...others } = read;
   return {
     ...(markdown !== undefined && formats.includes('markdown') ? { markdown } : {}),
@@ -222,14 +227,14 @@ function asAsked(read: ScrapedPage, formats: readonly ScrapeFormat[]): ScrapedPa
 }
 
 /** A hash that no other page has. */
-function ownHash({ seq }: TakenPage): string {
+function uniqueHash({ seq }: TakenPage): string {
   return `page ${seq}`;
 }
 
 /** Words alone: pages of one text at two addresses are one. Errors and empty pages are like nothing but themselves. */
 function contentHashOf(page: TakenPage, { markdown, metadata }: ScrapedPage, there: boolean): string {
   const words = (markdown ?? '').replace(/\s+/g, ' ').trim();
-  if (!there || words === '') return ownHash(page);
+  if (!there || words === '') return uniqueHash(page);
   return createHash('sha256')
     .update(`${metadata.title ?? ''}\n${words}`)
     .digest('base64url');
@@ -263,11 +268,11 @@ function codeOf(failure: Failure): string {
  * but itself.
  */
 function originalOf(page: TakenPage, { metadata }: ScrapedPage): string | null {
-  const own = canonicalUrl(metadata.url);
+  const shown = canonicalUrl(metadata.url);
   const original = metadata.canonical === null ? null : canonicalUrl(metadata.canonical, metadata.url);
-  if (own === null || original === null || !sameSite(own, original)) return null;
+  if (shown === null || original === null || !sameSite(shown, original)) return null;
   const { key } = keyed(original);
-  return key === keyed(own).key || key === keyed(page.url).key ? null : original;
+  return key === keyed(shown).key || key === keyed(page.url).key ? null : original;
 }
 
 /**
@@ -278,8 +283,8 @@ function originalOf(page: TakenPage, { metadata }: ScrapedPage): string | null {
 async function isCopyOf(original: string, { store, crawl }: CrawlRun, read: ScrapedPage): Promise<boolean> {
   const url = new URL(original);
   if (crawl.options.ignoreQueryParameters) url.search = '';
-  const kept = await store.page(crawl.id, keyed(url.href).key);
-  return kept !== null && kept.metadata.statusCode < 400 && kept.metadata.title === read.metadata.title;
+  const other = await store.page(crawl.id, keyed(url.href).key);
+  return other !== null && other.metadata.statusCode < 400 && other.metadata.title === read.metadata.title;
 }
 
 function sameSite(a: string, b: string): boolean {

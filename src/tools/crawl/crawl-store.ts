@@ -8,7 +8,7 @@ import type { CrawlKind, CrawlOptions } from './crawl-options.ts';
  * charges it twice. Drivers: stores/sqlite (crawl.db), stores/postgres. A failed write rejects with a FailureError.
  */
 export interface CrawlStore extends JobStore<Crawl> {
-  /** `full`: the tenant has `runningMax` that have not ended. Of ended ones the oldest go above `keptMax`. */
+  /** `full`: the tenant has `runningMax` that have not ended. Of ended ones the oldest go above `storedMax`. */
   create(crawl: NewCrawl, seeds: readonly FoundUrl[], bounds: CrawlBounds): Promise<'created' | 'full'>;
   find(tenant: string, id: string): Promise<Crawl | null>;
   /** Newest first. */
@@ -96,7 +96,7 @@ export interface ListedCrawls {
 
 export interface CrawlBounds {
   runningMax: number;
-  keptMax: number;
+  storedMax: number;
 }
 
 export interface CrawlEnd {

@@ -11,7 +11,7 @@ export interface CrawlThreads {
   ask<Name extends CrawlJobName>(
     tenant: string,
     job: Name,
-    asked: CrawlWork[Name]['asked'],
+    input: CrawlWork[Name]['input'],
   ): Promise<CrawlWork[Name]['answer'] | null>;
   close(): Promise<void>;
 }
@@ -34,11 +34,11 @@ export function createCrawlThreads({ workMaxMs = workMaxDefaultMs } = {}): Crawl
   const all = [...idle];
   const turns = createTurns({ name: 'Patterns and sitemaps of crawls', places: threadsMax, waitingMax });
   return {
-    ask: (tenant, job, asked) =>
+    ask: (tenant, job, input) =>
       turns.run(tenant, null, async () => {
         const thread = idle.pop()!;
         try {
-          return await thread.run<CrawlWork[typeof job]['answer']>({ job, ...asked });
+          return await thread.run<CrawlWork[typeof job]['answer']>({ job, ...input });
         } finally {
           idle.push(thread);
         }

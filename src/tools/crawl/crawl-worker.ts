@@ -6,10 +6,10 @@ import { compilePatterns, type PatternFault, type UrlPattern } from './url-patte
 /** Orders to the thread of crawls. It is ended when one of them takes too long. */
 export interface CrawlWork {
   /** Why these patterns are not taken; null as a member: they are. */
-  check: { asked: CrawlPatterns; answer: { fault: (PatternFault & { field: keyof CrawlPatterns }) | null } };
+  check: { input: CrawlPatterns; answer: { fault: (PatternFault & { field: keyof CrawlPatterns }) | null } };
   /** Which of `texts` match one of `include` (null: all do) and none of `exclude`. Null for patterns that `check` refuses. */
-  match: { asked: CrawlPatterns & { texts: readonly string[] }; answer: readonly boolean[] };
-  sitemap: { asked: { body: Uint8Array; bytesMax: number; urlsMax: number }; answer: SitemapText };
+  match: { input: CrawlPatterns & { texts: readonly string[] }; answer: readonly boolean[] };
+  sitemap: { input: { body: Uint8Array; bytesMax: number; urlsMax: number }; answer: SitemapText };
 }
 
 export interface CrawlPatterns {
@@ -19,7 +19,7 @@ export interface CrawlPatterns {
 
 export type CrawlJobName = keyof CrawlWork;
 
-type CrawlThreadJob = { [Name in CrawlJobName]: { id: number; job: Name } & CrawlWork[Name]['asked'] }[CrawlJobName];
+type CrawlThreadJob = { [Name in CrawlJobName]: { id: number; job: Name } & CrawlWork[Name]['input'] }[CrawlJobName];
 
 yieldToMainThread();
 parentPort?.on('message', (job: CrawlThreadJob) => {
@@ -59,7 +59,7 @@ function compiledOf({ include, exclude }: CrawlPatterns): Compiled | CrawlWork['
 /** Kept from one page of a crawl to the next. */
 let last: { of: string; compiled: ReturnType<typeof compiledOf> } | null = null;
 
-function matches({ include, exclude, texts }: CrawlWork['match']['asked']): boolean[] {
+function matches({ include, exclude, texts }: CrawlWork['match']['input']): boolean[] {
   const of = JSON.stringify([include, exclude]);
   if (last?.of !== of) last = { of, compiled: compiledOf({ include, exclude }) };
   const { compiled } = last;

@@ -31,7 +31,7 @@ export interface CrawlsParts extends Omit<CrawlParts, 'hooked'> {
 
 /** Running crawls of one tenant. */
 export const runningMax = 20;
-const keptMax = 500;
+const storedMax = 500;
 /** Running crawls of all tenants: a crawl is held until it ends, and mostly waits for its host. */
 const atOnceMax = 5 * runningMax;
 const renewIntervalMs = 8_000;
@@ -75,7 +75,7 @@ export function createCrawls(parts: CrawlsParts): Crawls {
       const crawl: NewCrawl = { ...owner, id: newSortedId(`${kind}_`, createdMs), url: urls[0]!, options, createdMs };
       const keyOf = (url: string, at: number) => (kind === 'batch' ? `${at} ${url}` : keyed(url).key);
       const seeds = urls.map((url, at) => ({ key: keyOf(url, at), url, depth: 0, shape: null }));
-      const made = await store.create(crawl, seeds, { runningMax, keptMax });
+      const made = await store.create(crawl, seeds, { runningMax, storedMax });
       if (made === 'full') return made;
       void leased.look();
       return crawl;

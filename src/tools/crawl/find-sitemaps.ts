@@ -21,12 +21,12 @@ export async function findInSitemaps(start: string, parts: SitemapParts): Promis
   const { origin } = new URL(start);
   const { sitemaps } = await files.robots(new URL(start), signal);
   const waiting = sitemaps.length > 0 ? [...sitemaps] : [`${origin}/sitemap.xml`];
-  const asked = new Set<string>();
+  const fetched = new Set<string>();
   const pages: string[] = [];
-  while (waiting.length > 0 && asked.size < filesMax && pages.length < urlsMax && !signal.aborted) {
+  while (waiting.length > 0 && fetched.size < filesMax && pages.length < urlsMax && !signal.aborted) {
     const url = URL.parse(waiting.shift()!, origin)?.href;
-    if (url === undefined || asked.has(url)) continue;
-    asked.add(url);
+    if (url === undefined || fetched.has(url)) continue;
+    fetched.add(url);
     const body = await files.file(tenant, url, bytesMax, signal);
     if (body === null) continue;
     const found = await threads.ask(tenant, 'sitemap', { body, bytesMax, urlsMax: urlsMax - pages.length });

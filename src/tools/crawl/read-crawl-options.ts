@@ -59,13 +59,13 @@ export function readCrawl(fields: ToolFields, rules: CrawlRules): ReadCrawl {
 }
 
 function limitIn(fields: ToolFields, { pagesMax }: CrawlRules, warnings: string[]): number {
-  const asked = fields.whole('limit', {
+  const requested = fields.whole('limit', {
     min: 1,
     max: Number.MAX_SAFE_INTEGER,
     default: Math.min(limitDefault, pagesMax),
   });
-  if (asked > pagesMax) warnings.push(`'limit' is at most ${pagesMax} pages here, not ${asked}.`);
-  return Math.min(asked, pagesMax);
+  if (requested > pagesMax) warnings.push(`'limit' is at most ${pagesMax} pages here, not ${requested}.`);
+  return Math.min(requested, pagesMax);
 }
 
 /** A thread checks whether they are patterns: see `refusalOfPatterns`. */
@@ -103,9 +103,10 @@ export function delayIn(fields: ToolFields, { delayMs }: CrawlRules): number {
 
 export function concurrencyIn(fields: ToolFields, { concurrencyMax }: CrawlRules, warnings: string[]): number {
   const absent = Math.min(concurrencyDefault, concurrencyMax);
-  const asked = fields.whole('maxConcurrency', { min: 1, max: 1_000_000, default: absent });
-  if (asked > concurrencyMax) warnings.push(`'maxConcurrency' is at most ${concurrencyMax} here, not ${asked}.`);
-  return Math.min(asked, concurrencyMax);
+  const requested = fields.whole('maxConcurrency', { min: 1, max: 1_000_000, default: absent });
+  if (requested > concurrencyMax)
+    warnings.push(`'maxConcurrency' is at most ${concurrencyMax} here, not ${requested}.`);
+  return Math.min(requested, concurrencyMax);
 }
 
 function scrapeIn(fields: ToolFields, warnings: string[]): CrawlOptions['scrape'] {

@@ -57,11 +57,11 @@ export function sealedCrawlStore(store: CrawlStore, sealer: Sealer): CrawlStore 
     ...store,
     create: (crawl, seeds, bounds) =>
       store.create({ ...crawl, options: sealed(crawl.options, crawl.id) }, seeds, bounds),
-    find: async (...asked) => openedOrNull(await store.find(...asked)),
-    list: async (...asked) => (await store.list(...asked)).map(opened),
-    cancel: async (...asked) => openedOrNull(await store.cancel(...asked)),
-    lease: async (...asked) => (await store.lease(...asked)).map(opened),
-    dueHooks: async (...asked) =>
-      (await store.dueHooks(...asked)).map((hook) => ({ ...hook, webhook: openWebhook(hook.webhook, hook.crawl) })),
+    find: async (...args) => openedOrNull(await store.find(...args)),
+    list: async (...args) => (await store.list(...args)).map(opened),
+    cancel: async (...args) => openedOrNull(await store.cancel(...args)),
+    lease: async (...args) => (await store.lease(...args)).map(opened),
+    dueHooks: async (...args) =>
+      (await store.dueHooks(...args)).map((hook) => ({ ...hook, webhook: openWebhook(hook.webhook, hook.crawl) })),
   };
 }

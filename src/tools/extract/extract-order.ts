@@ -1,11 +1,11 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { AttributeValues, AttributeWish, PageMetadata } from '../scrape/scraped-page.ts';
+import type { AttributeSelector, AttributeValues, PageMetadata } from '../scrape/scraped-page.ts';
 
 /** Type of a page by its declared type and first bytes. */
 export type PageKind = 'html' | 'pdf' | 'text' | 'json' | 'xml';
 
 /** The wanted parts of a page: everything that the extraction depends on except the bytes. */
-export interface ExtractWishes {
+export interface ExtractOptions {
   onlyMainContent: boolean;
   /** CSS selectors; null: none. */
   includeTags: readonly string[] | null;
@@ -13,7 +13,7 @@ export interface ExtractWishes {
   rawHtml: boolean;
   /** Absent: not wanted. */
   images?: boolean;
-  attributes?: readonly AttributeWish[];
+  attributes?: readonly AttributeSelector[];
 }
 
 /** One page for a thread: answered once with the same `id`. */
@@ -26,7 +26,7 @@ export interface ExtractOrder {
   contentType: string;
   /** `plain`: text only, without a document; for pages that are too large or broke the other way. */
   way: 'document' | 'plain';
-  wishes: ExtractWishes;
+  options: ExtractOptions;
 }
 
 /** Selectors in which callers name elements. */

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Extracted, ExtractOrder, ExtractWishes, PageKind } from './extract-order.ts';
+import type { Extracted, ExtractOptions, ExtractOrder, PageKind } from './extract-order.ts';
 import { extractPage } from './extract-page.ts';
 import { pageKindOf } from './page-kind.ts';
 import { depthMax, nodesMax } from './scan-html.ts';
 
-const all: ExtractWishes = { onlyMainContent: false, includeTags: null, excludeTags: null, rawHtml: false };
+const all: ExtractOptions = { onlyMainContent: false, includeTags: null, excludeTags: null, rawHtml: false };
 
 interface Asked {
   kind?: PageKind;
   contentType?: string;
   url?: string;
-  wishes?: Partial<ExtractWishes>;
+  wishes?: Partial<ExtractOptions>;
   way?: ExtractOrder['way'];
 }
 
 function order(page: string | Uint8Array, asked: Asked): ExtractOrder {
   const { kind = 'html', contentType = 'text/html', url = 'https://example.org/a/b', wishes, way = 'document' } = asked;
   const body = new Uint8Array(Buffer.from(page));
-  return { id: 1, kind, contentType, url, way, body, wishes: { ...all, ...wishes } };
+  return { id: 1, kind, contentType, url, way, body, options: { ...all, ...wishes } };
 }
 
 async function read(page: string | Uint8Array, asked: Asked = {}): Promise<Extracted> {

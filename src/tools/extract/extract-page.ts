@@ -12,7 +12,7 @@ const rawCharsMax = 10 * 1024 * 1024;
 
 /** All the work of a thread for one order. Throws only for a fault of ours or of a library. */
 export async function extractPage(order: ExtractOrder): Promise<ExtractReply> {
-  const { id, kind, body, contentType, wishes } = order;
+  const { id, kind, body, contentType, options } = order;
   if (kind === 'pdf') {
     const read = await readPdf(body);
     return 'unfit' in read ? { id, unfit: read.unfit } : { id, extracted: { ...read, rawHtml: null } };
@@ -21,7 +21,7 @@ export async function extractPage(order: ExtractOrder): Promise<ExtractReply> {
   try {
     const read = readPage(order, text);
     if ('unfit' in read) return { id, unfit: read.unfit };
-    const rawHtml = wishes.rawHtml ? text.slice(0, rawCharsMax) : null;
+    const rawHtml = options.rawHtml ? text.slice(0, rawCharsMax) : null;
     return { id, extracted: { ...bounded(read), rawHtml, warnings: [] } };
   } catch (error) {
     if (error instanceof WrongSelector) return { id, wrong: { field: error.field, message: error.message } };
@@ -31,15 +31,15 @@ export async function extractPage(order: ExtractOrder): Promise<ExtractReply> {
 
 type Read = Omit<Extracted, 'rawHtml' | 'warnings'>;
 
-function readPage({ kind, url, way, wishes }: ExtractOrder, text: string): Read | { unfit: string } {
+function readPage({ kind, url, way, options }: ExtractOrder, text: string): Read | { unfit: string } {
   if (kind === 'json') return readJson(text);
   if (kind === 'text' || kind === 'pdf') return readText(text);
-  if (way === 'plain') return plainHtml(text, url, wishes.onlyMainContent && wishes.includeTags === null);
+  if (way === 'plain') return plainHtml(text, url, options.onlyMainContent && options.includeTags === null);
   if (text.length > documentCharsMax) return { unfit: `it has more than ${documentCharsMax} characters` };
   const scan = scanHtml(text);
   if (!scan.fit) return { unfit: scan.why };
   if (text.trim() === '') return { markdown: '', text: '', html: '', links: [], facts: noFacts };
-  return kind === 'xml' ? readXml(text, url) : readHtml(text, url, wishes);
+  return kind === 'xml' ? readXml(text, url) : readHtml(text, url, options);
 }
 
 function bounded(read: Read): Read {

@@ -23,7 +23,7 @@ function order(html: string): Omit<ExtractOrder, 'id'> {
     url: 'https://example.org/',
     contentType: 'text/html',
     way: 'document',
-    wishes: { onlyMainContent: true, includeTags: null, excludeTags: null, rawHtml: false },
+    options: { onlyMainContent: true, includeTags: null, excludeTags: null, rawHtml: false },
   };
 }
 

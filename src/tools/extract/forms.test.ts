@@ -17,7 +17,7 @@ async function read(form: string, onlyMainContent: boolean): Promise<Extracted> 
     url: 'https://example.org/a',
     contentType: 'text/html',
     way: 'document',
-    wishes: { onlyMainContent, includeTags: null, excludeTags: null, rawHtml: false },
+    options: { onlyMainContent, includeTags: null, excludeTags: null, rawHtml: false },
   });
   assert.ok('extracted' in reply, JSON.stringify(reply).slice(0, 300));
   return reply.extracted;

@@ -37,8 +37,8 @@ function putMath(document: PageDocument, math: PageElement): void {
     container.getAttribute('display') === 'true' ||
     /katex-display|MathJax_Display/.test(container.getAttribute('class') ?? '') ||
     container.querySelector('[class*="fallback-image-display"]') !== null;
-  const said = math.querySelector('annotation[encoding*="tex" i]')?.textContent ?? math.getAttribute('alttext');
-  put(document, container, said ?? texOfMathml(math), display);
+  const source = math.querySelector('annotation[encoding*="tex" i]')?.textContent ?? math.getAttribute('alttext');
+  put(document, container, source ?? texOfMathml(math), display);
 }
 
 function outermost(math: PageElement): PageElement {
@@ -50,14 +50,14 @@ function outermost(math: PageElement): PageElement {
   return found;
 }
 
-function put(document: PageDocument, element: PageElement, said: string, display: boolean): void {
-  const tex = tidyTex(said);
+function put(document: PageDocument, element: PageElement, source: string, display: boolean): void {
+  const tex = tidyTex(source);
   if (tex === '' || tex.length > texCharsMax) return;
   element.replaceWith(document.createTextNode(formulaMark(tex, display)));
 }
 
-function tidyTex(said: string): string {
-  const tex = said
+function tidyTex(source: string): string {
+  const tex = source
     .replace(/[\ue000-\ue005]/g, '')
     .replace(/\s+/g, ' ')
     .trim();

@@ -59,8 +59,8 @@ export function bringNotes(document: PageDocument, root: PageElement, notes: Hel
 
 /** The note of an item; null if it is none. */
 export function noteNumber(element: PageElement): string | null {
-  const said = element.getAttribute('data-note');
-  return said !== null && /^\d{1,4}$/.test(said) ? said : null;
+  const number = element.getAttribute('data-note');
+  return number !== null && /^\d{1,4}$/.test(number) ? number : null;
 }
 
 function isReference(link: PageElement): boolean {

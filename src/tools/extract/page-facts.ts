@@ -51,13 +51,13 @@ function openGraph(metas: ReadonlyMap<string, string>): Record<string, string> {
 
 /** ISO 8601, or unchanged when its format is unknown. */
 function publishedAt(document: PageDocument, meta: (...names: string[]) => string | null): string | null {
-  const said =
+  const written =
     meta('article:published_time', 'datepublished', 'date', 'dc.date', 'dcterms.date', 'pubdate', 'publish-date') ??
     datePublished(document) ??
     document.querySelector('article time[datetime], main time[datetime]')?.getAttribute('datetime') ??
     null;
-  if (said === null) return null;
-  const text = said.trim().slice(0, 100);
+  if (written === null) return null;
+  const text = written.trim().slice(0, 100);
   const ms = Date.parse(text);
   return Number.isNaN(ms) || /^\d{4}-\d{2}-\d{2}$/.test(text) ? tidyLine(text) : new Date(ms).toISOString();
 }
@@ -68,8 +68,8 @@ const jsonLdCharsMax = 200_000;
 /** schema.org's word for it, as microdata or as JSON-LD, which is searched as text: it may be nested anyhow. */
 function datePublished(document: PageDocument): string | null {
   const item = document.querySelector('[itemprop="datePublished"]');
-  const said = item?.getAttribute('content') ?? item?.getAttribute('datetime');
-  if (said) return said;
+  const written = item?.getAttribute('content') ?? item?.getAttribute('datetime');
+  if (written) return written;
   const scripts = [...document.querySelectorAll('script[type="application/ld+json"]')].slice(0, jsonLdMax);
   for (const script of scripts) {
     const text = (script.textContent ?? '').slice(0, jsonLdCharsMax);

@@ -12,8 +12,8 @@ export function headingOf(document: PageDocument): string | null {
     text: tidyLine(one.textContent) ?? '',
     framed: one.closest(frame) !== null,
   }));
-  const own = all.filter(({ text, framed }) => text !== '' && !framed);
-  const named = own.find(({ text }) => title.includes(text.toLowerCase())) ?? own[0];
+  const headings = all.filter(({ text, framed }) => text !== '' && !framed);
+  const named = headings.find(({ text }) => title.includes(text.toLowerCase())) ?? headings[0];
   // A title begins with the page's subject; the site's name comes last.
   const above = all.find(({ text, framed }) => framed && text !== '' && title.startsWith(text.toLowerCase()));
   return (named ?? above)?.text ?? null;

@@ -64,12 +64,12 @@ export function plainHtml(html: string, url: string, onlyMain = false): Omit<Ext
 /** Runs of white space become one; of empty lines at most one stays. */
 export function tidyText(text: string): string {
   const lines = text.slice(0, textCharsMax).split('\n');
-  const kept: string[] = [];
+  const tidied: string[] = [];
   for (const line of lines) {
     const tidy = line.replace(/[ \t\r\f\v\u00a0]+/g, ' ').trim();
-    if (tidy !== '' || (kept.length > 0 && kept[kept.length - 1] !== '')) kept.push(tidy);
+    if (tidy !== '' || (tidied.length > 0 && tidied[tidied.length - 1] !== '')) tidied.push(tidy);
   }
-  return kept.join('\n').trim();
+  return tidied.join('\n').trim();
 }
 
 export function tidyLine(text: string | null | undefined): string | null {

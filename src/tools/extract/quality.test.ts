@@ -14,7 +14,7 @@ async function read(html: string): Promise<Extracted> {
     url: 'https://example.org/page',
     contentType: 'text/html; charset=utf-8',
     way: 'document',
-    wishes: { onlyMainContent: true, includeTags: null, excludeTags: null, rawHtml: false },
+    options: { onlyMainContent: true, includeTags: null, excludeTags: null, rawHtml: false },
   });
   assert.ok('extracted' in reply, JSON.stringify(reply).slice(0, 300));
   return reply.extracted;

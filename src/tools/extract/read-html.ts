@@ -1,5 +1,5 @@
-import type { AttributeValues, AttributeWish } from '../scrape/scraped-page.ts';
-import type { Extracted, ExtractWishes, SelectorField } from './extract-order.ts';
+import type { AttributeSelector, AttributeValues } from '../scrape/scraped-page.ts';
+import type { Extracted, ExtractOptions, SelectorField } from './extract-order.ts';
 import { holdFormulas } from './hold-formulas.ts';
 import { bringNotes, holdNotes } from './hold-notes.ts';
 import { mainContentOf } from './main-content.ts';
@@ -28,19 +28,19 @@ export class WrongSelector extends Error {
 const attributeCharsMax = 10_000;
 
 /** A page as a document; `html` was scanned. Throws `WrongSelector`. */
-export function readHtml(html: string, url: string, wishes: ExtractWishes): Omit<Extracted, 'rawHtml' | 'warnings'> {
+export function readHtml(html: string, url: string, options: ExtractOptions): Omit<Extracted, 'rawHtml' | 'warnings'> {
   const document = documentOf(withoutMarks(html));
   const base = baseOf(document, url);
   const facts = pageFacts(document, base);
   const links = linksOf(document, base);
   const wanted = {
-    ...(wishes.images === true && { images: pageImages(document, base) }),
-    ...(wishes.attributes !== undefined && { attributes: attributesOf(document, wishes.attributes) }),
+    ...(options.images === true && { images: pageImages(document, base) }),
+    ...(options.attributes !== undefined && { attributes: attributesOf(document, options.attributes) }),
   };
   holdFormulas(document, html);
   tidyCode(document);
   tidyTables(document);
-  const root = contentOf(document, html.length, url, wishes);
+  const root = contentOf(document, html.length, url, options);
   // An entity ends a text: a formula may be in several.
   root.normalize();
   makeAbsolute(root, base);
@@ -55,8 +55,8 @@ export function readHtml(html: string, url: string, wishes: ExtractWishes): Omit
 }
 
 function baseOf(document: PageDocument, url: string): string {
-  const said = document.querySelector('base[href]')?.getAttribute('href');
-  return (said == null ? null : absoluteLink(said, url)) ?? url;
+  const href = document.querySelector('base[href]')?.getAttribute('href');
+  return (href == null ? null : absoluteLink(href, url)) ?? url;
 }
 
 function linksOf(document: PageDocument, base: string): string[] {
@@ -70,8 +70,8 @@ function linksOf(document: PageDocument, base: string): string[] {
 }
 
 /** Attributes of the whole page, with the values of its source. */
-function attributesOf(document: PageDocument, wishes: readonly AttributeWish[]): AttributeValues[] {
-  return wishes.map(({ selector, attribute }) => {
+function attributesOf(document: PageDocument, attributes: readonly AttributeSelector[]): AttributeValues[] {
+  return attributes.map(({ selector, attribute }) => {
     const values = selected(document, 'formats', selector).map((element) => element.getAttribute(attribute));
     const shown = values.flatMap((value) => (value === null ? [] : value.slice(0, attributeCharsMax)));
     return { selector, attribute, values: shown.slice(0, linksMax) };
@@ -79,13 +79,13 @@ function attributesOf(document: PageDocument, wishes: readonly AttributeWish[]):
 }
 
 /** The wanted part of the page, in a separate document. */
-function contentOf(document: PageDocument, chars: number, url: string, wishes: ExtractWishes): PageElement {
-  for (const selector of wishes.excludeTags ?? []) {
+function contentOf(document: PageDocument, chars: number, url: string, options: ExtractOptions): PageElement {
+  for (const selector of options.excludeTags ?? []) {
     for (const element of selected(document, 'excludeTags', selector)) element.remove();
   }
-  if (wishes.includeTags !== null) return includedOf(document, wishes.includeTags);
+  if (options.includeTags !== null) return includedOf(document, options.includeTags);
   const notes = holdNotes(document);
-  const root = (wishes.onlyMainContent ? mainOf(document, chars, url) : null) ?? withoutUnread(document.body);
+  const root = (options.onlyMainContent ? mainOf(document, chars, url) : null) ?? withoutUnread(document.body);
   bringNotes(document, root, notes);
   return root;
 }
@@ -135,8 +135,8 @@ const addressed = [
 function makeAbsolute(root: PageElement, base: string): void {
   for (const [name, attribute] of addressed) {
     for (const element of root.querySelectorAll(`${name}[${attribute}]`)) {
-      const said = element.getAttribute(attribute) ?? '';
-      const link = absoluteLink(said, base) ?? (/^(?:mailto|tel):/i.test(said) ? said : null);
+      const value = element.getAttribute(attribute) ?? '';
+      const link = absoluteLink(value, base) ?? (/^(?:mailto|tel):/i.test(value) ? value : null);
       if (link === null) element.removeAttribute(attribute);
       else element.setAttribute(attribute, link);
     }

@@ -59,7 +59,7 @@ function holdsBlock(element: PageElement): boolean {
 
 function push(element: PageElement, nodes: readonly PageNode[], blocks: TextBlock[]): void {
   const text = nodes.map((node) => node.textContent ?? '').join('');
-  const words = wordsOf(text);
+  const words = splitWords(text);
   if (words.length === 0) return;
   const inLink = element.closest('a[href]') !== null;
   blocks.push({
@@ -76,12 +76,12 @@ function linkSizeIn(nodes: Iterable<PageNode>): number {
   let size = 0;
   for (const node of nodes) {
     if (!isElement(node)) continue;
-    size += node.localName === 'a' ? sizeOf(wordsOf(node.textContent ?? '')) : linkSizeIn(node.childNodes);
+    size += node.localName === 'a' ? sizeOf(splitWords(node.textContent ?? '')) : linkSizeIn(node.childNodes);
   }
   return size;
 }
 
-function wordsOf(text: string): string[] {
+function splitWords(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 }
 

@@ -33,8 +33,8 @@ function languageOf(pre: PageElement): string | null {
   const code = pre.querySelector('code');
   let at: PageElement | null = pre;
   for (let level = 0; at !== null && level < wrapperLevels; level++) {
-    const said = saidBy(at) ?? (at === pre && code !== null ? saidBy(code) : null);
-    if (said !== null) return said;
+    const declared = declaredBy(at) ?? (at === pre && code !== null ? declaredBy(code) : null);
+    if (declared !== null) return declared;
     at = at.parentNode as PageElement | null;
     if (at !== null && (at.nodeType !== 1 || !/^(?:div|figure|span|td|tr|tbody|table)$/.test(at.localName)))
       return null;
@@ -42,23 +42,23 @@ function languageOf(pre: PageElement): string | null {
   return null;
 }
 
-function saidBy(element: PageElement): string | null {
+function declaredBy(element: PageElement): string | null {
   const attribute =
     element.getAttribute('data-lang') ??
     element.getAttribute('data-language') ??
     (element.localName === 'pre' ? element.getAttribute('lang') : null);
   const classes = element.getAttribute('class') ?? '';
-  const said =
+  const declared =
     attribute ??
     /(?:^|\s)(?:language-|lang-|highlight(?:-source|-text)?-|sourceCode\s+)([\w+#.-]{1,30})(?=\s|$)/.exec(
       classes,
     )?.[1] ??
     /brush:\s*([\w+#.-]{1,30})/.exec(classes)?.[1] ??
     /(?:^|\s)hljs\s+([\w+#-]{1,30})/.exec(classes)?.[1];
-  if (said == null || !/^[\w+#.-]{1,30}$/.test(said)) return null;
-  return /^(?:source|highlight|none|plain|plaintext|default|highlighter-rouge|line-numbers|hljs|code)$/.test(said)
+  if (declared == null || !/^[\w+#.-]{1,30}$/.test(declared)) return null;
+  return /^(?:source|highlight|none|plain|plaintext|default|highlighter-rouge|line-numbers|hljs|code)$/.test(declared)
     ? null
-    : said;
+    : declared;
 }
 
 function linesOf(parent: PageNode): string {

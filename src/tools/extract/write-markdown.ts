@@ -160,8 +160,8 @@ function gridOf(rows: readonly PageElement[][]): (PageElement | null)[][] {
 }
 
 function spanOf(cell: PageElement, name: 'colspan' | 'rowspan', most: number): number {
-  const said = Number(cell.getAttribute(name) ?? 1);
-  return Number.isInteger(said) && said >= 1 ? Math.min(said, most) : 1;
+  const span = Number(cell.getAttribute(name) ?? 1);
+  return Number.isInteger(span) && span >= 1 ? Math.min(span, most) : 1;
 }
 
 function ruleOf(cell: PageElement | null | undefined): string {

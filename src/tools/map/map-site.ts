@@ -46,8 +46,8 @@ function linksOf(request: MapRequest, start: string, found: readonly string[]): 
   for (const text of found) {
     const canonical = canonicalUrl(text, start);
     if (canonical === null || !isOfDomain(canonical, host)) continue;
-    const ownHost = new URL(canonical).hostname.replace(/^www\./, '') === host;
-    if (!ownHost && !includeSubdomains) continue;
+    const isSameHost = new URL(canonical).hostname.replace(/^www\./, '') === host;
+    if (!isSameHost && !includeSubdomains) continue;
     const link = ignoreQueryParameters ? canonical.split('?', 1)[0]! : canonical;
     const key = samePageKey(link);
     if (!links.has(key)) links.set(key, link);

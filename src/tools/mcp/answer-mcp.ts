@@ -12,17 +12,17 @@ import { describedOffer, methodsFor } from './mcp-methods.ts';
  * before the end.
  */
 export function answerMcp(given: McpMessage): Promise<McpAnswer | null> {
-  const asked = { ...given, message: withoutNulls(given.message) };
-  const version = statedVersion(asked.message, asked.headers);
-  return version === null ? answerInitialized(asked) : answerStateless(asked, version);
+  const request = { ...given, message: withoutNulls(given.message) };
+  const version = statedVersion(request.message, request.headers);
+  return version === null ? answerInitialized(request) : answerStateless(request, version);
 }
 
 /** Answers messages of the revisions up to 2025-11-25. */
-async function answerInitialized(asked: McpMessage): Promise<McpAnswer | null> {
-  const { signal } = asked;
-  const options = { ...describedOffer(asked.offer), jsonSchemaValidator: trustingValidator };
-  const server = new Server({ name: 'culvert', version: asked.version }, options);
-  const methods = methodsFor(asked);
+async function answerInitialized(request: McpMessage): Promise<McpAnswer | null> {
+  const { signal } = request;
+  const options = { ...describedOffer(request.offer), jsonSchemaValidator: trustingValidator };
+  const server = new Server({ name: 'culvert', version: request.version }, options);
+  const methods = methodsFor(request);
   /** The call that the message made, if any: it must have settled before we go. */
   let running: Promise<unknown> | null = null;
   server.fallbackRequestHandler = ({ method, params = {} }) => {
@@ -36,7 +36,7 @@ async function answerInitialized(asked: McpMessage): Promise<McpAnswer | null> {
   await server.connect(transport);
   try {
     const response = await Promise.race([
-      transport.handleRequest(requestOf(asked), { parsedBody: asked.message }),
+      transport.handleRequest(requestOf(request), { parsedBody: request.message }),
       left(signal),
     ]);
     if (response !== null) return { status: response.status, body: await response.text() };
@@ -54,8 +54,8 @@ function withoutNulls(message: JsonObject): JsonObject {
     const { params: _, ...rest } = message;
     return rest;
   }
-  const said = Object.entries(message.params).filter(([, value]) => value !== null);
-  return { ...message, params: Object.fromEntries(said) };
+  const present = Object.entries(message.params).filter(([, value]) => value !== null);
+  return { ...message, params: Object.fromEntries(present) };
 }
 
 function requestOf({ headers: { protocolVersion } }: McpMessage): Request {

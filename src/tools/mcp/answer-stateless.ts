@@ -26,8 +26,8 @@ export function statedVersion({ params }: JsonObject, { protocolVersion }: McpHe
 }
 
 /** Answers one message of that revision. Null when its sender left before the end. */
-export async function answerStateless(asked: McpMessage, version: string): Promise<McpAnswer | null> {
-  const { message } = asked;
+export async function answerStateless(request: McpMessage, version: string): Promise<McpAnswer | null> {
+  const { message } = request;
   const { id, method } = message;
   if (id === undefined) return { status: 202, body: '' };
   if (typeof id !== 'string' && !Number.isInteger(id)) {
@@ -35,24 +35,25 @@ export async function answerStateless(asked: McpMessage, version: string): Promi
   }
   if (typeof method !== 'string') return failed(id, 400, invalidRequest, "'method' must be a string.");
   const params = isObject(message.params) ? message.params : {};
-  const mismatch = mismatchOf(asked, params);
+  const mismatch = mismatchOf(request, params);
   if (mismatch !== null) return failed(id, 400, headerMismatch, mismatch);
   if (version !== statelessVersion) {
     const data = { supported: supportedVersions, requested: version };
     return failed(id, 400, unsupportedVersion, 'Unsupported protocol version', data);
   }
-  const kept = asked.offer.lists === null ? cached : cachedForKey;
-  if (method === 'server/discover') return done(asked, { supportedVersions, ...describedOffer(asked.offer), ...kept });
-  const methods = methodsFor(asked);
+  const caching = request.offer.lists === null ? cached : cachedForKey;
+  if (method === 'server/discover')
+    return done(request, { supportedVersions, ...describedOffer(request.offer), ...caching });
+  const methods = methodsFor(request);
   const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
   if (run === undefined) {
     return failed(id, 404, methodNotFound, `There is no method '${method.slice(0, 100)}'.`);
   }
   try {
     const result = await run(params);
-    if (asked.signal.aborted) return null;
-    if (method.endsWith('/list')) return done(asked, { ...result, ...kept });
-    return done(asked, method === 'resources/read' ? { ...result, ttlMs: 0, cacheScope: 'private' } : result);
+    if (request.signal.aborted) return null;
+    if (method.endsWith('/list')) return done(request, { ...result, ...caching });
+    return done(request, method === 'resources/read' ? { ...result, ttlMs: 0, cacheScope: 'private' } : result);
   } catch (error) {
     if (error instanceof RpcFault) return failed(id, 200, error.code, error.message);
     throw error;
@@ -62,7 +63,7 @@ export async function answerStateless(asked: McpMessage, version: string): Promi
 /** Proxies act by the headers alone, so the headers must agree with the body. */
 function mismatchOf({ message, headers }: McpMessage, params: JsonObject): string | null {
   const meta = isObject(params._meta) ? params._meta : {};
-  const required: [header: string, said: string | undefined, due: JsonValue | undefined][] = [
+  const required: [header: string, sent: string | undefined, due: JsonValue | undefined][] = [
     ['MCP-Protocol-Version', headers.protocolVersion, meta[`${reserved}/protocolVersion`]],
     ['Mcp-Method', headers.method, message.method],
   ];
@@ -70,9 +71,9 @@ function mismatchOf({ message, headers }: McpMessage, params: JsonObject): strin
   if (Object.hasOwn(named, message.method as string)) {
     required.push(['Mcp-Name', decoded(headers.name), named[message.method as keyof typeof named]]);
   }
-  for (const [header, said, due] of required) {
-    if (said === undefined) return `The header ${header} is missing.`;
-    if (said !== due) return `The header ${header} contradicts the body.`;
+  for (const [header, sent, due] of required) {
+    if (sent === undefined) return `The header ${header} is missing.`;
+    if (sent !== due) return `The header ${header} contradicts the body.`;
   }
   return null;
 }

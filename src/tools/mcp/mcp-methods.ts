@@ -62,10 +62,10 @@ export function methodsFor(message: Pick<McpMessage, 'offer' | 'call' | 'signal'
   async function callTool({ name, arguments: args = {} }: JsonObject): Promise<JsonObject> {
     if (typeof name !== 'string') throw new RpcFault(invalidParams, "'params.name' must be the name of a tool.");
     if (!isObject(args)) throw new RpcFault(invalidParams, "'params.arguments' must be an object.");
-    const own = only === null ? ownToolWork(name, args) : null;
-    if (typeof own === 'string') return failedResult(own) as unknown as JsonObject;
-    if (own === null && lists === null) return failedResult(unknownTool(name)) as unknown as JsonObject;
-    const { call, resultOf } = own ?? ofUpstream({ tool: full(name), arguments: args });
+    const work = only === null ? ownToolWork(name, args) : null;
+    if (typeof work === 'string') return failedResult(work) as unknown as JsonObject;
+    if (work === null && lists === null) return failedResult(unknownTool(name)) as unknown as JsonObject;
+    const { call, resultOf } = work ?? ofUpstream({ tool: full(name), arguments: args });
     const answer = await message.call(call, message.signal);
     if (answer === null) return failedResult('The caller left.') as unknown as JsonObject;
     const { status, body } = answer;

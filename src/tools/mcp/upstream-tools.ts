@@ -177,9 +177,9 @@ function failureOf(server: string, { reason, message, retryAfterMs }: McpFault):
   if (reason === 'refused') {
     return { kind: 'upstream-refused', status: 400, provider: server, message, param: null };
   }
-  const told = `The MCP server '${server}' ${message}.`;
-  if (retryAfterMs !== null) return { kind: 'no-target', model: server, retryAfterMs, message: told };
-  return { kind: 'mcp-failed', server, message: told };
+  const text = `The MCP server '${server}' ${message}.`;
+  if (retryAfterMs !== null) return { kind: 'no-target', model: server, retryAfterMs, message: text };
+  return { kind: 'mcp-failed', server, message: text };
 }
 
 function named(server: string) {

@@ -23,10 +23,10 @@ export async function holdRequests(session: CDPSession, held: HeldPage): Promise
   const { mayFollow, onRefused } = held;
   const start = new URL(held.url);
   start.hash = '';
-  const own = Object.entries(held.headers);
-  const named = new Set(own.map(([name]) => name));
+  const pageHeaders = Object.entries(held.headers);
+  const named = new Set(pageHeaders.map(([name]) => name));
   const patterns = [
-    ...(own.length > 0 ? [{ urlPattern: `${start.origin}/*`, requestStage: 'Request' as const }] : []),
+    ...(pageHeaders.length > 0 ? [{ urlPattern: `${start.origin}/*`, requestStage: 'Request' as const }] : []),
     ...(mayFollow === null
       ? []
       : [{ urlPattern: '*', resourceType: 'Document' as const, requestStage: 'Request' as const }]),
@@ -51,10 +51,10 @@ export async function holdRequests(session: CDPSession, held: HeldPage): Promise
         await session.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' });
         return;
       }
-      const isOwn = own.length > 0 && URL.parse(request.url)?.origin === start.origin;
+      const isOfPage = pageHeaders.length > 0 && URL.parse(request.url)?.origin === start.origin;
       const others = Object.entries(request.headers).filter(([name]) => !named.has(name.toLowerCase()));
-      const told = [...others, ...own].map(([name, value]) => ({ name, value }));
-      await session.send('Fetch.continueRequest', { requestId, ...(isOwn && { headers: told }) });
+      const headers = [...others, ...pageHeaders].map(([name, value]) => ({ name, value }));
+      await session.send('Fetch.continueRequest', { requestId, ...(isOfPage && { headers }) });
     } catch {
       // The page is gone by now.
     }

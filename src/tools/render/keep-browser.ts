@@ -32,25 +32,25 @@ export interface KeeperOptions {
 
 const closeMaxMs = 5_000;
 
-interface Kept {
+interface CurrentBrowser {
   path: string;
   running: RunningBrowser;
   users: number;
 }
 
 export function createBrowserKeeper({ home, onBrowser }: KeeperOptions): BrowserKeeper {
-  let starting: Promise<Kept> | null = null;
-  let kept: Kept | null = null;
+  let starting: Promise<CurrentBrowser> | null = null;
+  let cached: CurrentBrowser | null = null;
   let closed = false;
 
-  async function start(path: string): Promise<Kept> {
+  async function start(path: string): Promise<CurrentBrowser> {
     const proxy = await startGuardedProxy();
     try {
       const browser = await (await loadPlaywright()).launch(startOptions(path, proxy.url, home));
       const { pid, ...facts } = await factsOf(browser);
-      const started: Kept = { path, running: { browser, proxy, ...facts }, users: 0 };
+      const started: CurrentBrowser = { path, running: { browser, proxy, ...facts }, users: 0 };
       browser.once('disconnected', () => {
-        if (kept === started) kept = null;
+        if (cached === started) cached = null;
         onBrowser(null);
         void proxy.close();
       });
@@ -62,26 +62,26 @@ export function createBrowserKeeper({ home, onBrowser }: KeeperOptions): Browser
     }
   }
 
-  async function current(path: string): Promise<Kept> {
+  async function current(path: string): Promise<CurrentBrowser> {
     for (;;) {
       if (closed) throw new BrowserUnfit('the server is stopping');
       if (starting !== null) await starting.catch(() => undefined);
-      else if (kept === null) {
+      else if (cached === null) {
         starting = start(path);
         try {
-          kept = await starting;
+          cached = await starting;
           // Nobody waited for it: it ends as it came.
-          if (closed) await letGo(kept);
+          if (closed) await letGo(cached);
         } finally {
           starting = null;
         }
-      } else if (kept.path !== path && kept.users === 0) await letGo(kept);
-      else return kept;
+      } else if (cached.path !== path && cached.users === 0) await letGo(cached);
+      else return cached;
     }
   }
 
-  async function letGo(one: Kept): Promise<void> {
-    if (kept === one) kept = null;
+  async function letGo(one: CurrentBrowser): Promise<void> {
+    if (cached === one) cached = null;
     const { browser, kill } = one.running;
     const slow = new AbortController();
     const late = pause(closeMaxMs, undefined, { signal: slow.signal }).then(kill, () => undefined);
@@ -102,22 +102,22 @@ export function createBrowserKeeper({ home, onBrowser }: KeeperOptions): Browser
     async close() {
       closed = true;
       // One that starts ends with this thread, whose pipe it reads from.
-      if (kept !== null) await letGo(kept);
+      if (cached !== null) await letGo(cached);
     },
   };
 }
 
-const saidLinesMax = 5;
-const saidCharsMax = 1_000;
+const errorLinesMax = 5;
+const errorCharsMax = 1_000;
 
 /** The error and the last lines of Chromium's own output, without its hundred flags. */
 function reasonIn(message: string): string {
-  const said = message.split('\n').filter((line) => /\[err\]/.test(line));
+  const errorLines = message.split('\n').filter((line) => /\[err\]/.test(line));
   const lines = [
     message.split('\n', 1)[0],
-    ...said.slice(-saidLinesMax).map((line) => line.replace(/^.*\[err\] /, '')),
+    ...errorLines.slice(-errorLinesMax).map((line) => line.replace(/^.*\[err\] /, '')),
   ];
-  return lines.join(' | ').slice(0, saidCharsMax);
+  return lines.join(' | ').slice(0, errorCharsMax);
 }
 
 async function factsOf(browser: Browser): Promise<Pick<RunningBrowser, 'userAgent' | 'kill'> & { pid: number | null }> {

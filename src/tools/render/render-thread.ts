@@ -58,11 +58,11 @@ export function createRenderThread({
   const threads = new Set<BrowserThread>();
   let idle: NodeJS.Timeout | null = null;
   let closed = false;
-  let rootTold = false;
+  let rootReported = false;
 
   async function begin(): Promise<BrowserThread> {
-    if (runsAsRoot() && !rootTold) {
-      rootTold = true;
+    if (runsAsRoot() && !rootReported) {
+      rootReported = true;
       onTrouble('Chromium runs without its sandbox, because this server runs as root: run it as another user');
     }
     const home = await homes.fresh();
@@ -104,7 +104,7 @@ export function createRenderThread({
   }
 
   return {
-    async visit(visit, asked) {
+    async visit(visit, follow) {
       if (idle !== null) clearTimeout(idle);
       if (closed) return 'died';
       let one: BrowserThread;
@@ -114,7 +114,7 @@ export function createRenderThread({
         onTrouble(`no folder can be made for the browser: ${error instanceof Error ? error.message : String(error)}`);
         return { ok: false, reason: 'unfit', message: 'no browser can be started here; the log says why' };
       }
-      return closed ? 'died' : one.visit(visit, asked);
+      return closed ? 'died' : one.visit(visit, follow);
     },
     async close() {
       closed = true;

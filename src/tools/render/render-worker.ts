@@ -21,13 +21,13 @@ const say = (message: FromRenderThread, moved: ArrayBuffer[] = []) => parentPort
 const onTrouble = (message: string) => say({ kind: 'trouble', message });
 const keeper = createBrowserKeeper({ home, onBrowser: (pid) => say({ kind: 'browser', pid }) });
 const leaving = new Map<number, AbortController>();
-const asked = new Map<number, (reply: RenderReply) => void>();
+const requests = new Map<number, (reply: RenderReply) => void>();
 let lastAsk = 0;
 
 function ask(question: RenderQuestion): Promise<RenderReply> {
   return new Promise((resolve) => {
     const number = ++lastAsk;
-    asked.set(number, resolve);
+    requests.set(number, resolve);
     say({ kind: 'ask', ask: number, question });
   });
 }
@@ -71,8 +71,8 @@ parentPort!.on('message', (message: ToRenderThread) => {
     case 'leave':
       return leaving.get(message.id)?.abort();
     case 'reply':
-      asked.get(message.to)?.(message.reply);
-      return void asked.delete(message.to);
+      requests.get(message.to)?.(message.reply);
+      return void requests.delete(message.to);
     case 'close':
       return void keeper.close().finally(() => process.exit());
   }

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import type { ScreenshotWish } from '../page-renderer.ts';
+import type { ScreenshotOptions } from '../page-renderer.ts';
 
 /** CSS pixels of a whole page; longer ones are cut there. */
 const heightMax = 10_000;
@@ -12,7 +12,7 @@ export type Taken = { picture: Buffer; warning: string | null } | { warning: str
 export async function takeScreenshot(
   page: Page,
   size: { width: number; height: number },
-  { fullPage }: ScreenshotWish,
+  { fullPage }: ScreenshotOptions,
   timeoutMs: number,
 ): Promise<Taken> {
   const window = page.viewportSize() ?? { width: 0, height: 0 };

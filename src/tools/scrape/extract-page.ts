@@ -54,13 +54,13 @@ export async function extractPage(
     };
   }
   const { onlyMainContent, includeTags, excludeTags } = options;
-  const wishes = {
+  const extractOptions = {
     ...{ onlyMainContent, includeTags, excludeTags },
     rawHtml: options.formats.includes('rawHtml'),
     images: options.formats.includes('images'),
     ...(options.attributes !== undefined && { attributes: options.attributes }),
   };
-  const job = { kind, body: new Uint8Array(body), url: came.url, contentType, wishes } as const;
+  const job = { kind, body: new Uint8Array(body), url: came.url, contentType, options: extractOptions } as const;
   const leftMs = () => Math.max(1, endMs - clock.monotonicMs());
   const way = came.cut ? 'plain' : 'document';
   let outcome = await pool.extract(tenant, { ...job, way }, leftMs(), signal);

@@ -42,8 +42,8 @@ type Within = (part: JsonValue, rule: JsonValue | undefined, path?: string) => s
 function ofType(value: JsonValue, { type, nullable }: JsonObject, at: string): string | null {
   const types = typeof type === 'string' ? [type] : Array.isArray(type) ? type : null;
   if (types === null || (nullable === true && value === null)) return null;
-  const own = typeOf(value);
-  const fits = types.some((one) => one === own || (one === 'number' && own === 'integer'));
+  const actual = typeOf(value);
+  const fits = types.some((one) => one === actual || (one === 'number' && actual === 'integer'));
   return fits ? null : `${at} must be of type ${types.join(' or ')}`;
 }
 

@@ -3,20 +3,20 @@ import type { KnownCopy, Validators } from '../../net/guarded-fetch.ts';
 import { carriesCredentials } from '../../net/page-headers.ts';
 import type { Extracted } from '../extract/extract-order.ts';
 import type { PageOrder } from '../page-reader.ts';
-import type { KeptPage, PageStore } from '../page-store.ts';
+import type { PageStore, StoredPage } from '../page-store.ts';
 import type { PageMetadata, ScrapeFormat, ScrapeOptions } from './scraped-page.ts';
 
 /** Cache of read pages. A store that does not answer costs no read. */
 export interface PageCache {
   find(order: PageOrder, renderer: PageMetadata['renderer']): Promise<CachedPage | null>;
   /** Its server has just confirmed that it is unchanged. `validators`: those of that answer, if any. */
-  renew(page: KeptPage, validators: Validators): Promise<void>;
+  renew(page: StoredPage, validators: Validators): Promise<void>;
   /** Keeps the read page, if it may be used again. */
   keep(order: PageOrder, read: PageRead): Promise<void>;
 }
 
 /** `fresh`: given without a fetch. `stale`: given if its server says, asked with `known`, that it is still that. */
-export type CachedPage = { is: 'fresh'; page: KeptPage } | { is: 'stale'; page: KeptPage; known: KnownCopy };
+export type CachedPage = { is: 'fresh'; page: StoredPage } | { is: 'stale'; page: StoredPage; known: KnownCopy };
 
 export interface PageRead {
   extracted: Extracted;
@@ -41,7 +41,7 @@ const unkept: readonly ScrapeFormat[] = ['rawHtml', 'images', 'attributes'];
 const validatorCharsMax = 1_000;
 
 export function createPageCache({ store, clock, onTrouble }: PageCacheParts): PageCache {
-  async function put(page: KeptPage): Promise<void> {
+  async function put(page: StoredPage): Promise<void> {
     await store?.keep(page).catch((error: unknown) => onTrouble(`a page could not be kept: ${String(error)}`));
   }
 

@@ -1,15 +1,15 @@
 import { FailureError } from '../../kernel/failure.ts';
 import { isObject, type JsonValue } from '../../kernel/json.ts';
-import type { ScreenshotWish } from '../page-renderer.ts';
+import type { ScreenshotOptions } from '../page-renderer.ts';
 import { ToolFields } from '../tool-fields.ts';
-import { type AttributeWish, type JsonWish, type ScrapeFormat, scrapeFormats } from './scraped-page.ts';
+import { type AttributeSelector, type JsonOptions, type ScrapeFormat, scrapeFormats } from './scraped-page.ts';
 
 /** The wanted parts of a page: formats, and their options. */
-export interface FormatWishes {
+export interface FormatOptions {
   formats: readonly ScrapeFormat[];
-  screenshot?: ScreenshotWish;
-  attributes?: readonly AttributeWish[];
-  json?: JsonWish;
+  screenshot?: ScreenshotOptions;
+  attributes?: readonly AttributeSelector[];
+  json?: JsonOptions;
 }
 
 const listMax = 20;
@@ -35,7 +35,7 @@ const formatsElsewhere = [
 ];
 
 /** `formats`: a list of words, or of objects whose `type` is one. Throws a FailureError (400, 501) for a wrong one. */
-export function readFormats(fields: ToolFields, warnings: string[]): FormatWishes {
+export function readFormats(fields: ToolFields, warnings: string[]): FormatOptions {
   const value = fields.value('formats');
   if (value === undefined) return { formats: ['markdown'] };
   const list = Array.isArray(value) ? value : [value];
@@ -45,8 +45,8 @@ export function readFormats(fields: ToolFields, warnings: string[]): FormatWishe
     return fields.refuse('formats', `an array of ${[...scrapeFormats, 'json', 'attributes'].join(', ')}`);
   }
   const wanted = new Set(formats as ScrapeFormat[]);
-  const said = (format: ScrapeFormat) => list.find((one) => formatOf(one) === format);
-  const [screenshot, attributes, json] = [said('screenshot'), said('attributes'), said('json')];
+  const requested = (format: ScrapeFormat) => list.find((one) => formatOf(one) === format);
+  const [screenshot, attributes, json] = [requested('screenshot'), requested('attributes'), requested('json')];
   return {
     formats: wanted.size === 0 ? ['markdown'] : [...wanted],
     ...(screenshot !== undefined && { screenshot: screenshotIn(fields, screenshot, warnings) }),
@@ -77,7 +77,7 @@ function fieldsOf(fields: ToolFields, name: ScrapeFormat, value: JsonValue): Too
 }
 
 /** The screenshot's options, in Firecrawl's form `{type, fullPage, quality, viewport: {width, height}}`. */
-function screenshotIn(fields: ToolFields, value: JsonValue, warnings: string[]): ScreenshotWish {
+function screenshotIn(fields: ToolFields, value: JsonValue, warnings: string[]): ScreenshotOptions {
   if (!isObject(value)) return { fullPage: value === wholePage, viewport: null };
   const inner = fieldsOf(fields, 'screenshot', value);
   const fullPage = inner.truth('fullPage', value.type === wholePage);
@@ -91,7 +91,7 @@ function screenshotIn(fields: ToolFields, value: JsonValue, warnings: string[]):
 }
 
 /** `{type, selectors: [{selector, attribute}]}` */
-function attributesIn(fields: ToolFields, value: JsonValue): readonly AttributeWish[] {
+function attributesIn(fields: ToolFields, value: JsonValue): readonly AttributeSelector[] {
   const inner = fieldsOf(fields, 'attributes', value);
   const pairs = inner.value('selectors');
   const isText = (one: JsonValue | undefined) => typeof one === 'string' && one !== '' && one.length <= 500;
@@ -99,11 +99,11 @@ function attributesIn(fields: ToolFields, value: JsonValue): readonly AttributeW
   if (!Array.isArray(pairs) || pairs.length === 0 || pairs.length > attributesMax || !pairs.every(fits)) {
     return inner.refuse('selectors', `an array of 1 to ${attributesMax} objects with a selector and an attribute`);
   }
-  return (pairs as unknown as AttributeWish[]).map(({ selector, attribute }) => ({ selector, attribute }));
+  return (pairs as unknown as AttributeSelector[]).map(({ selector, attribute }) => ({ selector, attribute }));
 }
 
 /** `{type, prompt, schema}`, one of the two at least. */
-function jsonIn(fields: ToolFields, value: JsonValue): JsonWish {
+function jsonIn(fields: ToolFields, value: JsonValue): JsonOptions {
   const inner = fieldsOf(fields, 'json', value);
   const prompt = inner.text('prompt', { min: 0, max: promptCharsMax })?.trim() || null;
   const schema = inner.value('schema') ?? null;

@@ -33,7 +33,7 @@ const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,applicatio
 const scrapeDelayMs = 0;
 
 /** Where a kept page may have come from; the first one found is given. */
-const keptOf = {
+const renderersOf = {
   plain: ['none'],
   rendered: ['chromium'],
   'as-needed': ['none', 'chromium'],
@@ -49,8 +49,8 @@ export function createPageReader(parts: PageReaderParts): PageReader {
     const endMs = clock.monotonicMs() + options.timeoutMs;
     const way = rendering.wayOf(options);
     if (typeof way !== 'string') return way;
-    const kept = await keptPage(order, way);
-    if (kept?.is === 'fresh') return keptShown(kept, options);
+    const cached = await cachedPage(order, way);
+    if (cached?.is === 'fresh') return shownCopy(cached, options);
     const warnings: string[] = [];
     if (way === 'rendered') {
       const rendered = await renderPage(order, endMs);
@@ -58,11 +58,11 @@ export function createPageReader(parts: PageReaderParts): PageReader {
       if (rendered.reason !== 'no-html') return refusalOf(rendered);
       warnings.push(`The page was read without a browser: ${rendered.message}.`);
     }
-    const fetched = await fetchPage(order, kept);
+    const fetched = await fetchPage(order, cached);
     if (!fetched.ok) return refusalOf(fetched);
-    if (kept !== null && fetched.status === 304 && fetched.url === kept.known.url) {
-      await cache.renew(kept.page, fetched);
-      return keptShown(kept, options);
+    if (cached !== null && fetched.status === 304 && fetched.url === cached.known.url) {
+      await cache.renew(cached.page, fetched);
+      return shownCopy(cached, options);
     }
     const plain: Came = { ...fetched, renderer: 'none', screenshot: null, warnings };
     if (way !== 'as-needed' || !seemsEmpty(plain)) return readAndShow(order, plain, endMs);
@@ -78,13 +78,13 @@ export function createPageReader(parts: PageReaderParts): PageReader {
   }
 
   /** A picture of a page is always a new one. */
-  async function keptPage(order: PageOrder, way: RenderWay): Promise<CachedPage | null> {
+  async function cachedPage(order: PageOrder, way: RenderWay): Promise<CachedPage | null> {
     if (order.options.formats.includes('screenshot')) return null;
     let stale: CachedPage | null = null;
-    for (const renderer of keptOf[way]) {
-      const kept = await cache.find(order, renderer);
-      if (kept?.is === 'fresh') return kept;
-      stale ??= kept;
+    for (const renderer of renderersOf[way]) {
+      const cached = await cache.find(order, renderer);
+      if (cached?.is === 'fresh') return cached;
+      stale ??= cached;
     }
     return stale;
   }
@@ -108,7 +108,7 @@ export function createPageReader(parts: PageReaderParts): PageReader {
 
   function fetchPage(
     { tenant, url, options, paced, mayFollow, signal }: PageOrder,
-    kept: (CachedPage & { is: 'stale' }) | null,
+    cached: (CachedPage & { is: 'stale' }) | null,
   ): Promise<PageFetched> {
     const wishedBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
     const page = Math.min(parts.bytesMax(), wishedBytes);
@@ -120,7 +120,7 @@ export function createPageReader(parts: PageReaderParts): PageReader {
       mobile: options.mobile,
       bytesMax: { page, pdf: Math.min(pdfBytesMax, wishedBytes) },
       timeoutMs: options.timeoutMs,
-      known: kept?.known ?? null,
+      known: cached?.known ?? null,
       mayFollow: mayFollow ?? null,
       delayMs: paced ? null : scrapeDelayMs,
       signal,
@@ -161,7 +161,7 @@ function seemsEmpty({ status, contentType, body, cut }: Came): boolean {
   return status >= 200 && status < 300 && !cut && pageKindOf(contentType, body) === 'html' && needsBrowser(body);
 }
 
-function keptShown({ page }: CachedPage, options: ScrapeOptions): ScrapedPage {
+function shownCopy({ page }: CachedPage, options: ScrapeOptions): ScrapedPage {
   return shownOf(page, options, { ...page.metadata, cacheState: 'hit' }, []);
 }
 
@@ -184,7 +184,7 @@ function shownOf(
     ...(has('images') && { images: page.images ?? [] }),
     ...(has('text') && { text: page.text }),
     ...(attributes !== undefined && {
-      attributes: page.attributes ?? attributes.map((wish) => ({ ...wish, values: [] })),
+      attributes: page.attributes ?? attributes.map((selector) => ({ ...selector, values: [] })),
     }),
     metadata,
     warnings,

@@ -38,10 +38,10 @@ export function createRendering({ renderer, rule, withoutSandbox, turns }: Rende
   const missing = () => (rule() === 'never' ? switchedOff : renderer.missing());
 
   function wayOf(options: ScrapeOptions): RenderWay | Failure {
-    const wish = wishOf(options) ?? (options.render === 'auto' && rule() === 'always' ? 'This server' : null);
-    if (wish === null) return options.render === 'never' ? 'plain' : 'as-needed';
+    const need = wishOf(options) ?? (options.render === 'auto' && rule() === 'always' ? 'This server' : null);
+    if (need === null) return options.render === 'never' ? 'plain' : 'as-needed';
     const why = missing();
-    return why === null ? 'rendered' : { kind: 'unsupported', message: `${wish} needs Chromium, but ${why}.` };
+    return why === null ? 'rendered' : { kind: 'unsupported', message: `${need} needs Chromium, but ${why}.` };
   }
 
   return {

@@ -20,12 +20,12 @@ const firecrawlNames: Readonly<Record<string, string>> = {
 function shown({ og, ...metadata }: PageMetadata): JsonObject {
   const known = Object.entries(metadata).filter(([, value]) => value !== null);
   const graph = Object.entries(og).flatMap(([name, value]) => {
-    const own = firecrawlNames[name];
-    return own === undefined
+    const firecrawlName = firecrawlNames[name];
+    return firecrawlName === undefined
       ? [[name, value]]
       : [
           [name, value],
-          [own, value],
+          [firecrawlName, value],
         ];
   });
   return Object.fromEntries([...known, ...graph]) as JsonObject;

@@ -32,10 +32,10 @@ export interface ReadOptions {
 /** The members of a scrape request, or of another's `scrapeOptions`. Throws a FailureError (400) for a wrong one. */
 export function readScrapeOptions(fields: ToolFields): ReadOptions {
   const warnings: string[] = [];
-  const wishes = readFormats(fields, warnings);
+  const formats = readFormats(fields, warnings);
   const maxBytes = fields.whole('maxBytes', { min: 0, max: bytesMaxMax, default: 0 });
   const options: ScrapeOptions = {
-    ...wishes,
+    ...formats,
     onlyMainContent: fields.truth('onlyMainContent', true),
     includeTags: nonEmpty(fields.texts('includeTags', selectors)),
     excludeTags: nonEmpty(fields.texts('excludeTags', selectors)),
@@ -45,7 +45,7 @@ export function readScrapeOptions(fields: ToolFields): ReadOptions {
     timeoutMs: fields.whole('timeout', {
       min: 1,
       max: timeoutMaxMs,
-      default: isWritten(wishes) ? writtenTimeoutMs : timeoutDefaultMs,
+      default: isWritten(formats) ? writtenTimeoutMs : timeoutDefaultMs,
     }),
     maxAgeMs: fields.whole('maxAge', { min: 0, max: maxAgeMaxMs, default: maxAgeDefaultMs }),
     mobile: fields.truth('mobile', false),

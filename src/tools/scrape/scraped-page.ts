@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import type { ScreenshotWish } from '../page-renderer.ts';
+import type { ScreenshotOptions } from '../page-renderer.ts';
 
 /** Formats of a page that a word requests. */
 export const scrapeFormats = [
@@ -21,13 +21,13 @@ export function isWritten({ formats }: Pick<ScrapeOptions, 'formats'>): boolean 
 }
 
 /** Values of one attribute, of all elements that a CSS selector finds. */
-export interface AttributeWish {
+export interface AttributeSelector {
   selector: string;
   attribute: string;
 }
 
 /** The wish for a model's JSON about a page; at least one of the two. */
-export interface JsonWish {
+export interface JsonOptions {
   prompt: string | null;
   /** JSON Schema, a caller's: not checked. */
   schema: JsonObject | null;
@@ -44,11 +44,11 @@ export interface ScrapeOptions {
   waitForMs: number;
   render: 'auto' | 'never' | 'always';
   /** Options of the format `screenshot`; absent: the window. */
-  screenshot?: ScreenshotWish;
+  screenshot?: ScreenshotOptions;
   /** Options of the format `attributes`. */
-  attributes?: readonly AttributeWish[];
+  attributes?: readonly AttributeSelector[];
   /** Options of the format `json`. */
-  json?: JsonWish;
+  json?: JsonOptions;
   /** Sent to the page; only names that a page may get. */
   headers: Readonly<Record<string, string>>;
   timeoutMs: number;
@@ -82,7 +82,7 @@ export interface ScrapedPage {
   warnings: readonly string[];
 }
 
-export interface AttributeValues extends AttributeWish {
+export interface AttributeValues extends AttributeSelector {
   values: readonly string[];
 }
 

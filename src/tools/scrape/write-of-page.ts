@@ -4,7 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts'
 import type { PageModel, PageQuestion } from '../page-model.ts';
 import type { PageOrder, PageReader } from '../page-reader.ts';
 import { misfitOf } from './json-fits.ts';
-import { isWritten, type JsonWish, type ScrapedPage } from './scraped-page.ts';
+import { isWritten, type JsonOptions, type ScrapedPage } from './scraped-page.ts';
 
 export interface WritingReaderParts {
   reader: PageReader;
@@ -34,14 +34,14 @@ export function createWritingReader({ reader, model, clock }: WritingReaderParts
     async read(order) {
       const { options, keyId } = order;
       if (!isWritten(options)) return reader.read(order);
-      const asked = keyId === undefined ? null : model.modelFor(keyId);
-      if (asked === null) return noModel;
+      const chosen = keyId === undefined ? null : model.modelFor(keyId);
+      if (chosen === null) return noModel;
       const endMs = clock.monotonicMs() + options.timeoutMs;
       const formats = [...new Set([...options.formats, 'markdown' as const])];
       const page = await reader.read({ ...order, options: { ...options, formats } });
       if ('kind' in page || order.signal.aborted) return page;
       const leftMs = () => Math.max(writingLeastMs, Math.floor(endMs - clock.monotonicMs()));
-      return write(page, order, { model, leftMs, keyId: keyId!, ...asked });
+      return write(page, order, { model, leftMs, keyId: keyId!, ...chosen });
     },
   };
 }
@@ -116,7 +116,7 @@ async function summaryOf(page: string, writer: Writer, signal: AbortSignal): Pro
 
 async function jsonOf(
   page: string,
-  { prompt, schema }: JsonWish,
+  { prompt, schema }: JsonOptions,
   writer: Writer,
   signal: AbortSignal,
 ): Promise<Written<JsonValue>> {

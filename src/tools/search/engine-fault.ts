@@ -15,12 +15,12 @@ export function faultOfAnswer(
   clean: (message: string) => string,
 ): Fault {
   const { status, headers, body } = answer;
-  const said = messageIn(body.subarray(0, errorBytesMax).toString('utf8'));
-  const own = engine.faultOf?.(status, said) ?? null;
-  const words = clean(said);
-  const message = own?.message ?? (words === '' ? `answered ${status}` : `answered ${status}: ${words}`);
+  const text = messageIn(body.subarray(0, errorBytesMax).toString('utf8'));
+  const known = engine.faultOf?.(status, text) ?? null;
+  const words = clean(text);
+  const message = known?.message ?? (words === '' ? `answered ${status}` : `answered ${status}: ${words}`);
   return {
-    ...fault(own?.class ?? classOfStatus(status), message, status),
+    ...fault(known?.class ?? classOfStatus(status), message, status),
     retryAfterMs: status === 429 || status === 503 ? retryAfterMs(headers, wallMs) : null,
   };
 }

@@ -42,12 +42,12 @@ async function lookAt(parts: QueryParts, name: string, engine: Parameters<typeof
     nowMs: clock.wallMs(),
   } as const;
   const { signal } = new AbortController();
-  const asked = await queryEngine(parts, engine, query, { timeoutMs: lookTimeoutMs, signal });
+  const outcome = await queryEngine(parts, engine, query, { timeoutMs: lookTimeoutMs, signal });
   const ms = Math.round(clock.monotonicMs() - startedMs);
-  if (asked.class === 'ok') {
-    return { engine: name, verdict: 'ok', message: asked.warnings.join(' '), hits: asked.hits.length, ms };
+  if (outcome.class === 'ok') {
+    return { engine: name, verdict: 'ok', message: outcome.warnings.join(' '), hits: outcome.hits.length, ms };
   }
   const verdict =
-    asked.class === 'bad_credential' ? 'bad credential' : asked.status === null ? 'unreachable' : 'failed';
-  return { engine: name, verdict, message: asked.message, hits: 0, ms };
+    outcome.class === 'bad_credential' ? 'bad credential' : outcome.status === null ? 'unreachable' : 'failed';
+  return { engine: name, verdict, message: outcome.message, hits: 0, ms };
 }

@@ -13,7 +13,7 @@ export interface QueryParts {
   scrub(message: string, known: { secrets: readonly string[]; hosts: readonly string[] }): string;
 }
 
-export type Asked = { class: 'ok'; hits: readonly SearchHit[]; warnings: readonly string[] } | Fault;
+export type EngineOutcome = { class: 'ok'; hits: readonly SearchHit[]; warnings: readonly string[] } | Fault;
 
 /** One query to one engine, once. Never rejects. */
 export async function queryEngine(
@@ -21,7 +21,7 @@ export async function queryEngine(
   { driver, settings }: { driver: SearchEngine; settings: EngineSettings },
   query: SearchQuery,
   { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
-): Promise<Asked> {
+): Promise<EngineOutcome> {
   const request = driver.encode(query, settings);
   if ('cannot' in request) return fault('caller_fault', request.cannot, 400);
   const answer = await askEngine(parts.transport, request, timeoutMs, signal);

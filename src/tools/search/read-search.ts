@@ -5,7 +5,7 @@ import type { ToolFields } from '../tool-fields.ts';
 import { type SearchSource, searchSources, type TimeRange, timeRanges } from './engine.ts';
 
 /** A checked request to `search`. */
-export interface SearchWish {
+export interface SearchOptions {
   query: string;
   limit: number;
   offset: number;
@@ -32,7 +32,7 @@ const domainCharsMax = 300;
 const sourcesMax = 10;
 
 /** Throws a FailureError, a 400 that names the field. `providers`: the names that `provider` may take. */
-export function readSearch(fields: ToolFields, providers: readonly string[]): SearchWish {
+export function readSearch(fields: ToolFields, providers: readonly string[]): SearchOptions {
   const lang = langOf(fields);
   return {
     query: queryOf(fields),

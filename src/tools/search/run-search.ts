@@ -11,7 +11,7 @@ import { askCorpus, type Corpus, corpusWarning, emptyCorpus } from './corpus.ts'
 import type { SearchQuery } from './engine.ts';
 import type { ConfiguredEngine } from './engine-targets.ts';
 import { mergeHits, type SearchHit } from './merge-hits.ts';
-import { type Asked, type QueryParts, queryEngine } from './query-engine.ts';
+import { type EngineOutcome, type QueryParts, queryEngine } from './query-engine.ts';
 
 export interface SearchRunParts extends QueryParts {
   random: Random;
@@ -121,13 +121,17 @@ async function rest(ms: number, { deadlineMs, signal }: SearchRun, nowMs: number
   return pause(ms, true, { signal }).catch(() => false);
 }
 
-function ask(parts: SearchRunParts, { driver, settings, target }: ConfiguredEngine, run: SearchRun): Promise<Asked> {
-  if (driver === null) return askOwnPages(parts, run);
+function ask(
+  parts: SearchRunParts,
+  { driver, settings, target }: ConfiguredEngine,
+  run: SearchRun,
+): Promise<EngineOutcome> {
+  if (driver === null) return searchOwnPages(parts, run);
   const timeoutMs = Math.min(target.timeouts.totalMs, run.deadlineMs - parts.clock.monotonicMs());
   return queryEngine(parts, { driver, settings }, run.query, { timeoutMs, signal: run.signal });
 }
 
-async function askOwnPages({ corpus }: SearchRunParts, { tenant, query }: SearchRun): Promise<Asked> {
+async function searchOwnPages({ corpus }: SearchRunParts, { tenant, query }: SearchRun): Promise<EngineOutcome> {
   if (query.source !== 'web') return fault('caller_fault', `it holds no ${query.source}`, 400);
   try {
     const raw = await askCorpus(corpus, tenant, query);

@@ -80,7 +80,7 @@ async function readHit(reader: Pick<PageReader, 'read'>, url: string, order: Hit
   const { tenant, keyId, signal } = order;
   const options = { ...order.options, timeoutMs: Math.min(order.options.timeoutMs, leftMs) };
   const page = await reader.read({ tenant, keyId, url, options, paced: false, signal });
-  if ('kind' in page) return { page: failed(url, wordsOf(page)), worked: isPaid(page) };
+  if ('kind' in page) return { page: failed(url, messageOf(page)), worked: isPaid(page) };
   return { page: contentOf(page), worked: false };
 }
 
@@ -94,7 +94,7 @@ function failed(url: string, error: string): JsonObject {
 }
 
 /** Limits and times are not among the failures of a page. */
-function wordsOf(failure: Failure): string {
+function messageOf(failure: Failure): string {
   return factsOf(failure, 0).message;
 }
 

@@ -1,6 +1,6 @@
 import type { FoundHits } from './run-search.ts';
 
-const keptForMs = 10 * 60_000;
+const lifetimeMs = 10 * 60_000;
 /** Questions remembered; at the bound the oldest go. */
 const entriesMax = 2_000;
 /** Rough size of all answers together. */
@@ -14,17 +14,17 @@ export interface SearchCache {
 
 /** `nowMs`: monotonic. Keys must hold the tenant: no tenant may learn of another's queries. */
 export function createSearchCache(nowMs: () => number): SearchCache {
-  const kept = new Map<string, { found: FoundHits; untilMs: number; chars: number }>();
+  const entries = new Map<string, { found: FoundHits; untilMs: number; chars: number }>();
   let chars = 0;
 
   function forget(key: string): void {
-    chars -= kept.get(key)?.chars ?? 0;
-    kept.delete(key);
+    chars -= entries.get(key)?.chars ?? 0;
+    entries.delete(key);
   }
 
   return {
     get(key) {
-      const entry = kept.get(key);
+      const entry = entries.get(key);
       if (entry === undefined) return null;
       if (entry.untilMs > nowMs()) return entry.found;
       forget(key);
@@ -33,10 +33,10 @@ export function createSearchCache(nowMs: () => number): SearchCache {
     put(key, found) {
       const size = key.length + JSON.stringify(found).length;
       forget(key);
-      kept.set(key, { found, untilMs: nowMs() + keptForMs, chars: size });
+      entries.set(key, { found, untilMs: nowMs() + lifetimeMs, chars: size });
       chars += size;
-      for (const oldest of kept.keys()) {
-        if (kept.size <= entriesMax && chars <= charsMax) break;
+      for (const oldest of entries.keys()) {
+        if (entries.size <= entriesMax && chars <= charsMax) break;
         forget(oldest);
       }
     },

@@ -7,7 +7,7 @@ import type { ToolFields } from '../tool-fields.ts';
 import type { SearchQuery, SearchSource } from './engine.ts';
 import { type ConfiguredEngine, configuredEngines, corpusName, type SearchProviderConfig } from './engine-targets.ts';
 import type { SearchHit } from './merge-hits.ts';
-import { readSearch, type SearchWish } from './read-search.ts';
+import { readSearch, type SearchOptions } from './read-search.ts';
 import { type FoundHits, runSearch, type SearchRunParts } from './run-search.ts';
 import { scrapeHits } from './scrape-hits.ts';
 import { createSearchCache, type SearchCache } from './search-cache.ts';
@@ -51,23 +51,23 @@ export function createSearchTool(parts: SearchToolParts): SearchTool {
     prepare(fields, caller) {
       const { engines, corpus } = enginesNow();
       const names = [...new Set([...engines.map(({ name }) => name), corpusName])];
-      const wish = readSearch(fields, names);
-      const scrape = wish.scrape === null ? null : readScrapeOptions(wish.scrape);
+      const options = readSearch(fields, names);
+      const scrape = options.scrape === null ? null : readScrapeOptions(options.scrape);
       const named =
-        wish.provider === null
+        options.provider === null
           ? engines
-          : [...engines, corpus].filter(({ name }) => name === wish.provider).slice(0, 1);
-      const pagesMax = scrape === null ? 0 : wish.limit * wish.sources.filter(isOfPages).length;
+          : [...engines, corpus].filter(({ name }) => name === options.provider).slice(0, 1);
+      const pagesMax = scrape === null ? 0 : options.limit * options.sources.filter(isOfPages).length;
       return {
         charge: { tool: 'search', pagesMax },
-        run: (signal) => run(parts, cache, named, { wish, scrape, caller, signal }),
+        run: (signal) => run(parts, cache, named, { options, scrape, caller, signal }),
       };
     },
   };
 }
 
-interface Asked {
-  wish: SearchWish;
+interface SearchCall {
+  options: SearchOptions;
   scrape: ReadOptions | null;
   caller: SearchCaller;
   signal: AbortSignal;
@@ -77,19 +77,19 @@ async function run(
   parts: SearchToolParts,
   cache: SearchCache,
   engines: readonly ConfiguredEngine[],
-  asked: Asked,
+  call: SearchCall,
 ): Promise<ToolAnswer | Failure> {
-  const { wish, scrape, caller, signal } = asked;
-  const deadlineMs = caller.startedMs + wish.timeoutMs;
+  const { options, scrape, caller, signal } = call;
+  const deadlineMs = caller.startedMs + options.timeoutMs;
   const found = await Promise.all(
-    wish.sources.map((source) =>
-      findOne(parts, cache, engines, queryOf(wish, source, parts), { caller, deadlineMs, signal }),
+    options.sources.map((source) =>
+      findOne(parts, cache, engines, queryOf(options, source, parts), { caller, deadlineMs, signal }),
     ),
   );
   const lists: { source: SearchSource; found: FoundHits; cached: boolean }[] = [];
   for (const [at, one] of found.entries()) {
     if ('kind' in one) return one;
-    lists.push({ source: wish.sources[at]!, ...one });
+    lists.push({ source: options.sources[at]!, ...one });
   }
   const warnings = new Set(lists.flatMap((list) => list.found.warnings));
   const hits = lists.flatMap((list) => list.found.hits);
@@ -141,8 +141,8 @@ function bodyOf(
   };
 }
 
-function queryOf(wish: SearchWish, source: SearchSource, { clock }: SearchToolParts): SearchQuery {
-  const { query, limit, offset, country, lang, timeRange, includeDomains, excludeDomains } = wish;
+function queryOf(options: SearchOptions, source: SearchSource, { clock }: SearchToolParts): SearchQuery {
+  const { query, limit, offset, country, lang, timeRange, includeDomains, excludeDomains } = options;
   return {
     query,
     source,
@@ -165,14 +165,14 @@ async function findOne(
   { caller, deadlineMs, signal }: { caller: SearchCaller; deadlineMs: number; signal: AbortSignal },
 ): Promise<{ found: FoundHits; cached: boolean } | Failure> {
   const { nowMs: _, ...question } = query;
-  const asked = engines.map(({ target }) => target.healthId);
-  const key = JSON.stringify([caller.tenant, asked, question]);
-  const kept = cache.get(key);
-  if (kept !== null) return { found: kept, cached: true };
+  const engineIds = engines.map(({ target }) => target.healthId);
+  const key = JSON.stringify([caller.tenant, engineIds, question]);
+  const cached = cache.get(key);
+  if (cached !== null) return { found: cached, cached: true };
   const found = await runSearch(parts, engines, { tenant: caller.tenant, query, deadlineMs, signal });
   if (found.kind !== 'found') return found;
   // Empty answers may be an engine's bad moment, and the caller's own pages grow with every scrape.
-  const own = engines.some(({ name, driver }) => name === found.provider && driver === null);
-  if (found.hits.length > 0 && !own) cache.put(key, found);
+  const isOwn = engines.some(({ name, driver }) => name === found.provider && driver === null);
+  if (found.hits.length > 0 && !isOwn) cache.put(key, found);
   return { found, cached: false };
 }
