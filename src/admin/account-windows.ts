@@ -1,15 +1,13 @@
 import { z } from 'zod';
-import { checkPlan } from '../config/cross-check-plans.ts';
-import { formatPath } from '../config/problem.ts';
 import { planSchema } from '../config/schema-plans.ts';
-import { invalid } from '../kernel/failure.ts';
 import type { Plan } from '../metering/plan.ts';
 import { planOf } from '../metering/plan-rules.ts';
 import { accountOf } from './accounts.ts';
 import type { Directory, KnownAccount, Records } from './directory.ts';
 import { noQuery } from './fields.ts';
-import { jsonOperation, type Operation, refuse } from './operation.ts';
+import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
+import { refuseUnfitPlan } from './plans.ts';
 import { type Whose, windowSchema, windowsOf } from './windows.ts';
 
 /** More accounts, or keys of one, are not looked at in one answer. */
@@ -92,11 +90,7 @@ export function windowOperations(parts: AdminParts, records: Records): Operation
       reply: previewReply,
       async run({ params, body, operator }) {
         const directory = await records.current(operator.accounts);
-        const [problem] = checkPlan(body, directory.config);
-        if (problem !== undefined) {
-          const param = formatPath(problem.path);
-          refuse(invalid(param, `${param}: ${problem.message}`));
-        }
+        refuseUnfitPlan(body, directory);
         const plan = planOf(params.name, body, directory.config.tiers);
         const users = directory.accounts.filter((account) => account.plan === params.name);
         const looked = users.slice(0, lookedAtMax);

@@ -14,9 +14,9 @@ import {
   refuseChanged,
 } from './content-version.ts';
 import type { Directory, KnownAccount, Records } from './directory.ts';
-import { filter, holds, listOf, noQuery, pageFields, timeField } from './fields.ts';
-import { jsonOperation, type Operation, refuse } from './operation.ts';
-import { pageByText } from './page.ts';
+import { entryOperations, type FiltersOf } from './entry-operations.ts';
+import { filter, given, holds, timeField } from './fields.ts';
+import { type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 
 const status = z.enum(['active', 'suspended']);
@@ -35,9 +35,16 @@ const accountSchema = z.object({
 
 /** For pages that show it. */
 export type AccountReply = z.output<typeof accountSchema>;
+type ShownAccount = z.input<typeof accountSchema>;
 
 const lookedAtSchema = accountSchema.extend({
   open_requests: z.int().describe('Running requests, and those that are not charged yet because their server died.'),
+});
+
+const newSchema = z.strictObject({
+  id: z.string().max(64).optional().describe('Default: a generated id.'),
+  name: displayName.optional(),
+  plan: planName.optional().describe('Name of its plan. Default: default_plan of the configuration.'),
 });
 
 const changeSchema = z
@@ -51,130 +58,111 @@ const changeSchema = z
     error: 'expected plan, status or name',
   });
 
-const listQuerySchema = z.strictObject({
-  ...pageFields,
+const filters = {
   plan: filter('Only those with this plan.'),
   status: status.optional(),
   text: filter('Only those whose id or name contains this text. Upper and lower case are the same.'),
-});
+};
 
 /** `/accounts`: who pays. */
 export function accountOperations(parts: AdminParts, records: Records): Operation[] {
-  const { clock, ledger } = parts;
+  const entries = entryOperations({ path: '/accounts', named: 'id', area: 'accounts', reply: accountSchema });
   return [
-    jsonOperation({
-      method: 'GET',
-      path: '/accounts',
-      area: 'accounts',
+    entries.list({
       summary: 'Lists the accounts of the configuration and the store, by id.',
-      query: listQuerySchema,
-      body: null,
-      reply: listOf(accountSchema),
-      async run({ query, operator }) {
+      filters,
+      async rows(query, operator) {
         const { accounts } = await records.current(operator.accounts);
-        const page = pageByText(
-          accounts,
-          ({ id }) => id,
-          query,
-          (account) => isAskedFor(account, query),
-        );
-        return { data: page.rows.map(shown), next_cursor: page.next };
-      },
-    }),
-    jsonOperation({
-      method: 'POST',
-      path: '/accounts',
-      area: 'accounts',
-      summary: 'Creates an account.',
-      query: noQuery,
-      body: z.strictObject({
-        id: z.string().max(64).optional().describe('Default: a generated id.'),
-        name: displayName.optional(),
-        plan: planName.optional().describe('Name of its plan. Default: default_plan of the configuration.'),
-      }),
-      status: 201,
-      reply: accountSchema,
-      async run({ body, operator }) {
-        const directory = await records.current(null);
-        const id = body.id ?? `acc_${randomBase62(16)}`;
-        const fault = accountIdFault(id);
-        if (fault !== null)
-          refuse(invalid('id', 'id: expected 1 to 64 of letters, digits and ._@-, a letter or digit first'));
-        if (operator.accounts !== null && !operator.accounts.includes(id)) refuse(notTheirs(operator, id));
-        const taken = { kind: 'conflict', message: `An account '${id}' exists already.` } as const;
-        if (directory.account(id) !== null) refuse(taken);
-        const plan = body.plan ?? directory.config.default_plan;
-        checkPlanName(directory, plan);
-        const account: AccountRow = {
-          id,
-          name: body.name ?? id,
-          plan,
-          status: 'active',
-          createdMs: clock.wallMs(),
+        return {
+          rows: accounts,
+          textOf: ({ id }: KnownAccount) => id,
+          matches: (account: KnownAccount) => isAskedFor(account, query),
+          shown,
         };
-        const done = await records.apply([{ kind: 'create-account', account }], {
-          atMs: clock.wallMs(),
-          actor: operator.name,
-          action: 'account.create',
-          subject: id,
-          before: null,
-          after: facts(account),
-        });
-        if (done !== 'done') refuse(taken);
-        return shown({ ...account, from: 'admin api', row: account });
       },
     }),
-    jsonOperation({
-      method: 'GET',
-      path: '/accounts/{id}',
-      area: 'accounts',
+    entries.add({
+      summary: 'Creates an account.',
+      body: newSchema,
+      run: ({ body, operator }) => addAccount(parts, records, body, operator),
+    }),
+    entries.show({
       summary: 'Returns one account.',
-      query: noQuery,
-      body: null,
       reply: lookedAtSchema,
-      async run({ params, operator }) {
-        const account = accountOf(await records.current(operator.accounts), params.id);
-        const open = await ledger.openReservations(account.id);
+      async run(id, { operator }) {
+        const account = accountOf(await records.current(operator.accounts), id);
+        const open = await parts.ledger.openReservations(account.id);
         return { ...shown(account), open_requests: open.length };
       },
     }),
-    jsonOperation({
-      method: 'PATCH',
-      path: '/accounts/{id}',
-      area: 'accounts',
+    entries.change({
       summary: "Changes an account's plan, status or name. The limits of the new plan apply at once.",
-      query: noQuery,
       body: changeSchema,
-      reply: accountSchema,
-      async run({ params, body: { version, ...body }, operator }) {
-        const directory = await records.current(operator.accounts);
-        const account = accountOf(directory, params.id);
-        const { row } = account;
-        if (row === null) return refuse(declaredConflict(parts, 'account', params.id));
-        checkContentVersion(version, shown(account), `account '${row.id}'`);
-        if (body.plan !== undefined) checkPlanName(directory, body.plan);
-        const set = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
-        const next: AccountRow = { ...row, ...set };
-        const was = version === undefined ? null : facts(row);
-        const done = await records.apply([{ kind: 'update-account', id: row.id, set, was }], {
-          atMs: clock.wallMs(),
-          actor: operator.name,
-          action: 'account.update',
-          subject: row.id,
-          before: facts(row),
-          after: facts(next),
-        });
-        if (done !== 'done') {
-          const now = accountOf(await records.current(operator.accounts), row.id);
-          return refuseChanged(shown(now), `account '${row.id}'`);
-        }
-        return shown({ ...next, from: 'admin api', row: next });
-      },
+      run: (id, { body, operator }) => changeAccount(parts, records, id, body, operator),
     }),
   ];
 }
 
-function isAskedFor(account: KnownAccount, { plan, status, text }: z.output<typeof listQuerySchema>): boolean {
+async function addAccount(
+  { clock }: AdminParts,
+  records: Records,
+  body: z.output<typeof newSchema>,
+  operator: Operator,
+): Promise<ShownAccount> {
+  const directory = await records.current(null);
+  const id = body.id ?? `acc_${randomBase62(16)}`;
+  const fault = accountIdFault(id);
+  if (fault !== null)
+    refuse(invalid('id', 'id: expected 1 to 64 of letters, digits and ._@-, a letter or digit first'));
+  if (operator.accounts !== null && !operator.accounts.includes(id)) refuse(notTheirs(operator, id));
+  const taken = { kind: 'conflict', message: `An account '${id}' exists already.` } as const;
+  if (directory.account(id) !== null) refuse(taken);
+  const plan = body.plan ?? directory.config.default_plan;
+  checkPlanName(directory, plan);
+  const account: AccountRow = { id, name: body.name ?? id, plan, status: 'active', createdMs: clock.wallMs() };
+  const done = await records.apply([{ kind: 'create-account', account }], {
+    atMs: clock.wallMs(),
+    actor: operator.name,
+    action: 'account.create',
+    subject: id,
+    before: null,
+    after: facts(account),
+  });
+  if (done !== 'done') refuse(taken);
+  return shown({ ...account, from: 'admin api', row: account });
+}
+
+async function changeAccount(
+  parts: AdminParts,
+  records: Records,
+  id: string,
+  { version, ...body }: z.output<typeof changeSchema>,
+  operator: Operator,
+): Promise<ShownAccount> {
+  const directory = await records.current(operator.accounts);
+  const account = accountOf(directory, id);
+  const row = account.row ?? refuse(declaredConflict(parts, 'account', id));
+  checkContentVersion(version, shown(account), `account '${row.id}'`);
+  if (body.plan !== undefined) checkPlanName(directory, body.plan);
+  const set = given(body);
+  const next: AccountRow = { ...row, ...set };
+  const was = version === undefined ? null : facts(row);
+  const done = await records.apply([{ kind: 'update-account', id: row.id, set, was }], {
+    atMs: parts.clock.wallMs(),
+    actor: operator.name,
+    action: 'account.update',
+    subject: row.id,
+    before: facts(row),
+    after: facts(next),
+  });
+  if (done !== 'done') {
+    const now = accountOf(await records.current(operator.accounts), row.id);
+    return refuseChanged(shown(now), `account '${row.id}'`);
+  }
+  return shown({ ...next, from: 'admin api', row: next });
+}
+
+function isAskedFor(account: KnownAccount, { plan, status, text }: FiltersOf<typeof filters>): boolean {
   return (
     (plan === undefined || account.plan === plan) &&
     (status === undefined || account.status === status) &&
@@ -190,7 +178,7 @@ function notTheirs({ name, accounts }: Operator, id: string): Failure {
   };
 }
 
-function shown({ id, name, plan, status, from, row }: KnownAccount): z.input<typeof accountSchema> {
+function shown({ id, name, plan, status, from, row }: KnownAccount): ShownAccount {
   const version = contentVersion({ name, plan, status });
   return { id, name, plan, status, from, created_at: isoOrNull(row?.createdMs ?? null), version };
 }

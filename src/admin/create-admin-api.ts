@@ -17,7 +17,6 @@ import { healthOperations } from './health.ts';
 import { createKeptRecords } from './kept.ts';
 import { keyOperations } from './keys.ts';
 import { mcpServerOperations } from './mcp-servers.ts';
-import { modelSetupOperations } from './model-setup.ts';
 import { modelOperations } from './models.ts';
 import { openApiOf } from './open-api.ts';
 import { accessOf, DetailedFailure, type Operation, refuse } from './operation.ts';
@@ -28,7 +27,6 @@ import { type Found, findOperation } from './path.ts';
 import { planOperations } from './plans.ts';
 import { providerCredentialOperations } from './provider-credentials.ts';
 import { providerDraftOperations } from './provider-drafts.ts';
-import { providerSetupOperations } from './provider-setup.ts';
 import { providerOperations } from './providers.ts';
 import { requestOperations } from './requests.ts';
 import { notAllowed } from './roles.ts';
@@ -49,11 +47,9 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...planOperations(parts, records),
     ...providerOperations(parts, kept),
     ...providerDraftOperations(parts),
-    ...providerSetupOperations(parts, kept),
     ...providerCredentialOperations(parts, kept),
     ...mcpServerOperations(parts, kept),
     ...modelOperations(parts, kept),
-    ...modelSetupOperations(parts, kept),
     ...windowOperations(parts, records),
     ...explainOperations(parts, records),
     ...doctorOperations(parts, watch),

@@ -7,6 +7,7 @@ import { type Failure, invalid } from '../kernel/failure.ts';
 import type { Records } from './directory.ts';
 import { refuse, refuseWith } from './operation.ts';
 import type { AdminParts } from './parts.ts';
+import { untilWritten } from './until-written.ts';
 
 export type KeptKind = KeptRow['kind'];
 
@@ -17,9 +18,6 @@ export type KeptRows = Pick<Stored, 'kept' | 'credentials'>;
  * Largest number of stored providers, models and MCP servers. Each change checks all of them, which takes some 70 ms for this many.
  */
 const keptMax = 1_000;
-/** A change that others overtake is made anew so often. */
-const triesMax = 5;
-
 /** Result of a change of one stored row. */
 export interface Planned {
   changes: readonly Change[];
@@ -74,17 +72,15 @@ export function createKeptRecords(parts: AdminParts, records: Records): KeptReco
       if ((await write(planned, actor)) !== 'done') refuse(taken(kind, name));
     },
     async change({ kind, name, version, actor, show }, plan) {
-      for (let tries = 1; ; tries++) {
+      await untilWritten(`${noun[kind]} '${name}'`, async () => {
         const before = await rows();
         const row = rowIn(before, kind, name) ?? refuse(notKept(parts, kind, name));
         if (version !== undefined && version !== row.version)
           return refuseWith(changed(row, version), { current: await show() });
         const planned = plan(row, before);
         if (planned.after !== null) check(parts, before, planned.after, { kind, name });
-        if ((await write(planned, actor)) === 'done') return;
-        if (tries === triesMax)
-          refuse({ kind: 'conflict', message: `Others keep changing the ${noun[kind]} '${name}'. Try again.` });
-      }
+        return (await write(planned, actor)) === 'done' ? true : null;
+      });
     },
   };
 }

@@ -9,9 +9,9 @@ import { keyLimitsSchema } from '../config/schema-plans.ts';
 import { invalid } from '../kernel/failure.ts';
 import { declaredConflict } from './accounts.ts';
 import { type Directory, type KnownKey, keyText, type Records } from './directory.ts';
-import { filter, futureInstant, holds, listOf, noQuery, pageFields, timeField } from './fields.ts';
-import { jsonOperation, type Operation, refuse } from './operation.ts';
-import { pageByText } from './page.ts';
+import { entryOperations, type FiltersOf } from './entry-operations.ts';
+import { filter, futureInstant, holds, timeField } from './fields.ts';
+import { type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 
 const status = z.enum(['active', 'expired', 'suspended', 'revoked']);
@@ -41,12 +41,11 @@ const keySchema = z.object(keyFields);
 export type KeyReply = z.output<typeof keySchema>;
 const keyWithSecretSchema = z.object({ ...keyFields, key: z.string().describe('The secret. It is shown only once.') });
 
-const listQuerySchema = z.strictObject({
-  ...pageFields,
+const filters = {
   account: filter('Only those of this account.'),
   status: status.optional().describe('Only keys with this status.'),
   text: filter('Only those whose name, account, id or prefix contains this text. Upper and lower case are the same.'),
-});
+};
 const newKeySchema = z.strictObject({
   account: z.string().min(1).max(64),
   name: z.string().min(1).max(64),
@@ -77,120 +76,95 @@ const rotationSchema = z
 
 /** `/keys`: secrets of accounts. */
 export function keyOperations(parts: AdminParts, records: Records): Operation[] {
-  const { clock, store } = parts;
-  const shown = (directory: Directory, key: KnownKey) => shownKey(directory, key, clock.wallMs());
-  const withSecret = async (row: KeyRow, secret: string) => {
-    const directory = await records.current(null);
-    return { ...shown(directory, { ...row, from: 'admin api', row }), key: secret };
-  };
-
-  async function revoke(id: string, { accounts, name: actor }: Operator) {
-    const row = storedRow(parts, keyOf(await records.current(accounts), id));
-    const revoked = await records.changing(() => revokeKey(store, row, { actor, nowMs: clock.wallMs() }));
-    const directory = await records.current(accounts);
-    return shown(directory, directory.key(id) ?? { ...revoked, from: 'admin api', row: revoked });
-  }
-
+  const { clock } = parts;
+  const entries = entryOperations({ path: '/keys', named: 'id', area: 'keys', reply: keySchema });
+  const { add, rotate, revoke } = keyChanges(parts, records);
   return [
-    jsonOperation({
-      method: 'GET',
-      path: '/keys',
-      area: 'keys',
+    entries.list({
       summary: 'Lists the keys of the configuration and the store, by account and name, without secrets.',
-      query: listQuerySchema,
-      body: null,
-      reply: listOf(keySchema),
-      async run({ query, operator }) {
+      filters,
+      async rows(query, operator) {
         const directory = await records.current(operator.accounts);
         const nowMs = clock.wallMs();
-        const page = pageByText(directory.keys, keyText, query, (key) => isAskedFor(directory, key, query, nowMs));
-        return { data: page.rows.map((key) => shown(directory, key)), next_cursor: page.next };
+        return {
+          rows: directory.keys,
+          textOf: keyText,
+          matches: (key: KnownKey) => isAskedFor(directory, key, query, nowMs),
+          shown: (key: KnownKey) => shown(directory, key, nowMs),
+        };
       },
     }),
-    jsonOperation({
-      method: 'POST',
-      path: '/keys',
-      area: 'keys',
+    entries.add({
       summary: 'Creates a key. Only this response contains its secret.',
-      query: noQuery,
       body: newKeySchema,
-      status: 201,
       reply: keyWithSecretSchema,
-      async run({ body, operator }) {
-        const directory = await records.current(operator.accounts);
-        const { account } = body;
-        if (operator.accounts !== null && directory.account(account) === null) refuse(noAccount(account));
-        const nowMs = clock.wallMs();
-        const expiresMs = futureMs(body.expires, nowMs);
-        const issued = await records.changing(() =>
-          issueKey(
-            store,
-            {
-              account,
-              name: body.name,
-              expiresMs,
-              models: body.models ?? null,
-              ips: body.ips ?? null,
-              limits: body.limits ?? null,
-              shareVectorsWith: body.share_vectors_with ?? null,
-              actor: operator.name,
-              nowMs,
-            },
-            directory,
-          ),
-        );
-        return issued.kind === 'issued' ? withSecret(issued.row, issued.minted.secret) : refuse(issued);
-      },
+      run: ({ body, operator }) => add(body, operator),
     }),
-    jsonOperation({
-      method: 'GET',
-      path: '/keys/{id}',
-      area: 'keys',
+    entries.show({
       summary: 'Returns one key, without its secret.',
-      query: noQuery,
-      body: null,
-      reply: keySchema,
-      async run({ params, operator }) {
+      async run(id, { operator }) {
         const directory = await records.current(operator.accounts);
-        return shown(directory, keyOf(directory, params.id));
+        return shown(directory, keyOf(directory, id), clock.wallMs());
       },
     }),
-    jsonOperation({
-      method: 'POST',
-      path: '/keys/{id}/rotate',
-      area: 'keys',
+    entries.act('rotate', {
       summary: 'Rotates the secret of a key. The old secrets work until the grace period is over.',
-      query: noQuery,
       body: rotationSchema,
       reply: keyWithSecretSchema,
-      async run({ params, body, operator }) {
-        const row = storedRow(parts, keyOf(await records.current(operator.accounts), params.id));
-        const change = { actor: operator.name, nowMs: clock.wallMs(), graceMs: body.grace };
-        const rotated = await records.changing(() => rotateKey(store, row, change));
-        return rotated.kind === 'rotated' ? withSecret(rotated.row, rotated.minted.secret) : refuse(rotated);
-      },
+      run: (id, { body, operator }) => rotate(id, body.grace, operator),
     }),
-    jsonOperation({
-      method: 'POST',
-      path: '/keys/{id}/revoke',
-      area: 'keys',
+    entries.act('revoke', {
       summary: 'Revokes a key. Within a second every server refuses new calls; running ones finish.',
-      query: noQuery,
-      body: null,
-      reply: keySchema,
-      run: ({ params, operator }) => revoke(params.id, operator),
+      run: (id, { operator }) => revoke(id, operator),
     }),
-    jsonOperation({
-      method: 'DELETE',
-      path: '/keys/{id}',
-      area: 'keys',
+    entries.remove({
       summary: 'Revokes a key, as /revoke does. A revoked key stays in lists, and its name can be used again.',
-      query: noQuery,
-      body: null,
-      reply: keySchema,
-      run: ({ params, operator }) => revoke(params.id, operator),
+      run: (id, { operator }) => revoke(id, operator),
     }),
   ];
+}
+
+function keyChanges(parts: AdminParts, records: Records) {
+  const { clock, store } = parts;
+
+  async function withSecret(row: KeyRow, secret: string): Promise<z.input<typeof keyWithSecretSchema>> {
+    const directory = await records.current(null);
+    return { ...shown(directory, { ...row, from: 'admin api', row }, clock.wallMs()), key: secret };
+  }
+
+  return {
+    async add(body: z.output<typeof newKeySchema>, operator: Operator) {
+      const directory = await records.current(operator.accounts);
+      const { account } = body;
+      if (operator.accounts !== null && directory.account(account) === null) refuse(noAccount(account));
+      const nowMs = clock.wallMs();
+      const wanted = {
+        account,
+        name: body.name,
+        expiresMs: futureMs(body.expires, nowMs),
+        models: body.models ?? null,
+        ips: body.ips ?? null,
+        limits: body.limits ?? null,
+        shareVectorsWith: body.share_vectors_with ?? null,
+        actor: operator.name,
+        nowMs,
+      };
+      const issued = await records.changing(() => issueKey(store, wanted, directory));
+      return issued.kind === 'issued' ? withSecret(issued.row, issued.minted.secret) : refuse(issued);
+    },
+    async rotate(id: string, graceMs: number, { accounts, name: actor }: Operator) {
+      const row = storedRow(parts, keyOf(await records.current(accounts), id));
+      const rotated = await records.changing(() => rotateKey(store, row, { actor, nowMs: clock.wallMs(), graceMs }));
+      return rotated.kind === 'rotated' ? withSecret(rotated.row, rotated.minted.secret) : refuse(rotated);
+    },
+    async revoke(id: string, { accounts, name: actor }: Operator) {
+      const row = storedRow(parts, keyOf(await records.current(accounts), id));
+      const revoked = await records.changing(() => revokeKey(store, row, { actor, nowMs: clock.wallMs() }));
+      const directory = await records.current(accounts);
+      const key = directory.key(id) ?? { ...revoked, from: 'admin api', row: revoked };
+      return shown(directory, key, clock.wallMs());
+    },
+  };
 }
 
 function futureMs(instant: ((nowMs: number) => number) | null | undefined, nowMs: number): number | null {
@@ -198,7 +172,7 @@ function futureMs(instant: ((nowMs: number) => number) | null | undefined, nowMs
   return atMs !== null && atMs <= nowMs ? refuse(invalid('expires', 'expires: expected a time in the future')) : atMs;
 }
 
-function shownKey(directory: Directory, key: KnownKey, nowMs: number): z.input<typeof keySchema> {
+function shown(directory: Directory, key: KnownKey, nowMs: number): z.input<typeof keySchema> {
   const { row } = key;
   const overlaps = (row?.secrets ?? []).flatMap(({ untilMs }) =>
     untilMs !== null && untilMs > nowMs ? [untilMs] : [],
@@ -225,7 +199,7 @@ function shownKey(directory: Directory, key: KnownKey, nowMs: number): z.input<t
 function isAskedFor(
   directory: Directory,
   key: KnownKey,
-  { account, status: wanted, text }: z.output<typeof listQuerySchema>,
+  { account, status: wanted, text }: FiltersOf<typeof filters>,
   nowMs: number,
 ): boolean {
   return (

@@ -3,14 +3,16 @@ import type { KeptRow } from '../auth/account-store.ts';
 import type { Operator } from '../auth/operator.ts';
 import { aliasFor } from '../config/alias-pattern.ts';
 import { fragmentKey } from '../config/merge-kept.ts';
-import type { modelSchema as modelConfigSchema } from '../config/schema-models.ts';
+import { modelSchema as modelConfigSchema, modelName } from '../config/schema-models.ts';
 import type { Alias } from '../inference/models/alias.ts';
 import { shownPrice } from '../inference/models/rate-names.ts';
-import { filter, healthField, listOf, noQuery, pageFields } from './fields.ts';
+import { entryOperations } from './entry-operations.ts';
+import { filter, healthField } from './fields.ts';
 import type { KeptRecords, KeptRows } from './kept.ts';
 import { keptFields, shownKept } from './kept-fields.ts';
-import { jsonOperation, type Operation, refuse } from './operation.ts';
-import { inOrderOf, pageByText } from './page.ts';
+import { keptOperations } from './kept-operations.ts';
+import { type Operation, refuse } from './operation.ts';
+import { inOrderOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
 
 export const modelSchema = z.object({
@@ -41,43 +43,50 @@ export const modelSchema = z.object({
 });
 export type ModelReply = z.output<typeof modelSchema>;
 
+const newModel = modelConfigSchema.extend({
+  id: modelName.describe('The model name that callers use. A * makes it a pattern.'),
+});
+
 /** `/models`: every alias with its targets, for any caller, and the stored models. */
 export function modelOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
+  const entries = entryOperations({ path: '/models', named: 'id', area: 'models', reply: modelSchema });
+  const show = (id: string) => shownModel(parts, kept, id);
   return [
-    jsonOperation({
-      method: 'GET',
-      path: '/models',
-      area: 'models',
+    entries.list({
       summary: 'Lists every model with its targets and their health, by id.',
-      query: z.strictObject({
-        ...pageFields,
+      filters: {
         provider: filter('Only those with a target of this provider.'),
         type: filter('Only those of this type.'),
         text: filter('Only those whose id or target contains this text. Upper and lower case are the same.'),
-      }),
-      body: null,
-      reply: listOf(modelSchema),
-      async run({ query, operator }) {
-        const entries = inOrderOf(entriesOf(parts, await kept.rows()), idOf);
-        const page = pageByText(entries, idOf, query, asFiltered(query));
-        return { data: page.rows.map((entry) => withinScope(shown(parts, entry), operator)), next_cursor: page.next };
       },
+      rows: async (query, operator) => ({
+        rows: inOrderOf(entriesOf(parts, await kept.rows()), idOf),
+        textOf: idOf,
+        matches: asFiltered(query),
+        shown: (entry: Entry) => withinScope(shown(parts, entry), operator),
+      }),
     }),
-    jsonOperation({
-      method: 'GET',
-      path: '/models/{id}',
-      area: 'models',
+    entries.show({
       summary: 'Returns one model.',
-      query: noQuery,
-      body: null,
-      reply: modelSchema,
-      run: async ({ params, operator }) => withinScope(await shownModel(parts, kept, params.id), operator),
+      run: async (id, { operator }) => withinScope(await show(id), operator),
+    }),
+    ...keptOperations(parts, kept, {
+      kind: 'model',
+      entries,
+      named: 'id',
+      show,
+      add: {
+        summary: 'Makes a model that callers can name, as under `models` in culvert.yaml.',
+        body: newModel,
+      },
+      change: { summary: 'Changes the stored settings of a model. Running requests finish as they began.' },
+      remove: { summary: 'Removes the stored settings of a model. Running requests finish.' },
     }),
   ];
 }
 
 /** The model as the list shows it. Refuses an unknown id. */
-export async function shownModel(parts: AdminParts, kept: KeptRecords, id: string): Promise<ShownModel> {
+async function shownModel(parts: AdminParts, kept: KeptRecords, id: string): Promise<ShownModel> {
   const entry = entriesOf(parts, await kept.rows()).find((each) => idOf(each) === id);
   if (entry !== undefined) return shown(parts, entry);
   return refuse({ kind: 'not-found', message: `There is no model '${id.slice(0, 256)}'.` });

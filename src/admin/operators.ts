@@ -6,9 +6,10 @@ import { reservedOperators } from '../auth/operator.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { Records } from './directory.ts';
-import { listOf, noQuery, pageFields, timeField } from './fields.ts';
-import { jsonOperation, type Operation, refuse } from './operation.ts';
-import { inOrderOf, pageByText } from './page.ts';
+import { entryOperations } from './entry-operations.ts';
+import { timeField } from './fields.ts';
+import { type Operation, refuse } from './operation.ts';
+import { inOrderOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
 import { roles } from './roles.ts';
 
@@ -50,67 +51,47 @@ const withKeySchema = z.object({ ...operatorFields, key: z.string().describe('Th
 /** For pages that show it. */
 export type OperatorReply = z.output<typeof operatorSchema>;
 
+const newSchema = z.strictObject({ name: nameField, role: roleField, accounts: accountsField.default(null) });
+const changeSchema = z
+  .strictObject({ name: nameField.optional(), role: roleField.optional(), accounts: accountsField.optional() })
+  .refine((body) => Object.values(body).some((value) => value !== undefined), {
+    error: 'expected name, role or accounts',
+  });
+
 /** `/operators`: who administers in addition to the holder of the admin key. */
 export function operatorOperations(parts: AdminParts, records: Records): Operation[] {
-  const { operatorOf, checkAccounts, change } = createRows(parts, records);
+  const entries = entryOperations({ path: '/operators', named: 'id', area: 'operators', reply: operatorSchema });
+  const { operatorOf, keyHolderOf, checkAccounts, change } = createRows(parts, records);
 
   return [
-    jsonOperation({
-      method: 'GET',
-      path: '/operators',
-      area: 'operators',
+    entries.list({
       summary: 'Lists the operators by name, without the holder of the admin key.',
-      query: z.strictObject(pageFields),
-      body: null,
-      reply: listOf(operatorSchema),
-      async run({ query, operator }) {
+      async rows(_query, operator) {
         const { stored } = await records.current(null);
         const visible = stored.operators.filter(({ name }) => operator.accounts === null || name === operator.name);
-        const page = pageByText(inOrderOf(visible, nameOf), nameOf, query);
-        return { data: page.rows.map(shown), next_cursor: page.next };
+        return { rows: inOrderOf(visible, nameOf), textOf: nameOf, shown };
       },
     }),
-    jsonOperation({
-      method: 'POST',
-      path: '/operators',
-      area: 'operators',
+    entries.add({
       summary: 'Creates an operator who logs in by a key. Only this response contains the key.',
-      query: noQuery,
-      body: z.strictObject({ name: nameField, role: roleField, accounts: accountsField.default(null) }),
-      status: 201,
+      body: newSchema,
       reply: withKeySchema,
       async run({ body, operator }) {
         await checkAccounts(body.accounts);
         const { prefix, secret, hash } = mintOperatorKey();
-        const row: OperatorRow = {
-          ...body,
-          id: `op_${randomBase62(publicIdLength)}`,
-          prefix,
-          hash,
-          issuer: null,
-          subject: null,
-          createdMs: parts.clock.wallMs(),
-        };
+        const id = `op_${randomBase62(publicIdLength)}`;
+        const createdMs = parts.clock.wallMs();
+        const row: OperatorRow = { ...body, id, prefix, hash, issuer: null, subject: null, createdMs };
         await change([{ kind: 'create-operator', operator: row }], 'operator.create', operator.name, null, row);
         return { ...shown(row), key: secret };
       },
     }),
-    jsonOperation({
-      method: 'PATCH',
-      path: '/operators/{id}',
-      area: 'operators',
+    entries.change({
       summary:
         'Changes the name, role or accounts of an operator who has a key. The change applies to its sessions at once.',
-      query: noQuery,
-      body: z
-        .strictObject({ name: nameField.optional(), role: roleField.optional(), accounts: accountsField.optional() })
-        .refine((body) => Object.values(body).some((value) => value !== undefined), {
-          error: 'expected name, role or accounts',
-        }),
-      reply: operatorSchema,
-      async run({ params, body, operator }) {
-        const before = await operatorOf(params.id);
-        if (before.issuer !== null) refuse(byGroups(before));
+      body: changeSchema,
+      async run(id, { body, operator }) {
+        const before = await keyHolderOf(id);
         await checkAccounts(body.accounts);
         const set = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
         const after: OperatorRow = { ...before, ...set };
@@ -119,17 +100,11 @@ export function operatorOperations(parts: AdminParts, records: Records): Operati
         return shown(after);
       },
     }),
-    jsonOperation({
-      method: 'POST',
-      path: '/operators/{id}/rotate',
-      area: 'operators',
+    entries.act('rotate', {
       summary: 'Creates a new key for an operator. The old key stops working at once, and its sessions end.',
-      query: noQuery,
-      body: null,
       reply: withKeySchema,
-      async run({ params, operator }) {
-        const before = await operatorOf(params.id);
-        if (before.issuer !== null) refuse(byGroups(before));
+      async run(id, { operator }) {
+        const before = await keyHolderOf(id);
         const { prefix, secret, hash } = mintOperatorKey();
         const after: OperatorRow = { ...before, prefix, hash };
         const update: Change = { kind: 'update-operator', id: before.id, set: { prefix, hash } };
@@ -137,17 +112,11 @@ export function operatorOperations(parts: AdminParts, records: Records): Operati
         return { ...shown(after), key: secret };
       },
     }),
-    jsonOperation({
-      method: 'DELETE',
-      path: '/operators/{id}',
-      area: 'operators',
+    entries.remove({
       summary:
         'Removes an operator with its sessions. An operator of oidc comes back at its next login, unless it is in none of the groups any more.',
-      query: noQuery,
-      body: null,
-      reply: operatorSchema,
-      async run({ params, operator }) {
-        const before = await operatorOf(params.id);
+      async run(id, { operator }) {
+        const before = await operatorOf(id);
         await change([{ kind: 'delete-operator', id: before.id }], 'operator.delete', operator.name, before, null);
         return shown(before);
       },
@@ -160,6 +129,12 @@ function createRows(parts: AdminParts, records: Records) {
   async function operatorOf(id: string): Promise<OperatorRow> {
     const { stored } = await records.current(null);
     return stored.operators.find((one) => one.id === id) ?? refuse(noOperator(id));
+  }
+
+  /** Refuses an operator whom groups of OpenID Connect set. */
+  async function keyHolderOf(id: string): Promise<OperatorRow> {
+    const row = await operatorOf(id);
+    return row.issuer === null ? row : refuse(byGroups(row));
   }
 
   async function checkAccounts(accounts: readonly string[] | null | undefined): Promise<void> {
@@ -190,7 +165,7 @@ function createRows(parts: AdminParts, records: Records) {
     if (done === 'absent') refuse(noOperator(id));
   }
 
-  return { operatorOf, checkAccounts, change };
+  return { operatorOf, keyHolderOf, checkAccounts, change };
 }
 
 function nameOf({ name }: OperatorRow): string {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isoOrNull } from '../auth/key-facts.ts';
+import type { Operator } from '../auth/operator.ts';
 import { checkPlan } from '../config/cross-check-plans.ts';
 import { formatPath } from '../config/problem.ts';
 import { redactPart } from '../config/redact.ts';
@@ -15,9 +16,9 @@ import {
   refuseChanged,
 } from './content-version.ts';
 import type { Directory, KnownPlan, Records } from './directory.ts';
-import { listOf, noQuery, pageFields, timeField } from './fields.ts';
-import { jsonOperation, type Operation, refuse } from './operation.ts';
-import { pageByText } from './page.ts';
+import { entryOperations } from './entry-operations.ts';
+import { timeField } from './fields.ts';
+import { type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 
 const planReply = z.object({
@@ -36,6 +37,7 @@ const planReply = z.object({
 
 /** For pages that show it. */
 export type PlanReply = z.output<typeof planReply>;
+type ShownPlan = z.input<typeof planReply>;
 
 const putQuery = z.strictObject({
   version: knownContentVersion,
@@ -51,107 +53,113 @@ type PlanBody = z.output<typeof planSchema>;
 
 /** `/plans`: limits by name. */
 export function planOperations(parts: AdminParts, records: Records): Operation[] {
-  const { clock } = parts;
+  const entries = entryOperations({ path: '/plans', named: 'name', area: 'plans', reply: planReply });
   return [
-    jsonOperation({
-      method: 'GET',
-      path: '/plans',
-      area: 'plans',
+    entries.list({
       summary: 'Lists the plans of the configuration and the store, by name.',
-      query: z.strictObject(pageFields),
-      body: null,
-      reply: listOf(planReply),
-      async run({ query, operator }) {
+      async rows(_query, operator) {
         const directory = await records.current(operator.accounts);
-        const page = pageByText(directory.plans, (plan) => plan.name, query);
-        return { data: page.rows.map((plan) => shown(directory, plan)), next_cursor: page.next };
+        return {
+          rows: directory.plans,
+          textOf: (plan: KnownPlan) => plan.name,
+          shown: (plan: KnownPlan) => shown(directory, plan),
+        };
       },
     }),
-    jsonOperation({
-      method: 'GET',
-      path: '/plans/{name}',
-      area: 'plans',
+    entries.show({
       summary: 'Returns one plan.',
-      query: noQuery,
-      body: null,
-      reply: planReply,
-      async run({ params, operator }) {
+      async run(plan, { operator }) {
         const directory = await records.current(operator.accounts);
-        return shown(directory, planOf(directory, params.name));
+        return shown(directory, planOf(directory, plan));
       },
     }),
-    jsonOperation({
+    entries.change({
       method: 'PUT',
-      path: '/plans/{name}',
-      area: 'plans',
       summary: 'Creates or replaces a plan. Its limits apply at once.',
       query: putQuery,
       body: planSchema,
-      reply: planReply,
-      async run({ params, query, body: written, operator }) {
-        const directory = await records.current(operator.accounts);
-        const before = directory.plan(params.name);
-        if (before !== null) refuseReadOnly(parts, before);
-        if (before !== null) checkContentVersion(query.version, shown(directory, before), `plan '${params.name}'`);
-        else if (query.version !== undefined) refuse(noPlan(params.name));
-        const body = query.keep === 'notify' ? withNotices(written, before) : written;
-        if (!name('a plan').safeParse(params.name).success) {
-          refuse(invalid('name', 'name: expected 1 to 64 letters, digits, dots, _ or -'));
-        }
-        const [problem] = checkPlan(body, directory.config);
-        if (problem !== undefined) {
-          const param = formatPath(problem.path);
-          refuse(invalid(param, `${param}: ${problem.message}`));
-        }
-        const nowMs = clock.wallMs();
-        const plan = { name: params.name, definition: body, updatedMs: nowMs };
-        const was = query.version === undefined ? null : (before?.definition ?? null);
-        const done = await records.apply([{ kind: 'put-plan', plan, was }], {
-          atMs: nowMs,
-          actor: operator.name,
-          action: before === null ? 'plan.create' : 'plan.update',
-          subject: params.name,
-          before: before === null ? null : redactPart(before.definition),
-          after: redactPart(body),
-        });
-        if (done !== 'done') {
-          const later = await records.current(operator.accounts);
-          refuseChanged(shown(later, planOf(later, plan.name)), `plan '${plan.name}'`);
-        }
-        return shown(directory, { ...plan, from: 'admin api' });
-      },
+      run: (plan, call) => putPlan(parts, records, plan, call),
     }),
-    jsonOperation({
-      method: 'DELETE',
-      path: '/plans/{name}',
-      area: 'plans',
+    entries.remove({
       summary: 'Removes a plan that no account has.',
-      query: noQuery,
-      body: null,
-      reply: planReply,
-      async run({ params, operator }) {
-        const directory = await records.current(operator.accounts);
-        const plan = planOf(directory, params.name);
-        refuseReadOnly(parts, plan);
-        const users = directory.accounts.filter((account) => account.plan === plan.name);
-        if (users.length > 0) {
-          const named = users.slice(0, 5).map(({ id }) => id);
-          const more = users.length > named.length ? ` and ${users.length - named.length} more` : '';
-          const message = `These accounts have the plan '${plan.name}': ${named.join(', ')}${more}. Give them another plan first.`;
-          refuse({ kind: 'conflict', message });
-        }
-        const done = await records.apply([{ kind: 'delete-plan', name: plan.name }], {
-          atMs: clock.wallMs(),
-          actor: operator.name,
-          action: 'plan.delete',
-          subject: plan.name,
-          before: redactPart(plan.definition),
-          after: null,
-        });
-        return done === 'done' ? shown(directory, plan) : refuse(noPlan(plan.name));
-      },
+      run: (plan, { operator }) => removePlan(parts, records, plan, operator),
     }),
   ];
+}
+
+interface PutCall {
+  query: z.output<typeof putQuery>;
+  body: PlanBody;
+  operator: Operator;
+}
+
+async function putPlan(
+  parts: AdminParts,
+  records: Records,
+  planName: string,
+  { query, body: written, operator }: PutCall,
+): Promise<ShownPlan> {
+  const directory = await records.current(operator.accounts);
+  const before = directory.plan(planName);
+  if (before !== null) refuseReadOnly(parts, before);
+  if (before !== null) checkContentVersion(query.version, shown(directory, before), `plan '${planName}'`);
+  else if (query.version !== undefined) refuse(noPlan(planName));
+  const body = query.keep === 'notify' ? withNotices(written, before) : written;
+  if (!name('a plan').safeParse(planName).success) {
+    refuse(invalid('name', 'name: expected 1 to 64 letters, digits, dots, _ or -'));
+  }
+  refuseUnfitPlan(body, directory);
+  const nowMs = parts.clock.wallMs();
+  const plan = { name: planName, definition: body, updatedMs: nowMs };
+  const was = query.version === undefined ? null : (before?.definition ?? null);
+  const done = await records.apply([{ kind: 'put-plan', plan, was }], {
+    atMs: nowMs,
+    actor: operator.name,
+    action: before === null ? 'plan.create' : 'plan.update',
+    subject: planName,
+    before: before === null ? null : redactPart(before.definition),
+    after: redactPart(body),
+  });
+  if (done !== 'done') {
+    const later = await records.current(operator.accounts);
+    refuseChanged(shown(later, planOf(later, planName)), `plan '${planName}'`);
+  }
+  return shown(directory, { ...plan, from: 'admin api' });
+}
+
+async function removePlan(
+  parts: AdminParts,
+  records: Records,
+  planName: string,
+  operator: Operator,
+): Promise<ShownPlan> {
+  const directory = await records.current(operator.accounts);
+  const plan = planOf(directory, planName);
+  refuseReadOnly(parts, plan);
+  const users = directory.accounts.filter((account) => account.plan === plan.name);
+  if (users.length > 0) {
+    const named = users.slice(0, 5).map(({ id }) => id);
+    const more = users.length > named.length ? ` and ${users.length - named.length} more` : '';
+    const message = `These accounts have the plan '${plan.name}': ${named.join(', ')}${more}. Give them another plan first.`;
+    refuse({ kind: 'conflict', message });
+  }
+  const done = await records.apply([{ kind: 'delete-plan', name: plan.name }], {
+    atMs: parts.clock.wallMs(),
+    actor: operator.name,
+    action: 'plan.delete',
+    subject: plan.name,
+    before: redactPart(plan.definition),
+    after: null,
+  });
+  return done === 'done' ? shown(directory, plan) : refuse(noPlan(plan.name));
+}
+
+/** Refuses a plan that names what the configuration does not have, at the field. */
+export function refuseUnfitPlan(body: PlanBody, { config }: Directory): void {
+  const [problem] = checkPlan(body, config);
+  if (problem === undefined) return;
+  const param = formatPath(problem.path);
+  refuse(invalid(param, `${param}: ${problem.message}`));
 }
 
 function withNotices({ notify: _, ...limits }: PlanBody, before: KnownPlan | null): PlanBody {
@@ -159,7 +167,7 @@ function withNotices({ notify: _, ...limits }: PlanBody, before: KnownPlan | nul
   return notify === undefined ? limits : { ...limits, notify };
 }
 
-function shown(directory: Directory, plan: KnownPlan): z.input<typeof planReply> {
+function shown(directory: Directory, plan: KnownPlan): ShownPlan {
   return {
     name: plan.name,
     from: plan.from,

@@ -9,7 +9,7 @@ import { credentialsIn, type KeptRecords, withRow } from './kept.ts';
 import { stamp, versionQuery } from './kept-row.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
-import { shownProvider, providerSchema as shownSchema } from './providers.ts';
+import { shownProvider, providerSchema as shownSchema } from './provider-shown.ts';
 
 export type NewCredential = z.input<typeof credentialSchema>;
 

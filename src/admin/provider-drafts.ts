@@ -75,17 +75,7 @@ export function providerDraftOperations(parts: AdminParts): Operation[] {
       query: noQuery,
       body: null,
       reply: typesSchema,
-      run: () => ({
-        data: catalog.map((provider) => ({
-          type: provider.id,
-          title: provider.title,
-          base_url: provider.baseUrl,
-          needs_key: provider.auth !== 'none' && provider.tokens === undefined && !provider.local,
-          env: provider.envKey,
-          local: provider.local,
-          serves: servedBy(provider),
-        })),
-      }),
+      run: () => ({ data: catalog.map(shownType) }),
     }),
     jsonOperation({
       method: 'GET',
@@ -95,27 +85,7 @@ export function providerDraftOperations(parts: AdminParts): Operation[] {
       query: noQuery,
       body: null,
       reply: foundSchema,
-      async run() {
-        const found = await parts.setup.found();
-        const used = new Map(
-          [...parts.snapshot().providers.values()].map(({ connection }) => [
-            placeOf(connection.origin),
-            connection.name,
-          ]),
-        );
-        return {
-          looked: found !== null,
-          data: (found ?? []).map(({ type, title, use, url, note, models }) => ({
-            type,
-            title,
-            base_url: url,
-            use,
-            note,
-            models: models.map(({ id, type: kind }) => ({ id, type: kind })),
-            provider: used.get(placeOf(url)) ?? null,
-          })),
-        };
-      },
+      run: () => foundServers(parts),
     }),
     jsonOperation({
       method: 'POST',
@@ -126,28 +96,59 @@ export function providerDraftOperations(parts: AdminParts): Operation[] {
       query: noQuery,
       body: draftSchema,
       reply: draftReply,
-      async run({ written }) {
-        const { name: draft = 'draft', ...definition } = written as z.input<typeof draftSchema>;
-        refuseMachineTokens(definition);
-        const { connected, problems } = connectProviders(builtProviders({ [draft]: definition }), null);
-        const made = connected.get(draft);
-        if (made === undefined) {
-          const [problem = 'it cannot be called'] = problems;
-          return refuse(uncallable(problem));
-        }
-        const looks = await lookAtProvider(parts.transport, made.connection);
-        const failed = looks.find(({ verdict }) => verdict !== 'ok' && verdict !== 'not listed');
-        const told = failed ?? looks[0]!;
-        return {
-          ok: failed === undefined,
-          verdict: told.verdict,
-          message: told.message,
-          ms: told.ms,
-          models: looks[0]!.listed.map(({ id, type }) => ({ id, type })),
-        };
-      },
+      run: ({ written }) => testedDraft(parts, written as z.input<typeof draftSchema>),
     }),
   ];
+}
+
+function shownType(provider: Provider): z.input<typeof typesSchema>['data'][number] {
+  return {
+    type: provider.id,
+    title: provider.title,
+    base_url: provider.baseUrl,
+    needs_key: provider.auth !== 'none' && provider.tokens === undefined && !provider.local,
+    env: provider.envKey,
+    local: provider.local,
+    serves: servedBy(provider),
+  };
+}
+
+async function foundServers({ setup, snapshot }: AdminParts): Promise<z.input<typeof foundSchema>> {
+  const found = await setup.found();
+  const used = new Map(
+    [...snapshot().providers.values()].map(({ connection }) => [placeOf(connection.origin), connection.name]),
+  );
+  return {
+    looked: found !== null,
+    data: (found ?? []).map(({ type, title, use, url, note, models }) => ({
+      type,
+      title,
+      base_url: url,
+      use,
+      note,
+      models: models.map(({ id, type: kind }) => ({ id, type: kind })),
+      provider: used.get(placeOf(url)) ?? null,
+    })),
+  };
+}
+
+async function testedDraft(
+  { transport }: AdminParts,
+  { name: draft = 'draft', ...definition }: z.input<typeof draftSchema>,
+): Promise<z.input<typeof draftReply>> {
+  refuseMachineTokens(definition);
+  const { connected, problems } = connectProviders(builtProviders({ [draft]: definition }), null);
+  const made = connected.get(draft) ?? refuse(uncallable(problems[0] ?? 'it cannot be called'));
+  const looks = await lookAtProvider(transport, made.connection);
+  const failed = looks.find(({ verdict }) => verdict !== 'ok' && verdict !== 'not listed');
+  const told = failed ?? looks[0]!;
+  return {
+    ok: failed === undefined,
+    verdict: told.verdict,
+    message: told.message,
+    ms: told.ms,
+    models: looks[0]!.listed.map(({ id, type }) => ({ id, type })),
+  };
 }
 
 function placeOf(url: string): string {

@@ -1,60 +1,35 @@
 import { z } from 'zod';
 import type { CredentialRow, KeptRow } from '../auth/account-store.ts';
-import { fragmentKey } from '../config/merge-kept.ts';
-import type { ConfiguredProvider } from '../inference/models/connections.ts';
+import { openDefinition, providerMarks } from '../auth/kept-secrets.ts';
+import { redactPart } from '../config/redact.ts';
+import { name } from '../config/scalars.ts';
+import { providerSchema } from '../config/schema-providers.ts';
 import { lookAtProvider } from '../inference/models/live-look.ts';
-import { providerTypes } from '../inference/providers/catalog.ts';
-import type { LaneSnapshot } from '../inference/routing/health-snapshot.ts';
-import type { Failure } from '../kernel/failure.ts';
-import type { EngineState } from '../tools/search/engine-operator.ts';
-import { listOf, noQuery, pageFields, timeField } from './fields.ts';
-import { credentialsIn, type KeptRecords, type KeptRows, rowIn } from './kept.ts';
-import { keptFields, shownKept } from './kept-fields.ts';
-import { jsonOperation, type Operation, refuse } from './operation.ts';
-import { inOrderOf, pageByText } from './page.ts';
+import { invalid } from '../kernel/failure.ts';
+import { entryOperations } from './entry-operations.ts';
+import { credentialsIn, type KeptRecords, type KeptRows, type Planned } from './kept.ts';
+import { keptOperations } from './kept-operations.ts';
+import { creation, removal } from './kept-row.ts';
+import { refuseMachineTokens } from './machine-tokens.ts';
+import type { Members } from './merge-patch.ts';
+import { type Operation, refuse } from './operation.ts';
+import { inOrderOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
-import { lanesByProvider, providerStatus, providerStatusField } from './provider-status.ts';
+import { credentialRow, type NewCredential } from './provider-credentials.ts';
+import {
+  enginePrefix,
+  nameOf,
+  noProvider,
+  shownProvider,
+  shownProviders,
+  providerSchema as shownSchema,
+} from './provider-shown.ts';
+import { movedAddresses, refuseUnreadSecrets } from './send-elsewhere.ts';
 
-const laneSchema = z.object({
-  model: z.string().describe('Upstream model id.'),
-  state: z
-    .enum(['ready', 'cooling', 'open', 'refused', 'due', 'probing'])
-    .describe(
-      'cooling: rate-limited by the provider; open: not asked for a while; refused: it refused a connection within the last second; due: the next request tests it; probing: a request is testing it.',
-    ),
-  back_at: timeField.nullable(),
-  why: z.string().nullable(),
-  in_flight: z.int(),
-  first_token_ms: z.number().nullable(),
-  success_share: z
-    .number()
-    .describe('Score that picking derives from the last minute and the last few attempts, 0 to 1.'),
-  succeeded: z.int().describe('Attempts of the last 60 s.'),
-  failed: z.int().describe('Attempts of the last 60 s.'),
+const newProvider = providerSchema.extend({
+  name: name("a provider's name").describe('The name by which targets refer to it.'),
 });
-
-export const providerSchema = z.object({
-  name: z.string().describe('A search engine: search: and its name.'),
-  serves: z.enum(['models', 'search']),
-  type: z.string(),
-  base_url: z.string().describe('Without user, password and query.'),
-  simulated: z.boolean().describe('The zero-key simulator.'),
-  status: providerStatusField,
-  models: z.int().describe('Number of targets that models of the configuration have here; 0 for a search engine.'),
-  credentials: z.array(
-    z.object({
-      id: z.string().describe('provider#0, provider#1… in the order of the configuration, or provider#id.'),
-      hint: z.string().nullable().describe('Its last characters, if it is stored. The secret is shown nowhere.'),
-      made_at: timeField.nullable(),
-      made_by: z.string().nullable(),
-      lanes: z
-        .array(laneSchema)
-        .describe('Models that requests with it were sent to; for a search engine one, search.'),
-    }),
-  ),
-  ...keptFields,
-});
-export type ProviderReply = z.output<typeof providerSchema>;
+type NewProvider = z.input<typeof newProvider>;
 
 const testSchema = z.object({
   ok: z.boolean(),
@@ -68,181 +43,152 @@ const testSchema = z.object({
     }),
   ),
 });
-export type TestReply = z.output<typeof testSchema>;
+
+type Tested = z.input<typeof testSchema>;
 
 /** `/providers`: the present state of upstreams, and the stored providers. */
 export function providerOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
+  const entries = entryOperations({ path: '/providers', named: 'name', area: 'providers', reply: shownSchema });
+  const show = (provider: string) => shownProvider(parts, kept, provider);
   return [
-    jsonOperation({
-      method: 'GET',
-      path: '/providers',
-      area: 'providers',
+    entries.list({
       summary: 'Lists providers and search engines with the live health of their credentials.',
-      query: z.strictObject(pageFields),
-      body: null,
-      reply: listOf(providerSchema),
-      async run({ query }) {
-        const page = pageByText(inOrderOf(shownProviders(parts, await kept.rows()), nameOf), nameOf, query);
-        return { data: [...page.rows], next_cursor: page.next };
+      rows: async () => ({
+        rows: inOrderOf(shownProviders(parts, await kept.rows()), nameOf),
+        textOf: nameOf,
+        shown: (provider) => provider,
+      }),
+    }),
+    entries.show({ summary: 'Returns one provider or search engine.', run: show }),
+    ...keptOperations(parts, kept, {
+      kind: 'provider',
+      entries,
+      named: 'name',
+      show,
+      add: {
+        summary:
+          'Creates a provider, as under `providers` in culvert.yaml. Its keys are encrypted and never shown again.',
+        body: newProvider,
+        planOf: (given) => planOfNew(parts, given),
+      },
+      change: {
+        summary: 'Changes the stored settings of a provider. Running requests finish with the earlier ones.',
+        guardOf: (patch, provider) => guardOf(parts, patch, provider),
+      },
+      remove: {
+        summary: 'Removes the stored settings of a provider and its credentials. Running requests finish.',
+        plan(row, rows) {
+          const { changes, audit, after } = removal(row, rows);
+          const credentials = rows.credentials.filter(({ provider }) => provider !== row.name);
+          return {
+            changes,
+            audit: { ...audit, before: redactPart(writtenOrBare(row)) },
+            after: { ...after, credentials },
+          };
+        },
       },
     }),
-    jsonOperation({
-      method: 'GET',
-      path: '/providers/{name}',
-      area: 'providers',
-      summary: 'Returns one provider or search engine.',
-      query: noQuery,
-      body: null,
-      reply: providerSchema,
-      run: ({ params }) => shownProvider(parts, kept, params.name),
-    }),
-    jsonOperation({
-      method: 'POST',
-      path: '/providers/{name}/test',
-      area: 'providers',
+    entries.act('test', {
       summary:
         'Asks a provider for its list of models now, once with each credential; this costs no tokens. A search engine gets one query, which costs one search of its plan.',
-      query: noQuery,
-      body: null,
       reply: testSchema,
-      async run({ params }) {
-        if (params.name.startsWith(enginePrefix)) return testedEngine(parts, params.name);
-        const provider = parts.snapshot().providers.get(params.name);
-        if (provider === undefined) {
-          return refuse(noProvider(params.name));
-        }
-        const looks = await lookAtProvider(parts.transport, provider.connection);
-        return {
-          ok: looks.every(({ verdict }) => verdict === 'ok' || verdict === 'not listed'),
-          data: looks.map(({ provider: _provider, listed: _listed, ...look }) => look),
-        };
-      },
+      run: (name) => (name.startsWith(enginePrefix) ? testedEngine(parts, name) : testedProvider(parts, name)),
     }),
   ];
 }
 
-/** The provider as the list shows it. Refuses an unknown name. */
-export async function shownProvider(parts: AdminParts, kept: KeptRecords, name: string): Promise<ShownProvider> {
-  const shown = shownProviders(parts, await kept.rows()).find((provider) => provider.name === name);
-  return shown ?? refuse(noProvider(name));
-}
-
-function shownProviders(parts: AdminParts, rows: KeptRows): ShownProvider[] {
-  const { providers } = parts.snapshot();
-  const show = showing(parts, rows);
-  return [
-    ...[...providers.values()].map(show),
-    ...rows.kept
-      .filter(({ kind, name }) => kind === 'provider' && !providers.has(name))
-      .map((row) => shownUnused(parts, rows, row)),
-    ...parts.engines.list().map((one) => shownEngine(one, parts)),
-  ];
-}
-
-export type ShownProvider = z.input<typeof providerSchema>;
-
-/** No provider's name holds a colon. */
-const enginePrefix = 'search:';
-
-function nameOf({ name }: ShownProvider): string {
-  return name;
-}
-
-function noProvider(name: string): Failure {
-  return { kind: 'not-found', message: `There is no provider '${name.slice(0, 64)}'.` };
-}
-
-/** A kept one that is not in use. */
-function shownUnused(parts: AdminParts, rows: KeptRows, row: KeptRow): ShownProvider {
-  const type = String(row.definition.type ?? '');
+async function testedProvider({ snapshot, transport }: AdminParts, name: string): Promise<Tested> {
+  const provider = snapshot().providers.get(name) ?? refuse(noProvider(name));
+  const looks = await lookAtProvider(transport, provider.connection);
   return {
-    name: row.name,
-    serves: 'models',
-    type,
-    base_url: String(row.definition.base_url ?? providerTypes.get(type)?.baseUrl ?? ''),
-    simulated: false,
-    status: 'down',
-    models: 0,
-    credentials: credentialsIn(rows, row.name).map((credential) => ({ ...keptCredential(credential), lanes: [] })),
-    ...shownKept(parts, 'kept', row),
+    ok: looks.every(({ verdict }) => verdict === 'ok' || verdict === 'not listed'),
+    data: looks.map(({ provider: _provider, listed: _listed, ...look }) => look),
   };
 }
 
-function keptCredential({ provider, id, hint, createdMs, createdBy }: CredentialRow) {
-  return { id: `${provider}#${id}`, hint, made_at: new Date(createdMs).toISOString(), made_by: createdBy };
-}
-
-function shownEngine({ name, type, baseUrl, status, lane }: EngineState, parts: AdminParts): ShownProvider {
-  const { health, setup } = parts;
-  const wallMs = (ms: number) => health.wallMs(ms);
-  const lanes = lane === null ? [] : [{ ...shownLane(lane, name, wallMs), model: 'search' }];
-  return {
-    name: enginePrefix + name,
-    serves: 'search',
-    type,
-    base_url: baseUrl,
-    simulated: false,
-    status,
-    models: 0,
-    credentials: [{ id: `${name}#0`, ...unkept, lanes }],
-    ...shownKept(parts, setup.file().tools.search.providers.length > 0 ? 'file' : 'detected', null),
-  };
-}
-
-async function testedEngine({ engines }: AdminParts, name: string): Promise<z.input<typeof testSchema>> {
+async function testedEngine({ engines }: AdminParts, name: string): Promise<Tested> {
   const look = await engines.look(name.slice(enginePrefix.length));
   if (look === null) return refuse(noProvider(name));
   const { engine, verdict, message, ms } = look;
   return { ok: verdict === 'ok', data: [{ credential: `${engine}#0`, verdict, message, models: 0, ms }] };
 }
 
-/** Health is looked at once for all the providers of an answer. */
-function showing(parts: AdminParts, rows: KeptRows): (provider: ConfiguredProvider) => ShownProvider {
-  const { health, clock, snapshot, setup } = parts;
-  const inFile = setup.file().providers;
-  const nowMs = clock.monotonicMs();
-  const allLanes = lanesByProvider(health, nowMs);
-  const targets = Map.groupBy(snapshot().models.targets(), ({ provider }) => provider);
-  return ({ connection, config, simulated }) => {
-    const { name } = connection;
-    const own = targets.get(name) ?? [];
-    const lanes = Map.groupBy(allLanes.get(name) ?? [], ({ credential }) => credential);
-    const row = rowIn(rows, 'provider', name);
-    const inUse = row !== null && !setup.report().shadowed.has(fragmentKey(row));
-    const source = Object.hasOwn(inFile, name) ? 'file' : inUse ? 'kept' : simulated ? 'built-in' : 'detected';
-    const known = new Map(inUse ? credentialsIn(rows, name).map((each) => [`${name}#${each.id}`, each]) : []);
-    return {
-      name,
-      serves: 'models',
-      type: config.type,
-      base_url: `${connection.origin}${connection.basePath}`,
-      simulated,
-      status: providerStatus(health, own, allLanes.get(name) ?? [], nowMs),
-      models: new Set(own.map(({ id }) => id)).size,
-      credentials: [...connection.credentials.keys()].map((id) => {
-        const credential = known.get(id);
-        return {
-          ...(credential === undefined ? { id, ...unkept } : keptCredential(credential)),
-          lanes: (lanes.get(id) ?? []).map((lane) => shownLane(lane, name, (ms) => health.wallMs(ms))),
-        };
-      }),
-      ...shownKept(parts, source, row),
-    };
+/** Credentials are rows, and no part of the definition. */
+function planOfNew(parts: AdminParts, given: Members): (rows: KeptRows, name: string, actor: string) => Planned {
+  const { api_key, credentials = [], ...definition } = given as Omit<NewProvider, 'name'>;
+  refuseMachineTokens(definition);
+  if (api_key !== undefined && credentials.length > 0) {
+    refuse(invalid('credentials', 'credentials: give either api_key or credentials, not both'));
+  }
+  const all = api_key === undefined ? credentials : [{ api_key }, ...credentials];
+  return (rows, name, actor) => created(parts, rows, name, definition, all, actor);
+}
+
+function guardOf(parts: AdminParts, patch: Members, provider: string) {
+  refuseMachineTokens(patch);
+  for (const member of ['api_key', 'credentials']) {
+    if (member in patch)
+      refuse(invalid(member, `${member}: add and remove credentials under /providers/${provider}/credentials`));
+  }
+  return (before: Members, after: Members, rows: KeptRows) =>
+    refuseToSendElsewhere(before, after, patch, {
+      credentials: credentialsIn(rows, provider).length > 0,
+      model: modelWithBodyFor(parts, rows, provider),
+    });
+}
+
+function created(
+  parts: AdminParts,
+  rows: KeptRows,
+  provider: string,
+  definition: Record<string, unknown>,
+  given: readonly NewCredential[],
+  actor: string,
+): Planned {
+  const { changes, audit, after } = creation(parts, rows, { kind: 'provider', name: provider }, definition, actor);
+  const credentials: CredentialRow[] = [];
+  for (const each of given) credentials.push(credentialRow(parts, provider, each, actor, credentials));
+  return {
+    changes: [...changes, ...credentials.map((credential) => ({ kind: 'create-credential', credential }) as const)],
+    audit: { ...audit, after: { ...(audit.after as object), credentials: credentials.map(({ id }) => id) } },
+    after: { ...after, credentials: [...rows.credentials, ...credentials] },
   };
 }
 
-const unkept = { hint: null, made_at: null, made_by: null };
+/** A removal must also work for an entry that nobody can open any more. */
+function writtenOrBare({ definition, sealed }: KeptRow): Record<string, unknown> {
+  return sealed === null ? definition : { ...definition, sealed: '(secret)' };
+}
 
-function shownLane(lane: LaneSnapshot, provider: string, wallMs: (monotonicMs: number) => number) {
-  return {
-    model: lane.target.slice(provider.length + 1),
-    state: lane.standing === 'full' ? ('ready' as const) : lane.standing,
-    back_at: lane.backAtMs === null ? null : new Date(wallMs(lane.backAtMs)).toISOString(),
-    why: lane.why,
-    in_flight: lane.inFlight,
-    first_token_ms: lane.firstTokenMs === null ? null : Math.round(lane.firstTokenMs),
-    success_share: Math.round(lane.successShare * 1_000) / 1_000,
-    succeeded: lane.succeeded,
-    failed: lane.failed,
-  };
+/** Secrets that nobody may read must not be sent to an address that the changer chooses either. */
+function refuseToSendElsewhere(
+  before: Members,
+  after: Members,
+  patch: Members,
+  { credentials, model }: { credentials: boolean; model: string | null },
+): void {
+  const marks = providerMarks();
+  const moved = movedAddresses(marks, before, after);
+  const [member] = moved;
+  if (member === undefined) return;
+  if (credentials) {
+    const message = `${member}: the credentials were given for another address. Remove them, change this, and add them again`;
+    refuse(invalid(member, message));
+  }
+  if (model !== null) {
+    const message = `${member}: the body of a target of the model ${model} was given for another address. Take the body out, change this, and add it again`;
+    refuse(invalid(member, message));
+  }
+  for (const address of moved) refuseUnreadSecrets(marks, address, before, after, patch);
+}
+
+/** A model whose target at this provider has a body, in which anything may be a secret; null: none has. */
+function modelWithBodyFor(parts: AdminParts, { kept }: KeptRows, provider: string): string | null {
+  const hasBody = ({ targets }: { targets?: unknown }) =>
+    Array.isArray(targets) &&
+    targets.some((target) => target?.provider === provider && Object.keys(target.body ?? {}).length > 0);
+  return (
+    kept.find((row) => row.kind === 'model' && hasBody(openDefinition(parts.setup.sealer(), row) ?? row.definition))
+      ?.name ?? null
+  );
 }

@@ -4,8 +4,9 @@ import { openCredential, openDefinition, sealCredential, sealDefinition } from '
 import type { Records } from './directory.ts';
 import { noQuery } from './fields.ts';
 import type { KeptRecords, KeptRows } from './kept.ts';
-import { jsonOperation, type Operation, refuse } from './operation.ts';
+import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
+import { untilWritten } from './until-written.ts';
 
 const rotatedSchema = z.object({
   source: z
@@ -20,9 +21,6 @@ const rotatedSchema = z.object({
   earlier: z.enum(['remembered', 'forgotten', 'none']).describe('Whether earlier secrets still open what they sealed.'),
 });
 export type RotatedReply = z.output<typeof rotatedSchema>;
-
-/** A rotation that changes of providers overtake is made anew so often. */
-const triesMax = 5;
 
 /** `/secret/rotate`: seals again what is sealed for a long time. */
 export function secretOperations(parts: AdminParts, records: Records, kept: KeptRecords): Operation[] {
@@ -49,7 +47,7 @@ export function secretOperations(parts: AdminParts, records: Records, kept: Kept
       async run({ body, operator }) {
         if (secrets.source === 'data folder') secrets.renew();
         const logins = await parts.mcpGrants.reseal();
-        for (let tries = 1; ; tries++) {
+        return untilWritten('providers', async () => {
           const { changes, left: leftOfRows } = resealed(parts, await kept.rows());
           const left = [...leftOfRows, ...logins.left.map((name) => `login ${name}`)];
           const count = changes.length + logins.resealed;
@@ -61,14 +59,11 @@ export function secretOperations(parts: AdminParts, records: Records, kept: Kept
             before: null,
             after: { resealed: count, left, forget: body.forget },
           });
-          if (done === 'done') {
-            if (body.forget && left.length === 0 && secrets.source === 'data folder') secrets.forgetEarlier();
-            const earlier = secrets.earlier() > 0 ? 'remembered' : body.forget ? 'forgotten' : 'none';
-            return { source: secrets.source, resealed: count, left, earlier } as const;
-          }
-          if (tries === triesMax)
-            refuse({ kind: 'conflict', message: 'Others keep changing the providers. Try again.' });
-        }
+          if (done !== 'done') return null;
+          if (body.forget && left.length === 0 && secrets.source === 'data folder') secrets.forgetEarlier();
+          const earlier = secrets.earlier() > 0 ? 'remembered' : body.forget ? 'forgotten' : 'none';
+          return { source: secrets.source, resealed: count, left, earlier } as const;
+        });
       },
     }),
   ];

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import type { ExportedCollection, ExportedPoint } from '../vectors/export-lines.ts';
 import type { TenantSummary } from '../vectors/store.ts';
 import type { Records } from './directory.ts';
-import { listOf, noQuery, pageFields } from './fields.ts';
+import { entryOperations } from './entry-operations.ts';
+import { noQuery } from './fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
-import { pageByText } from './page.ts';
+import { inOrderOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
 import { createTenants, keysOf } from './vector-tenants.ts';
 
@@ -69,31 +70,32 @@ const movedSchema = z.object({
 
 /** `/vectors`: all that a tenant has, as a whole. */
 export function vectorOperations(parts: AdminParts, records: Records): Operation[] {
-  const { store, ownerOf, tenantsOf, summaryOf, audit } = createTenants(parts, records);
+  const tenants = createTenants(parts, records);
+  return [...listing(records, tenants), ...transfers(tenants), ...removals(tenants)];
+}
 
+type Tenants = ReturnType<typeof createTenants>;
+
+function listing(records: Records, { tenantsOf }: Tenants): Operation[] {
+  const tenants = entryOperations({ path: '/vectors/tenants', named: 'name', area: 'vectors', reply: tenantSchema });
   return [
-    jsonOperation({
-      method: 'GET',
-      path: '/vectors/tenants',
-      area: 'vectors',
+    tenants.list({
       summary: 'Lists who has vector data, and how much.',
-      query: z.strictObject(pageFields),
-      body: null,
-      reply: listOf(tenantSchema),
-      async run({ query, operator }) {
+      async rows(_query, operator) {
         const directory = await records.current(operator.accounts);
-        const tenants = await tenantsOf(operator);
-        const page = pageByText(
-          tenants.toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1)),
-          textOf,
-          query,
-        );
         return {
-          data: page.rows.map((row) => ({ ...row, keys: keysOf(directory, row.tenant).length })),
-          next_cursor: page.next,
+          rows: inOrderOf(await tenantsOf(operator), textOf),
+          textOf,
+          shown: (row: TenantSummary) => ({ ...row, keys: keysOf(directory, row.tenant).length }),
         };
       },
     }),
+  ];
+}
+
+/** The export of a tenant's data, and what writes it again. */
+function transfers({ store, ownerOf, summaryOf }: Tenants): Operation[] {
+  return [
     textOperation({
       method: 'GET',
       path: '/vectors/export.jsonl',
@@ -137,6 +139,12 @@ export function vectorOperations(parts: AdminParts, records: Records): Operation
         return { points: body.points.length };
       },
     }),
+  ];
+}
+
+/** What takes the data of a tenant from it. */
+function removals({ store, ownerOf, summaryOf, audit }: Tenants): Operation[] {
+  return [
     jsonOperation({
       method: 'POST',
       path: '/vectors/adopt',

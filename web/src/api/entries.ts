@@ -3,7 +3,7 @@ import type { AccountReply } from '../../../src/admin/accounts.ts';
 import type { McpServerReply } from '../../../src/admin/mcp-server-shown.ts';
 import type { ModelReply } from '../../../src/admin/models.ts';
 import type { PlanReply } from '../../../src/admin/plans.ts';
-import type { ProviderReply } from '../../../src/admin/providers.ts';
+import type { ProviderReply } from '../../../src/admin/provider-shown.ts';
 import type { RequestReply } from '../../../src/admin/request-schema.ts';
 import { get } from './request.ts';
 

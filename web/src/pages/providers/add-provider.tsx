@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Server } from 'lucide-react';
 import { useState } from 'react';
 import type { DraftReply } from '../../../../src/admin/provider-drafts.ts';
-import type { ProviderReply } from '../../../../src/admin/providers.ts';
+import type { ProviderReply } from '../../../../src/admin/provider-shown.ts';
 import { providers } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
