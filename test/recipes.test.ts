@@ -224,30 +224,16 @@ export function clockOperations({ clock }: AdminParts): Operation[] {
     '...configurationOperations(parts, records),',
     '    ...clockOperations(parts),',
   );
-  newFile(
-    'src/cli/commands/clock.ts',
-    `import type { Command } from 'commander';
-import { type AdminFlags, withAdmin } from '../admin-client.ts';
-import { adminOptions, example, type Run } from '../options.ts';
-import type { CliParts } from '../parts.ts';
-import { printRow } from '../rows.ts';
-
-export function declare(command: Command, run: Run, parts: CliParts): void {
-  adminOptions(command)
-    .addHelpText('after', example('culvert clock'))
-    .action((flags: AdminFlags) =>
-      run(withAdmin(flags, parts, async (admin) => {
-        printRow(flags, (await admin.request('GET', '/clock')) as Record<string, unknown>);
-        return 0;
-      })),
-    );
-}
-`,
-  );
   before(
-    'src/cli/program.ts',
-    "['plans', ",
-    "  ['clock', 'show the time of the server', () => import('./commands/clock.ts')],",
+    'src/cli/admin-commands.ts',
+    '  plans: {',
+    `  clock: {
+    group: seeWhatHappens,
+    ...calls({
+      description: 'show the time of the server', example: 'culvert clock', call: 'GET /clock',
+      says: ({ at }) => String(at),
+    }),
+  },`,
   );
   const gateway = await start(t, bin);
   const told = (await (await gateway.admin('/clock')).json()) as { at: string };

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { culvert } from '../kernel/command-form.ts';
 import { helpWidth } from './line-width.ts';
 
@@ -20,18 +20,12 @@ export const keyOption = [
   'API key (better in CULVERT_API_KEY, because the process list shows this option)',
 ] as const;
 
-/**
- * Options of commands over the admin API, and an example below their help. Its key is found or comes from the
- * environment, never from a command line.
- */
-export function adminOptions(command: Command, line: string): Command {
-  return command
-    .option(...urlOption)
-    .option(...configOption)
-    .option(...jsonOption)
-    .option(...quietOption)
-    .addHelpText('after', example(line));
-}
+/** Of commands that work here, without a server. */
+export const localOptions = [configOption, jsonOption, quietOption] as const;
+/** Of commands that ask the running server as its callers do. */
+export const callerOptions = [urlOption, keyOption, configOption, jsonOption, quietOption] as const;
+/** Of commands over the admin API. Its key is found or comes from the environment, never from a command line. */
+export const adminOptions = [urlOption, configOption, jsonOption, quietOption] as const;
 
 /** A whole number within bounds, as commander reads options. */
 export function whole(min: number, max: number): (text: string) => number {

@@ -1,65 +1,18 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { culvert } from '../kernel/command-form.ts';
 import { nearest } from '../kernel/nearest.ts';
-import { addAddCommand } from './add-command.ts';
-import { addCallerCommands } from './caller-commands.ts';
+import { adminCommands } from './admin-commands.ts';
 import { CommandFailed } from './command-failed.ts';
-import { addConfigCommands } from './config-commands.ts';
-import { addImportCommand } from './import-command.ts';
+import { declare } from './command-table.ts';
 import { fitted, helpWidth, lineWidth } from './line-width.ts';
-import { configOption, example, type Run } from './options.ts';
+import { example, type Run } from './options.ts';
 import type { CliParts } from './parts.ts';
+import { firstCommands, lastCommands } from './plain-commands.ts';
 import { wantsJson } from './print.ts';
 import { environment } from './reference/facts.ts';
-import { addReferenceCommands } from './reference-commands.ts';
-import { portNumber, startNames } from './start-options.ts';
+import { referenceCommands } from './reference-commands.ts';
+import { startNames } from './start-options.ts';
 import { aligned } from './table.ts';
-import { addUpkeepCommands } from './upkeep-commands.ts';
-
-/** Adds what a command takes and does, or its subcommands. */
-type Declare = (command: Command, run: Run, parts: CliParts) => void;
-
-/** Commands over the admin API: for each subject of src/admin a file, which is loaded when it is called. */
-const subjects: readonly (readonly [name: string, description: string, load: () => Promise<{ declare: Declare }>])[] = [
-  [
-    'keys',
-    'create, list, rotate and revoke API keys, whether or not a server runs',
-    () => import('./commands/keys.ts'),
-  ],
-  ['accounts', 'create, list and change accounts: who pays, and by which plan', () => import('./commands/accounts.ts')],
-  ['plans', 'list and show plans: what accounts may use', () => import('./commands/plans.ts')],
-  ['operators', 'create, list and remove who administers, and as what', () => import('./commands/operators.ts')],
-  ['dashboard', 'open the dashboard of the running server, logged in', () => import('./commands/dashboard.ts')],
-  ['providers', 'list, add, test and remove providers while servers run', () => import('./commands/providers.ts')],
-  [
-    'mcp-servers',
-    'list, add, test and remove MCP servers while servers run',
-    () => import('./commands/mcp-servers.ts'),
-  ],
-  ['config', 'export the configuration with what was set up at run time', () => import('./commands/config.ts')],
-  ['alerts', 'send a test message to the receivers of alerts', () => import('./commands/alerts.ts')],
-  ['secret', 'rotate the secret that seals stored credentials', () => import('./commands/secret.ts')],
-  ['audit', 'show who changed accounts, keys and plans, newest first', () => import('./commands/audit.ts')],
-  ['usage', 'sum up requests, units, tokens and USD', () => import('./commands/usage.ts')],
-  ['requests', 'list, explain and export single requests', () => import('./commands/requests.ts')],
-  [
-    'vectors',
-    'list, export, import, hand over and delete the vector data of tenants',
-    () => import('./commands/vectors.ts'),
-  ],
-];
-
-/** How `culvert --help` orders the commands. */
-const groups: Readonly<Record<string, readonly string[]>> = {
-  'Start and configure:': ['start', 'init', 'check', 'explain', 'config', 'reload', 'import', 'add', 'doctor'],
-  'Ask models:': ['models', 'chat', 'mcp'],
-  'Keys and people:': ['keys', 'accounts', 'plans', 'operators'],
-  'Providers and tools:': ['providers', 'mcp-servers'],
-  'See what happens:': ['dashboard', 'usage', 'requests', 'audit', 'alerts'],
-  'Keep data:': ['backup', 'restore', 'migrate', 'secret', 'vectors'],
-  'Try and measure:': ['mock', 'bench'],
-  'This program:': ['completion', 'man'],
-};
 
 /** Runs any command but a plain start; resolves to the exit code once it has ended. `serving`: it may go on for ever. */
 export async function runProgram(given: readonly string[], parts: CliParts, serving: () => void): Promise<number> {
@@ -108,47 +61,21 @@ export async function createProgram(parts: CliParts, run: Run, serve: Run, calle
     .addHelpText('after', () => `\nEnvironment:\n${indented(environment)}`)
     .addHelpText('after', example('culvert start'));
 
-  program
-    .command('start', { isDefault: true })
-    .description('start the gateway')
-    .option(...configOption)
-    .option('--host <address>', 'address to listen on, over the configuration')
-    .option('--port <number>', 'port to listen on, over the configuration', checkedPort)
-    .addHelpText('after', example('OPENAI_API_KEY=… culvert start --port 4141'))
-    .action((options: { config?: string; host?: string; port?: number }) =>
-      serve(parts.start({ config: options.config || undefined, host: options.host || undefined, port: options.port })),
-    );
-
-  addConfigCommands(program, run, parts);
-  const { models } = addCallerCommands(program, run, parts);
-  if (called === 'models' || called === null)
-    (await import('./commands/kept-models.ts')).declareKept(models, run, parts);
-  for (const [name, description, load] of subjects) {
-    const command = program.command(name).description(description);
-    if (called === name || called === null) (await load()).declare(command, run, parts);
+  const commands = {
+    ...firstCommands,
+    ...adminCommands,
+    ...lastCommands,
+    ...referenceCommands(() => createProgram(parts, run, serve, null)),
+  };
+  for (const [name, entry] of Object.entries(commands)) {
+    const command = program.command(name, { isDefault: name === 'start' }).description(entry.description);
+    declare(command.helpGroup(entry.group), entry, { run, serve }, parts);
+    if (entry.load !== undefined && (called === name || called === null)) {
+      declare(command, await entry.load(), { run, serve }, parts);
+    }
   }
-  addUpkeepCommands(program, run, parts);
-  addAddCommand(program, run, parts);
-  addImportCommand(program, run);
-
-  program
-    .command('mock')
-    .description('run an upstream that answers, or fails, as you tell it')
-    .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--port <number>', 'port to listen on; 0 takes a free one', checkedPort, 4142)
-    .option('--name <name>', 'name shown in its answers, to tell one mock from another', '')
-    .addOption(new Option('--faults', 'print every fault that it knows, then exit').conflicts('json'))
-    .option('--json', 'print its URL as JSON, errors too, and log no requests')
-    .addHelpText('after', example('culvert mock --port 4142'))
-    .action((options) => serve(import('./commands/mock.ts').then(({ mock }) => mock(options, parts))));
-
-  addReferenceCommands(program, run, parts.version, () => createProgram(parts, run, serve, null));
   // Of `help`, which commander adds later.
   program.commandsGroup('This program:').helpCommand(true);
-  for (const [heading, names] of Object.entries(groups)) {
-    for (const name of names) program.commands.find((command) => command.name() === name)?.helpGroup(heading);
-  }
-
   return program;
 }
 
@@ -191,9 +118,3 @@ const elsewhere: Readonly<Record<string, string>> = {
   stop: `The server stops on SIGTERM or Ctrl-C: stop it where it was started (systemctl stop culvert, docker stop). '${culvert} doctor' says where one runs.`,
   restart: `Restart the server where it was started (systemctl restart culvert). '${culvert} reload' reads the configuration again without a restart.`,
 };
-
-function checkedPort(text: string): number {
-  const port = portNumber(text);
-  if (port === null) throw new InvalidArgumentError('Expected a port from 0 to 65535.');
-  return port;
-}

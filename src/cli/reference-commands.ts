@@ -1,37 +1,37 @@
-import { Argument, type Command } from 'commander';
-import { example, type Run } from './options.ts';
+import type { Command } from 'commander';
+import type { TopCommand } from './command-table.ts';
+import type { CliParts } from './parts.ts';
 import { printExact } from './print.ts';
 import { outlineOf } from './reference/outline.ts';
 
-/** Commands that tell of the others: completion and man. `whole` makes the program with everything that it knows. */
-export function addReferenceCommands(program: Command, run: Run, version: string, whole: () => Promise<Command>): void {
-  program
-    .command('completion')
-    .description('print the completion of a shell, for commands, options, their values and files')
-    .addArgument(new Argument('<shell>', 'shell to complete in').choices(['bash', 'zsh', 'fish']))
-    .addHelpText('after', example('culvert completion bash > ~/.local/share/bash-completion/completions/culvert'))
-    .action((shell: keyof typeof scripts) =>
-      run(
-        (async () => {
-          printExact((await scripts[shell]())(outlineOf(await whole())).trimEnd());
-          return 0;
-        })(),
-      ),
-    );
+const thisProgram = 'This program:';
 
-  program
-    .command('man')
-    .description('print the manual page, for man')
-    .addHelpText('after', example('culvert man | man -l -'))
-    .action(() =>
-      run(
-        (async () => {
+/** Commands that tell of the others: completion and man. `whole` makes the program with everything that it knows. */
+export function referenceCommands(whole: () => Promise<Command>): Readonly<Record<string, TopCommand>> {
+  return {
+    completion: {
+      group: thisProgram,
+      description: 'print the completion of a shell, for commands, options, their values and files',
+      arguments: [['<shell>', 'shell to complete in', { choices: ['bash', 'zsh', 'fish'] }]],
+      example: 'culvert completion bash > ~/.local/share/bash-completion/completions/culvert',
+      work: () => async (shell: keyof typeof scripts) => {
+        printExact((await scripts[shell]())(outlineOf(await whole())).trimEnd());
+        return 0;
+      },
+    },
+    man: {
+      group: thisProgram,
+      description: 'print the manual page, for man',
+      example: 'culvert man | man -l -',
+      work:
+        () =>
+        async (_flags: unknown, { version }: CliParts) => {
           const { manPage } = await import('./reference/man-page.ts');
           printExact(manPage(outlineOf(await whole()), version, new Date()).trimEnd());
           return 0;
-        })(),
-      ),
-    );
+        },
+    },
+  };
 }
 
 const scripts = {

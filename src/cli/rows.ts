@@ -1,4 +1,4 @@
-import { type AdminClient, type AdminFlags, type AdminQuery, withAdmin } from './admin-client.ts';
+import type { AdminClient, AdminFlags, AdminQuery } from './admin-client.ts';
 import { CommandFailed } from './command-failed.ts';
 import type { CliParts } from './parts.ts';
 import { listForm, note, print, printJson } from './print.ts';
@@ -53,6 +53,7 @@ interface Listing {
 /** A command that lists: its exit code. */
 export async function list(flags: AdminFlags, parts: CliParts, listing: Listing): Promise<number> {
   const { path, query = {}, rowsMax, columns, empty, more } = listing;
+  const { withAdmin } = await import('./admin-client.ts');
   const listed = await withAdmin(flags, parts, (admin) => listRows(admin, path, query, rowsMax));
   printRows(flags, listed.rows, columns, empty);
   if (listed.more && more !== undefined) note(more);

@@ -1,57 +1,79 @@
-import type { Command } from 'commander';
 import { culvert } from '../../kernel/command-form.ts';
 import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
-import { adminOptions, example, type Run } from '../options.ts';
+import { calls, lists, overAdmin } from '../admin-entries.ts';
+import type { CommandBody } from '../command-table.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson, printReply } from '../print.ts';
-import { type Column, list, listRows, printRow, type Row, rowTable, shownDate } from '../rows.ts';
+import { listRows, printRow, type Row, rowTable, shownDate } from '../rows.ts';
 import { checkPlan, keyColumns } from './keys.ts';
 import { limitsOf, limitTable } from './windows.ts';
 
-/** `culvert accounts …` */
-export function declare(accounts: Command, run: Run, parts: CliParts): void {
-  accounts.addHelpText('after', example('culvert accounts list'));
-
-  adminOptions(
-    accounts
-      .command('create')
-      .description('make an account')
-      .argument('<id>', 'its id')
-      .option('--plan <plan>', 'its plan (default: default_plan of the configuration)')
-      .option('--name <name>', 'its name for people (default: the id)'),
-    'culvert accounts create acme --plan pro --name "Acme Inc."',
-  ).action((id, options) => run(createAccount(id, options, parts)));
-
-  adminOptions(accounts.command('list').description('list accounts'), 'culvert accounts list --json').action(
-    (options) => run(list(options, parts, listing)),
-  );
-
-  adminOptions(
-    accounts.command('show').description('show an account, its keys and its windows').argument('<id>', 'its id'),
-    'culvert accounts show acme',
-  ).action((id, options) => run(showAccount(id, options, parts)));
-
-  adminOptions(
-    accounts.command('suspend').description('refuse all calls of an account with 403').argument('<id>', 'its id'),
-    'culvert accounts suspend acme',
-  ).action((id, options) => run(changeAccount(id, { status: 'suspended' }, options, parts)));
-
-  adminOptions(
-    accounts.command('activate').description('accept calls of an account again').argument('<id>', 'its id'),
-    'culvert accounts activate acme',
-  ).action((id, options) => run(changeAccount(id, { status: 'active' }, options, parts)));
-
-  adminOptions(
-    accounts
-      .command('plan')
-      .description('change the plan of an account; it applies to its windows at once')
-      .argument('<id>', 'its id')
-      .argument('<plan>', 'its new plan'),
-    'culvert accounts plan acme pro',
-  ).action((id, plan, options) => run(changeAccount(id, { plan }, options, parts)));
-}
-
 const accountsMax = 100_000;
+
+/** `culvert accounts …` */
+export const accounts: CommandBody = {
+  example: 'culvert accounts list',
+  commands: {
+    create: overAdmin({
+      description: 'make an account',
+      arguments: [['<id>', 'its id']],
+      options: [
+        ['--plan <plan>', 'its plan (default: default_plan of the configuration)'],
+        ['--name <name>', 'its name for people (default: the id)'],
+      ],
+      example: 'culvert accounts create acme --plan pro --name "Acme Inc."',
+      work: () => createAccount,
+    }),
+    list: lists({
+      description: 'list accounts',
+      example: 'culvert accounts list --json',
+      path: '/accounts',
+      rowsMax: accountsMax,
+      columns: [
+        ['account', (account) => account.id],
+        ['name', (account) => (account.name === account.id ? '' : account.name)],
+        ['plan', (account) => account.plan],
+        ['status', (account) => account.status],
+        ['created', (account) => shownDate(account.created_at, '')],
+        ['from', (account) => account.from],
+      ],
+      empty: `There is no account yet: ${culvert} accounts create ID --plan P`,
+      more: () => `The list stops after ${accountsMax} accounts.`,
+    }),
+    show: overAdmin({
+      description: 'show an account, its keys and its windows',
+      arguments: [['<id>', 'its id']],
+      example: 'culvert accounts show acme',
+      work: () => showAccount,
+    }),
+    suspend: calls({
+      description: 'refuse all calls of an account with 403',
+      arguments: [['<id>', 'its id']],
+      example: 'culvert accounts suspend acme',
+      call: 'PATCH /accounts/{id}',
+      body: () => ({ status: 'suspended' }),
+      says: (_account, id) => `Account '${id}' is suspended.`,
+    }),
+    activate: calls({
+      description: 'accept calls of an account again',
+      arguments: [['<id>', 'its id']],
+      example: 'culvert accounts activate acme',
+      call: 'PATCH /accounts/{id}',
+      body: () => ({ status: 'active' }),
+      says: (_account, id) => `Account '${id}' is active.`,
+    }),
+    plan: overAdmin({
+      description: 'change the plan of an account; it applies to its windows at once',
+      arguments: [
+        ['<id>', 'its id'],
+        ['<plan>', 'its new plan'],
+      ],
+      example: 'culvert accounts plan acme pro',
+      work: () => changePlan,
+    }),
+  },
+};
+
 const keysShownMax = 1_000;
 
 interface AccountCreateFlags extends AdminFlags {
@@ -70,35 +92,12 @@ async function createAccount(id: string, flags: AccountCreateFlags, parts: CliPa
   });
 }
 
-const columns: readonly Column[] = [
-  ['account', (account) => account.id],
-  ['name', (account) => (account.name === account.id ? '' : account.name)],
-  ['plan', (account) => account.plan],
-  ['status', (account) => account.status],
-  ['created', (account) => shownDate(account.created_at, '')],
-  ['from', (account) => account.from],
-];
-
-const listing = {
-  path: '/accounts',
-  rowsMax: accountsMax,
-  columns,
-  empty: `There is no account yet: ${culvert} accounts create ID --plan P`,
-  more: `The list stops after ${accountsMax} accounts.`,
-};
-
-interface AccountChange {
-  status?: 'active' | 'suspended';
-  plan?: string;
-}
-
-/** `culvert accounts suspend`, `activate` and `set` */
-async function changeAccount(id: string, change: AccountChange, flags: AdminFlags, parts: CliParts): Promise<number> {
+/** `culvert accounts plan` */
+async function changePlan(id: string, plan: string, flags: AdminFlags, parts: CliParts): Promise<number> {
   return withAdmin(flags, parts, async (admin) => {
-    if (change.plan !== undefined) await checkPlan(admin, change.plan);
-    const changed = await admin.request('PATCH', accountPath(id), { body: change });
-    const now = change.status === undefined ? `has plan '${change.plan}'` : `is ${change.status}`;
-    printReply(flags, changed, `Account '${id}' ${now}.`);
+    await checkPlan(admin, plan);
+    const changed = await admin.request('PATCH', accountPath(id), { body: { plan } });
+    printReply(flags, changed, `Account '${id}' has plan '${plan}'.`);
     return 0;
   });
 }

@@ -12,7 +12,7 @@ import { loadHere, shownSource } from '../read-config.ts';
 import type { LiveReport } from './check-live.ts';
 
 export interface CheckFlags {
-  config?: string;
+  config?: string | undefined;
   live?: boolean;
   schema?: boolean;
   json?: boolean;

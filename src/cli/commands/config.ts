@@ -1,26 +1,23 @@
-import type { Command } from 'commander';
 import { parse } from 'yaml';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
-import { configOption, example, quietOption, type Run, urlOption } from '../options.ts';
+import type { CommandBody } from '../command-table.ts';
+import { configOption, quietOption, urlOption } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { printJson, writeOut } from '../print.ts';
 
 /** `culvert config …` */
-export function declare(config: Command, run: Run, parts: CliParts): void {
-  config.addHelpText('after', example('culvert config export'));
-
-  config
-    .command('export')
-    .description(
-      'print the configuration file with what was set up at run time, without keys and operators; secrets are variables',
-    )
-    .option(...urlOption)
-    .option(...configOption)
-    .option('--json', 'print it as JSON, errors too')
-    .option(...quietOption)
-    .addHelpText('after', example('culvert config export > culvert.yaml'))
-    .action((options) => run(exportConfig(options, parts)));
-}
+export const config: CommandBody = {
+  example: 'culvert config export',
+  commands: {
+    export: {
+      description:
+        'print the configuration file with what was set up at run time, without keys and operators; secrets are variables',
+      options: [urlOption, configOption, ['--json', 'print it as JSON, errors too'], quietOption],
+      example: 'culvert config export > culvert.yaml',
+      work: () => exportConfig,
+    },
+  },
+};
 
 /** `culvert config export`: as YAML, into a pipe too; JSON only when asked. */
 async function exportConfig(flags: AdminFlags, parts: CliParts): Promise<number> {

@@ -1,24 +1,24 @@
 import { spawn } from 'node:child_process';
-import type { Command } from 'commander';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
-import { adminOptions, type Run } from '../options.ts';
+import type { CommandBody } from '../command-table.ts';
+import { adminOptions } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print } from '../print.ts';
 
 /** `culvert dashboard` */
-export function declare(command: Command, run: Run, parts: CliParts): void {
-  adminOptions(command.option('--print', 'print the link, and open no browser'), 'culvert dashboard').action(
-    (options) => run(dashboard(options, parts)),
-  );
-}
+export const dashboard: CommandBody = {
+  options: [['--print', 'print the link, and open no browser'], ...adminOptions],
+  example: 'culvert dashboard',
+  work: () => openDashboard,
+};
 
 interface DashboardFlags extends AdminFlags {
   print?: boolean;
 }
 
 /** `culvert dashboard`: a login link, which works once and for ten minutes, in the browser of this machine. */
-async function dashboard(flags: DashboardFlags, parts: CliParts): Promise<number> {
+async function openDashboard(flags: DashboardFlags, parts: CliParts): Promise<number> {
   const link = await withAdmin(flags, parts, async (admin) => {
     if (admin.server === null) {
       throw new CommandFailed(

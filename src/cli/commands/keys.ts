@@ -1,72 +1,86 @@
-import { type Command, Option } from 'commander';
 import { keyPrefix } from '../../auth/key-ring.ts';
 import { parseDurationMs } from '../../config/scalars.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../admin-client.ts';
+import { lists, overAdmin } from '../admin-entries.ts';
 import { CommandFailed } from '../command-failed.ts';
+import type { CommandBody } from '../command-table.ts';
 import { futureInstantMs } from '../instant-option.ts';
-import { adminOptions, example, listOf, type Run } from '../options.ts';
+import { listOf } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
-import { type Column, list, listRows, type Row, shown, shownDate } from '../rows.ts';
+import { type Column, listRows, type Row, shown, shownDate } from '../rows.ts';
+
+export const keyColumns: readonly Column[] = [
+  ['account', (key) => key.account],
+  ['name', (key) => key.name],
+  ['id', (key) => key.id],
+  ['plan', (key) => key.plan],
+  ['models', (key) => (key.models === null ? 'all' : key.models)],
+  ['ips', (key) => (shown(key.ips) === '' ? 'any' : key.ips)],
+  ['expires', (key) => shownDate(key.expires, 'never')],
+  ['status', (key) => key.status],
+  ['from', (key) => key.from],
+];
+
+const keysMax = 100_000;
 
 /** `culvert keys …` */
-export function declare(keys: Command, run: Run, parts: CliParts): void {
-  keys.addHelpText('after', example('culvert keys list'));
-
-  adminOptions(
-    keys
-      .command('create')
-      .description('create a key; its secret is printed once, alone on standard output')
-      .requiredOption('--account <id>', 'account that pays; it is created if it does not exist')
-      .requiredOption('--name <name>', 'what the key is for')
-      .option('--plan <plan>', 'plan of a new account (default: default_plan of the configuration)')
-      .option('--expires <date>', 'a date such as 2027-01-01, or a time from now such as 90d (default: never)')
-      .option(
-        '--models <list>',
-        'models it may use, separated by commas; * matches any characters',
-        listOf('smart,claude-*'),
-      )
-      .option(
-        '--ips <list>',
-        'addresses and networks it may be used from, separated by commas',
-        listOf('10.0.0.0/8,192.0.2.7'),
-      )
-      .option('--share-vectors-with <key>', 'key of the same account (id or account/name) whose vector data it shares'),
-    "KEY=$(culvert keys create --account dev --name laptop --models 'smart,claude-*')",
-  ).action((options) => run(createKey(options, parts)));
-
-  adminOptions(
-    keys
-      .command('list')
-      .description('list keys, without secrets')
-      .option('--account <id>', 'only of this account')
-      .addOption(
-        new Option('--status <status>', 'only keys with this status').choices([
-          'active',
-          'expired',
-          'suspended',
-          'revoked',
-        ]),
-      ),
-    'culvert keys list --account dev',
-  ).action((options) => run(listKeys(options, parts)));
-
-  adminOptions(
-    keys
-      .command('rotate')
-      .description('give a key a new secret, printed once; the old secret works for a while')
-      .argument('<key>', 'its id or account/name')
-      .option('--grace <time>', 'how long the old secret still works; 0s ends it at once', '24h'),
-    'NEW=$(culvert keys rotate dev/laptop --grace 24h)',
-  ).action((key, options) => run(rotateKey(key, options, parts)));
-
-  adminOptions(
-    keys.command('revoke').description('revoke a key for good').argument('<key>', 'its id or account/name'),
-    'culvert keys revoke dev/laptop',
-  ).action((key, options) => run(revokeKey(key, options, parts)));
-}
+export const keys: CommandBody = {
+  example: 'culvert keys list',
+  commands: {
+    create: overAdmin({
+      description: 'create a key; its secret is printed once, alone on standard output',
+      options: [
+        ['--account <id>', 'account that pays; it is created if it does not exist', { needed: true }],
+        ['--name <name>', 'what the key is for', { needed: true }],
+        ['--plan <plan>', 'plan of a new account (default: default_plan of the configuration)'],
+        ['--expires <date>', 'a date such as 2027-01-01, or a time from now such as 90d (default: never)'],
+        [
+          '--models <list>',
+          'models it may use, separated by commas; * matches any characters',
+          { read: listOf('smart,claude-*') },
+        ],
+        [
+          '--ips <list>',
+          'addresses and networks it may be used from, separated by commas',
+          { read: listOf('10.0.0.0/8,192.0.2.7') },
+        ],
+        ['--share-vectors-with <key>', 'key of the same account (id or account/name) whose vector data it shares'],
+      ],
+      example: "KEY=$(culvert keys create --account dev --name laptop --models 'smart,claude-*')",
+      work: () => createKey,
+    }),
+    list: lists<{ account?: string; status?: string }>({
+      description: 'list keys, without secrets',
+      options: [
+        ['--account <id>', 'only of this account'],
+        ['--status <status>', 'only keys with this status', { choices: ['active', 'expired', 'suspended', 'revoked'] }],
+      ],
+      example: 'culvert keys list --account dev',
+      path: '/keys',
+      query: ({ account, status }) => ({ account, status }),
+      rowsMax: keysMax,
+      columns: keyColumns,
+      empty: `There is no key yet: ${culvert} keys create --account A --name N`,
+      more: () => `The list stops after ${keysMax} keys. --account narrows it.`,
+    }),
+    rotate: overAdmin({
+      description: 'give a key a new secret, printed once; the old secret works for a while',
+      arguments: [['<key>', 'its id or account/name']],
+      options: [['--grace <time>', 'how long the old secret still works; 0s ends it at once', { default: '24h' }]],
+      example: 'NEW=$(culvert keys rotate dev/laptop --grace 24h)',
+      work: () => rotateKey,
+    }),
+    revoke: overAdmin({
+      description: 'revoke a key for good',
+      arguments: [['<key>', 'its id or account/name']],
+      example: 'culvert keys revoke dev/laptop',
+      work: () => revokeKey,
+    }),
+  },
+};
 
 interface KeysCreateFlags extends AdminFlags {
   account: string;
@@ -156,35 +170,6 @@ export async function checkPlan(admin: AdminClient, named: string): Promise<void
   throw new CommandFailed(`There is no plan '${named}'${didYouMean(named, plans)}. Plans: ${plans.join(', ')}.`);
 }
 
-interface KeysListFlags extends AdminFlags {
-  account?: string;
-  status?: string;
-}
-
-/** `culvert keys list`: all keys of the configuration and the stores, without secrets. */
-function listKeys(flags: KeysListFlags, parts: CliParts): Promise<number> {
-  return list(flags, parts, {
-    path: '/keys',
-    query: { account: flags.account, status: flags.status },
-    rowsMax: keysMax,
-    columns: keyColumns,
-    empty: `There is no key yet: ${culvert} keys create --account A --name N`,
-    more: `The list stops after ${keysMax} keys. --account narrows it.`,
-  });
-}
-
-export const keyColumns: readonly Column[] = [
-  ['account', (key) => key.account],
-  ['name', (key) => key.name],
-  ['id', (key) => key.id],
-  ['plan', (key) => key.plan],
-  ['models', (key) => (key.models === null ? 'all' : key.models)],
-  ['ips', (key) => (shown(key.ips) === '' ? 'any' : key.ips)],
-  ['expires', (key) => shownDate(key.expires, 'never')],
-  ['status', (key) => key.status],
-  ['from', (key) => key.from],
-];
-
 interface RotateFlags extends AdminFlags {
   grace: string;
 }
@@ -218,7 +203,6 @@ async function revokeKey(named: string, flags: AdminFlags, parts: CliParts): Pro
   });
 }
 
-const keysMax = 100_000;
 const publicIdForm = /^[A-Za-z0-9]{12}$/;
 
 /** The id of a key that is named by its id, its prefix, its secret or `account/name`. */

@@ -1,51 +1,64 @@
-import { type Command, Option } from 'commander';
 import { culvert } from '../../kernel/command-form.ts';
 import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
+import { lists, overAdmin } from '../admin-entries.ts';
 import { CommandFailed } from '../command-failed.ts';
-import { adminOptions, example, listOf, type Run } from '../options.ts';
+import type { CommandBody } from '../command-table.ts';
+import { listOf } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
-import { type Column, list, listRows, printRow, type Row, shownDate } from '../rows.ts';
-
-/** `culvert operators …` */
-export function declare(operators: Command, run: Run, parts: CliParts): void {
-  operators.addHelpText('after', example('culvert operators list'));
-
-  adminOptions(
-    operators
-      .command('create')
-      .description('create an operator; its key is printed once')
-      .argument('<name>', 'its name in the audit log')
-      .addOption(new Option('--role <role>', 'its role').choices(roles).makeOptionMandatory())
-      .option('--accounts <ids>', 'only for these accounts, separated by commas (default: all)', listOf('dev,acme')),
-    'KEY=$(culvert operators create Anna --role viewer)',
-  ).action((name, options) => run(createOperator(name, options, parts)));
-
-  adminOptions(
-    operators.command('list').description('list operators, besides the holder of the admin key'),
-    'culvert operators list',
-  ).action((options) => run(list(options, parts, listing)));
-
-  adminOptions(
-    operators
-      .command('rotate')
-      .description('give an operator a new key, printed once; the old key and its sessions end')
-      .argument('<operator>', 'its name or id'),
-    'KEY=$(culvert operators rotate Anna)',
-  ).action((named, options) => run(rotateOperator(named, options, parts)));
-
-  adminOptions(
-    operators
-      .command('remove')
-      .description('remove an operator, its key and its sessions')
-      .argument('<operator>', 'its name or id'),
-    'culvert operators remove Anna',
-  ).action((named, options) => run(removeOperator(named, options, parts)));
-}
+import { listRows, printRow, type Row, shownDate } from '../rows.ts';
 
 /** Operators as the admin API gives them, without loading its schemas. */
 const roles = ['owner', 'admin', 'viewer', 'billing'];
 const operatorsMax = 10_000;
+
+/** `culvert operators …` */
+export const operators: CommandBody = {
+  example: 'culvert operators list',
+  commands: {
+    create: overAdmin({
+      description: 'create an operator; its key is printed once',
+      arguments: [['<name>', 'its name in the audit log']],
+      options: [
+        ['--role <role>', 'its role', { choices: roles, needed: true }],
+        [
+          '--accounts <ids>',
+          'only for these accounts, separated by commas (default: all)',
+          { read: listOf('dev,acme') },
+        ],
+      ],
+      example: 'KEY=$(culvert operators create Anna --role viewer)',
+      work: () => createOperator,
+    }),
+    list: lists({
+      description: 'list operators, besides the holder of the admin key',
+      example: 'culvert operators list',
+      path: '/operators',
+      rowsMax: operatorsMax,
+      columns: [
+        ['operator', (operator) => operator.name],
+        ['role', (operator) => operator.role],
+        ['accounts', (operator) => (Array.isArray(operator.accounts) ? operator.accounts.join(', ') : 'all')],
+        ['login', (operator) => operator.login],
+        ['created', (operator) => shownDate(operator.created_at, '')],
+        ['id', (operator) => operator.id],
+      ],
+      empty: `There is no operator yet: ${culvert} operators create NAME --role viewer`,
+    }),
+    rotate: overAdmin({
+      description: 'give an operator a new key, printed once; the old key and its sessions end',
+      arguments: [['<operator>', 'its name or id']],
+      example: 'KEY=$(culvert operators rotate Anna)',
+      work: () => rotateOperator,
+    }),
+    remove: overAdmin({
+      description: 'remove an operator, its key and its sessions',
+      arguments: [['<operator>', 'its name or id']],
+      example: 'culvert operators remove Anna',
+      work: () => removeOperator,
+    }),
+  },
+};
 
 async function createOperator(
   name: string,
@@ -90,19 +103,3 @@ function printKey(flags: AdminFlags, made: Row, what: string): number {
   }
   return 0;
 }
-
-const columns: readonly Column[] = [
-  ['operator', (operator) => operator.name],
-  ['role', (operator) => operator.role],
-  ['accounts', (operator) => (Array.isArray(operator.accounts) ? operator.accounts.join(', ') : 'all')],
-  ['login', (operator) => operator.login],
-  ['created', (operator) => shownDate(operator.created_at, '')],
-  ['id', (operator) => operator.id],
-];
-
-const listing = {
-  path: '/operators',
-  rowsMax: operatorsMax,
-  columns,
-  empty: `There is no operator yet: ${culvert} operators create NAME --role viewer`,
-};

@@ -1,63 +1,67 @@
 import { readFileSync } from 'node:fs';
-import type { Command } from 'commander';
 import { providerTypes } from '../../inference/providers/catalog.ts';
-import { type AdminClient, type AdminFlags, adminCall, withAdmin } from '../admin-client.ts';
+import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
+import { calls, lists, overAdmin } from '../admin-entries.ts';
 import { CommandFailed } from '../command-failed.ts';
-import { adminOptions, example, type Run } from '../options.ts';
+import type { CommandBody } from '../command-table.ts';
 import type { CliParts } from '../parts.ts';
-import { listForm, note, print, printJson, printReply } from '../print.ts';
-import { type Column, list, originOf, type Row } from '../rows.ts';
+import { note, printReply } from '../print.ts';
+import { originOf, type Row } from '../rows.ts';
 
 /** `culvert providers …` */
-export function declare(providers: Command, run: Run, parts: CliParts): void {
-  providers.addHelpText('after', example('culvert providers list'));
-
-  adminOptions(
-    providers.command('list').description('list providers with their origin and their health'),
-    'culvert providers list',
-  ).action((options) => run(list(options, parts, listing)));
-
-  adminOptions(
-    providers
-      .command('add')
-      .description('test a provider with its key, then store it; every replica uses it at once')
-      .argument('<name>', 'the name that targets use')
-      .option('--type <type>', 'its type (default: its name)')
-      .option('--base-url <url>', 'where it is, if not at the address of its type')
-      .option('--key-env <variable>', 'variable that holds its key (default: that of its type, such as OPENAI_API_KEY)')
-      .option('--key-file <file>', 'file that holds its key; - reads standard input')
-      .option('--untested', 'store it without a test'),
-    'OPENAI_API_KEY=… culvert providers add openai',
-  ).action((name, options) => run(addProvider(name, options, parts)));
-
-  adminOptions(
-    providers
-      .command('test')
-      .description('ask a provider for its models now, with each credential; costs no tokens')
-      .argument('<name>', 'its name'),
-    'culvert providers test openai',
-  ).action((name, options) => run(testProvider(name, options, parts)));
-
-  adminOptions(
-    providers
-      .command('remove')
-      .description('remove a stored provider and its credentials; running requests finish')
-      .argument('<name>', 'its name'),
-    'culvert providers remove openai',
-  ).action((name, options) => run(removeProvider(name, options, parts)));
-}
-
-const columns: readonly Column[] = [
-  ['provider', (provider) => provider.name],
-  ['type', (provider) => provider.type],
-  ['from', originOf],
-  ['status', (provider) => provider.status],
-  ['base url', (provider) => provider.base_url],
-  ['keys', (provider) => (provider.credentials as Row[]).flatMap(({ hint }) => (hint === null ? [] : [hint]))],
-  ['problem', (provider) => provider.problem],
-];
-
-const listing = { path: '/providers', rowsMax: 10_000, columns, empty: 'There is no provider.' };
+export const providers: CommandBody = {
+  example: 'culvert providers list',
+  commands: {
+    list: lists({
+      description: 'list providers with their origin and their health',
+      example: 'culvert providers list',
+      path: '/providers',
+      rowsMax: 10_000,
+      columns: [
+        ['provider', (provider) => provider.name],
+        ['type', (provider) => provider.type],
+        ['from', originOf],
+        ['status', (provider) => provider.status],
+        ['base url', (provider) => provider.base_url],
+        ['keys', (provider) => (provider.credentials as Row[]).flatMap(({ hint }) => (hint === null ? [] : [hint]))],
+        ['problem', (provider) => provider.problem],
+      ],
+      empty: 'There is no provider.',
+    }),
+    add: overAdmin({
+      description: 'test a provider with its key, then store it; every replica uses it at once',
+      arguments: [['<name>', 'the name that targets use']],
+      options: [
+        ['--type <type>', 'its type (default: its name)'],
+        ['--base-url <url>', 'where it is, if not at the address of its type'],
+        ['--key-env <variable>', 'variable that holds its key (default: that of its type, such as OPENAI_API_KEY)'],
+        ['--key-file <file>', 'file that holds its key; - reads standard input'],
+        ['--untested', 'store it without a test'],
+      ],
+      example: 'OPENAI_API_KEY=… culvert providers add openai',
+      work: () => addProvider,
+    }),
+    test: calls<{ ok: boolean; data: Row[] }>({
+      description: 'ask a provider for its models now, with each credential; costs no tokens',
+      arguments: [['<name>', 'its name']],
+      example: 'culvert providers test openai',
+      call: 'POST /providers/{name}/test',
+      says: ({ data }) =>
+        data.map(
+          ({ credential, verdict, message, models, ms }) =>
+            `${credential}: ${verdict === 'ok' ? `${models} models in ${ms} ms` : `${verdict}: ${message}`}`,
+        ),
+      ok: ({ ok }) => ok,
+    }),
+    remove: calls({
+      description: 'remove a stored provider and its credentials; running requests finish',
+      arguments: [['<name>', 'its name']],
+      example: 'culvert providers remove openai',
+      call: 'DELETE /providers/{name}',
+      says: (_provider, name) => `Provider '${name}' is removed.`,
+    }),
+  },
+};
 
 interface AddFlags extends AdminFlags {
   type?: string;
@@ -115,24 +119,4 @@ function readKey(file: string): string {
     throw new CommandFailed(`The key cannot be read from ${file}: ${(error as Error).message}`, 2);
   }
   throw new CommandFailed(`${file} holds no key.`, 2);
-}
-
-/** `culvert providers test` */
-async function testProvider(name: string, flags: AdminFlags, parts: CliParts): Promise<number> {
-  const path = `/providers/${encodeURIComponent(name)}/test`;
-  const reply = (await adminCall(flags, parts, 'POST', path)) as { ok: boolean; data: Row[] };
-  if (listForm(flags) === 'json') printJson(reply);
-  else {
-    for (const { credential, verdict, message, models, ms } of reply.data) {
-      print(`${credential}: ${verdict === 'ok' ? `${models} models in ${ms} ms` : `${verdict}: ${message}`}`);
-    }
-  }
-  return reply.ok ? 0 : 1;
-}
-
-/** `culvert providers remove` */
-async function removeProvider(name: string, flags: AdminFlags, parts: CliParts): Promise<number> {
-  const path = `/providers/${encodeURIComponent(name)}`;
-  printReply(flags, await adminCall(flags, parts, 'DELETE', path), `Provider '${name}' is removed.`);
-  return 0;
 }

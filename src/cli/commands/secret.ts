@@ -1,23 +1,22 @@
-import type { Command } from 'commander';
 import { type AdminFlags, adminCall } from '../admin-client.ts';
-import { adminOptions, example, type Run } from '../options.ts';
+import { overAdmin } from '../admin-entries.ts';
+import type { CommandBody } from '../command-table.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
 
 /** `culvert secret …` */
-export function declare(secret: Command, run: Run, parts: CliParts): void {
-  secret.addHelpText('after', example('culvert secret rotate'));
-
-  adminOptions(
-    secret
-      .command('rotate')
-      .description(
+export const secret: CommandBody = {
+  example: 'culvert secret rotate',
+  commands: {
+    rotate: overAdmin({
+      description:
         'seal stored credentials again, with the current storage.secret or with a new secret of the data folder',
-      )
-      .option('--forget', 'forget earlier secrets of the data folder, and lose what only they open'),
-    'culvert secret rotate',
-  ).action((options) => run(rotate(options, parts)));
-}
+      options: [['--forget', 'forget earlier secrets of the data folder, and lose what only they open']],
+      example: 'culvert secret rotate',
+      work: () => rotate,
+    }),
+  },
+};
 
 interface Rotated {
   source: 'configuration' | 'data folder';

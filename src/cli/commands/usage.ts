@@ -1,28 +1,29 @@
-import { type Command, Option } from 'commander';
 import { type AdminClient, type AdminFlags, type AdminQuery, withAdmin } from '../admin-client.ts';
+import type { CommandBody } from '../command-table.ts';
 import { pastInstant } from '../instant-option.ts';
-import { adminOptions, type Run } from '../options.ts';
+import { adminOptions } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson, writeOut } from '../print.ts';
 import { type Column, type Row, rowTable } from '../rows.ts';
 import { limitsOf, limitTable } from './windows.ts';
 
 /** `culvert usage` */
-export function declare(command: Command, run: Run, parts: CliParts): void {
-  adminOptions(
-    command
-      .option('--account <id>', 'only of this account, with its windows')
-      .addOption(
-        new Option('--group-by <group>', 'what the sums are grouped by')
-          .choices(['day', 'model', 'account', 'endpoint', 'user', 'provider', 'key'])
-          .default('day'),
-      )
-      .option('--from <date>', 'a date or time, or how long ago such as 7d (default: 30d)')
-      .option('--to <date>', 'a date or time, or how long ago (default: now)')
-      .addOption(new Option('--csv', 'print CSV').conflicts('json')),
-    'culvert usage --account dev --group-by model --from 7d',
-  ).action((options) => run(usage(options, parts)));
-}
+export const usage: CommandBody = {
+  options: [
+    ['--account <id>', 'only of this account, with its windows'],
+    [
+      '--group-by <group>',
+      'what the sums are grouped by',
+      { choices: ['day', 'model', 'account', 'endpoint', 'user', 'provider', 'key'], default: 'day' },
+    ],
+    ['--from <date>', 'a date or time, or how long ago such as 7d (default: 30d)'],
+    ['--to <date>', 'a date or time, or how long ago (default: now)'],
+    ['--csv', 'print CSV', { conflicts: 'json' }],
+    ...adminOptions,
+  ],
+  example: 'culvert usage --account dev --group-by model --from 7d',
+  work: () => showUsage,
+};
 
 interface UsageFlags extends AdminFlags {
   account?: string;
@@ -33,7 +34,7 @@ interface UsageFlags extends AdminFlags {
 }
 
 /** `culvert usage`: sums by group, and of one account its windows where the server can tell. */
-async function usage(flags: UsageFlags, parts: CliParts): Promise<number> {
+async function showUsage(flags: UsageFlags, parts: CliParts): Promise<number> {
   const nowMs = Date.now();
   const query = {
     account: flags.account,

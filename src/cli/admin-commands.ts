@@ -1,0 +1,162 @@
+import type { AlertsTriedReply } from '../admin/alerts.ts';
+import { calls, lists } from './admin-entries.ts';
+import type { TopCommand } from './command-table.ts';
+import { whole } from './options.ts';
+import { type Row, shown, shownTime } from './rows.ts';
+
+const keysAndPeople = 'Keys and people:';
+const providersAndTools = 'Providers and tools:';
+const seeWhatHappens = 'See what happens:';
+const keepData = 'Keep data:';
+
+/**
+ * Commands over the admin API, by subject. A subject of lists and of single calls is an entry here; one that does more
+ * has a file, which is loaded when it is called.
+ */
+export const adminCommands: Readonly<Record<string, TopCommand>> = {
+  keys: {
+    group: keysAndPeople,
+    description: 'create, list, rotate and revoke API keys, whether or not a server runs',
+    load: async () => (await import('./commands/keys.ts')).keys,
+  },
+  accounts: {
+    group: keysAndPeople,
+    description: 'create, list and change accounts: who pays, and by which plan',
+    load: async () => (await import('./commands/accounts.ts')).accounts,
+  },
+  plans: {
+    group: keysAndPeople,
+    description: 'list and show plans: what accounts may use',
+    example: 'culvert plans list',
+    commands: {
+      list: lists({
+        description: 'list plans',
+        example: 'culvert plans list',
+        path: '/plans',
+        rowsMax: 10_000,
+        columns: [
+          ['plan', (plan) => plan.name],
+          ['5h', (plan) => limit(objectOf(definitionOf(plan).windows)['5h'])],
+          ['week', (plan) => limit(objectOf(definitionOf(plan).windows).week)],
+          ['month', (plan) => limit(objectOf(definitionOf(plan).windows).month)],
+          ['rpm', (plan) => limit(definitionOf(plan).rpm)],
+          ['concurrency', (plan) => limit(definitionOf(plan).concurrency)],
+          ['models', (plan) => (shown(definitionOf(plan).models) || 'all').replace(/^off$/, 'all')],
+          ['accounts', (plan) => plan.accounts],
+          ['from', (plan) => (plan.default === true ? `${plan.from}, the default` : plan.from)],
+        ],
+        empty: 'There is no plan.',
+      }),
+      show: calls({
+        description: 'show all limits of a plan',
+        arguments: [['<name>', 'its name']],
+        example: 'culvert plans show pro',
+        call: 'GET /plans/{name}',
+        exact: true,
+        // As YAML, ready for culvert.yaml.
+        says: async (plan, name) => (await import('yaml')).stringify({ [name]: definitionOf(plan) }).trimEnd(),
+      }),
+    },
+  },
+  operators: {
+    group: keysAndPeople,
+    description: 'create, list and remove who administers, and as what',
+    load: async () => (await import('./commands/operators.ts')).operators,
+  },
+  dashboard: {
+    group: seeWhatHappens,
+    description: 'open the dashboard of the running server, logged in',
+    load: async () => (await import('./commands/dashboard.ts')).dashboard,
+  },
+  providers: {
+    group: providersAndTools,
+    description: 'list, add, test and remove providers while servers run',
+    load: async () => (await import('./commands/providers.ts')).providers,
+  },
+  'mcp-servers': {
+    group: providersAndTools,
+    description: 'list, add, test and remove MCP servers while servers run',
+    load: async () => (await import('./commands/mcp-servers.ts')).mcpServers,
+  },
+  config: {
+    group: 'Start and configure:',
+    description: 'export the configuration with what was set up at run time',
+    load: async () => (await import('./commands/config.ts')).config,
+  },
+  alerts: {
+    group: seeWhatHappens,
+    description: 'send a test message to the receivers of alerts',
+    example: 'culvert alerts test',
+    commands: {
+      test: calls<AlertsTriedReply>({
+        description: 'send a test message to every receiver of telemetry.alerts.to',
+        example: 'culvert alerts test',
+        call: 'POST /alerts/test',
+        says: ({ data }) => data.map(({ name, message }) => `${name}: ${message ?? 'it arrived'}`),
+        ok: ({ ok }) => ok,
+      }),
+    },
+  },
+  secret: {
+    group: keepData,
+    description: 'rotate the secret that seals stored credentials',
+    load: async () => (await import('./commands/secret.ts')).secret,
+  },
+  audit: {
+    group: seeWhatHappens,
+    ...lists<{ limit: number }>({
+      description: 'show who changed accounts, keys and plans, newest first',
+      options: [['--limit <rows>', 'how many', { read: whole(1, 100_000), default: 100 }]],
+      example: 'culvert audit --limit 20',
+      path: '/audit',
+      rowsMax: ({ limit }) => limit,
+      columns: [
+        ['time', (entry) => shownTime(entry.at)],
+        ['who', (entry) => entry.actor],
+        ['action', (entry) => entry.action],
+        ['on', (entry) => entry.subject],
+        ['change', (entry) => changeOf(objectOf(entry.before), objectOf(entry.after))],
+      ],
+      empty: 'Nothing has been changed yet.',
+    }),
+  },
+  usage: {
+    group: seeWhatHappens,
+    description: 'sum up requests, units, tokens and USD',
+    load: async () => (await import('./commands/usage.ts')).usage,
+  },
+  requests: {
+    group: seeWhatHappens,
+    description: 'list, explain and export single requests',
+    load: async () => (await import('./commands/requests.ts')).requests,
+  },
+  vectors: {
+    group: keepData,
+    description: 'list, export, import, hand over and delete the vector data of tenants',
+    load: async () => (await import('./commands/vectors.ts')).vectors,
+  },
+};
+
+function objectOf(value: unknown): Row {
+  return typeof value === 'object' && value !== null ? (value as Row) : {};
+}
+
+function definitionOf({ definition }: Row): Row {
+  return objectOf(definition);
+}
+
+function limit(value: unknown): unknown {
+  return value === undefined || value === null || value === 'off' ? 'unlimited' : value;
+}
+
+const changeCharsMax = 200;
+
+/** Only the differences, each as `field: before → after`. */
+function changeOf(was: Row, is: Row): string {
+  const names = [...new Set([...Object.keys(was), ...Object.keys(is)])];
+  const changed = names.filter((name) => shown(was[name]) !== shown(is[name]));
+  const text = changed.map((name) =>
+    shown(was[name]) === '' ? `${name}: ${shown(is[name])}` : `${name}: ${shown(was[name])} → ${shown(is[name])}`,
+  );
+  return text.join(', ').slice(0, changeCharsMax);
+}

@@ -1,0 +1,90 @@
+import type { AdminMethod } from '../admin/admin-api.ts';
+import type { AdminFlags, AdminQuery } from './admin-client.ts';
+import type { ArgumentEntry, CommandEntry, OptionEntry } from './command-table.ts';
+import { adminOptions } from './options.ts';
+import type { CliParts } from './parts.ts';
+import { listForm, print, printExact, printJson } from './print.ts';
+import { type Column, list, type Row } from './rows.ts';
+
+/** Every command over the admin API takes these options last. Its key is never on a command line. */
+export function overAdmin({ options = [], ...entry }: CommandEntry): CommandEntry {
+  return { ...entry, options: [...options, ...adminOptions] };
+}
+
+interface ListEntry<Flags> {
+  description: string;
+  example: string;
+  options?: readonly OptionEntry[];
+  /** Path of the list below `/admin/v1`. */
+  path: string;
+  query?(flags: Flags): AdminQuery;
+  columns: readonly Column[];
+  /** Largest number of rows that it prints. */
+  rowsMax: number | ((flags: Flags) => number);
+  /** The sentence for an empty list. */
+  empty: string;
+  /** The sentence where it stops before the end. */
+  more?(flags: Flags): string | undefined;
+}
+
+/** A command that prints a list of the admin API. */
+export function lists<Flags = unknown>(entry: ListEntry<Flags>): CommandEntry {
+  const { path, query, columns, rowsMax, empty, more, ...rest } = entry;
+  return overAdmin({
+    ...rest,
+    work: () => (flags: AdminFlags & Flags, parts: CliParts) =>
+      list(flags, parts, {
+        path,
+        query: query?.(flags) ?? {},
+        rowsMax: typeof rowsMax === 'number' ? rowsMax : rowsMax(flags),
+        columns,
+        empty,
+        more: more?.(flags),
+      }),
+  });
+}
+
+interface CallEntry<Reply, Flags> {
+  description: string;
+  example: string;
+  /** Each is a `{name}` of the path. */
+  arguments?: readonly ArgumentEntry[];
+  /** The method, and the path below `/admin/v1`. */
+  call: `${AdminMethod} /${string}`;
+  options?: readonly OptionEntry[];
+  /** Default: no body. */
+  body?(flags: Flags, ...names: string[]): unknown;
+  /** The reply for people, a line each; programs get it as JSON. */
+  says(reply: Reply, name: string): string | readonly string[] | Promise<string>;
+  /** The lines are pasted or read by programs, so they stay as wide as they are. */
+  exact?: true;
+  /** Whether the command has succeeded. Default: it has. */
+  ok?(reply: Reply): boolean;
+}
+
+/** A command that is one call of the admin API. */
+export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flags>): CommandEntry {
+  const { call, body, says, exact, ok = () => true, ...rest } = entry;
+  const [method, path] = call.split(' ') as [AdminMethod, string];
+  return overAdmin({
+    ...rest,
+    async work() {
+      const { adminCall } = await import('./admin-client.ts');
+      return async (...given: unknown[]) => {
+        const names = given.slice(0, -2) as string[];
+        const [flags, parts] = given.slice(-2) as [AdminFlags & Flags, CliParts];
+        const sent = body?.(flags, ...names);
+        const reply = (await adminCall(flags, parts, method, filled(path, names), sent)) as Reply;
+        if (listForm(flags) === 'json') printJson(reply);
+        else for (const line of [await says(reply, names[0] ?? '')].flat()) (exact ? printExact : print)(line);
+        return ok(reply) ? 0 : 1;
+      };
+    },
+  });
+}
+
+/** The path with the arguments in the places of its `{names}`. */
+export function filled(path: string, names: readonly string[]): string {
+  const left = [...names];
+  return path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(left.shift() ?? ''));
+}
