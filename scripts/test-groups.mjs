@@ -8,7 +8,13 @@ const folders =
 /** What a file does to its whole process, measures of it, or waits for: servers of others, which take their time. */
 const wantsAProcess =
   /(before|after)Each\(|\bmock\.|process\.(on|once|chdir|env\.\w+ *=|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|busyness|slowness|assertWithin|performance\.now|Missing\b|missingTool|setup:test-tools/;
-const filesAGroup = 6;
+const filesAGroup = 8;
+/**
+ * Node runs the hooks of a whole process once no test is left, so none may end before all files have named theirs.
+ */
+const untilAllAreThere = `import { test } from 'node:test';
+const { promise, resolve } = Promise.withResolvers();
+test('the files of this group are there', () => promise);`;
 
 /**
  * What `node --test` runs for `files`, paths below `root`: groups of those that may share a process, as programs in
@@ -25,7 +31,7 @@ export function groupsOf(files, root, folder) {
       const group = beside.slice(at, at + filesAGroup);
       const program = join(folder, `${place.replaceAll('/', '-')}-${at / filesAGroup}.test.mjs`);
       const imports = group.map((file) => `await import(${JSON.stringify(String(pathToFileURL(join(root, file))))});`);
-      writeFileSync(program, `${imports.join('\n')}\n`);
+      writeFileSync(program, `${[untilAllAreThere, ...imports, 'resolve();'].join('\n')}\n`);
       members.set(program, group);
     }
   }

@@ -8,7 +8,7 @@ const scripts = dirname(fileURLToPath(import.meta.url));
 /** Of `npm test` and `npm run check`: the same cases each time. */
 const usualSeed = '20261120';
 
-/** Before the files; properties get their seed by an import, and TEST_TIMES what a file takes. */
+/** Before the files; properties get their seed by an import, and another says what a file took and whether it failed. */
 export function testOptions(timeoutMs) {
   return [
     '--test',
@@ -40,6 +40,17 @@ export function testEnvironment(more = {}) {
 export function failedFiles(list) {
   try {
     return JSON.parse(readFileSync(list, 'utf8'));
+  } catch {
+    return [];
+  }
+}
+
+/** Lines of a file; none when there is no such file. */
+export function linesOf(path) {
+  try {
+    return readFileSync(path, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '');
   } catch {
     return [];
   }

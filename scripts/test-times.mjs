@@ -1,16 +1,19 @@
-// Loaded before each test file by `npm test -- --times`: writes what the file took, as a line of JSON, to TEST_TIMES, a path.
+// Loaded before each test file. At its end it writes what the file took, as a line of JSON, to TEST_TIMES, a path, and
+// the path of a file that failed, as a line, to FAILED_PROCESSES.
 import { appendFileSync, readFileSync } from 'node:fs';
-import { relative } from 'node:path';
+import { basename, relative } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 
-const { TEST_TIMES } = process.env;
+const { TEST_TIMES, FAILED_PROCESSES } = process.env;
 const [, file = ''] = process.argv;
 /** Linux counts the CPU time of processes in these. */
 const ticksASecond = 100;
 
 // The runner, threads and processes that a test forks load it too.
-if (TEST_TIMES && isMainThread && file.endsWith('.test.ts'))
-  process.on('exit', () => {
+if (isMainThread && /\.test\.(ts|mjs)$/.test(file))
+  process.on('exit', (code) => {
+    if (FAILED_PROCESSES && code !== 0) appendFileSync(FAILED_PROCESSES, `${file}\n`);
+    if (!TEST_TIMES) return;
     const { user, system } = process.cpuUsage();
     const times = { file, wallMs: performance.now(), cpuMs: (user + system) / 1_000 + startedCpuMs() };
     appendFileSync(TEST_TIMES, `${JSON.stringify(times)}\n`);
@@ -40,7 +43,10 @@ export function slowest(notes, root, filesMax = 30) {
     '  wall s   CPU s  file',
     ...files
       .slice(0, filesMax)
-      .map(({ file, wallMs, cpuMs }) => `${seconds(wallMs)}${seconds(cpuMs)}  ${relative(root, file)}`),
+      .map(
+        ({ file, wallMs, cpuMs }) =>
+          `${seconds(wallMs)}${seconds(cpuMs)}  ${file.startsWith(root) ? relative(root, file) : `the group ${basename(file, '.test.mjs')}`}`,
+      ),
     `${seconds(sum('wallMs'))}${seconds(sum('cpuMs'))}  all ${files.length} files`,
   ];
 }

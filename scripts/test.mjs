@@ -1,6 +1,6 @@
 // `npm test`: what `npm run check` does, then every other suite, three files at a time on two cores. `npm test -- PATTERN…`
 // runs only the test files whose path holds a pattern; `--names` prints the name of each test,
-// `--times` the thirty slowest files at the end. `--groups` lets files that need no process of their own share one.
+// `--times` the thirty slowest files at the end, `--apart` gives each file a process.
 // `npm run test:fuzz`: the files with properties alone, with a new seed and ten times the cases.
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -11,11 +11,11 @@ import { ensureBundle } from './build.mjs';
 import { ensureWeb } from './build-web.mjs';
 import { check, quickTests } from './check.mjs';
 import { groupsOf } from './test-groups.mjs';
-import { failedFiles, reporters, testEnvironment, testOptions } from './test-options.mjs';
+import { failedFiles, linesOf, reporters, testEnvironment, testOptions } from './test-options.mjs';
 import { slowest } from './test-times.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const [fuzz, names, times, groups] = ['--fuzz', '--names', '--times', '--groups'].map((option) =>
+const [fuzz, names, times, apart] = ['--fuzz', '--names', '--times', '--apart'].map((option) =>
   process.argv.includes(option),
 );
 const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
@@ -54,6 +54,7 @@ if (files.some((file) => file.includes('test/browser/'))) await ensureWeb();
 if (everything) await ensureBundle();
 const notes = mkdtempSync(join(tmpdir(), 'culvert-test-'));
 const failedList = join(notes, 'failed.json');
+const failedProcesses = join(notes, 'failed.txt');
 const timesList = join(notes, 'times.jsonl');
 
 function run(paths, concurrency) {
@@ -71,6 +72,7 @@ function run(paths, concurrency) {
       env: {
         ...environment,
         FAILED_FILES: failedList,
+        FAILED_PROCESSES: failedProcesses,
         ...(!names && { TEST_DOTS: '1' }),
         ...(times && { TEST_TIMES: timesList }),
       },
@@ -79,13 +81,20 @@ function run(paths, concurrency) {
   return status ?? 1;
 }
 
-const { paths, members } = groups ? groupsOf(files, root, notes) : { paths: files, members: new Map() };
+/** Test files below the root; of a group whose process broke off, all of them. */
+function filesThatFailed() {
+  const filesOf = (path) => members.get(path) ?? [relative(root, path)];
+  const named = failedFiles(failedList).flatMap(filesOf);
+  // A test that a file beside it made carries that one's name, which cannot be run by itself: its process can.
+  const isNamed = named.every((file) => files.includes(file));
+  const broken = isNamed ? [] : linesOf(failedProcesses).flatMap(filesOf);
+  return [...new Set([...named, ...broken])].filter((file) => files.includes(file));
+}
+
+const { paths, members } = apart || fuzz ? { paths: files, members: new Map() } : groupsOf(files, root, notes);
 let status = run(paths, filesAtOnce);
-// A group whose process broke off names no file: each of its files is looked at.
-const failed = [...new Set(failedFiles(failedList).flatMap((file) => members.get(file) ?? [relative(root, file)]))];
-// A test that a file beside it made carries that one's name: it cannot be run by itself.
-const alone = failed.every((file) => files.includes(file));
-if (status !== 0 && !fuzz && alone && failed.length > 0 && failed.length <= secondLookFilesMax) {
+const failed = filesThatFailed();
+if (status !== 0 && !fuzz && failed.length > 0 && failed.length <= secondLookFilesMax) {
   // Tests with real processes share two cores; one that failed for that alone passes by itself, and counts as passed.
   console.log(`\nA second look at what failed above, by itself:\n  ${failed.join('\n  ')}`);
   status = run(failed, 1);

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { closedPort } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './otlp-receiver.ts';
 
 const program = fileURLToPath(new URL('../../.test-tools/bin/otelcol', import.meta.url));
@@ -90,6 +91,6 @@ test("OpenTelemetry's own collector understands traces and metrics", { skip }, a
   assert.equal(typeof answered!.attributes['gen_ai.response.time_to_first_chunk'], 'number');
   const [asked] = JSON.parse(String(answered!.attributes['gen_ai.input.messages']));
   assert.equal(asked.parts[0].content, text);
-  const durations = receiver.points().filter(({ metric }) => metric === 'gen_ai.client.operation.duration');
-  assert.equal(durations.length, 2);
+  const durations = () => receiver.points().filter(({ metric }) => metric === 'gen_ai.client.operation.duration');
+  await until('the durations of both attempts', () => durations().length === 2);
 });
