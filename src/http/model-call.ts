@@ -111,7 +111,7 @@ export function modelCallOf(exchange: Exchange): ModelCall | null {
     client,
     sink: client,
     callerHeaders: headers,
-    tag: tagOf(headers),
+    tag: headers['x-culvert-tag'] === undefined ? null : tagOf(headers),
     wishes,
     idempotencyKey,
     trace,

@@ -274,7 +274,7 @@ export function createSettlement(
 
 /** In USD; null where nothing of it has a price. */
 function costOf(usage: Usage, { price, besideUsd }: Pick<RequestFacts, 'price' | 'besideUsd'>, atMs: number) {
-  const ownUsd = usdOf(usage, price, atMs);
+  const ownUsd = price === null ? null : usdOf(usage, price, atMs);
   return besideUsd === 0 ? ownUsd : Math.round(1e9 * ((ownUsd ?? 0) + besideUsd)) / 1e9;
 }
 

@@ -6,12 +6,18 @@ import { dialectFor, oneSpeaks } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Job } from '../spine/job.ts';
 import type { Bound } from './bind-candidates.ts';
-import type { ConversationFacts } from './conversation-body.ts';
+import type { ConversationExtras } from './conversation-body.ts';
 import type { ChatServices } from './services.ts';
 
 interface Asking {
   principal: Principal;
   dialect: CallerDialectId;
+}
+
+/** A request, with the ids in it of objects at a provider. */
+export interface Naming {
+  model: string;
+  extras: Pick<ConversationExtras, 'named' | 'nativeOnly'>;
 }
 
 /**
@@ -21,10 +27,10 @@ export async function bindTo(
   { objects }: Pick<ChatServices, 'objects'>,
   { providers }: Snapshot,
   { principal, dialect }: Asking,
-  { model, named = [], nativeOnly }: Pick<ConversationFacts, 'model' | 'named' | 'nativeOnly'>,
+  { model, extras: { named, nativeOnly } }: Naming,
   candidates: readonly RouteCandidate[],
 ): Promise<Bound | Failure | null> {
-  if (nativeOnly !== undefined && !oneSpeaks(dialect, candidates)) return null;
+  if (nativeOnly !== null && !oneSpeaks(dialect, candidates)) return null;
   return objects.bind({ tenant: principal.tenant, model, named, candidates, providers });
 }
 
@@ -39,7 +45,7 @@ export interface AnswerIds {
 export async function keeperOf(
   { objects }: Pick<ChatServices, 'objects'>,
   { principal, dialect }: Asking,
-  { named = [], answerGives }: Pick<ConversationFacts, 'named' | 'answerGives'>,
+  { named, answerGives }: Pick<ConversationExtras, 'named' | 'answerGives'>,
 ): Promise<AnswerIds> {
   await objects.ready();
   let latest: string[] = [];

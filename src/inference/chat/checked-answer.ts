@@ -1,10 +1,12 @@
 import type { QualityConfig } from '../../config/schema.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { StreamMark } from '../dialects/dialect.ts';
+import type { Alias } from '../models/alias.ts';
 import { type FinishReason, isContent, type NeutralEvent } from '../neutral/event.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { usdOf } from '../neutral/price.ts';
+import type { AnswerStep } from '../spine/after.ts';
 import { type Answer, answeredElsewhere } from '../spine/answer.ts';
 import type { Job } from '../spine/job.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../spine/sink.ts';
@@ -24,12 +26,31 @@ export interface QualityCheck {
   tenant: string;
 }
 
+/** The check of an alias as a step over its answers; null: a request for several choices passes none of it. */
+export function checksOf(
+  schemas: SchemaCheck,
+  { quality, onFilter }: Pick<Alias, 'quality' | 'onFilter'>,
+  facts: Pick<ConversationFacts, 'needs' | 'n'>,
+  tenant: string,
+): readonly AnswerStep[] | null {
+  // Of several choices, one that fails a check says nothing of the others; a refusal of all of them does.
+  const checked = facts.n === 1 ? quality : undefined;
+  if (checked === undefined && onFilter === undefined) return null;
+  const check = { quality: checked, onFilter, facts, schemas, tenant };
+  return [
+    {
+      ...(checked?.checks.includes('schema') === true && { wants: 'schema' as const }),
+      over: (next, { answer, job, schema }) => new CheckedAnswer(next, answer, job, { ...check, schema }),
+    },
+  ];
+}
+
 /** Beyond it an answer is not held back any more, and passes. */
 const heldCharsMax = 4 * 1024 * 1024;
 
 /**
  * Holds an answer back until it has passed the checks of its model. One that fails them ends its attempt, so that the
- * next target is asked, and stays ready as the client's in case that none answers better (`job.heldBack`).
+ * next target is asked, and stays ready as the client's in case that none answers better (`progress.heldBack`).
  */
 export class CheckedAnswer<C> implements AttemptSink {
   readonly #next: AttemptSink;
@@ -83,13 +104,13 @@ export class CheckedAnswer<C> implements AttemptSink {
     const { progress, atMs } = this.#job;
     const costUsd = (usage && usdOf(usage, this.#answer.attempt.target.price, atMs)) ?? 0;
     progress.besideUsd += costUsd;
-    const heldBack: Job['heldBack'] = async () => {
+    const heldBack = async () => {
       progress.usage = usage;
       progress.usageSource = usageSource;
       progress.besideUsd -= costUsd;
       if (this.#goOn()) await this.#next.end(null);
     };
-    this.#job.heldBack = heldBack;
+    progress.heldBack = heldBack;
     return fault('low_quality', `did not pass the model's check: ${why}`);
   }
 

@@ -1,16 +1,19 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject, JsonScan } from '../../kernel/json.ts';
-import type { CallerDialectId, CallerRequest, Result } from '../dialects/dialect.ts';
+import type { CallerDialectId, CallerRequest, DialectId, RequestExtras, Result } from '../dialects/dialect.ts';
 import { dialects } from '../dialects/dialect-table.ts';
-import type { BodyObjects, NamedObject } from '../dialects/named-objects.ts';
+import { noExtras } from '../dialects/extras.ts';
+import type { NamedObject } from '../dialects/named-objects.ts';
 import { fitToolNames } from '../neutral/fit-tool-names.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type FetchedMedia, type MediaUrl, mediaUrlsIn, withMediaInline } from '../neutral/media-urls.ts';
 import { type ServerTurn, withServerTurn } from '../neutral/server-turn.ts';
 import { providerTypes } from '../providers/catalog.ts';
+import type { BodyMembers, Provider, ProviderQuirks } from '../providers/provider.ts';
 import { applyQuirks, quirksOf } from '../providers/quirks.ts';
+import { anthropic } from '../providers/services/anthropic.ts';
 import { type EncodedBody, encodeForwarded, type ForwardOrder, membersFor } from '../spine/encode-forwarded.ts';
-import { parseBody } from '../spine/parse-body.ts';
+import { type MemberSurvey, parseBody, surveyMembers } from '../spine/parse-body.ts';
 import type { RequestBody, RequestFacts } from '../spine/request-body.ts';
 import { cutToContext } from './cut-to-context.ts';
 
@@ -27,23 +30,18 @@ export interface EncodedConversation extends EncodedBody {
   schema?: JsonObject | undefined;
 }
 
-export type ConversationFacts = RequestFacts &
-  Pick<CallerRequest, 'includeUsage' | 'n' | 'seed' | 'fallbackModels' | 'conversationStart'> & {
-    echo: CallerRequest['echo'] | undefined;
-    /** Ids in it of objects at a provider; undefined: none. */
-    named: readonly NamedObject[] | undefined;
-    /** Which ids of its answer can be named later; undefined: none. */
-    answerGives: Exclude<BodyObjects['answerGives'], 'nothing'> | undefined;
-    /** Items of earlier answers that it names; undefined: none. */
-    references: CallerRequest['references'] | undefined;
-    /** Why only a target of the caller's own format can answer it; undefined: others can. */
-    nativeOnly: Failure | undefined;
-    nativeFor: CallerRequest['nativeFor'];
-    /** What is to be kept of it; undefined: nothing. */
-    state: CallerRequest['state'] | undefined;
-    /** Tools that whoever answers runs by itself; undefined: none. */
-    serverTools: CallerRequest['serverTools'] | undefined;
-  };
+export interface ConversationFacts
+  extends RequestFacts,
+    Pick<CallerRequest, 'includeUsage' | 'n' | 'seed' | 'conversationStart'> {
+  echo: CallerRequest['echo'] | undefined;
+  /** Features that few requests use; null: it uses none of them. */
+  extras: ConversationExtras | null;
+}
+
+export interface ConversationExtras extends RequestExtras {
+  /** Ids in it of objects at a provider. */
+  named: readonly NamedObject[];
+}
 
 /** The target, as plain data. */
 export interface EncodeOrder extends ForwardOrder {
@@ -75,31 +73,33 @@ export function readConversation(raw: Buffer, dialect: CallerDialectId): Result<
   const { body, scan } = parsed.value;
   const read = dialects[dialect].readRequest(raw, body, scan);
   if (!read.ok) return read;
-  const objects = objectsIn(body, dialect, scan);
-  return objects.ok ? { ok: true, value: bodyOf(read.value, dialect, objects.value) } : objects;
+  const named = namedIn(body, dialect, scan);
+  return named.ok ? { ok: true, value: bodyOf(read.value, dialect, named.value) } : named;
 }
 
 /** Ids that one body may name: a long conversation has hundreds. */
 const namedMax = 4_096;
 
+const nothingNamed: Result<readonly NamedObject[]> = { ok: true, value: [] };
+
 /**
- * The objects at providers that a conversation names. A 400 when another parser could read other ids in it than we do.
+ * Ids in a conversation of objects at providers. A 400 when another parser could read other ids in it than we do.
  */
-export function objectsIn(body: JsonObject, dialectId: CallerDialectId, scan: JsonScan): Result<BodyObjects> {
-  const objects = dialects[dialectId].objectsIn(body);
-  if (objects.members !== scan.membersInAll) {
+export function namedIn(body: JsonObject, dialectId: CallerDialectId, scan: JsonScan): Result<readonly NamedObject[]> {
+  const { objects } = dialects[dialectId];
+  const survey: MemberSurvey = { count: 0, hasNamed: false };
+  surveyMembers(body, objects.members, survey);
+  if (survey.count !== scan.membersInAll) {
     return refuse(null, 'An object in the body has two members with the same name.');
   }
-  const { named } = objects;
-  if (named.length <= namedMax) return { ok: true, value: objects };
+  if (!survey.hasNamed) return nothingNamed;
+  const named = objects.find(body);
+  if (named.length <= namedMax) return { ok: true, value: named };
   return refuse(named[namedMax]!.field, `The body names more than ${namedMax} objects at a provider. Name fewer.`);
 }
 
-function bodyOf(
-  request: CallerRequest,
-  dialectId: CallerDialectId,
-  { named, answerGives }: Pick<BodyObjects, 'named' | 'answerGives'>,
-): ConversationBody {
+function bodyOf(request: CallerRequest, dialectId: CallerDialectId, named: readonly NamedObject[]): ConversationBody {
+  const { extras } = request;
   return {
     facts: {
       model: request.model,
@@ -109,22 +109,15 @@ function bodyOf(
       seed: request.seed,
       user: request.user,
       tag: request.tag ?? null,
-      fallbackModels: request.fallbackModels,
       conversationStart: request.conversationStart,
       needs: request.needs,
       echo: request.echo,
-      named: named.length > 0 ? named : undefined,
-      answerGives: answerGives === 'nothing' ? undefined : answerGives,
-      references: request.references,
-      nativeOnly: request.nativeOnly,
-      nativeFor: request.nativeFor,
-      state: request.state,
-      serverTools: request.serverTools,
+      extras: extras === null && named.length === 0 ? null : { ...(extras ?? noExtras), named },
     },
     encode(order) {
       const asked = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);
       const isAsItCame = order.dialect === dialectId && order.turn === undefined;
-      const encoded = isAsItCame ? encodeForwarded(asked, order) : converted(asked, order);
+      const encoded = isAsItCame ? encodeForwarded(asked, order, fitOf(order).quirks) : converted(asked, order);
       if (order.schema !== 'wanted' || !encoded.ok || 'mediaWanted' in encoded.value) return encoded;
       return { ok: true, value: { ...encoded.value, schema: schemaOf(request) } };
     },
@@ -133,17 +126,20 @@ function bodyOf(
 }
 
 function schemaOf(request: CallerRequest): JsonObject | undefined {
-  if (!request.needs.jsonSchema || request.nativeOnly !== undefined) return undefined;
+  if (!request.needs.jsonSchema || (request.extras?.nativeOnly ?? null) !== null) return undefined;
   const { responseFormat } = request.neutral();
   return responseFormat?.type === 'json-schema' ? responseFormat.schema : undefined;
 }
 
 function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBody | MediaWanted> {
-  const isChoice = order.turn !== undefined && callers.nativeFor === 'choice';
-  if (callers.nativeOnly !== undefined && !isChoice) return { ok: false, failure: callers.nativeOnly };
+  const { extras } = callers;
+  if (extras !== null && extras.nativeOnly !== null && (order.turn === undefined || extras.nativeFor !== 'choice')) {
+    return { ok: false, failure: extras.nativeOnly };
+  }
   const own = callers.neutral();
   const whole = order.turn === undefined ? own : withServerTurn(own, order.turn);
-  const { asked, request, cut } = cutToContext(callers, whole, order);
+  const { asked, request, cut } =
+    whole.truncation === undefined ? { asked: whole, request: callers, cut: [] } : cutToContext(callers, whole, order);
   // Anthropic takes longer names than all others do.
   const named = order.dialect === 'anthropic-messages' ? null : fitToolNames(asked);
   let neutral = named?.request ?? asked;
@@ -151,8 +147,7 @@ function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBo
     neutral.n = 1;
     if (order.child.seed !== null) neutral.seed = order.child.seed;
   }
-  const provider = providerTypes.get(order.provider)!;
-  const quirks = quirksOf(provider, order.model, order.dialect);
+  const { quirks, omit, members: ofProvider, fits } = fitOf(order);
   const dialect = dialects[order.dialect];
   if (dialect.mediaByUrl === 'fetch') {
     const wanted = mediaUrlsIn(neutral);
@@ -165,14 +160,20 @@ function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBo
     model: order.model,
     maxOutputTokens: order.maxOutputTokens,
     stream: order.stream,
-    omit: [...quirks.omit, ...(quirks.omitConverted ?? []), ...(order.reasoning === 'refused' ? reasoningFields : [])],
+    omit: order.reasoning === 'refused' ? [...omit, ...reasoningFields] : omit,
   });
   if (!encoded.ok) return { ok: false, failure: inCallersWords(encoded.failure, request) };
-  const joined = dialect.withOperatorFields?.(encoded.value.body, order.body);
-  const fitted = applyQuirks(joined ?? { ...encoded.value.body, ...(order.body as object) }, quirks);
+  const joined = dialect.withOperatorFields?.(encoded.value.body, order.body) ?? {
+    ...encoded.value.body,
+    ...(order.body as object),
+  };
+  // The operator's own fields may be any.
+  const fitted =
+    fits && Object.keys(order.body).length === 0 ? { body: joined, losses: [] } : applyQuirks(joined, quirks);
   const { kept = [] } = encoded.value;
   const lost = (neutral.lost ?? []).filter(({ field }) => !kept.includes(field));
-  const { members, losses: lostBetas } = membersFor(provider.bodies?.[order.dialect], order.betas);
+  const { members, losses: lostBetas } =
+    ofProvider === undefined ? { members: undefined, losses: [] } : membersFor(ofProvider, order.betas);
   const body = members === undefined ? fitted.body : { ...members.with, ...fitted.body };
   for (const name of members?.without ?? []) delete body[name];
   return {
@@ -191,6 +192,40 @@ function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBo
       streamed: order.stream,
     },
   };
+}
+
+/** Demands of a model of a provider on bodies in one dialect. */
+interface ModelFit {
+  quirks: ProviderQuirks;
+  /** Fields that an encoder leaves out. */
+  omit: readonly string[];
+  members: BodyMembers | undefined;
+  /** The quirks concern no field that this dialect's encoder writes. */
+  fits: boolean;
+}
+
+const modelFits = new WeakMap<Provider, Map<string, Partial<Record<DialectId, ModelFit>>>>();
+/** Callers can make up models where a pattern lets them: at the bound the map begins anew. */
+const modelFitsMax = 1_000;
+
+/** The same object for each request to a model. */
+function fitOf({ provider: type, model, dialect }: EncodeOrder): ModelFit {
+  const provider = providerTypes.get(type)!;
+  return modelFits.get(provider)?.get(model)?.[dialect] ?? newFit(provider, model, dialect);
+}
+
+function newFit(provider: Provider, model: string, dialect: DialectId): ModelFit {
+  const quirks = quirksOf(provider, model, dialect);
+  const fit: ModelFit = {
+    quirks,
+    omit: [...quirks.omit, ...(quirks.omitConverted ?? [])],
+    members: provider.bodies?.[dialect],
+    fits: dialect === 'anthropic-messages' && quirks === quirksOf(anthropic, model),
+  };
+  const known = modelFits.get(provider);
+  const byModel = known === undefined || known.size >= modelFitsMax ? new Map() : known;
+  modelFits.set(provider, byModel.set(model, { ...byModel.get(model), [dialect]: fit }));
+  return fit;
 }
 
 /** By which dialects ask for reasoning: models that do not reason refuse them, whatever their API says. */

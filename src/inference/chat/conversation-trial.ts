@@ -6,6 +6,7 @@ import type { MediaUrl } from '../neutral/media-urls.ts';
 import type { ServerTurn } from '../neutral/server-turn.ts';
 import { dialectFor } from '../routing/capability.ts';
 import type { Target } from '../routing/target.ts';
+import { type AnswerStep, throughSteps } from '../spine/after.ts';
 import { type Answer, EncodedAnswer, StreamedAnswer, WholeAnswer, type WrittenFor } from '../spine/answer.ts';
 import type { AnswerReader } from '../spine/answer-reader.ts';
 import { Attempt } from '../spine/attempt.ts';
@@ -13,7 +14,6 @@ import type { AttemptParts, Job, PreparedBody } from '../spine/job.ts';
 import { PassedStream, PassedWhole, type PassingOptions } from '../spine/pass-through.ts';
 import type { AttemptSink, Chunk, Client } from '../spine/sink.ts';
 import { isEventStream } from '../transport/event-stream.ts';
-import { CheckedAnswer, type QualityCheck } from './checked-answer.ts';
 import type {
   ConversationBody,
   ConversationFacts,
@@ -33,9 +33,8 @@ export interface Conversation {
   providers: ReadonlyMap<string, ConfiguredProvider>;
   /** One of several choices, asked for by itself; null: what the caller asked. */
   child: EncodeOrder['child'];
-  /** What its answer must pass; absent: it is the client's as it comes. */
-  check?: Omit<QualityCheck, 'schema'>;
-  /** `client` tells that nobody waits for them any more. Default: the request's own. */
+  /** Steps that its answer passes; null: it is the client's as it comes. */
+  after: readonly AnswerStep[] | null;
   /** Items of earlier answers that the body names, by id; undefined: it names none. */
   items?: EncodeOrder['items'];
   /** A turn of a model for which this gateway may run tools; absent: it runs none. */
@@ -46,6 +45,7 @@ export interface Conversation {
   betas?: string | undefined;
   /** Name that its answer gives the model; absent: the provider's. */
   answerModel?: string | undefined;
+  /** `client` tells that nobody waits for them any more. Default: the request's own. */
   media(client?: Client): RequestMedia;
 }
 
@@ -87,9 +87,8 @@ export function conversationTrial<C extends Chunk>(
       },
     };
     const written = writtenFor === null ? taker : new EncodedAnswer(taker, writtenFor);
-    const { check } = conversation;
-    const sink =
-      check === undefined ? written : new CheckedAnswer(written, answer, job, { ...check, schema: prepared.schema });
+    const { after } = conversation;
+    const sink = after === null ? written : throughSteps(after, written, { answer, job, schema: prepared.schema });
     return new Attempt(parts, job, attempt, body, sink);
   };
   const prepared = prepareFor(attempt.target, conversation);
@@ -102,7 +101,7 @@ export function conversationTrial<C extends Chunk>(
  */
 export function prepareFor(
   target: Target,
-  { body, dialect: callers, providers, child, check, items, betas, turn, runsToolsFor, media }: Conversation,
+  { body, dialect: callers, providers, child, after, items, betas, turn, runsToolsFor, media }: Conversation,
 ): PreparedConversation | Failure | Promise<PreparedConversation | Failure> {
   const { capabilities } = target;
   const { connection } = providers.get(target.provider)!;
@@ -121,7 +120,7 @@ export function prepareFor(
     child,
     items,
     ...(turn !== undefined && runsToolsFor?.(target) === true && { turn }),
-    ...(check?.quality?.checks.includes('schema') && { schema: 'wanted' as const }),
+    ...(after?.some(({ wants }) => wants === 'schema') && { schema: 'wanted' as const }),
   };
   const encoded = body.encode(order);
   return encoded instanceof Promise ? encoded.then(prepared) : prepared(encoded);
@@ -130,8 +129,8 @@ export function prepareFor(
     if (!encoded.ok) return encoded.failure;
     if ('mediaWanted' in encoded.value) return withMedia(encoded.value.mediaWanted);
     // A child's answer is merged with others: its bytes cannot be the caller's even in the same dialect.
-    // What must be checked is read.
-    const answer = child === null && check === undefined ? encoded.value.answer : 'converted';
+    // Steps read what they pass on.
+    const answer = child === null && after === null ? encoded.value.answer : 'converted';
     return { ...encoded.value, answer, upstreamDialect: dialects[order.dialect] } as const;
   }
 

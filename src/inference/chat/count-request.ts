@@ -4,7 +4,7 @@ import type { NamedObject } from '../dialects/named-objects.ts';
 import type { NeutralPart, NeutralRequest } from '../neutral/request.ts';
 import { estimatedTokens } from '../neutral/usage.ts';
 import { parseBody } from '../spine/parse-body.ts';
-import { objectsIn } from './conversation-body.ts';
+import { namedIn } from './conversation-body.ts';
 
 /** A checked body whose tokens were counted. */
 export interface Counted {
@@ -24,8 +24,8 @@ export function readForCount(raw: Buffer, dialectId: CallerDialectId): Result<Na
   const read =
     dialect.readForCount === undefined ? dialect.readRequest(raw, body, scan) : dialect.readForCount(raw, body, scan);
   if (!read.ok) return read;
-  const objects = objectsIn(body, dialectId, scan);
-  return objects.ok ? { ok: true, value: { ...read.value, named: objects.value.named } } : objects;
+  const named = namedIn(body, dialectId, scan);
+  return named.ok ? { ok: true, value: { ...read.value, named: named.value } } : named;
 }
 
 /** Tokens of every message and tool beside its text. */

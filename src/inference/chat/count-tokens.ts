@@ -65,7 +65,8 @@ export async function countTokens(services: CountServices, call: CountCall): Pro
   if ('kind' in first) return first;
   const counted = await countThere(services, snapshot, call, read.value, first);
   // The text here is not all that a model would read.
-  if (counted === null && read.value.nativeOnly !== undefined) return read.value.nativeOnly;
+  const nativeOnly = read.value.extras?.nativeOnly ?? null;
+  if (counted === null && nativeOnly !== null) return nativeOnly;
   return counted ?? countHere(services, snapshot, call, first);
 }
 
@@ -80,18 +81,18 @@ async function reachingTarget(
   services: CountServices,
   snapshot: Snapshot,
   call: CountCall,
-  { model, named, nativeOnly }: NamingCount,
+  { model, named, extras }: NamingCount,
 ): Promise<Target | Failure> {
   const candidates = candidatesFor(snapshot, call.principal, model);
   if ('kind' in candidates || named.length === 0) return 'kind' in candidates ? candidates : firstOf(candidates);
-  const naming = { model, named, nativeOnly };
+  const naming = { model, extras: { named, nativeOnly: extras?.nativeOnly ?? null } };
   const bound = await bindTo(services, snapshot, call, naming, candidates);
   return bound === null || bound.kind === 'bound' ? firstOf(bound?.candidates ?? candidates) : bound;
 }
 
 function candidatesFor(snapshot: Snapshot, principal: Principal, model: string): readonly RouteCandidate[] | Failure {
   const alias = aliasAsked(snapshot, model, principal);
-  return 'kind' in alias ? alias : candidatesOf(snapshot, alias, [], principal);
+  return 'kind' in alias ? alias : candidatesOf(snapshot, alias);
 }
 
 function firstOf(candidates: readonly RouteCandidate[]): Target {

@@ -10,14 +10,14 @@ interface Cut {
   cut: readonly Loss[];
 }
 
-/** Without the oldest turns, where the caller allows that and the target's context is too small for all of them. */
+/** For a caller that allows it: without the oldest turns, where the target's context is too small for all of them. */
 export function cutToContext(
   request: CallerRequest,
   asked: NeutralRequest,
   { dialect, contextWindow }: { dialect: DialectId; contextWindow?: number | null | undefined },
 ): Cut {
   // Responses have a word for it: a provider that speaks them cuts by itself.
-  if (asked.truncation === undefined || dialect === 'openai-responses') return { asked, request, cut: [] };
+  if (dialect === 'openai-responses') return { asked, request, cut: [] };
   if (contextWindow == null) return { asked, request, cut: [{ field: 'truncation', why: 'unsupported' }] };
   const kept = truncatedInput(asked, contextWindow);
   if (kept === null) return { asked, request, cut: [] };

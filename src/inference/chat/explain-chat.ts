@@ -10,6 +10,7 @@ import type { ExplainedRequest, ExplainedTarget, Question } from '../spine/expla
 import { type ConversationBody, readConversation } from './conversation-body.ts';
 import { prepareFor } from './conversation-trial.ts';
 import { aliasAsked, type ConversationEndpoint, candidatesOf, routeQueryOf } from './endpoint.ts';
+import { withFallbacks } from './extras.ts';
 import { callsOf } from './fan-out.ts';
 import { nothingFetched } from './fetch-media.ts';
 
@@ -28,7 +29,9 @@ export async function explainChat(question: ChatQuestion): Promise<ExplainedRequ
   const { facts } = body;
   const alias = aliasAsked(snapshot, facts.model, principal);
   if ('kind' in alias) return alias;
-  const candidates = candidatesOf(snapshot, alias, facts.fallbackModels, principal);
+  const own = candidatesOf(snapshot, alias);
+  if ('kind' in own) return own;
+  const candidates = withFallbacks(snapshot, alias, own, facts.extras?.fallbackModels ?? [], principal);
   if ('kind' in candidates) return candidates;
 
   const route = explainRoute(routeQueryOf(question, facts, alias, candidates), question.health, question.nowMs);
@@ -72,6 +75,7 @@ async function wouldSend(
     dialect: callerDialect,
     providers: snapshot.providers,
     child,
+    after: null,
     media: () => nothingFetched,
   });
   if ('kind' in prepared) return { sent: null, why: 'message' in prepared ? prepared.message : prepared.kind };

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { FakeClient } from '../../../test/fake-client.ts';
 import { plainNeeds, queryOf, targetOf } from '../../../test/simulation/routing-samples.ts';
 import { fakeClock } from '../../kernel/clock.ts';
+import type { Failure } from '../../kernel/failure.ts';
 import { seededRandom } from '../../kernel/random.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { providerTypes } from '../providers/catalog.ts';
@@ -69,6 +70,8 @@ test('a fault of ours in one choice ends the others first, and is told once they
     callerHeaders: {},
     providers: new Map([['a', { connection: made.connection } as never]]),
     bound: null,
+    given: null,
+    attemptsMade: null,
     progress,
   };
   const encode = async ({ child }: EncodeOrder) => {
@@ -79,16 +82,18 @@ test('a fault of ours in one choice ends the others first, and is told once they
     }
     return { ok: true, value: { bytes: '{}', streamed: true, answer: 'converted', losses: [], unwrapTool: undefined } };
   };
-  const facts = { n: 2, seed: 7, stream: true, includeUsage: false, needs: plainNeeds };
+  const facts = { extras: null, n: 2, seed: 7, stream: true, includeUsage: false, needs: plainNeeds };
   const conversation = {
     body: { facts, encode, release() {} } as unknown as ConversationBody,
     dialect: openAiChat.id,
     providers: job.providers,
     child: null,
+    after: null,
     media: () => assert.fail('media were wanted'),
   };
+  const remedy = async (failure: Failure) => failure;
   const head = { fallbackId: 'chatcmpl-1', model: 'm', createdS: 1, includeUsage: false };
-  await assert.rejects(runFanOut(parts, job, { conversation, dialect: openAiChat, head }), /ours/);
+  await assert.rejects(runFanOut(parts, job, { conversation, dialect: openAiChat, head, remedy }), /ours/);
   assert.deepEqual([sent, aborted], [1, 1]);
   assert.equal(progress.attempts.length, 1);
   // Left to who answers for the crash.

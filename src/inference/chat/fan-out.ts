@@ -7,7 +7,7 @@ import type { RouteCandidate } from '../routing/route.ts';
 import { refusalHeaders, withCostOfAll, withLosses, withModel } from '../spine/answer.ts';
 import { besideUsd } from '../spine/beside-usd.ts';
 import { ChildClient } from '../spine/child-client.ts';
-import { type ContestParts, type Job, type JobProgress, type MakeTrial, newProgress } from '../spine/job.ts';
+import { type AttemptSteps, type ContestParts, type Job, type JobProgress, newProgress } from '../spine/job.ts';
 import { runAttempts } from '../spine/run-attempts.ts';
 import { type Chunk, type Client, type Failed, type HeaderList, type Sink, sendWhole } from '../spine/sink.ts';
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
@@ -20,6 +20,7 @@ export interface Choices {
   conversation: Conversation;
   dialect: CallerDialect;
   head: AnswerHead;
+  remedy: NonNullable<AttemptSteps['remedy']>;
 }
 
 /**
@@ -28,7 +29,7 @@ export interface Choices {
  * it, an error event.
  */
 export async function runFanOut(parts: ContestParts, job: Job, choices: Choices): Promise<void> {
-  const { conversation, dialect, head } = choices;
+  const { conversation, dialect, head, remedy } = choices;
   const { n, seed } = conversation.body.facts;
   if (n > fanOutMax) {
     const failure = invalid(
@@ -56,7 +57,10 @@ export async function runFanOut(parts: ContestParts, job: Job, choices: Choices)
         media: () => conversation.media(child.client),
       };
       try {
-        await runAttempts(parts, child, (answer) => conversationTrial(parts, child, asked, answer, null));
+        await runAttempts(parts, child, {
+          trial: (answer) => conversationTrial(parts, child, asked, answer, null),
+          remedy,
+        });
       } catch (error) {
         // Whoever answers for the crash ends the client's answer: nothing of the others comes after it.
         merge.stop();
@@ -234,9 +238,9 @@ export function callsOf(n: number, candidates: readonly RouteCandidate[]): numbe
 
 /**
  * `n` > 1: targets that give several choices in one call first; when none of them answers, or there is none, the
- * others by one call a choice. `makeTrial` asks for all of them in one call.
+ * others by one call a choice. `steps` ask for all of them in one call.
  */
-export async function runChoices(parts: ContestParts, job: Job, makeTrial: MakeTrial, choices: Choices): Promise<void> {
+export async function runChoices(parts: ContestParts, job: Job, steps: AttemptSteps, choices: Choices): Promise<void> {
   const { query, progress } = job;
   const { n } = choices.conversation.body.facts;
   const native = query.targets.filter(({ target }) => target.capabilities.nativeN);
@@ -246,13 +250,12 @@ export async function runChoices(parts: ContestParts, job: Job, makeTrial: MakeT
   if (native.length === 0) return fanOut();
   // All in one call.
   progress.calls = 1;
-  if (single.length === 0) return runAttempts(parts, job, makeTrial);
+  if (single.length === 0) return runAttempts(parts, job, steps);
   const inOne: Job = {
     ...job,
     // Once each: to repeat one is worse than to go on with the others.
     query: { ...query, targets: native, attemptsMax: Math.min(native.length, query.attemptsMax) },
     costMilli: job.costMilli / callsOf(n, query.targets),
-    lastResort: fanOut,
   };
-  await runAttempts(parts, inOne, makeTrial);
+  await runAttempts(parts, inOne, { ...steps, lastResort: fanOut });
 }

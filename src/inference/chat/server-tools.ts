@@ -1,5 +1,6 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import type { CallerDialectId } from '../dialects/dialect.ts';
+import type { CallerDialectId, Result } from '../dialects/dialect.ts';
+import type { NamedObject } from '../dialects/named-objects.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { ServerTool, ServerToolsAsked } from '../neutral/server-tool.ts';
 import type { ServerTurn } from '../neutral/server-turn.ts';
@@ -8,7 +9,6 @@ import { dialectFor } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { ServerToolPorts } from '../server-tools/tool-ports.ts';
-import type { ConversationFacts } from './conversation-body.ts';
 
 /** Tools that this gateway runs for a request, at targets that do not run them themselves. */
 export interface ToolsHere extends ServerToolsAsked {
@@ -24,10 +24,9 @@ export function toolsHere(
   ports: ServerToolPorts | null,
   { providers }: Pick<Snapshot, 'providers'>,
   dialect: CallerDialectId,
-  { serverTools, n }: Pick<ConversationFacts, 'serverTools' | 'n'>,
+  { serverTools, n }: { serverTools: Result<ServerToolsAsked>; n: number },
   candidates: readonly RouteCandidate[],
 ): ToolsHere | Failure | null {
-  if (serverTools === undefined) return null;
   if (!serverTools.ok) {
     const vendorsJudge = dialect !== 'openai-chat' && candidates.every(({ target }) => speaks(target, dialect));
     return vendorsJudge ? null : serverTools.failure;
@@ -60,10 +59,9 @@ export function runsToolsAt(
 }
 
 /** Ids in the request of objects at a provider, without the names of collections here. */
-export function namedElsewhere(named: ConversationFacts['named'], { tools }: ToolsHere): ConversationFacts['named'] {
+export function namedElsewhere(named: readonly NamedObject[], { tools }: ToolsHere): readonly NamedObject[] {
   const collections = new Set(tools.flatMap((tool) => (tool.kind === 'file_search' ? tool.collections : [])));
-  const left = named?.filter(({ id, field }) => !collections.has(id) || !field.includes('vector_store_ids'));
-  return left === undefined || left.length === 0 ? undefined : left;
+  return named.filter(({ id, field }) => !collections.has(id) || !field.includes('vector_store_ids'));
 }
 
 function speaks(target: Target, dialect: CallerDialectId): boolean {

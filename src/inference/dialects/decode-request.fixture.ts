@@ -20,8 +20,9 @@ export function decodeRequest(
   const raw = Buffer.from(JSON.stringify(body));
   const read = readRequest(raw, body, scanJson(raw, 64));
   if (!read.ok) return read;
-  const { nativeOnly, forward } = read.value;
+  const { extras, forward } = read.value;
+  const nativeOnly = extras?.nativeOnly ?? null;
   // Providers of the body's own format accept every body that can be read.
   JSON.parse(forward(ownFormat).bytes.toString());
-  return nativeOnly === undefined ? { ok: true, value: read.value.neutral() } : { ok: false, failure: nativeOnly };
+  return nativeOnly === null ? { ok: true, value: read.value.neutral() } : { ok: false, failure: nativeOnly };
 }

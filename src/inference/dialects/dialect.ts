@@ -8,7 +8,7 @@ import type { ServerToolsAsked } from '../neutral/server-tool.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { JsonSchema } from './described-check.ts';
 import type { FileOf } from './inline-files.ts';
-import type { BodyObjects, GivenId } from './named-objects.ts';
+import type { GivenId, ObjectsInBodies } from './named-objects.ts';
 
 /** A wire format by its name in configuration and explanations. */
 export type DialectId = CallerDialectId | 'bedrock-converse' | 'cohere-chat';
@@ -30,8 +30,8 @@ export interface CallerDialect {
   readForCount?(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CountedRequest>;
   /** JSON Schema of the bodies that `readRequest`, or `readForCount`, takes: of the same table that checks them. */
   requestSchema(wanted: 'answer' | 'count'): JsonSchema;
-  /** References of a body, as written, to objects at providers. Throws for no parsed body. */
-  objectsIn(body: JsonObject): BodyObjects;
+  /** References of its bodies, as written, to objects at providers. */
+  objects: ObjectsInBodies;
   /** A checked body with the content of files in place of their ids; absent: the format has no place for it. */
   inlineFiles?(body: JsonObject, fileOf: FileOf): JsonObject;
   encodeStream(head: AnswerHead): StreamEncoder;
@@ -68,32 +68,43 @@ export interface CallerRequest {
   user: string | null;
   /** What the body says that its use is summed by; null or absent: nothing. */
   tag?: string | null;
-  /** Other aliases that the caller wants tried after the first, in order. */
-  fallbackModels: readonly string[];
   /** How the conversation begins, as text of bounded length: equal for all its turns, for affinity. */
   conversationStart: string;
   neutral(): NeutralRequest;
-  /** Items that stand in the gateway's own answers and are named in place of being sent; absent: none. */
-  references?: readonly ItemReference[];
-  /** The same request with these in place of the references to them, by id. */
+  /** Features that few requests use; null: it uses none of them, and enters no code for them. */
+  extras: RequestExtras | null;
+  /** The same request with these in place of the references to them, by id; absent: it has no references. */
   withItems?(items: Readonly<Record<string, JsonObject>>): CallerRequest;
-  /** Why only a target of the caller's own dialect can answer this; absent: others can. */
-  nativeOnly?: Failure;
-  /**
-   * `choice`: it is a choice of a server tool that makes it so, and this gateway may run the tool. `format`: any
-   * provider of the format may do it. Absent: others would be refused by theirs too, or what is named is not there.
-   */
-  nativeFor?: 'choice' | 'format';
-  /** What is to be kept of it, and what kept it continues; absent: nothing. */
-  state?: RequestState;
-  /** Tools that whoever answers runs by itself. The failure is that of whoever runs them here. Absent: none. */
-  serverTools?: Result<ServerToolsAsked>;
   /** What the answer repeats of the request: plain data that the dialect's own encoders read (`AnswerHead.echo`). */
   echo?: JsonObject;
   /** The caller's word for a field that an encoder lost or refused by another dialect's. Absent: the words are the same. */
   wordFor?(field: string): string;
   /** The caller's own body for a target of the same dialect. */
   forward(target: ForwardTarget): { bytes: Buffer | string; losses: Loss[] };
+}
+
+/** Features of a request that few use; plain data. */
+export interface RequestExtras {
+  /** Other aliases that the caller wants tried after the first, in order. */
+  fallbackModels: readonly string[];
+  /** Items of the gateway's own answers, named in place of being sent; null: none. */
+  references: readonly ItemReference[] | null;
+  /** Why only a target of the caller's own dialect can answer this; null: others can. */
+  nativeOnly: Failure | null;
+  /**
+   * `choice`: a choice of a server tool makes it so, and this gateway may run the tool. `format`: any provider of the
+   * format may do it. Null: others would be refused by theirs too, or what is named is not there.
+   */
+  nativeFor: 'choice' | 'format' | null;
+  /** What is to be kept of it, and the kept response that it continues; null: nothing. */
+  state: RequestState | null;
+  /** Tools that the answering server runs. The failure is for requests whose tools this gateway must run. Null: none. */
+  serverTools: Result<ServerToolsAsked> | null;
+  /**
+   * Ids of the answer that can be named later. `all`: the provider keeps the answer itself. `objects`: only objects
+   * that come with it, such as containers and files. Null: none.
+   */
+  answerGives: 'objects' | 'all' | null;
 }
 
 /** What a request says of responses that are kept. */
@@ -116,7 +127,7 @@ export interface ItemReference {
 }
 
 /** A caller's body that nobody answers. */
-export type CountedRequest = Pick<CallerRequest, 'model' | 'neutral' | 'forward' | 'nativeOnly'>;
+export type CountedRequest = Pick<CallerRequest, 'model' | 'neutral' | 'forward' | 'extras'>;
 
 export interface ForwardTarget {
   /** Upstream model id. */

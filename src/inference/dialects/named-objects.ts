@@ -44,6 +44,8 @@ export type MemberKinds = Readonly<Record<string, MemberKind>>;
 /** What the members of one dialect hold; null: nothing that is known. */
 export interface MemberTable {
   kindOf(name: string): MemberKind | null;
+  /** Folded names of members that hold ids. */
+  idsIn: readonly string[];
 }
 
 /** Places of ids in a dialect's bodies. */
@@ -60,16 +62,31 @@ export interface NamingRules {
   echoes?(type: string): boolean;
 }
 
-/** A caller's references to objects at providers. */
-export interface BodyObjects {
-  named: NamedObject[];
-  /** Members of all objects, however deep. Fewer than the text has: one hides another of its name. */
-  members: number;
-  /**
-   * Ids of the answer that can be named later. `all`: the provider keeps the answer itself. `objects`: only objects
-   * beside it, such as containers and files. `nothing`: nobody need look.
-   */
-  answerGives: 'nothing' | 'objects' | 'all';
+/** Names of members, which are the same in all cases of letters. */
+export interface MemberNames {
+  /** All of them, as `folded` writes them. */
+  folded: ReadonlySet<string>;
+  /** Spellings that came up, and whether each is one of the names. */
+  seen: Map<string, boolean>;
+}
+
+/** Where a dialect's bodies name objects at providers. */
+export interface ObjectsInBodies {
+  /** Of the members that may hold ids: a body without any of them, at any depth, names no object. */
+  members: MemberNames;
+  /** Every id that a body names, in the order of its members. */
+  find(body: JsonObject): NamedObject[];
+}
+
+/** `more`: names beside those of the rules for which `find` has to look. */
+export function objectsBy(
+  rules: NamingRules,
+  more: readonly string[] = [],
+  find: ObjectsInBodies['find'] = (body) => findNamed(body, rules),
+): ObjectsInBodies {
+  const tables = [rules.members, rules.top, rules.items];
+  const names = new Set([...tables.flatMap((table) => table?.idsIn ?? []), ...more.map(folded)]);
+  return { members: { folded: names, seen: new Map() }, find };
 }
 
 /** A table for `NamingRules`, of names as the vendor spells them; in other cases of letters they are found too. */
@@ -78,6 +95,7 @@ export function memberKinds(kinds: MemberKinds): MemberTable {
   /** What names came to, up to `rememberedMax`: folding each of a long conversation's would be half the search. */
   const remembered = new Map<string, MemberKind | null>();
   return {
+    idsIn: [...byFolded].flatMap(([name, kind]) => (holdsIds.has(kind) ? [name] : [])),
     kindOf(name) {
       let kind = remembered.get(name);
       if (kind === undefined) {
@@ -91,32 +109,30 @@ export function memberKinds(kinds: MemberKinds): MemberTable {
 
 const rememberedMax = 1_024;
 
+const holdsIds: ReadonlySet<MemberKind> = new Set(['id', 'holder', 'label', 'skill', 'file-uri', 'item-id']);
+
 /** Servers written in Go take members in any case, and more than ASCII's as equal (`ſ` and `s`). */
 export function folded(name: string): string {
   return name.toUpperCase().toLowerCase();
 }
 
 /** Every id that a body names by `rules`. Goes over it once, whatever it holds. */
-export function findNamed(body: JsonObject, rules: NamingRules, answerGives: BodyObjects['answerGives']): BodyObjects {
-  const search = new Search(rules, answerGives);
+export function findNamed(body: JsonObject, rules: NamingRules): NamedObject[] {
+  const search = new Search(rules);
   search.look('', body, rules.top ?? rules.members, 'reference');
-  return search;
+  return search.named;
 }
 
 const idOfHolder = memberKinds({ id: 'id' });
 
-class Search implements BodyObjects {
+class Search {
   readonly named: NamedObject[];
-  members: number;
-  readonly answerGives: BodyObjects['answerGives'];
   readonly #rules: NamingRules;
   /** Path of the present value; made into text only when an id is found. */
   readonly #path: (string | number)[];
 
-  constructor(rules: NamingRules, answerGives: BodyObjects['answerGives']) {
+  constructor(rules: NamingRules) {
     this.named = [];
-    this.members = 0;
-    this.answerGives = answerGives;
     this.#rules = rules;
     this.#path = [];
   }
@@ -132,13 +148,11 @@ class Search implements BodyObjects {
       const object = value as JsonObject;
       const use = echoes !== undefined && typeof object.type === 'string' && echoes(object.type) ? 'label' : inherited;
       for (const name in object) {
-        this.members += 1;
         const member = object[name]!;
         const kind = table.kindOf(name) ?? (table === members ? null : members.kindOf(name));
         if (kind === null) {
           if (typeof member === 'object') this.look(name, member, members, use);
-        } else if (kind === 'opaque') this.members += membersIn(member);
-        else this.#take(name, member, kind, object, use);
+        } else if (kind !== 'opaque') this.#take(name, member, kind, object, use);
       }
     }
     this.#path.pop();
@@ -182,10 +196,7 @@ class Search implements BodyObjects {
   }
 
   #valuesOf(object: JsonObject, use: NamedObject['use']): void {
-    for (const free in object) {
-      this.members += 1;
-      this.look(free, object[free]!, this.#rules.members, use);
-    }
+    for (const free in object) this.look(free, object[free]!, this.#rules.members, use);
   }
 
   #found(name: string | number, id: string, use: NamedObject['use']): void {
@@ -196,17 +207,6 @@ class Search implements BodyObjects {
     }
     this.named.push({ id, field, use });
   }
-}
-
-function membersIn(value: JsonValue): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  let members = 0;
-  if (Array.isArray(value)) {
-    for (let at = 0; at < value.length; at += 1) members += membersIn(value[at]!);
-  } else {
-    for (const name in value) members += 1 + membersIn(value[name]!);
-  }
-  return members;
 }
 
 /** Where a Messages request names the answer that it continues. */

@@ -70,7 +70,7 @@ export async function embedTexts(
     vectors = { size, vectors: rows as Float32Array<ArrayBuffer> };
     return '';
   });
-  await runAttempts(services, job, trial);
+  await runAttempts(services, job, { trial });
   const { outcome } = kept;
   const failure: Failure = outcome?.kind === 'refused' ? outcome.failure : { kind: 'internal' };
   return { outcome: vectors ?? failure, progress: job.progress };

@@ -60,7 +60,7 @@ export async function rankTexts(
     const query = { ...plan.query, needs: body.facts.needs };
     const job = jobOf(snapshot, 'rerank', asked, { ...plan, query }, reserved, { user: null });
     const format = rerankOf(texts.length);
-    await runAttempts(services, job, (answer) => forwardTrial(services, job, body, format, answer));
+    await runAttempts(services, job, { trial: (answer) => forwardTrial(services, job, body, format, answer) });
     return { outcome: ranksOf(kept, texts.length), progress: job.progress };
   } finally {
     await body.release();

@@ -17,7 +17,7 @@ export function readImages(raw: Buffer): Result<ImageBody> {
   if (!parsed.ok) return parsed;
   const { body } = parsed.value;
   // Unknown members go on to the provider; ids of its files do not.
-  const [named] = dialects['openai-chat'].objectsIn(body).named;
+  const [named] = dialects['openai-chat'].objects.find(body);
   if (named !== undefined) return { ok: false, failure: objectNotFound(named.field) };
   const read = readImageRequest(body);
   return read.ok ? { ok: true, value: imageBody(read.value) } : read;

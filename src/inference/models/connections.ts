@@ -17,6 +17,11 @@ export interface ConfiguredProvider {
   simulated: boolean;
 }
 
+/** Whether a target takes conversations. */
+export function chats(providers: ReadonlyMap<string, ConfiguredProvider>, target: { provider: string }): boolean {
+  return providers.get(target.provider)?.connection.chats === true;
+}
+
 /**
  * Every provider of a configuration, ready to be called. Those that cannot be (a base URL that is none, a type whose
  * part is not built) are left out and listed in `problems`. `simulator` names the one that is the zero-key simulator.

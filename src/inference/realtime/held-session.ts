@@ -79,11 +79,12 @@ export async function holdSession<Reached>(
   let found: { attempt: RouteAttempt; value: Reached } | null = null;
   let meter: TurnMeter | null = null;
   try {
-    await runAttempts(services, job, (answer) =>
-      reaching(answer, job, reach, (value) => {
-        found = { attempt: answer.attempt, value };
-      }),
-    );
+    await runAttempts(services, job, {
+      trial: (answer) =>
+        reaching(answer, job, reach, (value) => {
+          found = { attempt: answer.attempt, value };
+        }),
+    });
     // Set by a callback, which the compiler does not follow.
     const reached = found as { attempt: RouteAttempt; value: Reached } | null;
     if (reached === null) return;

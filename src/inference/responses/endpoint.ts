@@ -2,7 +2,8 @@ import type { Principal } from '../../auth/principal.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { ConversationBody } from '../chat/conversation-body.ts';
-import { type ChatPlan, chatEndpoint } from '../chat/endpoint.ts';
+import { chatEndpoint } from '../chat/endpoint.ts';
+import type { ChatPlan } from '../chat/extras.ts';
 import type { RequestState, Result } from '../dialects/dialect.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { dialectFor } from '../routing/capability.ts';
@@ -78,7 +79,7 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
       return {
         ...trials,
         async run() {
-          await (trials.run === undefined ? runAttempts(services, job, trials.trial) : trials.run());
+          await (trials.run === undefined ? runAttempts(services, job, trials) : trials.run());
           await sink.finished;
         },
       };
@@ -89,9 +90,9 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     const reading = chat.read(call, raw);
     const turned = (read: Result<ConversationBody>) => {
       if (!read.ok) return read;
-      const { state } = read.value.facts;
+      const state = read.value.facts.extras?.state ?? null;
       if (state?.background === true) return { ok: false as const, failure: plainBackground };
-      return state === undefined
+      return state === null
         ? { ok: true as const, value: withTurn(read.value, null) }
         : opened(call, raw, read.value, state);
     };
@@ -139,7 +140,8 @@ function failureInCallersWords(failure: Failure, turn: Turn): Failure {
 
 /** Where no provider of the model has what a request continues either, OpenAI's own words for that. */
 function asNotFound(failure: Failure, { turn, facts }: TurnBody): Failure {
-  if (turn?.continues !== 'provider' || (failure.kind !== 'not-found' && failure !== facts.nativeOnly)) return failure;
+  if (turn?.continues !== 'provider' || (failure.kind !== 'not-found' && failure !== facts.extras?.nativeOnly))
+    return failure;
   const { previous, conversation } = turn;
   const param = 'param' in failure ? failure.param : null;
   if (param === 'previous_response_id' && previous !== null) return previousNotFound();
@@ -151,14 +153,15 @@ async function keeperOf(
   { providers }: Snapshot,
   principal: Principal,
   { store, conversation, continues }: Turn,
-  { query, tools }: ChatPlan,
+  { query, extras }: ChatPlan,
 ): Promise<TurnPlan['keeper']> {
   // A conversation gets its items whatever the request says of the response itself.
   if (!store && conversation === null) return 'nobody';
   // What a provider keeps is continued there alone.
   if (continues === 'provider') return 'provider';
   // An answer of several turns is no response that a provider has.
-  if (continues === 'nothing' && tools === undefined && oneKeeps(query.targets, providers)) return 'provider';
+  if (continues === 'nothing' && (extras?.tools ?? null) === null && oneKeeps(query.targets, providers))
+    return 'provider';
   const mayBeKept = keepsFor(now(), principal) && (await storage.mayKeep(principal.account)) === null;
   return mayBeKept ? 'gateway' : 'nobody';
 }

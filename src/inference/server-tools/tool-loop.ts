@@ -6,7 +6,7 @@ import { estimatedTokens } from '../neutral/usage.ts';
 import { refusalHeaders, type WrittenFor } from '../spine/answer.ts';
 import { ChildClient } from '../spine/child-client.ts';
 import type { Endpoint } from '../spine/endpoint.ts';
-import type { Job, MakeTrial } from '../spine/job.ts';
+import type { AttemptSteps, Job, MakeTrial } from '../spine/job.ts';
 import { admittedBefore } from '../spine/model-call.ts';
 import type { RequestBody } from '../spine/request-body.ts';
 import { runAttempts } from '../spine/run-attempts.ts';
@@ -31,6 +31,8 @@ export interface ToolLoop {
   /** Of the first turn, whose cost is held. */
   job: Job;
   writtenFor: WrittenFor;
+  /** As without tools; `trialOf` replaces the trial. */
+  steps: Pick<AttemptSteps<Chunk>, 'remedy'>;
   /** One attempt at a turn, whose events go to the job's sink; bytes where the target runs the tools itself. */
   trialOf(job: Job<Chunk>, turn: ServerTurn): MakeTrial<Chunk>;
 }
@@ -108,7 +110,7 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
         attemptsMade: () => attempts + made.length,
       };
       answer.costMilli += own.costMilli;
-      return runAttempts(services, turnJob, loop.trialOf(turnJob, order));
+      return runAttempts(services, turnJob, { ...loop.steps, trial: loop.trialOf(turnJob, order) });
     };
     if (n === 0) await run(job);
     else {

@@ -28,7 +28,7 @@ export interface SpeechRun {
 type TrialServices = Pick<SpeechServices, 'clock' | 'transport' | 'transcoder' | 'refusedFormats'>;
 type TrialJob = Pick<
   Job,
-  'tenant' | 'deadlineMs' | 'inputTokensEstimate' | 'providers' | 'callerHeaders' | 'bound' | 'trace'
+  'tenant' | 'deadlineMs' | 'inputTokensEstimate' | 'providers' | 'callerHeaders' | 'bound' | 'given' | 'trace'
 >;
 
 /** One attempt at one target. Until the first audio has gone out another one may follow. */

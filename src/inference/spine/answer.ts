@@ -1,14 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type {
-  AnswerFold,
-  AnswerHead,
-  CallerDialect,
-  Holds,
-  Leaves,
-  StreamEncoder,
-  StreamMark,
-} from '../dialects/dialect.ts';
+import type { AnswerFold, AnswerHead, CallerDialect, StreamEncoder, StreamMark } from '../dialects/dialect.ts';
 import { type Loss, lossComment, lossesOf, lossHeader, lossHeaderName } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { usdOf } from '../neutral/price.ts';
@@ -109,7 +101,7 @@ export class Answer<C = Bytes> implements Watched {
   headers(facts: Omit<AnswerFacts, 'answer'>): HeaderList {
     const { job } = this.#contest;
     // One that was held back has been counted.
-    const made = attemptsMade(job) + (job.heldBack !== undefined && this.trial === null ? 0 : 1);
+    const made = attemptsMade(job) + (job.progress.heldBack !== null && this.trial === null ? 0 : 1);
     return answerHeaders(job, this.attempt, made, facts);
   }
 
@@ -276,20 +268,21 @@ export class EncodedAnswer implements AttemptSink {
 
   chunk(chunk: Chunk): Pace {
     if (typeof chunk === 'string' || Buffer.isBuffer(chunk)) return this.#next.chunk(chunk);
-    const { dialect, head, stream } = this.#client;
+    const { dialect, head, stream, keep } = this.#client;
     if (!stream) {
       this.#fold ??= dialect.fold(head);
       for (const event of chunk) this.#fold.add(event.type === 'start' ? withModel(event, head) : event);
       return 'ready';
     }
     this.#encoder ??= dialect.encodeStream(head);
+    const isRenamed = head.answerModel !== undefined;
     let written = '';
     for (const event of chunk) {
-      const frames = this.#encoder.step(event.type === 'start' ? withModel(event, head) : event);
+      const frames = this.#encoder.step(event.type === 'start' && isRenamed ? withModel(event, head) : event);
       if (event.type === 'end') {
-        this.#lose(this.#encoder);
+        if (this.#encoder.lost !== undefined) this.#lose(this.#encoder.lost);
         // Before its last frame is out: the next request may name them at once.
-        this.#keep(this.#encoder);
+        if (keep !== undefined && this.#encoder.items !== undefined) keep(this.#encoder.items());
       }
       written += frames;
     }
@@ -298,23 +291,18 @@ export class EncodedAnswer implements AttemptSink {
 
   end(found: Fault | null, mark?: StreamMark): ReturnType<AttemptSink['end']> {
     if (found !== null) return this.#next.end(found, this.#encoder?.mark?.() ?? mark);
+    const { keep } = this.#client;
     if (this.#fold !== null) {
-      this.#lose(this.#fold);
+      if (this.#fold.lost !== undefined) this.#lose(this.#fold.lost);
       this.#next.chunk(JSON.stringify(this.#fold.result()));
     }
     const missed = this.#next.end(null);
-    if (missed === null && this.#fold !== null) this.#keep(this.#fold);
+    if (missed === null && keep !== undefined && this.#fold?.items !== undefined) keep(this.#fold.items());
     return missed;
   }
 
-  #keep(answer: Holds): void {
-    const { keep } = this.#client;
-    if (keep !== undefined && answer.items !== undefined) keep(answer.items());
-  }
-
-  #lose({ lost }: Leaves): void {
-    if (lost === undefined || lost.size === 0) return;
-    this.#next.lose?.(lossesOf(lost));
+  #lose(lost: ReadonlySet<string>): void {
+    if (lost.size > 0) this.#next.lose?.(lossesOf(lost));
   }
 }
 

@@ -152,7 +152,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     try {
       this.#reader = this.#body.reader(
         headers.get('content-type') ?? '',
-        given && ((ids) => given(this.#attempt, ids)),
+        given === null ? undefined : (ids) => given(this.#attempt, ids),
       );
     } catch (error) {
       this.#crash(error);

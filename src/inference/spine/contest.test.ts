@@ -71,7 +71,7 @@ function setUp(names: readonly string[], encode: Encode = () => body) {
     const encoded = made instanceof Promise ? made.then(told) : told(made);
     const body = { facts, encode: () => encoded, release() {} };
     const media = () => assert.fail('media were wanted');
-    const asked = { body, dialect: openAiChat.id, providers: job.providers, child: null, media };
+    const asked = { body, dialect: openAiChat.id, providers: job.providers, child: null, after: null, media };
     return conversationTrial(parts, job, asked, answer, null);
   };
   const job: Job = {
@@ -94,6 +94,8 @@ function setUp(names: readonly string[], encode: Encode = () => body) {
     callerHeaders: {},
     providers: new Map(names.map((name) => [name, { connection: connectionOf(name) } as never])),
     bound: null,
+    given: null,
+    attemptsMade: null,
     progress: newProgress(),
   };
   silence.look(clock.monotonicMs());
@@ -105,7 +107,7 @@ function setUp(names: readonly string[], encode: Encode = () => body) {
     }
     await turn();
   }
-  const running = runAttempts(parts, job, makeTrial, route);
+  const running = runAttempts(parts, job, { trial: makeTrial }, route);
   const callTo = (name: string, index = 0) => {
     const call = calls[name]?.[index];
     assert.ok(call !== undefined, `${name} was not asked`);

@@ -39,12 +39,18 @@ export interface EncodedBody {
   streamed: boolean;
 }
 
-/** A request in the target's own format: its own bytes, with the changes that the target needs. */
-export function encodeForwarded(request: ForwardedRequest, order: ForwardOrder): Result<EncodedBody> {
+/**
+ * A request in the target's own format: its own bytes, with the changes that the target needs. `ofChat`: the quirks of
+ * the model in conversations.
+ */
+export function encodeForwarded(
+  request: ForwardedRequest,
+  order: ForwardOrder,
+  ofChat: ProviderQuirks = quirksOf(providerTypes.get(order.provider)!, order.model, order.dialect),
+): Result<EncodedBody> {
   const provider = providerTypes.get(order.provider)!;
   const { endpoint } = order;
   const own = endpoint === undefined ? undefined : provider.forwardBodies?.[endpoint]?.(order.model);
-  const ofChat = quirksOf(provider, order.model, order.dialect);
   // Bodies of other endpoints have other members.
   const quirks = endpoint === undefined ? ofChat : { ...ofChat, omit: own?.omit ?? [], rename: own?.rename ?? {} };
   const { members, losses: lostBetas } = membersFor(own ?? provider.bodies?.[order.dialect], order.betas);

@@ -6,7 +6,8 @@ import type { Alias } from '../models/alias.ts';
 import type { ChargedAs } from '../models/charged-as.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { RouteQuery } from '../routing/route.ts';
-import type { Job, MakeTrial } from './job.ts';
+import type { RequestStep } from './before.ts';
+import type { AttemptSteps, Job } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
 import type { AnswerForm, HeaderList } from './sink.ts';
@@ -26,6 +27,12 @@ export interface Plan {
   /** As in the job. */
   given?: Job['given'] | undefined;
 }
+
+/** A plan, and the steps that it has to pass. */
+export type Planned<R extends RequestBody, P extends Plan> = P & {
+  /** Absent: there are none, and no code of theirs is entered. */
+  before?: readonly RequestStep<R, P>[];
+};
 
 /** One request on its way, as its family knows it. */
 export interface Asked<R, P> {
@@ -48,15 +55,14 @@ export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
   /** What two equal requests have in common, for their Idempotency-Key. */
   content(input: I): Buffer | Promise<Buffer>;
   /** Who may answer, and for how much; the failure comes before anything is held. */
-  plan(snapshot: Snapshot, call: ModelCall, request: R): P | Failure | Promise<P | Failure>;
+  plan(snapshot: Snapshot, call: ModelCall, request: R): Planned<R, P> | Failure | Promise<Planned<R, P> | Failure>;
   /** The work of its attempts, once its cost is held. */
   trials(asked: Asked<R, P>, job: Job): Trials;
   /** For the traces of keys that allow it: request and answer; absent: a trace has nothing to show. */
   traced?(input: I, answer: Buffer): TracedContent;
 }
 
-export interface Trials {
-  trial: MakeTrial;
+export interface Trials extends AttemptSteps {
   /** All attempts, when they are more than one row of them. Ends the client's answer. */
   run?(): Promise<void>;
 }

@@ -56,12 +56,6 @@ export interface Job<C = Bytes> {
   client: Client;
   /** Receiver of the answer. */
   sink: Sink<C>;
-  /** Another way to an answer when every target has failed without one; absent: none. Ends the client's answer. */
-  lastResort?: () => Promise<void>;
-  /** An answer that did not pass the check of its model is the client's, should none come that does. */
-  heldBack?: () => Promise<void>;
-  /** What may be done about a refusal of every converter, in its words. */
-  remedy?: (failure: Failure) => Promise<Failure>;
   /** The client wants a stream. */
   stream: boolean;
   inputTokensEstimate: number;
@@ -82,14 +76,24 @@ export interface Job<C = Bytes> {
   progress: JobProgress;
   /** The field that names what lives at a provider, so that only its credential can answer; null: any may. */
   bound: string | null;
-  /** Told of ids that an answer gives out, before the client sees them; absent: it gives none. */
-  given?: ((attempt: RouteAttempt, ids: readonly GivenId[]) => void) | undefined;
-  /** Attempts of the whole request, the one that runs left out; absent: those of `progress`. */
-  attemptsMade?(): number;
+  /** Takes ids that an answer gives out, before the client sees them; null: it gives none. */
+  given: ((attempt: RouteAttempt, ids: readonly GivenId[]) => void) | null;
+  /** Counts the attempts of the whole request, the one that runs left out; null: those of `progress`. */
+  attemptsMade: (() => number) | null;
 }
 
 /** The work of one attempt for `answer`; a Failure when its target cannot take the request. */
 export type MakeTrial<C = Bytes> = (answer: Answer<C>) => Trial | Failure | Promise<Trial | Failure>;
+
+/** What a family adds to the attempts at its requests. */
+export interface AttemptSteps<C = Bytes> {
+  /** The work of one attempt. */
+  trial: MakeTrial<C>;
+  /** Another way to an answer when every target has failed without one; absent: none. Ends the client's answer. */
+  lastResort?: () => Promise<void>;
+  /** Adds to a refusal of every converter; absent: its words stay. */
+  remedy?: (failure: Failure) => Promise<Failure>;
+}
 
 /** Progress so far; settlement and the explanation read it whatever way the request ends. */
 export interface JobProgress {
@@ -113,6 +117,8 @@ export interface JobProgress {
    * and what other models of a joined request cost more than that one. Negative where they cost less.
    */
   besideUsd: number;
+  /** Gives out an answer that failed the check of its model, should none come that passes; null: there is none. */
+  heldBack: (() => Promise<void>) | null;
   /** HTTP status sent, or that of the failure; 499 when the caller left first. */
   status: number;
   /** `ok`, `aborted` or the failure's kind. */
@@ -134,6 +140,7 @@ export function newProgress(calls = 1): JobProgress {
     usage: null,
     usageSource: 'none',
     besideUsd: 0,
+    heldBack: null,
     status: 0,
     class: 'ok',
   };
@@ -157,7 +164,7 @@ export function recordAttempt<C>(
   const { attempt, firstTokenMs } = answer;
   const { usage, usageSource, status, bytes } = seen;
   if (progress.answeredBy === attempt || (seen.kept === true && usage !== null)) {
-    progress.usage = usage === null ? null : sumOf(progress.usage, usage);
+    progress.usage = usage === null || progress.usage === null ? usage : sumOf(progress.usage, usage);
     if (progress.usageSource !== 'counted') progress.usageSource = usageSource;
     progress.firstTokenMs ??= firstTokenMs;
     progress.malformedLines += seen.malformedLines ?? 0;
@@ -180,7 +187,7 @@ export function recordAttempt<C>(
     bytes,
     usage,
     usageSource,
-    costUsd: usage === null ? null : usdOf(usage, target.price, job.atMs),
+    costUsd: usage === null || target.price === null ? null : usdOf(usage, target.price, job.atMs),
     message: outcome?.message ?? null,
   };
   progress.attempts.push(record);

@@ -1,7 +1,8 @@
 import { invalid } from '../../kernel/failure.ts';
+import type { JsonValue } from '../../kernel/json.ts';
 import { type ParsedObject, parseObject } from '../../kernel/parse-object.ts';
 import type { Result } from '../dialects/dialect.ts';
-import { folded } from '../dialects/named-objects.ts';
+import { folded, type MemberNames } from '../dialects/named-objects.ts';
 
 /**
  * The body of a request to a model, by `kernel/parse-object`. It goes on as bytes and is read twice: by us, who decide by
@@ -19,4 +20,36 @@ export function parseBody(raw: Buffer): Result<ParsedObject> {
     return { ok: false, failure: invalid(name.slice(0, 64), message) };
   }
   return parsed;
+}
+
+/** The members of all objects in a body. */
+export interface MemberSurvey {
+  /** How many, however deep. Fewer than its text has: one hides another of the same name. */
+  count: number;
+  /** One of them has a name that was looked for, in whatever case of letters. */
+  hasNamed: boolean;
+}
+
+/** Goes over a parsed value once, and adds to `survey`. */
+export function surveyMembers(value: JsonValue | undefined, names: MemberNames, survey: MemberSurvey): void {
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at += 1) {
+      if (typeof value[at] === 'object') surveyMembers(value[at], names, survey);
+    }
+  } else if (typeof value === 'object' && value !== null) {
+    for (const name in value) {
+      survey.count += 1;
+      if (names.seen.get(name) ?? isNamed(name, names)) survey.hasNamed = true;
+      if (typeof value[name] === 'object') surveyMembers(value[name], names, survey);
+    }
+  }
+}
+
+/** Folding each name of a long conversation would be half the survey. */
+const seenMax = 1_024;
+
+function isNamed(name: string, { folded: names, seen }: MemberNames): boolean {
+  const is = names.has(folded(name));
+  if (seen.size < seenMax) seen.set(name, is);
+  return is;
 }

@@ -22,7 +22,7 @@ test('F17 a caller who leaves while the request is being converted: nothing is s
       converted = resolve;
     });
   const route = routeOnce((outcome) => ended.push(outcome));
-  const running = runAttempts({ clock: systemClock } as never, job, makeTrial, route);
+  const running = runAttempts({ clock: systemClock } as never, job, { trial: makeTrial }, route);
   client.leave();
   converted({ run: () => assert.fail('it was sent') } as unknown as Trial);
   await running;
@@ -72,6 +72,8 @@ function jobWith(client: FakeClient): Job {
     client,
     sink: client,
     bound: null,
+    given: null,
+    attemptsMade: null,
     stream: true,
     inputTokensEstimate: 1,
     atMs: 0,
@@ -98,7 +100,7 @@ test('F56 an error of ours before anything is sent ends that request, and leaves
     return new Attempt(parts, job, answer.attempt, body, sink);
   };
   const route = routeOnce((outcome) => ended.push(outcome));
-  await assert.rejects(runAttempts(parts, job, makeTrial, route), TypeError);
+  await assert.rejects(runAttempts(parts, job, { trial: makeTrial }, route), TypeError);
   assert.deepEqual([...new Set(ended)], ['cancelled']);
   assert.equal(job.progress.status, 500);
   assert.equal(timersRunning(), timersBefore);
@@ -126,7 +128,7 @@ async function refusedWith(
   const route = { ...routeOnce(() => {}), next: () => exhausted };
   for (const outcome of classes)
     job.progress.attempts.push({ provider: 'up', class: outcome, message: outcome } as AttemptRecord);
-  await runAttempts({ clock: systemClock } as never, job, () => assert.fail('nothing is sent'), route);
+  await runAttempts({ clock: systemClock } as never, job, { trial: () => assert.fail('nothing is sent') }, route);
   assert.equal(client.ends, 1);
   return client.failed!.failure;
 }

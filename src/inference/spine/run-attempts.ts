@@ -7,7 +7,7 @@ import { createRoute } from '../routing/create-route.ts';
 import type { AttemptRecord, Route, RouteAttempt, RouteStep, UpstreamLimit } from '../routing/route.ts';
 import { Answer, refusalHeaders } from './answer.ts';
 import { Contest, isRefusal } from './contest.ts';
-import type { ContestParts, Job, MakeTrial } from './job.ts';
+import type { AttemptSteps, ContestParts, Job } from './job.ts';
 
 /**
  * Attempts until the client has an answer, nothing is left to try, the client has gone or the deadline has passed. Ends
@@ -16,11 +16,12 @@ import type { ContestParts, Job, MakeTrial } from './job.ts';
 export async function runAttempts<C>(
   parts: ContestParts,
   job: Job<C>,
-  makeTrial: MakeTrial<C>,
+  steps: AttemptSteps<C>,
   route: Route = newRoute(parts, job),
 ): Promise<void> {
   const { client, progress } = job;
   const { clock } = parts;
+  const { trial: makeTrial } = steps;
   /** The first one is the answer, whatever a second opinion or a larger context ends with. */
   let refusal: Fault | null = null;
   let unencodable: Failure | null = null;
@@ -30,12 +31,12 @@ export async function runAttempts<C>(
       if (client.gone) return left(job);
       const step = route.next(clock.monotonicMs());
       if (step.kind === 'exhausted') {
-        if (job.heldBack !== undefined) return await job.heldBack();
+        if (progress.heldBack !== null) return await progress.heldBack();
         const failure =
           progress.attempts.length === 0 && unencodable !== null
-            ? await remedied(job, saidOf(unencodable, unable))
+            ? await remedied(steps, saidOf(unencodable, unable))
             : exhausted(step, job, route, refusal);
-        if (job.lastResort !== undefined && failure.kind !== 'upstream-refused') return await job.lastResort();
+        if (steps.lastResort !== undefined && failure.kind !== 'upstream-refused') return await steps.lastResort();
         return end(job, failure);
       }
       const delayMs = step.kind === 'wait' ? step.ms : step.delayMs;
@@ -75,8 +76,8 @@ export async function runAttempts<C>(
       }
       if (fault === null) return;
       if (fault.class === 'cancelled') return left(job);
-      if (progress.delivered === 'nothing' && fault.class === 'deadline' && job.heldBack !== undefined)
-        return await job.heldBack();
+      if (progress.delivered === 'nothing' && fault.class === 'deadline' && progress.heldBack !== null)
+        return await progress.heldBack();
       if (progress.delivered !== 'nothing' || fault.class === 'deadline') {
         const last = progress.delivered === 'nothing' ? refusal : isRefusal(fault.class) ? fault : null;
         return end(job, last === null ? failed(job, fault) : refusedBy(job, last));
@@ -96,7 +97,7 @@ function saidOf(failure: Failure, targets: readonly string[]): Failure {
 
 const targetsSaidMax = 3;
 
-async function remedied<C>({ remedy }: Job<C>, failure: Failure): Promise<Failure> {
+async function remedied<C>({ remedy }: AttemptSteps<C>, failure: Failure): Promise<Failure> {
   return remedy === undefined ? failure : remedy(failure);
 }
 

@@ -3,6 +3,7 @@ import type { Reservation } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/quota.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { costHeaders } from './answer.ts';
+import { passSteps } from './before.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
 import { holdCall } from './held-call.ts';
 import { type Job, newProgress } from './job.ts';
@@ -55,13 +56,17 @@ async function run<I, R extends RequestBody, P extends Plan>(
   if (pricing !== null) await pricing;
   const snapshot = services.snapshot();
   const planning = endpoint.plan(snapshot, call, request);
-  const plan = planning instanceof Promise ? await planning : planning;
+  const planned = planning instanceof Promise ? await planning : planning;
+  if ('kind' in planned) return refuse(sink, planned, admitted.headers);
+  const { before } = planned;
+  const plan: P | Failure =
+    before === undefined ? planned : await passSteps(before, { call, snapshot, request, plan: planned });
   if ('kind' in plan) return refuse(sink, plan, admitted.headers);
 
   const refused = await runPlan(services, endpoint, { snapshot, call, plan, facts: request.facts }, (job) => {
     const trials = endpoint.trials({ call, snapshot, request, plan }, job);
     if (plan.form === 'events') call.delivery.expect(costHeaders(job));
-    return trials.run === undefined ? runAttempts(services, job, trials.trial) : trials.run();
+    return trials.run === undefined ? runAttempts(services, job, trials) : trials.run();
   });
   if (refused !== null) refuse(sink, refused, admitted.headers);
 }
@@ -105,7 +110,7 @@ export function jobOf(
   { providers }: Snapshot,
   endpoint: string,
   { principal, client, sink, atMs, startedMs, wishes, callerHeaders, trace }: RunCall,
-  { alias, query, form, bound = null, given, calls, headers }: Omit<Plan, 'charged'>,
+  { alias, query, form, bound = null, given = null, calls, headers }: Omit<Plan, 'charged'>,
   { requestId, headers: limits, costMilli }: Reservation,
   { user, tag = null }: Pick<RequestFacts, 'user' | 'tag'>,
 ): Job {
@@ -131,6 +136,7 @@ export function jobOf(
     providers,
     bound,
     given,
+    attemptsMade: null,
     progress: newProgress(calls),
   };
 }

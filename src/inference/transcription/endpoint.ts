@@ -63,7 +63,7 @@ export function transcriptionEndpoint(
         trial,
         async run() {
           await foresee(request, sound);
-          await runAttempts(services, job, trial);
+          await runAttempts(services, job, { trial });
           await measure(job, sound);
         },
       };

@@ -82,7 +82,8 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
 
   /** Undici begins it in a later turn than others. */
   get isUpload(): boolean {
-    return isUploadBody(this.request.body);
+    const { body } = this.request;
+    return typeof body !== 'string' && !Buffer.isBuffer(body) && isUploadBody(body);
   }
 
   get isDone(): boolean {
@@ -316,7 +317,7 @@ function dispatchOptions(
   proof: readonly string[],
 ): Dispatcher.DispatchOptions {
   const { method, body } = request;
-  const isUpload = isUploadBody(body);
+  const isUpload = typeof body !== 'string' && !Buffer.isBuffer(body) && isUploadBody(body);
   // Compressing tokens one by one costs both sides more than it saves. A compressed answer is read nevertheless.
   const headers = [...request.headers, ...proof, 'accept-encoding', 'identity'];
   if (isUpload) headers.push('content-length', String(body.bytes));

@@ -119,7 +119,7 @@ async function sourceOf(
 
 function readJson(body: JsonObject): Result<VideoBody> {
   // Unknown members go on to the provider; ids of its files do not.
-  const [named] = dialects['openai-chat'].objectsIn(body).named;
+  const [named] = dialects['openai-chat'].objects.find(body);
   if (named !== undefined) return { ok: false, failure: objectNotFound(named.field) };
   const read = readVideoRequest(body);
   return read.ok ? { ok: true, value: bodyOf(read.value, null, null) } : read;

@@ -352,7 +352,7 @@ test('a body of any shape is refused with a 400 or can be sent on', () => {
         assert.equal(read.failure.kind, 'invalid-request');
         return;
       }
-      if (read.value.nativeOnly === undefined) {
+      if ((read.value.extras?.nativeOnly ?? null) === null) {
         const encoded = openAiChat.encodeRequest(read.value.neutral(), {
           model: 'up',
           maxOutputTokens: null,

@@ -5,7 +5,7 @@ import { encodeRequest } from './encode-request.ts';
 import { errorBody, errorFrame, readError } from './errors.ts';
 import { inlineFiles } from './inline-files.ts';
 import { readInPassing } from './read-in-passing.ts';
-import { objectsIn, readForCount, readRequest } from './read-request.ts';
+import { objects, readForCount, readRequest } from './read-request.ts';
 import { requestSchema } from './request-fields.ts';
 import { vendor } from './wire.ts';
 
@@ -14,7 +14,7 @@ export const anthropicMessages: CallerDialect & UpstreamDialect = {
   id: vendor,
   readRequest,
   requestSchema,
-  objectsIn,
+  objects,
   inlineFiles,
   readForCount,
   encodeRequest,

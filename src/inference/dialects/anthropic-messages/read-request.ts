@@ -1,7 +1,6 @@
 import { invalid } from '../../../kernel/failure.ts';
 import type { JsonScan } from '../../../kernel/json.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { estimatedInput } from '../../neutral/estimate-input.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type {
@@ -11,11 +10,13 @@ import type {
   NeutralRequest,
   RequestNeeds,
 } from '../../neutral/request.ts';
+import { estimatedInput } from '../../neutral/usage.ts';
 import type { AnswerHead, CallerRequest, CountedRequest, ForwardTarget, Result } from '../dialect.ts';
+import { someExtras } from '../extras.ts';
 import { fallbackModelsOf } from '../fallback-models.ts';
 import { placeFields, wordsOfFields } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
-import { type BodyObjects, findNamed, memberKinds, type NamingRules } from '../named-objects.ts';
+import { memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
 import { historyForAnthropic } from './history-for-anthropic.ts';
 import { checkRequest, endUserOf, isNames, requestFields } from './request-fields.ts';
@@ -49,7 +50,6 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
   if (!checked.ok) return checked;
   const { body: request, vendors } = checked.value;
   const needs = needsOf(request, raw.length);
-  const serverTools = serverToolsOf(request);
   const nativeOnly = vendors ?? (request.max_tokens === 0 ? noOutput : null);
   const wishes: AnswerWishes = { thoughts: thoughtsOf(request.thinking), inputTokens: needs.inputTokensEstimate };
   return {
@@ -62,15 +62,18 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       seed: null,
       needs,
       user: endUserOf(request),
-      fallbackModels: fallbackModelsOf(isNames(request.fallbacks) ? request : { models: request.models ?? null }),
       conversationStart: conversationStart(request),
       echo: wishes,
       wordFor: callersWord,
       neutral: () => toNeutral(request),
       forward: (target) => prepareForTarget(raw, request, scan, target),
-      ...(nativeOnly !== null && { nativeOnly }),
-      ...(nativeOnly === noOutput && { nativeFor: 'format' as const }),
-      ...(serverTools !== null && { serverTools }),
+      extras: someExtras({
+        fallbackModels: fallbackModelsOf(isNames(request.fallbacks) ? request : { models: request.models ?? null }),
+        nativeOnly,
+        nativeFor: nativeOnly === noOutput ? 'format' : null,
+        serverTools: serverToolsOf(request),
+        answerGives: isObject(body.thread) || isObject(body.diagnostics) ? 'all' : 'objects',
+      }),
     },
   };
 }
@@ -89,7 +92,7 @@ export function readForCount(raw: Buffer, body: JsonObject, scan: JsonScan): Res
       model: request.model,
       neutral: () => toNeutral(request),
       forward: (target) => prepareForTarget(raw, request, scan, target),
-      ...(vendors !== null && { nativeOnly: vendors }),
+      extras: someExtras({ nativeOnly: vendors }),
     },
   };
 }
@@ -314,7 +317,4 @@ const rules: NamingRules = {
   echoes: (type) => type.endsWith('_execution_output'),
 };
 
-export function objectsIn(body: JsonObject): BodyObjects {
-  const kept = isObject(body.thread) || isObject(body.diagnostics);
-  return findNamed(body, rules, kept ? 'all' : 'objects');
-}
+export const objects = objectsBy(rules);

@@ -68,7 +68,6 @@ export function forwardedRequest(
     seed: null,
     needs: { ...noNeeds, stream, inputTokensEstimate, maxOutputTokens },
     user: typeof body.user === 'string' ? cleanUser(body.user) : null,
-    fallbackModels: [],
     conversationStart: facts.start,
     forward: (target) =>
       prepareForTarget(raw, body, scan, {

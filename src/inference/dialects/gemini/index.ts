@@ -5,7 +5,7 @@ import { encodeStream, fold } from './encode-answer.ts';
 import { encodeRequest, withOperatorFields } from './encode-request.ts';
 import { errorBody, errorFrame, readError } from './errors.ts';
 import { readInPassing } from './read-in-passing.ts';
-import { objectsIn, readRequest } from './read-request.ts';
+import { objects, readRequest } from './read-request.ts';
 import { requestSchema } from './request-fields.ts';
 
 /** Google's Gemini API (`generateContent`), as callers and as its provider speak it. */
@@ -13,7 +13,7 @@ export const gemini: CallerDialect & UpstreamDialect = {
   id: 'gemini',
   readRequest,
   requestSchema,
-  objectsIn,
+  objects,
   encodeRequest,
   withOperatorFields,
   mediaByUrl: 'fetch',

@@ -7,7 +7,7 @@ function nativeOnlyOf(body: JsonObject): unknown {
   const whole = { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }], ...body };
   const read = readRequest(Buffer.from(JSON.stringify(whole)), whole);
   assert.ok(read.ok);
-  const { nativeOnly } = read.value;
+  const nativeOnly = read.value.extras?.nativeOnly;
   return nativeOnly?.kind === 'invalid-request' ? nativeOnly.param : nativeOnly;
 }
 

@@ -1,13 +1,14 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { estimatedInput } from '../../neutral/estimate-input.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { RequestNeeds } from '../../neutral/request.ts';
+import { estimatedInput } from '../../neutral/usage.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
 import { stringOr } from '../event-data.ts';
+import { someExtras } from '../extras.ts';
 import { wordsOfFields } from '../field-table.ts';
 import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
-import { type BodyObjects, findNamed, type MemberKinds, memberKinds, type NamingRules } from '../named-objects.ts';
+import { type MemberKinds, memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
 import { decodeSystem, mayHoldSealed, unsealSignature } from './decode-messages.ts';
 import { withOperatorFields } from './encode-request.ts';
 import { pathModel, pathStream, withoutPathMembers } from './path-members.ts';
@@ -36,11 +37,10 @@ export function readRequest(raw: Buffer, written: JsonObject): Result<CallerRequ
       seed: typeof config.seed === 'number' ? config.seed : null,
       needs: needsOf(body, config, raw.length),
       user: null,
-      fallbackModels: [],
       conversationStart: conversationStart(body),
       echo: { thoughts: thinking.includeThoughts === true ? 'shown' : 'hidden' },
       wordFor: (field) => callersWord(field, decodeSystem(body.systemInstruction).length),
-      ...(nativeOnly !== null && { nativeOnly }),
+      extras: nativeOnly === null ? null : someExtras({ nativeOnly }),
       neutral: () => toNeutral(body),
       forward: (target) => forwardBody(raw, body, target, Object.hasOwn(own, 'model')),
     },
@@ -286,10 +286,8 @@ const rules: NamingRules = {
   }),
 };
 
-/** `body` as it was written, in either spelling. Its answers give out no ids. */
-export function objectsIn(body: JsonObject): BodyObjects {
-  return findNamed(body, rules, 'nothing');
-}
+/** Of a body as it was written, in either spelling. Its answers give out no ids. */
+export const objects = objectsBy(rules);
 
 function inSnakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

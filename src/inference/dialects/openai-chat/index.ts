@@ -7,7 +7,7 @@ import { errorBody, errorFrame, readError } from './errors.ts';
 import { fold } from './fold-answer.ts';
 import { inlineFiles } from './inline-files.ts';
 import { readInPassing } from './read-in-passing.ts';
-import { objectsIn, readRequest } from './read-request.ts';
+import { objects, readRequest } from './read-request.ts';
 import { requestSchema } from './request-fields.ts';
 import { openAiChatId } from './wire.ts';
 
@@ -16,7 +16,7 @@ export const openAiChat: CallerDialect & UpstreamDialect = {
   id: openAiChatId,
   readRequest,
   requestSchema,
-  objectsIn,
+  objects,
   inlineFiles,
   encodeRequest,
   encodeStream,

@@ -46,9 +46,9 @@ test('what routing needs is read off the body', () => {
 });
 
 test('a plain request needs nothing', () => {
-  const { needs, n, seed, user, fallbackModels, stream, includeUsage } = read(hello);
+  const { needs, n, seed, user, extras, stream, includeUsage } = read(hello);
   assert.deepEqual([needs.vision, needs.tools, needs.reasoning, needs.maxOutputTokens], [false, false, false, null]);
-  assert.deepEqual([n, seed, user, fallbackModels, stream, includeUsage], [1, null, null, [], false, false]);
+  assert.deepEqual([n, seed, user, extras, stream, includeUsage], [1, null, null, null, false, false]);
 });
 
 test('all turns of a conversation begin alike, and others do not', () => {

@@ -1,17 +1,16 @@
 import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../../kernel/json.ts';
-import { estimatedInput } from '../../neutral/estimate-input.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
+import { estimatedInput } from '../../neutral/usage.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
-import { fallbackModelsOf } from '../fallback-models.ts';
 import { placeFields } from '../field-table.ts';
 import { cleanUser } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
-import { type BodyObjects, findNamed, memberKinds, type NamedObject, type NamingRules } from '../named-objects.ts';
+import { findNamed, memberKinds, type NamedObject, type NamingRules, objectsBy } from '../named-objects.ts';
 import { decodeMessage } from './decode-messages.ts';
+import { extrasOf } from './extras.ts';
 import { checkRequest, customTools, requestFields } from './request-fields.ts';
-import { serverToolsOf } from './server-tools.ts';
 import { takesSignatures, withoutSignatures } from './thought-signature.ts';
 import { type ChatRequest, openAiChatId } from './wire.ts';
 
@@ -20,7 +19,6 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
   const checked = checkRequest(body);
   if (!checked.ok) return checked;
   const { body: request, vendors } = checked.value;
-  const serverTools = serverToolsOf(request);
   return {
     ok: true,
     value: {
@@ -30,16 +28,19 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       n: request.n ?? 1,
       seed: typeof request.seed === 'number' ? request.seed : null,
       needs: needsOf(request, raw.length),
-      user: cleanUser(request.user),
-      tag: tagInMetadata(request.metadata),
-      fallbackModels: fallbackModelsOf(request),
+      user: request.user == null ? null : cleanUser(request.user),
+      tag: request.metadata === undefined ? null : tagInMetadata(request.metadata),
       conversationStart: conversationStart(request),
-      ...(vendors !== null && { nativeOnly: vendors }),
-      ...(serverTools !== null && { serverTools }),
+      extras: vendors === null && isPlain(request) ? null : extrasOf(request, vendors),
       neutral: () => toNeutral(request),
       forward: (target) => prepareForTarget(raw, request, scan, target),
     },
   };
+}
+
+/** None of the members that `extrasOf` reads is there. */
+function isPlain({ models, fallbacks, tools, web_search_options: search, modalities }: ChatRequest): boolean {
+  return models == null && fallbacks == null && tools == null && search == null && modalities == null;
 }
 
 const startCharsMax = 1_024;
@@ -179,15 +180,13 @@ const secretsOfCallers: ReadonlySet<JsonValue | undefined> = new Set([
   'username_and_password',
 ]);
 
-export function objectsIn(body: JsonObject): BodyObjects {
-  const { modalities } = body;
-  const speaks = Array.isArray(modalities) && modalities.includes('audio');
-  const found = findNamed(body, rules, speaks ? 'objects' : 'nothing');
+export const objects = objectsBy(rules, ['data_sources'], (body) => {
+  const named = findNamed(body, rules);
   for (const name in body) {
-    if (name.length === 12 && /^data_sources$/iu.test(name)) found.named.push(...azureSources(name, body[name]));
+    if (name.length === 12 && /^data_sources$/iu.test(name)) named.push(...azureSources(name, body[name]));
   }
-  return found;
-}
+  return named;
+});
 
 /** For Azure: sources that the resource's own identity reads are the operator's, whoever names them. */
 function azureSources(name: string, sources: JsonValue | undefined): NamedObject[] {

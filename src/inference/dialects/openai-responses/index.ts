@@ -5,7 +5,7 @@ import { encodeStream, fold } from './encode-answer.ts';
 import { encodeRequest } from './encode-request.ts';
 import { errorBody, errorFrame, readError } from './errors.ts';
 import { inlineFiles } from './inline-files.ts';
-import { objectsIn } from './named-objects.ts';
+import { objects } from './named-objects.ts';
 import { gatherWhole, readInPassing } from './read-in-passing.ts';
 import { readRequest } from './read-request.ts';
 import { requestSchema } from './request-fields.ts';
@@ -16,7 +16,7 @@ export const openAiResponses: CallerDialect & UpstreamDialect = {
   id: openAiResponsesId,
   readRequest,
   requestSchema,
-  objectsIn,
+  objects,
   inlineFiles,
   encodeRequest,
   encodeStream,

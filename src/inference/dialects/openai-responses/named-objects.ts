@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
-import { type BodyObjects, findNamed, folded, memberKinds, type NamingRules } from '../named-objects.ts';
+import { folded, memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
 import { isOwnId } from './wire.ts';
 
 /**
@@ -68,10 +68,7 @@ const wholeItems: ReadonlySet<JsonValue | undefined> = new Set([
   'mcp_approval_response',
 ]);
 
-export function objectsIn(body: JsonObject): BodyObjects {
-  const kept = body.store !== false || (body.conversation !== undefined && body.conversation !== null);
-  return findNamed(body, rules, kept ? 'all' : 'objects');
-}
+export const objects = objectsBy(rules);
 
 /** A server that takes members in any case may find another `type` in it than we do. */
 function isPlainlySpelt(item: JsonObject): boolean {

@@ -1,11 +1,12 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonScan } from '../../../kernel/json.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { estimatedInput } from '../../neutral/estimate-input.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
-import type { CallerRequest, ForwardTarget, RequestState, Result } from '../dialect.ts';
+import { estimatedInput } from '../../neutral/usage.ts';
+import type { CallerRequest, ForwardTarget, RequestExtras, RequestState, Result } from '../dialect.ts';
+import { someExtras } from '../extras.ts';
 import { fallbackModelsOf } from '../fallback-models.ts';
 import { placeFields, wordsOfFields } from '../field-table.ts';
 import { cleanUser, isGiven } from '../fields.ts';
@@ -40,10 +41,8 @@ interface Reading {
 }
 
 function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, reading: Reading): CallerRequest {
-  const serverTools = serverToolsOf(request);
   const native = reading.vendors ?? nativeOnly(request) ?? choiceOfServers(request);
   const references = referencesIn(request);
-  const state = stateOf(request);
   let decoded: Decoded | null = null;
   const decode = (): Decoded => {
     decoded ??= toNeutral(request);
@@ -58,18 +57,18 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
     needs: needsOf(request, raw.length),
     user: cleanUser(request.user),
     tag: tagInMetadata(request.metadata),
-    fallbackModels: fallbackModelsOf(request),
     conversationStart: conversationStart(request),
     echo: echoOf(request),
-    ...(native !== null && { nativeOnly: native }),
-    ...(native === demandsServerTool && { nativeFor: 'choice' as const }),
-    ...(native?.kind === 'invalid-request' &&
-      native.param === 'prompt' &&
-      !reading.vendors && { nativeFor: 'format' as const }),
-    ...(serverTools !== null && { serverTools }),
-    ...(state !== null && { state }),
-    ...(references !== null && {
+    extras: someExtras({
+      fallbackModels: fallbackModelsOf(request),
+      nativeOnly: native,
+      nativeFor: nativeForOf(native, reading),
+      serverTools: serverToolsOf(request),
+      state: stateOf(request),
       references,
+      answerGives: request.store !== false || isGiven(request.conversation) ? 'all' : 'objects',
+    }),
+    ...(references !== null && {
       withItems: (items) =>
         callerRequest(raw, withItems(request, items), scan, { vendors: reading.vendors, input: 'with items' }),
     }),
@@ -78,6 +77,11 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
     wordFor: (field) => callersWord(field, () => decode().origins),
     forward: (target) => forward(raw, request, scan, target, reading.input),
   };
+}
+
+function nativeForOf(native: Failure | null, { vendors }: Reading): RequestExtras['nativeFor'] {
+  if (native === demandsServerTool) return 'choice';
+  return native?.kind === 'invalid-request' && native.param === 'prompt' && vendors === null ? 'format' : null;
 }
 
 /* Bodies that only a provider of this format takes are read too: nothing below is sure of more than `ours` of the table. */

@@ -1,0 +1,17 @@
+import type { Failure } from '../../../kernel/failure.ts';
+import type { RequestExtras } from '../dialect.ts';
+import { someExtras } from '../extras.ts';
+import { fallbackModelsOf } from '../fallback-models.ts';
+import { serverToolsOf } from './server-tools.ts';
+import type { ChatRequest } from './wire.ts';
+
+/** `vendors`: why only the vendor may judge the request; null: it passed every check. */
+export function extrasOf(request: ChatRequest, vendors: Failure | null): RequestExtras | null {
+  const { modalities } = request;
+  return someExtras({
+    fallbackModels: fallbackModelsOf(request),
+    nativeOnly: vendors,
+    serverTools: serverToolsOf(request),
+    answerGives: Array.isArray(modalities) && modalities.includes('audio') ? 'objects' : null,
+  });
+}

@@ -1,0 +1,28 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import type { Answer } from './answer.ts';
+import type { Job } from './job.ts';
+import type { AttemptSink } from './sink.ts';
+
+/** The attempt whose answer passes the steps. */
+export interface AnswerPlace<C> {
+  answer: Answer<C>;
+  job: Job<C>;
+  /** JSON schema that the answer should meet; undefined: none, or no step wants it. */
+  schema: JsonObject | undefined;
+}
+
+/**
+ * A step over the neutral events of an answer, whole or streamed, before they are written for the caller. It is a sink
+ * around the next one: it passes events on, changes them, holds them back, or ends the attempt, so that the next target
+ * is asked. An answer with steps is always read, never forwarded as bytes.
+ */
+export interface AnswerStep {
+  /** Needs the JSON schema that the request asks for. Absent: it does not. */
+  wants?: 'schema';
+  over<C>(next: AttemptSink, place: AnswerPlace<C>): AttemptSink;
+}
+
+/** The sink for an attempt's events: the first step sees them first, `last` takes what all of them let through. */
+export function throughSteps<C>(steps: readonly AnswerStep[], last: AttemptSink, place: AnswerPlace<C>): AttemptSink {
+  return steps.reduceRight((next, step) => step.over(next, place), last);
+}
