@@ -15,10 +15,10 @@ import {
   shownPurposes,
   uploadFile,
 } from './file-calls.ts';
-import { type KeptPlace, keptRoute } from './kept.ts';
+import { type StoredPlace, storedRoute } from './kept.ts';
 import { listed, oneOf } from './list-page.ts';
 
-const place: KeptPlace = { endpoint: 'files', dialect: openAiChat };
+const place: StoredPlace = { endpoint: 'files', dialect: openAiChat };
 const path = '/v1/files';
 const one = `${path}/:id`;
 
@@ -48,7 +48,7 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       body: { form: 'multipart/form-data', schema: uploadSchema },
       handle: (exchange) => uploadFile(parts, exchange, format),
     },
-    keptRoute(
+    storedRoute(
       'GET',
       path,
       'The files of this key',
@@ -66,7 +66,7 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       {},
       place,
     ),
-    keptRoute(
+    storedRoute(
       'GET',
       one,
       'A file',
@@ -74,7 +74,7 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       {},
       place,
     ),
-    keptRoute(
+    storedRoute(
       'DELETE',
       one,
       'Delete a file',
@@ -86,7 +86,7 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       {},
       place,
     ),
-    keptRoute(
+    storedRoute(
       'GET',
       `${one}/content`,
       'The content of a file',

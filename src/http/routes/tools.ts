@@ -89,13 +89,13 @@ interface Prepared {
 function prepare(tool: Tool, { api }: ToolMount, raw: Buffer, caller: ToolCaller): Prepared | Failure {
   const parsed = parseObject(raw);
   if (!parsed.ok) return parsed.failure;
-  const asked = parsed.value.body;
+  const received = parsed.value.body;
   const { v1 } = tool;
-  const fields = new ToolFields(api === 'firecrawl-v1' ? v1.request(asked) : asked);
+  const fields = new ToolFields(api === 'firecrawl-v1' ? v1.request(received) : received);
   try {
     const job = tool.prepare(fields, caller);
     if (api === 'culvert') return { job, fields, shown: (answer) => answer };
-    const inV1 = (answer: JsonObject) => (api === 'firecrawl-v1' ? v1.answer(answer, asked) : answer);
+    const inV1 = (answer: JsonObject) => (api === 'firecrawl-v1' ? v1.answer(answer, received) : answer);
     return { job, fields, shown: (answer) => inV1(warnedWithin(answer)) };
   } catch (error) {
     if (error instanceof FailureError) return error.failure;
