@@ -54,11 +54,24 @@ export const rooms: readonly Room[] = [
   { path: 'src/inference/forwarded', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/passthrough', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/realtime', mayImport: ['src/inference/spine'] },
-  { path: 'src/inference/metered', mayImport: ['src/inference/embeddings', 'src/inference/forwarded'] },
+  // Calls of the web tools and of the vector store, which ask models too.
+  { path: 'src/inference/pages', mayImport: ['src/inference/chat', 'src/net', 'src/tools'] },
+  { path: 'src/inference/search', mayImport: ['src/inference/pages'] },
+  {
+    path: 'src/inference/vectors',
+    mayImport: [
+      'src/inference/embeddings',
+      'src/inference/forwarded',
+      'src/inference/server-tools',
+      'src/vectors',
+      'src/tools',
+    ],
+  },
   {
     path: 'src/inference/endpoints',
     mayImport: [
       'src/inference/chat',
+      'src/inference/realtime',
       'src/inference/responses',
       'src/inference/embeddings',
       'src/inference/speech',
@@ -68,11 +81,11 @@ export const rooms: readonly Room[] = [
       'src/inference/forwarded',
     ],
   },
-  { path: 'src/mcp', mayImport: ['src/net', 'src/inference/transport', 'src/auth'] },
+  { path: 'src/mcp', mayImport: ['src/net', 'src/auth', 'src/inference/server-tools', 'src/tools'] },
   // A line of a batch is a request of any family.
   { path: 'src/inference/batches', mayImport: ['src/inference/endpoints'] },
   { path: 'src/vectors', mayImport: ['src/net', 'src/inference/transport'] },
-  { path: 'src/tools', mayImport: ['src/mcp', 'src/inference/routing'] },
+  { path: 'src/tools', mayImport: ['src/net', 'src/inference/routing', 'src/inference/transport'] },
   { path: 'src/simulator', mayImport: ['src/inference/dialects'] },
   {
     path: 'src/stores',
@@ -85,11 +98,10 @@ export const rooms: readonly Room[] = [
     mayImport: [
       'src/inference/endpoints',
       'src/inference/batches',
-      'src/inference/metered',
+      'src/inference/search',
+      'src/inference/vectors',
       'src/inference/passthrough',
-      'src/inference/realtime',
-      'src/vectors',
-      'src/tools',
+      'src/mcp',
     ],
     typesOnly: ['src/admin'],
   },

@@ -1,5 +1,6 @@
 import type { AccountStore } from '../auth/account-store.ts';
 import type { Sessions } from '../auth/sessions.ts';
+import type { SetupReport } from '../auth/setup.ts';
 import type { ConfigResult } from '../config/check.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
@@ -96,14 +97,6 @@ export interface AdminSetup {
   heard(): Promise<void>;
   /** Servers on this machine; null where the configuration says not to look. */
   found(): Promise<readonly LocalServer[] | null>;
-}
-
-/** By `fragmentKey` of config. */
-export interface SetupReport {
-  /** The file has one of their name. */
-  shadowed: ReadonlySet<string>;
-  /** Why they are not in use, or not as a whole, a sentence each. */
-  problems: ReadonlyMap<string, string>;
 }
 
 /** `careful`: a configuration that would drop every declared key changes nothing either. */

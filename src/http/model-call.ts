@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Services } from '../inference/endpoints/services.ts';
-import type { RoutingWishes } from '../inference/routing/route.ts';
+import { plainWishes, type RoutingWishes } from '../inference/routing/route.ts';
 import type { Endpoint, Plan } from '../inference/spine/endpoint.ts';
 import { readIdempotencyKey } from '../inference/spine/idempotency.ts';
 import type { ModelCall } from '../inference/spine/model-call.ts';
@@ -97,11 +97,11 @@ export function modelCallOf(exchange: Exchange): ModelCall | null {
     refuse(client, failure, admitted.headers);
     return null;
   };
-  const routing = readRoutingOptions(headers);
-  if ('kind' in routing) return refused(routing);
+  const wishes = readWishes(headers);
+  if ('kind' in wishes) return refused(wishes);
   const idempotencyKey = headers['idempotency-key'] === undefined ? null : readIdempotencyKey(headers);
   if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refused(idempotencyKey);
-  if (trace !== null) trace.session = routing.session;
+  if (trace !== null) trace.session = wishes.session;
   return {
     requestId,
     clientRequestId,
@@ -112,8 +112,30 @@ export function modelCallOf(exchange: Exchange): ModelCall | null {
     sink: client,
     callerHeaders: headers,
     tag: headers['x-culvert-tag'] === undefined ? null : tagOf(headers),
-    wishes: routing,
+    wishes,
     idempotencyKey,
+    trace,
+    atMs,
+    startedMs,
+  };
+}
+
+/** The call of a route whose headers choose no target, which an admitted caller makes. */
+export function plainCallOf(exchange: Exchange): ModelCall {
+  const { request, client, requestId, clientRequestId, atMs, startedMs, trace, principal, admitted } = exchange;
+  const { headers } = request;
+  return {
+    requestId,
+    clientRequestId,
+    principal: principal!,
+    admitted: admitted!,
+    delivery: client,
+    client,
+    sink: client,
+    callerHeaders: headers,
+    tag: tagOf(headers),
+    wishes: plainWishes,
+    idempotencyKey: null,
     trace,
     atMs,
     startedMs,
@@ -160,7 +182,7 @@ const sessionHeaders = [
 ] as const;
 
 /** Routing options of the caller; a Failure (400) names the wrong header. */
-function readRoutingOptions(headers: IncomingHttpHeaders): RoutingWishes | Failure {
+function readWishes(headers: IncomingHttpHeaders): RoutingWishes | Failure {
   const timeout = headers['x-culvert-timeout-ms'];
   const timeoutMs = timeout === undefined ? null : decimal(timeout);
   if (timeoutMs !== null && !(timeoutMs >= 1 && timeoutMs <= timeoutMaxMs)) {

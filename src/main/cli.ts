@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { createAdminApi } from '../admin/create-admin-api.ts';
 import { type AccountStore, nothingStored, type Stored } from '../auth/account-store.ts';
 import type { McpGrantStore } from '../auth/mcp-grant-store.ts';
+import { createSetup } from '../auth/setup.ts';
 import type { CliParts, StoreFacts } from '../cli/parts.ts';
 import { note } from '../cli/print.ts';
 import { checkConfigText } from '../config/check.ts';
@@ -25,6 +26,7 @@ import { crashedEvent } from '../metering/quota.ts';
 import { bucketsOf } from '../metering/scope.ts';
 import { createMcpGrantStore } from '../stores/mcp-grant-store.ts';
 import type { Database } from '../stores/postgres/database.ts';
+import { openSecrets } from '../stores/secrets.ts';
 import { readBackup, writeBackup } from '../stores/sqlite/backup.ts';
 import { dataFolderAt, openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { sqliteFacts } from '../stores/sqlite/facts.ts';
@@ -40,8 +42,7 @@ import { damageOfShard } from '../vectors/embedded/check-shard.ts';
 import { createAlertSender, createAlertTest } from './alerts.ts';
 import { ownVectors } from './cli-vectors.ts';
 import { previewSnapshot } from './preview.ts';
-import { openSecrets } from './secrets.ts';
-import { adminSetup, createSetup } from './setup.ts';
+import { adminSetup } from './setup.ts';
 
 type StoreParts = Pick<
   CliParts,

@@ -1,21 +1,27 @@
+import { join } from 'node:path';
+import { createSetup } from '../auth/setup.ts';
 import type { Config } from '../config/schema.ts';
 import type { Route } from '../http/exchange.ts';
 import { urlOf, whyNotListening } from '../http/listening.ts';
 import { createGatewayServer } from '../http/server.ts';
 import { createProviderObjects } from '../inference/chat/provider-objects.ts';
+import { createAliasWatch, tellFinished } from '../inference/models/ended-requests.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 import { createWebhookPost } from '../inference/transport/post-webhook.ts';
 import { environmentProxies, type ProxyOf } from '../inference/transport/proxy.ts';
 import { createSystemResolver } from '../inference/transport/resolve-name.ts';
+import { tracedPost } from '../inference/transport/traced-post.ts';
+import { every, pruneByTime } from '../kernel/by-time.ts';
 import { systemClock } from '../kernel/clock.ts';
 import type { Trace } from '../kernel/trace.ts';
 import { createNotices } from '../metering/notices.ts';
 import { createRefusals } from '../metering/refusals.ts';
+import { openSpool } from '../net/spool.ts';
+import { requestLog } from '../observe/log.ts';
 import { createMetrics } from '../observe/metrics.ts';
 import { checkMail, createAlertSender } from './alerts.ts';
 import { openBooks } from './books.ts';
-import { every, pruneByTime } from './by-time.ts';
 import { type KeptKey, openCallers } from './callers.ts';
 import { openDashboard } from './dashboard.ts';
 import { openFiles } from './files.ts';
@@ -24,14 +30,13 @@ import { createKeptBodies } from './kept-bodies.ts';
 import { openRoutes } from './routes.ts';
 import type { RoutesParts } from './routes-parts.ts';
 import { openServices } from './services.ts';
-import { createSetup } from './setup.ts';
 import { openSinks, orderFor } from './sinks.ts';
 import { StartRefused } from './start-refused.ts';
 import { openStorage } from './storage.ts';
+import type { Stores } from './stores.ts';
 import { addTargetGauges } from './target-gauges.ts';
 import { startTelemetry } from './telemetry.ts';
-import { createAliasWatch, measure, tellFinished, tellRefused } from './tell.ts';
-import { tracedPost } from './traced-ports.ts';
+import { measure, tellRefused } from './tell.ts';
 import { openUpstreams } from './upstreams.ts';
 import { openVectors } from './vectors.ts';
 
@@ -101,10 +106,13 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const callers = await openCallers({ config, folder, accounts: stores.accounts, onStored: setup.take, clock, log });
   opened(callers.stop);
   const { plans } = callers;
+  const spool = await openSpool(join(folder.path, 'spool'));
   const storage = openStorage({
     folder,
     measure: stores.storageSizes,
     allowed: (account) => plans().plan(callers.planOf(account)).storageBytes,
+    vectors: (account) => vectors.storedBytes(account),
+    uploads: spool.bytesOf,
     reserve: () => upstreams.snapshot().config.storage.reserve ?? null,
     clock,
   });
@@ -113,10 +121,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const onKept = (bytes: number) => storage.room.taken(bytes);
   const vectors = await openVectors({ config, folder, stores, proxyOf, clock, starts: 'now', onKept, onTrouble });
   opened(vectors.close);
-  const recovered = await ledger.recover();
-  if (recovered > 0)
-    log.warn({ requests: recovered }, 'requests of a crashed process were charged with their estimates');
-
+  const requests = await ledger.recover();
+  if (requests > 0) log.warn({ requests }, 'requests of a crashed process were charged with their estimates');
   const metrics = createMetrics();
   const { traces, close: closeTelemetry } = await startTelemetry(config, options);
   const inForce = { ...options, config: setup.inForce() };
@@ -139,12 +145,13 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   });
   const sinks = await openSinks({ config, store: ledger.records, post, env, proxyOf, clock, onTrouble });
   const files = openFiles({ config, books, env, proxyOf, clock, onTrouble, opened });
-  const finished = tellFinished(log, metrics, snapshot, aliases);
+  const finished = tellFinished({ log, logRequest: requestLog(log), metrics, aliases }, snapshot);
   const common = { ...upstreams, keptBodies, books, clock, plans, storage, sinks, notices, sendAlert };
   const { promise: listening, resolve: listens } = Promise.withResolvers<string>();
   const shared = { ...common, vectors, listening, resolve, proxyOf, log, onTrouble, opened, traces };
-  const services = await openServices({ ...shared, files, objects, finished });
-  const { server, routes, dashboard } = await openServer({ ...shared, options, services, callers, setup, metrics });
+  const opening = openServices({ ...shared, options, callers, metrics, files, objects, finished, spool });
+  const { services } = opening;
+  const { server, routes, dashboard } = await openServer({ ...shared, ...opening, options, callers, setup, metrics });
   measure(metrics, { ledger, aliases, sinks, room: storage.room, version: options.version });
   addTargetGauges(metrics, { health, snapshot, clock });
 
@@ -161,14 +168,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   // A bucket that refuses is known before a caller needs it, and what a crash left in it goes.
   files.sweep().catch(() => undefined);
   const swept = [stores.replies, objects, services.responses, files];
-  const stopPruning = pruneByTime({
-    prune(nowMs) {
-      const beforeMs = nowMs - snapshot().config.storage.retention;
-      return [ledger.prune(beforeMs), stores.pages.prune(beforeMs), ...swept.map((one) => one.sweep(nowMs))];
-    },
-    clock,
-    log,
-  });
+  const stopPruning = prune({ stores, swept, snapshot, clock, log });
 
   return {
     url,
@@ -194,6 +194,27 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
       await closeTelemetry(untilMs - clock.monotonicMs());
     },
   };
+}
+
+/** Removes what is older than its retention, from now on. */
+function prune({
+  stores,
+  swept,
+  snapshot,
+  ...parts
+}: Pick<Parameters<typeof pruneByTime>[0], 'clock' | 'log'> & {
+  stores: Pick<Stores, 'ledger' | 'pages'>;
+  swept: readonly { sweep(nowMs: number): Promise<unknown> }[];
+  snapshot(): Snapshot;
+}): () => void {
+  return pruneByTime({
+    ...parts,
+    prune(nowMs) {
+      const beforeMs = nowMs - snapshot().config.storage.retention;
+      const { ledger, pages } = stores;
+      return [ledger.prune(beforeMs), pages.prune(beforeMs), ...swept.map((one) => one.sweep(nowMs))];
+    },
+  });
 }
 
 /** All routes and the server that has them, which does not listen yet. */

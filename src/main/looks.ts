@@ -37,11 +37,11 @@ export function serverLooks(
     bodies: keptBodies.find,
     tryAlert: createAlertTest(sendAlert, clock),
     async findings() {
-      const { runningFindings } = await import('./doctor.ts');
+      const { runningFindings } = await import('../cli/doctor/running.ts');
       return runningFindings({ ...parts, sinks: sinks.standing, files: services.files });
     },
     async capabilities() {
-      const { runningCapabilities } = await import('./doctor.ts');
+      const { runningCapabilities } = await import('../cli/doctor/running.ts');
       return runningCapabilities(snapshot());
     },
     async backup() {

@@ -1,20 +1,21 @@
 import type { AdminParts } from '../admin/parts.ts';
 import { isLoopback } from '../config/loopback-host.ts';
-import { createClientAddress } from '../http/client-address.ts';
-import type { Route } from '../http/exchange.ts';
-import { mcpRoutes } from '../http/routes/mcp.ts';
-import { mcpCallbackPath, mcpLoginRoute } from '../http/routes/mcp-login.ts';
-import { mcpUpstreamRoutes } from '../http/routes/mcp-upstream.ts';
-import { createToolMeter } from '../inference/metered/meter-tools.ts';
+import { mcpCallbackPath } from '../http/routes/mcp-login.ts';
+import type { Snapshot } from '../inference/models/snapshot.ts';
+import type { ProxyOf } from '../inference/transport/proxy.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { invalid } from '../kernel/failure.ts';
 import { createSealer } from '../kernel/seal.ts';
 import { createMcpGrants, mcpGrantsPurpose } from '../mcp/grants.ts';
 import { createGuardedServers, type GuardedServers } from '../mcp/guarded-servers.ts';
-import { createMcpLogins } from '../mcp/logins.ts';
+import { createMcpLogins, type FinishedLogin } from '../mcp/logins.ts';
 import { createUpstreamServers, type UpstreamServers } from '../mcp/upstream-servers.ts';
+import { createUpstreamTools, type UpstreamTools } from '../mcp/upstream-tools.ts';
 import { mayUseMcp } from '../metering/plan-book.ts';
-import { createUpstreamTools, type UpstreamTools } from '../tools/mcp/upstream-tools.ts';
-import type { RoutesParts } from './routes-parts.ts';
+import type { ResolveAddresses } from '../net/fetch-guard.ts';
+import type { Books } from './books.ts';
+import type { Callers } from './callers.ts';
+import type { GatewayOptions } from './gateway-options.ts';
 
 export interface OpenedMcp {
   servers: UpstreamServers;
@@ -24,21 +25,28 @@ export interface OpenedMcp {
   upstream: UpstreamTools;
   /** Servers that callers name by URL. */
   guarded: GuardedServers;
-  /** `all`: the whole table, these routes among it. */
-  routes(all: () => readonly Route[]): readonly Route[];
+  /** Ends an operator's login; null: nobody began it. */
+  finish(params: URLSearchParams): Promise<FinishedLogin | null>;
   close(): Promise<void>;
 }
 
-type McpParts = Pick<
-  RoutesParts,
-  'options' | 'services' | 'books' | 'callers' | 'proxyOf' | 'resolve' | 'listening' | 'onUnexpected'
->;
+interface McpParts {
+  options: Pick<GatewayOptions, 'version' | 'log'>;
+  services: { clock: Clock; snapshot(): Snapshot };
+  books: Books;
+  callers: Pick<Callers, 'plans'>;
+  /** The proxies of the environment. */
+  proxyOf: ProxyOf;
+  resolve: ResolveAddresses;
+  /** Its address on this machine, once the server listens. */
+  listening: Promise<string>;
+}
 
-/** `/mcp`, and the MCP servers of the configuration behind it. */
+/** The MCP servers of the configuration, and the way to those that callers name. */
 export function openMcp(parts: McpParts): OpenedMcp {
-  const { options, services, books, callers, proxyOf, resolve, onUnexpected } = parts;
+  const { options, services, books, callers, proxyOf, resolve } = parts;
   const { version, log } = options;
-  const { clock, admission, snapshot } = services;
+  const { clock, snapshot } = services;
   const { plans } = callers;
   const config = () => snapshot().config;
   const rules = () => config().fetch;
@@ -59,7 +67,7 @@ export function openMcp(parts: McpParts): OpenedMcp {
   });
   const logins = createMcpLogins({ ...shared, redirectUri: () => redirectUri(parts) });
 
-  async function finish(params: URLSearchParams) {
+  async function finish(params: URLSearchParams): Promise<FinishedLogin | null> {
     const finished = await logins.finish(params);
     if (finished === null) return null;
     const { server, by, issuer, scope } = finished;
@@ -74,16 +82,7 @@ export function openMcp(parts: McpParts): OpenedMcp {
     operated: { mcp: { ...servers, ...logins }, mcpGrants: grants },
     upstream,
     guarded: createGuardedServers({ rules, resolve, version }),
-    routes: (all) => [
-      ...mcpRoutes({ routes: all, admission, clock, version, upstream, onUnexpected }),
-      ...mcpUpstreamRoutes({ upstream, meter: createToolMeter(services) }),
-      mcpLoginRoute({
-        finish,
-        addressOf: createClientAddress(() => config().server.trusted_proxies),
-        clock,
-        tally: books.stores.tally,
-      }),
-    ],
+    finish,
     close: servers.close,
   };
 }

@@ -1,18 +1,19 @@
 import { existsSync } from 'node:fs';
 import type { Stored } from '../auth/account-store.ts';
+import { createSetup } from '../auth/setup.ts';
 import type { Config } from '../config/schema.ts';
 import { createLocalEngines, type Engines } from '../inference/engines/local-engines.ts';
 import { buildSnapshot } from '../inference/models/build-snapshot.ts';
 import { createKnownModels } from '../inference/models/known-models.ts';
+import { createPrices } from '../inference/models/prices.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import { probeGet } from '../inference/providers/probe-get.ts';
 import { probeLocalServers } from '../inference/providers/probe-local.ts';
 import type { Transport } from '../inference/transport/upstream-call.ts';
 import { systemClock } from '../kernel/clock.ts';
-import { dataFolderAt, readIfThere } from '../stores/sqlite/data-folder.ts';
-import { createPrices } from './prices.ts';
-import { openSecrets } from './secrets.ts';
-import { createSetup } from './setup.ts';
+import { openSecrets } from '../stores/secrets.ts';
+import { dataFolderAt } from '../stores/sqlite/data-folder.ts';
+import { keptIn } from './upstreams.ts';
 
 /** The simulator is named, not asked. */
 const nobodyThere = 'http://127.0.0.1:9';
@@ -67,10 +68,11 @@ export async function previewSnapshot(
   config: Config,
   env: NodeJS.ProcessEnv,
 ): Promise<{ snapshot: Snapshot; problems: readonly string[] }> {
-  const { path, modelsFile, pricesFile } = dataFolderAt(config.storage.data_dir);
+  const folder = dataFolderAt(config.storage.data_dir);
+  const { models, prices: keptPrices } = keptIn(folder, { warn() {} });
   const known = createKnownModels({
     transport: noTransport,
-    recall: () => readIfThere(modelsFile) ?? null,
+    recall: models.recall,
     keep() {},
   });
   const usesLocals = env.CULVERT_AUTODETECT === '1' || config.autodetect === 'on';
@@ -79,7 +81,7 @@ export async function previewSnapshot(
     env,
     locals: usesLocals ? await probeLocalServers({ probeGet }) : [],
     known,
-    engines: enginesOf(path, env),
+    engines: enginesOf(folder.path, env),
     simulatorUrl: nobodyThere,
     nowMs: Date.now(),
   };
@@ -88,7 +90,7 @@ export async function previewSnapshot(
   const prices = createPrices({
     transport: noTransport,
     clock: systemClock,
-    file: pricesFile,
+    kept: keptPrices,
     warn: (message) => void told.push(message),
   });
   if (built.kind === 'built' && (await prices.load(config, built.snapshot.providers.values())))

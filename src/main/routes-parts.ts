@@ -1,3 +1,5 @@
+import type { Setup } from '../auth/setup.ts';
+import type { Uploads } from '../inference/batches/uploads.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import type { ProxyOf } from '../inference/transport/proxy.ts';
 import type { Room } from '../kernel/sharing/room.ts';
@@ -14,12 +16,16 @@ import type { Callers } from './callers.ts';
 import type { OpenedDashboard } from './dashboard.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { KeptBodies } from './kept-bodies.ts';
-import type { Setup } from './setup.ts';
+import type { OpenedMcp } from './mcp.ts';
+import type { ServerTools } from './server-tools.ts';
 import type { Storage } from './storage.ts';
 
 export interface RoutesParts {
   options: GatewayOptions;
   services: Services;
+  uploads: Uploads;
+  tools: ServerTools;
+  mcp: OpenedMcp;
   books: Books;
   storage: Storage;
   sinks: Pick<RecordDelivery, 'standing'>;

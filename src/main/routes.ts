@@ -1,15 +1,24 @@
 import type { AdminApi } from '../admin/admin-api.ts';
 import { createClientSecrets } from '../auth/client-secrets.ts';
+import { createClientAddress } from '../http/client-address.ts';
 import type { Route } from '../http/exchange.ts';
 import { adminRoutes } from '../http/routes/admin.ts';
+import { batchesRoutes } from '../http/routes/batches.ts';
 import { chatRoute } from '../http/routes/chat.ts';
+import { crawlRoutes } from '../http/routes/crawl.ts';
 import { docsRoutes } from '../http/routes/docs.ts';
 import { embeddingsRoute } from '../http/routes/embeddings.ts';
+import { filesRoutes } from '../http/routes/files.ts';
 import { firecrawlAccountRoutes } from '../http/routes/firecrawl-account.ts';
 import { forwardedRoutes } from '../http/routes/forwarded.ts';
 import { geminiRoutes } from '../http/routes/gemini.ts';
 import { healthRoutes } from '../http/routes/health.ts';
 import { imageRoutes } from '../http/routes/images.ts';
+import { mapRoutes } from '../http/routes/map.ts';
+import { mcpRoutes } from '../http/routes/mcp.ts';
+import { mcpLoginRoute } from '../http/routes/mcp-login.ts';
+import { mcpUpstreamRoutes } from '../http/routes/mcp-upstream.ts';
+import { messageBatchesRoutes } from '../http/routes/message-batches.ts';
 import { messagesRoutes } from '../http/routes/messages.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { modelRoutes } from '../http/routes/models.ts';
@@ -18,6 +27,8 @@ import { passthroughRoutes } from '../http/routes/passthrough.ts';
 import { realtimeRoutes } from '../http/routes/realtime.ts';
 import { requestRoute } from '../http/routes/requests.ts';
 import { responsesRoutes } from '../http/routes/responses.ts';
+import { scrapeRoutes } from '../http/routes/scrape.ts';
+import { searchRoutes } from '../http/routes/search.ts';
 import { signedFilesRoute } from '../http/routes/signed-files.ts';
 import { speechRoutes } from '../http/routes/speech.ts';
 import { statusRoutes } from '../http/routes/status.ts';
@@ -26,27 +37,21 @@ import { unsupportedFirecrawlRoutes } from '../http/routes/unsupported-firecrawl
 import { usageRoute } from '../http/routes/usage.ts';
 import { vectorRoutes } from '../http/routes/vectors.ts';
 import { videoRoutes } from '../http/routes/videos.ts';
+import { type OpenedBatches, openBatches } from '../inference/batches/open-batches.ts';
+import { createRealtimeSteps } from '../inference/endpoints/realtime-steps.ts';
 import type { Services } from '../inference/endpoints/services.ts';
-import { createVectorMeter } from '../inference/metered/meter-vectors.ts';
+import { openCrawls } from '../inference/pages/open-crawls.ts';
 import { createBackgroundRuns } from '../inference/responses/background.ts';
+import { createCrawlSink } from '../inference/vectors/crawl-sink.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import type { Refusals } from '../metering/refusals.ts';
 import { createVectorOperator } from '../vectors/operator.ts';
 import { openAlerts } from './alerts.ts';
-import { openBatches } from './batches.ts';
 import type { Books } from './books.ts';
 import type { Callers } from './callers.ts';
-import { createCrawlSink } from './crawl-sink.ts';
-import { openCrawls } from './crawls.ts';
 import { serverLooks } from './looks.ts';
-import { openMcp } from './mcp.ts';
-import { createPageModel } from './page-model.ts';
-import { createRealtimeSteps } from './realtime-steps.ts';
 import type { RoutesParts } from './routes-parts.ts';
-import { createServerToolPorts } from './server-tools.ts';
 import { adminSetup } from './setup.ts';
-import { boundedPages } from './storage.ts';
-import { openTools } from './tools.ts';
 
 /** Every route, with the vector store and the web tools behind them. */
 export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> {
@@ -57,37 +62,25 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const ledger = { ...stores.ledger, find: findIn(stores.ledger, parts.refusals) };
   const { ring, plans } = callers;
 
-  parts.storage.count({ vectors: vectors.storedBytes, uploads: services.spool.bytesOf });
   const background = opened(parts, createBackgroundRuns(services));
-  const pageModel = createPageModel(services, ring);
-  const tools = openTools({
-    services,
-    resolve,
-    pages: boundedPages(stores.pages, parts.storage),
-    model: pageModel,
-    dataDir: folder.path,
-    version,
-    onAttempt: parts.metrics.searched,
-    onTrouble,
-  });
-  parts.opened(tools.close);
-  const mcp = opened(parts, openMcp(parts));
-  services.serverTools.ports = createServerToolPorts({ services, tools, vectors, ...mcp });
-  const crawls = openCrawls({
-    services,
-    config: () => snapshot().config,
-    stores,
-    sealer: secrets.sealer('crawls'),
-    ring,
-    reader: tools.reader,
-    fetcher: tools.fetcher,
-    threads: tools.threads,
-    model: pageModel,
-    resolve,
-    sink: createCrawlSink({ engine: vectors, services, ring }),
-    onTrouble,
-  });
-  parts.opened(crawls.close);
+  const { web, vectorCalls } = parts.tools;
+  const crawls = opened(
+    parts,
+    openCrawls({
+      ...web,
+      services,
+      config: () => snapshot().config,
+      stores,
+      sealer: secrets.sealer('crawls'),
+      ring,
+      model: parts.tools.pageModel,
+      resolve,
+      sink: createCrawlSink(services, vectorCalls, ring),
+      onTrouble,
+    }),
+  );
+  const { ledger: charged } = stores;
+  const batches = opened(parts, openBatches({ ...parts, ledger: charged, principalOf: ring.principalOf }));
 
   const troubles = () => ({ ...stores.troubles(), keys: callers.trouble(), vectors: vectors.trouble() });
   const storeTrouble = () => Object.values(troubles()).find((trouble) => trouble !== null) ?? null;
@@ -107,15 +100,15 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         health,
         transport,
         vectors: async () => createVectorOperator(vectors.store),
-        engines: tools.engines,
-        ...mcp.operated,
+        engines: web.engines,
+        ...parts.mcp.operated,
         sessions: parts.dashboard?.sessions ?? null,
         configFile: options.configFile,
         configText: options.configText,
         checkConfig: options.checkConfig,
         reload: options.reload,
         troubles,
-        ...serverLooks(parts, { folder, snapshot, mcp: mcp.servers, troubles, clock, version }),
+        ...serverLooks(parts, { folder, snapshot, mcp: parts.mcp.servers, troubles, clock, version }),
         onStoreError: (error) => log.error({ error: String(error) }, 'the admin API could not ask a store'),
       }),
     );
@@ -136,13 +129,15 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     signedFilesRoute(services.files),
     ...geminiRoutes(services),
     ...modelRoutes(services),
-    ...vectorRoutes({ engine: vectors, meter: createVectorMeter(services), clock, bodies: parts.bodies }),
-    ...tools.routes,
-    ...openBatches({ ...parts, config, env: options.env }),
-    ...crawls.routes,
+    ...vectorRoutes({ services, endpoint: vectorCalls, engine: vectors, bodies: parts.bodies }),
+    ...scrapeRoutes(services, web.reader),
+    ...mapRoutes(services, web),
+    ...searchRoutes(services, web.search),
+    ...batchRoutes(services, batches),
+    ...crawlRoutes({ ...crawls, config: () => snapshot().config, clock }),
     ...firecrawlAccountRoutes({ counters: stores.counters, ledger, plans, clock, running: crawls.running }),
     ...unsupportedFirecrawlRoutes(),
-    ...mcp.routes(() => all),
+    ...mcpRoutesOf(parts, () => all),
     requestRoute(ledger),
     usageRoute({ counters: stores.counters, ledger, plans, storage: services.storage, clock }),
     ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock, services.bodies),
@@ -163,6 +158,26 @@ function soundRoutes(services: Services, ring: Callers['ring'], secrets: Books['
     ...speechRoutes(services),
     ...transcriptionRoutes(services),
     ...realtimeRoutes({ services: { ...services, principalOf: ring.principalOf, steps }, secrets: clientSecrets }),
+  ];
+}
+
+function batchRoutes(services: Services, { paths: endpoints, ...batches }: OpenedBatches): Route[] {
+  const parts = { services, ...batches };
+  return [...filesRoutes(parts), ...batchesRoutes({ ...parts, endpoints }), ...messageBatchesRoutes(parts)];
+}
+
+/** `all`: the whole table, these routes among it. */
+function mcpRoutesOf(
+  { services, options, books, mcp, onUnexpected }: RoutesParts,
+  all: () => readonly Route[],
+): Route[] {
+  const { clock, admission, snapshot } = services;
+  const { upstream, finish } = mcp;
+  const addressOf = createClientAddress(() => snapshot().config.server.trusted_proxies);
+  return [
+    ...mcpRoutes({ routes: all, admission, clock, version: options.version, upstream, onUnexpected }),
+    ...mcpUpstreamRoutes({ services, upstream }),
+    mcpLoginRoute({ finish, addressOf, clock, tally: books.stores.tally }),
   ];
 }
 

@@ -1,5 +1,5 @@
-import { join } from 'node:path';
 import { createBodyRoom } from '../http/read-body.ts';
+import { createUploads, type Uploads } from '../inference/batches/uploads.ts';
 import { createMediaFetcher } from '../inference/chat/fetch-media.ts';
 import { createKeptItems } from '../inference/chat/kept-items.ts';
 import type { ProviderObjects } from '../inference/chat/provider-objects.ts';
@@ -18,23 +18,37 @@ import { createVoiceLists } from '../inference/speech/voice-lists.ts';
 import { createIdempotency } from '../inference/spine/idempotency.ts';
 import { RefusedFormats } from '../inference/spine/refused-formats.ts';
 import type { SpineServices } from '../inference/spine/services.ts';
+import type { ProxyOf } from '../inference/transport/proxy.ts';
 import { systemRandom } from '../kernel/random.ts';
 import type { Traces } from '../kernel/trace.ts';
 import { createGiveBack } from '../metering/give-back.ts';
 import type { Notices } from '../metering/notices.ts';
 import { createLimitedAdmission, createSettledLimits, createSettlement } from '../metering/quota.ts';
+import { tracedAdmission, tracedSettlement } from '../metering/traced-admission.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
-import { openSpool } from '../net/spool.ts';
 import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
 import { accountOfTenant } from '../stores/storage-sizes.ts';
+import type { VectorEngine } from '../vectors/engine.ts';
 import type { Books } from './books.ts';
+import type { Callers } from './callers.ts';
+import { openBucketFolder } from './files.ts';
+import type { GatewayOptions } from './gateway-options.ts';
 import type { KeptBodies } from './kept-bodies.ts';
-import type { Storage } from './storage.ts';
-import { tracedAdmission, tracedSettlement } from './traced-ports.ts';
+import { type OpenedMcp, openMcp } from './mcp.ts';
+import { type BaseServices, openServerTools, type ServerTools } from './server-tools.ts';
+import { boundedPages, type Storage } from './storage.ts';
 
 export interface ServicesParts
   extends Pick<SpineServices, 'clock' | 'transport' | 'health' | 'silence' | 'snapshot' | 'pricing' | 'finished'>,
-    Pick<Services, 'plans' | 'transcoder' | 'files'> {
+    Pick<Services, 'plans' | 'transcoder' | 'files' | 'spool'> {
+  options: GatewayOptions;
+  callers: Callers;
+  metrics: Pick<Metrics, 'searched'>;
+  vectors: VectorEngine;
+  proxyOf: ProxyOf;
+  /** Its address on this machine, once the server listens. */
+  listening: Promise<string>;
   books: Books;
   storage: Storage;
   notices: Notices;
@@ -50,8 +64,39 @@ export interface ServicesParts
   opened(close: () => Promise<void> | void): void;
 }
 
+export interface OpenedServices {
+  services: Services;
+  uploads: Uploads;
+  tools: ServerTools;
+  mcp: OpenedMcp;
+}
+
 /** What the requests of all families run on. */
-export async function openServices(parts: ServicesParts): Promise<Services> {
+export function openServices(parts: ServicesParts): OpenedServices {
+  const { books, callers, clock, metrics, opened, options, snapshot, storage } = parts;
+  const { stores, folder, secrets } = books;
+  const uploads = createUploads({
+    stores,
+    bucket: openBucketFolder({ ...parts, ...options }, '/uploads'),
+    sealer: secrets.sealer('batches'),
+    clock,
+    retentionMs: () => snapshot().config.storage.files_retention,
+    onKept: (tenant, bytes) => storage.book.add(accountOfTenant(tenant), 'files', bytes),
+  });
+  const base = openBaseServices({ ...parts, uploads });
+  const mcp = openMcp({ ...parts, services: base });
+  opened(mcp.close);
+  const tools = openServerTools(base, {
+    ...parts,
+    ...{ ring: callers.ring, mcp, pages: boundedPages(stores.pages, storage) },
+    ...{ dataDir: folder.path, version: options.version, onAttempt: metrics.searched },
+  });
+  opened(tools.web.close);
+  return { services: { ...base, serverTools: { ports: tools.ports } }, uploads, tools, mcp };
+}
+
+/** What the requests of all families run on, but for the tools of this server. */
+function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServices {
   const { clock, transport, health, silence, snapshot, finished, plans, transcoder, files, objects } = parts;
   const { books, storage, notices, engines, log, resolve, onTrouble, traces } = parts;
   const { counters, ledger, bootId, replies } = books.stores;
@@ -67,7 +112,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     observe,
   });
   const settlement = createSettlement(ledger, createSettledLimits({ counters, plans, observe }), plans);
-  const services: Services = {
+  const services: BaseServices = {
     clock,
     random: systemRandom,
     transport,
@@ -113,8 +158,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     },
     finished,
     schemas: createSchemaCheck(),
-    uploads: { find: null, room: createBodyRoom(snapshot) },
-    serverTools: { ports: null },
+    uploads: { find: parts.uploads.find, room: createBodyRoom(snapshot) },
     tokenCounter: createTokenCounter(),
     embeddingCodec: createEmbeddingCodec(),
     engines: engines.embedding,
@@ -123,7 +167,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     voiceLists: createVoiceLists({ transport, clock, snapshot }),
     transcoder,
     refusedFormats: new RefusedFormats(),
-    spool: await openSpool(join(books.folder.path, 'spool')),
+    spool: parts.spool,
     imageCodec: createImageCodec(),
     pictures: createPictureFetcher(fetching),
     files,

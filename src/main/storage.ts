@@ -12,8 +12,6 @@ import type { PageStore } from '../tools/page-store.ts';
 export interface Storage {
   book: StorageBook;
   room: DiskRoom;
-  /** From here on vectors and uploads, which are opened later, count, too. */
-  count(sources: { vectors(account: string): Promise<number | null>; uploads(account: string): number }): void;
   stop(): void;
 }
 
@@ -21,20 +19,22 @@ export function openStorage(options: {
   folder: DataFolder;
   measure: StorageParts['measure'];
   allowed(account: string): number | null;
+  /** Bytes of its vectors; null where they are not here. */
+  vectors(account: string): Promise<number | null>;
+  /** Bytes of its uploads that wait for their requests. */
+  uploads(account: string): number;
   reserve(): number | null;
   clock: Clock;
 }): Storage {
   const { folder, clock } = options;
   const room = createDiskRoom(folder.path, options.reserve);
-  let counted: Parameters<Storage['count']>[0] | null = null;
   const book = createStorageBook({
     allowed: options.allowed,
     async vectors(account) {
       // An account without vectors has no threads for them.
-      if (counted === null || !existsSync(join(folder.path, 'vectors'))) return null;
-      return counted.vectors(account);
+      return existsSync(join(folder.path, 'vectors')) ? options.vectors(account) : null;
     },
-    uploads: (account) => counted?.uploads(account) ?? 0,
+    uploads: options.uploads,
     measure: options.measure,
     room: room.refusal,
     clock,
@@ -55,9 +55,6 @@ export function openStorage(options: {
       },
     },
     room,
-    count(sources) {
-      counted = sources;
-    },
     stop: room.stop,
   };
 }

@@ -5,7 +5,7 @@ import { inputTokensOf } from './prompt.ts';
 import { plainPrompt } from './speak-completions.ts';
 import type { Speech } from './speech.ts';
 
-export interface EmbeddingOptions {
+export interface EmbeddingWish {
   model: string;
   /** A text, tokens, or a list of either. */
   input: JsonValue | undefined;
@@ -16,8 +16,8 @@ export interface EmbeddingOptions {
 }
 
 /** Checks the fields that every dialect of embeddings has. */
-export function embeddingPrompt(options: EmbeddingOptions): Prompt | Refusal {
-  const { model, input, inputParam, dimensions = null, encoding } = options;
+export function embeddingPrompt(wish: EmbeddingWish): Prompt | Refusal {
+  const { model, input, inputParam, dimensions = null, encoding } = wish;
   const inputs = inputsOf(input);
   if (inputs === null || inputs.length === 0)
     return { refused: `'${inputParam}' must not be empty.`, param: inputParam };

@@ -94,6 +94,19 @@ test('§11 the tier of the embedding model counts for a vector call with texts',
   await done('/collections/c/points/count', {});
 });
 
+test('§11 when texts cannot be embedded, nothing is written and nothing is charged', async (t) => {
+  const { done, call, record, upstream } = await world(t);
+  await done('/collections', { name: 'c', vector_size: 1_024 });
+  upstream.script(embedPath, ['always status=500']);
+  const response = await call('/collections/c/points', { points: [{ id: 1, vector: { text: 'alpha', model: 'e' } }] });
+  assert.equal(response.status, 502);
+  assert.equal(response.headers.get('x-culvert-cost'), '0');
+  const row = await record(response);
+  assert.deepEqual([row.units, row.route.attempts.length > 0], [0, true]);
+  const counted = await done('/collections/c/points/count', {});
+  assert.equal(counted.headers.get('x-culvert-cost'), '0.05');
+});
+
 test('§12 a caller who leaves while texts are embedded ends that, and nothing is written', async (t) => {
   const { done, call, upstream } = await world(t);
   await done('/collections', { name: 'c', vector_size: 1_024 });

@@ -48,8 +48,8 @@ test('what passes, such as books that cannot be reached, is waited for', async (
   const { meter } = countingMeter();
   const flaky: CrawlsParts['meter'] = {
     ...meter,
-    hold: (by, page) =>
-      asked++ % 2 === 0 ? Promise.resolve({ kind: 'quota-unavailable', message: 'later' }) : meter.hold(by, page),
+    page: (...of) =>
+      asked++ % 2 === 0 ? Promise.resolve({ kind: 'quota-unavailable', message: 'later' }) : meter.page(...of),
   };
   const { crawl } = await crawled(t, { '/': { links: ['/a', '/b'] } }, {}, { meter: flaky });
   assert.deepEqual([crawl.status, crawl.done, crawl.charged], ['completed', 3, 3]);

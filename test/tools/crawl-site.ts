@@ -66,16 +66,18 @@ export function countingMeter(allowed = Number.POSITIVE_INFINITY) {
   const counted = { held: 0, got: 0 };
   const meter: CrawlMeter = {
     keep: (_owner, _bytes, write) => write(),
-    async hold() {
+    mayPay: async () => null,
+    async page(_owner, _url, work) {
       if (counted.got + (counted.held - counted.got) >= allowed) return quotaExceeded;
       counted.held += 1;
-      return {
-        kind: 'held',
-        settle(end) {
-          if (end === 'got') counted.got += 1;
-          else counted.held -= 1;
-        },
-      };
+      let got = false;
+      try {
+        got = (await work()).end === 'got';
+      } finally {
+        if (got) counted.got += 1;
+        else counted.held -= 1;
+      }
+      return null;
     },
   };
   return { meter, counted };

@@ -81,11 +81,11 @@ export function createLoginThrottle(
     const nowMs = clock.monotonicMs();
     all = current(all, nowMs);
     const key = neighbourhood(address);
-    const ofAddress = current(byAddress.get(key), nowMs);
+    const own = current(byAddress.get(key), nowMs);
     byAddress.delete(key);
-    byAddress.set(key, ofAddress);
+    byAddress.set(key, own);
     if (byAddress.size > addressesMax) byAddress.delete(byAddress.keys().next().value!);
-    const counts = [ofAddress, all];
+    const counts = [own, all];
     for (const one of counts) one.count += 1;
     return counts;
   }

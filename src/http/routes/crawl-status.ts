@@ -1,12 +1,12 @@
 import type { Config } from '../../config/schema.ts';
+import type { OpenedCrawls } from '../../inference/pages/open-crawls.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { CrawlKind, CrawlOptions } from '../../tools/crawl/crawl-options.ts';
+import type { CrawlKind } from '../../tools/crawl/crawl-options.ts';
 import { kindOf } from '../../tools/crawl/crawl-options.ts';
-import type { CrawlMeter, CrawlOwner, CrawlSink } from '../../tools/crawl/crawl-ports.ts';
+import type { CrawlMeter } from '../../tools/crawl/crawl-ports.ts';
 import { type Crawl, robotsCode } from '../../tools/crawl/crawl-store.ts';
-import type { Crawls } from '../../tools/crawl/crawls.ts';
 import { shownPage } from '../../tools/scrape/scrape-answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
@@ -21,17 +21,8 @@ export interface CrawlPlace {
   api: ToolMount['api'];
 }
 
-export interface CrawlParts {
-  crawls: Omit<Crawls, 'start' | 'stop'>;
-  meter: CrawlMeter;
-  /** Null: there is no vector store to write to. */
-  sink: CrawlSink | null;
-  /** Why an address may not be fetched (400 `url_blocked`); null when it may. */
-  guard(url: string, param: string): Promise<Failure | null>;
-  /** Why patterns of these options are not taken; null when all are. */
-  patterns(tenant: string, options: CrawlOptions): Promise<Failure | null>;
-  /** Why a model cannot write about pages, if that is wanted; null when it can. */
-  writer(owner: CrawlOwner, options: CrawlOptions): Failure | null;
+export interface CrawlParts extends Pick<OpenedCrawls, 'crawls' | 'sink' | 'guard' | 'patterns' | 'writer'> {
+  meter: Pick<CrawlMeter, 'mayPay'>;
   config(): Config;
   clock: Clock;
 }
@@ -51,7 +42,7 @@ export async function showCrawl(parts: CrawlParts, exchange: Exchange, place: Cr
   const results = await parts.crawls.results(crawl.id, cursor, limit);
   const last = results.at(-1)?.at ?? cursor;
   const more = results.length > 0 && (await parts.crawls.results(crawl.id, last, 1)).length > 0;
-  const limitQuery = limit === pagesMax ? '' : `&limit=${limit}`;
+  const asked = limit === pagesMax ? '' : `&limit=${limit}`;
   const base = linkBaseOf(exchange.request, parts.config().server);
   const body: JsonObject = {
     success: true,
@@ -61,7 +52,7 @@ export async function showCrawl(parts: CrawlParts, exchange: Exchange, place: Cr
     ...(place.api === 'culvert' || crawl.expiresMs !== null ? {} : { expiresAt: expiryIfEndedNow(parts) }),
     // Firecrawl's first SDK takes any `next` for an address.
     ...(more
-      ? { next: `${base}${place.at}/${crawl.id}?cursor=${last}${limitQuery}` }
+      ? { next: `${base}${place.at}/${crawl.id}?cursor=${last}${asked}` }
       : place.api === 'culvert' && { next: null }),
     data: results.map(({ page }) => ({
       ...shownPage(page),

@@ -86,7 +86,8 @@ async function beginCrawl(parts: CrawlParts, exchange: Exchange, place: CrawlPla
     // Each page of a batch is checked when its turn comes: a refused one is no reason against the others.
     (kind === 'batch' ? null : await parts.guard(urls[0]!, 'url')) ??
     (options.webhook === null ? null : await parts.guard(options.webhook.url, 'webhook.url')) ??
-    (await withoutQuota(parts, owner)) ??
+    // A caller that cannot pay the first page learns it now, not from a stopped crawl.
+    (await parts.meter.mayPay(owner)) ??
     (await withoutCollection(parts, { ...owner, collection: options.collection }));
   if (refused !== null) return refused;
   const made = await parts.crawls.create(owner, urls, options);
@@ -137,12 +138,4 @@ async function withoutCollection(
     return { kind: 'unsupported', message: "'collection' needs the vector store, which this server does not have." };
   const { tenant, account, keyId } = owner;
   return sink.check({ tenant, account, keyId, collection: collection.name, model: collection.model });
-}
-
-/** A caller that cannot pay the first page learns it now, not from a stopped crawl. */
-async function withoutQuota({ meter }: CrawlParts, owner: CrawlOwner): Promise<Failure | null> {
-  const hold = await meter.hold(owner, null);
-  if (hold.kind !== 'held') return hold;
-  hold.settle('nothing', null);
-  return null;
 }

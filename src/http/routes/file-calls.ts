@@ -1,6 +1,11 @@
 import { pipeline } from 'node:stream/promises';
 import { fileNotFound } from '../../inference/batches/batches.ts';
-import type { NewFile, StoredFile, StoredFiles } from '../../inference/batches/stored-files.ts';
+import {
+  type NewFile,
+  type StoredFile,
+  type StoredFiles,
+  shownPurposes,
+} from '../../inference/batches/stored-files.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
@@ -28,10 +33,6 @@ export interface FileFormat {
 const fileBytesMax = 512 * 1024 * 1024;
 const formBytesMax = fileBytesMax + 1024 * 1024;
 const fileNameCharsMax = 512;
-/** Purposes of files that callers bring; and of those that batches write for them. */
-export const purposes = ['batch', 'user_data', 'assistants', 'vision'] as const;
-export const shownPurposes: readonly string[] = [...purposes, 'batch_output'];
-
 /** The file of this key. Throws a FailureError where there is none. */
 export async function fileOf({ files }: FilesParts, tenant: string, id: string): Promise<StoredFile> {
   const file = await (await files()).find(tenant, id);

@@ -1,24 +1,15 @@
-import type { StoredFile } from '../../inference/batches/stored-files.ts';
+import { purposes, type StoredFile, shownPurposes } from '../../inference/batches/stored-files.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Route } from '../exchange.ts';
 import type { FormField } from '../read-multipart.ts';
 import { anthropicFilesRoutes } from './anthropic-files.ts';
-import {
-  type FileFormat,
-  type FilesParts,
-  fieldOf,
-  fileOf,
-  purposes,
-  sendFile,
-  shownPurposes,
-  uploadFile,
-} from './file-calls.ts';
-import { type StoredPlace, storedRoute } from './kept.ts';
+import { type FileFormat, type FilesParts, fieldOf, fileOf, sendFile, uploadFile } from './file-calls.ts';
+import { type KeptPlace, keptRoute } from './kept.ts';
 import { listed, oneOf } from './list-page.ts';
 
-const place: StoredPlace = { endpoint: 'files', dialect: openAiChat };
+const place: KeptPlace = { endpoint: 'files', dialect: openAiChat };
 const path = '/v1/files';
 const one = `${path}/:id`;
 
@@ -48,7 +39,7 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       body: { form: 'multipart/form-data', schema: uploadSchema },
       handle: (exchange) => uploadFile(parts, exchange, format),
     },
-    storedRoute(
+    keptRoute(
       'GET',
       path,
       'The files of this key',
@@ -66,7 +57,7 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       {},
       place,
     ),
-    storedRoute(
+    keptRoute(
       'GET',
       one,
       'A file',
@@ -74,7 +65,7 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       {},
       place,
     ),
-    storedRoute(
+    keptRoute(
       'DELETE',
       one,
       'Delete a file',
@@ -86,7 +77,7 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       {},
       place,
     ),
-    storedRoute(
+    keptRoute(
       'GET',
       `${one}/content`,
       'The content of a file',

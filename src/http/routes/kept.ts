@@ -11,7 +11,7 @@ import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 
 /** A call about a stored object, and its caller. */
-export interface StoredCall {
+export interface KeptCall {
   tenant: string;
   account: string;
   exchange: Exchange;
@@ -22,13 +22,13 @@ export interface StoredCall {
 }
 
 /** The kind of stored object, and the words of its errors. */
-export interface StoredPlace extends Pick<Route, 'dialect'> {
+export interface KeptPlace extends Pick<Route, 'dialect'> {
   endpoint: string;
   /** Reads bodies up to 32 MB. Without it they may have 1 MB. */
   objects?: ObjectReader;
 }
 
-export const responsesPlace: StoredPlace = { endpoint: 'responses', dialect: openAiResponses };
+export const responsesPlace: KeptPlace = { endpoint: 'responses', dialect: openAiResponses };
 
 type Method = 'GET' | 'POST' | 'DELETE';
 
@@ -36,13 +36,13 @@ type Method = 'GET' | 'POST' | 'DELETE';
  * A call whose JSON answer is there at once; null: it was answered already. Failures are thrown as FailureError. Reading
  * and deleting is free. `properties`: the members of its body, as JSON Schema.
  */
-export function storedRoute(
+export function keptRoute(
   method: Method,
   path: string,
   summary: string,
-  answer: (call: StoredCall) => Promise<JsonObject | null>,
+  answer: (call: KeptCall) => Promise<JsonObject | null>,
   properties: JsonSchema = {},
-  { endpoint, dialect, objects }: StoredPlace = responsesPlace,
+  { endpoint, dialect, objects }: KeptPlace = responsesPlace,
 ): Route {
   return {
     method,
@@ -59,8 +59,8 @@ export function storedRoute(
         const body = method === 'POST' ? await objectOf(exchange, objects ?? null) : {};
         if (body === null) return;
         const query = new URLSearchParams(exchange.search);
-        const result = await answer({ tenant, account, exchange, params: exchange.params, query, body });
-        if (result !== null) writeJson(exchange, 200, result, headers);
+        const told = await answer({ tenant, account, exchange, params: exchange.params, query, body });
+        if (told !== null) writeJson(exchange, 200, told, headers);
       } catch (error) {
         if (!(error instanceof FailureError)) throw error;
         refuse(exchange.client, error.failure, headers);

@@ -6,9 +6,9 @@ import { type ErrorContext, type Failure, factsOf, invalid, statusOf } from '../
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import type { Trace } from '../../kernel/trace.ts';
+import type { ApiCall } from '../../mcp/mcp-tools.ts';
+import type { UpstreamTools } from '../../mcp/upstream-tools.ts';
 import type { Admission } from '../../metering/admission.ts';
-import type { ApiCall } from '../../tools/mcp/mcp-tools.ts';
-import type { UpstreamTools } from '../../tools/mcp/upstream-tools.ts';
 import { type Exchange, errorContextOf, headerOf, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { refusalOf } from '../refusal.ts';
@@ -68,7 +68,7 @@ async function answerMessage(parts: McpParts, exchange: Exchange, only: string |
   if (isFailure(message)) return refuse(client, message, []);
   let made = 0;
   // With all that it needs, loaded by the first who speaks it.
-  const { answerMcp } = await import('../../tools/mcp/answer-mcp.ts');
+  const { answerMcp } = await import('../../mcp/answer-mcp.ts');
   const answer = await answerMcp({
     message: message.rpc,
     headers: {
@@ -131,14 +131,14 @@ async function callApi(
 ): Promise<{ status: number; body: JsonValue } | null> {
   const route = routes().find((one) => one.method === method && one.path === path)!;
   const { requestId, principal } = outer;
-  const failed = (failure: Failure) => {
+  const told = (failure: Failure) => {
     const body = route.dialect.errorBody(failure, errorContextOf(outer, clock.wallMs()));
     return { status: statusOf(failure), body: body as JsonValue };
   };
   const refusal = (failure: Failure) => {
     const nowMs = clock.wallMs();
     outer.onRefused(refusalOf({ ...outer, route }, failure, factsOf(failure, nowMs), nowMs));
-    return failed(failure);
+    return told(failure);
   };
   const givenBody = body === null ? null : bytesOf(body);
   if (givenBody === 'too deep') return refusal(invalid(null, 'The arguments are nested too deeply.'));
@@ -158,7 +158,7 @@ async function callApi(
   if (outcome === null) return null;
   if (outcome.kind === 'answered')
     return { status: outcome.status, body: JSON.parse(outcome.body.toString()) as JsonValue };
-  return admitted?.booked === true ? failed(outcome.failure) : refusal(outcome.failure);
+  return admitted?.booked === true ? told(outcome.failure) : refusal(outcome.failure);
 }
 
 function bytesOf(body: JsonObject): Buffer | 'too deep' {

@@ -6,8 +6,8 @@ import { refuse } from '../../inference/spine/sink.ts';
 import type { UpstreamUpload } from '../../inference/transport/upstream-call.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Exchange, Route } from '../exchange.ts';
+import { plainCallOf } from '../model-call.ts';
 import { readBody, wrongEncoding } from '../read-body.ts';
-import { meteredCallOf } from './metered-call.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
@@ -31,7 +31,7 @@ export function passthroughRoutes(services: Services): Route[] {
 async function answer(services: Services, method: PassedCall['method'], exchange: Exchange): Promise<void> {
   const { client, request, path, search, params } = exchange;
   const call: PassedCall = {
-    ...meteredCallOf(exchange),
+    ...plainCallOf(exchange),
     client,
     method,
     provider: params.provider ?? '',

@@ -1,26 +1,17 @@
 import type { Principal } from '../../auth/principal.ts';
-import { withCost } from '../../inference/spine/answer.ts';
-import { type Delivery, refuse, sendWhole } from '../../inference/spine/sink.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, FailureError, statusOf } from '../../kernel/failure.ts';
+import { type ToolCaller, type ToolOrder, toolEndpoint } from '../../inference/pages/tool-endpoint.ts';
+import { serve } from '../../inference/spine/serve.ts';
+import type { SpineServices } from '../../inference/spine/services.ts';
+import { refuse } from '../../inference/spine/sink.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
-import { isPaid } from '../../tools/page-reader.ts';
 import { schemaOfReads } from '../../tools/read-schema.ts';
-import type { ToolEnd, ToolHold, ToolJob, ToolMeter, ToolName } from '../../tools/tool-call.ts';
+import type { ToolJob, ToolName } from '../../tools/tool-call.ts';
 import { ToolFields } from '../../tools/tool-fields.ts';
 import type { Exchange, Route } from '../exchange.ts';
+import { plainCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
-import { left, type MeteredCall, meteredCallOf, unexpected } from './metered-call.ts';
 import { type ToolMount, toolMounts } from './tool-mounts.ts';
-
-export interface ToolParts {
-  meter: ToolMeter<MeteredCall>;
-  clock: Clock;
-}
-
-/** Owner of the call, under whom pages are kept and found. */
-export type ToolCaller = Pick<MeteredCall, 'requestId' | 'principal' | 'startedMs'>;
 
 export interface Tool {
   name: ToolName;
@@ -41,7 +32,7 @@ const nobody: ToolCaller = { requestId: '', principal: { tenant: '', keyId: '' }
 const toolBodyBytesMax = 1024 * 1024;
 
 /** `POST /v1/tools/<name>`, and the same for Firecrawl's SDKs: one handler at each mount. */
-export function toolRoutes(parts: ToolParts, tool: Tool): Route[] {
+export function toolRoutes(services: SpineServices, tool: Tool): Route[] {
   return toolMounts.map((mount) => ({
     method: 'POST',
     path: `${mount.at}/${tool.name}`,
@@ -54,77 +45,44 @@ export function toolRoutes(parts: ToolParts, tool: Tool): Route[] {
       body: { schema: () => schemaOfReads((fields) => tool.prepare(fields, nobody)) },
     }),
     dialect: mount.dialect,
-    handle: (exchange) => answerToolCall(parts, tool, mount, exchange),
+    handle: (exchange) => answerToolCall(services, tool, mount, exchange),
   }));
 }
 
 /** The way of a tools call: body → checked → held → done → answered → settled. */
-async function answerToolCall({ meter }: ToolParts, tool: Tool, mount: ToolMount, exchange: Exchange): Promise<void> {
-  const { client } = exchange;
-  const call = meteredCallOf(exchange);
-  const { admitted } = call;
+async function answerToolCall(
+  services: SpineServices,
+  tool: Tool,
+  mount: ToolMount,
+  exchange: Exchange,
+): Promise<void> {
+  const call = plainCallOf(exchange);
+  const { sink, admitted } = call;
   const raw = await readJsonBody(exchange, toolBodyBytesMax);
   if (raw === null) return;
-  if (!Buffer.isBuffer(raw)) return refuse(client, raw, admitted.headers);
-  const prepared = prepare(tool, mount, raw, call);
-  if ('kind' in prepared) return refuse(client, prepared, admitted.headers);
-  const { job } = prepared;
-  const hold = await meter.hold(call, job.charge);
-  if (hold.kind !== 'held') return refuse(client, hold, admitted.headers);
-  let end: ToolEnd = unexpected;
-  try {
-    end = await runJob(client, prepared, hold);
-  } finally {
-    hold.settle(end);
-  }
+  const parsed = Buffer.isBuffer(raw) ? parseObject(raw) : { ok: false as const, failure: raw };
+  if (!parsed.ok) return refuse(sink, parsed.failure, admitted.headers);
+  await serve(services, toolEndpoint, call, orderOf(tool, mount, parsed.value.body));
 }
 
-interface Prepared {
-  job: ToolJob;
-  fields: ToolFields;
-  /** In the words of the mount. */
-  shown(answer: JsonObject): JsonObject;
-}
-
-function prepare(tool: Tool, { api }: ToolMount, raw: Buffer, caller: ToolCaller): Prepared | Failure {
-  const parsed = parseObject(raw);
-  if (!parsed.ok) return parsed.failure;
-  const received = parsed.value.body;
+function orderOf(tool: Tool, { api }: ToolMount, asked: JsonObject): ToolOrder {
   const { v1 } = tool;
-  const fields = new ToolFields(api === 'firecrawl-v1' ? v1.request(received) : received);
-  try {
-    const job = tool.prepare(fields, caller);
-    if (api === 'culvert') return { job, fields, shown: (answer) => answer };
-    const inV1 = (answer: JsonObject) => (api === 'firecrawl-v1' ? v1.answer(answer, received) : answer);
-    return { job, fields, shown: (answer) => inV1(warnedWithin(answer)) };
-  } catch (error) {
-    if (error instanceof FailureError) return error.failure;
-    throw error;
-  }
+  const fields = new ToolFields(api === 'firecrawl-v1' ? v1.request(asked) : asked);
+  return {
+    prepare: (caller) => tool.prepare(fields, caller),
+    write({ body, warnings }) {
+      const unknown = fields.unknownWarning();
+      const warning = [...warnings, ...(unknown === null ? [] : [unknown])].join(' ');
+      const answer: JsonObject = { success: true, ...body, ...(warning === '' ? {} : { warning }) };
+      if (api === 'culvert') return JSON.stringify(answer);
+      const shown = warnedWithin(answer);
+      return JSON.stringify(api === 'firecrawl-v1' ? v1.answer(shown, asked) : shown);
+    },
+  };
 }
 
 /** Firecrawl's SDKs show of a page's answer `data` alone: its warning is there too. */
 function warnedWithin(answer: JsonObject): JsonObject {
   const { data, warning } = answer;
   return warning === undefined || !isObject(data) ? answer : { ...answer, data: { ...data, warning } };
-}
-
-async function runJob(client: Delivery, { job, fields, shown }: Prepared, hold: ToolHold): Promise<ToolEnd> {
-  const leaving = new AbortController();
-  client.onGone(() => leaving.abort());
-  if (client.gone) return left;
-  const answer = await job.run(leaving.signal);
-  const worked = answer.kind !== 'answer' && isPaid(answer);
-  if (client.gone) return { ...left, worked };
-  if (answer.kind !== 'answer') {
-    refuse(client, answer, worked ? hold.headers : withCost(hold.headers, 0));
-    return { status: statusOf(answer), failure: answer, aborted: false, worked };
-  }
-  const unknown = fields.unknownWarning();
-  const warning = [...answer.warnings, ...(unknown === null ? [] : [unknown])].join(' ');
-  const body = shown({ success: true, ...answer.body, ...(warning === '' ? {} : { warning }) });
-  const { pages } = answer;
-  const headers = pages === undefined ? hold.headers : withCost(hold.headers, hold.costOf(pages));
-  sendWhole(client, headers, Buffer.from(JSON.stringify(body)));
-  return { status: 200, failure: null, aborted: false, ...(pages === undefined ? {} : { pages }) };
 }

@@ -4,17 +4,17 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { startBareServer } from '../../../test/contract/bare-server.ts';
+import type { Client } from '../../inference/spine/sink.ts';
+import { vectorEndpoint } from '../../inference/vectors/endpoint.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { createRoom, type RoomBounds } from '../../kernel/sharing/room.ts';
+import type { RequestFacts } from '../../metering/admission.ts';
 import { createBodyMemory } from '../../vectors/body-memory.ts';
-import type { Embedded, Prepared, TextsToEmbed, VectorAnswer, VectorCall, VectorEngine } from '../../vectors/engine.ts';
-import type { VectorHold, VectorMeter } from '../../vectors/meter.ts';
+import type { Prepared, VectorAnswer, VectorCall, VectorEngine } from '../../vectors/engine.ts';
 import { vectorVerbNames, vectorVerbs } from '../../vectors/verbs.ts';
-import type { MeteredCall } from './metered-call.ts';
 import { ownRootPaths, unsupportedQdrantCalls } from './unsupported-qdrant.ts';
-import { vectorBodyBytesMax } from './vector-call.ts';
-import { vectorRoutes } from './vectors.ts';
+import { vectorBodyBytesMax, vectorRoutes } from './vectors.ts';
 
 const qdrantApi = JSON.parse(readFileSync('test/spec/qdrant-openapi.json', 'utf8')) as {
   paths: Record<string, Record<string, unknown>>;
@@ -23,14 +23,12 @@ const qdrantApi = JSON.parse(readFileSync('test/spec/qdrant-openapi.json', 'utf8
 const mb = 1024 * 1024;
 
 type Context = { after(fn: () => unknown): void };
-type End = Parameters<VectorHold['settle']>[0];
+type End = Pick<RequestFacts, 'status' | 'class' | 'aborted' | 'delivery'>;
 
 interface Script {
   prepare?: (call: VectorCall) => Promise<Failure | null>;
-  texts?: TextsToEmbed;
   hold?: Failure;
-  embed?: (call: MeteredCall) => Promise<Embedded | Failure>;
-  run?: (embedded: Embedded | null, call: MeteredCall) => Promise<VectorAnswer | Failure>;
+  run?: (client: Pick<Client, 'onGone'>) => Promise<VectorAnswer | Failure>;
   settled?: () => void;
   room?: RoomBounds;
 }
@@ -46,7 +44,7 @@ async function serve(t: Context, script: Script = {}) {
   const calls: VectorCall[] = [];
   const ends: End[] = [];
   const told: string[] = [];
-  let metered: MeteredCall | null = null;
+  let client: Client | null = null;
   const engine: VectorEngine = {
     bodyMemory: createBodyMemory(),
     async prepare(call) {
@@ -55,12 +53,12 @@ async function serve(t: Context, script: Script = {}) {
       if (refused != null) return refused;
       const prepared: Prepared = {
         kind: 'prepared',
-        texts: script.texts ?? null,
+        texts: null,
         rerank: null,
         effect: 'reads',
-        run: async (embedded) => {
+        run: async () => {
           told.push('run');
-          return script.run === undefined ? answered : script.run(embedded, metered!);
+          return script.run === undefined ? answered : script.run(client!);
         },
         drop: () => told.push('drop'),
       };
@@ -70,26 +68,35 @@ async function serve(t: Context, script: Script = {}) {
     trouble: () => null,
     close: async () => undefined,
   };
-  const meter: VectorMeter<MeteredCall> = {
-    async hold(call) {
-      metered = call;
-      told.push('hold');
-      if (script.hold !== undefined) return script.hold;
-      return {
-        kind: 'held',
-        headers: ['x-culvert-cost', '0.05', 'ratelimit', '"5h";r=9;t=60'],
-        embed: async () => script.embed!(call),
-        rank: () => assert.fail('nothing is to be ranked'),
-        settle(end) {
-          told.push('settle');
-          ends.push(end);
-          script.settled?.();
-        },
-      };
+  const services = {
+    clock: systemClock,
+    snapshot: () => ({ config: { costs: { vectors: 0.05 } } }),
+    admission: {
+      async reserve({ requestId }: { requestId: string }) {
+        told.push('hold');
+        const headers = ['ratelimit', '"5h";r=9;t=60'];
+        return script.hold ?? { kind: 'reserved', requestId, costMilli: 50, headers };
+      },
+    },
+    settlement: {
+      settle(_reserved: unknown, { status, class: end, aborted, delivery }: End) {
+        told.push('settle');
+        ends.push({ status, class: end, aborted, delivery });
+        script.settled?.();
+        return null;
+      },
+    },
+  } as never;
+  const made = vectorEndpoint(services, engine);
+  const endpoint: typeof made = {
+    ...made,
+    work(asked) {
+      client = asked.call.client;
+      return made.work(asked);
     },
   };
   const bodies = createRoom('bodies', () => script.room ?? { bytesMax: 512 * mb, accountBytesMax: 256 * mb });
-  const server = await startBareServer(t, { routes: vectorRoutes({ engine, meter, clock: systemClock, bodies }) });
+  const server = await startBareServer(t, { routes: vectorRoutes({ services, endpoint, engine, bodies }) });
   const send = (path: string, init: RequestInit = {}) =>
     fetch(server.url + path, {
       ...init,
@@ -137,7 +144,7 @@ test('an answer carries cost, limits and ids, and is settled once', async (t) =>
   assert.match(response.headers.get('x-culvert-request-id')!, /^req_/);
   assert.equal(response.headers.get('content-type'), 'application/json');
   assert.deepEqual(told, ['hold', 'run', 'settle']);
-  assert.deepEqual(ends, [{ status: 200, failure: null, aborted: false }]);
+  assert.deepEqual(ends, [{ status: 200, class: 'ok', aborted: false, delivery: 'whole' }]);
 });
 
 test("a refusal has our error body and Qdrant's members, holds nothing and costs nothing", async (t) => {
@@ -164,37 +171,6 @@ test('a call that the plan refuses is dropped before anything is done', async (t
   assert.deepEqual(told, ['hold', 'drop']);
 });
 
-test('texts are embedded before the call is done, and what was embedded is handed over', async (t) => {
-  const embedded = { size: 2, vectors: Float32Array.of(1, 2) };
-  let handed: Embedded | null = null;
-  const { send, told } = await serve(t, {
-    texts: { model: 'm', purpose: 'query', texts: ['hello'] },
-    embed: async () => embedded,
-    run: async (given) => {
-      handed = given;
-      return answered;
-    },
-  });
-  const response = await send('/collections/c/points/query', { method: 'POST', body: '{}' });
-  assert.equal(response.status, 200);
-  assert.equal(handed, embedded);
-  assert.deepEqual(told, ['hold', 'run', 'settle']);
-});
-
-test('when texts cannot be embedded the call is dropped, and its refusal names the cost of nothing', async (t) => {
-  const failure: Failure = { kind: 'upstreams-failed', model: 'm', attempts: [] };
-  const { send, told, ends } = await serve(t, {
-    texts: { model: 'm', purpose: 'query', texts: ['hello'] },
-    embed: async () => failure,
-  });
-  const response = await send('/collections/c/points/query', { method: 'POST', body: '{}' });
-  assert.equal(response.status, 502);
-  assert.equal(response.headers.get('x-culvert-cost'), '0');
-  assert.equal(response.headers.get('ratelimit'), '"5h";r=9;t=60');
-  assert.deepEqual(told, ['hold', 'drop', 'settle']);
-  assert.deepEqual(ends, [{ status: 502, failure, aborted: false }]);
-});
-
 test('a call that fails while it is done is refused with what the engine said, and settled as refused', async (t) => {
   const failure: Failure = { kind: 'conflict', message: "A collection 'c' exists already." };
   const { send, told, ends } = await serve(t, { run: async () => failure });
@@ -202,7 +178,7 @@ test('a call that fails while it is done is refused with what the engine said, a
   assert.equal(response.status, 409);
   assert.equal(response.headers.get('x-culvert-cost'), '0');
   assert.deepEqual(told, ['hold', 'run', 'settle']);
-  assert.deepEqual(ends, [{ status: 409, failure, aborted: false }]);
+  assert.deepEqual(ends, [{ status: 409, class: 'conflict', aborted: false, delivery: 'nothing' }]);
 });
 
 test('an engine that breaks is a 500 without its words, and still settled', async (t) => {
@@ -215,41 +191,15 @@ test('an engine that breaks is a 500 without its words, and still settled', asyn
   assert.equal(response.status, 500);
   assert.ok(!(await response.text()).includes('secret'));
   assert.deepEqual(told, ['hold', 'run', 'settle']);
-  assert.deepEqual(ends, [{ status: 500, failure: { kind: 'internal' }, aborted: false }]);
+  assert.deepEqual(ends, [{ status: 500, class: 'internal', aborted: false, delivery: 'nothing' }]);
   assert.equal(unexpected.length, 1);
-});
-
-test('a caller who leaves while texts are embedded has nothing done in their name', async (t) => {
-  const reached = Promise.withResolvers<void>();
-  const settled = Promise.withResolvers<void>();
-  const { url, told, ends } = await serve(t, {
-    texts: { model: 'm', purpose: 'document', texts: ['hello'] },
-    embed: async ({ client }) => {
-      const gone = new Promise<void>((resolve) => client.onGone(resolve));
-      reached.resolve();
-      await gone;
-      return { size: 1, vectors: Float32Array.of(1) };
-    },
-    settled: settled.resolve,
-  });
-  const sent = request(`${url}/collections/c/points`, {
-    method: 'PUT',
-    headers: { 'content-type': 'application/json' },
-  });
-  sent.on('error', () => undefined);
-  sent.end('{}');
-  await reached.promise;
-  sent.destroy();
-  await settled.promise;
-  assert.deepEqual(told, ['hold', 'drop', 'settle']);
-  assert.deepEqual(ends, [{ status: 499, failure: null, aborted: true }]);
 });
 
 test('what was done for a caller who left meanwhile is settled as done', async (t) => {
   const reached = Promise.withResolvers<void>();
   const settled = Promise.withResolvers<void>();
   const { url, ends } = await serve(t, {
-    run: async (_embedded, { client }) => {
+    run: async (client) => {
       const gone = new Promise<void>((resolve) => client.onGone(resolve));
       reached.resolve();
       await gone;
@@ -263,7 +213,7 @@ test('what was done for a caller who left meanwhile is settled as done', async (
   await reached.promise;
   sent.destroy();
   await settled.promise;
-  assert.deepEqual(ends, [{ status: 200, failure: null, aborted: true }]);
+  assert.deepEqual(ends, [{ status: 200, class: 'ok', aborted: false, delivery: 'whole' }]);
 });
 
 test('a body above 32 MB is 413 before it is read', async (t) => {

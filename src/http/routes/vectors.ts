@@ -1,13 +1,19 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { serve } from '../../inference/spine/serve.ts';
+import type { SpineServices } from '../../inference/spine/services.ts';
 import { refuse } from '../../inference/spine/sink.ts';
+import type { VectorEndpoint } from '../../inference/vectors/endpoint.ts';
 import type { ErrorContext } from '../../kernel/failure.ts';
 import { requestIdMs } from '../../kernel/ids.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
+import type { Room, RoomHold } from '../../kernel/sharing/room.ts';
+import type { VectorEngine } from '../../vectors/engine.ts';
 import { type VectorVerb, vectorVerbNames, vectorVerbs } from '../../vectors/verbs.ts';
 import type { Exchange, Route } from '../exchange.ts';
+import { plainCallOf } from '../model-call.ts';
+import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 import { ownRootPaths, unsupportedQdrant, unsupportedQdrantCalls } from './unsupported-qdrant.ts';
-import { answerVectorCall, type VectorParts } from './vector-call.ts';
 
 /** Error bodies of the vector API: ours, with Qdrant's `status` and `time` (seconds), which its clients read. */
 const vectorErrors: Route['dialect'] = {
@@ -20,6 +26,17 @@ function withQdrantMembers(body: JsonObject, { requestId, nowMs }: ErrorContext)
   const message = isObject(body.error) ? body.error.message : undefined;
   return { ...body, status: { error: message }, time: Math.max(0, nowMs - requestIdMs(requestId)) / 1_000 };
 }
+
+export interface VectorParts {
+  services: SpineServices;
+  endpoint: VectorEndpoint;
+  engine: Pick<VectorEngine, 'bodyMemory'>;
+  /** For bodies, and for answers until they are sent. */
+  bodies: Room;
+}
+
+/** Most bytes of one call: 10,000 points are sent in several. */
+export const vectorBodyBytesMax = 32 * 1024 * 1024;
 
 const prefix = '/v1/vectors';
 /** Qdrant's client drops a path in its `url` and asks at the root. */
@@ -59,7 +76,7 @@ function verbRoute(parts: VectorParts, at: string, verb: VectorVerb): Route {
     endpoint: 'vectors',
     dialect: vectorErrors,
     summary: vectorSummaries[verb],
-    ...(method !== 'GET' && method !== 'DELETE' && { body: { schema: () => bodySchemaOf(verb) } }),
+    ...(takesBody(verb) && { body: { schema: () => bodySchemaOf(verb) } }),
     handle: (exchange) => answerVectorCall(parts, verb, exchange),
   };
 }
@@ -67,6 +84,51 @@ function verbRoute(parts: VectorParts, at: string, verb: VectorVerb): Route {
 /** The module reads bodies too, which is the threads' work: it is loaded for the description alone. */
 async function bodySchemaOf(verb: VectorVerb): Promise<JsonObject> {
   return (await import('../../vectors/wire/body-schemas.ts')).vectorBodySchema(verb);
+}
+
+async function answerVectorCall(parts: VectorParts, verb: VectorVerb, exchange: Exchange): Promise<void> {
+  const { response } = exchange;
+  const held = parts.bodies.hold(exchange.principal!.account);
+  try {
+    await serveVectorCall(parts, verb, exchange, held);
+  } finally {
+    // Until then the answer is in the socket's buffer.
+    if (response.closed) held.giveBack();
+    else response.once('close', () => held.giveBack());
+  }
+}
+
+async function serveVectorCall(
+  { services, endpoint, engine: { bodyMemory } }: VectorParts,
+  verb: VectorVerb,
+  exchange: Exchange,
+  held: RoomHold,
+): Promise<void> {
+  const call = plainCallOf(exchange);
+  const taken: SharedArrayBuffer[] = [];
+  const memory = (bytes: number) => {
+    const large = bodyMemory.take(bytes);
+    taken.push(large);
+    return Buffer.from(large, 0, bytes);
+  };
+  const onRead = () => {
+    for (const large of taken.splice(0)) bodyMemory.give(large);
+  };
+  try {
+    const body = takesBody(verb) ? await readJsonBody(exchange, vectorBodyBytesMax, { held, memory }) : Buffer.alloc(0);
+    if (body === null) return;
+    if (!Buffer.isBuffer(body)) return refuse(call.sink, body, call.admitted.headers);
+    const { params, search } = exchange;
+    const large = taken.length > 0 && { onRead };
+    await serve(services, endpoint, call, { verb, params, search, body, held, ...large });
+  } finally {
+    if (taken.length > 0) onRead();
+  }
+}
+
+function takesBody(verb: VectorVerb): boolean {
+  const { method } = vectorVerbs[verb];
+  return method !== 'GET' && method !== 'DELETE';
 }
 
 function unsupportedRoutes(at: string): Route[] {

@@ -1,5 +1,6 @@
 import type { Principal } from '../../auth/principal.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { statusOf } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { Admitted } from '../../metering/admission.ts';
 import { plainWishes, type RoutingWishes } from '../routing/route.ts';
@@ -10,6 +11,7 @@ import { admittedBefore } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
 import { serve } from './serve.ts';
 import type { SpineServices } from './services.ts';
+import type { ReadRequest, WorkEndpoint, WorkPlan } from './work.ts';
 
 /** For whom Culvert makes a call itself: a page of a crawl, a line of a batch, a step of a session, a tool's call. */
 export interface CallOwner {
@@ -27,12 +29,12 @@ export interface CallOwner {
 }
 
 export interface CallBounds {
-  /** Leaves the call: what has run is charged as for a caller who left. */
-  signal: AbortSignal;
+  /** Leaves the call: what has run is charged as for a caller who left. Absent: it runs to its end. */
+  signal?: AbortSignal;
   /** Absent: of no caller. */
   wishes?: Partial<RoutingWishes>;
-  /** Name of the trace that the call begins and ends; absent: it has none. */
-  traced?: string;
+  /** Name of the trace that the call begins and ends, and what it is about; absent: it has none. */
+  traced?: { route: string; about?: string };
   /** Takes the answer; absent: it is kept whole. */
   client?: KeptAnswer;
 }
@@ -59,9 +61,15 @@ export function insideCall(
  * Asks an endpoint of this gateway as the owner's key could, planned, limited and charged as such. Null when it was left
  * before its end. Rejects only for a fault of ours.
  */
-export async function call<I, R extends RequestBody, P extends Plan>(
+export async function call<
+  I,
+  R extends RequestBody,
+  P extends Plan,
+  W extends ReadRequest = ReadRequest,
+  Q extends WorkPlan = WorkPlan,
+>(
   services: SpineServices,
-  endpoint: Endpoint<I, R, P>,
+  endpoint: Endpoint<I, R, P> | WorkEndpoint<I, W, Q>,
   owner: CallOwner,
   input: I,
   { signal, wishes, traced, client = new KeptAnswer() }: CallBounds,
@@ -89,8 +97,14 @@ export async function call<I, R extends RequestBody, P extends Plan>(
   } finally {
     if (trace !== undefined && traced !== undefined) {
       const { account, keyId } = principal;
-      const status = client.outcome?.kind === 'answered' ? client.outcome.status : 502;
-      trace.end({ requestId, method: null, route: traced, status, account, keyId, about: null }, clock.monotonicMs());
+      const { route, about = null } = traced;
+      const status = statusIn(client.outcome);
+      trace.end({ requestId, method: null, route, status, account, keyId, about }, clock.monotonicMs());
     }
   }
+}
+
+function statusIn(outcome: Outcome | null): number {
+  if (outcome === null) return 502;
+  return outcome.kind === 'answered' ? outcome.status : statusOf(outcome.failure);
 }

@@ -8,17 +8,17 @@ export type Outcome =
 
 /** Runs work that answers `client`, which leaves with the signal. Its answer; null when it left before the end. */
 export async function answerKept(
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
   client: KeptAnswer,
   work: (client: KeptAnswer) => void | Promise<void>,
 ): Promise<Outcome | null> {
   const leave = () => client.leave();
-  signal.addEventListener('abort', leave, { once: true });
-  if (signal.aborted) leave();
+  signal?.addEventListener('abort', leave, { once: true });
+  if (signal?.aborted) leave();
   try {
     await work(client);
   } finally {
-    signal.removeEventListener('abort', leave);
+    signal?.removeEventListener('abort', leave);
   }
   return client.outcome;
 }

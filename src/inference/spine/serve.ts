@@ -12,18 +12,26 @@ import type { RequestBody, RequestFacts } from './request-body.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { SpineServices } from './services.ts';
 import { refuse } from './sink.ts';
+import { type ReadRequest, serveWork, type WorkEndpoint, type WorkPlan } from './work.ts';
 
 /**
  * The path of a request to any family: read → plan → reserve → attempts → settle, under its Idempotency-Key if it has
  * one. Ends the client's answer in every case, once; rejects only for a fault of ours. Nothing is dispatched before its
  * reservation is committed, and every reservation is settled exactly once, in `finally`.
  */
-export async function serve<I, R extends RequestBody, P extends Plan>(
+export async function serve<
+  I,
+  R extends RequestBody,
+  P extends Plan,
+  W extends ReadRequest = ReadRequest,
+  Q extends WorkPlan = WorkPlan,
+>(
   services: SpineServices,
-  endpoint: Endpoint<I, R, P>,
+  endpoint: Endpoint<I, R, P> | WorkEndpoint<I, W, Q>,
   call: ModelCall,
   input: I,
 ): Promise<void> {
+  if ('work' in endpoint) return serveWork(services, endpoint, call, input);
   const reading = endpoint.read(call, input);
   const read = reading instanceof Promise ? await reading : reading;
   if (!read.ok) return refuse(call.sink, read.failure, call.admitted.headers);

@@ -8,7 +8,7 @@ import type { ScrapedPage, ScrapeFormat } from '../scrape/scraped-page.ts';
 import { chunksOf } from './chunk-page.ts';
 import { hooksOf } from './crawl-message.ts';
 import { kindOf } from './crawl-options.ts';
-import { type CrawlHold, isPassing } from './crawl-ports.ts';
+import { isPassing, type PageEnd } from './crawl-ports.ts';
 import type { CrawlRun, Frontier } from './crawl-run.ts';
 import { keyed } from './crawl-scope.ts';
 import { robotsCode, type TakenPage } from './crawl-store.ts';
@@ -57,49 +57,45 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
   const { meter, crawl, signal, store, lease } = run;
   if (signal.aborted) return null;
   // Paid by the process that died over it.
-  const hold = page.paid ? free : await meter.hold(crawl, page.url);
-  if (hold.kind !== 'held') {
-    if (isPassing(hold)) return null;
-    await store.putBack(lease, page.seq, { charged: false });
-    return { next: 'stop', error: `Stopped: ${factsOf(hold, run.clock.wallMs()).message}` };
-  }
-  let end: 'got' | 'worked' | 'nothing' = 'nothing';
-  let failure: Failure | null = null;
-  try {
-    const { read, forbidden } = await readPage(run, page);
-    if ('kind' in read && isPaid(read)) end = 'worked';
-    if (signal.aborted && 'kind' in read) return null;
-    if ('kind' in read) {
-      failure = read;
-      if (forbidden !== null) {
-        await fail(run, page, robotsCode, `It redirects to ${forbidden}, which robots.txt there disallows.`);
-        return goOn;
-      }
-      if (isPassing(read)) return null;
-      // The model's part of this page cannot be paid, so the next page's cannot be either.
-      if (read.kind === 'quota-exceeded') {
-        await store.putBack(lease, page.seq, { charged: page.paid });
-        return { next: 'stop', error: `Stopped: ${read.message}` };
-      }
-      await fail(
-        run,
-        page,
-        codeOf(read),
-        factsOf(read, run.clock.wallMs()).message,
-        isPaid(read) ? 'worked' : 'nothing',
-      );
-      return goOn;
-    }
-    const outcome = await keepPage(run, frontier, page, read);
-    if (outcome === null) return null;
-    end = outcome.got ? 'got' : 'nothing';
-    return outcome.next;
-  } finally {
-    hold.settle(end, failure);
-  }
+  if (page.paid) return (await workOn(run, frontier, page)).outcome;
+  let outcome: PageOutcome | null = null;
+  const refused = await meter.page(crawl, page.url, async () => {
+    const worked = await workOn(run, frontier, page);
+    outcome = worked.outcome;
+    return worked;
+  });
+  if (refused === null) return outcome;
+  if (isPassing(refused)) return null;
+  await store.putBack(lease, page.seq, { charged: false });
+  return { next: 'stop', error: `Stopped: ${factsOf(refused, run.clock.wallMs()).message}` };
 }
 
-const free: CrawlHold = { kind: 'held', settle: () => undefined };
+/** How reading it ended, and what of the crawl comes next: null: the page waits again. */
+async function workOn(run: CrawlRun, frontier: Frontier, page: TakenPage): Promise<PageEnd & { outcome: Next }> {
+  const { signal, store, lease } = run;
+  const { read, forbidden } = await readPage(run, page);
+  if (!('kind' in read)) {
+    const kept = await keepPage(run, frontier, page, read);
+    return { end: kept?.got === true ? 'got' : 'nothing', failure: null, outcome: kept?.next ?? null };
+  }
+  const end = isPaid(read) ? 'worked' : 'nothing';
+  if (signal.aborted) return { end, failure: null, outcome: null };
+  const failed = (outcome: Next) => ({ end, failure: read, outcome }) as const;
+  if (forbidden !== null) {
+    await fail(run, page, robotsCode, `It redirects to ${forbidden}, which robots.txt there disallows.`);
+    return failed(goOn);
+  }
+  if (isPassing(read)) return failed(null);
+  // The model's part of this page cannot be paid, so the next page's cannot be either.
+  if (read.kind === 'quota-exceeded') {
+    await store.putBack(lease, page.seq, { charged: page.paid });
+    return failed({ next: 'stop', error: `Stopped: ${read.message}` });
+  }
+  await fail(run, page, codeOf(read), factsOf(read, run.clock.wallMs()).message, end);
+  return failed(goOn);
+}
+
+type Next = PageOutcome | null;
 
 interface PageRead {
   read: ScrapedPage | Failure;

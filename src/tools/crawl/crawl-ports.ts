@@ -1,12 +1,14 @@
 import type { Failure, FailureKind } from '../../kernel/failure.ts';
 
-/** Given by the composition: what the page of a crawl costs, whose key began it. Never rejects. */
+/** Given by the composition: what the page of a crawl costs, whose key began it. */
 export interface CrawlMeter {
   /**
-   * A Failure that lasts (quota, key, account) stops the crawl; after a passing one it is asked again. `page`: its URL;
-   * null: only to know whether one could be paid.
+   * Runs `work` once the cost of the page is held; else the Failure of that. One that lasts (quota, key, account) stops
+   * the crawl; after a passing one it is asked again. Rejects as `work` does.
    */
-  hold(owner: CrawlOwner, page: string | null): Promise<CrawlHold | Failure>;
+  page(owner: CrawlOwner, url: string, work: () => Promise<PageEnd>): Promise<Failure | null>;
+  /** Why a page could not be paid now; null: it could. */
+  mayPay(owner: CrawlOwner): Promise<Failure | null>;
   /**
    * Runs `write`, which keeps about so many bytes of the account. Rejects as `write` does, and with a FailureError, before
    * it, when they do not fit its storage.
@@ -21,14 +23,13 @@ export interface CrawlOwner {
   keyId: string;
 }
 
-/** Must be settled, once. */
-export interface CrawlHold {
-  kind: 'held';
+export interface PageEnd {
   /**
    * `got`: the page was read and is kept. `worked`: it could not be, after a thread or the browser was killed over it.
    * Nothing else costs anything.
    */
-  settle(end: 'got' | 'worked' | 'nothing', failure: Failure | null): void;
+  end: 'got' | 'worked' | 'nothing';
+  failure: Failure | null;
 }
 
 /** Given by the composition: where `collection` writes. Metered as calls of the owner. */

@@ -1,0 +1,109 @@
+import { join } from 'node:path';
+import type { Finding } from '../../admin/finding.ts';
+import type { HostedFiles } from '../../inference/images/hosted-files.ts';
+import type { Snapshot } from '../../inference/models/snapshot.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { secretBytesMin } from '../../kernel/seal.ts';
+import type { UpstreamServer } from '../../mcp/upstream-server.ts';
+import type { UpstreamServers } from '../../mcp/upstream-servers.ts';
+import type { SinkStanding } from '../../metering/record-delivery.ts';
+import type { DataFolder } from '../../stores/sqlite/data-folder.ts';
+import { capabilityFindings, toolFindings } from './capabilities.ts';
+import { ok, problem, warning } from './finding.ts';
+import { diskFinding, folderFinding, newestFileMs, secretFileFinding } from './folder.ts';
+import { clockFinding, nodeFinding } from './machine.ts';
+import { providerFindings } from './providers.ts';
+
+/** A sink that is not this far behind is in time, whatever `every` is. */
+const sinkLateMs = 15 * 60_000;
+
+/**
+ * What `culvert doctor` finds, as checked by a running server: its stores report themselves, so nothing is opened
+ * twice. `admin/wrong` adds problems that requests run into, such as a provider that is down.
+ */
+export function runningFindings({
+  folder,
+  snapshot: now,
+  troubles,
+  sinks,
+  files,
+  mcp,
+  clock,
+}: {
+  folder: DataFolder;
+  snapshot(): Snapshot;
+  troubles(): Readonly<Record<string, string | null>>;
+  sinks(): readonly SinkStanding[];
+  files: Pick<HostedFiles, 'trouble'>;
+  mcp: Pick<UpstreamServers, 'all'>;
+  clock: Clock;
+}): Finding[] {
+  const snapshot = now();
+  const { config } = snapshot;
+  const { admin, storage } = config;
+  const stores = Object.entries(troubles()).map(([name, trouble]) =>
+    trouble === null
+      ? ok(name, 'in use')
+      : problem(name, trouble, 'See the log. Requests are refused until it is repaired.'),
+  );
+  const secrets = [
+    ...(admin.key === undefined
+      ? [secretFileFinding('admin key', join(folder.path, 'admin.key'), { bytesMin: secretBytesMin, made: 'none' })]
+      : []),
+    ...(storage.secret === undefined
+      ? [secretFileFinding('storage secret', join(folder.path, 'secret'), { bytesMin: secretBytesMin, made: 'none' })]
+      : []),
+    ...(storage.database !== 'sqlite' && storage.secret === undefined
+      ? [warning('storage secret', 'every replica creates its own', 'Set storage.secret, the same for all replicas.')]
+      : []),
+  ];
+  return [
+    nodeFinding(process.versions.node),
+    clockFinding(clock.wallMs(), newestFileMs(folder)),
+    folderFinding(folder),
+    diskFinding(folder, storage.reserve ?? null),
+    ...secrets,
+    ...stores,
+    ...sinks().map(sinkFinding),
+    ...(storage.files === 'local' ? [] : [bucketFinding(files.trouble())]),
+    ...providerFindings(snapshot, []),
+    ...mcp.all().map(mcpFinding),
+  ];
+}
+
+function bucketFinding(trouble: string | null): Finding {
+  const fix = 'Correct storage.files or storage.s3. Until then pictures by URL are refused.';
+  return trouble === null ? ok('bucket', 'stores pictures by URL') : problem('bucket', trouble, fix);
+}
+
+/** Its tools fail meanwhile; models and keys go on. */
+function mcpFinding({ name, standing }: UpstreamServer): Finding {
+  const check = `mcp ${name}`;
+  if (standing.at === 'unknown') return ok(check, 'nobody has looked yet');
+  if (standing.at === 'up') return ok(check, 'offers its tools');
+  const { reason, message } = standing.why;
+  const fix =
+    reason === 'needs-login'
+      ? `Run \`culvert mcp-servers login ${name}\`, and open the address in a browser.`
+      : 'Look at the server, or at its entry under mcp.servers. Calls of its tools fail meanwhile.';
+  return { ...warning(check, `The MCP server ${name} ${message}.`, fix), page: 'mcp-servers', id: name };
+}
+
+/** Records wait in the ledger, and are gone with `storage.retention`. */
+function sinkFinding({ name, at, why, lagMs }: SinkStanding): Finding {
+  const check = `sink ${name}`;
+  const behind = `its oldest record has waited for ${waited(lagMs)}`;
+  if (at === 'failing')
+    return warning(check, `takes no records, ${behind}: ${why}`, 'Repair it before storage.retention ends.');
+  if (lagMs >= sinkLateMs) return warning(check, `falls behind, ${behind}`, 'Give it larger batches (batch_records).');
+  return ok(check, at === 'elsewhere' ? 'another process sends' : 'gets its records');
+}
+
+/** Who answers for each capability, and which programs it has. */
+export function runningCapabilities(snapshot: Snapshot): Finding[] {
+  return [...capabilityFindings(snapshot), ...toolFindings(process.env.PATH ?? '', snapshot.config)];
+}
+
+function waited(ms: number): string {
+  return ms < 120_000 ? `${Math.round(ms / 1_000)} s` : `${Math.round(ms / 60_000)} min`;
+}

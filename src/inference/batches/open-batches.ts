@@ -1,0 +1,126 @@
+import type { Principal } from '../../auth/principal.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import { createTurns } from '../../kernel/sharing/turns.ts';
+import type { Ledger } from '../../metering/ledger.ts';
+import type { Services } from '../endpoints/services.ts';
+import type { UpstreamAccess } from './batch-parts.ts';
+import { type Batches, createBatches } from './batches.ts';
+import { createLineCalls } from './line-calls.ts';
+import type { StoredFiles } from './stored-files.ts';
+import type { Uploads } from './uploads.ts';
+import { upstreamClient } from './upstream/upstream-client.ts';
+
+export interface BatchesOptions {
+  services: Services;
+  uploads: Uploads;
+  ledger: Pick<Ledger, 'find' | 'openReservations'>;
+  principalOf(keyId: string): Principal | Failure;
+  /** Requests of callers that run. */
+  running(): number;
+  /** For the operator's log. */
+  onTrouble(message: string): void;
+}
+
+export interface OpenedBatches {
+  files(): Promise<StoredFiles>;
+  batches(): Promise<Batches>;
+  /** Paths that lines may name. */
+  paths: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Lines of batches that run at one time in this process. */
+const linesAtOnce = 32;
+
+/** Files and batches: taken up at the start where there are any, otherwise from the first on. */
+export function openBatches({ services, uploads, ledger, ...options }: BatchesOptions): OpenedBatches {
+  const { onTrouble } = options;
+  const { snapshot } = services;
+  const calls = createLineCalls(services, options.principalOf);
+  const turns = createTurns({
+    name: 'Lines of batches',
+    places: linesAtOnce,
+    waitingMax: 10_000,
+    waitingBytesMax: Number.POSITIVE_INFINITY,
+  });
+  const holding = createTurns({
+    name: 'Batches that hold what they will use',
+    places: Number.POSITIVE_INFINITY,
+    tenantPlaces: 1,
+    waitingMax: Number.POSITIVE_INFINITY,
+    waitingBytesMax: Number.POSITIVE_INFINITY,
+  });
+  let closed = false;
+  let opening: Promise<{ files: StoredFiles; batches: Batches }> | null = null;
+
+  async function open() {
+    const { store, others, files } = await uploads.open();
+    const { sealer, clock, retentionMs, onKept } = uploads;
+    const batches = createBatches({
+      store,
+      files,
+      calls,
+      turns,
+      holding,
+      sealer,
+      clock,
+      retentionMs,
+      onKept,
+      publicUrl: () => snapshot().config.server.public_url,
+      waiting: options.running,
+      upstream: { ...upstreamAccess(services), taken: new Set<string>(), onTrouble },
+      charged: (account, ids) => chargedOf(ledger, account, ids),
+      onTrouble,
+    });
+    await batches.start(others);
+    return { files, batches };
+  }
+
+  function opened() {
+    if (closed) return Promise.reject(new Error('the server is stopping'));
+    opening ??= open().catch((error: unknown) => {
+      opening = null;
+      throw error;
+    });
+    return opening;
+  }
+
+  if (uploads.kept()) {
+    opened().catch((error: unknown) => onTrouble(`batches could not be continued: ${String(error)}`));
+  }
+  return {
+    files: async () => (await opened()).files,
+    batches: async () => (await opened()).batches,
+    paths: calls.paths,
+    async close() {
+      closed = true;
+      await (await opening?.catch(() => null))?.batches.stop();
+    },
+  };
+}
+
+function upstreamAccess({ transport, snapshot }: Services): Omit<UpstreamAccess, 'taken' | 'onTrouble'> {
+  const connectionOf = (provider: string) => snapshot().providers.get(provider)?.connection;
+  return {
+    isUsed: () =>
+      snapshot().config.batches.upstream === 'auto' &&
+      [...snapshot().providers.values()].some(({ connection }) => connection.batches !== null),
+    factsOf: (provider) => connectionOf(provider)?.batches ?? null,
+    clientOf: (provider, credential) => upstreamClient(transport, connectionOf(provider), credential),
+  };
+}
+
+/** A request that died with its process is charged when somebody notices: until then its reservation is open. */
+async function chargedOf(
+  ledger: Pick<Ledger, 'find' | 'openReservations'>,
+  account: string,
+  requestIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const open = (await ledger.openReservations(account)).map(({ requestId }) => requestId);
+  const charged = new Set(open);
+  for (const id of requestIds) {
+    const event = charged.has(id) ? null : await ledger.find(id, account);
+    if (event !== null && (event.costMilli > 0 || event.class === 'ok' || event.class === 'crashed')) charged.add(id);
+  }
+  return charged;
+}

@@ -1,0 +1,84 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { FileStore } from '../../kernel/file-store.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+import type { BatchStore } from '../../metering/batch-store.ts';
+import type { FindUpload } from '../chat/inline-uploads.ts';
+import { contentsInFiles, contentsInRows } from './file-contents.ts';
+import { createStoredFiles, type StoredFile, type StoredFiles, shownPurposes, UnreadableFile } from './stored-files.ts';
+
+/** Files and batches, in tables that are opened when they are first asked for. */
+export interface KeptBatches {
+  /** `others`: whether another process may be at work at the batches. */
+  batches(): Promise<{ store: BatchStore; others: 'alone' | 'may-live' }>;
+  /** Whether there may be some already: then a start continues them. */
+  batchesKept(): boolean;
+}
+
+export interface UploadsParts {
+  stores: KeptBatches;
+  /** Where contents are; null: in rows. */
+  bucket: FileStore | null;
+  sealer: Sealer;
+  clock: Clock;
+  retentionMs(): number;
+  /** Counts what is kept for the account's storage. */
+  onKept(tenant: string, bytes: number): void;
+}
+
+export interface OpenUploads {
+  store: BatchStore;
+  others: 'alone' | 'may-live';
+  files: StoredFiles;
+}
+
+/** Files of `/v1/files`. */
+export interface Uploads extends Pick<UploadsParts, 'sealer' | 'clock' | 'retentionMs' | 'onKept'> {
+  open(): Promise<OpenUploads>;
+  /** Whether there may be some already. */
+  kept(): boolean;
+  /** For requests that name them. */
+  find: FindUpload;
+}
+
+export function createUploads({ stores, bucket, ...parts }: UploadsParts): Uploads {
+  let opening: Promise<OpenUploads> | null = null;
+
+  async function openFiles(): Promise<OpenUploads> {
+    const { store, others } = await stores.batches();
+    const contents = bucket === null ? contentsInRows(store) : contentsInFiles(bucket);
+    return { store, others, files: createStoredFiles({ store, contents, ...parts }) };
+  }
+
+  function open(): Promise<OpenUploads> {
+    opening ??= openFiles().catch((error: unknown) => {
+      opening = null;
+      throw error;
+    });
+    return opening;
+  }
+
+  return {
+    ...parts,
+    open,
+    kept: stores.batchesKept,
+    async find(tenant, id) {
+      if (opening === null && !stores.batchesKept()) return null;
+      const { files } = await open();
+      const file = await files.find(tenant, id);
+      if (file === null || !shownPurposes.includes(file.purpose)) return null;
+      return { name: file.name, bytes: file.bytes, content: () => contentOf(files, file) };
+    },
+  };
+}
+
+/** Null when it was deleted meanwhile, or was sealed with another secret. */
+async function contentOf(files: StoredFiles, file: StoredFile): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of files.read(file)) chunks.push(chunk);
+  } catch (error) {
+    if (error instanceof UnreadableFile) return null;
+    throw error;
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,105 @@
+import { Readable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import type { Failure } from '../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { chatEndpoint } from '../chat/endpoint.ts';
+import type { CascadeSteps, StepOrder } from '../realtime/cascade-steps.ts';
+import { speechEndpoint } from '../speech/endpoint.ts';
+import { call } from '../spine/call.ts';
+import { KeptAnswer, type Outcome } from '../spine/kept-answer.ts';
+import type { Bytes, Pace } from '../spine/sink.ts';
+import { abandoned } from '../spine/work.ts';
+import { transcriptionEndpoint } from '../transcription/endpoint.ts';
+import type { Services } from './services.ts';
+
+/** The steps of a realtime cascade as calls of this gateway's own families. */
+export function createRealtimeSteps(services: Services): CascadeSteps {
+  const chat = chatEndpoint(services, 'chat', 'openai-chat');
+  const speech = speechEndpoint(services);
+  const transcription = transcriptionEndpoint(services, 'transcription');
+
+  return {
+    async transcribe(order, model, wav, hints) {
+      const { owner, bounds } = stepOf(order);
+      const file = await services.spool.place(order.call.principal.account);
+      try {
+        await file.fill(Readable.from([wav]));
+        const fields = [
+          { name: 'model', value: model },
+          { name: 'response_format', value: 'json' },
+          ...Object.entries(hints).map(([name, value]) => ({ name, value })),
+        ];
+        const form = { fields, files: [{ name: 'file', fileName: 'speech.wav', file }] };
+        const outcome = await call(services, transcription, owner, form, bounds);
+        if (outcome === null) return abandoned;
+        if (outcome.kind === 'refused') return outcome.failure;
+        const { text } = JSON.parse(outcome.body.toString()) as JsonObject;
+        return typeof text === 'string' ? text : '';
+      } finally {
+        await file.remove();
+      }
+    },
+    async chat(order, body, onChunk) {
+      const events = new EventText(onChunk);
+      const client = new PassedOn((bytes) => events.push(bytes));
+      const { owner, bounds } = stepOf(order);
+      return failureOf(await call(services, chat, owner, Buffer.from(JSON.stringify(body)), { ...bounds, client }));
+    },
+    async speak(order, body, onSound) {
+      const client = new PassedOn((bytes) => onSound(typeof bytes === 'string' ? Buffer.from(bytes) : bytes));
+      const { owner, bounds } = stepOf(order);
+      return failureOf(await call(services, speech, owner, Buffer.from(JSON.stringify(body)), { ...bounds, client }));
+    },
+  };
+}
+
+/** For whom a step is, and until when. */
+function stepOf({ call: { principal, clientRequestId, requestId, tag, wishes }, signal }: StepOrder) {
+  return {
+    // By which all calls of a session are found.
+    owner: { principal, of: clientRequestId ?? requestId, tag },
+    bounds: { signal, wishes: { ...wishes, session: null } },
+  };
+}
+
+/** Passes an answer on as it comes, and keeps how it ended. */
+class PassedOn extends KeptAnswer {
+  readonly #take: (bytes: Bytes) => void;
+
+  constructor(take: (bytes: Bytes) => void) {
+    super();
+    this.#take = take;
+  }
+
+  override chunk(bytes: Bytes): Pace {
+    if (!this.gone) this.#take(bytes);
+    return 'ready';
+  }
+}
+
+function failureOf(outcome: Outcome | null): Failure | null {
+  if (outcome === null) return abandoned;
+  return outcome.kind === 'refused' ? outcome.failure : null;
+}
+
+/** The chunks in a stream of our own chat completions, wherever it is cut. */
+class EventText {
+  readonly #onChunk: (chunk: JsonObject) => void;
+  readonly #decoder = new StringDecoder('utf8');
+  #rest = '';
+
+  constructor(onChunk: (chunk: JsonObject) => void) {
+    this.#onChunk = onChunk;
+  }
+
+  push(bytes: Bytes): void {
+    this.#rest += typeof bytes === 'string' ? bytes : this.#decoder.write(bytes);
+    const lines = this.#rest.split('\n');
+    this.#rest = lines.pop()!;
+    for (const line of lines) {
+      if (!line.startsWith('data: {')) continue;
+      const chunk: unknown = JSON.parse(line.slice('data: '.length));
+      if (isObject(chunk)) this.#onChunk(chunk);
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import type { TakenUp } from '../../auth/setup.ts';
+import type { Config } from '../../config/schema.ts';
+import { every } from '../../kernel/by-time.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { PlanBook } from '../../metering/plan-book.ts';
+import type { Engines } from '../engines/local-engines.ts';
+import type { LocalServer } from '../providers/probe-local.ts';
+import type { Health } from '../routing/health.ts';
+import type { Transport } from '../transport/upstream-call.ts';
+import { buildSnapshot } from './build-snapshot.ts';
+import { createHealthChecks } from './health-checks.ts';
+import { createKnownModels, createModelRefresh, type KnownModelParts } from './known-models.ts';
+import { createPrices, type KeptPrices } from './prices.ts';
+import type { Snapshot } from './snapshot.ts';
+
+type Told = (facts: object, message: string) => void;
+
+export interface RunningSimulator {
+  url: string;
+  close(): Promise<void>;
+}
+
+/** How often it is looked whether the price list is due for an update. */
+const updateLookMs = 3_600_000;
+
+export interface SnapshotParts {
+  config: Config;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Servers on this machine that the operator has confirmed. */
+  locals: readonly LocalServer[];
+  /** Lists of models of an earlier process. */
+  models: Pick<KnownModelParts, 'recall' | 'keep'>;
+  prices: KeptPrices;
+  /** Looks for the engines of this machine, each time anew. */
+  lookForEngines(): Engines;
+  /** Starts the upstream that answers where nothing is configured. */
+  startSimulator(): Promise<RunningSimulator>;
+  plans(): PlanBook;
+  transport: Transport;
+  health: Health;
+  clock: Clock;
+  log: { error: Told; warn(message: string): void; debug: Told };
+}
+
+/** The configuration in force with its providers and models, made anew when any of them changes. */
+export interface SnapshotKeeper {
+  snapshot(): Snapshot;
+  /** Not null while the price list is loaded after a start: requests wait for it. */
+  pricing(): Promise<void> | null;
+  /** Resolves when new requests go by it; `heard`: when those who are asked for their models have answered. */
+  reconfigure(config: Config, asking: 'every provider' | 'nobody'): Promise<TakenUp>;
+  useLocals(locals: readonly LocalServer[]): Promise<void>;
+  /** Loads prices and asks every provider for its models; resolves when all have answered or failed. */
+  look(): Promise<void>;
+  /** No provider is asked for its models any more. */
+  stopLooking(): void;
+  /** Called after the last request. */
+  close(): Promise<void>;
+}
+
+export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper> {
+  const { env, plans, transport, health, clock, log } = parts;
+  let { config, locals } = parts;
+  const known = createKnownModels({ transport, ...parts.models });
+  const prices = createPrices({ transport, clock, kept: parts.prices, warn: (message) => log.warn(message) });
+  /** Not null: the price list is loaded for the first time. */
+  let pricing: Promise<void> | null = null;
+  let simulator: RunningSimulator | null = null;
+  const healthChecks = createHealthChecks({ clock, transport, health });
+  let snapshot = await takeSnapshot();
+  healthChecks.follow(snapshot);
+
+  async function takeSnapshot(): Promise<Snapshot> {
+    const built = buildSnapshot({
+      config,
+      env,
+      locals,
+      known,
+      prices: prices.list,
+      plans,
+      engines: parts.lookForEngines(),
+      simulatorUrl: simulator?.url ?? null,
+      nowMs: clock.wallMs(),
+    });
+    if (built.kind === 'needs-simulator') {
+      simulator = await parts.startSimulator();
+      return takeSnapshot();
+    }
+    for (const problem of built.problems) log.warn(problem);
+    return built.snapshot;
+  }
+
+  async function renew(): Promise<void> {
+    let next = await takeSnapshot();
+    if (await prices.load(config, next.providers.values())) next = await takeSnapshot();
+    snapshot = next;
+    health.retain(next.models.targets());
+    healthChecks.follow(next);
+  }
+
+  async function updatePrices(): Promise<void> {
+    if (await prices.update(config)) await renew();
+  }
+
+  /** Large, and nothing that a start waits for. A request that comes sooner waits for it. */
+  async function loadPrices(): Promise<void> {
+    try {
+      if (await prices.load(config, snapshot.providers.values())) await renew();
+      void updatePrices().catch((error: unknown) => log.error({ error: String(error) }, 'prices could not be updated'));
+    } catch (error) {
+      log.error({ error: String(error) }, 'prices could not be loaded');
+    } finally {
+      pricing = null;
+    }
+  }
+
+  const modelRefresh = createModelRefresh({
+    known,
+    snapshot: () => snapshot,
+    renew,
+    onHeard(provider) {
+      const nowMs = clock.monotonicMs();
+      for (const target of snapshot.models.targets())
+        if (target.provider === provider) health.checked(target, 'passed', 0, nowMs);
+    },
+    onTrouble(provider, message, weight) {
+      if (weight === 'unheard') log.warn(`${message}; its models are not known, and Culvert asks again`);
+      else log.debug({ provider }, message);
+    },
+    onError: (error) => log.error({ error: String(error) }, 'models could not be listed'),
+  });
+
+  const stopUpdates = every(updateLookMs, () => {
+    void updatePrices().catch((error: unknown) => log.error({ error: String(error) }, 'prices could not be updated'));
+  });
+
+  return {
+    snapshot: () => snapshot,
+    pricing: () => pricing,
+    async reconfigure(next, asking) {
+      config = next;
+      await renew();
+      return { heard: asking === 'nobody' ? Promise.resolve() : modelRefresh.look() };
+    },
+    async useLocals(more) {
+      locals = [...locals, ...more];
+      await renew();
+      await modelRefresh.look();
+    },
+    look() {
+      pricing = loadPrices();
+      return modelRefresh.look();
+    },
+    stopLooking() {
+      stopUpdates();
+      modelRefresh.stop();
+    },
+    async close() {
+      healthChecks.stop();
+      await simulator?.close();
+    },
+  };
+}

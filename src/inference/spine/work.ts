@@ -1,0 +1,152 @@
+import { type Failure, statusOf } from '../../kernel/failure.ts';
+import type { Result } from '../dialects/dialect.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import type { McpCallRecord } from '../routing/route.ts';
+import { costHeaders } from './answer.ts';
+import { type Charge, type HeldCall, holdCall } from './held-call.ts';
+import { type JobProgress, newProgress } from './job.ts';
+import type { ModelCall } from './model-call.ts';
+import type { SpineServices } from './services.ts';
+import { type Bytes, type Client, refuse, sendWhole } from './sink.ts';
+
+/** A checked request; `release` ends it, whether or not it was done. */
+export interface ReadRequest {
+  release(): void | Promise<void>;
+}
+
+/** A family whose requests no model answers alone: searches, pages, calls of MCP servers and of the vector store. */
+export interface WorkEndpoint<I, R extends ReadRequest = ReadRequest, P extends WorkPlan = WorkPlan> {
+  /** Checks the received form; the failure is the caller's. */
+  read(call: ModelCall, input: I): Result<R> | Promise<Result<R>>;
+  /** What it costs at most; the failure comes before anything is held. */
+  plan(snapshot: Snapshot, call: ModelCall, request: R): P | Failure | Promise<P | Failure>;
+  /** Does it, once its cost is held. Rejects only for a fault of ours. */
+  work(asked: AskedWork<R, P>): Promise<Done>;
+}
+
+export interface WorkPlan {
+  charge: Charge;
+  /** For the row, unless the work says more. */
+  mcp?: McpCallRecord;
+  /** It only reads what is stored, so it also runs while a full disk takes no reservation. */
+  unbooked?: boolean;
+}
+
+export interface AskedWork<R, P> {
+  call: ModelCall;
+  request: R;
+  plan: P;
+  /** Null: a full disk takes no reservation, and the call is free. */
+  held: HeldCall | null;
+}
+
+/** The end of work: its answer, or the failure, or neither where its caller left. */
+export interface Done {
+  body: Bytes | null;
+  failure: Failure | null;
+  /** HTTP status; absent: 200, that of the failure, or 499. */
+  status?: number;
+  /** It kept a thread or the browser busy until it failed or was left, so it is paid. */
+  worked?: boolean;
+  /** What it did stays done, so it is paid though its caller left meanwhile. */
+  lasting?: boolean;
+  /** Milli-units of the part that was done; absent: all. */
+  doneMilli?: number | undefined;
+  /** Attempts and usage of the models that it asked; absent: none. */
+  progress?: JobProgress | undefined;
+  mcp?: McpCallRecord;
+}
+
+export const left: Done = { body: null, failure: null };
+const unexpected: Done = { body: null, failure: { kind: 'internal' } };
+
+/** The path of such a request: read → plan → reserve → work → settle. As `serve` otherwise, which comes here. */
+export async function serveWork<I, R extends ReadRequest, P extends WorkPlan>(
+  services: SpineServices,
+  endpoint: WorkEndpoint<I, R, P>,
+  call: ModelCall,
+  input: I,
+): Promise<void> {
+  const { sink, admitted } = call;
+  const reading = endpoint.read(call, input);
+  const read = reading instanceof Promise ? await reading : reading;
+  if (!read.ok) return refuse(sink, read.failure, admitted.headers);
+  const request = read.value;
+  try {
+    const planning = endpoint.plan(services.snapshot(), call, request);
+    const plan = planning instanceof Promise ? await planning : planning;
+    const refused = 'kind' in plan ? plan : await runWork(services, endpoint, call, request, plan);
+    if (refused !== null) refuse(sink, refused, admitted.headers);
+  } finally {
+    const released = request.release();
+    if (released instanceof Promise) await released;
+  }
+}
+
+/** Reserves, works, answers and settles. The failure of the reservation; null: it was not refused. */
+async function runWork<I, R extends ReadRequest, P extends WorkPlan>(
+  services: SpineServices,
+  endpoint: WorkEndpoint<I, R, P>,
+  call: ModelCall,
+  request: R,
+  plan: P,
+): Promise<Failure | null> {
+  const reserved = await holdCall(services, call, plan.charge);
+  if (reserved.kind !== 'held') {
+    const unbooked = plan.unbooked === true && reserved.kind === 'quota-unavailable' && reserved.cause === 'disk-full';
+    if (!unbooked) return reserved;
+  }
+  const held = reserved.kind === 'held' ? reserved : null;
+  const { client } = call;
+  let done = unexpected;
+  let gone = false;
+  try {
+    done = client.gone ? left : await endpoint.work({ call, request, plan, held });
+    gone = client.gone;
+    if (!gone) answer(call, held, done);
+  } finally {
+    if (held !== null) settle(held, done, gone, plan.mcp);
+  }
+  return null;
+}
+
+function answer({ sink }: ModelCall, held: HeldCall | null, { body, failure, status = 200, worked, doneMilli }: Done) {
+  if (body === null && failure === null) return;
+  const paid = failure === null || worked === true;
+  const headers =
+    held === null
+      ? []
+      : costHeaders({
+          headers: held.reserved.headers,
+          costMilli: paid ? (doneMilli ?? held.reserved.costMilli) : 0,
+        });
+  if (failure !== null) refuse(sink, failure, headers);
+  else sendWhole(sink, headers, body!, status);
+}
+
+function settle(held: HeldCall, done: Done, gone: boolean, mcpAsked?: McpCallRecord): void {
+  const { body, failure, worked = false, lasting = false, doneMilli, progress = newProgress(), mcp = mcpAsked } = done;
+  const status = done.status ?? (failure !== null ? statusOf(failure) : body === null ? 499 : 200);
+  const whole = body !== null && status < 400 && (lasting || !gone);
+  progress.delivered = whole ? 'whole' : worked ? 'partial' : 'nothing';
+  progress.status = status;
+  progress.class = failure?.kind ?? (mcp?.outcome === 'tool-error' ? 'tool-error' : 'ok');
+  if (whole || worked) progress.usage ??= { inputTokens: 0, outputTokens: 0 };
+  held.settle({ user: null, stream: false, progress, client: { gone, committed: whole }, mcp }, doneMilli);
+}
+
+/** Aborts when the caller leaves. Replaces an earlier listener. */
+export function leavingOf(client: Client): AbortSignal {
+  const leaving = new AbortController();
+  client.onGone(() => leaving.abort());
+  return leaving.signal;
+}
+
+/** Of a call that was left before its end. */
+export const abandoned: Failure = { kind: 'request-timeout', message: 'The caller no longer waits for it.' };
+
+/** Milli-units that an answer cost, by its headers. */
+export function costMilliIn(headers: readonly string[]): number {
+  const at = headers.indexOf('x-culvert-cost');
+  return at === -1 ? 0 : Math.round(Number(headers[at + 1]) * 1_000);
+}

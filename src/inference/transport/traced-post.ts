@@ -1,0 +1,22 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { newRequestId } from '../../kernel/ids.ts';
+import type { Traces } from '../../kernel/trace.ts';
+import type { PostWebhook } from './post-webhook.ts';
+
+/** The same webhook, each call of which is a trace of its own. Of its address the path may be a secret. */
+export function tracedPost(post: PostWebhook, traces: Traces | null, clock: Clock): PostWebhook {
+  if (traces === null) return post;
+  return async (url, headers, body, timeoutMs) => {
+    const atMs = clock.wallMs();
+    const trace = traces.begin({ atMs, startedMs: clock.monotonicMs(), headers: null });
+    // Where no time is given.
+    let status = 504;
+    try {
+      status = await post(url, headers, body, timeoutMs);
+      return status;
+    } finally {
+      const what = { method: null, route: 'webhook', status, account: '', keyId: '', about: new URL(url).origin };
+      trace.end({ requestId: newRequestId(atMs), ...what }, clock.monotonicMs());
+    }
+  };
+}

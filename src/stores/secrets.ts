@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { createSealer, type Sealer } from '../kernel/seal.ts';
+import { createSigner, type Signer } from '../kernel/sign.ts';
+import type { DataFolder } from './sqlite/data-folder.ts';
+import { forgetEarlierSecrets, renewSecret, secretsOf } from './sqlite/secret-files.ts';
+
+/** What this server seals and signs with: `storage.secret`, or what the data folder has instead. */
+export interface Secrets {
+  /** The current one first, then those that only open. */
+  all(): readonly string[];
+  /** Seals and opens by whatever they are at the time. */
+  sealer(purpose: string): Sealer;
+  signer(purpose: string): Signer;
+  source: 'configuration' | 'data folder';
+  /** Makes a new one that seals from now on; the current one then only opens. For the data folder only. */
+  renew(): void;
+  /** Removes those that only open. For the data folder only. */
+  forgetEarlier(): void;
+}
+
+export function openSecrets(
+  { storage }: { storage: { secret?: string | undefined; earlier_secrets: readonly string[] } },
+  folder: DataFolder,
+): Secrets {
+  if (storage.secret !== undefined) {
+    const configured = [storage.secret, ...storage.earlier_secrets];
+    const elsewhere = (): never => {
+      throw new Error('the secrets of the configuration are changed there');
+    };
+    return { ...byNow(() => configured), source: 'configuration', renew: elsewhere, forgetEarlier: elsewhere };
+  }
+  let known: readonly string[] | null = null;
+  const all = () => {
+    known ??= secretsOf(folder, mint);
+    return known;
+  };
+  const changed = (change: () => void) => () => {
+    change();
+    known = null;
+  };
+  return {
+    ...byNow(all),
+    source: 'data folder',
+    renew: changed(() => renewSecret(folder, mint)),
+    forgetEarlier: changed(() => forgetEarlierSecrets(folder)),
+  };
+}
+
+function byNow(all: () => readonly string[]): Pick<Secrets, 'all' | 'sealer' | 'signer'> {
+  /** Made anew when the secrets have changed. */
+  function kept<Made>(make: (secrets: readonly string[]) => Made): () => Made {
+    let secrets = all();
+    let made = make(secrets);
+    return () => {
+      if (all() !== secrets) {
+        secrets = all();
+        made = make(secrets);
+      }
+      return made;
+    };
+  }
+  return {
+    all,
+    sealer(purpose) {
+      const now = kept((secrets) => createSealer(secrets, purpose));
+      return {
+        seal: (plain, context) => now().seal(plain, context),
+        open: (sealed, context) => now().open(sealed, context),
+      };
+    },
+    signer(purpose) {
+      const now = kept((secrets) => createSigner(secrets, purpose));
+      return {
+        sign: (text) => now().sign(text),
+        isSigned: (text, signature) => now().isSigned(text, signature),
+      };
+    },
+  };
+}
+
+function mint(): string {
+  return randomBytes(32).toString('base64');
+}
