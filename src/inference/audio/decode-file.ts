@@ -91,8 +91,8 @@ async function* decodeWav(path: string, rateHz: number, signal?: AbortSignal): A
 export async function probeDurationMs(jobs: FfmpegJobs, path: string, signal?: AbortSignal): Promise<number> {
   const wav = await wavHeaderOf(path);
   if (wav !== null) return wavDurationMs(wav.header, wav.fileBytes);
-  const own = jobs.hasFfmpeg() ? null : await ownDurationMs(path, signal);
-  if (own !== null) return own;
+  const durationMs = jobs.hasFfmpeg() ? null : await ownDurationMs(path, signal);
+  if (durationMs !== null) return durationMs;
   let text = '';
   const progress = jobs.stream('Reading how long this audio is', durationArguments(path), 'none', { signal });
   // Only its end matters. It reports progress every half second.

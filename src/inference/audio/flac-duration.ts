@@ -19,8 +19,8 @@ export async function flacDurationMs(file: FileHandle, fileBytes: number): Promi
   const info = { blockSamples: head.readUInt16BE(10), channels: ((head[20]! >> 1) & 7) + 1 };
   const from = Math.max(headBytes, fileBytes - tailBytes);
   const { buffer: tail, bytesRead: tailRead } = await file.read(Buffer.alloc(tailBytes), 0, tailBytes, from);
-  const told = (head[21]! & 15) * 2 ** 32 + head.readUInt32BE(22);
-  const samples = lastSample(tail.subarray(0, tailRead), info) ?? (told === 0 ? null : told);
+  const declared = (head[21]! & 15) * 2 ** 32 + head.readUInt32BE(22);
+  const samples = lastSample(tail.subarray(0, tailRead), info) ?? (declared === 0 ? null : declared);
   return samples === null ? null : (samples * 1_000) / rateHz;
 }
 

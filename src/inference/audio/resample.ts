@@ -8,7 +8,7 @@ export interface Resampler {
 /** Zero crossings of the sinc on each side: they damp aliases by 60 dB, enough for speech. */
 const zeroCrossings = 12;
 /** Share of the lower half rate that is kept; the filter falls in the rest. */
-const keptShare = 0.92;
+const passbandShare = 0.92;
 /** Steps of the filter's table between two zero crossings; between steps it is interpolated. */
 const stepsPerCrossing = 256;
 
@@ -20,7 +20,7 @@ export function createResampler(fromHz: number, toHz: number): Resampler {
   if (fromHz === toHz) return { push: (samples) => samples, end: () => new Float32Array(0) };
   const step = fromHz / toHz;
   // Going down, what the lower rate cannot carry is taken out first.
-  const cutoff = keptShare * Math.min(1, toHz / fromHz);
+  const cutoff = passbandShare * Math.min(1, toHz / fromHz);
   const reach = zeroCrossings / cutoff;
   let held = new Float32Array(0);
   /** Index, in the whole input, of the first held sample. */
@@ -54,10 +54,10 @@ export function createResampler(fromHz: number, toHz: number): Resampler {
   return {
     push(samples) {
       const keepFrom = Math.max(heldFrom, Math.floor(given * step - reach));
-      const kept = held.subarray(keepFrom - heldFrom);
-      const joined = new Float32Array(kept.length + samples.length);
-      joined.set(kept);
-      joined.set(samples, kept.length);
+      const tail = held.subarray(keepFrom - heldFrom);
+      const joined = new Float32Array(tail.length + samples.length);
+      joined.set(tail);
+      joined.set(samples, tail.length);
       held = joined;
       heldFrom = keepFrom;
       received += samples.length;

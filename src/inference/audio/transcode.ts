@@ -128,8 +128,8 @@ export function createTranscoder(options: TranscoderOptions): SharedTranscoder {
 
   const transcoderOf = (jobs: FfmpegJobs): Transcoder => ({
     transcode(conversion, signal) {
-      const own = ownConversion(conversion);
-      if (own !== null) return signal === undefined ? own() : addAbortSignal(signal, own());
+      const convertHere = ownConversion(conversion);
+      if (convertHere !== null) return signal === undefined ? convertHere() : addAbortSignal(signal, convertHere());
       return jobs.stream(needOf(conversion.to.format), pipeArguments(conversion), 'piped', {
         signal,
         head: headOf(conversion.to),

@@ -170,7 +170,7 @@ async function ofManagedIdentity(seeking: Seeking): Promise<Perishable<string>> 
   const answer = await ask({ url, headers: ['metadata', 'true'], where: 'here' }).catch(() => null);
   if (answer === null) throw new Unavailable('the metadata service did not answer');
   // So it answers a machine without an identity.
-  if (answer.status === 400 || answer.status === 404) throw new Unavailable(saidIn(answer));
+  if (answer.status === 400 || answer.status === 404) throw new Unavailable(reasonIn(answer));
   return tokenIn(answer, clock);
 }
 
@@ -187,17 +187,17 @@ async function ofCommandLine(seeking: Seeking): Promise<Perishable<string>> {
       else reject(new Unavailable(error.code === 'ENOENT' ? 'az is not installed' : 'az has no login (az login)'));
     });
   });
-  const told: unknown = JSON.parse(output);
-  if (!isObject(told) || typeof told.accessToken !== 'string') throw new Unavailable('az gave no token');
+  const parsed: unknown = JSON.parse(output);
+  if (!isObject(parsed) || typeof parsed.accessToken !== 'string') throw new Unavailable('az gave no token');
   // Older versions tell the time without its zone only.
   const expiresAtMs =
-    typeof told.expires_on === 'number' ? told.expires_on * 1_000 : Date.parse(String(told.expiresOn));
-  return { value: told.accessToken, expiresAtMs };
+    typeof parsed.expires_on === 'number' ? parsed.expires_on * 1_000 : Date.parse(String(parsed.expiresOn));
+  return { value: parsed.accessToken, expiresAtMs };
 }
 
 function tokenIn(answer: JsonAnswer, clock: Clock): Perishable<string> {
   const { status, body } = answer;
-  if (status !== 200 || !isObject(body) || typeof body.access_token !== 'string') throw new Error(saidIn(answer));
+  if (status !== 200 || !isObject(body) || typeof body.access_token !== 'string') throw new Error(reasonIn(answer));
   return { value: body.access_token, expiresAtMs: clock.wallMs() + lifetimeMs(body, clock) };
 }
 
@@ -209,7 +209,7 @@ function lifetimeMs({ expires_in: inS, expires_on: atS }: JsonObject, clock: Clo
 const usualLifetimeMs = 3_600_000;
 
 /** The first sentence of its description: the ids behind it help nobody who reads a reason. */
-function saidIn({ status, body }: JsonAnswer): string {
+function reasonIn({ status, body }: JsonAnswer): string {
   const text = isObject(body) ? (body.error_description ?? body.message ?? body.error) : undefined;
   if (typeof text !== 'string' || text === '') return `it answered ${status}`;
   return `it answered ${status}: ${text.split(/\r?\n| Trace ID:/, 1)[0]!.slice(0, 300)}`;

@@ -91,7 +91,7 @@ export class EngineChild {
         signal?.removeEventListener('abort', leave);
         turn.giveBack();
       };
-      const asked: Order = {
+      const queued: Order = {
         id: ++this.#lastId,
         order,
         settle: {
@@ -108,15 +108,15 @@ export class EngineChild {
       // The child ends what it has begun, and keeps its turn that long.
       const leave = () => {
         reject(signal?.reason);
-        if (this.#first !== asked) return;
+        if (this.#first !== queued) return;
         this.#first = null;
         turn.giveBack();
       };
-      if (this.#closed) return asked.settle.reject(this.#closedError());
-      if (signal?.aborted) return asked.settle.reject(signal.reason);
+      if (this.#closed) return queued.settle.reject(this.#closedError());
+      if (signal?.aborted) return queued.settle.reject(signal.reason);
       signal?.addEventListener('abort', leave, { once: true });
       this.#stopIdle();
-      this.#first = asked;
+      this.#first = queued;
       this.#next();
     });
   }

@@ -37,12 +37,12 @@ export async function phonemesOf(
   const parts = sentence.replaceAll(/[‘’]/g, "'").split(marks);
   const spoken = parts.filter((part, at) => at % 2 === 0 && /[\p{L}\p{N}]/u.test(part));
   if (spoken.length === 0) return '';
-  const said = await sayAll(speller, language, spoken, signal);
+  const spelled = await sayAll(speller, language, spoken, signal);
   const joined = parts
     .map((part, at) => {
       if (at % 2 === 1) return part;
       if (!/[\p{L}\p{N}]/u.test(part)) return part === '' ? '' : ' ';
-      return `${/^\s/.test(part) ? ' ' : ''}${said.shift() ?? ''}${/\s$/.test(part) ? ' ' : ''}`;
+      return `${/^\s/.test(part) ? ' ' : ''}${spelled.shift() ?? ''}${/\s$/.test(part) ? ' ' : ''}`;
     })
     .join('');
   return asKokoroSays(joined, letter).trim();
@@ -69,7 +69,7 @@ async function sayAll(
 }
 
 function asKokoroSays(phonemes: string, letter: string): string {
-  const said = phonemes
+  const spelled = phonemes
     // Joiners within a phoneme, and the marks of a change of language.
     .replaceAll('\u200d', '')
     .replaceAll(/\([a-z-]+\)/g, '')
@@ -77,5 +77,5 @@ function asKokoroSays(phonemes: string, letter: string): string {
     .replaceAll('r', 'ɹ')
     .replaceAll('x', 'k')
     .replaceAll('ɬ', 'l');
-  return letter === 'a' ? said.replaceAll(/(?<=nˈaɪn)ti(?!ː)/g, 'di') : said;
+  return letter === 'a' ? spelled.replaceAll(/(?<=nˈaɪn)ti(?!ː)/g, 'di') : spelled;
 }

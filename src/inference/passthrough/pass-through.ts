@@ -164,8 +164,8 @@ function exchanged(
       headers(code, head) {
         status = code;
         const limits = code < 400 ? costHeaders(reserved) : reserved.headers;
-        const own = [...limits, 'x-culvert-provider', provider];
-        client.start('bytes', [...answerHeaders(head, connection.secrets), ...own], code);
+        const ourHeaders = [...limits, 'x-culvert-provider', provider];
+        client.start('bytes', [...answerHeaders(head, connection.secrets), ...ourHeaders], code);
       },
       data(chunk) {
         bytes += chunk.length;

@@ -41,8 +41,8 @@ const keyParameter = /^(?:key|api[-_]?key|access[-_]?token|token)$/i;
 
 /** The query, without a `?`, as it was written but for parameters that may hold a key. */
 export function safeQuery(search: string): string {
-  const kept = search.split('&').filter((pair) => !keyParameter.test(nameOf(pair)));
-  return kept.join('&').replace(/[^\x21-\x7e]|#/g, encodeURIComponent);
+  const safe = search.split('&').filter((pair) => !keyParameter.test(nameOf(pair)));
+  return safe.join('&').replace(/[^\x21-\x7e]|#/g, encodeURIComponent);
 }
 
 function nameOf(pair: string): string {

@@ -26,7 +26,8 @@ process.on('message', (message: ToHost) => {
     work = loadTransformers(load).then((transformers) => makers[load.extra](transformers, load));
     work.then(
       () => tell({ kind: 'loaded' }),
-      (error: unknown) => tell({ kind: 'not-loaded', message: `${load.model} could not be loaded: ${wordsOf(error)}` }),
+      (error: unknown) =>
+        tell({ kind: 'not-loaded', message: `${load.model} could not be loaded: ${messageOf(error)}` }),
     );
     return;
   }
@@ -35,7 +36,7 @@ process.on('message', (message: ToHost) => {
     ?.then((run) => run(order as never))
     .then(
       (answer) => tell({ kind: 'done', id, answer }),
-      (error: unknown) => tell({ kind: 'failed', id, message: wordsOf(error) }),
+      (error: unknown) => tell({ kind: 'failed', id, message: messageOf(error) }),
     );
 });
 
@@ -52,6 +53,6 @@ function behindTheGateway(): void {
   }
 }
 
-function wordsOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n')[0]!.slice(0, 500);
 }

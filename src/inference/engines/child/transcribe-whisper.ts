@@ -90,14 +90,14 @@ function shareOut(words: { timestamp: [number, number | null]; text: string }[],
   let next = 0;
   for (const segment of segments) {
     const length = segment.text.trim().length;
-    const own: NonNullable<WindowSegment['words']> = [];
+    const segmentWords: NonNullable<WindowSegment['words']> = [];
     let taken = '';
     while (next < words.length && (taken.trim().length < length || segment === segments.at(-1))) {
       const { text, timestamp } = words[next]!;
       taken += text;
-      own.push({ word: text.trim(), startS: timestamp[0], endS: timestamp[1] ?? segment.endS });
+      segmentWords.push({ word: text.trim(), startS: timestamp[0], endS: timestamp[1] ?? segment.endS });
       next += 1;
     }
-    segment.words = own;
+    segment.words = segmentWords;
   }
 }

@@ -24,10 +24,10 @@ export interface DownloadParts {
  * with a sentence; the part so far is kept for the next time, unless it is not the right file.
  */
 export async function downloadFile(file: HostedFile, to: string, parts: DownloadParts): Promise<string> {
-  const kept = await checkedFile(file, to);
-  if (kept !== null) {
+  const present = await checkedFile(file, to);
+  if (present !== null) {
     parts.onBytes(file.bytes);
-    return kept;
+    return present;
   }
   const part = `${to}.part`;
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
@@ -101,7 +101,7 @@ async function fetchRest(file: HostedFile, part: string, from: number, parts: Do
   } catch (error) {
     parts.signal.throwIfAborted();
     if (isDisk(error)) throw new AddFailed(`${part} cannot be written (${error.code}).`);
-    return { why: stalled.signal.aborted ? 'the host sent nothing for a minute' : wordsOf(error), final: false };
+    return { why: stalled.signal.aborted ? 'the host sent nothing for a minute' : messageOf(error), final: false };
   } finally {
     clearTimeout(timer);
   }
@@ -129,7 +129,7 @@ function isDisk(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'code' in error && /^(ENOSPC|EDQUOT|EROFS|EACCES|EIO)$/.test(String(error.code));
 }
 
-function wordsOf(error: unknown): string {
+function messageOf(error: unknown): string {
   if (error instanceof AddFailed) return error.message;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return cause instanceof Error ? ('code' in cause ? String(cause.code) : cause.message) : String(cause);

@@ -63,12 +63,12 @@ function rangeOf(request: IncomingMessage): number {
 
 function tagsOf(content: Buffer, path: string, says: FileHostOptions['says']): Record<string, string> {
   if (says === 'nothing') return {};
-  const told = says === 'wrong checksums' ? Buffer.from('something else') : content;
+  const hashed = says === 'wrong checksums' ? Buffer.from('something else') : content;
   const commit = { 'x-repo-commit': fixtureCommit };
   // Large files are known by their SHA-256, the others by git's hash.
   if (path.endsWith('.onnx')) {
-    const sha256 = createHash('sha256').update(told).digest('hex');
+    const sha256 = createHash('sha256').update(hashed).digest('hex');
     return { ...commit, 'x-linked-etag': `"${sha256}"`, 'x-linked-size': String(content.length) };
   }
-  return { ...commit, etag: `"${createHash('sha1').update(`blob ${told.length}\0`).update(told).digest('hex')}"` };
+  return { ...commit, etag: `"${createHash('sha1').update(`blob ${hashed.length}\0`).update(hashed).digest('hex')}"` };
 }

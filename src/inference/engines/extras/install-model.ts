@@ -16,7 +16,7 @@ export interface InstallParts {
   rest?(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-const toldEveryMs = 1_000;
+const reportEveryMs = 1_000;
 
 /** Downloads the missing files of a model and marks it installed. Downloaded parts stay when it fails. */
 export async function installModel(manifest: ModelManifest, hosted: HostedModel, parts: InstallParts): Promise<void> {
@@ -25,23 +25,23 @@ export async function installModel(manifest: ModelManifest, hosted: HostedModel,
   await enoughDisk(folder, totalBytes);
   refuseSecond(folder, manifest.id, nowMs());
   const startedMs = nowMs();
-  let toldMs = Number.NEGATIVE_INFINITY;
+  let reportedMs = Number.NEGATIVE_INFINITY;
   let before = 0;
-  const told = (doneBytes: number) => {
+  const report = (doneBytes: number) => {
     parts.onProgress(doneBytes, totalBytes);
     const wallMs = nowMs();
-    if (wallMs - toldMs < toldEveryMs) return;
-    toldMs = wallMs;
+    if (wallMs - reportedMs < reportEveryMs) return;
+    reportedMs = wallMs;
     const bytesPerS = Math.round((doneBytes * 1_000) / Math.max(1, wallMs - startedMs));
     tellProgress(folder, manifest.id, { doneBytes, totalBytes, bytesPerS, wallMs, pid: process.pid });
   };
   try {
-    told(0);
+    report(0);
     const files: InstalledFile[] = [];
     for (const file of hosted.files) {
       const sha256 = await downloadFile(file, folder.file(manifest.id, file.path), {
         signal: parts.signal,
-        onBytes: (bytes) => told(before + bytes),
+        onBytes: (bytes) => report(before + bytes),
         rest: parts.rest ?? ((ms, signal) => setTimeout(ms, undefined, { signal })),
       });
       before += file.bytes;

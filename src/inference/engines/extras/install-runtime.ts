@@ -85,9 +85,9 @@ function replaceBy(fresh: string, folder: ExtrasFolder): void {
 function run(command: string, args: readonly string[], cwd: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const process = spawn(command, args, { cwd, signal, stdio: ['ignore', 'ignore', 'pipe'] });
-    let said = '';
+    let output = '';
     process.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(-4_000);
+      output = (output + text).slice(-4_000);
     });
     process.on('error', (error: NodeJS.ErrnoException) => {
       if (signal.aborted) return reject(signal.reason);
@@ -97,7 +97,7 @@ function run(command: string, args: readonly string[], cwd: string, signal: Abor
     process.on('close', (code, killedBy) => {
       if (code === 0) return resolve();
       const line =
-        said.split('\n').find((one) => /error/i.test(one)) ?? `npm ended (${killedBy ?? `exit code ${code}`})`;
+        output.split('\n').find((one) => /error/i.test(one)) ?? `npm ended (${killedBy ?? `exit code ${code}`})`;
       reject(new AddFailed(`The packages could not be installed: ${line.trim()}`));
     });
   });

@@ -73,8 +73,8 @@ async function lookAt(url: string, file: ManifestFile, signal: AbortSignal): Pro
     const answer = await reach(at, { method: 'HEAD', redirect: 'manual', signal });
     const { headers } = answer;
     const location = headers.get('location');
-    const told = headers.get('x-linked-size') ?? (answer.ok ? headers.get('content-length') : null);
-    if (location !== null && answer.status >= 300 && answer.status < 400 && told === null) {
+    const size = headers.get('x-linked-size') ?? (answer.ok ? headers.get('content-length') : null);
+    if (location !== null && answer.status >= 300 && answer.status < 400 && size === null) {
       at = new URL(location, at);
       continue;
     }
@@ -82,8 +82,8 @@ async function lookAt(url: string, file: ManifestFile, signal: AbortSignal): Pro
       const what = answer.status === 404 ? 'has no such file' : `answered ${answer.status}`;
       throw new AddFailed(`${at.host} ${what}: ${url}`);
     }
-    const bytes = Number(told);
-    if (told === null || !Number.isSafeInteger(bytes) || bytes <= 0)
+    const bytes = Number(size);
+    if (size === null || !Number.isSafeInteger(bytes) || bytes <= 0)
       throw new AddFailed(`${at.host} does not say how large ${url} is.`);
     return { path: file.path, bytes, commit: hex(headers.get('x-repo-commit'), 40), digest: digestOf(file, headers) };
   }
