@@ -77,8 +77,8 @@ export class EmbeddingTrial extends SplitTrial {
     // A concurrent attempt may have been faster, and have had some of them in other calls.
     const { gathered } = this.#run;
     const fresh = gathered.missing(places);
-    const told = fresh.length === places.length ? answered.inputTokens : null;
-    const inputTokens = told ?? this.#estimate(fresh);
+    const reported = fresh.length === places.length ? answered.inputTokens : null;
+    const inputTokens = reported ?? this.#estimate(fresh);
     if (fresh.length === 0) {
       this.leave(answered.inputTokens ?? this.#estimate(places));
       return true;
@@ -89,7 +89,7 @@ export class EmbeddingTrial extends SplitTrial {
       return true;
     }
     gathered.inputTokens += inputTokens;
-    this.took({ inputTokens, outputTokens: 0 }, told !== null);
+    this.took({ inputTokens, outputTokens: 0 }, reported !== null);
     return true;
   }
 

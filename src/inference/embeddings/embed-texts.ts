@@ -61,17 +61,23 @@ export async function embedTexts(
   call: TextsCall,
   { body, way, reserved }: { body: EmbeddingBody; way: EmbeddingWay; reserved: Reservation },
 ): Promise<{ outcome: EmbeddedTexts | Failure; progress: JobProgress }> {
-  const kept = new KeptAnswer();
-  const asked: RunCall = { ...call, client: call.client ?? kept, sink: kept, callerHeaders: {}, wishes: plainWishes };
+  const answer = new KeptAnswer();
+  const runCall: RunCall = {
+    ...call,
+    client: call.client ?? answer,
+    sink: answer,
+    callerHeaders: {},
+    wishes: plainWishes,
+  };
   let vectors: EmbeddedTexts | null = null;
-  const plan = embeddingPlan(way, body.facts, asked);
-  const job = jobOf(snapshot, 'embeddings', asked, plan, reserved, { user: null });
+  const plan = embeddingPlan(way, body.facts, runCall);
+  const job = jobOf(snapshot, 'embeddings', runCall, plan, reserved, { user: null });
   const { trial } = embeddingTrials(services, job, body, way.alias, 'single', async ({ rows, size }) => {
     vectors = { size, vectors: rows as Float32Array<ArrayBuffer> };
     return '';
   });
   await runAttempts(services, job, { trial });
-  const { outcome } = kept;
+  const { outcome } = answer;
   const failure: Failure = outcome?.kind === 'refused' ? outcome.failure : { kind: 'internal' };
   return { outcome: vectors ?? failure, progress: job.progress };
 }

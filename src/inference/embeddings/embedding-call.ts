@@ -30,7 +30,7 @@ export async function encodeEmbeddingCall(
 /** The caller's wish; else the alias's declaration, if the target surely understands it. */
 function dimensionsToAsk({ facts }: EmbeddingBody, target: Target): number | null {
   const { dimensions, resizes } = target.embedding!;
-  const asked = facts.needs.embedding!.dimensions;
+  const requested = facts.needs.embedding!.dimensions;
   if (resizes === 'never') return null;
-  return asked ?? (resizes === 'always' ? dimensions : null);
+  return requested ?? (resizes === 'always' ? dimensions : null);
 }

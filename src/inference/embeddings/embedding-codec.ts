@@ -33,8 +33,8 @@ export function createEmbeddingCodec(): EmbeddingCodec {
   return {
     async decode(tenant, bytes, format, count) {
       if (bytes.length <= offLoopBodyBytes) return decodeEmbeddings(bytes, format, count);
-      const own = ownBytes(bytes);
-      return offLoop(tenant, (id) => ({ id, kind: 'decode', bytes: own, format, count }), own.buffer);
+      const movable = ownBytes(bytes);
+      return offLoop(tenant, (id) => ({ id, kind: 'decode', bytes: movable, format, count }), movable.buffer);
     },
     async encode(tenant, answer, form) {
       if (answer.rows.length <= numbersOnLoopMax) return writeEmbeddings(answer, form);

@@ -131,7 +131,7 @@ export function forwardTrial(
 function bodyOf(
   { bytes, streamed }: EncodedBody,
   format: ForwardedEndpoint,
-  { stream, includeUsage, needs, shapeWish = {} }: ForwardedFacts,
+  { stream, includeUsage, needs, answerShape = {} }: ForwardedFacts,
   upstreamDialect: UpstreamDialect,
 ): PreparedBody {
   const { inputTokensEstimate } = needs;
@@ -148,7 +148,7 @@ function bodyOf(
         ? new PassedStream(format, includeUsage ? 'show' : 'hide', { inputTokensEstimate })
         : new PassedWhole(format, {
             inputTokensEstimate,
-            shape: format.shape && ((given) => format.shape!(given, shapeWish)),
+            shape: format.shape && ((given) => format.shape!(given, answerShape)),
           });
     },
   };

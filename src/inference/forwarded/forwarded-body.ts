@@ -5,7 +5,8 @@ import { type EncodedBody, encodeForwarded, type ForwardOrder } from '../spine/e
 import { parseBody } from '../spine/parse-body.ts';
 import type { RequestBody, RequestFacts } from '../spine/request-body.ts';
 
-export type ForwardedFacts = RequestFacts & Pick<ForwardedRequest, 'includeUsage' | 'conversationStart' | 'shapeWish'>;
+export type ForwardedFacts = RequestFacts &
+  Pick<ForwardedRequest, 'includeUsage' | 'conversationStart' | 'answerShape'>;
 
 /** A checked body of an endpoint of one format. */
 export interface ForwardedBody extends RequestBody<ForwardedFacts> {
@@ -19,10 +20,10 @@ export function readForwarded(raw: Buffer, endpoint: ForwardedEndpointId): Resul
   const read = forwardedEndpoints[endpoint].readRequest(raw, parsed.value.body, parsed.value.scan);
   if (!read.ok) return read;
   const request = read.value;
-  const { model, stream, user, needs, includeUsage, conversationStart, shapeWish } = request;
+  const { model, stream, user, needs, includeUsage, conversationStart, answerShape } = request;
   const facts = {
     ...{ model, stream, user, needs, includeUsage, conversationStart },
-    ...(shapeWish !== undefined && { shapeWish }),
+    ...(answerShape !== undefined && { answerShape }),
   };
   return {
     ok: true,

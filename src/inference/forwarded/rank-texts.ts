@@ -55,13 +55,19 @@ export async function rankTexts(
   if (!read.ok) return { outcome: read.failure, progress: newProgress() };
   const body = read.value;
   try {
-    const kept = new KeptAnswer();
-    const asked: RunCall = { ...call, client: call.client ?? kept, sink: kept, callerHeaders: {}, wishes: plainWishes };
+    const answer = new KeptAnswer();
+    const runCall: RunCall = {
+      ...call,
+      client: call.client ?? answer,
+      sink: answer,
+      callerHeaders: {},
+      wishes: plainWishes,
+    };
     const query = { ...plan.query, needs: body.facts.needs };
-    const job = jobOf(snapshot, 'rerank', asked, { ...plan, query }, reserved, { user: null });
+    const job = jobOf(snapshot, 'rerank', runCall, { ...plan, query }, reserved, { user: null });
     const format = rerankOf(texts.length);
     await runAttempts(services, job, { trial: (answer) => forwardTrial(services, job, body, format, answer) });
-    return { outcome: ranksOf(kept, texts.length), progress: job.progress };
+    return { outcome: ranksOf(answer, texts.length), progress: job.progress };
   } finally {
     await body.release();
   }

@@ -99,7 +99,7 @@ function drawing(services: ImageServices): Pick<Endpoint<unknown, ImageRequestBo
       const form = request.stream === null ? 'whole' : 'events';
       return { alias: way.alias, charged: way.alias, calls: request.n, query, form };
     },
-    trials: (asked, job) => trialsOf(services, asked, job),
+    trials: (received, job) => trialsOf(services, received, job),
   };
 }
 
@@ -113,16 +113,16 @@ function trialsOf(services: ImageServices, { call, request: body }: Asked<ImageR
     gathered,
     async write() {
       const { usage } = gathered;
-      const told = gathered.told ?? {};
+      const reported = gathered.reported ?? {};
       const createdS = Math.floor(services.clock.wallMs() / 1_000);
       if (request.stream !== null) {
         const pictures = gathered.images.map(inBase64);
         const task = edit === null ? 'image_generation' : 'image_edit';
         const { inputTokensEstimate } = needs;
-        return writePictureEvents({ task, request, pictures, createdS, usage, told, inputTokensEstimate });
+        return writePictureEvents({ task, request, pictures, createdS, usage, reported, inputTokensEstimate });
       }
       const images = await Promise.all(gathered.images.map((image) => finished(services, image, linkBase, call)));
-      return writeImages({ createdS, images, usage, told });
+      return writeImages({ createdS, images, usage, reported });
     },
   };
   return { trial: (answer) => new ImageTrial(services, job, run, answer) };

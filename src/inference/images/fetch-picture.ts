@@ -5,12 +5,12 @@ import { type CheckedPicture, checkedPicture, type PictureForm } from './image-c
 
 /** Fetches pictures that upstreams made and named by URL. */
 export interface PictureFetcher {
-  /** `own`: the upstream's own host and port, where it may be private, since the operator wrote it. */
+  /** `upstreamHost`: the upstream's own host and port, where it may be private, since the operator wrote it. */
   fetch(url: string, order: PictureOrder): Promise<CheckedPicture | Fault>;
 }
 
 export interface PictureOrder {
-  own: string | null;
+  upstreamHost: string | null;
   as: PictureForm;
   timeoutMs: number;
   signal: AbortSignal;
@@ -23,10 +23,10 @@ const timeoutMaxMs = 60_000;
 /** `rules` are those in force. Every hop calls `resolve` again. */
 export function createPictureFetcher(parts: { rules: () => FetchRules; resolve: ResolveAddresses }): PictureFetcher {
   return {
-    async fetch(url, { own, as, timeoutMs, signal }) {
+    async fetch(url, { upstreamHost, as, timeoutMs, signal }) {
       const { ports, allow_private: allowed } = parts.rules();
       const guard = createFetchGuard(
-        { ports, allow_private: own === null ? allowed : [...allowed, own] },
+        { ports, allow_private: upstreamHost === null ? allowed : [...allowed, upstreamHost] },
         parts.resolve,
       );
       const fetched = await guardedFetch(url, {

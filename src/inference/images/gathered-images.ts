@@ -8,10 +8,10 @@ export type GatheredImage = (CheckedPicture | { url: string }) & { revisedPrompt
 export class GatheredImages {
   readonly images: GatheredImage[] = [];
   /** The upstream's facts of its image, from the call that was answered first. */
-  told: Readonly<Record<string, string>> | null = null;
+  reported: Readonly<Record<string, string>> | null = null;
   readonly wanted: number;
   #tokens: ImageTokens | null = null;
-  #allTold = true;
+  #allReported = true;
 
   constructor(wanted: number) {
     this.wanted = wanted;
@@ -23,14 +23,14 @@ export class GatheredImages {
 
   /** Usage of all calls; null when one of them gave none. */
   get usage(): ImageTokens | null {
-    return this.#allTold ? this.#tokens : null;
+    return this.#allReported ? this.#tokens : null;
   }
 
   /** Adds the images of one call. Surplus ones are left out: a concurrent attempt may have been faster. */
-  add(images: readonly GatheredImage[], tokens: ImageTokens | null, told: Readonly<Record<string, string>>): void {
+  add(images: readonly GatheredImage[], tokens: ImageTokens | null, reported: Readonly<Record<string, string>>): void {
     this.images.push(...images.slice(0, this.missing));
-    this.told ??= told;
-    if (tokens === null) this.#allTold = false;
+    this.reported ??= reported;
+    if (tokens === null) this.#allReported = false;
     else this.#tokens = sumOf(this.#tokens, tokens);
   }
 }

@@ -113,7 +113,7 @@ export class ImageTrial extends SplitTrial {
     // Nobody asked for more than that.
     const images = await Promise.all(read.images.slice(0, count).map((image) => this.#inHand(image)));
     if (this.failed) return 0;
-    this.#run.gathered.add(images as GatheredImage[], read.usage, read.told);
+    this.#run.gathered.add(images as GatheredImage[], read.usage, read.reported);
     this.took(this.#usageOf(images.length, read.usage), read.usage !== null);
     return images.length;
   }
@@ -135,9 +135,9 @@ export class ImageTrial extends SplitTrial {
     return null;
   }
 
-  #usageOf(images: number, told: ImageTokens | null): Usage {
-    if (told === null) return { inputTokens: this.job.inputTokensEstimate, outputTokens: 0, images };
-    const { inputTokens, outputTokens, imageTokens } = told;
+  #usageOf(images: number, tokens: ImageTokens | null): Usage {
+    if (tokens === null) return { inputTokens: this.job.inputTokensEstimate, outputTokens: 0, images };
+    const { inputTokens, outputTokens, imageTokens } = tokens;
     const seen = imageTokens === null ? {} : { imageInputTokens: imageTokens };
     // What such a model writes is the picture.
     return { inputTokens, outputTokens, ...seen, imageOutputTokens: outputTokens, images };
@@ -169,10 +169,10 @@ export class ImageTrial extends SplitTrial {
   /** A link goes on unchanged if the caller wants one and can follow it; else the image is fetched. */
   async #inHand(image: ReadImage): Promise<GatheredImage | null> {
     if (!('url' in image)) return image;
-    const own = ownPlace(image.url, this.#provider);
-    if (this.#form === 'bytes' && own === null) return image;
+    const upstreamHost = upstreamHostOf(image.url, this.#provider);
+    if (this.#form === 'bytes' && upstreamHost === null) return image;
     const picture = await this.#services.pictures.fetch(image.url, {
-      own,
+      upstreamHost,
       as: this.#form,
       timeoutMs: this.job.deadlineMs - this.#services.clock.monotonicMs(),
       signal: this.#ending.signal,
@@ -198,7 +198,7 @@ function jobUrl(begun: Buffer, job: NonNullable<ImageFormat['job']>, { connectio
  * The upstream's host and port, when the picture is there and it is no Internet service: callers may not reach a server
  * on the operator's machines, nor need they know where it is.
  */
-function ownPlace(url: string, { connection }: ConfiguredProvider): string | null {
+function upstreamHostOf(url: string, { connection }: ConfiguredProvider): string | null {
   const { origin, host, port } = new URL(url);
   if (origin !== connection.origin || !origin.startsWith('http:')) return null;
   return port === '' ? `${host}:80` : host;

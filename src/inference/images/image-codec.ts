@@ -27,7 +27,7 @@ export type PictureForm = 'bytes' | 'base64';
 export interface ReadImages {
   images: readonly ReadImage[];
   usage: ImageTokens | null;
-  told: Readonly<Record<string, string>>;
+  reported: Readonly<Record<string, string>>;
 }
 
 /** A picture that was looked at, or the URL of one. */
@@ -45,10 +45,10 @@ export function createImageCodec(): ImageCodec {
   return {
     async read(tenant, bytes, format, as) {
       if (bytes.length <= offLoopBodyBytes) return readImages(bytes, format, as);
-      const own = new Uint8Array(bytes);
+      const movable = new Uint8Array(bytes);
       return thread.ask(tenant, (id) => ({
-        message: { id, bytes: own, task: 'read', format, as } satisfies ImageWork,
-        transfer: [own.buffer],
+        message: { id, bytes: movable, task: 'read', format, as } satisfies ImageWork,
+        transfer: [movable.buffer],
       }));
     },
     mask(tenant, png, as) {
@@ -73,7 +73,7 @@ export function readImages(bytes: Buffer, format: ImageFormatId, as: PictureForm
     if (read === null) return fault('malformed', 'answered something that is not a whole PNG, JPEG or WebP');
     images.push(read);
   }
-  return { images, usage: decoded.usage, told: decoded.told };
+  return { images, usage: decoded.usage, reported: decoded.told };
 }
 
 function readImage(image: DecodedImage, as: PictureForm): ReadImage | null {

@@ -4,7 +4,7 @@ import type { ImageRequest } from '../neutral/image.ts';
 import { sizeText } from '../neutral/image-size.ts';
 
 /** Facts of streamed images, without their bytes. */
-export interface PictureEvents extends Pick<ImageAnswer, 'createdS' | 'usage' | 'told'> {
+export interface PictureEvents extends Pick<ImageAnswer, 'createdS' | 'usage' | 'reported'> {
   task: 'image_generation' | 'image_edit';
   request: ImageRequest;
   pictures: readonly { base64: Uint8Array; type: PictureType }[];
@@ -17,14 +17,14 @@ export interface PictureEvents extends Pick<ImageAnswer, 'createdS' | 'usage' | 
  * no upstream tells it of each. Joined as bytes: see `writeImages`.
  */
 export function writePictureEvents(events: PictureEvents): Buffer {
-  const { task, request, told, createdS, pictures } = events;
+  const { task, request, reported, createdS, pictures } = events;
   const pieces: Uint8Array[] = [];
   for (const [at, { base64, type }] of pictures.entries()) {
     const facts = {
       created_at: createdS,
-      size: told.size ?? (request.size === null ? 'auto' : sizeText(request.size)),
-      quality: told.quality ?? request.quality ?? 'auto',
-      background: told.background ?? request.background ?? 'auto',
+      size: reported.size ?? (request.size === null ? 'auto' : sizeText(request.size)),
+      quality: reported.quality ?? request.quality ?? 'auto',
+      background: reported.background ?? request.background ?? 'auto',
       output_format: type.slice('image/'.length),
       usage: at === pictures.length - 1 ? usageOfAll(events) : usageOf(nothing),
     };

@@ -32,8 +32,8 @@ export function prepareImages(
   const marked = edit === null ? null : markedSource(edit);
   const source = marked?.source ?? null;
   const { body, losses } = imageFormats[facts.format].encode({ model, count, request, facts, source });
-  const asked = preview === null ? {} : { stream: true, partial_images: request.stream?.partialImages ?? 0 };
-  const whole = { ...body, ...asked, ...(target.body as JsonObject) };
+  const streaming = preview === null ? {} : { stream: true, partial_images: request.stream?.partialImages ?? 0 };
+  const whole = { ...body, ...streaming, ...(target.body as JsonObject) };
   const upload = uploadOf(facts.format, whole, marked, edit);
   const task = edit === null ? 'generate' : 'edit';
   return {

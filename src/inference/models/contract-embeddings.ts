@@ -60,8 +60,9 @@ export function embeddingSource(parts: EmbeddingSourceParts): EmbeddingSource {
 /** The target as the contract's aliases ask it: for vectors of their size, unless it makes no others. */
 export function ofContractSize(target: Target): Target {
   if (target.embedding === undefined) return target;
-  const told = target.embedding.resizes !== 'never' && givesDimensions(target.model, contractDimensions) !== 'natively';
-  const resizes = told ? 'always' : target.embedding.resizes;
+  const sendsSize =
+    target.embedding.resizes !== 'never' && givesDimensions(target.model, contractDimensions) !== 'natively';
+  const resizes = sendsSize ? 'always' : target.embedding.resizes;
   return { ...target, embedding: { ...target.embedding, dimensions: contractDimensions, resizes } };
 }
 

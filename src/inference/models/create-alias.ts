@@ -40,8 +40,8 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
   }
 
   function aliasOf(id: string, model: ModelConfig, star: string | null): Alias {
-    const own = targetsOf(model, star);
-    const candidates: RouteCandidate[] = own.map((target) => ({ target, rank: 0 }));
+    const targets = targetsOf(model, star);
+    const candidates: RouteCandidate[] = targets.map((target) => ({ target, rank: 0 }));
     let rank = 0;
     for (const fallback of fallbacksOf(model, star, new Set([id]))) {
       rank++;
@@ -59,7 +59,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       ...(model.on_filter === 'next' && { onFilter: model.on_filter }),
       ...(model.answer_model !== undefined && { answerModel: model.answer_model }),
       ...(model.quality !== undefined && { quality: model.quality }),
-      ownedBy: own[0]?.provider ?? 'culvert',
+      ownedBy: targets[0]?.provider ?? 'culvert',
       createdS: parts.nowS,
       dimensions: model.dimensions ?? null,
       ...(model.voices !== undefined && { voices: model.voices }),
@@ -67,7 +67,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       ...(model.only !== undefined && {
         only: { accounts: new Set(model.only.accounts), plans: new Set(model.only.plans) },
       }),
-      listedDimensions: model.dimensions ?? (model.type === 'embedding' ? usualDimensions(own[0]?.model) : null),
+      listedDimensions: model.dimensions ?? (model.type === 'embedding' ? usualDimensions(targets[0]?.model) : null),
       candidates,
       totalMs: Math.max(1, ...candidates.map(({ target }) => target.timeouts.totalMs)),
     };

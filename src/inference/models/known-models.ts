@@ -35,7 +35,7 @@ export interface KnownModelParts {
 
 /** Starts from the stored lists; an unreadable one is forgotten. */
 export function createKnownModels(parts: KnownModelParts): KnownModelStore {
-  const byPlace = readKept(parts.recall());
+  const byPlace = readSaved(parts.recall());
   const lastLook = new Map<string, Discovery>();
 
   function unheard(providers: ReadonlyMap<string, ConfiguredProvider>): string[] {
@@ -84,15 +84,15 @@ function placeOf({ connection }: ConfiguredProvider): string {
   return `${connection.provider.id} ${connection.origin}${connection.basePath}`;
 }
 
-function readKept(text: string | null): Map<string, readonly DiscoveredModel[]> {
-  const kept = new Map<string, readonly DiscoveredModel[]>();
-  if (text === null) return kept;
+function readSaved(text: string | null): Map<string, readonly DiscoveredModel[]> {
+  const saved = new Map<string, readonly DiscoveredModel[]>();
+  if (text === null) return saved;
   try {
     const entries: unknown = JSON.parse(text);
-    if (!Array.isArray(entries)) return kept;
+    if (!Array.isArray(entries)) return saved;
     for (const entry of entries) {
       if (!Array.isArray(entry) || typeof entry[0] !== 'string' || !Array.isArray(entry[1])) continue;
-      kept.set(
+      saved.set(
         entry[0],
         entry[1].filter((model: unknown) => isObject(model) && typeof model.id === 'string') as DiscoveredModel[],
       );
@@ -100,7 +100,7 @@ function readKept(text: string | null): Map<string, readonly DiscoveredModel[]> 
   } catch {
     // A half-written cache is ignored; the providers are asked anyway.
   }
-  return kept;
+  return saved;
 }
 
 const refreshIntervalMs = 3_600_000;
@@ -127,7 +127,7 @@ export interface ModelRefresh {
 
 /** Keeps the lists of models fresh: hourly, and soon again, ever less often, those that were never heard. */
 export function createModelRefresh(parts: ModelRefreshParts): ModelRefresh {
-  const told = new Map<string, string>();
+  const reported = new Map<string, string>();
   let stopped = false;
   let unheardTimer: NodeJS.Timeout | undefined;
   let unheardPauseMs = unheardPauseMinMs;
@@ -151,8 +151,8 @@ export function createModelRefresh(parts: ModelRefreshParts): ModelRefresh {
     for (const name of providers.keys()) {
       const last = parts.known.lastLook.get(name);
       const trouble = last === undefined || last.ok || last.reason === 'not-listed' ? '' : last.message;
-      if (trouble === (told.get(name) ?? '')) continue;
-      told.set(name, trouble);
+      if (trouble === (reported.get(name) ?? '')) continue;
+      reported.set(name, trouble);
       if (trouble !== '') parts.onTrouble(name, trouble, models.unheard.includes(name) ? 'unheard' : 'stale');
     }
   }

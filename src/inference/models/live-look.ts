@@ -65,12 +65,12 @@ async function refusalOf(
   const address = encodeGet(connection, basePath + key, headers);
   const answer = await getJson(transport, address, lookTimeoutMs).catch(() => null);
   if (answer?.status !== 401 && answer?.status !== 403) return null;
-  const said = readError(answer.body)?.message;
+  const detail = readError(answer.body)?.message;
   return {
     ok: false,
     reason: 'bad_credential',
     message: `${name} answered ${answer.status} to its key`,
-    ...(said !== undefined && { said: scrub(said, connection) }),
+    ...(detail !== undefined && { detail: scrub(detail, connection) }),
   };
 }
 
@@ -82,6 +82,6 @@ function judged(found: Discovery, unreachable: string | null): Judged {
   if (unreachable !== null) return { verdict: 'unreachable', message: unreachable, ...nothing };
   if (found.reason === 'not-listed') return { verdict: 'not listed', message: found.message, ...nothing };
   const verdict = found.reason === 'bad_credential' ? 'bad credential' : 'failed';
-  const said = found.said === undefined ? '' : `: ${found.said}`;
-  return { verdict, message: `${found.message}${said}`, ...nothing };
+  const detail = found.detail === undefined ? '' : `: ${found.detail}`;
+  return { verdict, message: `${found.message}${detail}`, ...nothing };
 }

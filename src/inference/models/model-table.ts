@@ -253,7 +253,7 @@ export interface MetricLabels {
 /** Label of models that are in no configuration (any more). */
 const unknown = 'other';
 /** Labels of made-up names that are kept: working one out again costs a microsecond for each pattern. */
-const keptMax = 1_000;
+const labelsMax = 1_000;
 
 /** `aliases`: all but what patterns matched. */
 function createMetricLabels(models: Config['models'], aliases: Iterable<Alias>): MetricLabels {
@@ -281,16 +281,16 @@ function createMetricLabels(models: Config['models'], aliases: Iterable<Alias>):
 
   return {
     patterns: patterns.map(([id]) => id),
-    modelOf: (alias) => ofModels.get(alias) ?? kept(madeUp.models, alias, patternOf),
+    modelOf: (alias) => ofModels.get(alias) ?? cachedLabel(madeUp.models, alias, patternOf),
     targetOf: (target) =>
-      target === null ? '' : (ofTargets.get(target) ?? kept(madeUp.targets, target, targetPatternOf)),
+      target === null ? '' : (ofTargets.get(target) ?? cachedLabel(madeUp.targets, target, targetPatternOf)),
   };
 }
 
-function kept(labels: Map<string, string>, name: string, make: (name: string) => string): string {
+function cachedLabel(labels: Map<string, string>, name: string, make: (name: string) => string): string {
   let label = labels.get(name);
   if (label === undefined) {
-    if (labels.size >= keptMax) labels.clear();
+    if (labels.size >= labelsMax) labels.clear();
     label = make(name);
     labels.set(name, label);
   }

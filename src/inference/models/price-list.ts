@@ -99,15 +99,15 @@ function inForceOf({ constraint, prices }: ConditionalPrice): RatesInForce {
     }
     rates[unit] = price.base / perListed;
     for (const tier of price.tiers) {
-      const own = tiers.get(tier.start) ?? {};
-      own[unit] = tier.price / perListed;
-      tiers.set(tier.start, own);
+      const tierRates = tiers.get(tier.start) ?? {};
+      tierRates[unit] = tier.price / perListed;
+      tiers.set(tier.start, tierRates);
     }
   }
   return {
     rates: rates as Rates,
     ...(tiers.size > 0 && {
-      tiers: [...tiers].map(([above, own]): RateTier => ({ aboveInputTokens: above, rates: own })),
+      tiers: [...tiers].map(([above, tierRates]): RateTier => ({ aboveInputTokens: above, rates: tierRates })),
     }),
     ...(constraint !== undefined && { hold: holdOf(constraint) }),
   };

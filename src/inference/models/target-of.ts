@@ -125,10 +125,10 @@ function credentialsOf(ids: Iterable<string>, config: ConfiguredProvider['config
 function capabilitiesOf(
   quirks: ProviderQuirks,
   facts: ReturnType<typeof modelFacts>,
-  ...told: (CapabilitiesConfig | undefined)[]
+  ...layers: (CapabilitiesConfig | undefined)[]
 ): Capabilities {
   const say = (name: keyof CapabilitiesConfig, otherwise: boolean) =>
-    told.reduce((value, config) => config?.[name] ?? value, otherwise);
+    layers.reduce((value, config) => config?.[name] ?? value, otherwise);
   return {
     vision: say('vision', facts?.vision ?? true),
     tools: say('tools', facts?.tools ?? true),

@@ -51,7 +51,7 @@ export interface Transcript {
   segments: readonly TranscriptSegment[] | null;
   words: readonly TranscriptWord[] | null;
   /** The unchanged answer in OpenAI's format, with all its members; null when it came in another. */
-  told: JsonObject | null;
+  reported: JsonObject | null;
 }
 
 export interface TranscriptSegment {

@@ -14,9 +14,10 @@ import { tooLongIn } from './too-long.ts';
 export const classifyError: Classify = (provider, status, error, dialect): FaultClass => {
   // Of the further formats of a service, only whole families of models have that format's errors; AWS's are the same
   // for all.
-  const own = provider.families === undefined || dialect === undefined || provider.dialect === 'bedrock-converse';
-  const asked = own ? provider.dialect : dialect;
-  const classOf = asked === 'openai-responses' ? classOfError : classOfDialect[asked];
+  const isProviderFormat =
+    provider.families === undefined || dialect === undefined || provider.dialect === 'bedrock-converse';
+  const errorDialect = isProviderFormat ? provider.dialect : dialect;
+  const classOf = errorDialect === 'openai-responses' ? classOfError : classOfDialect[errorDialect];
   return ruledClass(provider, status, error) ?? classInWords(provider, classOf(status, error), status, error);
 };
 

@@ -12,8 +12,8 @@ export type DiscoveryGet = (connection: ProviderConnection, path: string) => Pro
 export type Discovery =
   | { ok: true; models: readonly DiscoveredModel[] }
   /** `not-listed`: this service has no list; its models must be named in the configuration. */
-  /** `said`: the provider's own words, scrubbed; absent where it had none. */
-  | { ok: false; reason: FaultClass | 'not-listed'; message: string; said?: string };
+  /** `detail`: the provider's own words, scrubbed; absent where it had none. */
+  | { ok: false; reason: FaultClass | 'not-listed'; message: string; detail?: string };
 
 /** Path of a connection's list of models, from the origin; null when the service has none. */
 export function modelsPath(connection: ProviderConnection): string | null {
@@ -47,7 +47,7 @@ export async function discoverModels(connection: ProviderConnection, get: Discov
       ok: false,
       reason,
       message: `${name} answered ${answer.status} when asked for its models`,
-      ...(error !== null && { said: scrub(error.message, connection) }),
+      ...(error !== null && { detail: scrub(error.message, connection) }),
     };
   }
   const models = provider.listModels === undefined ? readModelList(answer.body) : provider.listModels(answer.body);

@@ -103,9 +103,9 @@ function countingPath(connection: ProviderConnection, dialect: DialectId, model:
     return path === null ? null : basePath + path;
   }
   if (dialect === 'gemini') {
-    const asked =
+    const geminiPath =
       provider.dialect === 'gemini' ? provider.chatPath?.(model, { apiVersion, answer: 'whole', dialect }) : undefined;
-    return asked === undefined ? null : basePath + asked.replace(/:generateContent$/, ':countTokens');
+    return geminiPath === undefined ? null : basePath + geminiPath.replace(/:generateContent$/, ':countTokens');
   }
   if (dialect === 'openai-responses') return responsesPath === null ? null : `${responsesPath}/input_tokens`;
   return dialect === 'anthropic-messages' && messagesPath !== null ? `${messagesPath}/count_tokens` : null;

@@ -14,8 +14,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
     paths: ['/', '/api/version', '/api/tags'],
     recognise([root, version, tags]) {
       if (root?.status !== 200 || root.body.trim() !== 'Ollama is running') return null;
-      const said = json(version);
-      if (!isObject(said) || typeof said.version !== 'string' || !/^\d+\.\d+/.test(said.version)) return null;
+      const facts = json(version);
+      if (!isObject(facts) || typeof facts.version !== 'string' || !/^\d+\.\d+/.test(facts.version)) return null;
       // Imitators show an empty digest; a server without a single model is still Ollama.
       const list = json(tags);
       if (!isObject(list) || !Array.isArray(list.models)) return null;
@@ -34,8 +34,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
     recognise([props, models, health]) {
       const list = json(models);
       const loading = health?.status === 503 && /loading model/i.test(health.body);
-      const said = json(props);
-      const shows = isObject(said) && said.build_info !== undefined && typeof said.total_slots === 'number';
+      const facts = json(props);
+      const shows = isObject(facts) && facts.build_info !== undefined && typeof facts.total_slots === 'number';
       if (shows && ownedBy(list, 'llamacpp') !== null) return { list, note: null };
       // While it loads, every path but the list answers 503 with these very words.
       if (loading && ownedBy(list, 'llamacpp') !== null) return { list, note: 'it is still loading its model' };
@@ -77,8 +77,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
       const list = json(models);
       const rows = ownedBy(list, 'vllm');
       if (rows === null) return null;
-      const said = json(version);
-      const tells = isObject(said) && typeof said.version === 'string';
+      const facts = json(version);
+      const tells = isObject(facts) && typeof facts.version === 'string';
       if (!tells && !rows.some((row) => typeof row.max_model_len === 'number')) return null;
       return { list, note: null };
     },
@@ -107,10 +107,10 @@ export const localFingerprints: readonly LocalFingerprint[] = [
     // The first is open by design, also where the rest asks for a key.
     paths: ['/.well-known/localai.json', '/v1/models'],
     recognise([about, models]) {
-      const said = objectIn(about);
-      if (said === null || typeof said.version !== 'string') return null;
-      if (!isObject(said.endpoints) && !Array.isArray(said.endpoints)) return null;
-      if (!isObject(said.capabilities) && !Array.isArray(said.capabilities)) return null;
+      const facts = objectIn(about);
+      if (facts === null || typeof facts.version !== 'string') return null;
+      if (!isObject(facts.endpoints) && !Array.isArray(facts.endpoints)) return null;
+      if (!isObject(facts.capabilities) && !Array.isArray(facts.capabilities)) return null;
       if (models?.status === 401) return { list: null, note: 'it asks for a key: set api_key' };
       const list = json(models);
       return rowsOf(list, 'data') === null ? null : { list, note: null };
@@ -204,9 +204,9 @@ export const localFingerprints: readonly LocalFingerprint[] = [
     basePath: '',
     paths: ['/sdapi/v1/options', '/sdapi/v1/sd-models'],
     recognise([options, models]) {
-      const said = objectIn(options);
+      const facts = objectIn(options);
       const rows = checkpoints(models);
-      if (said?.sd_model_checkpoint === undefined || said.samples_format === undefined || rows === null) return null;
+      if (facts?.sd_model_checkpoint === undefined || facts.samples_format === undefined || rows === null) return null;
       const isIts = rows.length > 0 && rows.every((row) => row.hash === sdServerHash);
       return isIts ? { list: rows, note: null } : null;
     },
@@ -220,9 +220,9 @@ export const localFingerprints: readonly LocalFingerprint[] = [
     basePath: '',
     paths: ['/system_stats', '/queue'],
     recognise([stats, queue]) {
-      const said = objectIn(stats);
-      const isIts = isObject(said?.system) && typeof said.system.comfyui_version === 'string';
-      if (!isIts || !Array.isArray(said.devices)) return null;
+      const facts = objectIn(stats);
+      const isIts = isObject(facts?.system) && typeof facts.system.comfyui_version === 'string';
+      if (!isIts || !Array.isArray(facts.devices)) return null;
       // Its newest versions may ask who looks at the queue.
       if (queue?.status === 200 && !Array.isArray(objectIn(queue)?.queue_running)) return null;
       return { list: null, note: 'it draws with workflows of its owner, which no endpoint of Culvert can ask for' };
@@ -237,8 +237,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
     // Without a question nothing is searched: 400 where JSON is answered, 403 where it is not.
     paths: ['/config', '/', '/search?format=json'],
     recognise([config, root, search]) {
-      const said = objectIn(config);
-      const tells = typeof said?.instance_name === 'string' && Array.isArray(said.engines);
+      const facts = objectIn(config);
+      const tells = typeof facts?.instance_name === 'string' && Array.isArray(facts.engines);
       // Its list of engines may be longer than a probe reads.
       const isPage = /<meta[^>]+name="generator"[^>]+content="searxng/i.test(textIn(root));
       if (!tells && !isPage) return null;

@@ -45,8 +45,8 @@ export async function probeLocalServers(options: ProbeOptions): Promise<LocalSer
   const ask = remembered((url) => options.probeGet(url, bounds).catch(() => null));
   const found = await Promise.all(
     localFingerprints.map(async (fingerprint) => {
-      const told = options.ports?.[fingerprint.type];
-      const origins = (told === undefined ? fingerprint.defaultPorts : [told]).flatMap((port) =>
+      const configuredPort = options.ports?.[fingerprint.type];
+      const origins = (configuredPort === undefined ? fingerprint.defaultPorts : [configuredPort]).flatMap((port) =>
         loopbackHosts.map((host) => `http://${host}:${port}`),
       );
       const onEach = await Promise.all(
@@ -59,12 +59,12 @@ export async function probeLocalServers(options: ProbeOptions): Promise<LocalSer
 }
 
 function remembered<T>(ask: (url: string) => Promise<T>): (url: string) => Promise<T> {
-  const asked = new Map<string, Promise<T>>();
+  const answers = new Map<string, Promise<T>>();
   return (url) => {
-    const before = asked.get(url);
+    const before = answers.get(url);
     if (before !== undefined) return before;
     const answer = ask(url);
-    asked.set(url, answer);
+    answers.set(url, answer);
     return answer;
   };
 }

@@ -4,10 +4,10 @@ import { type ScrubKnown, scrub, withoutKnown } from './scrub.ts';
 const depthMax = 4;
 const membersMax = 32;
 /** Most characters of a model's text. */
-const saidCharsMax = 32_768;
+const modelTextCharsMax = 32_768;
 
 /** Members that hold the model's text, which is the caller's own: no pattern may cut it. */
-const said: ReadonlySet<string> = new Set(['failed_generation']);
+const modelTexts: ReadonlySet<string> = new Set(['failed_generation']);
 
 /**
  * The members of a vendor's error other than message and code, as callers may read them: each text as `scrub` leaves
@@ -27,8 +27,8 @@ function scrubbed(value: JsonValue, known: ScrubKnown, depth: number): JsonValue
   return Object.fromEntries(
     entries.map(([name, member]) => [
       scrub(name, known),
-      said.has(name) && typeof member === 'string'
-        ? withoutKnown(member, known).slice(0, saidCharsMax).toWellFormed()
+      modelTexts.has(name) && typeof member === 'string'
+        ? withoutKnown(member, known).slice(0, modelTextCharsMax).toWellFormed()
         : scrubbed(member as JsonValue, known, depth - 1),
     ]),
   );

@@ -63,15 +63,15 @@ const stackLine =
 function withoutStack(text: string): string {
   if (!text.includes('\n')) return text.replace(/\s+at\s[^\n]{0,200}:\d+:\d+\)?[^\n]*/, '');
   const lines = text.split('\n');
-  const kept: string[] = [];
+  const shown: string[] = [];
   let inPython = false;
   for (const line of lines) {
     if (line.startsWith('Traceback')) inPython = true;
     // Python prints the source line, indented, below each frame.
     if (stackLine.test(line) || (inPython && /^\s/.test(line))) continue;
-    kept.push(line);
+    shown.push(line);
   }
-  return kept.join(' ');
+  return shown.join(' ');
 }
 
 // Every quantifier is bounded or over one class followed by another, so each pattern is linear in a bounded text.

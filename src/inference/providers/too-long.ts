@@ -15,11 +15,11 @@ export function tooLongIn(
   provider: Provider,
   { code, message }: Pick<UpstreamError, 'code' | 'message'>,
 ): TooLong | null {
-  const said = `${code} ${message}`.slice(0, matchedCharsMax);
-  let found = saidBy(provider, said);
+  const text = `${code} ${message}`.slice(0, matchedCharsMax);
+  let found = matchedBy(provider, text);
   for (const other of providerTypes.values()) {
     if (found?.sent != null) break;
-    const understood = saidBy(other, said);
+    const understood = matchedBy(other, text);
     if (found === null || understood?.sent != null || (found.most === null && understood?.most != null)) {
       found = understood ?? found;
     }
@@ -27,9 +27,9 @@ export function tooLongIn(
   return found;
 }
 
-function saidBy({ tooLong = [] }: Provider, said: string): TooLong | null {
+function matchedBy({ tooLong = [] }: Provider, text: string): TooLong | null {
   for (const wording of tooLong) {
-    const found = wording.exec(said);
+    const found = wording.exec(text);
     if (found !== null) return { sent: countOf(found.groups?.sent), most: countOf(found.groups?.most) };
   }
   return null;

@@ -45,6 +45,6 @@ function charsOf({ content, tool_calls: calls }: JsonObject): number {
 /** The words in the parts of an item's content. */
 export function textOf(content: JsonValue | undefined): string {
   if (!Array.isArray(content)) return '';
-  const said = content.map((part) => (isObject(part) ? (part.text ?? part.transcript) : null));
-  return said.filter((words) => typeof words === 'string').join('');
+  const texts = content.map((part) => (isObject(part) ? (part.text ?? part.transcript) : null));
+  return texts.filter((words) => typeof words === 'string').join('');
 }

@@ -204,8 +204,8 @@ export class CascadeEnd implements SessionEnd {
       });
       if (this.#settings.transcribes || answers === null) {
         const usage = { type: 'duration', seconds: sound.length / (sampleRateHz * 2) };
-        const told = { item_id: itemId, content_index: 0, transcript: words, usage };
-        this.#events.write('conversation.item.input_audio_transcription.completed', told);
+        const event = { item_id: itemId, content_index: 0, transcript: words, usage };
+        this.#events.write('conversation.item.input_audio_transcription.completed', event);
       }
       if (words.trim() === '' || answers === null) return;
       this.#conversation.say({ role: 'user', content: words });
@@ -217,8 +217,8 @@ export class CascadeEnd implements SessionEnd {
   #unheard(item_id: string, failure: Failure): void {
     if (this.#parts.answers === null && !this.#left.signal.aborted) {
       const { error } = this.#parts.errorEvent(failure);
-      const told = { item_id, content_index: 0, error: error! };
-      this.#events.write('conversation.item.input_audio_transcription.failed', told);
+      const event = { item_id, content_index: 0, error: error! };
+      this.#events.write('conversation.item.input_audio_transcription.failed', event);
       if (!endsSession.has(failure.kind)) return;
     }
     this.#failed(failure);

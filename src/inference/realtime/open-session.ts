@@ -65,7 +65,7 @@ export async function openSession(services: RealtimeServices, opened: SocketCall
       if (caller === null) return reached.socket.terminate();
       const upstream = isTranscription
         ? new TranscriptionEnd(new SocketEnd(reached.socket), {
-            model: { asked: opened.model, there: held.attempt.target.model },
+            model: { named: opened.model, there: held.attempt.target.model },
             created: opened.created,
             errorEvent,
           })
@@ -130,7 +130,7 @@ async function openCascade(services: RealtimeServices, opened: SocketCall, casca
     opened.kind === 'realtime'
       ? end
       : new TranscriptionEnd(end, {
-          model: { asked: opened.model, there: cascade.transcription },
+          model: { named: opened.model, there: cascade.transcription },
           created: opened.created,
           errorEvent,
         });
@@ -177,7 +177,7 @@ export async function connectAt(
   { transport, clock, snapshot }: Pick<RealtimeServices, 'transport' | 'clock' | 'snapshot'>,
   { target, credential }: RouteAttempt,
   { connection }: ConfiguredProvider,
-  asked: { path: string; callerHeaders: SessionCall['call']['callerHeaders']; signal: AbortSignal },
+  request: { path: string; callerHeaders: SessionCall['call']['callerHeaders']; signal: AbortSignal },
 ): Promise<{ kind: 'reached'; value: Connected } | { kind: 'missed'; fault: Fault }> {
   const { origin, route, credentials, provider } = connection;
   const headers = credentials.get(credential.id)!;
@@ -186,15 +186,18 @@ export async function connectAt(
     {
       origin,
       route,
-      path: asked.path,
-      headers: [...headers.get, ...(provider.realtime?.format === 'openai' ? passedHeaders(asked.callerHeaders) : [])],
+      path: request.path,
+      headers: [
+        ...headers.get,
+        ...(provider.realtime?.format === 'openai' ? passedHeaders(request.callerHeaders) : []),
+      ],
       authorize: headers.authorize,
       subject: provider.realtime?.resourceOf?.(target.model, connection.basePath),
       connectTimeoutMs: target.timeouts.connectMs,
       acceptTimeoutMs: target.timeouts.firstTokenMs,
       messageBytesMax: snapshot().config.server.realtime.message_limit,
     },
-    asked.signal,
+    request.signal,
   );
   if (outcome.kind === 'open') {
     const resource = outcome.subject?.replace(/^\//, '') ?? null;

@@ -53,8 +53,8 @@ export async function placeCall(services: RealtimeServices, offered: OfferedCall
       const watching: LongWork = { drain: stop, cut: stop };
       ending.add(watching);
       try {
-        const own = ['content-type', 'application/sdp', 'location', `/v1/realtime/calls/${reached.id}`];
-        sendWhole(call.sink, [...headers, ...own], reached.sdp, 201);
+        const ourHeaders = ['content-type', 'application/sdp', 'location', `/v1/realtime/calls/${reached.id}`];
+        sendWhole(call.sink, [...headers, ...ourHeaders], reached.sdp, 201);
         const socket = await watch(services, attempt, to, { id: reached.id, call, cut: shutdown.signal });
         ending.remove(watching);
         if (socket === null) return;
@@ -147,22 +147,22 @@ function post(
   { transport }: Pick<RealtimeServices, 'transport'>,
   { target, credential }: RouteAttempt,
   { connection }: ConfiguredProvider,
-  asked: { path: string; contentType: string | null; body: string | null; signal?: AbortSignal },
+  request: { path: string; contentType: string | null; body: string | null; signal?: AbortSignal },
 ) {
   const { origin, route, basePath, credentials, provider } = connection;
   const { get, authorize } = credentials.get(credential.id)!;
   const headers = get.map((value, at) => (get[at - 1] === 'accept' && at % 2 === 1 ? '*/*' : value));
-  if (asked.contentType !== null) headers.push('content-type', asked.contentType);
-  const path = basePath + provider.realtime!.calls!.path + asked.path;
+  if (request.contentType !== null) headers.push('content-type', request.contentType);
+  const path = basePath + provider.realtime!.calls!.path + request.path;
   const { connectMs, firstTokenMs } = target.timeouts;
   const late = AbortSignal.timeout(firstTokenMs);
   return wholeAnswer(
     transport,
-    { origin, route, path, method: 'POST', headers, authorize, body: asked.body },
+    { origin, route, path, method: 'POST', headers, authorize, body: request.body },
     {
       connectTimeoutMs: connectMs,
       bytesMax: answerBytesMax,
-      deadline: asked.signal === undefined ? late : AbortSignal.any([late, asked.signal]),
+      deadline: request.signal === undefined ? late : AbortSignal.any([late, request.signal]),
     },
   );
 }

@@ -124,7 +124,7 @@ class Session implements LongWork {
     }
     const { meter, turns, caller, upstream } = this.#parts;
     if (meter !== null && mayBe(frame, turns.asks) && eventIn(frame)?.type === turns.asks) {
-      const reserving = meter.asked();
+      const reserving = meter.requested();
       if (reserving !== null) return this.#wait(reserving, frame, binary);
     }
     if (upstream.send(frame, binary) === 'behind') caller.pause();

@@ -37,14 +37,14 @@ export class SpeechDetector {
 
   push(sound: Buffer): Heard[] {
     const bytes = this.#rest.length === 0 ? sound : Buffer.concat([this.#rest, sound]);
-    const told: Heard[] = [];
+    const found: Heard[] = [];
     let at = 0;
     for (; at + frameBytes <= bytes.length; at += frameBytes) {
       const heard = this.#frame(bytes.subarray(at, at + frameBytes));
-      if (heard !== null) told.push(heard);
+      if (heard !== null) found.push(heard);
     }
     this.#rest = bytes.subarray(at);
-    return told;
+    return found;
   }
 
   #frame(frame: Buffer): Heard | null {
@@ -58,8 +58,8 @@ export class SpeechDetector {
         this.#speaking = true;
         return { kind: 'begins', atMs: this.#heardMs - this.#loudMs };
       }
-      const kept = Math.ceil((this.#times.prefixMs + speechMinMs) / frameMs);
-      if (this.#frames.length > kept) this.#frames.shift();
+      const framesMax = Math.ceil((this.#times.prefixMs + speechMinMs) / frameMs);
+      if (this.#frames.length > framesMax) this.#frames.shift();
       return null;
     }
     if (this.#quietMs < this.#times.silenceMs && this.#frames.length * frameMs < this.#soundMaxMs) return null;

@@ -7,7 +7,7 @@ import type { EndListener, SessionEnd } from './socket-end.ts';
 
 export interface TranscriptionFacts {
   /** The model in the caller's name for it, and in the transcriber's. */
-  model: { asked: string; there: string };
+  model: { named: string; there: string };
   /** Whether the caller has its `session.created` already. */
   created: 'told' | 'untold';
   errorEvent(failure: Failure): RealtimeEvent;
@@ -43,8 +43,8 @@ export class TranscriptionEnd implements SessionEnd {
     const named = event?.type === 'session.update' ? transcriptionModelIn(event.session) : null;
     if (event === null || named === null || !isObject(event.session)) return this.#next.send(frame, binary);
     const { model, errorEvent } = this.#facts;
-    if (named !== model.asked) {
-      const message = `The session transcribes by the model '${model.asked}'. Open a new session for another one.`;
+    if (named !== model.named) {
+      const message = `The session transcribes by the model '${model.named}'. Open a new session for another one.`;
       const failure = invalid('session.audio.input.transcription.model', message);
       this.#listener?.frame(JSON.stringify(errorEvent(failure)), false);
       return 'ready';

@@ -69,7 +69,7 @@ export class TurnMeter {
   }
 
   /** Before the caller's request for a response goes on. Null: what it costs is held; else the promise tells why not. */
-  asked(): Promise<Failure | null> | null {
+  requested(): Promise<Failure | null> | null {
     if (this.#next !== null) return null;
     return this.#reserve((turn) => {
       this.#next = turn;

@@ -21,9 +21,9 @@ const soundBytesMin = 64;
 /** An error in words is not read beyond this. */
 const wordsBytesMax = 64 * 1024;
 
-/** For an answer whose body is the audio; `asked` is the requested format. */
-export function readSoundBytes(contentType: string, asked: AudioFormat): SoundReader {
-  return new SoundBytes(/^(application\/([\w.+-]*\+)?json|text\/)/i.test(contentType), asked);
+/** For an answer whose body is the audio; `requested`: its format. */
+export function readSoundBytes(contentType: string, requested: AudioFormat): SoundReader {
+  return new SoundBytes(/^(application\/([\w.+-]*\+)?json|text\/)/i.test(contentType), requested);
 }
 
 class SoundBytes implements SoundReader {
@@ -38,9 +38,9 @@ class SoundBytes implements SoundReader {
   #held: Buffer[] = [];
   #heldBytes = 0;
 
-  constructor(inWords: boolean, asked: AudioFormat) {
+  constructor(inWords: boolean, requested: AudioFormat) {
     this.#inWords = inWords;
-    this.came = { format: asked, rateHz: null };
+    this.came = { format: requested, rateHz: null };
   }
 
   push(chunk: Buffer): Buffer | null {
@@ -103,13 +103,13 @@ function looksLikeWords(start: Buffer): boolean {
  * Format of the audio by its first bytes: some servers answer in the one format they have, whatever they are asked for.
  * PCM has no mark, so an unknown format counts as PCM if that was requested; null: an unknown one.
  */
-function formatOf(start: Buffer, asked: AudioFormat): AudioFormat | null {
+function formatOf(start: Buffer, requested: AudioFormat): AudioFormat | null {
   const begins = start.toString('latin1', 0, 12);
   if (/^RIFF.{4}WAVE/s.test(begins)) return 'wav';
   if (begins.startsWith('OggS')) return 'opus';
   if (begins.startsWith('fLaC')) return 'flac';
   if (begins.startsWith('ID3')) return 'mp3';
-  if (asked === 'pcm') return 'pcm';
+  if (requested === 'pcm') return 'pcm';
   if (start[0] !== 0xff || (start[1]! & 0xe0) !== 0xe0) return null;
   // The same first bits; MPEG's layer is never 0, which ADTS has there.
   return (start[1]! & 0x06) === 0 ? 'aac' : 'mp3';

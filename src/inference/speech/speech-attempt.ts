@@ -122,7 +122,7 @@ class SpeechTrial implements Trial {
     const { transcoder } = this.#services;
     const plan = this.#plan;
     const { facts } = this.#source;
-    const asked: SoundForm = { format: plan.ask, rateHz: facts.pcmRateHz ?? null };
+    const requested: SoundForm = { format: plan.ask, rateHz: facts.pcmRateHz ?? null };
     const { tenant, inputTokensEstimate } = this.#job;
     let reader: SoundReader | null = null;
     const spoken = new SpokenAnswer(this.#answer, {
@@ -131,15 +131,15 @@ class SpeechTrial implements Trial {
       request,
       plan,
       form,
-      came: () => reader?.came ?? asked,
-      told: () => reader?.usage ?? null,
+      came: () => reader?.came ?? requested,
+      reportedUsage: () => reader?.usage ?? null,
       inputTokensEstimate,
     });
     const { attempt } = this.#answer;
     const { body, losses } = prepared(this.#job, request, plan, this.#source, attempt.target, (contentType) => {
       const { answer } = speechDialects[facts.format];
       reader = answer === 'gemini' ? readGeminiAnswer(contentType) : readSoundBytes(contentType, plan.ask);
-      spoken.open(asked);
+      spoken.open(requested);
       return reader;
     });
     spoken.losses = [...plan.losses, ...losses];
@@ -159,8 +159,8 @@ function prepared(
   const { connection } = providers.get(target.provider)!;
   const { model } = target;
   const { apiVersion } = connection;
-  const asked = { model, voice: voice.name, format: ask, request, facts, apiVersion };
-  const encoded = speechDialects[facts.format].encode(asked);
+  const order = { model, voice: voice.name, format: ask, request, facts, apiVersion };
+  const encoded = speechDialects[facts.format].encode(order);
   return {
     losses: encoded.losses,
     body: {
@@ -211,7 +211,7 @@ class SpeechEngineTrial implements Trial {
     this.#answer = answer;
     const { tenant, inputTokensEstimate } = job;
     const { transcoder } = services;
-    const sound = { came: () => this.#made, told: () => null };
+    const sound = { came: () => this.#made, reportedUsage: () => null };
     this.#spoken = new SpokenAnswer(answer, { transcoder, tenant, request, plan, form, ...sound, inputTokensEstimate });
   }
 

@@ -192,7 +192,7 @@ export function conversionOf(
   };
 }
 
-const voicesToldMax = 100;
+const voicesListedMax = 100;
 
 function unknownVoice(
   services: WayServices,
@@ -201,10 +201,11 @@ function unknownVoice(
   request: SpeechRequest,
 ): Failure {
   const names = voiceNames(services, alias, speakers);
-  const told = names.slice(0, voicesToldMax).join(', ');
-  const more = names.length > voicesToldMax ? ` and ${names.length - voicesToldMax} more (GET /v1/audio/voices)` : '';
-  const asked = JSON.stringify(request.voice.slice(0, 64));
-  return invalid('voice', `The model '${alias.id}' has no voice ${asked}. Its voices: ${told}${more}.`);
+  const listed = names.slice(0, voicesListedMax).join(', ');
+  const more =
+    names.length > voicesListedMax ? ` and ${names.length - voicesListedMax} more (GET /v1/audio/voices)` : '';
+  const requested = JSON.stringify(request.voice.slice(0, 64));
+  return invalid('voice', `The model '${alias.id}' has no voice ${requested}. Its voices: ${listed}${more}.`);
 }
 
 /** Every voice that an alias can be asked for, in the caller's words: its own names first, then the standard ones. */

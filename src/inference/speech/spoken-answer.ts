@@ -29,7 +29,7 @@ export interface SpokenParts {
   /** Format of the received audio, as far as it is known. */
   came(): SoundForm;
   /** Reported usage; null: the service does not report it. */
-  told(): Usage | null;
+  reportedUsage(): Usage | null;
   /** For a service that does not tell. */
   inputTokensEstimate: number;
 }
@@ -97,7 +97,7 @@ export class SpokenAnswer implements AttemptSink {
     // Audio that is still being converted when all was spoken.
     const unconverted = this.#fault === null ? await this.#way?.end() : null;
     this.#fault ??= unconverted ?? null;
-    if (this.#fault === null && this.#outlet.end(this.usage(), this.#told) === 'lost')
+    if (this.#fault === null && this.#outlet.end(this.usage(), this.#usageSource) === 'lost')
       this.#fault = answeredElsewhere();
     this.#way?.stop();
     return this.#fault;
@@ -110,19 +110,19 @@ export class SpokenAnswer implements AttemptSink {
   }
 
   usage(): Usage {
-    const { request, told, inputTokensEstimate } = this.#parts;
-    const { inputTokens, outputTokens } = told() ?? { inputTokens: inputTokensEstimate, outputTokens: 0 };
+    const { request, reportedUsage, inputTokensEstimate } = this.#parts;
+    const { inputTokens, outputTokens } = reportedUsage() ?? { inputTokens: inputTokensEstimate, outputTokens: 0 };
     return { inputTokens, outputTokens, characters: request.characters };
   }
 
   /** `ran`: it may have cost something. */
   seen(served: boolean, ran: boolean): Pick<AttemptSeen, 'usage' | 'usageSource'> {
     if (!served && !ran) return { usage: null, usageSource: 'none' };
-    return { usage: this.usage(), usageSource: served ? this.#told : 'abandoned' };
+    return { usage: this.usage(), usageSource: served ? this.#usageSource : 'abandoned' };
   }
 
-  get #told(): 'upstream' | 'counted' {
-    return this.#parts.told() === null ? 'counted' : 'upstream';
+  get #usageSource(): 'upstream' | 'counted' {
+    return this.#parts.reportedUsage() === null ? 'counted' : 'upstream';
   }
 
   #out(sound: Buffer): Pace {

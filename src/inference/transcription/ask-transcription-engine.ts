@@ -161,6 +161,6 @@ function transcriptOf(
     durationS: durationMs === null ? null : durationMs / 1_000,
     segments,
     words: lists.words && words.length > 0 ? words : null,
-    told: null,
+    reported: null,
   };
 }

@@ -58,7 +58,7 @@ export class TranscriptionTrial implements Trial {
   /** Null while the file is converted. */
   #call: Attempt | null = null;
   /** Reported usage of a job that was waited for. */
-  #told: Usage | null = null;
+  #reported: Usage | null = null;
   readonly #ending = new AbortController();
 
   constructor(parts: TrialParts, job: Job, run: TranscriptionRun, plan: UpstreamPlan, answer: Answer) {
@@ -104,8 +104,8 @@ export class TranscriptionTrial implements Trial {
         ? answer
         : new OrderedTranscript(answer, new WholeTranscript(dialect, request), {
             ended: (uploaded) => this.#ordered(dialect.job!, order, uploaded),
-            told: (usage) => {
-              this.#told = usage;
+            reported: (usage) => {
+              this.#reported = usage;
             },
           });
     this.#call = new Attempt(this.#parts, this.#job, this.#answer.attempt, body, sink);
@@ -121,7 +121,7 @@ export class TranscriptionTrial implements Trial {
 
   seen(served: boolean, outcome: Fault | null): AttemptSeen {
     const seen = this.#call?.seen(served, outcome) ?? { status: null, bytes: 0, usage: null, usageSource: 'none' };
-    return this.#told === null ? seen : { ...seen, usage: this.#told, usageSource: 'upstream' };
+    return this.#reported === null ? seen : { ...seen, usage: this.#reported, usageSource: 'upstream' };
   }
 
   /** Orders a transcript of a file that is there, and waits for it: the state with which the job ended. */
@@ -133,17 +133,17 @@ export class TranscriptionTrial implements Trial {
     const { target, credential } = this.#answer.attempt;
     const { connection } = this.#job.providers.get(target.provider)!;
     const { value } = parseAnswer(uploaded);
-    const asked = isObject(value) ? job.order(value, order) : null;
-    if (asked === null) return fault('malformed', 'answered without a place of the file');
+    const jobOrder = isObject(value) ? job.order(value, order) : null;
+    if (jobOrder === null) return fault('malformed', 'answered without a place of the file');
     const { whole, authorize } = connection.credentials.get(credential.id)!;
     const { origin, route, basePath } = connection;
-    const body = JSON.stringify(asked.body);
+    const body = JSON.stringify(jobOrder.body);
     const request = {
       origin,
       route,
       authorize,
       method: 'POST',
-      path: basePath + asked.path,
+      path: basePath + jobOrder.path,
       headers: whole,
       body,
     } as const;
@@ -153,8 +153,8 @@ export class TranscriptionTrial implements Trial {
     if (this.#stopped !== null) return this.#stopped;
     if (answered === null) return fault('transient', 'did not answer to the order of a transcript');
     if (answered.status >= 300) {
-      const said = { status: answered.status, headers: null, body: answered.bytes };
-      return statusFault(said, dialects[connection.provider.dialect], connection, this.#parts.clock.wallMs());
+      const refusal = { status: answered.status, headers: null, body: answered.bytes };
+      return statusFault(refusal, dialects[connection.provider.dialect], connection, this.#parts.clock.wallMs());
     }
     const { value: begun } = parseAnswer(answered.bytes);
     const at = isObject(begun) ? job.at(begun, order) : null;
@@ -249,7 +249,7 @@ function prepared(
 interface OrderedParts {
   /** The last state of the job that this upload leads to. */
   ended(uploaded: Buffer): Promise<Buffer | Fault>;
-  told(usage: Usage | null): void;
+  reported(usage: Usage | null): void;
 }
 
 /** Gives on the transcript that comes of an upload later. */
@@ -285,7 +285,7 @@ class OrderedTranscript implements AttemptSink {
     this.#reader.push(ended);
     const transcript = this.#reader.finish();
     if (transcript === null) return this.#answer.end(this.#reader.fault);
-    this.#parts.told(this.#reader.usage);
+    this.#parts.reported(this.#reader.usage);
     if (!this.#answer.content()) return answeredElsewhere();
     this.#answer.chunk(transcript);
     return this.#answer.end(null);
@@ -340,7 +340,7 @@ class WholeTranscript implements AnswerReader {
     this.contentEvents = 1;
     if (request.stream) return writeTranscriptEvents(decoded.transcript);
     // In the caller's own format: its own bytes.
-    if (request.format === 'json' && decoded.transcript.told !== null) return bytes;
+    if (request.format === 'json' && decoded.transcript.reported !== null) return bytes;
     return writeTranscript(request, decoded.transcript);
   }
 }

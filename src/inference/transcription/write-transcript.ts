@@ -17,7 +17,7 @@ export const typeOfTranscript: Readonly<Record<TranscriptFormat, string>> = {
 export function writeTranscript(request: TranscriptionRequest, transcript: Transcript): string {
   switch (request.format) {
     case 'json':
-      return JSON.stringify(transcript.told ?? { text: transcript.text, ...durationUsage(transcript) });
+      return JSON.stringify(transcript.reported ?? { text: transcript.text, ...durationUsage(transcript) });
     case 'text':
       return `${transcript.text.trim()}\n`;
     case 'srt':
@@ -35,8 +35,8 @@ export function writeTranscript(request: TranscriptionRequest, transcript: Trans
 export function writeTranscriptEvents(transcript: Transcript): string {
   const { text, durationS, segments } = transcript;
   if (segments?.some(({ speaker }) => speaker !== undefined)) {
-    const told = diarizedSegments(transcript).map((segment) => `data: ${JSON.stringify(segment)}\n\n`);
-    return told.join('') + doneEvent(text.trim(), durationS);
+    const events = diarizedSegments(transcript).map((segment) => `data: ${JSON.stringify(segment)}\n\n`);
+    return events.join('') + doneEvent(text.trim(), durationS);
   }
   const pieces = new TextPieces();
   const shown = (segments ?? []).map((segment) => pieces.add(segment.text));
@@ -56,7 +56,7 @@ function durationUsage({ durationS }: Transcript): JsonObject {
 
 /** Values stay as the service reported them; a missing one is null, never invented. */
 function verbose({ task, lists }: TranscriptionRequest, transcript: Transcript): JsonObject {
-  const { text, language, durationS, words, told } = transcript;
+  const { text, language, durationS, words, reported } = transcript;
   return {
     task,
     language,
@@ -67,25 +67,25 @@ function verbose({ task, lists }: TranscriptionRequest, transcript: Transcript):
       words: words?.map(({ word, startS, endS }) => ({ word, start: startS, end: endS })) ?? null,
     }),
     ...durationUsage(transcript),
-    ...withoutNulls(told),
+    ...withoutNulls(reported),
   };
 }
 
 function diarized(transcript: Transcript): JsonObject {
-  const { text, durationS, told } = transcript;
+  const { text, durationS, reported } = transcript;
   return {
     task: 'transcribe',
     duration: durationS,
     text,
     ...durationUsage(transcript),
-    ...withoutNulls(told),
+    ...withoutNulls(reported),
     segments: diarizedSegments(transcript),
   };
 }
 
 /** Unchanged, with the members that OpenAI's have. */
-function diarizedSegments({ segments, told }: Transcript): JsonObject[] {
-  const own = Array.isArray(told?.segments) ? told.segments : [];
+function diarizedSegments({ segments, reported }: Transcript): JsonObject[] {
+  const reportedSegments = Array.isArray(reported?.segments) ? reported.segments : [];
   return (segments ?? []).map(({ startS, endS, text, speaker = null }, at) => ({
     type: 'transcript.text.segment',
     id: `seg_${at}`,
@@ -93,7 +93,7 @@ function diarizedSegments({ segments, told }: Transcript): JsonObject[] {
     end: endS,
     text,
     speaker,
-    ...withoutNulls(isObject(own[at]) ? own[at] : null),
+    ...withoutNulls(isObject(reportedSegments[at]) ? reportedSegments[at] : null),
   }));
 }
 

@@ -164,11 +164,11 @@ export async function ownVideos(asking: Asking, tenant: string): Promise<JsonObj
   );
   // Keys of one project, and providers that share a key, list the same videos.
   const all = [...new Map(found.flat().map((video) => [video.id, video])).values()];
-  const own = await asking.objects.givenTo(
+  const given = await asking.objects.givenTo(
     tenant,
     all.map(({ id }) => String(id)),
   );
-  const shown = all.filter(({ id }) => own.has(String(id)));
+  const shown = all.filter(({ id }) => given.has(String(id)));
   await givenBackIfFailed(asking, tenant, shown);
   return shown.toSorted((a, b) => Number(b.created_at) - Number(a.created_at));
 }
@@ -192,14 +192,14 @@ async function listedVideos(asking: Asking, home: VideoHome): Promise<JsonObject
 
 function jobPath(home: VideoHome, id: string, rest = ''): string {
   const [path, query] = pathOf(home);
-  const [below, asked] = rest.split('?');
-  const search = [query, asked].filter((part) => part !== undefined).join('&');
+  const [below, parameters] = rest.split('?');
+  const search = [query, parameters].filter((part) => part !== undefined).join('&');
   return `${path}/${encodeURIComponent(id)}${below}${search === '' ? '' : `?${search}`}`;
 }
 
-function listPath(home: VideoHome, asked: string): string {
+function listPath(home: VideoHome, parameters: string): string {
   const [path, query] = pathOf(home);
-  return `${path}?${[query, asked].filter((part) => part !== undefined).join('&')}`;
+  return `${path}?${[query, parameters].filter((part) => part !== undefined).join('&')}`;
 }
 
 function pathOf({ connection, facts }: VideoHome): [path: string, query: string | undefined] {
@@ -208,14 +208,14 @@ function pathOf({ connection, facts }: VideoHome): [path: string, query: string 
 }
 
 /** A JSON answer of a video's home; throws a 404, or a 503 when it does not answer. */
-async function ask(asking: Asking, home: VideoHome, asked: AskedHome, id: string): Promise<JsonObject> {
-  const { status, json } = await askOnce(asking, home, asked);
+async function ask(asking: Asking, home: VideoHome, request: HomeRequest, id: string): Promise<JsonObject> {
+  const { status, json } = await askOnce(asking, home, request);
   if (status >= 200 && status <= 299 && isObject(json)) return json;
   if (status === 404) throw new FailureError(videoNotFound(id));
   throw new FailureError(unanswered(home.connection, `answered ${status}`));
 }
 
-interface AskedHome {
+interface HomeRequest {
   method: WholeRequest['method'];
   /** From the origin. */
   path: string;
@@ -226,7 +226,7 @@ interface AskedHome {
 async function askOnce(
   { transport }: Asking,
   { connection, headers }: Pick<VideoHome, 'connection' | 'headers'>,
-  { method, path, body }: AskedHome,
+  { method, path, body }: HomeRequest,
 ): Promise<{ status: number; json: unknown }> {
   const { route, authorize } = encodeGet(connection, path, headers);
   const sent = body === undefined ? headers.get : headers.whole;

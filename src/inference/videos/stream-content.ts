@@ -34,11 +34,13 @@ export async function sendVideo(
       (url.origin !== address.origin && !(url.protocol === 'https:' && googleHosts.test(url.hostname)))
     )
       break;
-    const own = url.origin === content.address.origin;
-    const proof = own ? { headers: content.address.headers, authorize: content.address.authorize } : { headers: [] };
+    const isUpstream = url.origin === content.address.origin;
+    const proof = isUpstream
+      ? { headers: content.address.headers, authorize: content.address.authorize }
+      : { headers: [] };
     address = {
       origin: url.origin,
-      route: own ? content.address.route : undefined,
+      route: isUpstream ? content.address.route : undefined,
       path: url.pathname + url.search,
       ...proof,
     };

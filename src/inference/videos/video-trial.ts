@@ -22,13 +22,13 @@ export class VideoTrial extends SplitTrial {
   readonly shows = null;
   protected readonly calls = 1;
   readonly #services: VideoServices;
-  readonly #asked: VideoBody;
+  readonly #received: VideoBody;
   #job: JsonObject | null = null;
 
-  constructor(services: VideoServices, job: Job, asked: VideoBody, answer: Answer) {
+  constructor(services: VideoServices, job: Job, received: VideoBody, answer: Answer) {
     super(services, job, answer);
     this.#services = services;
-    this.#asked = asked;
+    this.#received = received;
   }
 
   protected async body(): Promise<Bytes> {
@@ -54,14 +54,14 @@ export class VideoTrial extends SplitTrial {
       objects.recorded(this.job.tenant, [id]),
       giveBack.paidBy(this.job.tenant, id, this.job.requestId),
     ]);
-    this.took({ inputTokens: 0, outputTokens: 0, videoSeconds: this.#asked.request.seconds }, true);
+    this.took({ inputTokens: 0, outputTokens: 0, videoSeconds: this.#received.request.seconds }, true);
     return false;
   }
 
   async #prepared(): Promise<PreparedBody> {
     const { target } = this.attempt;
     const { connection } = this.job.providers.get(target.provider)!;
-    const { request, picture, remixOf } = this.#asked;
+    const { request, picture, remixOf } = this.#received;
     const facts = target.video!;
     const path = facts.pathOf(target.model, { apiVersion: connection.apiVersion });
     const inline = facts.format === 'veo' && picture !== null ? await inBase64(picture) : null;
@@ -86,7 +86,7 @@ export class VideoTrial extends SplitTrial {
   }
 
   #ofOperation(name: string): JsonObject {
-    const { request } = this.#asked;
+    const { request } = this.#received;
     const operation = {
       model: this.attempt.target.model,
       name,

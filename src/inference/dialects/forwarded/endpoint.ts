@@ -26,5 +26,5 @@ export interface ForwardedEndpoint {
 /** A body that can go to targets serving the same endpoint, and to no other. */
 export type ForwardedRequest = Omit<CallerRequest, 'neutral' | 'extras' | 'echo' | 'wordFor' | 'withItems'> & {
   /** What the endpoint's `shape` must know of the request, as plain data; absent: nothing. */
-  shapeWish?: JsonObject;
+  answerShape?: JsonObject;
 };

@@ -18,13 +18,13 @@ export const rerank: ForwardedEndpoint = {
     const read = readRanking(raw, body, scan);
     if (!read.ok) return read;
     const { forward } = read.value;
-    const shapeWish = {
+    const answerShape = {
       topN: typeof body.top_n === 'number' ? body.top_n : null,
       documents: body.return_documents === true && Array.isArray(body.documents) ? body.documents : null,
     };
     const value: ForwardedRequest = {
       ...read.value,
-      shapeWish,
+      answerShape,
       // Some services refuse the wish, and others send texts unasked: the caller gets its own.
       forward: (target) => forward({ ...target, without: [...(target.without ?? []), 'return_documents'] }),
     };

@@ -9,11 +9,11 @@ export interface ImageAnswer {
   /** Of all calls; null when one of them gave none. */
   usage: ImageTokens | null;
   /** The upstream's facts of its image. */
-  told: Readonly<Record<string, string>>;
+  reported: Readonly<Record<string, string>>;
 }
 
 /** OpenAI's `ImagesResponse`. Base64 is joined as bytes: as text, many megabytes of it would be escaped and copied. */
-export function writeImages({ createdS, images, usage, told }: ImageAnswer): Buffer {
+export function writeImages({ createdS, images, usage, reported }: ImageAnswer): Buffer {
   const pieces: Uint8Array[] = [Buffer.from(`{"created":${createdS},"data":[`)];
   for (const [i, image] of images.entries()) {
     if (i > 0) pieces.push(Buffer.from(','));
@@ -21,7 +21,7 @@ export function writeImages({ createdS, images, usage, told }: ImageAnswer): Buf
     if ('url' in image) pieces.push(Buffer.from(`{"url":${JSON.stringify(image.url)}${revised}}`));
     else pieces.push(Buffer.from('{"b64_json":"'), image.base64, Buffer.from(`"${revised}}`));
   }
-  const rest = JSON.stringify({ ...told, ...(usage !== null && { usage: usageOf(usage) }) }).slice(1);
+  const rest = JSON.stringify({ ...reported, ...(usage !== null && { usage: usageOf(usage) }) }).slice(1);
   pieces.push(Buffer.from(rest === '}' ? ']}' : `],${rest}`));
   return Buffer.concat(pieces);
 }

@@ -47,7 +47,7 @@ export const geminiTranscription: TranscriptionDialect = {
     }
     const text = textOf(isObject(candidate) && isObject(candidate.content) ? candidate.content.parts : undefined);
     return {
-      transcript: { text: text.trim(), language: null, durationS: null, segments: null, words: null, told: null },
+      transcript: { text: text.trim(), language: null, durationS: null, segments: null, words: null, reported: null },
       usage: usageOf(body.usageMetadata),
     };
   },

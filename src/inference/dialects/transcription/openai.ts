@@ -59,7 +59,7 @@ export const openAiTranscription: TranscriptionDialect = {
         durationS,
         segments,
         words,
-        told: body,
+        reported: body,
       },
       usage: usageOf(body.usage, durationS),
     };

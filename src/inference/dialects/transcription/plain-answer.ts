@@ -6,9 +6,9 @@ import { usageOf } from './openai.ts';
 /** What was written down by a service that counts no tokens; a Fault when it has not the times that were asked for. */
 export function plainAnswer(
   request: TranscriptionRequest,
-  transcript: Omit<Transcript, 'told'>,
+  transcript: Omit<Transcript, 'reported'>,
 ): DecodedTranscription | Fault {
   const { text, segments, words, durationS } = transcript;
   const missing = text.trim() === '' ? null : missingTimes(request, segments, words);
-  return missing ?? { transcript: { ...transcript, told: null }, usage: usageOf(undefined, durationS) };
+  return missing ?? { transcript: { ...transcript, reported: null }, usage: usageOf(undefined, durationS) };
 }

@@ -59,7 +59,7 @@ export const groq = openAiLike({
   // https://console.groq.com/docs/batch
   batches: openAiBatches('/chat/completions'),
   // A stream tells it there, whether it was asked to or not.
-  usageOf: ({ usage, x_groq: own }) => usage ?? (isObject(own) ? own.usage : undefined),
+  usageOf: ({ usage, x_groq: extension }) => usage ?? (isObject(extension) ? extension.usage : undefined),
   errors: [
     // "Flex tier capacity exceeded": the only custom status of the API.
     { status: 498, class: 'rate_limited' },
