@@ -8,8 +8,9 @@ import { anthropicMessages } from '../../src/inference/dialects/anthropic-messag
 import { bedrockConverse } from '../../src/inference/dialects/bedrock-converse/index.ts';
 import type { UpstreamDialect } from '../../src/inference/dialects/dialect.ts';
 import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
-import { createSplitter, eventStreamType } from '../../src/inference/transport/event-stream.ts';
+import { eventStreamType } from '../../src/inference/transport/event-stream.ts';
 import { createTransport } from '../../src/inference/transport/send.ts';
+import { createSplitter } from '../../src/inference/transport/sse-reader.ts';
 import type { UpstreamRequest } from '../../src/inference/transport/upstream-call.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { testAwsKeys } from '../../test/upstream-formats/start-aws.ts';

@@ -172,6 +172,7 @@ function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBo
     fits && Object.keys(order.body).length === 0 ? { body: joined, losses: [] } : applyQuirks(joined, quirks);
   const { kept = [] } = encoded.value;
   const lost = (neutral.lost ?? []).filter(({ field }) => !kept.includes(field));
+  const losses = [...lost, ...encoded.value.losses, ...fitted.losses];
   const { members, losses: lostBetas } =
     ofProvider === undefined ? { members: undefined, losses: [] } : membersFor(ofProvider, order.betas);
   const body = members === undefined ? fitted.body : { ...members.with, ...fitted.body };
@@ -181,7 +182,7 @@ function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBo
     value: {
       bytes: JSON.stringify(body),
       losses: [
-        ...lossesInCallersWords([...lost, ...encoded.value.losses, ...fitted.losses], request),
+        ...(request.wordFor === undefined ? losses : lossesInCallersWords(losses, request.wordFor)),
         ...lostBetas,
         ...cut,
       ],
@@ -241,9 +242,8 @@ function inCallersWords(failure: Failure, request: CallerRequest): Failure {
   return { ...failure, param, message: failure.message.replaceAll(`'${failure.param}'`, `'${param}'`) };
 }
 
-function lossesInCallersWords(losses: readonly Loss[], request: CallerRequest): readonly Loss[] {
-  const { wordFor } = request;
-  return wordFor === undefined ? losses : losses.map((loss) => ({ ...loss, field: wordFor(loss.field) }));
+function lossesInCallersWords(losses: readonly Loss[], wordFor: (field: string) => string): readonly Loss[] {
+  return losses.map((loss) => ({ ...loss, field: wordFor(loss.field) }));
 }
 
 function refuse(param: string | null, message: string): { ok: false; failure: Failure } {

@@ -13,7 +13,7 @@ import { Attempt } from '../spine/attempt.ts';
 import type { AttemptParts, Job, PreparedBody } from '../spine/job.ts';
 import { PassedStream, PassedWhole, type PassingOptions } from '../spine/pass-through.ts';
 import type { AttemptSink, Chunk, Client } from '../spine/sink.ts';
-import { isEventStream } from '../transport/event-stream.ts';
+import { isEventStream } from '../transport/sse-reader.ts';
 import type {
   ConversationBody,
   ConversationFacts,

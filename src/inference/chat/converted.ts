@@ -8,8 +8,7 @@ import { estimatedTokens } from '../neutral/usage.ts';
 import type { AnswerReader } from '../spine/answer-reader.ts';
 import { countsNoOutput, emptyAnswer, parseAnswer, tooLargeEvent, WholeBody } from '../spine/answer-reader.ts';
 import type { OnGiven } from '../spine/pass-through.ts';
-import { createSplitter } from '../transport/event-stream.ts';
-import type { SseReader } from '../transport/sse-reader.ts';
+import { createSplitter, type SseReader } from '../transport/sse-reader.ts';
 
 /** What the reader of a converted answer knows of its request. */
 export interface ConvertedFacts {

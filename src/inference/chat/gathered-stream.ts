@@ -5,7 +5,7 @@ import type { AnswerReader } from '../spine/answer-reader.ts';
 import { tooLargeEvent } from '../spine/answer-reader.ts';
 import { PassedWhole, type PassingOptions } from '../spine/pass-through.ts';
 import type { Bytes } from '../spine/sink.ts';
-import { createSplitter } from '../transport/event-stream.ts';
+import { createSplitter } from '../transport/sse-reader.ts';
 
 /** A whole answer that came as a stream of its caller's own format: the provider's own, with the ids that it gave. */
 export class GatheredStream implements AnswerReader {

@@ -101,7 +101,8 @@ export class Answer<C = Bytes> implements Watched {
   headers(facts: Omit<AnswerFacts, 'answer'>): HeaderList {
     const { job } = this.#contest;
     // One that was held back has been counted.
-    const made = attemptsMade(job) + (job.progress.heldBack !== null && this.trial === null ? 0 : 1);
+    const before = job.attemptsMade === null ? job.progress.attempts.length : job.attemptsMade();
+    const made = before + (job.progress.heldBack !== null && this.trial === null ? 0 : 1);
     return answerHeaders(job, this.attempt, made, facts);
   }
 

@@ -48,7 +48,7 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
   claim(answer: Answer<C>): boolean {
     if (this.#winner !== null) return this.#winner === answer;
     this.#winner = answer;
-    this.#dropOthers();
+    if (this.#running.length > 1 || this.#running[0] !== answer) this.#dropOthers();
     return true;
   }
 

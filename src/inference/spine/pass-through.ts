@@ -12,8 +12,7 @@ import { brokenLine, isEndMark, parsedData } from '../dialects/event-data.ts';
 import type { GivenId } from '../dialects/named-objects.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
-import { createSplitter } from '../transport/event-stream.ts';
-import type { SplitEvent, SseSplitter } from '../transport/sse-reader.ts';
+import { createSplitter, type SplitEvent, type SseSplitter } from '../transport/sse-reader.ts';
 import {
   type AnswerReader,
   countsNoOutput,

@@ -1,37 +1,23 @@
 import { crc32 } from 'node:zlib';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { upstreamEventBytesMax } from '../../kernel/limits.ts';
-import {
-  createSseSplitter,
-  type SplitEvent,
-  type SseEvent,
-  type SseReaderOptions,
-  type SseSplitter,
-} from './sse-reader.ts';
+import type { SplitEvent, SseEvent, SseReaderOptions, SseSplitter } from './split-event.ts';
 
 /** The Content-Type of AWS's binary event streams. */
 export const eventStreamType = 'application/vnd.amazon.eventstream';
-
-/** Whether an answer of this Content-Type is a stream of events. */
-export function isEventStream(contentType: string): boolean {
-  return contentType.startsWith('text/event-stream') || contentType.startsWith(eventStreamType);
-}
-
-/** Reads a stream by its Content-Type: server-sent events where that says nothing else. */
-export function createSplitter(contentType: string, options: SseReaderOptions): SseSplitter {
-  return contentType.startsWith(eventStreamType) ? createEventStreamSplitter(options) : createSseSplitter(options);
-}
 
 /**
  * AWS's event stream, cut anywhere, as the server-sent events that it stands for: the event's type and its JSON. What
  * InvokeModel wraps (`chunk`, base64) is unwrapped: its type is that of the event inside. SageMaker's `PayloadPart` is a
  * piece, cut anywhere, of server-sent events themselves. An exception becomes an
  * `error` event, `{type: "error", error: {type, message, status}}`, and so does a message whose checksum is wrong.
+ * `createInside`: makes the reader of such pieces.
  */
-export function createEventStreamSplitter({
-  eventBytesMax = upstreamEventBytesMax,
-}: SseReaderOptions = {}): SseSplitter {
-  return new EventStreamSplitter(eventBytesMax);
+export function createEventStreamSplitter(
+  { eventBytesMax = upstreamEventBytesMax }: SseReaderOptions,
+  createInside: (options: SseReaderOptions) => SseSplitter,
+): SseSplitter {
+  return new EventStreamSplitter(eventBytesMax, createInside);
 }
 
 const noBytes = Buffer.alloc(0);
@@ -48,9 +34,11 @@ class EventStreamSplitter implements SseSplitter {
   #broken = false;
   /** Of events that came in parts. */
   #inside: SseSplitter | null = null;
+  readonly #createInside: (options: SseReaderOptions) => SseSplitter;
 
-  constructor(eventBytesMax: number) {
+  constructor(eventBytesMax: number, createInside: (options: SseReaderOptions) => SseSplitter) {
     this.#eventBytesMax = eventBytesMax;
+    this.#createInside = createInside;
   }
 
   get pendingBytes(): number {
@@ -100,7 +88,7 @@ class EventStreamSplitter implements SseSplitter {
   }
 
   #addPart(body: Buffer, events: SseEvent[]): void {
-    this.#inside ??= createSseSplitter({ eventBytesMax: this.#eventBytesMax });
+    this.#inside ??= this.#createInside({ eventBytesMax: this.#eventBytesMax });
     events.push(...this.#inside.push(body).map(onOneLine));
     this.tooLarge ||= this.#inside.tooLarge;
   }

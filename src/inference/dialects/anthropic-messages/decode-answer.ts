@@ -2,8 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
-import { parsedData, stringOr } from '../event-data.ts';
-import { finishReasonOf } from '../stop-reason.ts';
+import { finishReasonOf, parsedData, stringOr } from '../event-data.ts';
 import { readCitation } from './citations.ts';
 import { faultOfError, readError } from './errors.ts';
 import { UsageCounts } from './read-usage.ts';

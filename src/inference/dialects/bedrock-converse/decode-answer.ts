@@ -5,8 +5,7 @@ import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import { tellsNoCount, toldCount, type Usage } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
-import { parsedData, stringOr } from '../event-data.ts';
-import { finishReasonOf } from '../stop-reason.ts';
+import { finishReasonOf, parsedData, stringOr } from '../event-data.ts';
 import { faultOfError, readError } from './errors.ts';
 import { vendor } from './wire.ts';
 

@@ -4,10 +4,9 @@ import { fault } from '../../neutral/outcome.ts';
 import { tellsNoCount, toldCount, type Usage } from '../../neutral/usage.ts';
 import { ArgumentsText } from '../arguments-text.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
-import { isEndMark, parsedData, stringOr } from '../event-data.ts';
+import { finishReasonOf, isEndMark, parsedData, stringOr } from '../event-data.ts';
 import { faultInside } from '../fault-inside.ts';
 import { classOfError, readError } from '../openai-chat/errors.ts';
-import { finishReasonOf } from '../stop-reason.ts';
 import { citationsOf, type TextBlock } from './citations.ts';
 
 /** The events of a stream of Chat v2 → neutral events. What is none of this format is skipped and counted, never thrown. */

@@ -77,7 +77,7 @@ function needsOf(body: ChatRequest, bodyBytes: number): RequestNeeds {
   return {
     vision,
     audioIn,
-    tools: isFilled(body.tools) || isFilled(body.functions),
+    tools: (body.tools != null && isFilled(body.tools)) || (body.functions != null && isFilled(body.functions)),
     logprobs: body.logprobs === true,
     jsonSchema: body.response_format?.type === 'json_schema',
     reasoning: (body.reasoning_effort ?? 'none') !== 'none',
