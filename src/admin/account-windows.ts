@@ -4,7 +4,6 @@ import type { Plan } from '../metering/plan.ts';
 import { planOf } from '../metering/plan-rules.ts';
 import { accountOf } from './accounts.ts';
 import type { Directory, KnownAccount, Records } from './directory.ts';
-import { noQuery } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { refuseUnfitPlan } from './plans.ts';
@@ -63,8 +62,6 @@ export function windowOperations(parts: AdminParts, records: Records): Operation
       area: 'accounts',
       summary:
         'How full every window of an account is, and when the next of it frees, by key where its plan counts so.',
-      query: noQuery,
-      body: null,
       reply: windowsReply,
       async run({ params, operator }) {
         const directory = await records.current(operator.accounts);
@@ -85,7 +82,6 @@ export function windowOperations(parts: AdminParts, records: Records): Operation
       area: 'plans',
       access: 'read',
       summary: 'Previews a plan: lists the accounts that it would stop, based on their usage. Changes nothing.',
-      query: noQuery,
       body: planSchema,
       reply: previewReply,
       async run({ params, body, operator }) {

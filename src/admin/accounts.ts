@@ -121,7 +121,6 @@ async function addAccount(
   checkPlanName(directory, plan);
   const account: AccountRow = { id, name: body.name ?? id, plan, status: 'active', createdMs: clock.wallMs() };
   const done = await records.apply([{ kind: 'create-account', account }], {
-    atMs: clock.wallMs(),
     actor: operator.name,
     action: 'account.create',
     subject: id,
@@ -148,7 +147,6 @@ async function changeAccount(
   const next: AccountRow = { ...row, ...set };
   const was = version === undefined ? null : facts(row);
   const done = await records.apply([{ kind: 'update-account', id: row.id, set, was }], {
-    atMs: parts.clock.wallMs(),
     actor: operator.name,
     action: 'account.update',
     subject: row.id,

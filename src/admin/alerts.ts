@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { noQuery } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 
@@ -24,8 +23,6 @@ export function alertOperations({ snapshot, tryAlert }: AdminParts): Operation[]
       path: '/alerts/test',
       area: 'settings',
       summary: 'Sends a test message to every receiver of alerts, once and at once, and says which of them took it.',
-      query: noQuery,
-      body: null,
       reply: triedSchema,
       async run() {
         const { to } = snapshot().config.telemetry.alerts;

@@ -48,7 +48,6 @@ export function auditOperations(parts: AdminParts, records: Records): Operation[
         since: pastInstant('Only changes from this time on.').optional(),
         until: pastInstant('Only changes before this time.').optional(),
       }),
-      body: null,
       reply: auditReply,
       async run({ query, operator }) {
         const before = query.cursor === undefined ? null : placeOf(query.cursor);

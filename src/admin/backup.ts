@@ -1,4 +1,3 @@
-import { noQuery } from './fields.ts';
 import { type Operation, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 
@@ -12,7 +11,6 @@ export function backupOperations(parts: AdminParts): Operation[] {
       access: 'write',
       summary:
         'Downloads a backup of the stores and the data folder, as culvert backup writes it. Only one runs at a time.',
-      query: noQuery,
       contentType: 'application/gzip',
       run: () => parts.backup(),
     }),

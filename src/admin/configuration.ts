@@ -6,7 +6,6 @@ import type { ConfigProblem } from '../config/problem.ts';
 import { redact } from '../config/redact.ts';
 import type { Config } from '../config/schema.ts';
 import type { Directory, KnownPlan, Records } from './directory.ts';
-import { noQuery } from './fields.ts';
 import { jsonOperation, type Operation, refuse, refuseWith, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import type { AccountScope } from './scope.ts';
@@ -29,8 +28,6 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       area: 'settings',
       summary:
         'Returns the configuration in force with all defaults and without secrets. Durations are in ms, sizes in bytes.',
-      query: noQuery,
-      body: null,
       reply: z.object({ file: z.string().nullable(), config: z.record(z.string(), z.unknown()) }),
       run: ({ operator }) => ({
         file: parts.configFile,
@@ -44,7 +41,6 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       access: 'write',
       summary:
         'The configuration file as YAML, with what was set up at run time below it, such as plans and accounts. Secrets are references to variables. The first lines name these variables and what the file leaves out: keys and operators.',
-      query: noQuery,
       contentType: 'application/yaml; charset=utf-8',
       run: async () => exported(parts, await records.current(null)),
     }),
@@ -53,7 +49,6 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       path: '/config/check',
       area: 'settings',
       summary: 'Checks a culvert.yaml (the body, as YAML) and changes nothing.',
-      query: noQuery,
       body: 'yaml',
       reply: checkedSchema,
       run({ body }) {
@@ -69,7 +64,6 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       area: 'settings',
       summary:
         'Reads the configuration file again. If it has errors, the answer is 400 with a list of them, and the old configuration stays in force. It also stays when the new file would drop every declared key, unless the reload is forced.',
-      query: noQuery,
       body: z
         .strictObject({
           force: z.boolean().default(false).describe('Take the file although it drops every declared key.'),

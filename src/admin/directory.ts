@@ -67,7 +67,7 @@ export interface Records {
    */
   current(scope: AccountScope): Promise<Directory>;
   /** All or nothing, with its audit row; counts in this process when it resolves. */
-  apply(changes: readonly Change[], audit: AuditEntry): Promise<'done' | 'exists' | 'absent'>;
+  apply(changes: readonly Change[], audit: Omit<AuditEntry, 'atMs'>): Promise<'done' | 'exists' | 'absent'>;
   /** For functions of auth that change the store themselves. */
   changing<T>(change: () => Promise<T>): Promise<T>;
   /** For other reads. */
@@ -107,7 +107,7 @@ export function createRecords(parts: AdminParts): Records {
         }
         return scope === null ? seen.directory : within(seen.directory, scope);
       }),
-    apply: (changes, audit) => changing(() => parts.store.apply(changes, audit)),
+    apply: (changes, audit) => changing(() => parts.store.apply(changes, { atMs: parts.clock.wallMs(), ...audit })),
     changing,
     asking,
   };

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { noQuery } from './fields.ts';
 import { findingSchema } from './finding.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
@@ -17,8 +16,6 @@ export function doctorOperations(parts: AdminParts, watch: TroubleWatch): Operat
       path: '/doctor',
       area: 'settings',
       summary: 'Checks everything that serving needs: machine, data folder, stores, providers. Changes nothing.',
-      query: noQuery,
-      body: null,
       reply: doctorReply,
       async run({ operator }) {
         const [now, capabilities] = await Promise.all([watch.findings(operator), parts.capabilities()]);

@@ -5,7 +5,6 @@ import { explainEmbeddings } from '../inference/embeddings/explain-embeddings.ts
 import { plainWishes } from '../inference/routing/route.ts';
 import { factsOf } from '../kernel/failure.ts';
 import type { Directory, Records } from './directory.ts';
-import { noQuery } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 
@@ -61,7 +60,6 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
       area: 'models',
       access: 'read',
       summary: 'Explains where a request would go right now, and why. It sends nothing and charges nothing.',
-      query: noQuery,
       body: z.strictObject({
         endpoint: z.enum(['chat', 'messages', 'responses', 'embeddings']).default('chat'),
         key: z

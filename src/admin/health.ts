@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { noQuery } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { lanesByProvider, providerStatus, providerStatusField } from './provider-status.ts';
@@ -24,8 +23,6 @@ export function healthOperations(parts: AdminParts): Operation[] {
       path: '/health',
       area: 'health',
       summary: 'Returns the state of the stores, counters and providers of the process that answers.',
-      query: noQuery,
-      body: null,
       reply: healthSchema,
       run: () => healthOf(parts),
     }),

@@ -51,7 +51,7 @@ export function createKeptRecords(parts: AdminParts, records: Records): KeptReco
   const rows = async (): Promise<KeptRows> => (await records.current(null)).stored;
 
   async function write({ changes, audit }: Planned, actor: string) {
-    const done = await records.apply(changes, { atMs: parts.clock.wallMs(), actor, ...audit });
+    const done = await records.apply(changes, { actor, ...audit });
     if (done === 'done') await parts.setup.heard();
     return done;
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { noQuery, timeField } from './fields.ts';
+import { timeField } from './fields.ts';
 import { type ShownServer, shownSchema } from './mcp-server-shown.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
@@ -18,8 +18,6 @@ export function mcpLoginOperations(parts: AdminParts, show: (name: string) => Pr
       area: 'providers',
       summary:
         'Begins a login at an MCP server by OAuth. Returns the address of its authorization server for a browser, which comes back here. It works once, for ten minutes.',
-      query: noQuery,
-      body: null,
       reply: begunSchema,
       async run({ params, operator: { name: actor } }) {
         await show(params.name);
@@ -36,8 +34,6 @@ export function mcpLoginOperations(parts: AdminParts, show: (name: string) => Pr
       path: '/mcp-servers/{name}/login',
       area: 'providers',
       summary: 'Forgets the tokens of the last login at an MCP server.',
-      query: noQuery,
-      body: null,
       reply: shownSchema,
       async run({ params, operator: { name: actor } }) {
         const { login } = await show(params.name);

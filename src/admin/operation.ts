@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Operator } from '../auth/operator.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
 import type { AdminMethod } from './admin-api.ts';
+import { noQuery } from './fields.ts';
 import type { Area } from './roles.ts';
 
 /** One operation of the admin API: its schemas, which validate and make the OpenAPI document, and its work. */
@@ -68,16 +69,18 @@ interface Taking<Path extends string, Query extends z.ZodType, Body> {
   area: Area;
   access?: 'read' | 'write';
   summary: string;
-  query: Query;
-  body: Body;
+  /** Default: no parameters. */
+  query?: Query;
+  /** Default: none. */
+  body?: Body;
 }
 
 /** An operation that answers with JSON; `run` is typed by its path and schemas. */
 export function jsonOperation<
   const Path extends string,
-  Query extends z.ZodType,
-  Body extends z.ZodType | 'yaml' | null,
   Reply extends z.ZodType,
+  Query extends z.ZodType = typeof noQuery,
+  Body extends z.ZodType | 'yaml' | null = null,
 >(
   operation: Taking<Path, Query, Body> & {
     status?: 200 | 201;
@@ -85,9 +88,11 @@ export function jsonOperation<
     run(call: TypedCall<Path, Query, Body>): Promise<z.input<Reply>> | z.input<Reply>;
   },
 ): Operation {
-  const { status = 200, reply, run, ...taking } = operation;
+  const { status = 200, query = noQuery, body = null, reply, run, ...taking } = operation;
   return {
     ...taking,
+    query,
+    body,
     reply: { kind: 'json', status, schema: reply },
     // The caller of `run` has checked its arguments by these very schemas.
     run: async (call) => run(call as TypedCall<Path, Query, Body>),
@@ -95,15 +100,16 @@ export function jsonOperation<
 }
 
 /** An operation that answers with a text of any length, such as an export. */
-export function textOperation<const Path extends string, Query extends z.ZodType>(
+export function textOperation<const Path extends string, Query extends z.ZodType = typeof noQuery>(
   operation: Omit<Taking<Path, Query, null>, 'body'> & {
     contentType: string;
     run(call: TypedCall<Path, Query, null>): Promise<string | AsyncIterable<string | Uint8Array>>;
   },
 ): Operation {
-  const { contentType, run, ...taking } = operation;
+  const { contentType, query = noQuery, run, ...taking } = operation;
   return {
     ...taking,
+    query,
     body: null,
     reply: { kind: 'text', contentType },
     run: (call) => run(call as TypedCall<Path, Query, null>),

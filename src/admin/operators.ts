@@ -61,7 +61,7 @@ const changeSchema = z
 /** `/operators`: who administers in addition to the holder of the admin key. */
 export function operatorOperations(parts: AdminParts, records: Records): Operation[] {
   const entries = entryOperations({ path: '/operators', named: 'id', area: 'operators', reply: operatorSchema });
-  const { operatorOf, keyHolderOf, checkAccounts, change } = createRows(parts, records);
+  const { operatorOf, keyHolderOf, checkAccounts, change } = createRows(records);
 
   return [
     entries.list({
@@ -125,7 +125,7 @@ export function operatorOperations(parts: AdminParts, records: Records): Operati
 }
 
 /** How operators are found and changed. */
-function createRows(parts: AdminParts, records: Records) {
+function createRows(records: Records) {
   async function operatorOf(id: string): Promise<OperatorRow> {
     const { stored } = await records.current(null);
     return stored.operators.find((one) => one.id === id) ?? refuse(noOperator(id));
@@ -154,7 +154,6 @@ function createRows(parts: AdminParts, records: Records) {
   ) {
     const { id, name } = (after ?? before)!;
     const done = await records.apply(changes, {
-      atMs: parts.clock.wallMs(),
       actor,
       action,
       subject: id,

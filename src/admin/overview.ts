@@ -97,7 +97,6 @@ export function overviewOperations(parts: AdminParts, records: Records, watch: T
         range: z.enum(['1h', '6h', '24h', '7d', '30d', '90d']).default('24h').describe('The range that ends now.'),
         account: filter('Only what this account did.'),
       }),
-      body: null,
       reply: overviewReply,
       async run({ query: { range, account }, operator }) {
         if (account !== undefined) accountOf(await records.current(operator.accounts), account);

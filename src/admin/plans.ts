@@ -109,11 +109,9 @@ async function putPlan(
     refuse(invalid('name', 'name: expected 1 to 64 letters, digits, dots, _ or -'));
   }
   refuseUnfitPlan(body, directory);
-  const nowMs = parts.clock.wallMs();
-  const plan = { name: planName, definition: body, updatedMs: nowMs };
+  const plan = { name: planName, definition: body, updatedMs: parts.clock.wallMs() };
   const was = query.version === undefined ? null : (before?.definition ?? null);
   const done = await records.apply([{ kind: 'put-plan', plan, was }], {
-    atMs: nowMs,
     actor: operator.name,
     action: before === null ? 'plan.create' : 'plan.update',
     subject: planName,
@@ -144,7 +142,6 @@ async function removePlan(
     refuse({ kind: 'conflict', message });
   }
   const done = await records.apply([{ kind: 'delete-plan', name: plan.name }], {
-    atMs: parts.clock.wallMs(),
     actor: operator.name,
     action: 'plan.delete',
     subject: plan.name,

@@ -4,7 +4,6 @@ import { sealCredential } from '../auth/kept-secrets.ts';
 import { credentialSchema } from '../config/schema-providers.ts';
 import { invalid } from '../kernel/failure.ts';
 import { randomBase36 } from '../kernel/ids.ts';
-import { noQuery } from './fields.ts';
 import { credentialsIn, type KeptRecords, withRow } from './kept.ts';
 import { stamp, versionQuery } from './kept-row.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
@@ -15,9 +14,11 @@ export type NewCredential = z.input<typeof credentialSchema>;
 
 /** `/providers/{name}/credentials`: given once, sealed, and shown nowhere again. */
 export function providerCredentialOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
-  const show = (provider: string) => shownProvider(parts, kept, provider);
-  const changeOf = (provider: string, version: number | undefined, actor: string) =>
-    ({ kind: 'provider', name: provider, version, actor, show: () => show(provider) }) as const;
+  async function changed(name: string, version: number | undefined, actor: string, plan: RowPlan) {
+    const show = () => shownProvider(parts, kept, name);
+    await kept.change({ kind: 'provider', name, version, actor, show }, plan);
+    return show();
+  }
 
   return [
     jsonOperation({
@@ -25,36 +26,11 @@ export function providerCredentialOperations(parts: AdminParts, kept: KeptRecord
       path: '/providers/{name}/credentials',
       area: 'providers',
       summary: 'Adds a credential to a stored provider. It is encrypted and never shown again.',
-      query: noQuery,
       body: credentialSchema,
       status: 201,
       reply: shownSchema,
-      async run({ params, written, operator: { name: actor } }) {
-        await kept.change(changeOf(params.name, undefined, actor), (row, rows) => {
-          const credential = credentialRow(
-            parts,
-            row.name,
-            written as NewCredential,
-            actor,
-            credentialsIn(rows, row.name),
-          );
-          const next = { ...row, ...stamp(parts, row, actor) };
-          return {
-            changes: [
-              { kind: 'replace-kept', row: next, was: row.version },
-              { kind: 'create-credential', credential },
-            ],
-            audit: {
-              action: 'credential.create',
-              subject: `${row.name}#${credential.id}`,
-              before: null,
-              after: factsOf(credential),
-            },
-            after: { ...withRow(rows, next), credentials: [...rows.credentials, credential] },
-          };
-        });
-        return show(params.name);
-      },
+      run: ({ params, written, operator: { name: actor } }) =>
+        changed(params.name, undefined, actor, addition(parts, written as NewCredential, actor)),
     }),
     jsonOperation({
       method: 'DELETE',
@@ -62,33 +38,48 @@ export function providerCredentialOperations(parts: AdminParts, kept: KeptRecord
       area: 'providers',
       summary: 'Removes a credential of a stored provider. Running requests finish.',
       query: versionQuery,
-      body: null,
       reply: shownSchema,
-      async run({ params, query, operator: { name: actor } }) {
-        await kept.change(changeOf(params.name, query.version, actor), (row, rows) => {
-          const credential = credentialsIn(rows, row.name).find(({ id }) => id === params.id);
-          if (credential === undefined) {
-            const message = `The provider '${row.name}' has no credential '${params.id.slice(0, 64)}'.`;
-            return refuse({ kind: 'not-found', message });
-          }
-          return {
-            changes: [
-              { kind: 'replace-kept', row: { ...row, ...stamp(parts, row, actor) }, was: row.version },
-              { kind: 'delete-credential', provider: row.name, id: credential.id },
-            ],
-            audit: {
-              action: 'credential.delete',
-              subject: `${row.name}#${credential.id}`,
-              before: factsOf(credential),
-              after: null,
-            },
-            after: null,
-          };
-        });
-        return show(params.name);
-      },
+      run: ({ params, query, operator: { name: actor } }) =>
+        changed(params.name, query.version, actor, removal(parts, params.id, actor)),
     }),
   ];
+}
+
+type RowPlan = Parameters<KeptRecords['change']>[1];
+
+function addition(parts: AdminParts, given: NewCredential, actor: string): RowPlan {
+  return (row, rows) => {
+    const credential = credentialRow(parts, row.name, given, actor, credentialsIn(rows, row.name));
+    const next = { ...row, ...stamp(parts, row, actor) };
+    const subject = `${row.name}#${credential.id}`;
+    return {
+      changes: [
+        { kind: 'replace-kept', row: next, was: row.version },
+        { kind: 'create-credential', credential },
+      ],
+      audit: { action: 'credential.create', subject, before: null, after: factsOf(credential) },
+      after: { ...withRow(rows, next), credentials: [...rows.credentials, credential] },
+    };
+  };
+}
+
+function removal(parts: AdminParts, id: string, actor: string): RowPlan {
+  return (row, rows) => {
+    const credential =
+      credentialsIn(rows, row.name).find((each) => each.id === id) ??
+      refuse({
+        kind: 'not-found',
+        message: `The provider '${row.name}' has no credential '${id.slice(0, 64)}'.`,
+      });
+    return {
+      changes: [
+        { kind: 'replace-kept', row: { ...row, ...stamp(parts, row, actor) }, was: row.version },
+        { kind: 'delete-credential', provider: row.name, id },
+      ],
+      audit: { action: 'credential.delete', subject: `${row.name}#${id}`, before: factsOf(credential), after: null },
+      after: null,
+    };
+  };
 }
 
 const idChars = 6;

@@ -6,7 +6,6 @@ import { connectProviders } from '../inference/models/connections.ts';
 import { lookAtProvider } from '../inference/models/live-look.ts';
 import { catalog } from '../inference/providers/catalog.ts';
 import type { Provider } from '../inference/providers/provider.ts';
-import { noQuery } from './fields.ts';
 import { uncallable } from './kept.ts';
 import { refuseMachineTokens } from './machine-tokens.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
@@ -72,8 +71,6 @@ export function providerDraftOperations(parts: AdminParts): Operation[] {
       path: '/providers/types',
       area: 'providers',
       summary: 'Lists the types of providers that Culvert knows, in the order in which a page offers them.',
-      query: noQuery,
-      body: null,
       reply: typesSchema,
       run: () => ({ data: catalog.map(shownType) }),
     }),
@@ -82,8 +79,6 @@ export function providerDraftOperations(parts: AdminParts): Operation[] {
       path: '/providers/found',
       area: 'providers',
       summary: 'Lists model servers and search engines that answer on this machine right now, and what they serve.',
-      query: noQuery,
-      body: null,
       reply: foundSchema,
       run: () => foundServers(parts),
     }),
@@ -93,7 +88,6 @@ export function providerDraftOperations(parts: AdminParts): Operation[] {
       area: 'providers',
       summary:
         'Tests a provider before it is stored: asks for its list of models with the given key. It stores nothing.',
-      query: noQuery,
       body: draftSchema,
       reply: draftReply,
       run: ({ written }) => testedDraft(parts, written as z.input<typeof draftSchema>),

@@ -6,7 +6,7 @@ import { requestIdMs } from '../kernel/ids.ts';
 import type { RequestQuery, UsageEvent } from '../metering/ledger.ts';
 import { csvCells, csvNames, recordLine, requestRecord } from '../metering/request-record.ts';
 import { csvLine } from './csv.ts';
-import { filter, given, listLimitMax, noQuery, pageFields, pastInstant } from './fields.ts';
+import { filter, given, listLimitMax, pageFields, pastInstant } from './fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { lookedAtSchema, requestListReply, type requestSchema } from './request-schema.ts';
@@ -51,35 +51,6 @@ const defaultPeriodMs = 30 * 86_400_000;
 /** `/requests`: single requests as the ledger keeps them. */
 export function requestOperations(parts: AdminParts): Operation[] {
   const { ledger, clock } = parts;
-  const byId = (operator: Operator, id: string) => foundFor(operator, (account) => ledger.find(id, account));
-
-  async function seen(operator: Operator, id: string): Promise<NonNullable<RequestQuery['after']>> {
-    if (!/^req_[0-9a-f-]{36}$/.test(id)) refuse(invalid('after', 'after: expected the tail of an earlier response'));
-    const event = await byId(operator, id);
-    // One that is gone from the books ended when it came, at the earliest.
-    return { requestId: id, settledMs: event?.settledMs ?? requestIdMs(id) };
-  }
-
-  /** Reads page by page: one page is in memory, however long the range is. */
-  async function* exported(
-    asked: z.output<z.ZodObject<typeof exportFields>>,
-    operator: Operator,
-    textOf: (event: UsageEvent) => string,
-    head: string,
-  ): AsyncGenerator<string> {
-    const { fromMs, toMs } = periodOf(asked, clock.wallMs());
-    const range = { ...queryOf(asked, operator), sinceMs: fromMs, untilMs: toMs, limit: listLimitMax };
-    let cursor: string | null = null;
-    let text = head;
-    do {
-      const page: Awaited<ReturnType<typeof ledger.list>> = await ledger.list({ ...range, cursor });
-      for (const event of page.events) text += textOf(event);
-      yield text;
-      text = '';
-      cursor = page.next;
-    } while (cursor !== null);
-  }
-
   return [
     jsonOperation({
       method: 'GET',
@@ -96,11 +67,10 @@ export function requestOperations(parts: AdminParts): Operation[] {
           '`tail` of an earlier response: what ended since then, some of it perhaps again. There are no pages.',
         ),
       }),
-      body: null,
       reply: requestListReply,
       async run({ query: asked, operator }) {
         if (asked.text !== undefined) {
-          const event = await byId(operator, asked.text);
+          const event = await byId(parts, operator, asked.text);
           return { data: event === null ? [] : [recordOf(event)], next_cursor: null, tail: null };
         }
         const nowMs = clock.wallMs();
@@ -108,7 +78,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
           ...queryOf(asked, operator),
           sinceMs: asked.since?.(nowMs) ?? null,
           untilMs: asked.until?.(nowMs) ?? null,
-          after: asked.after === undefined ? null : await seen(operator, asked.after),
+          after: asked.after === undefined ? null : await seen(parts, operator, asked.after),
           limit: asked.limit,
           cursor: asked.cursor ?? null,
         });
@@ -123,7 +93,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
       query: z.strictObject(exportFields),
       contentType: 'text/csv; charset=utf-8; header=present',
       run: async ({ query: asked, operator }) =>
-        begun(exported(asked, operator, (event) => csvLine(csvCells(event)), csvLine(csvNames()))),
+        begun(exported(parts, asked, operator, (event) => csvLine(csvCells(event)), csvLine(csvNames()))),
     }),
     textOperation({
       method: 'GET',
@@ -133,7 +103,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
       query: z.strictObject(exportFields),
       contentType: 'application/x-ndjson',
       run: async ({ query: asked, operator }) =>
-        begun(exported(asked, operator, (event) => recordLine(event, null), '')),
+        begun(exported(parts, asked, operator, (event) => recordLine(event, null), '')),
     }),
     jsonOperation({
       method: 'GET',
@@ -141,11 +111,9 @@ export function requestOperations(parts: AdminParts): Operation[] {
       area: 'requests',
       summary:
         'One settled request with the explanation of its route, by our id or the caller’s (the newest one with it).',
-      query: noQuery,
-      body: null,
       reply: lookedAtSchema,
       async run({ params, operator }) {
-        const event = await byId(operator, params.id);
+        const event = await byId(parts, operator, params.id);
         const message = `There is no request '${params.id.slice(0, 128)}'. It may still be running, or older than the ledger keeps.`;
         return event === null
           ? refuse({ kind: 'not-found', message })
@@ -153,6 +121,34 @@ export function requestOperations(parts: AdminParts): Operation[] {
       },
     }),
   ];
+}
+
+async function seen(parts: AdminParts, operator: Operator, id: string): Promise<NonNullable<RequestQuery['after']>> {
+  if (!/^req_[0-9a-f-]{36}$/.test(id)) refuse(invalid('after', 'after: expected the tail of an earlier response'));
+  const event = await byId(parts, operator, id);
+  // One that is gone from the books ended when it came, at the earliest.
+  return { requestId: id, settledMs: event?.settledMs ?? requestIdMs(id) };
+}
+
+/** Reads page by page: one page is in memory, however long the range is. */
+async function* exported(
+  { ledger, clock }: AdminParts,
+  asked: z.output<z.ZodObject<typeof exportFields>>,
+  operator: Operator,
+  textOf: (event: UsageEvent) => string,
+  head: string,
+): AsyncGenerator<string> {
+  const { fromMs, toMs } = periodOf(asked, clock.wallMs());
+  const range = { ...queryOf(asked, operator), sinceMs: fromMs, untilMs: toMs, limit: listLimitMax };
+  let cursor: string | null = null;
+  let text = head;
+  do {
+    const page: Awaited<ReturnType<typeof ledger.list>> = await ledger.list({ ...range, cursor });
+    for (const event of page.events) text += textOf(event);
+    yield text;
+    text = '';
+    cursor = page.next;
+  } while (cursor !== null);
 }
 
 function queryOf(
@@ -211,12 +207,9 @@ function bodiesOf({ bodies, snapshot }: AdminParts, { requestId, tenant }: Usage
 }
 
 /** A caller's id means the newest request with it that the operator may see. */
-async function foundFor(
-  { accounts }: Operator,
-  find: (account: string | null) => Promise<UsageEvent | null>,
-): Promise<UsageEvent | null> {
-  if (accounts === null) return find(null);
-  const found = await Promise.all(accounts.map(find));
+async function byId({ ledger }: AdminParts, { accounts }: Operator, id: string): Promise<UsageEvent | null> {
+  if (accounts === null) return ledger.find(id, null);
+  const found = await Promise.all(accounts.map((account) => ledger.find(id, account)));
   return found.reduce((newest, one) => (one !== null && (newest?.atMs ?? 0) < one.atMs ? one : newest), null);
 }
 

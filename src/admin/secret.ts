@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Change } from '../auth/account-store.ts';
 import { openCredential, openDefinition, sealCredential, sealDefinition } from '../auth/kept-secrets.ts';
 import type { Records } from './directory.ts';
-import { noQuery } from './fields.ts';
 import type { KeptRecords, KeptRows } from './kept.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
@@ -20,7 +19,6 @@ const rotatedSchema = z.object({
   left: z.array(z.string()).describe('Names that no secret known here opens, such as provider acme or acme#k1.'),
   earlier: z.enum(['remembered', 'forgotten', 'none']).describe('Whether earlier secrets still open what they sealed.'),
 });
-export type RotatedReply = z.output<typeof rotatedSchema>;
 
 /** `/secret/rotate`: seals again what is sealed for a long time. */
 export function secretOperations(parts: AdminParts, records: Records, kept: KeptRecords): Operation[] {
@@ -32,7 +30,6 @@ export function secretOperations(parts: AdminParts, records: Records, kept: Kept
       area: 'settings',
       summary:
         'Seals stored credentials with the current storage.secret, or with a new secret if the data folder has its own. Earlier secrets open what they sealed until they are forgotten.',
-      query: noQuery,
       body: z
         .strictObject({
           forget: z
@@ -52,7 +49,6 @@ export function secretOperations(parts: AdminParts, records: Records, kept: Kept
           const left = [...leftOfRows, ...logins.left.map((name) => `login ${name}`)];
           const count = changes.length + logins.resealed;
           const done = await records.apply(changes, {
-            atMs: parts.clock.wallMs(),
             actor: operator.name,
             action: 'secret.rotate',
             subject: secrets.source,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { KnownSession, Sessions } from '../auth/sessions.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { Records } from './directory.ts';
-import { listOf, noQuery, pageFields, timeField } from './fields.ts';
+import { listOf, pageFields, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { pageByPlace } from './page.ts';
 import type { AdminParts } from './parts.ts';
@@ -35,7 +35,6 @@ const noAdminKey: Failure = {
 
 /** `/sessions` and `/login-links`: who is logged in to the dashboard, and how the first one gets in. */
 export function sessionOperations(parts: AdminParts, records: Records): Operation[] {
-  const { clock } = parts;
   const sessions = (): Sessions => parts.sessions ?? refuse(noDashboard);
   const living = (scope: AccountScope) => records.asking(async () => (await sessions().list()).filter(isIn(scope)));
 
@@ -46,7 +45,6 @@ export function sessionOperations(parts: AdminParts, records: Records): Operatio
       area: 'operators',
       summary: 'Lists the browsers that are logged in to the dashboard, newest first.',
       query: z.strictObject(pageFields),
-      body: null,
       reply: listOf(sessionSchema),
       async run({ query, operator }) {
         const page = pageByPlace(await living(operator.accounts), query);
@@ -58,8 +56,6 @@ export function sessionOperations(parts: AdminParts, records: Records): Operatio
       path: '/sessions/{id}',
       area: 'operators',
       summary: 'Logs a browser out. Every server refuses its next request.',
-      query: noQuery,
-      body: null,
       reply: sessionSchema,
       async run({ params, operator }) {
         const found = (await living(operator.accounts)).find(({ id }) => id === params.id);
@@ -68,7 +64,6 @@ export function sessionOperations(parts: AdminParts, records: Records): Operatio
         }
         const before = shown(found);
         await records.apply([], {
-          atMs: clock.wallMs(),
           actor: operator.name,
           action: 'session.end',
           subject: found.id,
@@ -83,8 +78,6 @@ export function sessionOperations(parts: AdminParts, records: Records): Operatio
       path: '/login-links',
       area: 'operators',
       summary: 'Creates a link that logs one browser in as the owner `admin`. It works once, within ten minutes.',
-      query: noQuery,
-      body: null,
       status: 201,
       reply: z.object({
         path: z.string().describe('Below the address of this server: /dashboard#token=…'),
@@ -94,7 +87,6 @@ export function sessionOperations(parts: AdminParts, records: Records): Operatio
         const credential = sessions().adminCredential() ?? refuse(noAdminKey);
         const { token, endsMs } = await records.asking(() => sessions().issueToken(credential));
         await records.apply([], {
-          atMs: clock.wallMs(),
           actor: operator.name,
           action: 'login-link.create',
           subject: 'admin',

@@ -71,33 +71,6 @@ const usageReply = listOf(usageRow).extend({
 
 /** `/usage`: sums of usage, from roll-ups that are kept for ever. */
 export function usageOperations(parts: AdminParts, records: Records): Operation[] {
-  function rowsOf(query: z.output<z.ZodObject<typeof usageFields>>, { accounts }: Operator) {
-    const { group_by: groupBy, split_by: splitBy = null, key, model: alias, provider, endpoint, user, tag } = query;
-    if (splitBy === groupBy) refuse(invalid('split_by', 'split_by: expected another word than group_by'));
-    return parts.ledger.usage({
-      accounts: accountsAsked(query.account, accounts),
-      where: given({ key, alias, provider, endpoint, user, tag }),
-      groupBy,
-      splitBy,
-      ...periodOf(query, parts.clock.wallMs()),
-    });
-  }
-
-  async function windowsOf(account: string) {
-    const found = (await records.current(null)).account(account);
-    if (found === null || parts.counters === null) return {};
-    const plan = parts.plans().plan(found.plan);
-    if (plan.scope !== 'account') return {};
-    try {
-      const { windows } = await readLimits(parts.counters, { account, tenant: null, plan, own: null });
-      return { windows };
-    } catch (error) {
-      // Counters that cannot be asked hide no sums.
-      if (error instanceof FailureError) return {};
-      throw error;
-    }
-  }
-
   return [
     jsonOperation({
       method: 'GET',
@@ -105,16 +78,15 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
       area: 'usage',
       summary: 'Sums usage by group: days in order, others by units, the largest first.',
       query: z.strictObject({ ...pageFields, limit: pageFields.limit.prefault(listLimitMax), ...usageFields }),
-      body: null,
       reply: usageReply,
       async run({ query, operator }) {
         const { account } = query;
         if (account !== undefined) accountOf(await records.current(operator.accounts), account);
-        const page = pageByPlace(await rowsOf(query, operator), query);
+        const page = pageByPlace(await rowsOf(parts, query, operator), query);
         return {
           group_by: query.group_by,
           ...(query.split_by !== undefined && { split_by: query.split_by }),
-          ...(account === undefined ? {} : { account, ...(await windowsOf(account)) }),
+          ...(account === undefined ? {} : { account, ...(await windowsOf(parts, records, account)) }),
           data: page.rows.map(usageRecord),
           next_cursor: page.next,
         };
@@ -128,7 +100,7 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
       query: z.strictObject(usageFields),
       contentType: 'text/csv; charset=utf-8; header=present',
       async run({ query, operator }) {
-        const rows = (await rowsOf(query, operator)).map(usageRecord);
+        const rows = (await rowsOf(parts, query, operator)).map(usageRecord);
         const columns = [
           'requests',
           'units',
@@ -151,6 +123,33 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
       },
     }),
   ];
+}
+
+function rowsOf(parts: AdminParts, query: z.output<z.ZodObject<typeof usageFields>>, { accounts }: Operator) {
+  const { group_by: groupBy, split_by: splitBy = null, key, model: alias, provider, endpoint, user, tag } = query;
+  if (splitBy === groupBy) refuse(invalid('split_by', 'split_by: expected another word than group_by'));
+  return parts.ledger.usage({
+    accounts: accountsAsked(query.account, accounts),
+    where: given({ key, alias, provider, endpoint, user, tag }),
+    groupBy,
+    splitBy,
+    ...periodOf(query, parts.clock.wallMs()),
+  });
+}
+
+async function windowsOf(parts: AdminParts, records: Records, account: string) {
+  const found = (await records.current(null)).account(account);
+  if (found === null || parts.counters === null) return {};
+  const plan = parts.plans().plan(found.plan);
+  if (plan.scope !== 'account') return {};
+  try {
+    const { windows } = await readLimits(parts.counters, { account, tenant: null, plan, own: null });
+    return { windows };
+  } catch (error) {
+    // Counters that cannot be asked hide no sums.
+    if (error instanceof FailureError) return {};
+    throw error;
+  }
 }
 
 /** For pages that draw it. */

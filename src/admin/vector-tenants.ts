@@ -36,7 +36,7 @@ export function createTenants(parts: AdminParts, records: Records) {
   }
 
   async function audit(action: string, by: Operator, subject: string, before: unknown, after: unknown): Promise<void> {
-    await records.apply([], { atMs: parts.clock.wallMs(), actor: by.name, action, subject, before, after });
+    await records.apply([], { actor: by.name, action, subject, before, after });
   }
 
   return { store, ownerOf, tenantsOf, summaryOf, audit };

@@ -3,7 +3,6 @@ import type { ExportedCollection, ExportedPoint } from '../vectors/export-lines.
 import type { TenantSummary } from '../vectors/store.ts';
 import type { Records } from './directory.ts';
 import { entryOperations } from './entry-operations.ts';
-import { noQuery } from './fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import { inOrderOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
@@ -113,7 +112,6 @@ function transfers({ store, ownerOf, summaryOf }: Tenants): Operation[] {
       path: '/vectors/collections',
       area: 'vectors',
       summary: 'Creates a collection as an export describes it. If the same one exists, nothing changes.',
-      query: noQuery,
       body: z.strictObject({ tenant: tenantField, collection: collectionSchema }),
       reply: movedSchema,
       async run({ body, operator }) {
@@ -126,7 +124,6 @@ function transfers({ store, ownerOf, summaryOf }: Tenants): Operation[] {
       path: '/vectors/points',
       area: 'vectors',
       summary: 'Writes points of an export over those with the same ids, either all or none.',
-      query: noQuery,
       body: z.strictObject({
         tenant: tenantField,
         collection: nameField,
@@ -150,7 +147,6 @@ function removals({ store, ownerOf, summaryOf, audit }: Tenants): Operation[] {
       path: '/vectors/adopt',
       area: 'vectors',
       summary: 'Moves all collections of one tenant to another. If both have one of the same name, nothing is moved.',
-      query: noQuery,
       body: z.strictObject({ from: tenantField, to: tenantField }),
       reply: movedSchema,
       async run({ body: { from, to }, operator }) {
@@ -167,7 +163,6 @@ function removals({ store, ownerOf, summaryOf, audit }: Tenants): Operation[] {
       path: '/vectors/purge',
       area: 'vectors',
       summary: 'Deletes all data of a tenant. This cannot be undone.',
-      query: noQuery,
       body: z.strictObject({ tenant: tenantField }),
       reply: movedSchema,
       async run({ body: { tenant }, operator }) {

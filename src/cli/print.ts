@@ -29,6 +29,13 @@ export function printReply(flags: PrintFlags, reply: unknown, sentence: string):
   else print(sentence);
 }
 
+/** A new secret: alone on standard output, so that `KEY=$(culvert …)` takes it. The sentence says whose it is. */
+export function printSecret(flags: PrintFlags, made: Readonly<Record<string, unknown>>, sentence: string): void {
+  if (flags.json === true) return printJson(made);
+  note(sentence);
+  print(String(made.key));
+}
+
 /** A piece of what comes bit by bit. */
 export function writeOut(text: string): void {
   endProgress();

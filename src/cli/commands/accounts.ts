@@ -86,8 +86,7 @@ async function createAccount(id: string, flags: AccountCreateFlags, parts: CliPa
   const { plan, name } = flags;
   return withAdmin(flags, parts, async (admin) => {
     if (plan !== undefined) await checkPlan(admin, plan);
-    const body = { id, name: name ?? id, ...(plan !== undefined && { plan }) };
-    printRow(flags, (await admin.request('POST', '/accounts', { body })) as Row);
+    printRow(flags, (await admin.request('POST', '/accounts', { body: { id, name: name ?? id, plan } })) as Row);
     return 0;
   });
 }

@@ -9,7 +9,7 @@ import type { CommandBody } from '../command-table.ts';
 import { futureInstantMs } from '../instant-option.ts';
 import { listOf } from '../options.ts';
 import type { CliParts } from '../parts.ts';
-import { note, print, printJson } from '../print.ts';
+import { note, printJson, printSecret } from '../print.ts';
 import { type Column, listRows, type Row, shown, shownDate } from '../rows.ts';
 
 export const keyColumns: readonly Column[] = [
@@ -105,21 +105,14 @@ async function createKey(flags: KeysCreateFlags, parts: CliParts): Promise<numbe
   return withAdmin(flags, parts, async (admin) => {
     const found = await accountOf(admin, account, flags.plan);
     const shared = flags.shareVectorsWith;
-    const body = {
-      account,
-      name,
-      ...(expires !== undefined && { expires }),
-      ...(flags.models !== undefined && { models: flags.models }),
-      ...(flags.ips !== undefined && { ips: flags.ips }),
-      ...(shared !== undefined && { share_vectors_with: shared }),
-    };
+    const body = { account, name, expires, models: flags.models, ips: flags.ips, share_vectors_with: shared };
     const create = async () => (await admin.request('POST', '/keys', { body })) as Row;
     const made = found === null ? await createWithAccount(admin, account, flags.plan, create) : await create();
-    if (flags.json) printJson(made);
-    else {
-      note(`Key '${name}' of account '${account}', plan '${made.plan}'. The secret is shown only once:`);
-      print(String(made.key));
-    }
+    printSecret(
+      flags,
+      made,
+      `Key '${name}' of account '${account}', plan '${made.plan}'. The secret is shown only once:`,
+    );
     return 0;
   });
 }
@@ -182,12 +175,8 @@ async function rotateKey(named: string, flags: RotateFlags, parts: CliParts): Pr
     const id = await keyIdOf(admin, named);
     const path = `/keys/${encodeURIComponent(id)}/rotate`;
     const rotated = (await admin.request('POST', path, { body: { grace: flags.grace } })) as Row;
-    if (flags.json) printJson(rotated);
-    else {
-      const until = graceMs === 0 ? 'no longer works' : `works for another ${flags.grace}`;
-      note(`Key '${id}' has a new secret, shown only once. The old one ${until}:`);
-      print(String(rotated.key));
-    }
+    const until = graceMs === 0 ? 'no longer works' : `works for another ${flags.grace}`;
+    printSecret(flags, rotated, `Key '${id}' has a new secret, shown only once. The old one ${until}:`);
     return 0;
   });
 }

@@ -5,7 +5,7 @@ import { CommandFailed } from '../command-failed.ts';
 import type { CommandBody } from '../command-table.ts';
 import { listOf } from '../options.ts';
 import type { CliParts } from '../parts.ts';
-import { note, print, printJson } from '../print.ts';
+import { printSecret } from '../print.ts';
 import { listRows, printRow, type Row, shownDate } from '../rows.ts';
 
 /** Operators as the admin API gives them, without loading its schemas. */
@@ -68,7 +68,8 @@ async function createOperator(
   const { role, accounts = null } = flags;
   return withAdmin(flags, parts, async (admin) => {
     const made = (await admin.request('POST', '/operators', { body: { name, role, accounts } })) as Row;
-    return printKey(flags, made, `Operator '${name}', ${role}`);
+    printSecret(flags, made, `Operator '${name}', ${role}. The key is shown only once:`);
+    return 0;
   });
 }
 
@@ -76,7 +77,8 @@ async function rotateOperator(named: string, flags: AdminFlags, parts: CliParts)
   return withAdmin(flags, parts, async (admin) => {
     const { id, name } = await operatorNamed(admin, named);
     const rotated = (await admin.request('POST', `/operators/${encodeURIComponent(String(id))}/rotate`)) as Row;
-    return printKey(flags, rotated, `Operator '${name}'`);
+    printSecret(flags, rotated, `Operator '${name}'. The key is shown only once:`);
+    return 0;
   });
 }
 
@@ -93,13 +95,4 @@ async function operatorNamed(admin: AdminClient, named: string): Promise<Row> {
   const found = rows.find(({ id, name }) => id === named || name === named);
   if (found !== undefined) return found;
   throw new CommandFailed(`There is no operator '${named}'. ${culvert} operators list shows them.`);
-}
-
-function printKey(flags: AdminFlags, made: Row, what: string): number {
-  if (flags.json === true) printJson(made);
-  else {
-    note(`${what}. The key is shown only once:`);
-    print(String(made.key));
-  }
-  return 0;
 }

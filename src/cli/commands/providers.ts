@@ -75,11 +75,7 @@ interface AddFlags extends AdminFlags {
 async function addProvider(name: string, flags: AddFlags, parts: CliParts): Promise<number> {
   const type = flags.type ?? name;
   const key = keyOf(type, flags);
-  const provider = {
-    type,
-    ...(flags.baseUrl !== undefined && { base_url: flags.baseUrl }),
-    ...(key !== null && { api_key: key }),
-  };
+  const provider = { type, base_url: flags.baseUrl, api_key: key ?? undefined };
   return withAdmin(flags, parts, async (admin) => {
     const tested = flags.untested === true ? null : await tryOut(admin, provider);
     const made = await admin.request('POST', '/providers', { body: { name, ...provider } });
