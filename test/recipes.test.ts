@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { migrations } from '../src/stores/postgres/schema.ts';
@@ -178,6 +178,28 @@ test('a column of the ledger, in SQLite', (t) => addColumn(t, ''));
 test('a column of the ledger, in PostgreSQL', { skip: postgresMissing }, async (t) => {
   const server = await startPostgres(t);
   await addColumn(t, `storage: { database: '${server.url}' }`);
+});
+
+test('a driver of a SQL database', { skip: postgresMissing }, async (t) => {
+  const { newFile, count, folder, bin } = checkout(t);
+  const stores = join(folder, 'src/stores');
+  // The driver of PostgreSQL, under another name: what it needs beyond its folder is found by its imports.
+  for (const file of globSync('*.ts', { cwd: join(stores, 'postgres') }).filter((name) => !name.endsWith('.test.ts'))) {
+    if (count.files === 0) mkdirSync(join(stores, 'again'));
+    newFile(`src/stores/again/${file}`, readFileSync(join(stores, 'postgres', file), 'utf8'));
+  }
+  rmSync(join(stores, 'postgres'), { recursive: true });
+  for (const file of globSync('src/**/*.ts', { cwd: folder }).map((name) => join(folder, name))) {
+    const text = readFileSync(file, 'utf8');
+    if (!text.includes('stores/postgres/')) continue;
+    writeFileSync(file, text.replaceAll('stores/postgres/', 'stores/again/'));
+    count.places += 1;
+  }
+  const server = await startPostgres(t);
+  const gateway = await start(t, bin, { storage: `storage: { database: '${server.url}' }` });
+  const id = await gateway.ask();
+  assert.equal((await gateway.admin(`/requests/${id}`)).status, 200);
+  assert.deepEqual(count, promised('A driver of a SQL database'));
 });
 
 test('a key of the configuration', async (t) => {

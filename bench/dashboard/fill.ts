@@ -8,10 +8,10 @@ import {
   trafficTable,
 } from '../../src/ledger/traffic.ts';
 import type { UsageEvent } from '../../src/metering/ledger.ts';
-import { bulkInsert } from '../../src/stores/postgres/bulk-insert.ts';
 import { connect } from '../../src/stores/postgres/database.ts';
-import { migrate } from '../../src/stores/postgres/migrations.ts';
-import { openLedgerDatabase } from '../../src/stores/sqlite/ledger-database.ts';
+import { bulkInsert } from '../../src/stores/postgres/ledger-writer.ts';
+import { migrate } from '../../src/stores/postgres/open.ts';
+import { openLedgerDatabase } from '../../src/stores/sqlite/ledger-schema.ts';
 import { ledgerKey } from '../../src/stores/sqlite/ledger-writer.ts';
 import { createTraffic, days, hourMs } from './events.ts';
 

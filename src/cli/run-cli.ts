@@ -51,8 +51,8 @@ function errorObject({ message, exitCode, refusal }: CommandFailed) {
 /** Every command opens the stores in its own way; what keeps it from that needs the same sentence. */
 async function unusable(error: unknown): Promise<CommandFailed | null> {
   const [sqlite, postgres] = await Promise.all([
-    import('../stores/sqlite/unusable.ts'),
-    import('../stores/postgres/unusable.ts'),
+    import('../stores/sqlite/data-folder.ts'),
+    import('../stores/postgres/open.ts'),
   ]);
   const why = sqlite.whyUnusable(error) ?? postgres.whyUnusable(error, 'of storage.database');
   return why === null ? null : new CommandFailed(why);

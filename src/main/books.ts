@@ -7,9 +7,8 @@ import { type BooksTrouble, booksClosed, troubleOf } from '../metering/quota.ts'
 import type { RecordOrder } from '../metering/record-store.ts';
 import { openSecrets, type Secrets } from '../stores/secrets.ts';
 import { type DataFolder, openDataFolder } from '../stores/sqlite/data-folder.ts';
-import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
-import { watchDataFolder } from '../stores/sqlite/data-folder-watch.ts';
-import { lookForDamage } from '../stores/sqlite/integrity-look.ts';
+import { lockDataFolder, watchDataFolder } from '../stores/sqlite/data-folder-lock.ts';
+import { lookForDamage } from '../stores/sqlite/integrity.ts';
 import { StartRefused } from './start-refused.ts';
 import { openStores, type Stores } from './stores.ts';
 

@@ -76,8 +76,8 @@ async function openRegistry({ storage }: Config): Promise<{ registry: VectorRegi
     return { registry, close: registry.close };
   }
   const { connect } = await import('../stores/postgres/database.ts');
-  const { migrate } = await import('../stores/postgres/migrations.ts');
-  const { tablesIn } = await import('../stores/postgres/tables.ts');
+  const { migrate } = await import('../stores/postgres/open.ts');
+  const { tablesIn } = await import('../stores/postgres/stores.ts');
   const database = await connect(storage.database);
   try {
     await migrate(database.rest, database.place, undefined, note);

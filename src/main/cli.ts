@@ -28,14 +28,12 @@ import { createMcpGrantStore } from '../stores/mcp-grant-store.ts';
 import type { Database } from '../stores/postgres/database.ts';
 import { openSecrets } from '../stores/secrets.ts';
 import { readBackup, writeBackup } from '../stores/sqlite/backup.ts';
-import { dataFolderAt, openDataFolder } from '../stores/sqlite/data-folder.ts';
-import { sqliteFacts } from '../stores/sqlite/facts.ts';
+import { dataFolderAt, openDataFolder, whyUnusable } from '../stores/sqlite/data-folder.ts';
+import { migrateDataFolder, pendingMigrations, sqliteFacts } from '../stores/sqlite/facts.ts';
 import { readFolderFiles } from '../stores/sqlite/folder-files.ts';
 import { type Damage, damageOf, databasesIn } from '../stores/sqlite/integrity.ts';
 import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
-import { migrateDataFolder, pendingMigrations } from '../stores/sqlite/schema-state.ts';
 import { openCulvertTables, openSqliteAccountStore } from '../stores/sqlite/stores.ts';
-import { whyUnusable } from '../stores/sqlite/unusable.ts';
 import { createEngineOperator, type EngineOperator } from '../tools/search/engine-operator.ts';
 import { configuredEngines, providersInForce } from '../tools/search/engine-targets.ts';
 import { damageOfShard } from '../vectors/embedded/check-shard.ts';
@@ -64,7 +62,7 @@ export function cliStores(version: string): StoreParts {
     async migrations(config) {
       if (isEmbedded(config)) return pendingMigrations(dataFolderAt(config.storage.data_dir));
       return overPostgres(config, async (database) => {
-        const { pendingMigrations } = await import('../stores/postgres/migrations.ts');
+        const { pendingMigrations } = await import('../stores/postgres/open.ts');
         return pendingMigrations(database.rest, database.place);
       });
     },
@@ -213,7 +211,7 @@ async function openForAdmin(
   }
   const { createPostgresAccountStore } = await import('../stores/postgres/stores.ts');
   const { openPostgresLedger } = await import('../stores/postgres/ledger.ts');
-  const { tablesIn } = await import('../stores/postgres/tables.ts');
+  const { tablesIn } = await import('../stores/postgres/stores.ts');
   const database = await connectPostgres(config);
   await migratePostgres(database);
   const ledger = await openPostgresLedger({ ...options, database, use: 'look' });
@@ -254,7 +252,7 @@ async function databaseFacts(config: Config): Promise<StoreFacts['database']> {
       const { version, empty } = sqliteFacts(dataFolderAt(config.storage.data_dir));
       return { ...unknown, trouble: null, version, empty };
     }
-    const { postgresFacts } = await import('../stores/postgres/facts.ts');
+    const { postgresFacts } = await import('../stores/postgres/open.ts');
     return { ...unknown, trouble: null, ...(await overPostgres(config, ({ rest }) => postgresFacts(rest, clock))) };
   } catch (error) {
     return { ...unknown, trouble: await whyNot(config, error) };
@@ -263,7 +261,7 @@ async function databaseFacts(config: Config): Promise<StoreFacts['database']> {
 
 async function whyNot(config: Config, error: unknown): Promise<string> {
   if (isEmbedded(config)) return whyUnusable(error) ?? String(error);
-  const postgres = await import('../stores/postgres/unusable.ts');
+  const postgres = await import('../stores/postgres/open.ts');
   const { placeOf } = await import('../stores/postgres/database.ts');
   return postgres.whyUnusable(error, placeOf(config.storage.database)) ?? String(error);
 }
@@ -295,6 +293,6 @@ async function overPostgres<T>(config: Config, work: (database: Database) => Pro
 }
 
 async function migratePostgres(database: Database): Promise<void> {
-  const { migrate } = await import('../stores/postgres/migrations.ts');
+  const { migrate } = await import('../stores/postgres/open.ts');
   await migrate(database.rest, database.place, undefined, note);
 }

@@ -26,13 +26,11 @@ import { createAlertStore } from '../stores/alert-store.ts';
 import { createBatchStore } from '../stores/batch-store.ts';
 import { createMcpGrantStore } from '../stores/mcp-grant-store.ts';
 import { createNoticeStore } from '../stores/notice-store.ts';
-import { readBooksId } from '../stores/postgres/books-id.ts';
+import { takeLease, takeNoLease } from '../stores/postgres/boots.ts';
 import { placeOf } from '../stores/postgres/database.ts';
-import { takeLease, takeNoLease } from '../stores/postgres/lease.ts';
 import { openPostgresLedger } from '../stores/postgres/ledger.ts';
-import { openPostgres } from '../stores/postgres/open.ts';
+import { openPostgres, postgresStorageSizes, readBooksId } from '../stores/postgres/open.ts';
 import { createPostgresPageStore } from '../stores/postgres/page-store.ts';
-import { postgresStorageSizes } from '../stores/postgres/storage-sizes.ts';
 import {
   createPostgresAccountStore,
   createPostgresCrawlPace,
@@ -40,8 +38,8 @@ import {
   createPostgresProviderObjectStore,
   createPostgresReplyStore,
   createPostgresResponseStore,
+  tablesIn,
 } from '../stores/postgres/stores.ts';
-import { tablesIn } from '../stores/postgres/tables.ts';
 import { RedisCounters } from '../stores/redis/counters.ts';
 import { createSessionStore } from '../stores/session-store.ts';
 import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createSealer, type Sealer } from '../kernel/seal.ts';
 import { createSigner, type Signer } from '../kernel/sign.ts';
-import type { DataFolder } from './sqlite/data-folder.ts';
-import { forgetEarlierSecrets, renewSecret, secretsOf } from './sqlite/secret-files.ts';
+import { type DataFolder, forgetEarlierSecrets, renewSecret, secretsOf } from './sqlite/data-folder.ts';
 
 /** What this server seals and signs with: `storage.secret`, or what the data folder has instead. */
 export interface Secrets {

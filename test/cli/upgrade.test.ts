@@ -7,7 +7,7 @@ import { stringify } from 'yaml';
 import { hashKey } from '../../src/auth/key-ring.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';
 import { connect } from '../../src/stores/postgres/database.ts';
-import { migrate as migratePostgres } from '../../src/stores/postgres/migrations.ts';
+import { migrate as migratePostgres } from '../../src/stores/postgres/open.ts';
 import { migrations as postgresMigrations } from '../../src/stores/postgres/schema.ts';
 import { culvertMigrations } from '../../src/stores/sqlite/culvert-schema.ts';
 import { type DataFolder, openDataFolder } from '../../src/stores/sqlite/data-folder.ts';

@@ -30,8 +30,8 @@ import {
   createPostgresProviderObjectStore,
   createPostgresReplyStore,
   createPostgresResponseStore,
+  tablesIn,
 } from '../../src/stores/postgres/stores.ts';
-import { tablesIn } from '../../src/stores/postgres/tables.ts';
 import { createSessionStore } from '../../src/stores/session-store.ts';
 import type { OwnTables } from '../../src/stores/sql-tables.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';

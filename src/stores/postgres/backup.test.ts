@@ -12,9 +12,8 @@ import type { BackupRow } from '../backup-row.ts';
 import { readBackup, writeBackup } from '../sqlite/backup.ts';
 import { openDataFolder } from '../sqlite/data-folder.ts';
 import { readPostgresBackup, writePostgresBackup } from './backup.ts';
-import { postgresFacts } from './facts.ts';
 import { openPostgresLedger } from './ledger.ts';
-import { openPostgres } from './open.ts';
+import { openPostgres, postgresFacts } from './open.ts';
 import { createPostgresAccountStore } from './stores.ts';
 
 async function* each(rows: readonly BackupRow[]): AsyncGenerator<BackupRow> {

@@ -1,6 +1,6 @@
 import { type BackupRow, bytesAsText, RestoreRefused } from '../backup-row.ts';
+import { type KeptTable, keptOfAccounts, keptOfLedger } from '../kept-tables.ts';
 import type { Database, Run, Transaction } from './database.ts';
-import { holdsRows, keptTables } from './kept-tables.ts';
 
 const batchRows = 500;
 
@@ -73,4 +73,18 @@ async function writeBatch(run: Run, batch: readonly BackupRow[]): Promise<void> 
 /** PostgreSQL keeps no NUL and no half of a surrogate pair in text, SQLite does. */
 function asText(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '\uFFFD').toWellFormed() : value;
+}
+
+export const keptTables: readonly KeptTable[] = [...keptOfAccounts, ...keptOfLedger];
+
+/** Whether any table of a backup has a row; missing tables have none. */
+export async function holdsRows(run: Run): Promise<boolean> {
+  const { rows: there } = await run<{ tablename: string }>(
+    `SELECT tablename FROM pg_tables WHERE schemaname = 'culvert'`,
+  );
+  const tables = keptTables.filter(({ name }) => there.some(({ tablename }) => tablename === name));
+  if (tables.length === 0) return false;
+  const any = tables.map(({ name }) => `EXISTS (SELECT FROM culvert.${name})`).join(' OR ');
+  const { rows } = await run<{ any: boolean }>(`SELECT ${any} AS any`);
+  return rows[0]?.any === true;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
 import { fakeClock } from '../../kernel/clock.ts';
-import { takeLease, takeNoLease } from './lease.ts';
+import { takeLease, takeNoLease } from './boots.ts';
 import { openPostgres } from './open.ts';
 
 test('one server a database counts in its own memory; its folder takes over at once, another after 30 s', {

@@ -1,7 +1,13 @@
+import { FailureError } from '../../kernel/failure.ts';
+import { requestIdMs } from '../../kernel/ids.ts';
 import { readEvent, readReservation } from '../../ledger/columns.ts';
+import { type TrafficPoint, type TrafficQuery, trafficPoint, trafficSql } from '../../ledger/traffic.ts';
 import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../metering/counters.ts';
-import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import type { RequestQuery, ReservationRow, UsageEvent, UsageQuery, UsageRow } from '../../metering/ledger.ts';
+import { hourConditions, type Marks, requestConditions } from '../ledger-filters.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../quota-grains.ts';
+import { idSlackMs, listPages, type RequestRows } from '../request-pages.ts';
+import { type UsageDialect, type UsagePart, usagePartSql, usageParts, usageRows, usageSumSql } from '../usage-sql.ts';
 import type { Connections, Run } from './database.ts';
 
 /** By our id or the caller's, within one account (null = any). */
@@ -118,3 +124,108 @@ const callsOf = {
       AND usage_source <> 'refused'
     ORDER BY at_ms DESC`,
 };
+
+/** The port's `list`, by the id, whose order is that of time. */
+export function listEvents(run: Run, query: RequestQuery): Promise<{ events: UsageEvent[]; next: string | null }> {
+  const { accounts, where, sinceMs, untilMs, cursor, after } = query;
+  const { marks, values } = postgresMarks();
+  const conditions = requestConditions(accounts, where, marks);
+  if (after !== null) {
+    conditions.push(`request_id <> ${marks.of(after.requestId)} AND settled_ms >= ${marks.of(after.settledMs)}`);
+  }
+  const [from, before, limit] = [marks.of(''), marks.of(''), marks.of(0)];
+  const given = values.slice(0, -3);
+  const page = `SELECT * FROM culvert.usage_event WHERE ${['true', ...conditions].join(' AND ')}
+    AND request_id >= ${from} AND request_id < ${before} ORDER BY request_id DESC LIMIT ${limit}`;
+  const rows: RequestRows<string> = {
+    async sliceEnd(low, high, count) {
+      const { rows: found } = await run<{ request_id: string }>(sliceEnd, [low, high, count - 1]);
+      return found[0]?.request_id ?? null;
+    },
+    page: async (low, high, most) => (await run(page, [...given, low, high, most])).rows,
+    placeOf: (row) => String(row.request_id),
+    placeAt: requestIdAt,
+    msOf: (id) => (id === afterAll ? Number.MAX_SAFE_INTEGER : requestIdMs(id)),
+    newestHour: newestHourOf(run, query),
+    cursorOf,
+  };
+  const until = untilMs === null ? afterAll : requestIdAt(untilMs);
+  const start = cursor === null ? until : idOfCursor(cursor);
+  const range = { from: sinceMs === null ? '' : requestIdAt(sinceMs), before: start < until ? start : until };
+  return listPages(rows, query, range, async () => {});
+}
+
+/** Above every id. */
+const afterAll = 'req_g';
+
+function newestHourOf(run: Run, { accounts, where }: RequestQuery): RequestRows<string>['newestHour'] {
+  const { marks, values } = postgresMarks();
+  const conditions = hourConditions(accounts, where, marks);
+  if (conditions === null) return null;
+  const newest = `SELECT hour FROM culvert.rollup WHERE ${conditions.join(' AND ')} AND hour <= ${marks.of(0)}
+    ORDER BY hour DESC LIMIT 1`;
+  const given = values.slice(0, -1);
+  return async (hour) => (await run<{ hour: number }>(newest, [...given, hour])).rows[0]?.hour ?? null;
+}
+
+const sliceEnd = {
+  name: 'events-slice',
+  text: `SELECT request_id FROM culvert.usage_event WHERE request_id >= $1 AND request_id < $2
+    ORDER BY request_id DESC LIMIT 1 OFFSET $3`,
+};
+
+function cursorOf(requestId: string): string {
+  return Buffer.from(requestId).toString('base64url');
+}
+
+function idOfCursor(cursor: string): string {
+  const id = Buffer.from(cursor, 'base64url').toString('latin1');
+  if (!/^req_[0-9a-f-]{36}$/.test(id) || cursorOf(id) !== cursor)
+    throw new FailureError({
+      kind: 'invalid-request',
+      message:
+        'cursor: this cursor does not belong to this list. Use next_cursor of the previous page, or leave it out',
+      param: 'cursor',
+    });
+  return id;
+}
+
+/** The port's `traffic`. */
+export async function readTraffic(run: Run, query: TrafficQuery): Promise<TrafficPoint[]> {
+  const { rows } = await run(trafficSql(query, 'culvert.', '= ANY($1)'), [query.names]);
+  return rows.map((row) => trafficPoint(query, row));
+}
+
+/** Marks of one statement, and the values that belong to them. */
+function postgresMarks(): { marks: Marks; values: unknown[] } {
+  const values: unknown[] = [];
+  const of = (value: unknown) => `$${values.push(value)}`;
+  return { marks: { of, oneOf: (column, among) => `${column} = ANY(${of(among)})` }, values };
+}
+
+const dialect: UsageDialect = { schema: 'culvert.', slash: `strpos(target, '/')` };
+
+/** See the port's `usage`. */
+export async function readUsage(run: Run, query: UsageQuery): Promise<UsageRow[]> {
+  const { marks, values } = postgresMarks();
+  const parts = usageParts(query, await summedMs(run));
+  const sql = parts.map((part) => usagePartSql(query, part, marks, dialect, keysOf(part, marks))).join(' UNION ALL ');
+  const { rows } = await run(usageSumSql(sql), values);
+  return usageRows(query, rows);
+}
+
+/** Single requests lie in the order of their ids: without them, all that are kept would be read. */
+function keysOf({ source, from, to }: UsagePart, marks: Marks): string[] {
+  if (source !== 'usage_event') return [];
+  const [first, end] = [requestIdAt(from - idSlackMs), requestIdAt(to + idSlackMs)];
+  return [`request_id >= ${marks.of(first)}`, `request_id < ${marks.of(end)}`];
+}
+
+/** All days before are added up. */
+export async function summedMs(run: Run): Promise<number> {
+  const { rows } = await run<{ until_ms: number }>({
+    name: 'summed-until',
+    text: 'SELECT until_ms FROM culvert.summed',
+  });
+  return rows[0]?.until_ms ?? 0;
+}

@@ -10,16 +10,72 @@ import {
   rollupSums,
   rollupTable,
 } from '../../ledger/batch-sums.ts';
-import { eventTable, reservationTable } from '../../ledger/columns.ts';
-import { type TrafficRow, trafficKey, trafficSums, trafficTable } from '../../ledger/traffic.ts';
+import { type Column, cellsOf, eventTable, reservationTable } from '../../ledger/columns.ts';
+import { dayTables, lateAfterMs, lateSums, sumDelayMs } from '../../ledger/day-sums.ts';
+import { type TrafficRow, TrafficSums, trafficKey, trafficSums, trafficTable } from '../../ledger/traffic.ts';
 import type { BucketRow } from '../../metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import type { RecordOrder } from '../../metering/record-store.ts';
-import { bulkInsert } from './bulk-insert.ts';
-import type { Connections, Run } from './database.ts';
-import { writeLate } from './ledger-days.ts';
+import {
+  columnsOfDays,
+  daySql,
+  dayTable,
+  nameSql,
+  nameTable,
+  nextHourSql,
+  ofNamesSql,
+  tablesOfNames,
+} from '../day-sums.ts';
+import { idSlackMs } from '../request-pages.ts';
+import { type Connections, type Run, type Statement, sqlState } from './database.ts';
+import { requestIdAt, summedMs } from './ledger-reader.ts';
 import { orderRecords } from './record-order.ts';
-import { inOrder, onConflictAdd } from './row-order.ts';
+
+const arrayTypes = { text: 'text', whole: 'bigint', real: 'double precision' } as const;
+
+/** Any number of rows in one statement, which stays the same whatever the number: one array a column. */
+export interface BulkInsert<T> {
+  into(run: Run, rows: readonly T[]): Promise<void>;
+}
+
+/** `onConflict` is the SQL that follows; the old row goes by the table's name, the new one is `excluded`. */
+export function bulkInsert<T extends object>(
+  table: string,
+  columns: readonly Column[],
+  onConflict: string,
+): BulkInsert<T> {
+  const names = columns.map(({ name }) => `"${name}"`).join(', ');
+  const arrays = columns.map(({ type }, at) => `$${at + 1}::${arrayTypes[type]}[]`).join(', ');
+  const statement: Statement = {
+    name: `bulk-${table}`,
+    text: `INSERT INTO culvert.${table} (${names}) SELECT * FROM unnest(${arrays}) ${onConflict}`,
+  };
+  return {
+    async into(run, rows) {
+      if (rows.length === 0) return;
+      const cells = rows.map((row) => cellsOf(columns, row));
+      await run(
+        statement,
+        columns.map((_, at) => cells.map((ofRow) => ofRow[at])),
+      );
+    },
+  };
+}
+
+/** Sorts rows by their key; text by its UTF-16. */
+function inOrder<Row extends object>(rows: Row[], key: readonly Column[]): Row[] {
+  const fields = key.map(({ field }) => field as keyof Row);
+  return rows.sort((a, b) => {
+    for (const field of fields) if (a[field] !== b[field]) return a[field] < b[field] ? -1 : 1;
+    return 0;
+  });
+}
+
+/** Adds to the present values. */
+function onConflictAdd(table: string, key: readonly Column[], sums: readonly Column[]): string {
+  const added = sums.map(({ name }) => `${name} = ${table}.${name} + excluded.${name}`).join(', ');
+  return `ON CONFLICT (${key.map(({ name }) => `"${name}"`).join(', ')}) DO UPDATE SET ${added}`;
+}
 
 /**
  * Writes reservations in one statement, which is its own commit. Again after a lost answer changes nothing: a row that
@@ -90,3 +146,114 @@ const deleteReservations = {
   name: 'reservation-close',
   text: 'DELETE FROM culvert.reservation WHERE request_id = ANY($1) RETURNING request_id',
 };
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+/** A day of many millions of requests takes a while. */
+const sumTimeoutMs = 600_000;
+/**
+ * A lock that the process holds which adds a day up, and that writers of such days share. The number is arbitrary, and
+ * nobody else takes it.
+ */
+const daysLock = 0x64_61_79_73;
+
+/** Adds up the days that are over, oldest first, each in a transaction of its own. Replicas wait for each other. */
+export async function sumDays(connections: Connections, nowMs: number): Promise<void> {
+  while (await connections.transaction('write', (run) => sumNextDay(run, nowMs)));
+}
+
+/** Whether there was one. */
+async function sumNextDay(run: Run, nowMs: number): Promise<boolean> {
+  await run(`SET LOCAL statement_timeout = ${sumTimeoutMs}`);
+  // Every writer of such a day has committed by now, or waits.
+  await run('SELECT pg_advisory_xact_lock($1)', [daysLock]);
+  const { rows } = await run<{ hour: number | null }>(nextHourSql('culvert.', await summedMs(run)));
+  const hour = rows[0]?.hour ?? null;
+  if (hour === null) return false;
+  const day = Math.floor((hour * hourMs) / dayMs);
+  if ((day + 1) * dayMs + sumDelayMs > nowMs) return false;
+  const [fromMs, toMs] = [day * dayMs, (day + 1) * dayMs];
+  await run(addDay, [day * 24, (day + 1) * 24]);
+  await run(addNamesOfDay, [fromMs, toMs, requestIdAt(fromMs - idSlackMs), requestIdAt(toMs + idSlackMs)]);
+  for (const statement of addPartsOfNames) await run(statement, [day]);
+  await run('INSERT INTO culvert.summed VALUES (1, $1) ON CONFLICT (one) DO UPDATE SET until_ms = excluded.until_ms', [
+    (day + 1) * dayMs,
+  ]);
+  return true;
+}
+
+const bounds = { from: '$1', to: '$2' };
+const addDay: Statement = {
+  name: 'add-day',
+  text: `INSERT INTO culvert.rollup_day (${columnsOfDays(dayTable)}) ${daySql('culvert.', bounds)}`,
+  answerMaxMs: sumTimeoutMs,
+};
+const addNamesOfDay: Statement = {
+  name: 'add-day-by-name',
+  text: `INSERT INTO culvert.rollup_name (${columnsOfDays(nameTable)})
+    ${nameSql('culvert.', bounds, 'request_id >= $3 AND request_id < $4')}`,
+  answerMaxMs: sumTimeoutMs,
+};
+const addPartsOfNames = tablesOfNames.map(
+  (table): Statement => ({
+    name: `add-day-to-${table.name}`,
+    text: `INSERT INTO culvert.${table.name} (${columnsOfDays(table)}) ${ofNamesSql('culvert.', table, 'day = $1')}`,
+    answerMaxMs: sumTimeoutMs,
+  }),
+);
+
+/** For the transaction that writes these events: what they add to days that are added up already. */
+async function writeLate(run: Run, events: readonly UsageEvent[], bucketsOf: BucketsOf, nowMs: number): Promise<void> {
+  const late = events.filter(({ atMs }) => atMs < nowMs - lateAfterMs);
+  if (late.length === 0) return;
+  await run('SELECT pg_advisory_xact_lock_shared($1)', [daysLock]);
+  for (const [at, rows] of lateSums(late, await summedMs(run), bucketsOf).entries())
+    await addToDays[at]!.into(run, inOrder(rows, dayTables[at]!.key));
+}
+
+const addToDays = dayTables.map(({ name, key }) =>
+  bulkInsert<object>(name, [...key, ...rollupSums], onConflictAdd(name, key, rollupSums)),
+);
+
+/** Traffic of settled requests that this process has not written to the table yet. */
+export interface TrafficBook {
+  add(events: readonly UsageEvent[]): void;
+  /**
+   * Writes all of it. Never rejects: rows that the server refused wait, and rows that it may have written are not
+   * written twice.
+   */
+  write(): Promise<void>;
+}
+
+const minutesMax = 1_000;
+
+export function createTrafficBook(run: Run): TrafficBook {
+  const sums = new TrafficSums();
+  let writing: Promise<void> | null = null;
+
+  async function writeAll(): Promise<void> {
+    while (sums.size > 0) {
+      const rows = sums.take(minutesMax);
+      try {
+        await writeTraffic(run, rows);
+      } catch (error) {
+        if (sqlState(error) !== null) sums.putBack(rows);
+        return;
+      }
+    }
+  }
+
+  return {
+    add(events) {
+      for (const event of events) if (!isRefusal(event)) sums.add(event);
+    },
+    async write() {
+      // A caller that waits must find the earlier rows.
+      await writing;
+      writing ??= writeAll().finally(() => {
+        writing = null;
+      });
+      await writing;
+    },
+  };
+}

@@ -1,33 +1,40 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
 import { createLoopClock } from '../../kernel/loop-clock.ts';
 import { type BucketsOf, isRefusal } from '../../ledger/batch-sums.ts';
+import { readReservation } from '../../ledger/columns.ts';
+import { trafficGrainsMs, trafficKeptMs } from '../../ledger/traffic.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import type { RecordOrder } from '../../metering/record-store.ts';
 import { closeRetryMs, notRecorded, stopRetryMs } from '../ledger-waits.ts';
+import { deadBefore, quotaGrainsMs } from '../quota-grains.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
-import { createBoots } from './boots.ts';
-import { type Database, poolSizes } from './database.ts';
-import { createCloseQueue } from './ledger-closes.ts';
-import { sumDays } from './ledger-days.ts';
-import { listEvents } from './ledger-history.ts';
-import { createLeftovers, leftoverSettleMs } from './ledger-leftovers.ts';
-import { OpenQueue } from './ledger-opens.ts';
-import { pruneLedger } from './ledger-prune.ts';
+import { type Boots, bootIsOver, bootSaidGoodbye, createBoots, forgetOldBoots } from './boots.ts';
+import {
+  type Connections,
+  type Database,
+  poolSizes,
+  type Run,
+  reasonOf,
+  type Statement,
+  unavailable,
+} from './database.ts';
+import { createCloseQueue, OpenQueue } from './ledger-queues.ts';
 import {
   findEvent,
+  listEvents,
   readBuckets,
   readNewestBucketMs,
   readOpen,
   readRecentCalls,
   readSeed,
   readSettled,
+  readTraffic,
+  readUsage,
+  requestIdAt,
 } from './ledger-reader.ts';
-import { recoverReservations } from './ledger-recovery.ts';
-import { createTrafficBook, readTraffic } from './ledger-traffic.ts';
-import { writeCloses, writeReservations } from './ledger-writer.ts';
-import { createPostgresRecords } from './record-order.ts';
-import { reasonOf, unavailable } from './unavailable.ts';
-import { readUsage } from './usage-rows.ts';
+import { createTrafficBook, sumDays, writeCloses, writeEvents, writeReservations } from './ledger-writer.ts';
+import { createPostgresRecords, pruneRecordOrder } from './record-order.ts';
 
 export interface PostgresLedgerOptions {
   /** Its owner closes it, after `shutdown`. Its tables are there (`migrate`). */
@@ -176,3 +183,143 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
 function wordsOf(error: unknown): string {
   return error instanceof Error && error.message !== '' ? error.message : String(error);
 }
+
+const recoveredAtOnce = 200;
+
+/**
+ * Charges every reservation of a boot that is over once; resolves to how many. On all replicas at once: whoever gets
+ * the row out of the table writes its event, in the same commit.
+ */
+export async function recoverReservations(
+  connections: Connections,
+  boots: Boots,
+  bootId: string,
+  rules: {
+    chargeCrashed: (reservation: ReservationRow) => UsageEvent;
+    bucketsOf: BucketsOf;
+    order?: RecordOrder;
+    clock: Pick<Clock, 'wallMs'>;
+  },
+  onWritten: (events: readonly UsageEvent[]) => void,
+): Promise<number> {
+  let recovered = 0;
+  for (;;) {
+    const take = boots.mayJudgeSilence() ? takeSilent : takeEnded;
+    const charged = await connections.transaction('write', async (run) => {
+      const { rows } = await run(take, [bootId, recoveredAtOnce]);
+      const events = rows.map((row) => rules.chargeCrashed(readReservation(row)));
+      await writeEvents(run, events, { ...rules, nowMs: rules.clock.wallMs() });
+      if (rows.length < recoveredAtOnce) await forgetOldBoots(run);
+      return events;
+    });
+    onWritten(charged);
+    recovered += charged.length;
+    if (charged.length < recoveredAtOnce) return recovered;
+  }
+}
+
+function takeWhere(name: string, isOver: string): Statement {
+  return {
+    name,
+    text: `
+      DELETE FROM culvert.reservation WHERE request_id IN (
+        SELECT request_id FROM culvert.reservation AS held WHERE held.boot_id <> $1 AND ${isOver}
+        ORDER BY request_id LIMIT $2 FOR UPDATE SKIP LOCKED
+      ) RETURNING *`,
+  };
+}
+
+const takeSilent = takeWhere('recover-silent', bootIsOver('held.boot_id'));
+const takeEnded = takeWhere('recover-ended', bootSaidGoodbye('held.boot_id'));
+
+/** A statement that was sent before may still be running: the server ends it after 250 ms. */
+const leftoverSettleMs = 1_500;
+/** The rest is charged at its estimate when this process ends. */
+const leftoversMax = 100_000;
+const batchRowsMax = 1_000;
+
+/** Reservations in the table that nobody will close. Both lists are bounded. */
+interface Leftovers {
+  /** It was refused, so it must not hold quota: it is removed. */
+  unwanted(requestId: string): void;
+  /** Its close could not be written: it is left to the next recovery, which charges the estimate. */
+  disowned(requestId: string): void;
+  /** Sees to those that came so long ago. */
+  sweep(run: Run, olderThanMs: number): Promise<void>;
+}
+
+function createLeftovers(clock: Clock): Leftovers {
+  /** Request id → when it came, monotonic ms; in that order. */
+  const unwanted = new Map<string, number>();
+  const disowned = new Map<string, number>();
+
+  function add(list: Map<string, number>, requestId: string): void {
+    if (list.size < leftoversMax) list.set(requestId, clock.monotonicMs());
+  }
+
+  async function sweepList(list: Map<string, number>, run: Run, statement: string, olderThanMs: number): Promise<void> {
+    const ids: string[] = [];
+    for (const [id, sinceMs] of list) {
+      if (clock.monotonicMs() - sinceMs < olderThanMs || ids.length === batchRowsMax) break;
+      ids.push(id);
+    }
+    if (ids.length === 0) return;
+    await run(statement, [ids]);
+    for (const id of ids) list.delete(id);
+  }
+
+  return {
+    unwanted: (requestId) => add(unwanted, requestId),
+    disowned: (requestId) => add(disowned, requestId),
+    async sweep(run, olderThanMs) {
+      await sweepList(unwanted, run, 'DELETE FROM culvert.reservation WHERE request_id = ANY($1)', olderThanMs);
+      // A boot that never was is over.
+      await sweepList(
+        disowned,
+        run,
+        `UPDATE culvert.reservation SET boot_id = '' WHERE request_id = ANY($1)`,
+        olderThanMs,
+      );
+    },
+  };
+}
+
+const prunedAtOnce = 1_000;
+/** Between two batches, so that requests get in. */
+const pauseMs = 20;
+
+/** Removes events that came before and quota buckets that count no more, in small commits; resolves to how many events. */
+async function pruneLedger(run: Run, beforeMs: number, nowMs: number): Promise<number> {
+  const events = await inBatches(run, deleteEvents, [requestIdAt(beforeMs)]);
+  await run(pruneRecordOrder, [requestIdAt(beforeMs)]);
+  for (const grainMs of quotaGrainsMs) await inBatches(run, deleteBuckets, [grainMs, deadBefore(grainMs, nowMs)]);
+  for (const grain of ['minute', 'hour'] as const) {
+    const grainMs = trafficGrainsMs[grain];
+    await inBatches(run, deleteTraffic, [grainMs, Math.floor((nowMs - trafficKeptMs[grain]) / grainMs)]);
+  }
+  return events;
+}
+
+async function inBatches(run: Run, statement: string, values: readonly unknown[]): Promise<number> {
+  let removed = 0;
+  for (;;) {
+    const { changes } = await run(statement, values);
+    removed += changes;
+    if (changes < prunedAtOnce) return removed;
+    await pause(pauseMs);
+  }
+}
+
+// Replicas that prune at one moment take different rows.
+const deleteEvents = `
+  DELETE FROM culvert.usage_event WHERE request_id IN (
+    SELECT request_id FROM culvert.usage_event WHERE request_id < $1
+    ORDER BY request_id LIMIT ${prunedAtOnce} FOR UPDATE SKIP LOCKED)`;
+const deleteBuckets = `
+  DELETE FROM culvert.quota_bucket WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM culvert.quota_bucket WHERE grain_ms = $1 AND bucket < $2
+    LIMIT ${prunedAtOnce} FOR UPDATE SKIP LOCKED))`;
+const deleteTraffic = `
+  DELETE FROM culvert.traffic WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM culvert.traffic WHERE grain_ms = $1 AND bucket < $2
+    LIMIT ${prunedAtOnce} FOR UPDATE SKIP LOCKED))`;

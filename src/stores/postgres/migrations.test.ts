@@ -3,11 +3,8 @@ import { test } from 'node:test';
 import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
 import type { Migration } from '../migration.ts';
 import { connect, type Database } from './database.ts';
-import { usageSourceMigration } from './ledger-schema.ts';
-import { migrate, pendingMigrations } from './migrations.ts';
-import { openPostgres } from './open.ts';
-import { migrations } from './schema.ts';
-import { whyUnusable } from './unusable.ts';
+import { migrate, openPostgres, pendingMigrations, whyUnusable } from './open.ts';
+import { migrations, usageSourceMigration } from './schema.ts';
 
 const skip = postgresMissing;
 const steps: readonly Migration[] = [

@@ -13,8 +13,7 @@ import {
   variantsMax,
 } from '../page-rows.ts';
 import { isBeginning, searchedText, wordsOf } from '../page-words.ts';
-import type { Database, Run } from './database.ts';
-import { unavailable } from './unavailable.ts';
+import { type Database, type Run, unavailable } from './database.ts';
 
 /** Pages in PostgreSQL, for all replicas. */
 export function createPostgresPageStore(

@@ -2,8 +2,7 @@ import { readEvent, type UsageEvent } from '../../ledger/columns.ts';
 import type { OrderedRecord, RecordOrder, RecordStore } from '../../metering/record-store.ts';
 import { sinkForgottenMs } from '../ledger-waits.ts';
 import { databaseNowMs } from './boots.ts';
-import type { Database, Row, Run } from './database.ts';
-import { unavailable } from './unavailable.ts';
+import { type Database, type Row, type Run, unavailable } from './database.ts';
 
 /** The last statement of a transaction that writes events: from it to the commit other replicas wait. */
 export async function orderRecords(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mayPass, whyUnusable } from './unusable.ts';
+import { mayPass, whyUnusable } from './open.ts';
 
 const place = 'db.internal:5432/culvert';
 

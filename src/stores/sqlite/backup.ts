@@ -4,8 +4,8 @@ import type { KeptTable } from '../kept-tables.ts';
 import { openCulvertDatabase } from './culvert-schema.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type Database, naming, type SqlValue } from './database.ts';
-import { holdsRows, keptTables } from './kept-tables.ts';
-import { openLedgerDatabase } from './ledger-database.ts';
+import { holdsRows, keptTables } from './facts.ts';
+import { openLedgerDatabase } from './ledger-schema.ts';
 import { ledgerKey, ledgerKeySpan } from './ledger-writer.ts';
 
 const commitRows = 5_000;

@@ -45,7 +45,7 @@ test('a folder that cannot be made is refused at once: below /proc, a link to no
   ] as const) {
     const code = `import(${JSON.stringify(new URL('./data-folder.ts', import.meta.url).href)})
       .then(async ({ openDataFolder }) => {
-        const { whyUnusable } = await import(${JSON.stringify(new URL('./unusable.ts', import.meta.url).href)});
+        const { whyUnusable } = await import(${JSON.stringify(new URL('./data-folder.ts', import.meta.url).href)});
         try { openDataFolder(${JSON.stringify(dir)}); } catch (error) { console.log(whyUnusable(error)); }
       });`;
     // In a process that can be ended: it never returned.

@@ -1,7 +1,9 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makeFolder } from '../../kernel/make-folder.ts';
 import { secretBytesMin } from '../../kernel/seal.ts';
+import { NewerSchema } from '../migration.ts';
+import { sqliteCode } from './database.ts';
 
 /** The folder where one server keeps everything that must survive it. Paths are absolute. */
 export interface DataFolder {
@@ -97,3 +99,61 @@ export function readIfThere(file: string): string | undefined {
 
 /** The message says what to do. */
 export class SecretCutShort extends Error {}
+
+/** Earlier secrets that are remembered: who rotates more often has sealed anew what must last. */
+const earlierMax = 10;
+
+/** The secret of this folder, made by `mint` at the first call, and after it those that it had before. */
+export function secretsOf(folder: DataFolder, mint: () => string): readonly string[] {
+  return [ensureSecret(folder, mint), ...earlierOf(folder)];
+}
+
+/** Makes a new secret. The old one still opens what it sealed, until `forgetEarlierSecrets`. */
+export function renewSecret(folder: DataFolder, mint: () => string): void {
+  const before = secretsOf(folder, mint);
+  // First, so that a crash between the two loses nothing.
+  replaceFile(earlierFile(folder), `${before.slice(0, earlierMax).join('\n')}\n`);
+  replaceFile(join(folder.path, 'secret'), `${mint()}\n`);
+}
+
+export function forgetEarlierSecrets(folder: DataFolder): void {
+  rmSync(earlierFile(folder), { force: true });
+}
+
+function earlierOf(folder: DataFolder): string[] {
+  return (readIfThere(earlierFile(folder)) ?? '').split('\n').filter((line) => line !== '');
+}
+
+function earlierFile(folder: DataFolder): string {
+  return join(folder.path, 'secret.earlier');
+}
+
+/**
+ * Why the data folder cannot be used, as a sentence that names the file, when that is what `error` says: an error of
+ * the file system or of SQLite. Null for every other error, which is a defect of ours and deserves its stack.
+ */
+export function whyUnusable(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  if (error instanceof NewerSchema || error instanceof SecretCutShort) return `${error.message}.`;
+  const file = 'path' in error && typeof error.path === 'string' ? error.path : null;
+  const hint = 'Repair it, or name another data folder (storage.data_dir).';
+  const code = sqliteCode(error);
+  if (code !== null && ofTheFile.includes(code)) return `The data folder cannot be used: ${error.message}. ${hint}`;
+  if (file === null || !('code' in error)) return null;
+  return `The data folder cannot be used: ${file}: ${wordsOf[String(error.code)] ?? String(error.code)}. ${hint}`;
+}
+
+/** PERM, BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB. SQL that does not fit its table is our mistake. */
+const ofTheFile: readonly number[] = [3, 5, 8, 10, 11, 13, 14, 26];
+
+const wordsOf: Readonly<Record<string, string>> = {
+  EACCES: 'this user has no right to it',
+  EPERM: 'this user has no right to it',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is reached',
+  EEXIST: 'a file has the name of a needed folder',
+  ENOTDIR: 'a file has the name of a needed folder',
+  ENOENT: 'it does not exist, and cannot be made there',
+  EISDIR: 'a folder has the name of a needed file',
+};

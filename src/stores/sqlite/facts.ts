@@ -1,8 +1,13 @@
 import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { type KeptTable, keptOfAccounts, keptOfLedger } from '../kept-tables.ts';
+import type { SchemaState } from '../migration.ts';
+import { culvertMigrations, openCulvertDatabase } from './culvert-schema.ts';
 import type { DataFolder } from './data-folder.ts';
-import { naming } from './database.ts';
-import { keptTables } from './kept-tables.ts';
+import { type Database, naming } from './database.ts';
+import { ledgerMigrations, openLedgerDatabase } from './ledger-schema.ts';
+import { migrationState } from './migrations.ts';
 
 /** Facts of the embedded database, for `culvert doctor`. Makes and changes no file. */
 export interface SqliteFacts {
@@ -41,4 +46,40 @@ function isEmpty(folder: DataFolder, file: keyof typeof keptTables): boolean {
 
 function nameOf(row: Readonly<Record<string, unknown>>): string {
   return String(row.name);
+}
+
+/** Makes and changes no file. */
+export function pendingMigrations(folder: DataFolder): SchemaState[] {
+  const files = [
+    [folder.culvertDb, culvertMigrations],
+    [folder.ledgerDb, ledgerMigrations],
+  ] as const;
+  return files.map(([path, migrations]) => {
+    const name = basename(path);
+    if (!existsSync(path)) return { database: name, current: 0, pending: migrations.map((step) => step.name) };
+    const database = naming(path, () => new DatabaseSync(path, { readOnly: true, timeout: lookTimeoutMs }));
+    try {
+      const state = naming(path, () => migrationState(database, migrations));
+      return { database: name, current: state.current, pending: state.pending.map((step) => step.name) };
+    } finally {
+      database.close();
+    }
+  });
+}
+
+/** Makes both files, or brings them up to date, as a start would. Throws what `whyUnusable` puts into words. */
+export function migrateDataFolder(folder: DataFolder): void {
+  openCulvertDatabase(folder.culvertDb, 'fsync').close();
+  openLedgerDatabase(folder.ledgerDb).close();
+}
+
+/** By the file that they are in. A request's primary key here is a number made of its id (ledger-writer.ts). */
+export const keptTables: Readonly<Record<keyof Pick<DataFolder, 'culvertDb' | 'ledgerDb'>, readonly KeptTable[]>> = {
+  culvertDb: keptOfAccounts,
+  ledgerDb: keptOfLedger.map((table) => (table.order === 'request_id' ? { ...table, order: 'key' } : table)),
+};
+
+export function holdsRows(database: Database, tables: readonly KeptTable[]): boolean {
+  const any = tables.map(({ name }) => `EXISTS (SELECT 1 FROM ${name})`).join(' OR ');
+  return database.prepare(`SELECT ${any} AS found`).get()?.found === 1;
 }

@@ -11,13 +11,10 @@ import type {
 } from '../../metering/ledger.ts';
 import type { OrderedRecord } from '../../metering/record-store.ts';
 import { objectUpkeep } from '../provider-object-store.ts';
-import { type Database, openDatabase } from './database.ts';
-import { sumDays } from './ledger-days.ts';
-import { listRequests } from './ledger-history.ts';
-import { pruneBuckets, pruneEvents } from './ledger-prune.ts';
-import { pruneTraffic, readTraffic } from './ledger-traffic.ts';
-import { sumUsage } from './ledger-usage.ts';
-import { patiently } from './patient-transaction.ts';
+import { type Database, openDatabase, patiently } from './database.ts';
+import { listRequests, pruneTraffic, readTraffic } from './ledger-reader.ts';
+import { pruneBuckets, pruneEvents } from './ledger-upkeep.ts';
+import { sumDays, sumUsage } from './ledger-usage.ts';
 import { pruneRecordOrder, readRecords, recordsArrived } from './record-order.ts';
 import { tablesIn } from './tables.ts';
 

@@ -1,9 +1,21 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { FailureError, invalid } from '../../kernel/failure.ts';
 import { readEvent, readReservation } from '../../ledger/columns.ts';
+import {
+  type TrafficPoint,
+  type TrafficQuery,
+  trafficGrainsMs,
+  trafficKeptMs,
+  trafficPoint,
+  trafficSql,
+} from '../../ledger/traffic.ts';
 import type { BucketRow, RecentCall, Scope } from '../../metering/counters.ts';
-import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import type { RequestQuery, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import { hourConditions, type Marks, requestConditions } from '../ledger-filters.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../quota-grains.ts';
-import type { Database } from './database.ts';
-import { ledgerKey, ledgerKeyAt, ledgerKeySpan } from './ledger-writer.ts';
+import { idSlackMs, listPages, type RequestRows } from '../request-pages.ts';
+import { type Database, patiently, type SqlValue } from './database.ts';
+import { ledgerKey, ledgerKeyAt, ledgerKeyMs, ledgerKeySpan } from './ledger-writer.ts';
 
 /** Reads in the loop's own turn: by key, or little. All of it as committed. */
 export interface LedgerReader {
@@ -95,3 +107,131 @@ const newestBucket = `
   )
   SELECT max((SELECT max(bucket) FROM quota_bucket WHERE scope = known.scope AND grain_ms = ${finestGrainMs})) AS bucket
   FROM known`;
+
+/** The port's `list`, by the rowid. */
+export function listRequests(
+  database: Database,
+  query: RequestQuery,
+  breathe: () => Promise<void>,
+): Promise<{ events: UsageEvent[]; next: string | null }> {
+  const { accounts, where, sinceMs, untilMs, cursor, after } = query;
+  const { marks, values } = sqliteMarks();
+  const conditions = requestConditions(accounts, where, marks);
+  if (sinceMs !== null) conditions.push(`at_ms >= ${marks.of(sinceMs)}`);
+  if (untilMs !== null) conditions.push(`at_ms < ${marks.of(untilMs)}`);
+  if (after !== null) {
+    conditions.push(`request_id <> ${marks.of(after.requestId)} AND settled_ms >= ${marks.of(after.settledMs)}`);
+  }
+  const mark = values.length;
+  const page = database.prepare(
+    `SELECT * FROM usage_event WHERE ${['true', ...conditions].join(' AND ')} AND key >= ?${mark + 1} AND key < ?${mark + 2}
+     ORDER BY key DESC LIMIT ?${mark + 3}`,
+  );
+  // Counts by the rowid alone: rows that are passed over are not read.
+  const sliceEnd = database.prepare(
+    'SELECT key FROM usage_event WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT 1 OFFSET ?',
+  );
+  const rows: RequestRows<number> = {
+    sliceEnd(from, before, count) {
+      const key = sliceEnd.get(from, before, count - 1)?.key;
+      return key === undefined ? null : Number(key);
+    },
+    page: (from, before, limit) => page.all(...values, from, before, limit),
+    placeOf: (row) => Number(row.key),
+    placeAt: (ms) => Math.max(0, ledgerKeyAt(ms)),
+    msOf: ledgerKeyMs,
+    newestHour: newestHourOf(database, query),
+    cursorOf,
+  };
+  const until = untilMs === null ? Number.MAX_SAFE_INTEGER : rows.placeAt(untilMs + idSlackMs);
+  const before = cursor === null ? until : Math.min(until, keyOfCursor(cursor));
+  const from = sinceMs === null ? 0 : rows.placeAt(sinceMs - idSlackMs);
+  return listPages(rows, query, { from, before }, breathe);
+}
+
+function newestHourOf(database: Database, { accounts, where }: RequestQuery): RequestRows<number>['newestHour'] {
+  const { marks, values } = sqliteMarks();
+  const conditions = hourConditions(accounts, where, marks);
+  if (conditions === null) return null;
+  const newest = database.prepare(
+    `SELECT hour FROM rollup WHERE ${conditions.join(' AND ')} AND hour <= ?${values.length + 1}
+     ORDER BY hour DESC LIMIT 1`,
+  );
+  return (hour) => {
+    const found = newest.get(...values, Math.min(hour, Number.MAX_SAFE_INTEGER))?.hour;
+    return found === undefined ? null : Number(found);
+  };
+}
+
+/** A place in the list of requests, for `RequestQuery.cursor`: the key of the last row seen. */
+export function cursorOf(key: number): string {
+  return Buffer.from(String(key)).toString('base64url');
+}
+
+/** Throws FailureError `invalid-request` for a text that was never a cursor. */
+function keyOfCursor(cursor: string): number {
+  const key = Number(Buffer.from(cursor, 'base64url').toString('latin1'));
+  if (!Number.isSafeInteger(key) || cursorOf(key) !== cursor) {
+    throw new FailureError(invalid('cursor', 'cursor: expected the next_cursor of an earlier response'));
+  }
+  return key;
+}
+
+/** The port's `traffic`. */
+export function readTraffic(database: Database, query: TrafficQuery): TrafficPoint[] {
+  const sql = trafficSql(query, '', 'IN (SELECT value FROM json_each(?))');
+  return database
+    .prepare(sql)
+    .all(JSON.stringify(query.names))
+    .map((row) => trafficPoint(query, row));
+}
+
+/** In one transaction: the writer waits for it. */
+const batchNames = 50;
+const batchRows = 500;
+const pauseMs = 20;
+
+/** Removes traffic that is too old for charts, name by name: each is one range of the primary key. */
+export async function pruneTraffic(database: Database, nowMs: number): Promise<void> {
+  for (const grain of ['minute', 'hour'] as const)
+    await pruneGrain(database, trafficGrainsMs[grain], nowMs - trafficKeptMs[grain]);
+}
+
+async function pruneGrain(database: Database, grainMs: number, beforeMs: number): Promise<void> {
+  const next = database.prepare(
+    'SELECT kind, name FROM traffic WHERE grain_ms = ? AND (kind, name) > (?, ?) ORDER BY kind, name LIMIT 1',
+  );
+  const remove = database.prepare(
+    `DELETE FROM traffic WHERE grain_ms = ?1 AND kind = ?2 AND name = ?3 AND bucket IN (
+       SELECT bucket FROM traffic WHERE grain_ms = ?1 AND kind = ?2 AND name = ?3 AND bucket < ?4
+       ORDER BY bucket LIMIT ${batchRows})`,
+  );
+  const dead = Math.floor(beforeMs / grainMs);
+  let done = { kind: '', name: '' };
+
+  /** Whether there is more. */
+  function pruneSome(): boolean {
+    let removed = 0;
+    for (let names = 0; names < batchNames && removed < batchRows; names += 1) {
+      const row = next.get(grainMs, done.kind, done.name);
+      if (row === undefined) return false;
+      const [kind, name] = [String(row.kind), String(row.name)];
+      const changes = Number(remove.run(grainMs, kind, name, dead).changes);
+      removed += changes;
+      // With as many as fit there may be more of it.
+      if (changes < batchRows) done = { kind, name };
+    }
+    return true;
+  }
+
+  while (await patiently(database, pruneSome)) await pause(pauseMs);
+}
+
+/** Marks of one statement, and the values that belong to them, in their order. */
+export function sqliteMarks(): { marks: Marks; values: SqlValue[] } {
+  const values: SqlValue[] = [];
+  const of = (value: SqlValue) => `?${values.push(value)}`;
+  const oneOf = (column: string, among: readonly string[]) =>
+    `${column} IN (SELECT value FROM json_each(${of(JSON.stringify(among))}))`;
+  return { marks: { of, oneOf }, values };
+}

@@ -23,9 +23,7 @@ import { dayTables, lateAfterMs, lateSums } from '../../ledger/day-sums.ts';
 import { type TrafficRow, TrafficSums, trafficSums, trafficTable } from '../../ledger/traffic.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import type { RecordOrder } from '../../metering/record-store.ts';
-import { type Database, sqliteExtendedCode } from './database.ts';
-import { summedMs } from './summed.ts';
-import { undo } from './transaction.ts';
+import { type Database, sqliteExtendedCode, undo } from './database.ts';
 
 /** The ledger's prepared statements. Synchronous; the caller begins and ends the transaction. */
 export interface LedgerWriter {
@@ -225,6 +223,11 @@ export function ledgerKeyMs(key: number): number {
 }
 
 export const ledgerKeySpan = 64;
+
+/** All days before are added up in `dayTables` (ledger/day-sums). */
+export function summedMs(database: Database): number {
+  return Number(database.prepare('SELECT until_ms FROM summed').get()?.until_ms ?? 0);
+}
 
 const epochMs = Date.UTC(2020, 0, 1);
 

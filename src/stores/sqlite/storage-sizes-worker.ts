@@ -1,6 +1,24 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { parentPort } from 'node:worker_threads';
 import { yieldToMainThread } from '../../kernel/priority.ts';
-import { storageSizes } from './storage-sizes.ts';
+import type { KeptBytes } from '../../metering/storage-counts.ts';
+import { keptBytesOf, storageLooks } from '../storage-sizes.ts';
+
+/** Bytes of accounts in the databases of a data folder. Blocks, so it is called in a thread. */
+export function storageSizes(path: string): KeptBytes[] {
+  return storageLooks.flatMap((look) => {
+    const file = join(path, look.file);
+    if (!existsSync(file)) return [];
+    const database = new DatabaseSync(file, { readOnly: true, timeout: 250 });
+    try {
+      return keptBytesOf(look, database.prepare(look.sql('')).all());
+    } finally {
+      database.close();
+    }
+  });
+}
 
 yieldToMainThread();
 

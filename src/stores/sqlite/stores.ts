@@ -32,7 +32,7 @@ export interface LateTables extends OwnTables {
 }
 
 /** The tables of the database in `file`. A power cut may take the last commits, but for those that are `durable`. */
-export function openTables(options: {
+function openTables(options: {
   file: string;
   /** What it holds, in messages. */
   noun: string;

@@ -9,8 +9,7 @@ import {
   type TransactionKind,
   type Work,
 } from '../sql-tables.ts';
-import { type Database, type SqlValue, sqliteExtendedCode } from './database.ts';
-import { type TransactionOptions, transaction } from './transaction.ts';
+import { type Database, type SqlValue, sqliteExtendedCode, type TransactionOptions, transaction } from './database.ts';
 
 /** SQL of SQLite. A transaction that writes has the file for itself: nothing is to be locked. */
 const words: SqlWords = {

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { whyUnusable } from './data-folder.ts';
 import { openDatabase } from './database.ts';
 import { migrate } from './migrations.ts';
-import { whyUnusable } from './unusable.ts';
 
 function thrownBy(work: () => unknown): unknown {
   try {

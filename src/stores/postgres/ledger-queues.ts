@@ -1,11 +1,18 @@
+import type { Clock } from '../../kernel/clock.ts';
 import type { LoopClock, LoopInstant } from '../../kernel/loop-clock.ts';
-import type { ReservationRow } from '../../metering/ledger.ts';
-import { notRecorded, openTimeoutMs, queuedOpensMax } from '../ledger-waits.ts';
-import { isRowsFault } from './database.ts';
-import { reasonOf } from './unavailable.ts';
+import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import {
+  closeBatchRows,
+  closeDelayMs,
+  closeRetryMs,
+  notRecorded,
+  openTimeoutMs,
+  queuedOpensMax,
+} from '../ledger-waits.ts';
+import { isRowsFault, reasonOf } from './database.ts';
 
 const batchRowsMax = 500;
-const firstRetryMs = 25;
+const firstOpenRetryMs = 25;
 /** While PostgreSQL is away it is asked at least this often, so that service is back a second after it. */
 const retryMaxMs = 1_000;
 
@@ -17,7 +24,7 @@ export interface OpenObserver {
   onOutcome(error: unknown): void;
 }
 
-interface Waiting {
+interface WaitingOpen {
   row: ReservationRow;
   /** `sent`: on its way. `answered`: nobody waits for it any more; at most its statement is still on its way. */
   state: 'queued' | 'sent' | 'answered';
@@ -38,7 +45,7 @@ export class OpenQueue {
   readonly #lanesMax: number;
   readonly #loop: Pick<LoopClock, 'now' | 'leftMs'>;
   readonly #observer: OpenObserver;
-  #queue: Waiting[] = [];
+  #queue: WaitingOpen[] = [];
   /** Answered ones still stand in the queue until a batch passes over them. */
   #waiting = 0;
   #lanes = 0;
@@ -65,7 +72,7 @@ export class OpenQueue {
     if (this.#refusal !== null) return Promise.reject(notRecorded(this.#refusal));
     if (this.#waiting >= queuedOpensMax) return Promise.reject(notRecorded('too many requests wait'));
     return new Promise((resolve, reject) => {
-      const one: Waiting = {
+      const one: WaitingOpen = {
         row,
         state: 'queued',
         maybeWritten: false,
@@ -121,8 +128,8 @@ export class OpenQueue {
     if (this.#queue.length === 0 && this.#lanes === 0) this.#settleDrain();
   };
 
-  #takeBatch(): Waiting[] {
-    const batch: Waiting[] = [];
+  #takeBatch(): WaitingOpen[] {
+    const batch: WaitingOpen[] = [];
     let at = 0;
     for (; at < this.#queue.length && batch.length < batchRowsMax; at += 1) {
       const one = this.#queue[at]!;
@@ -134,7 +141,7 @@ export class OpenQueue {
     return batch;
   }
 
-  async #send(batch: readonly Waiting[]): Promise<void> {
+  async #send(batch: readonly WaitingOpen[]): Promise<void> {
     try {
       await this.#write(batch.map((one) => one.row));
     } catch (error) {
@@ -148,7 +155,7 @@ export class OpenQueue {
   }
 
   /** One row cannot be written at all: it must not take the others with it. */
-  async #oneByOne(batch: readonly Waiting[], error: unknown): Promise<void> {
+  async #oneByOne(batch: readonly WaitingOpen[], error: unknown): Promise<void> {
     if (batch.length > 1) {
       for (const one of batch) await this.#send([one]);
       return;
@@ -156,10 +163,10 @@ export class OpenQueue {
     for (const one of batch) this.#settle(one, error instanceof Error ? error : new Error(String(error)));
   }
 
-  #putBack(batch: readonly Waiting[], error: unknown): void {
+  #putBack(batch: readonly WaitingOpen[], error: unknown): void {
     this.#fault = reasonOf(error);
     this.#observer.onOutcome(error);
-    this.#retryMs = Math.min(retryMaxMs, Math.max(firstRetryMs, this.#retryMs * 2));
+    this.#retryMs = Math.min(retryMaxMs, Math.max(firstOpenRetryMs, this.#retryMs * 2));
     for (const one of batch) {
       one.maybeWritten = true;
       if (one.state === 'answered') this.#observer.onUnwanted(one.row.requestId);
@@ -168,7 +175,7 @@ export class OpenQueue {
     this.#queue = batch.filter((one) => one.state === 'queued').concat(this.#queue);
   }
 
-  #opened(one: Waiting): void {
+  #opened(one: WaitingOpen): void {
     // Too late to be acted on, though no timer could say so.
     if (one.state !== 'answered' && this.#loop.leftMs(one.since, openTimeoutMs) < 0)
       this.#settle(one, notRecorded(this.#fault));
@@ -180,7 +187,7 @@ export class OpenQueue {
     this.#settle(one, null);
   }
 
-  #settle(one: Waiting, error: Error | null): void {
+  #settle(one: WaitingOpen, error: Error | null): void {
     if (one.state === 'answered') return;
     one.state = 'answered';
     this.#waiting -= 1;
@@ -189,14 +196,14 @@ export class OpenQueue {
     else one.reject(error);
   }
 
-  #look(one: Waiting): void {
+  #look(one: WaitingOpen): void {
     const leftMs = this.#loop.leftMs(one.since, openTimeoutMs);
     // What our own loop took is not the database's: its answer may be there, and is read next.
     if (leftMs > 0) one.deadline = setTimeout(() => this.#look(one), leftMs);
     else this.#tooLate(one);
   }
 
-  #tooLate(one: Waiting): void {
+  #tooLate(one: WaitingOpen): void {
     // On its way: `send` finds it answered and sees to it.
     if (one.state === 'queued' && one.maybeWritten) this.#observer.onUnwanted(one.row.requestId);
     this.#settle(one, notRecorded(this.#fault));
@@ -207,4 +214,155 @@ export class OpenQueue {
     this.#drained = [];
     for (const resolve of waiters) resolve();
   }
+}
+
+const firstCloseRetryMs = 50;
+
+/** Bounded by the caller: every close here was a reservation that the caller admitted. */
+export interface CloseQueue {
+  close(event: UsageEvent): void;
+  /** Writes waiting closes at once. Resolves when all are written or given up, or after `waitMaxMs`. */
+  flush(waitMaxMs: number): Promise<void>;
+  queued(): number;
+  /** Gives up the rest. */
+  stop(): void;
+}
+
+export interface CloseObserver {
+  onOutcome(error: unknown): void;
+  /** Closes that will not be written, and why. */
+  onDropped(events: readonly UsageEvent[], reason: string): void;
+}
+
+interface WaitingClose {
+  event: UsageEvent;
+  sinceMs: number;
+}
+
+/** One batch at a time, in order. `write` writes all of its events or none, and a repeat changes nothing. */
+export function createCloseQueue(
+  write: (events: readonly UsageEvent[]) => Promise<void>,
+  clock: Clock,
+  observer: CloseObserver,
+): CloseQueue {
+  let queue: WaitingClose[] = [];
+  let running = false;
+  let stopped = false;
+  let timer: NodeJS.Timeout | null = null;
+  let retryMs = 0;
+  /** How many ever came, and how many of these, the oldest, are done with. */
+  let came = 0;
+  let done = 0;
+  let flushes: { upTo: number; resolve(): void }[] = [];
+
+  function kick(): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    if (running || queue.length === 0) return;
+    running = true;
+    void writeBatch().finally(() => {
+      running = false;
+      if (stopped) giveUp(queue.length, 'Culvert is shutting down');
+      else if (queue.length >= closeBatchRows && retryMs === 0) kick();
+      else if (queue.length > 0) wait(retryMs === 0 && flushes.length > 0 ? 0 : Math.max(closeDelayMs, retryMs));
+    });
+  }
+
+  function wait(ms: number): void {
+    timer ??= setTimeout(kick, ms);
+  }
+
+  async function writeBatch(): Promise<void> {
+    const batch = queue.slice(0, batchRowsMax);
+    const { written, error } = await attempt(batch);
+    queue = queue.slice(written);
+    finish(written);
+    if (error === null) {
+      retryMs = 0;
+      observer.onOutcome(null);
+      return;
+    }
+    observer.onOutcome(error);
+    retryMs = Math.min(retryMaxMs, Math.max(firstCloseRetryMs, retryMs * 2));
+    expire(reasonOf(error));
+  }
+
+  /** How many of the batch, from its beginning, are written or given up. */
+  async function attempt(batch: readonly WaitingClose[]): Promise<{ written: number; error: unknown }> {
+    try {
+      await write(batch.map((one) => one.event));
+      return { written: batch.length, error: null };
+    } catch (error) {
+      if (!isRowsFault(error)) return { written: 0, error };
+      if (batch.length === 1) {
+        observer.onDropped([batch[0]!.event], reasonOf(error));
+        return { written: 1, error: null };
+      }
+    }
+    // One event cannot be written at all: it must not take the others with it.
+    for (let at = 0; at < batch.length; at += 1) {
+      const { error } = await attempt(batch.slice(at, at + 1));
+      if (error !== null) return { written: at, error };
+    }
+    return { written: batch.length, error: null };
+  }
+
+  function expire(reason: string): void {
+    const nowMs = clock.monotonicMs();
+    let late = 0;
+    while (late < queue.length && nowMs - queue[late]!.sinceMs >= closeRetryMs) late += 1;
+    giveUp(late, reason);
+  }
+
+  function giveUp(count: number, reason: string): void {
+    if (count === 0) return;
+    observer.onDropped(
+      queue.slice(0, count).map((one) => one.event),
+      reason,
+    );
+    queue = queue.slice(count);
+    finish(count);
+  }
+
+  function finish(count: number): void {
+    done += count;
+    const over = flushes.filter((one) => one.upTo <= done);
+    if (over.length === 0) return;
+    flushes = flushes.filter((one) => one.upTo > done);
+    for (const one of over) one.resolve();
+  }
+
+  return {
+    close(event) {
+      came += 1;
+      queue.push({ event, sinceMs: clock.monotonicMs() });
+      if (queue.length >= closeBatchRows && retryMs === 0) kick();
+      else wait(Math.max(closeDelayMs, retryMs));
+    },
+    flush(waitMaxMs) {
+      if (done === came) return Promise.resolve();
+      return new Promise((resolve) => {
+        const tooLong = setTimeout(() => {
+          flushes = flushes.filter((one) => one !== flush);
+          resolve();
+        }, waitMaxMs);
+        const flush = {
+          upTo: came,
+          resolve() {
+            clearTimeout(tooLong);
+            resolve();
+          },
+        };
+        flushes.push(flush);
+        if (retryMs === 0) kick();
+      });
+    },
+    queued: () => queue.length,
+    stop() {
+      stopped = true;
+      if (timer !== null) clearTimeout(timer);
+      // A batch on its way may still arrive; it reports itself.
+      if (!running) giveUp(queue.length, 'Culvert is shutting down');
+    },
+  };
 }

@@ -1,0 +1,115 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import { deadBefore, quotaGrainsMs } from '../quota-grains.ts';
+import { type Database, patiently, sqliteBusy, sqliteCode } from './database.ts';
+import type { LedgerWriter } from './ledger-writer.ts';
+
+/** In one transaction: the writer waits for it. */
+const prunedAtOnce = 500;
+const batchScopes = 100;
+/** Between two batches, so that the writer gets in first. */
+const pauseMs = 20;
+
+/** Removes events with keys below; resolves to their number. */
+export async function pruneEvents(database: Database, beforeKey: number): Promise<number> {
+  const remove = database.prepare(
+    'DELETE FROM usage_event WHERE key IN (SELECT key FROM usage_event WHERE key < ? ORDER BY key LIMIT ?)',
+  );
+  let removed = 0;
+  for (;;) {
+    const batch = await patiently(database, () => Number(remove.run(beforeKey, prunedAtOnce).changes));
+    removed += batch;
+    if (batch < prunedAtOnce) return removed;
+    await pause(pauseMs);
+  }
+}
+
+/** Removes quota buckets that no window counts any more, scope by scope: each is one range of the primary key. */
+export async function pruneBuckets(database: Database, nowMs: number): Promise<void> {
+  const nextScope = database.prepare('SELECT scope FROM quota_bucket WHERE scope > ? ORDER BY scope LIMIT 1');
+  const remove = database.prepare(
+    `DELETE FROM quota_bucket WHERE scope = :scope AND grain_ms = :grainMs AND bucket IN (
+       SELECT bucket FROM quota_bucket WHERE scope = :scope AND grain_ms = :grainMs AND bucket < :dead
+       ORDER BY bucket LIMIT ${prunedAtOnce})`,
+  );
+
+  /** Some scopes behind `from`; the last one done, null at the end. */
+  function pruneSome(from: string): string | null {
+    let done = from;
+    let removed = 0;
+    for (let scopes = 0; scopes < batchScopes && removed < prunedAtOnce; scopes += 1) {
+      const next = nextScope.get(done);
+      if (next === undefined) return null;
+      const scope = String(next.scope);
+      let hasMore = false;
+      for (const grainMs of quotaGrainsMs) {
+        const changes = Number(remove.run({ scope, grainMs, dead: deadBefore(grainMs, nowMs) }).changes);
+        removed += changes;
+        hasMore ||= changes === prunedAtOnce;
+      }
+      // Then it is the next one again.
+      if (hasMore) return done;
+      done = scope;
+    }
+    return done;
+  }
+
+  let done: string | null = '';
+  while (done !== null) {
+    const from: string = done;
+    done = await patiently(database, () => pruneSome(from));
+    if (done !== null) await pause(pauseMs);
+  }
+}
+
+/** Rows in one transaction: a few ms of the loop. */
+const recoveredAtOnce = 200;
+const busyRetryMs = 5;
+const busyWaitMaxMs = 5_000;
+
+/**
+ * Charges every reservation of another boot once. A folder has one server (data-folder-lock.ts), so another boot is a
+ * dead one. Should two recover at once nevertheless, the one that removes the row first writes its event.
+ */
+export async function recoverReservations(
+  writer: LedgerWriter,
+  bootId: string,
+  chargeCrashed: (reservation: ReservationRow) => UsageEvent,
+): Promise<number> {
+  let recovered = 0;
+  let waitedMs = 0;
+  for (;;) {
+    try {
+      const batch = recoverBatch(writer, bootId, chargeCrashed);
+      recovered += batch.charged;
+      if (batch.found < recoveredAtOnce) return recovered;
+      // Let requests in between two batches.
+      await pause(0);
+    } catch (error) {
+      if (sqliteCode(error) !== sqliteBusy || waitedMs >= busyWaitMaxMs) throw error;
+      waitedMs += busyRetryMs;
+      await pause(busyRetryMs);
+    }
+  }
+}
+
+function recoverBatch(
+  writer: LedgerWriter,
+  bootId: string,
+  chargeCrashed: (reservation: ReservationRow) => UsageEvent,
+): { found: number; charged: number } {
+  writer.begin();
+  try {
+    const found = writer.strangers(bootId, recoveredAtOnce);
+    let charged = 0;
+    for (const { key, row } of found) {
+      if (writer.writeEvent(key, chargeCrashed(row))) charged += 1;
+    }
+    if (found.length < recoveredAtOnce) writer.forgetOtherBoots(bootId);
+    writer.commit();
+    return { found: found.length, charged };
+  } catch (error) {
+    writer.rollback();
+    throw error;
+  }
+}
