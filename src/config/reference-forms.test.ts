@@ -125,3 +125,25 @@ test('a variable whose value is a reference is refused, and its value is not sho
   assert.match(error!, /api_key: this is a reference/);
   assert.doesNotMatch(error!, /HIDDEN/);
 });
+
+test('an id beside a secret may not be a reference of another program either', () => {
+  const [error] = errorsOf(
+    "providers: { up: { type: bedrock, aws: { access_key_id: 'os.environ/AWS_ID', secret_access_key: k } } }\n",
+  );
+  assert.match(error ?? '', /providers\.up\.aws\.access_key_id: .* did you mean \$\{AWS_ID\}/);
+});
+
+test('the placeholder of an example is refused as a credential, and words of a local server are not', () => {
+  const errorOf = (written: string) => errorsOf(`providers: { up: { type: openai, api_key: '${written}' } }`).join();
+  for (const placeholder of [
+    'sk-...',
+    'sk-…',
+    'sk-proj-***',
+    'sk-xxxx',
+    'your-api-key',
+    'YOUR_API_KEY_HERE',
+    '<your key>',
+  ])
+    assert.match(errorOf(placeholder), /this is the placeholder of an example/, placeholder);
+  for (const key of ['EMPTY', 'dummy', 'none', 'sk-xyz1', 'lm-studio', 'my-key-1']) assert.equal(errorOf(key), '', key);
+});

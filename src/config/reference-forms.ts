@@ -57,13 +57,20 @@ const otherForms: readonly RegExp[] = [
   /^\$\([^()]* [^()]*\)$/,
   /^`[^`]* [^`]*`$/,
 ];
+/** Examples in documentation: `sk-...`, `sk-xxxx`, `your-api-key`, `<your key>`. */
+const placeholderForms: readonly RegExp[] = [
+  /^[\w-]*(?:\.{3,}|…|\*{3,})$/,
+  /^(?:[a-z]{2,6}[-_])+x{3,}$/i,
+  /^<[^<>]+>$/,
+  /^\W?(?:(?:your|my|insert|replace)[-_ ])(?:\w+[-_ ])*(?:key|token|secret|password)(?:[-_ ]here)?\W?$/i,
+];
 const ownForm = /^\$\{[^}\n]*\}$/;
 
 const refusal = 'this is a reference that Culvert does not read, so it would be sent as the secret';
 
 /**
- * Why `text` cannot be a credential: it is a reference of another program, or one of ours where none are read (the admin
- * API). Null when it is neither. `mayBePath`: the path of a file is a value of its kind.
+ * Why `text` cannot be a credential: it is a reference of another program, one of ours where none are read (the admin
+ * API), or a placeholder. Null when it is none of them. `mayBePath`: the path of a file is a value of its kind.
  */
 export function referenceRefusal(text: string, mayBePath = false): string | null {
   if (ownForm.test(text.trim())) return 'references are read in culvert.yaml alone; here, give the secret itself';
@@ -81,7 +88,8 @@ function foreignRefusal(text: string): string | null {
   if (name !== null) return `${refusal}; did you mean \${${name}} in culvert.yaml?`;
   // biome-ignore lint/suspicious/noTemplateCurlyInString: shown as people write it
   const hint = 'put the secret into a variable or a file, and write ${NAME} or ${file:/path} in culvert.yaml';
-  return isAmong(otherForms, text) ? `${refusal}; ${hint}` : null;
+  if (isAmong(otherForms, text)) return `${refusal}; ${hint}`;
+  return isAmong(placeholderForms, text) ? 'this is the placeholder of an example; put the secret in its place' : null;
 }
 
 /** The variable that `text` names in the form of another program; null when it names none. */

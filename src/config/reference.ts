@@ -38,7 +38,7 @@ one: an unknown key or a wrong value is an error with its line and column.
   unset; a value that comes out empty leaves its key out. \`$\${NAME}\` is the plain text \`\${NAME}\`. Put references
   between braces in quotes, as in \`{ api_key: "\${NAME}" }\`, so that other YAML tools can read the file. Culvert refuses
   references of other programs as credentials: \`env:NAME\`, \`os.environ/NAME\`, \`$NAME\`, \`%NAME%\`, \`{{ NAME }}\`,
-  \`file:/path\`, \`op://…\`, \`vault:…\`.
+  \`file:/path\`, \`op://…\`, \`vault:…\`; and placeholders of examples, such as \`sk-...\`.
 - **Without a file**, as in a container, variables replace keys that the file, if there is one, leaves out:
   \`CULVERT_HOST\` for \`server.host\`, \`PORT\` for \`server.port\`, \`CULVERT_DATA_DIR\` for \`storage.data_dir\`,
   \`CULVERT_ADMIN_KEY\` for \`admin.key\`, \`CULVERT_SIMULATOR\` for \`simulator\`, and \`CULVERT_API_KEY\` for \`keys\`: one key, \`sk-cv-\` and 8 or more letters or

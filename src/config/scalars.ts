@@ -160,7 +160,16 @@ export function secret(minChars = 1) {
     .meta({ kind: 'secret' });
 }
 
-/** The same where a path may be meant: a PEM file, or a variable for a child process. */
+/** The part of a credential that is no secret: the id of a key, an application or a directory. */
+export function credentialId(maxChars = 200) {
+  return z
+    .string()
+    .min(1)
+    .max(maxChars)
+    .check((context) => refuseReference(context));
+}
+
+/** A secret where a path may be meant: a PEM file, or a variable for a child process. */
 export function secretOrPath(minChars = 1) {
   const message = 'expected a secret, or the path of a file';
   return z

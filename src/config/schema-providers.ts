@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { catalog } from '../inference/providers/catalog.ts';
-import { duration, httpUrl, name, percentage, positiveInt, secret } from './scalars.ts';
+import { credentialId, duration, httpUrl, name, percentage, positiveInt, secret } from './scalars.ts';
 import { headersSchema, proxySchema, tlsSchema } from './schema-route.ts';
 
 /** Timeouts of one level. An omitted one comes from the level below (target, alias, provider, built-in). */
@@ -41,10 +41,8 @@ export const credentialSchema = z.strictObject({
 /** Who asks Entra ID for tokens; what is omitted comes from the environment. */
 const entraSchema = z
   .strictObject({
-    tenant_id: z.string().min(1).optional().describe('The directory. Default: AZURE_TENANT_ID.'),
-    client_id: z
-      .string()
-      .min(1)
+    tenant_id: credentialId().optional().describe('The directory. Default: AZURE_TENANT_ID.'),
+    client_id: credentialId()
       .optional()
       .describe('The application, or a managed identity given by its user. Default: AZURE_CLIENT_ID.'),
     client_secret: secret().optional().describe('The secret of the application. Default: AZURE_CLIENT_SECRET.'),
@@ -85,7 +83,7 @@ const googleSchema = z
 /** Who signs requests to AWS; what is omitted is found as AWS's own tools find it. */
 const awsSchema = z
   .strictObject({
-    access_key_id: z.string().min(1).max(200).optional().describe('Id of an access key.'),
+    access_key_id: credentialId().optional().describe('Id of an access key.'),
     secret_access_key: secret().optional().describe('Its secret.'),
     session_token: secret().optional().describe('Of a key that expires.'),
     profile: z.string().min(1).max(200).optional().describe('Profile in ~/.aws/config or ~/.aws/credentials.'),

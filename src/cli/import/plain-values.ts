@@ -39,7 +39,7 @@ export function textOf(values: Values, value: unknown, path: Path, kind: Variabl
   if (kind === 'secret' && referenceRefusal(text) !== null) {
     const name = foreignName(text) ?? /^\$\{([A-Za-z_]\w{0,200})\}$/.exec(text)?.[1];
     if (name === undefined) {
-      values.notes.add(path, 'not carried over: it is a reference, and not a secret');
+      values.notes.add(path, 'not carried over: it is a reference or a placeholder, and not a secret');
       return null;
     }
     values.notes.add(path, `changed: it is a reference that nothing reads there, here \${${name}}`);
