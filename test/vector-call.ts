@@ -1,7 +1,7 @@
 import { FailureError, factsOf } from '../src/kernel/failure.ts';
 import type { CollectionSpec } from '../src/vectors/collection.ts';
-import type { VectorCall } from '../src/vectors/engine.ts';
-import type { VectorStore } from '../src/vectors/store.ts';
+import type { VectorCall } from '../src/vectors/vector-engine.ts';
+import type { VectorStore } from '../src/vectors/vector-store.ts';
 import type { VectorVerb } from '../src/vectors/verbs.ts';
 import { openCall, type ReadCall, readCall } from '../src/vectors/wire/read-call.ts';
 

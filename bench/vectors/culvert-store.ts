@@ -2,7 +2,7 @@ import type { Distance } from '../../src/vectors/collection.ts';
 import { allShards, createEmbeddedStore } from '../../src/vectors/embedded/embedded-store.ts';
 import type { Filter } from '../../src/vectors/filter/filter.ts';
 import { readFilter } from '../../src/vectors/filter/read-filter.ts';
-import type { PointQuery, VectorStore } from '../../src/vectors/store.ts';
+import type { PointQuery, VectorStore } from '../../src/vectors/vector-store.ts';
 import { scratchFolder } from '../gateway/processes.ts';
 import type { Engine } from './engine.ts';
 import { dimensions } from './points.ts';

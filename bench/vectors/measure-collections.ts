@@ -1,4 +1,4 @@
-import type { VectorStore } from '../../src/vectors/store.ts';
+import type { VectorStore } from '../../src/vectors/vector-store.ts';
 import { judged, type Row, told } from '../rows.ts';
 import { nearest, openCollection, tenant } from './culvert-store.ts';
 import { percentile } from './percentile.ts';

@@ -18,7 +18,7 @@ import type { Counters } from '../metering/counters.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import type { PlanBook } from '../metering/plan-book.ts';
 import type { EngineOperator } from '../tools/search/engine-operator.ts';
-import type { VectorOperator } from '../vectors/operator.ts';
+import type { VectorOperator } from '../vectors/vector-operator.ts';
 import type { Finding } from './finding.ts';
 
 /** What the admin API works on; the composition root gives it. */

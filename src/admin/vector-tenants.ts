@@ -1,7 +1,7 @@
 import type { Operator } from '../auth/operator.ts';
 import { culvert } from '../kernel/command-form.ts';
-import type { VectorOperator } from '../vectors/operator.ts';
-import type { Owner, TenantSummary } from '../vectors/store.ts';
+import type { VectorOperator } from '../vectors/vector-operator.ts';
+import type { Owner, TenantSummary } from '../vectors/vector-store.ts';
 import type { Directory, Records } from './directory.ts';
 import { refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';

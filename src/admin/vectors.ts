@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ExportedCollection, ExportedPoint } from '../vectors/export-lines.ts';
-import type { TenantSummary } from '../vectors/store.ts';
+import type { TenantSummary } from '../vectors/vector-store.ts';
 import type { Records } from './directory.ts';
 import { entryOperations } from './entry-operations.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';

@@ -4,7 +4,7 @@ import type { Operator } from '../auth/operator.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { JsonSchema } from '../inference/dialects/described-check.ts';
 import type { CallerDialect } from '../inference/dialects/dialect.ts';
-import type { Ending } from '../inference/realtime/session.ts';
+import type { Ending } from '../inference/realtime/realtime-session.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
 import type { ErrorContext, Failure } from '../kernel/failure.ts';
 import type { RoomHold } from '../kernel/sharing/room.ts';

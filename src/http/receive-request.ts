@@ -6,7 +6,7 @@ import { type KeyRing, noKeySent } from '../auth/key-ring.ts';
 import type { Operator } from '../auth/operator.ts';
 import type { Config } from '../config/schema.ts';
 import { openAiChat } from '../inference/dialects/openai-chat/index.ts';
-import { Ending } from '../inference/realtime/session.ts';
+import { Ending } from '../inference/realtime/realtime-session.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
@@ -17,6 +17,7 @@ import type { Trace, Traces } from '../kernel/trace.ts';
 import type { Admission } from '../metering/admission.ts';
 import type { Refusal } from '../metering/refusal.ts';
 import type { SharedTally } from '../metering/tally.ts';
+import { withProtocolKey } from './accept-web-socket.ts';
 import { createClientAddress } from './client-address.ts';
 import { applyCors } from './cors.ts';
 import { createLoginThrottle, type LoginThrottle } from './dashboard/login-throttle.ts';
@@ -26,7 +27,6 @@ import type { Exchange, Route, Upgrade } from './exchange.ts';
 import { nearestRoute } from './nearest-route.ts';
 import { otherBaseOf } from './other-base.ts';
 import { Pipelined } from './pipelined.ts';
-import { withProtocolKey } from './web-socket.ts';
 
 export interface ReceptionParts {
   clock: Clock;

@@ -5,8 +5,8 @@ import { systemClock as clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
-import type { VectorOperator } from '../vectors/operator.ts';
 import type { VectorRegistry } from '../vectors/registry.ts';
+import type { VectorOperator } from '../vectors/vector-operator.ts';
 
 /** Vector data in the CLI's own process, opened when a command first asks for it. */
 export interface OwnVectors {
@@ -30,7 +30,7 @@ export function ownVectors(config: Config): OwnVectors {
     }
     const [{ openVectors }, { createVectorOperator }] = await Promise.all([
       import('./vectors.ts'),
-      import('../vectors/operator.ts'),
+      import('../vectors/vector-operator.ts'),
     ]);
     const stores = {
       async vectorRegistry() {

@@ -45,7 +45,7 @@ import { createBackgroundRuns } from '../inference/responses/background.ts';
 import { createCrawlSink } from '../inference/vectors/crawl-sink.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import type { Refusals } from '../metering/refusals.ts';
-import { createVectorOperator } from '../vectors/operator.ts';
+import { createVectorOperator } from '../vectors/vector-operator.ts';
 import { openAlerts } from './alerts.ts';
 import type { Books } from './books.ts';
 import type { Callers } from './callers.ts';

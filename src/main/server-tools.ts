@@ -9,7 +9,7 @@ import { type VectorEndpoint, vectorEndpoint } from '../inference/vectors/endpoi
 import { createFileSearch } from '../inference/vectors/search-files.ts';
 import { createMcpCalls } from '../mcp/calls-for-models.ts';
 import type { PageModel } from '../tools/page-model.ts';
-import type { VectorEngine } from '../vectors/engine.ts';
+import type { VectorEngine } from '../vectors/vector-engine.ts';
 import type { OpenedMcp } from './mcp.ts';
 
 /** What requests run on, but for the tools of this server. */

@@ -29,7 +29,7 @@ import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { accountOfTenant } from '../stores/storage-sizes.ts';
-import type { VectorEngine } from '../vectors/engine.ts';
+import type { VectorEngine } from '../vectors/vector-engine.ts';
 import type { Books } from './books.ts';
 import type { Callers } from './callers.ts';
 import { openBucketFolder } from './files.ts';

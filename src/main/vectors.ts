@@ -3,7 +3,7 @@ import { createRoute } from '../inference/transport/create-route.ts';
 import type { ProxyOf } from '../inference/transport/proxy.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
-import type { QdrantWay } from '../vectors/qdrant/connection.ts';
+import type { QdrantWay } from '../vectors/qdrant/qdrant-connection.ts';
 import { createVectorWorkers, type VectorWorkers } from '../vectors/workers.ts';
 import { StartRefused } from './start-refused.ts';
 import type { Stores } from './stores.ts';

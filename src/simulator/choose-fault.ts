@@ -3,9 +3,9 @@ import { isObject } from '../kernel/json.ts';
 import type { Random } from '../kernel/random.ts';
 import { seededRandom } from '../kernel/random.ts';
 import type { ArrivedBody } from './compose-reply.ts';
+import type { Script } from './fault-script.ts';
 import type { FaultSpec, ParsedFaultSpec } from './fault-spec.ts';
 import { healthy, namesFailure, parseFaultSpec, withoutFailures } from './fault-spec.ts';
-import type { Script } from './script.ts';
 
 export interface FaultSources {
   path: string;

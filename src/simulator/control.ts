@@ -1,7 +1,7 @@
 import { isObject } from '../kernel/json.ts';
+import type { Script } from './fault-script.ts';
 import { faultHelp, mockHelp } from './help.ts';
 import type { Recording } from './recording.ts';
-import type { Script } from './script.ts';
 
 /** Target of a bare `redirect`. */
 export const redirectedPath = '/_mock/redirected';

@@ -9,13 +9,13 @@ import type { Purpose } from './compose-answer.ts';
 import type { ArrivedBody } from './compose-reply.ts';
 import { control, isControlPath, redirectedPath } from './control.ts';
 import type { OtherFormats } from './endpoint.ts';
+import { createScript } from './fault-script.ts';
 import type { FaultSpec } from './fault-spec.ts';
 import { healthy, parseFaultSpec } from './fault-spec.ts';
-import { isMultipart, readMultipart } from './read-multipart.ts';
+import { isMultipart, readMultipart } from './read-form.ts';
 import type { RecordedRequest } from './recording.ts';
 import { createRecording, unrecorded } from './recording.ts';
-import { createScript } from './script.ts';
-import { bodyOf, createService } from './serve.ts';
+import { bodyOf, createService } from './simulated-service.ts';
 
 export interface SimulatorOptions {
   /**

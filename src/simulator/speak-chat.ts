@@ -1,8 +1,8 @@
 import type { JsonObject } from '../kernel/json.ts';
+import { argumentParts, beforeDelta, reasoningParts, reasoningPauseMs, textParts } from './answer-pace.ts';
 import type { Answer, Choice } from './compose-answer.ts';
 import type { FaultSpec } from './fault-spec.ts';
 import { logprobsOf } from './logprobs.ts';
-import { argumentParts, beforeDelta, reasoningParts, reasoningPauseMs, textParts } from './pace.ts';
 import type { Prompt } from './prompt.ts';
 import { readChatRequest } from './read-chat-request.ts';
 import type { ErrorWords, Speech } from './speech.ts';

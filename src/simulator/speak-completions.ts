@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { isObject } from '../kernel/json.ts';
+import { beforeDelta, textParts } from './answer-pace.ts';
 import type { Answer, Choice } from './compose-answer.ts';
 import type { FaultSpec } from './fault-spec.ts';
-import { beforeDelta, textParts } from './pace.ts';
 import type { Prompt, ReadPrompt } from './prompt.ts';
 import { inputTokensOf, stringsOf } from './prompt.ts';
 import { chatSpeech } from './speak-chat.ts';

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
+import { beforeDelta } from './answer-pace.ts';
 import type { Answer } from './compose-answer.ts';
 import type { FaultSpec } from './fault-spec.ts';
-import { beforeDelta } from './pace.ts';
 import { pictureSideMax, pictureSideMin, pngSaying } from './picture.ts';
 import type { Drawn, Prompt, Refusal } from './prompt.ts';
 import { chatSpeech } from './speak-chat.ts';

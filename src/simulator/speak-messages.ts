@@ -1,8 +1,8 @@
 import type { JsonObject } from '../kernel/json.ts';
+import { argumentParts, beforeDelta, reasoningParts, reasoningPauseMs, textParts } from './answer-pace.ts';
 import type { Answer, Choice } from './compose-answer.ts';
 import type { FaultSpec } from './fault-spec.ts';
 import { anthropicModels } from './list-models.ts';
-import { argumentParts, beforeDelta, reasoningParts, reasoningPauseMs, textParts } from './pace.ts';
 import type { Prompt } from './prompt.ts';
 import { readMessagesRequest } from './read-messages-request.ts';
 import type { ErrorWords, Speech } from './speech.ts';

@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { isObject } from '../kernel/json.ts';
+import { argumentParts, beforeDelta, reasoningParts, reasoningPauseMs, textParts } from './answer-pace.ts';
 import type { Answer, Call, Choice } from './compose-answer.ts';
 import type { FaultSpec } from './fault-spec.ts';
 import { logprobsOf } from './logprobs.ts';
-import { argumentParts, beforeDelta, reasoningParts, reasoningPauseMs, textParts } from './pace.ts';
 import type { Prompt } from './prompt.ts';
 import { readResponsesRequest } from './read-responses-request.ts';
 import type { ErrorWords, Speech } from './speech.ts';

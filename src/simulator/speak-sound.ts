@@ -1,7 +1,7 @@
 import type { JsonObject } from '../kernel/json.ts';
+import { beforeDelta } from './answer-pace.ts';
 import type { Answer } from './compose-answer.ts';
 import type { FaultSpec } from './fault-spec.ts';
-import { beforeDelta } from './pace.ts';
 import type { Prompt, Refusal, Spoken } from './prompt.ts';
 import { isSoundFormat, mediaTypeOf, soundFormatNames, soundPieces, spokenMs } from './sound.ts';
 import { chatSpeech } from './speak-chat.ts';

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
+import { beforeDelta, textParts } from './answer-pace.ts';
 import type { Answer } from './compose-answer.ts';
 import type { FaultSpec } from './fault-spec.ts';
-import { beforeDelta, textParts } from './pace.ts';
 import type { Heard, Prompt, Refusal } from './prompt.ts';
 import { stringsOf } from './prompt.ts';
 import { chatSpeech } from './speak-chat.ts';

@@ -1,5 +1,5 @@
 import type { Failure } from '../kernel/failure.ts';
-import { tooManyCollections } from './refusals.ts';
+import { tooManyCollections } from './vector-refusals.ts';
 
 /**
  * Number of collections of accounts over all threads: an account may have several tenants, whose shards lie in

@@ -3,7 +3,7 @@ import type { Distance, PayloadType } from './collection.ts';
 import { collectionNamePattern, type NamedSpecs } from './collection.ts';
 import type { CollectionSettings } from './collection-settings.ts';
 import { isMulti, isSparse, type PointId, type StoredPoint, type VectorValue } from './point.ts';
-import type { VectorStore } from './store.ts';
+import type { VectorStore } from './vector-store.ts';
 import { shortestFloat } from './wire/shortest-float.ts';
 
 /** First line of an export. */

@@ -1,4 +1,4 @@
-import type { GroupQuery } from './store.ts';
+import type { GroupQuery } from './vector-store.ts';
 
 /** How many times the points wanted are looked at first, and how much more each time they were not enough. */
 export const firstLook = 4;

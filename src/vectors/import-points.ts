@@ -7,9 +7,9 @@ import { changedSettings } from './collection-settings.ts';
 import type { ExportedCollection, ExportedPoint } from './export-lines.ts';
 import type { StoredPoint } from './point.ts';
 import { readPointId } from './point-id.ts';
-import { noCollection } from './refusals.ts';
-import type { Owner, VectorStore } from './store.ts';
 import { batchOf } from './stored-batch.ts';
+import { noCollection } from './vector-refusals.ts';
+import type { Owner, VectorStore } from './vector-store.ts';
 import { readSettings } from './wire/read-settings.ts';
 import { readVectorForm } from './wire/read-vector-forms.ts';
 

@@ -1,8 +1,8 @@
 import type { CollectionSpec } from './collection.ts';
 import type { StoredPoint } from './point.ts';
-import { collectionExists } from './refusals.ts';
-import type { Owner, VectorStore } from './store.ts';
 import { batchOf } from './stored-batch.ts';
+import { collectionExists } from './vector-refusals.ts';
+import type { Owner, VectorStore } from './vector-store.ts';
 
 /** Points copied at a time. */
 const copiedPoints = 256;

@@ -1,7 +1,7 @@
 import { FailureError, invalid } from '../kernel/failure.ts';
 import type { JsonValue } from '../kernel/json.ts';
 import { datetimeMs } from './filter/datetime.ts';
-import type { OrderBy } from './store.ts';
+import type { OrderBy } from './vector-store.ts';
 
 /** Order of a value in `order_by`: a number unchanged, a time in microseconds since 1970; null for all others. */
 export function orderNumber(value: JsonValue): number | null {

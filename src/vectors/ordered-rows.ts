@@ -1,4 +1,4 @@
-import type { OrderBy } from './store.ts';
+import type { OrderBy } from './vector-store.ts';
 
 /** The first `limit` of the rows that are added, in order of their values. */
 export interface OrderedRows<Row> {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../kernel/json.ts';
 import type { CollectionSpec, NamedSpecs, PayloadType } from './collection.ts';
 import type { CollectionSettings } from './collection-settings.ts';
-import type { AliasChange, Owner } from './store.ts';
+import type { AliasChange, Owner } from './vector-store.ts';
 
 /**
  * Ownership of collections, for drivers that keep many tenants' points together elsewhere. It is the truth: points of a

@@ -1,6 +1,6 @@
 import { type Failure, FailureError } from '../kernel/failure.ts';
 import { createTurns, type Turns } from '../kernel/sharing/turns.ts';
-import type { Embedded, Prepared, RankTexts, VectorAnswer, VectorCall } from './engine.ts';
+import type { Embedded, Prepared, RankTexts, VectorAnswer, VectorCall } from './vector-engine.ts';
 import type { PreparedReply, RunReply } from './worker-messages.ts';
 import type { WorkerRequest, WorkerThread } from './worker-thread.ts';
 

@@ -1,6 +1,6 @@
 import { shardOf } from './embedded/shard-of.ts';
 import { moveTenant } from './move-tenant.ts';
-import type { Owner, TenantSummary, VectorStore } from './store.ts';
+import type { Owner, TenantSummary, VectorStore } from './vector-store.ts';
 import type { StoredBytes, StoreMethod, WorkerDriver } from './worker-messages.ts';
 import type { WorkerThread } from './worker-thread.ts';
 

@@ -2,7 +2,7 @@ import { FailureError } from '../kernel/failure.ts';
 import type { JsonValue } from '../kernel/json.ts';
 import type { Scalar } from './filter/filter.ts';
 import type { KeyPath } from './filter/key-path.ts';
-import type { FacetHit } from './store.ts';
+import type { FacetHit } from './vector-store.ts';
 
 /** About what a counted value takes, without its characters. */
 const countedBytes = 64;

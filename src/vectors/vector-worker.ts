@@ -5,9 +5,9 @@ import { freeMemory } from '../kernel/free-memory.ts';
 import { yieldToMainThread } from '../kernel/priority.ts';
 import { createWorkTurns } from '../kernel/sharing/work-turns.ts';
 import type { EmbeddedStore } from './embedded/embedded-store.ts';
-import type { Embedded } from './engine.ts';
-import type { Owner, VectorStore } from './store.ts';
 import { withLanguages } from './text/languages.ts';
+import type { Embedded } from './vector-engine.ts';
+import type { Owner, VectorStore } from './vector-store.ts';
 import { type PreparedCall, prepareCall, type UnrankedAnswer } from './wire/prepare-call.ts';
 import {
   type FromWorker,
@@ -62,7 +62,7 @@ async function openStore(): Promise<VectorStore & Partial<Pick<EmbeddedStore, 't
   const tell = (message: string) => send({ kind: 'tell', message });
   if (driver.kind === 'qdrant') {
     const [{ createQdrantStore }, { linkRegistry }] = await Promise.all([
-      import('./qdrant/store.ts'),
+      import('./qdrant/qdrant-store.ts'),
       import('./registry-link.ts'),
     ]);
     const { url, apiKey, way } = driver;

@@ -1,8 +1,8 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Failure } from '../kernel/failure.ts';
-import type { Embedded, FoundTexts, Prepared, RankedText, VectorCall } from './engine.ts';
-import type { QdrantWay } from './qdrant/connection.ts';
-import type { VectorStore } from './store.ts';
+import type { QdrantWay } from './qdrant/qdrant-connection.ts';
+import type { Embedded, FoundTexts, Prepared, RankedText, VectorCall } from './vector-engine.ts';
+import type { VectorStore } from './vector-store.ts';
 
 /** Data for a thread at its start. */
 export interface WorkerData {

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Failure } from '../kernel/failure.ts';
 import { shardOf } from './embedded/shard-of.ts';
 import { everything, spec, upsert } from './embedded/temporary-store.fixture.ts';
-import type { Embedded, Prepared, VectorCall } from './engine.ts';
+import type { Embedded, Prepared, VectorCall } from './vector-engine.ts';
 import { createVectorWorkers, type VectorWorkers, type VectorWorkersOptions } from './workers.ts';
 
 test('a call is read in one step and done in another, bytes in and bytes out', async (t) => {

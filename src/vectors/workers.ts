@@ -6,13 +6,13 @@ import type { Failure } from '../kernel/failure.ts';
 import { createBodyMemory } from './body-memory.ts';
 import { createCollectionPlaces } from './collection-places.ts';
 import { allShards, shardOf } from './embedded/shard-of.ts';
-import type { Prepared, VectorCall, VectorEngine } from './engine.ts';
-import type { QdrantWay } from './qdrant/connection.ts';
+import type { QdrantWay } from './qdrant/qdrant-connection.ts';
 import type { VectorRegistry } from './registry.ts';
 import { registryPort } from './registry-link.ts';
-import type { VectorStore } from './store.ts';
 import { ThreadCalls } from './thread-calls.ts';
 import { createThreadStore, createThreadTotals } from './thread-store.ts';
+import type { Prepared, VectorCall, VectorEngine } from './vector-engine.ts';
+import type { VectorStore } from './vector-store.ts';
 import type { FromWorker, WorkerData } from './worker-messages.ts';
 import { createWorkerThread, type WorkerThread } from './worker-thread.ts';
 

@@ -38,8 +38,8 @@ import { createEngineOperator } from '../../src/tools/search/engine-operator.ts'
 import { configuredEngines } from '../../src/tools/search/engine-targets.ts';
 import { createEmbeddedStore } from '../../src/vectors/embedded/embedded-store.ts';
 import { allShards } from '../../src/vectors/embedded/shard-of.ts';
-import { createVectorOperator } from '../../src/vectors/operator.ts';
-import type { VectorStore } from '../../src/vectors/store.ts';
+import { createVectorOperator } from '../../src/vectors/vector-operator.ts';
+import type { VectorStore } from '../../src/vectors/vector-store.ts';
 import { createReplyCheck } from './described.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: what a test looks at in an answer is what it asserts.

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { FailureError } from '../../src/kernel/failure.ts';
 import { shardOf } from '../../src/vectors/embedded/shard-of.ts';
 import { alice, near, spec, temporaryStore } from '../../src/vectors/embedded/temporary-store.fixture.ts';
-import type { VectorStore, WriteOperation } from '../../src/vectors/store.ts';
+import type { VectorStore, WriteOperation } from '../../src/vectors/vector-store.ts';
 
 const size = 256;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Target } from '../../src/vectors/store.ts';
+import type { Target } from '../../src/vectors/vector-store.ts';
 import { vectorDrivers } from './vector-drivers.ts';
 import { filled, owner, points, spec, tenant, uuids } from './vector-points.ts';
 import { everything, idsOnly, query, refusal, scrolledIds, sorted, upsert, where } from './vector-suite.ts';

@@ -7,9 +7,9 @@ import { openCulvertTables } from '../../src/stores/sqlite/stores.ts';
 import { createVectorRegistry } from '../../src/stores/vector-registry.ts';
 import { createEmbeddedStore } from '../../src/vectors/embedded/embedded-store.ts';
 import { allShards, shardOf } from '../../src/vectors/embedded/shard-of.ts';
-import { createQdrantStore } from '../../src/vectors/qdrant/store.ts';
-import { type UnsupportedByQdrant, unsupportedByQdrant } from '../../src/vectors/qdrant/unsupported.ts';
-import type { VectorStore } from '../../src/vectors/store.ts';
+import { createQdrantStore } from '../../src/vectors/qdrant/qdrant-store.ts';
+import { type UnsupportedByQdrant, unsupportedByQdrant } from '../../src/vectors/qdrant/unsupported-by-qdrant.ts';
+import type { VectorStore } from '../../src/vectors/vector-store.ts';
 import { startQdrantProxy } from '../qdrant-proxy.ts';
 import { otherKey, startGateway } from '../start-gateway.ts';
 

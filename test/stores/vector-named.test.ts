@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { JsonObject, JsonValue } from '../../src/kernel/json.ts';
 import type { CollectionSpec } from '../../src/vectors/collection.ts';
 import type { PointId, SparseVector, VectorValue } from '../../src/vectors/point.ts';
-import type { Target, VectorInput, VectorStore, WriteOperation } from '../../src/vectors/store.ts';
+import type { Target, VectorInput, VectorStore, WriteOperation } from '../../src/vectors/vector-store.ts';
 import { readTarget } from '../../src/vectors/wire/read-target.ts';
 import { vectorDrivers } from './vector-drivers.ts';
 import { owner, tenant } from './vector-points.ts';

@@ -4,7 +4,7 @@ import type { JsonValue } from '../../src/kernel/json.ts';
 import { seededRandom } from '../../src/kernel/random.ts';
 import type { Filter } from '../../src/vectors/filter/filter.ts';
 import type { PointId } from '../../src/vectors/point.ts';
-import type { FacetHit, OrderBy, PointQuery, VectorStore } from '../../src/vectors/store.ts';
+import type { FacetHit, OrderBy, PointQuery, VectorStore } from '../../src/vectors/vector-store.ts';
 import { vectorDrivers } from './vector-drivers.ts';
 import { filled, spec, tenant } from './vector-points.ts';
 import { everything, idsOnly, query, type TestPoint, upsert, where } from './vector-suite.ts';

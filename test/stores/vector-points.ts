@@ -1,5 +1,5 @@
 import { seededRandom } from '../../src/kernel/random.ts';
-import type { VectorStore } from '../../src/vectors/store.ts';
+import type { VectorStore } from '../../src/vectors/vector-store.ts';
 import { type TestPoint, upsert } from './vector-suite.ts';
 
 export const tenant = 'acme/laptop';

@@ -9,7 +9,7 @@ import { openCulvertTables } from '../../src/stores/sqlite/stores.ts';
 import { createVectorRegistry } from '../../src/stores/vector-registry.ts';
 import { readFilter } from '../../src/vectors/filter/read-filter.ts';
 import type { PointBatch } from '../../src/vectors/point.ts';
-import { createQdrantStore } from '../../src/vectors/qdrant/store.ts';
+import { createQdrantStore } from '../../src/vectors/qdrant/qdrant-store.ts';
 import { done, type QdrantCall, type QdrantReply, refused, startScriptedQdrant } from '../scripted-qdrant.ts';
 
 const owner = { tenant: 'acme/laptop', account: 'acme' };

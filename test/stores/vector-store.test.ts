@@ -4,7 +4,7 @@ import { distances } from '../../src/vectors/collection.ts';
 import type { Filter } from '../../src/vectors/filter/filter.ts';
 import { matches } from '../../src/vectors/filter/matches.ts';
 import type { PointId } from '../../src/vectors/point.ts';
-import type { Target } from '../../src/vectors/store.ts';
+import type { Target } from '../../src/vectors/vector-store.ts';
 import { realQdrantMissing, vectorDrivers } from './vector-drivers.ts';
 import { filled, owner, points, spec, tenant, uuids } from './vector-points.ts';
 import {

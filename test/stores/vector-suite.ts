@@ -5,7 +5,7 @@ import type { Distance } from '../../src/vectors/collection.ts';
 import type { Filter } from '../../src/vectors/filter/filter.ts';
 import { readFilter } from '../../src/vectors/filter/read-filter.ts';
 import type { PointId } from '../../src/vectors/point.ts';
-import type { PointQuery, VectorStore, WriteOperation } from '../../src/vectors/store.ts';
+import type { PointQuery, VectorStore, WriteOperation } from '../../src/vectors/vector-store.ts';
 
 /** Points and questions that the suites over every driver of `VectorStore` share. */
 

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../../src/kernel/json.ts';
+import { argumentParts, beforeDelta, textParts } from '../../src/simulator/answer-pace.ts';
 import type { Answer, Choice } from '../../src/simulator/compose-answer.ts';
 import { decoded, type Endpoint } from '../../src/simulator/endpoint.ts';
 import type { FaultSpec } from '../../src/simulator/fault-spec.ts';
-import { argumentParts, beforeDelta, textParts } from '../../src/simulator/pace.ts';
 import type { Prompt } from '../../src/simulator/prompt.ts';
 import { chatSpeech } from '../../src/simulator/speak-chat.ts';
 import { messagesSpeech } from '../../src/simulator/speak-messages.ts';

@@ -4,7 +4,7 @@ import { type ConfigProblem, formatProblem, formatWarning } from '../../config/p
 import type { Config } from '../../config/schema.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { unpricedFix, unpricedMessage, unpricedTargets } from '../../inference/models/unpriced.ts';
-import { unsupportedByQdrant } from '../../vectors/qdrant/unsupported.ts';
+import { unsupportedByQdrant } from '../../vectors/qdrant/unsupported-by-qdrant.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
 import { whileWaiting } from '../progress.ts';

@@ -6,8 +6,8 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { Route } from '../exchange.ts';
 import type { FormField } from '../read-multipart.ts';
 import { type FileFormat, type FilesParts, fieldOf, fileOf, sendFile, uploadFile } from './file-calls.ts';
-import { type KeptCall, type KeptPlace, keptRoute } from './kept.ts';
 import { wholeOf } from './list-page.ts';
+import { type KeptCall, type KeptPlace, keptRoute } from './stored-route.ts';
 
 const place: KeptPlace = { endpoint: 'files', dialect: anthropicMessages };
 const path = '/v1/files';

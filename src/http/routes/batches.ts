@@ -8,8 +8,8 @@ import { FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Route } from '../exchange.ts';
 import { expiryOf, listOf } from './files.ts';
-import { type KeptCall, type KeptPlace, keptRoute } from './kept.ts';
 import { listed } from './list-page.ts';
+import { type KeptCall, type KeptPlace, keptRoute } from './stored-route.ts';
 
 export interface BatchesRouteParts {
   services: Services;

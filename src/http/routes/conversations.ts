@@ -12,7 +12,7 @@ import { listOf, readPage, unknownAfter } from '../../inference/responses/pages.
 import { FailureError } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Route } from '../exchange.ts';
-import { type KeptCall, keptRoute, responsesPlace } from './kept.ts';
+import { type KeptCall, keptRoute, responsesPlace } from './stored-route.ts';
 
 /** `/v1/conversations`: lists of items that responses read from and add to, kept here for models of any provider. */
 export function conversationsRoutes(services: Services): Route[] {

@@ -6,8 +6,8 @@ import type { Route } from '../exchange.ts';
 import type { FormField } from '../read-multipart.ts';
 import { anthropicFilesRoutes } from './anthropic-files.ts';
 import { type FileFormat, type FilesParts, fieldOf, fileOf, sendFile, uploadFile } from './file-calls.ts';
-import { type KeptPlace, keptRoute } from './kept.ts';
 import { listed, oneOf } from './list-page.ts';
+import { type KeptPlace, keptRoute } from './stored-route.ts';
 
 const place: KeptPlace = { endpoint: 'files', dialect: openAiChat };
 const path = '/v1/files';

@@ -18,8 +18,8 @@ import { jsonPieces } from '../json-pieces.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { writeJson } from '../write-json.ts';
 import { sendFile } from './file-calls.ts';
-import { type KeptCall, type KeptPlace, keptRoute } from './kept.ts';
 import { wholeOf } from './list-page.ts';
+import { type KeptCall, type KeptPlace, keptRoute } from './stored-route.ts';
 
 export interface MessageBatchesParts {
   services: Services;

@@ -6,10 +6,10 @@ import type { RealtimeServices } from '../../inference/realtime/services.ts';
 import { SocketEnd } from '../../inference/realtime/socket-end.ts';
 import { type HeaderList, refuse } from '../../inference/spine/sink.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
+import { acceptWebSocket, handshakeFault, protocolsOf, withProtocolKey } from '../accept-web-socket.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { modelCallOf } from '../model-call.ts';
 import { askedOf, noModel, sessionCallOf } from '../realtime-call.ts';
-import { acceptWebSocket, handshakeFault, protocolsOf, withProtocolKey } from '../web-socket.ts';
 import { type CallsParts, callsRoute } from './realtime-calls.ts';
 import { clientSecretRoutes } from './realtime-secrets.ts';
 

@@ -16,7 +16,7 @@ import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 import { conversationsRoutes } from './conversations.ts';
 import { countingRoute } from './count-tokens.ts';
-import { type KeptCall, keptRoute, responsesPlace } from './kept.ts';
+import { type KeptCall, keptRoute, responsesPlace } from './stored-route.ts';
 
 const place = { endpoint: 'responses', dialect: openAiResponses, limitForm: 'openai' } as const;
 

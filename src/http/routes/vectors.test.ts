@@ -11,7 +11,7 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import { createRoom, type RoomBounds } from '../../kernel/sharing/room.ts';
 import type { RequestFacts } from '../../metering/admission.ts';
 import { createBodyMemory } from '../../vectors/body-memory.ts';
-import type { Prepared, VectorAnswer, VectorCall, VectorEngine } from '../../vectors/engine.ts';
+import type { Prepared, VectorAnswer, VectorCall, VectorEngine } from '../../vectors/vector-engine.ts';
 import { vectorVerbNames, vectorVerbs } from '../../vectors/verbs.ts';
 import { ownRootPaths, unsupportedQdrantCalls } from './unsupported-qdrant.ts';
 import { vectorBodyBytesMax, vectorRoutes } from './vectors.ts';

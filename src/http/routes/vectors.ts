@@ -7,7 +7,7 @@ import type { ErrorContext } from '../../kernel/failure.ts';
 import { requestIdMs } from '../../kernel/ids.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Room, RoomHold } from '../../kernel/sharing/room.ts';
-import type { VectorEngine } from '../../vectors/engine.ts';
+import type { VectorEngine } from '../../vectors/vector-engine.ts';
 import { type VectorVerb, vectorVerbNames, vectorVerbs } from '../../vectors/verbs.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';

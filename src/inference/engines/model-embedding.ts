@@ -1,4 +1,4 @@
-import type { EmbedOrder } from './child/embed-texts.ts';
+import type { EmbedOrder } from './child/embed-locally.ts';
 import type { EmbeddingEngine } from './embedding-engine.ts';
 import type { EngineChild } from './engine-child.ts';
 

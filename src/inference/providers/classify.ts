@@ -5,7 +5,7 @@ import { classOfGeminiError } from '../dialects/gemini/errors.ts';
 import { classOfError } from '../dialects/openai-chat/errors.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 import type { Classify, ErrorRule, Provider } from './provider.ts';
-import { tooLongIn } from './too-long.ts';
+import { tooLongIn } from './too-long-errors.ts';
 
 /**
  * The class of an upstream's error: the provider's own rules first, in order, then what its dialect means by it, and

@@ -17,8 +17,8 @@ import { runAttempts } from '../spine/run-attempts.ts';
 import { jobOf } from '../spine/serve.ts';
 import { type HeaderList, refuse, type Sink } from '../spine/sink.ts';
 import type { AttemptSeen, Trial } from '../spine/trial.ts';
+import type { Ending } from './realtime-session.ts';
 import type { RealtimeServices } from './services.ts';
-import type { Ending } from './session.ts';
 import { holdTurn, TurnMeter } from './turn-meter.ts';
 
 /** A caller that asks for a session. */

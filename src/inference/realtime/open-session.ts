@@ -18,8 +18,8 @@ import { openWebSocket } from '../transport/web-socket.ts';
 import { CascadeEnd, type CascadeParts } from './cascade-end.ts';
 import { GeminiEnd } from './gemini-end.ts';
 import { type HeldSession, holdSession, type SessionCall } from './held-session.ts';
+import { runSession } from './realtime-session.ts';
 import type { RealtimeServices } from './services.ts';
-import { runSession } from './session.ts';
 import { type SessionEnd, SocketEnd } from './socket-end.ts';
 import { TranscriptionEnd, type TranscriptionFacts } from './transcription-end.ts';
 

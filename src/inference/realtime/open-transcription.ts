@@ -5,8 +5,8 @@ import { EventWriter } from '../dialects/realtime/response-writer.ts';
 import { firstSettings, shownTranscriptions, transcriptionModelIn } from '../dialects/realtime/session-settings.ts';
 import { KeptAnswer } from '../spine/kept-answer.ts';
 import { openSession, type SocketCall } from './open-session.ts';
+import type { LongWork } from './realtime-session.ts';
 import type { RealtimeServices } from './services.ts';
-import type { LongWork } from './session.ts';
 import type { SocketEnd } from './socket-end.ts';
 
 /** A caller that says which model is to transcribe only within its session, as OpenAI's API wants it. */

@@ -13,8 +13,8 @@ import { sendWhole } from '../spine/sink.ts';
 import { NoAnswer, wholeAnswer } from '../transport/whole-answer.ts';
 import { holdSession, type SessionCall } from './held-session.ts';
 import { connectAt } from './open-session.ts';
+import { type LongWork, runSession } from './realtime-session.ts';
 import type { RealtimeServices } from './services.ts';
-import { type LongWork, runSession } from './session.ts';
 import { type EndListener, type SessionEnd, SocketEnd } from './socket-end.ts';
 
 export interface OfferedCall extends SessionCall {

@@ -5,7 +5,7 @@ import { classInWords, classifyError, ruledClass } from '../providers/classify.t
 import type { ProviderConnection } from '../providers/connection.ts';
 import { scrub, scrubbedWord } from '../providers/scrub.ts';
 import { scrubMembers } from '../providers/scrub-members.ts';
-import { tooLongIn } from '../providers/too-long.ts';
+import { tooLongIn } from '../providers/too-long-errors.ts';
 import { type SaidInBody, waitInBody } from '../routing/body-wait.ts';
 import { coolingMs, retryAfterMs } from '../routing/retry-after.ts';
 import type { ExpiredTimer } from '../transport/timers.ts';

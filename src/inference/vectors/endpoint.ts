@@ -3,7 +3,7 @@ import type { RoomHold } from '../../kernel/sharing/room.ts';
 import { costMilliOf } from '../../metering/quota.ts';
 import type { StorageBook } from '../../metering/storage-book.ts';
 import type { StorageHold } from '../../metering/storage-hold.ts';
-import type { Embedded, Prepared, VectorAnswer, VectorCall, VectorEngine } from '../../vectors/engine.ts';
+import type { Embedded, Prepared, VectorAnswer, VectorCall, VectorEngine } from '../../vectors/vector-engine.ts';
 import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
 import type { TextRank } from '../dialects/forwarded/rerank.ts';
 import { embedTexts, type TextsToEmbed, textsBody } from '../embeddings/embed-texts.ts';

@@ -1,6 +1,6 @@
-import { formulaMark } from './marks.ts';
 import { isElement, isText, type PageDocument, type PageElement, type PageNode } from './page-document.ts';
 import { texOfMathml } from './tex-of-mathml.ts';
+import { formulaMark } from './text-marks.ts';
 
 /** A longer formula stays as it is. */
 const texCharsMax = 5_000;

@@ -1,5 +1,5 @@
-import { marks, noteMark } from './marks.ts';
 import type { PageDocument, PageElement } from './page-document.ts';
+import { marks, noteMark } from './text-marks.ts';
 
 const notesMax = 1_000;
 const referencesMax = 5_000;

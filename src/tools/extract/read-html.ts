@@ -3,13 +3,13 @@ import type { Extracted, ExtractOptions, SelectorField } from './extract-order.t
 import { holdFormulas } from './hold-formulas.ts';
 import { bringNotes, holdNotes } from './hold-notes.ts';
 import { mainContentOf } from './main-content.ts';
-import { htmlOfMarks, withoutMarks } from './marks.ts';
 import { withoutUnread } from './page-blocks.ts';
 import { documentOf, type PageDocument, type PageElement } from './page-document.ts';
 import { pageFacts } from './page-facts.ts';
 import { headingOf, restoreHeading } from './page-heading.ts';
 import { pageImages } from './page-images.ts';
 import { absoluteLink, linksMax } from './plain-text.ts';
+import { htmlOfMarks, withoutMarks } from './text-marks.ts';
 import { tidyCode } from './tidy-code.ts';
 import { tidyTables } from './tidy-tables.ts';
 import { writeMarkdown } from './write-markdown.ts';

@@ -1,5 +1,5 @@
-import { dollars, rewriteMarks, textOfMarks } from './marks.ts';
 import { isElement, isText, type PageNode } from './page-document.ts';
+import { dollars, rewriteMarks, textOfMarks } from './text-marks.ts';
 
 /** Marks a line break until white space has been tidied: no page can hold it, for it is taken out of texts. */
 const lineBreak = '\ue000';

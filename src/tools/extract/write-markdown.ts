@@ -1,7 +1,7 @@
 import { noteNumber } from './hold-notes.ts';
-import { textOfMarks } from './marks.ts';
 import { isBlock } from './page-blocks.ts';
 import { isElement, isText, type PageElement, type PageNode } from './page-document.ts';
+import { textOfMarks } from './text-marks.ts';
 import { writeInline } from './write-inline.ts';
 
 /** Markdown (CommonMark and GitHub's tables) of `root`; addresses are written unchanged. */

@@ -1,8 +1,8 @@
 import { noteNumber } from './hold-notes.ts';
-import { textOfMarks } from './marks.ts';
 import { isBlock } from './page-blocks.ts';
 import { isElement, isText, type PageElement, type PageNode } from './page-document.ts';
 import { tidyText } from './plain-text.ts';
+import { textOfMarks } from './text-marks.ts';
 
 /** Text as people read it: a line for each block, without any other form. */
 export function writeText(root: PageElement): string {

@@ -8,7 +8,7 @@ import { pageKindOf } from '../extract/page-kind.ts';
 import type { PageOrder, PageReader } from '../page-reader.ts';
 import type { Rendered } from '../page-renderer.ts';
 import type { PageStore } from '../page-store.ts';
-import { type Came, extractPage } from './extract-page.ts';
+import { type Came, extractPage } from './extract-fetched-page.ts';
 import { needsBrowser } from './needs-browser.ts';
 import { type CachedPage, createPageCache } from './page-cache.ts';
 import { left, refusalOf } from './page-failures.ts';

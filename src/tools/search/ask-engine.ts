@@ -1,7 +1,7 @@
 import type { FaultClass } from '../../inference/neutral/outcome.ts';
 import type { TransportError } from '../../inference/transport/transport-error.ts';
 import type { Transport, UpstreamCall, UpstreamHeaders } from '../../inference/transport/upstream-call.ts';
-import type { EngineRequest } from './engine.ts';
+import type { EngineRequest } from './search-engine.ts';
 
 /** Larger answers of an engine are a fault of it: twenty hits are some 50 KB. */
 const answerBytesMax = 4 * 1024 * 1024;

@@ -9,7 +9,7 @@ import {
   type SearchQuery,
   type TimeRange,
   withDomains,
-} from './engine.ts';
+} from './search-engine.ts';
 
 /** Its own bounds. */
 const queryCharsMax = 400;

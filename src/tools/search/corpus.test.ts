@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { askCorpus, type Corpus } from './corpus.ts';
-import type { SearchQuery } from './engine.ts';
+import type { SearchQuery } from './search-engine.ts';
 
 const nowMs = Date.UTC(2026, 0, 31);
 const dayMs = 86_400_000;

@@ -1,5 +1,5 @@
 import type { FoundPage } from '../page-store.ts';
-import type { RawHit, SearchQuery, TimeRange } from './engine.ts';
+import type { RawHit, SearchQuery, TimeRange } from './search-engine.ts';
 
 /** The part of the page store that `search` needs: pages that a tenant scraped or crawled. */
 export interface Corpus {

@@ -2,7 +2,7 @@ import { type Fault, type FaultClass, fault } from '../../inference/neutral/outc
 import { retryAfterMs } from '../../inference/routing/retry-after.ts';
 import { isObject } from '../../kernel/json.ts';
 import type { EngineAnswer } from './ask-engine.ts';
-import type { SearchEngine } from './engine.ts';
+import type { SearchEngine } from './search-engine.ts';
 
 /** Bytes of an error's body that are searched for its message. */
 const errorBytesMax = 64 * 1024;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { noCapabilities, type Target } from '../../inference/routing/target.ts';
 import { brave } from './brave.ts';
-import type { EngineSettings, SearchEngine } from './engine.ts';
 import { exa } from './exa.ts';
+import type { EngineSettings, SearchEngine } from './search-engine.ts';
 import { searxng } from './searxng.ts';
 import { serper } from './serper.ts';
 import { tavily } from './tavily.ts';

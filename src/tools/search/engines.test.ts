@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brave } from './brave.ts';
-import type { EngineRequest, SearchEngine, SearchQuery } from './engine.ts';
 import { exa } from './exa.ts';
 import { mergeHits } from './merge-hits.ts';
+import type { EngineRequest, SearchEngine, SearchQuery } from './search-engine.ts';
 import { searxng } from './searxng.ts';
 import { serper } from './serper.ts';
 import { tavily } from './tavily.ts';

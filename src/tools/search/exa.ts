@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import { below, type SearchEngine, type TimeRange } from './engine.ts';
+import { below, type SearchEngine, type TimeRange } from './search-engine.ts';
 
 const resultsMax = 100;
 

@@ -1,5 +1,5 @@
 import { canonicalUrl, isOfDomain, samePageKey } from '../canonical-url.ts';
-import type { RawHit, SearchQuery } from './engine.ts';
+import type { RawHit, SearchQuery } from './search-engine.ts';
 
 /** One result as callers get it. */
 export interface SearchHit {

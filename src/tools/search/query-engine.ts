@@ -2,9 +2,9 @@ import { type Fault, fault } from '../../inference/neutral/outcome.ts';
 import type { Transport } from '../../inference/transport/upstream-call.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { askEngine } from './ask-engine.ts';
-import type { EngineSettings, SearchEngine, SearchQuery } from './engine.ts';
 import { faultOfAnswer } from './engine-fault.ts';
 import { mergeHits, type SearchHit } from './merge-hits.ts';
+import type { EngineSettings, SearchEngine, SearchQuery } from './search-engine.ts';
 
 export interface QueryParts {
   transport: Transport;

@@ -2,7 +2,7 @@ import { FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonValue } from '../../kernel/json.ts';
 import { nearest } from '../../kernel/nearest.ts';
 import type { ToolFields } from '../tool-fields.ts';
-import { type SearchSource, searchSources, type TimeRange, timeRanges } from './engine.ts';
+import { type SearchSource, searchSources, type TimeRange, timeRanges } from './search-engine.ts';
 
 /** A checked request to `search`. */
 export interface SearchOptions {

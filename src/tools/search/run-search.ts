@@ -8,10 +8,10 @@ import { builtInHedge, type Route, type RouteStep } from '../../inference/routin
 import type { FailedAttempt, Failure } from '../../kernel/failure.ts';
 import type { Random } from '../../kernel/random.ts';
 import { askCorpus, type Corpus, corpusWarning, emptyCorpus } from './corpus.ts';
-import type { SearchQuery } from './engine.ts';
 import type { ConfiguredEngine } from './engine-targets.ts';
 import { mergeHits, type SearchHit } from './merge-hits.ts';
 import { type EngineOutcome, type QueryParts, queryEngine } from './query-engine.ts';
+import type { SearchQuery } from './search-engine.ts';
 
 export interface SearchRunParts extends QueryParts {
   random: Random;

@@ -4,13 +4,13 @@ import type { PageReader } from '../page-reader.ts';
 import { type ReadOptions, readScrapeOptions } from '../scrape/scrape-options.ts';
 import type { ToolAnswer, ToolJob } from '../tool-call.ts';
 import type { ToolFields } from '../tool-fields.ts';
-import type { SearchQuery, SearchSource } from './engine.ts';
 import { type ConfiguredEngine, configuredEngines, corpusName, type SearchProviderConfig } from './engine-targets.ts';
 import type { SearchHit } from './merge-hits.ts';
 import { readSearch, type SearchOptions } from './read-search.ts';
 import { type FoundHits, runSearch, type SearchRunParts } from './run-search.ts';
 import { scrapeHits } from './scrape-hits.ts';
 import { createSearchCache, type SearchCache } from './search-cache.ts';
+import type { SearchQuery, SearchSource } from './search-engine.ts';
 
 export interface SearchToolParts extends SearchRunParts {
   /** `tools.search.providers` in force. */

@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/json.ts';
-import { below, pageFor, type SearchEngine, type SearchSource, withDomains } from './engine.ts';
+import { below, pageFor, type SearchEngine, type SearchSource, withDomains } from './search-engine.ts';
 
 const categories: Record<SearchSource, string> = { web: 'general', news: 'news', images: 'images' };
 

@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/json.ts';
-import { below, pageFor, type SearchEngine, type SearchSource, type TimeRange, withDomains } from './engine.ts';
+import { below, pageFor, type SearchEngine, type SearchSource, type TimeRange, withDomains } from './search-engine.ts';
 
 const pageHits = 20;
 

@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/json.ts';
-import { below, type SearchEngine } from './engine.ts';
+import { below, type SearchEngine } from './search-engine.ts';
 
 const resultsMax = 20;
 

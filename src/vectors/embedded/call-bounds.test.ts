@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { FailureError } from '../../kernel/failure.ts';
 import { readFilter } from '../filter/read-filter.ts';
 import { pagesOf } from '../move-tenant.ts';
-import { payloadCharsMax } from '../refusals.ts';
+import { payloadCharsMax } from '../vector-refusals.ts';
 import { callBounds } from './call-bounds.ts';
 import { finish } from './index/steps.ts';
 import { scoreByExamples } from './recommend-points.ts';

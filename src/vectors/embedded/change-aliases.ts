@@ -1,5 +1,5 @@
-import { aliasesMax, collectionExists, noAlias, noCollection, tooManyAliases } from '../refusals.ts';
-import type { AliasChange } from '../store.ts';
+import { aliasesMax, collectionExists, noAlias, noCollection, tooManyAliases } from '../vector-refusals.ts';
+import type { AliasChange } from '../vector-store.ts';
 import type { CollectionTable } from './collection-table.ts';
 
 /** In order, inside a transaction. An alias names one collection; giving it again moves it, as in Qdrant. */

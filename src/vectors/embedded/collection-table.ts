@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { CollectionSpec } from '../collection.ts';
-import type { Owner, TenantSummary } from '../store.ts';
+import type { Owner, TenantSummary } from '../vector-store.ts';
 import { type CollectionRow, moreOf, plainOf, readAlias, readRow, sumOf, sumOfAlias } from './collection-row.ts';
 import { prepareCollections } from './collection-statements.ts';
 import type { ShardFile } from './shard-file.ts';

@@ -1,5 +1,5 @@
 import type { VectorValue } from '../point.ts';
-import type { ContextPair } from '../store.ts';
+import type { ContextPair } from '../vector-store.ts';
 import type { Steps } from './index/steps.ts';
 import type { Ranked } from './index/vector-index.ts';
 import { asCompared, type Likeness, likeness } from './likeness.ts';

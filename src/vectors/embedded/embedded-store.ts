@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../kernel/clock.ts';
 import { type Random, systemRandom } from '../../kernel/random.ts';
 import { createWorkTurns, type WorkTurns } from '../../kernel/sharing/work-turns.ts';
 import { moveTenant } from '../move-tenant.ts';
-import type { TenantSummary, VectorStore } from '../store.ts';
+import type { TenantSummary, VectorStore } from '../vector-store.ts';
 import { type CallBounds, callBounds } from './call-bounds.ts';
 import { IndexMaking } from './index-making.ts';
 import { createMemoryBudget } from './memory-budget.ts';

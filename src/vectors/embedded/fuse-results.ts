@@ -1,5 +1,5 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
-import type { Fusion } from '../store.ts';
+import type { Fusion } from '../vector-store.ts';
 import { createTopK } from './index/top-k.ts';
 import type { Ranked } from './index/vector-index.ts';
 

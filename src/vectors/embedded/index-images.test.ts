@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { vectorMaker } from '../../../test/memory-rows.ts';
 import type { FailureError } from '../../kernel/failure.ts';
 import { readFilter } from '../filter/read-filter.ts';
-import type { PointQuery } from '../store.ts';
+import type { PointQuery } from '../vector-store.ts';
 import { callBounds } from './call-bounds.ts';
 import type { EmbeddedOptions, EmbeddedStore } from './embedded-store.ts';
 import { trialSearches } from './index/bit-trial.ts';

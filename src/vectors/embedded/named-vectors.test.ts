@@ -7,7 +7,7 @@ import type { ExportedCollection, ExportedPoint } from '../export-lines.ts';
 import { exportLines } from '../export-lines.ts';
 import { importCollection, importPoints } from '../import-points.ts';
 import type { SparseVector } from '../point.ts';
-import type { WriteOperation } from '../store.ts';
+import type { WriteOperation } from '../vector-store.ts';
 import { shardOf } from './shard-of.ts';
 import { alice, everything, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
 

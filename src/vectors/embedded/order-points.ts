@@ -3,7 +3,7 @@ import { readKeyPath } from '../filter/read-key-path.ts';
 import { startNumber } from '../order-number.ts';
 import type { PointId } from '../point.ts';
 import { comparePointIds } from '../point-id.ts';
-import type { OrderBy } from '../store.ts';
+import type { OrderBy } from '../vector-store.ts';
 import type { OrderedSlot } from './columns/columns.ts';
 import type { OpenCollection } from './open-collection.ts';
 import type { PointTable } from './point-table.ts';

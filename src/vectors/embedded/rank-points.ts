@@ -3,7 +3,7 @@ import type { Random } from '../../kernel/random.ts';
 import type { VectorSpec } from '../collection.ts';
 import type { Filter } from '../filter/filter.ts';
 import type { VectorValue } from '../point.ts';
-import type { PointQuery, Prefetch, Target } from '../store.ts';
+import type { PointQuery, Prefetch, Target } from '../vector-store.ts';
 import { averageOf } from './average-vector.ts';
 import { discover, resolveContext, scoreByContext } from './discover-points.ts';
 import { diversified } from './diversify.ts';

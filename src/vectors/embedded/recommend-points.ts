@@ -1,5 +1,5 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
-import type { RecommendStrategy, Target } from '../store.ts';
+import type { RecommendStrategy, Target } from '../vector-store.ts';
 import type { Examples } from './average-vector.ts';
 import type { Steps } from './index/steps.ts';
 import type { Ranked } from './index/vector-index.ts';

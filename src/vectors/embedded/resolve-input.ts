@@ -1,8 +1,8 @@
 import { FailureError } from '../../kernel/failure.ts';
 import { formed, vectorOf } from '../check-vector.ts';
 import type { VectorValue } from '../point.ts';
-import { noPoint } from '../refusals.ts';
-import type { VectorInput } from '../store.ts';
+import { noPoint } from '../vector-refusals.ts';
+import type { VectorInput } from '../vector-store.ts';
 import type { OpenCollection } from './open-collection.ts';
 import type { PointTable } from './point-table.ts';
 import type { VectorRows } from './vector-rows.ts';

@@ -4,7 +4,7 @@ import { FailureError } from '../../kernel/failure.ts';
 import type { Distance } from '../collection.ts';
 import { readFilter } from '../filter/read-filter.ts';
 import type { ScoredPoint } from '../point.ts';
-import type { GroupQuery, PointQuery, Target } from '../store.ts';
+import type { GroupQuery, PointQuery, Target } from '../vector-store.ts';
 import { callBounds } from './call-bounds.ts';
 import { alice, ask, bob, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
 

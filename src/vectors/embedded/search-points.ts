@@ -2,7 +2,7 @@ import type { Random } from '../../kernel/random.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { firstLook, groupPoints, nextLook } from '../group-points.ts';
 import type { ScoredPoint } from '../point.ts';
-import type { GroupQuery, PointGroup, PointQuery } from '../store.ts';
+import type { GroupQuery, PointGroup, PointQuery } from '../vector-store.ts';
 import type { AnswerBudget } from './answer-budget.ts';
 import { mappedInSteps, type Steps } from './index/steps.ts';
 import type { OpenCollection } from './open-collection.ts';

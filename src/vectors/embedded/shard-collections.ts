@@ -3,8 +3,8 @@ import type { CollectionInfo, CollectionSpec, NamedSpecs, PayloadType } from '..
 import { changedSettings, type SettingsChange } from '../collection-settings.ts';
 import type { Filter } from '../filter/filter.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
-import { collectionExists, payloadIndexesMax, tooManyPayloadIndexes } from '../refusals.ts';
-import type { AliasChange, Owner } from '../store.ts';
+import { collectionExists, payloadIndexesMax, tooManyPayloadIndexes } from '../vector-refusals.ts';
+import type { AliasChange, Owner } from '../vector-store.ts';
 import { changeAliases } from './change-aliases.ts';
 import type { OpenCollection } from './open-collection.ts';
 import { cidMax } from './point-row.ts';

@@ -10,7 +10,7 @@ import type {
   PointQuery,
   ScrollQuery,
   WriteOperation,
-} from '../store.ts';
+} from '../vector-store.ts';
 import type { AnswerBudget } from './answer-budget.ts';
 import { mappedInSteps, type Steps, scannedPerStep } from './index/steps.ts';
 import type { OpenCollection } from './open-collection.ts';

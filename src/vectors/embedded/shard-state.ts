@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { WorkTurns } from '../../kernel/sharing/work-turns.ts';
-import { noCollection } from '../refusals.ts';
+import { noCollection } from '../vector-refusals.ts';
 import type { CallBounds } from './call-bounds.ts';
 import type { CollectionRow } from './collection-row.ts';
 import { type CollectionTable, openCollectionTable } from './collection-table.ts';

@@ -1,6 +1,6 @@
 import type { CollectionSpec } from '../collection.ts';
-import { collectionExists } from '../refusals.ts';
-import type { Owner, TenantSummary } from '../store.ts';
+import { collectionExists } from '../vector-refusals.ts';
+import type { Owner, TenantSummary } from '../vector-store.ts';
 import type { ShardState } from './shard-state.ts';
 
 /** Owners of the collections of a shard, for the operator. */

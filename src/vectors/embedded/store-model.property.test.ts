@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { readFilter } from '../filter/read-filter.ts';
-import type { WriteOperation } from '../store.ts';
+import type { WriteOperation } from '../vector-store.ts';
 import { alice, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
 
 /** The collection's contents, kept the plain way. */

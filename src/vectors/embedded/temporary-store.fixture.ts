@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { seededRandom } from '../../kernel/random.ts';
 import type { CollectionSpec } from '../collection.ts';
 import type { PointId } from '../point.ts';
-import type { PointQuery, Target, WriteOperation } from '../store.ts';
+import type { PointQuery, Target, WriteOperation } from '../vector-store.ts';
 import { createEmbeddedStore, type EmbeddedOptions, type EmbeddedStore } from './embedded-store.ts';
 import { allShards } from './shard-of.ts';
 

@@ -1,4 +1,4 @@
-import type { WriteOperation } from '../store.ts';
+import type { WriteOperation } from '../vector-store.ts';
 import type { OpenCollection } from './open-collection.ts';
 import type { ShardState } from './shard-state.ts';
 import type { VectorRows } from './vector-rows.ts';

@@ -1,6 +1,6 @@
 import { checkBatch, formed, vectorOf } from '../check-vector.ts';
 import type { PointId } from '../point.ts';
-import type { Target, WriteOperation } from '../store.ts';
+import type { Target, WriteOperation } from '../vector-store.ts';
 import type { Partition } from './partition.ts';
 import { inputsOf, type Searched, searchesOf } from './write-query.ts';
 

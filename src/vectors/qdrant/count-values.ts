@@ -1,8 +1,8 @@
 import type { JsonValue } from '../../kernel/json.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import type { PointId } from '../point.ts';
-import type { FacetHit, FacetQuery } from '../store.ts';
 import { createValueCounts } from '../value-counts.ts';
+import type { FacetHit, FacetQuery } from '../vector-store.ts';
 import { keyInPayload, type Partition } from './partition.ts';
 import { type Reading, scanValues } from './scan-values.ts';
 import { writeFilter } from './write-filter.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Deletion, VectorRegistry } from '../registry.ts';
-import { type Connection, messageOf, QdrantRefused } from './connection.ts';
 import { isExclusive, ofGeneration, physicalName } from './partition.ts';
+import { type Connection, messageOf, QdrantRefused } from './qdrant-connection.ts';
 
 /**
  * Removes the points of dropped collections from Qdrant. Nobody sees them meanwhile: their generation belongs to

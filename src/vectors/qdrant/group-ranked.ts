@@ -2,7 +2,7 @@ import { differentValues } from '../filter/reach.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { firstLook, groupPoints, isGroup, nextLook } from '../group-points.ts';
 import type { PointId, ScoredPoint } from '../point.ts';
-import type { GroupQuery, PointGroup } from '../store.ts';
+import type { GroupQuery, PointGroup } from '../vector-store.ts';
 import { withPoints } from './order-points.ts';
 import type { Partition } from './partition.ts';
 import { type Reading, selectable } from './scan-values.ts';

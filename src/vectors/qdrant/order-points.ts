@@ -5,7 +5,7 @@ import { readKeyPath } from '../filter/read-key-path.ts';
 import { orderNumber, startNumber } from '../order-number.ts';
 import { createOrderedRows } from '../ordered-rows.ts';
 import type { PointId, StoredPoint, Want } from '../point.ts';
-import type { OrderBy, Page, ScrollQuery } from '../store.ts';
+import type { OrderBy, Page, ScrollQuery } from '../vector-store.ts';
 import type { Partition } from './partition.ts';
 import { type Reading, scanValues } from './scan-values.ts';
 import { writeBetween, writeFilter } from './write-filter.ts';

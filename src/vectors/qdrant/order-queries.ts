@@ -2,7 +2,7 @@ import { FailureError, invalid } from '../../kernel/failure.ts';
 import { fuse } from '../embedded/fuse-results.ts';
 import type { Condition, Filter } from '../filter/filter.ts';
 import type { PointId, ScoredPoint } from '../point.ts';
-import type { Fusion, GroupQuery, PointGroup, PointQuery, Prefetch, Target } from '../store.ts';
+import type { Fusion, GroupQuery, PointGroup, PointQuery, Prefetch, Target } from '../vector-store.ts';
 import { groupRanked, type RankedHere } from './group-ranked.ts';
 import { orderPoints, withPoints } from './order-points.ts';
 import type { Partition } from './partition.ts';

@@ -1,15 +1,15 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { ScoredPoint } from '../point.ts';
-import { noPoint } from '../refusals.ts';
-import type { PointQuery, VectorStore } from '../store.ts';
+import { noPoint } from '../vector-refusals.ts';
+import type { PointQuery, VectorStore } from '../vector-store.ts';
 import { changedBeforeWritten, checkInputs, checkVectors } from './changed-points.ts';
-import type { AnswerRoom } from './connection.ts';
 import { countValues } from './count-values.ts';
 import { orderedPage } from './order-points.ts';
 import { isRankedHere, orderQueries } from './order-queries.ts';
 import type { Partition } from './partition.ts';
 import type { Partitions } from './partitions.ts';
+import type { AnswerRoom } from './qdrant-connection.ts';
 import { listIn, objectIn, scoredPoint, selectorOf, storedPoint } from './read-answers.ts';
 import { createReading, scanTurns } from './scan-values.ts';
 import { writeFilter } from './write-filter.ts';

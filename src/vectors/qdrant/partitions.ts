@@ -1,10 +1,10 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { PointId, StoredPoint, Want } from '../point.ts';
-import { noCollection } from '../refusals.ts';
 import type { VectorRegistry } from '../registry.ts';
-import { type AnswerRoom, type Connection, QdrantRefused } from './connection.ts';
+import { noCollection } from '../vector-refusals.ts';
 import { type Partition, partitionOf } from './partition.ts';
 import { createPhysicalCollections, type PhysicalCollections } from './physical-collections.ts';
+import { type AnswerRoom, type Connection, QdrantRefused } from './qdrant-connection.ts';
 import { listIn, numberIn, objectIn, selectorOf, storedPoint } from './read-answers.ts';
 
 /** Points of one look whether they exist. */

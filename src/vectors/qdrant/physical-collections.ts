@@ -1,9 +1,9 @@
 import type { VectorSpec } from '../collection.ts';
-import { aliasesMax, collectionExists, noAlias, noCollection, tooManyAliases } from '../refusals.ts';
 import type { VectorRegistry } from '../registry.ts';
-import type { AliasChange } from '../store.ts';
-import { type Connection, QdrantRefused } from './connection.ts';
+import { aliasesMax, collectionExists, noAlias, noCollection, tooManyAliases } from '../vector-refusals.ts';
+import type { AliasChange } from '../vector-store.ts';
 import { generationKey, type PhysicalShape, physicalName } from './partition.ts';
+import { type Connection, QdrantRefused } from './qdrant-connection.ts';
 
 /** The Qdrant collections that hold all tenants' points (see `physicalName`). */
 export interface PhysicalCollections {

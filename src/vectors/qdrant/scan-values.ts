@@ -5,9 +5,9 @@ import { createTurns, type Turns } from '../../kernel/sharing/turns.ts';
 import type { KeyPath } from '../filter/key-path.ts';
 import { differentValues } from '../filter/reach.ts';
 import type { PointId } from '../point.ts';
-import { type AnswerRoom, answerBytesMax } from './connection.ts';
 import { idKey, keyInPayload, type Partition, type QdrantCondition } from './partition.ts';
 import type { Partitions } from './partitions.ts';
+import { type AnswerRoom, answerBytesMax } from './qdrant-connection.ts';
 import { listIn, objectIn, storedPoint } from './read-answers.ts';
 
 /** How long one call may have points read for it, whatever it asks for. */

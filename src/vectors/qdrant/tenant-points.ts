@@ -1,7 +1,7 @@
 import type { RegisteredCollection, VectorRegistry } from '../registry.ts';
-import type { TenantSummary } from '../store.ts';
-import { type Connection, QdrantRefused } from './connection.ts';
+import type { TenantSummary } from '../vector-store.ts';
 import { generationKey, physicalName } from './partition.ts';
+import { type Connection, QdrantRefused } from './qdrant-connection.ts';
 import { listIn, numberIn, objectIn } from './read-answers.ts';
 
 /** Rows of one look into the registry. */

@@ -1,5 +1,5 @@
 import { isMulti, isSparse, type PointBatch, type PointId, type VectorBatch, type VectorValue } from '../point.ts';
-import type { Selection, UpdateCondition, WriteOperation } from '../store.ts';
+import type { Selection, UpdateCondition, WriteOperation } from '../vector-store.ts';
 import { generationKey, idKey, keyInPayload, type Partition, payloadKey } from './partition.ts';
 import { idsFilter, writeFilter } from './write-filter.ts';
 

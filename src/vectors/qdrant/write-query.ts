@@ -1,5 +1,5 @@
 import type { PointId } from '../point.ts';
-import type { ContextPair, GroupQuery, Lookup, PointQuery, Prefetch, Target, VectorInput } from '../store.ts';
+import type { ContextPair, GroupQuery, Lookup, PointQuery, Prefetch, Target, VectorInput } from '../vector-store.ts';
 import { keyInPayload, type Partition } from './partition.ts';
 import { selectorOf } from './read-answers.ts';
 import { writeFilter } from './write-filter.ts';

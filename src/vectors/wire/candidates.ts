@@ -1,9 +1,9 @@
-import type { RankedText } from '../engine.ts';
 import { payloadSelector } from '../filter/payload-select.ts';
 import { valuesAt } from '../filter/reach.ts';
 import { refuse } from '../filter/refuse.ts';
 import type { ScoredPoint, Want } from '../point.ts';
-import type { VectorStore } from '../store.ts';
+import type { RankedText } from '../vector-engine.ts';
+import type { VectorStore } from '../vector-store.ts';
 import type { Rerank } from './read-rerank.ts';
 import { shortestFloat } from './shortest-float.ts';
 import { shownPoints, shownScored } from './shown-collection.ts';

@@ -1,7 +1,7 @@
 import type { Condition, Filter } from '../filter/filter.ts';
 import type { PointId, ScoredPoint } from '../point.ts';
 import { comparePointIds } from '../point-id.ts';
-import type { PointQuery, VectorStore } from '../store.ts';
+import type { PointQuery, VectorStore } from '../vector-store.ts';
 import { shortestFloat } from './shortest-float.ts';
 
 /** Points taken at random, and the number of nearest others for each. */

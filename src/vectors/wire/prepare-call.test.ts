@@ -10,7 +10,7 @@ import {
   vectorCall,
 } from '../../../test/vector-call.ts';
 import { fakeClock } from '../../kernel/clock.ts';
-import type { VectorStore } from '../store.ts';
+import type { VectorStore } from '../vector-store.ts';
 import { type VectorVerb, vectorVerbNames } from '../verbs.ts';
 import { type PreparedCall, prepareCall, type UnrankedAnswer } from './prepare-call.ts';
 

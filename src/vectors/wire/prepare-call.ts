@@ -1,16 +1,24 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { CollectionSpec } from '../collection.ts';
-import type { CallEffect, Embedded, FoundTexts, RankedText, Reranking, TextsToEmbed, VectorCall } from '../engine.ts';
 import type { Want } from '../point.ts';
-import { noCollection } from '../refusals.ts';
-import type { VectorStore } from '../store.ts';
 import { withLanguages } from '../text/languages.ts';
+import type {
+  CallEffect,
+  Embedded,
+  FoundTexts,
+  RankedText,
+  Reranking,
+  TextsToEmbed,
+  VectorCall,
+} from '../vector-engine.ts';
+import { noCollection } from '../vector-refusals.ts';
+import type { VectorStore } from '../vector-store.ts';
 import { findCandidates } from './candidates.ts';
 import { type OpenedCall, openCall, type ReadLimits, readCall } from './read-call.ts';
 import { checkWant } from './read-want.ts';
 import { runRequest } from './run-request.ts';
 import type { VectorRequest } from './vector-request.ts';
-import { writeAnswer } from './write-answer.ts';
+import { writeAnswer } from './write-vector-answer.ts';
 
 /** A call that was found right. Holds nothing that must be given back. */
 export interface PreparedCall {

@@ -1,14 +1,14 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { CollectionSpec } from '../collection.ts';
-import type { Embedded, TextsToEmbed, VectorCall } from '../engine.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { refuse } from '../filter/refuse.ts';
 import type { PointId } from '../point.ts';
 import { readPointId } from '../point-id.ts';
+import type { Embedded, TextsToEmbed, VectorCall } from '../vector-engine.ts';
 import type { VectorVerb } from '../verbs.ts';
 import { liftVectors, type VectorMember } from './lift-vectors.ts';
 import { readGroupLookup } from './looked-up-groups.ts';
-import { parseBody } from './parse-body.ts';
+import { parseBody } from './parse-vector-body.ts';
 import {
   type CreatedCollection,
   readAliasChanges,
@@ -19,7 +19,7 @@ import {
 } from './read-collection.ts';
 import { readMatrix } from './read-matrix.ts';
 import { readOptions } from './read-options.ts';
-import { readCount, readFacet, readRetrieve, readScroll } from './read-page.ts';
+import { readCount, readFacet, readRetrieve, readScroll } from './read-paging.ts';
 import { type QueryDialect, readGroupQuery, readQueries, readQuery } from './read-query.ts';
 import { readRerank } from './read-rerank.ts';
 import { optional } from './read-scalars.ts';

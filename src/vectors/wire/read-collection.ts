@@ -13,7 +13,7 @@ import {
 import { changedSettings, type SettingsChange } from '../collection-settings.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
-import type { AliasChange } from '../store.ts';
+import type { AliasChange } from '../vector-store.ts';
 import { optional, readBoolean, readList, readString, readWhole, readWord, shown, under } from './read-scalars.ts';
 import { readSettings, settingObjects } from './read-settings.ts';
 import { readTextIndex } from './read-text-options.ts';

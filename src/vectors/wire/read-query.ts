@@ -4,7 +4,7 @@ import type { Filter } from '../filter/filter.ts';
 import { readFilter } from '../filter/read-filter.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
-import type { GroupQuery, Lookup, PointQuery, Prefetch, Target } from '../store.ts';
+import type { GroupQuery, Lookup, PointQuery, Prefetch, Target } from '../vector-store.ts';
 import { readName } from './read-collection.ts';
 import { refuseShardKey } from './read-points.ts';
 import { optional, readBoolean, readFinite, readList, readWhole } from './read-scalars.ts';

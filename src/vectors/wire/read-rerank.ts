@@ -1,9 +1,9 @@
 import type { JsonValue } from '../../kernel/json.ts';
-import type { Reranking } from '../engine.ts';
 import type { KeyPath } from '../filter/key-path.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { readObject, refuse } from '../filter/refuse.ts';
-import type { PointQuery } from '../store.ts';
+import type { Reranking } from '../vector-engine.ts';
+import type { PointQuery } from '../vector-store.ts';
 import { optional, readString, readWhole } from './read-scalars.ts';
 import { modelCharsMax } from './vector-reader.ts';
 

@@ -4,7 +4,7 @@ import { readFilter } from '../filter/read-filter.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { kindOf, refuse } from '../filter/refuse.ts';
 import { readPointId } from '../point-id.ts';
-import type { Selection, WriteOperation } from '../store.ts';
+import type { Selection, WriteOperation } from '../vector-store.ts';
 import { type PointBudget, payloadJson, refuseShardKey, takePoints } from './read-points.ts';
 import { optional, readList } from './read-scalars.ts';
 

@@ -4,7 +4,7 @@ import { datetimeMs } from '../filter/datetime.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { readObject, refuse } from '../filter/refuse.ts';
 import { readPointId } from '../point-id.ts';
-import type { ContextPair, Fusion, Lookup, OrderBy, RecommendStrategy, Target, VectorInput } from '../store.ts';
+import type { ContextPair, Fusion, Lookup, OrderBy, RecommendStrategy, Target, VectorInput } from '../vector-store.ts';
 import { readFormula } from './read-formula.ts';
 import { optional, readFinite, readList, readWhole, readWord, shown } from './read-scalars.ts';
 import { refuseUnsupported } from './unsupported.ts';

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { namedVectorsMax, vectorNameCharsMax } from '../collection.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
-import type { WriteOperation } from '../store.ts';
+import type { WriteOperation } from '../vector-store.ts';
 import { type PointBudget, readUpdateVectors, readUpsert } from './read-points.ts';
 import { readList } from './read-scalars.ts';
 import { readDeletePayload, readOverwritePayload, readSelection, readSetPayload } from './read-selection.ts';

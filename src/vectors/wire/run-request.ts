@@ -1,6 +1,6 @@
 import type { StoredPoint } from '../point.ts';
-import { noPoint } from '../refusals.ts';
-import type { Owner, PointGroup, VectorStore } from '../store.ts';
+import { noPoint } from '../vector-refusals.ts';
+import type { Owner, PointGroup, VectorStore } from '../vector-store.ts';
 import { matrixOffsets, matrixPairs } from './distance-matrix.ts';
 import { lookUpGroups } from './looked-up-groups.ts';
 import { shownInfo, shownPoint, shownPoints, shownScored, shownSpec } from './shown-collection.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { plainSpec, readFor, refusalOf, textSpec, vectorCall } from '../../../test/vector-call.ts';
-import type { Embedded } from '../engine.ts';
+import type { Embedded } from '../vector-engine.ts';
 import { openCall, readCall } from './read-call.ts';
 
 const vector = [0.1, 0.2, 0.3, 0.4];

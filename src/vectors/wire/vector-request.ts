@@ -3,7 +3,7 @@ import type { CollectionSpec, PayloadType } from '../collection.ts';
 import type { SettingsChange } from '../collection-settings.ts';
 import type { Filter } from '../filter/filter.ts';
 import type { PointId, Want } from '../point.ts';
-import type { AliasChange, FacetQuery, GroupQuery, PointQuery, ScrollQuery, WriteOperation } from '../store.ts';
+import type { AliasChange, FacetQuery, GroupQuery, PointQuery, ScrollQuery, WriteOperation } from '../vector-store.ts';
 import type { DistanceMatrix } from './distance-matrix.ts';
 import type { GroupLookup } from './looked-up-groups.ts';
 import type { Rerank } from './read-rerank.ts';

@@ -1,5 +1,5 @@
 import os from 'node:os';
-import { createEmbedder } from './embed-texts.ts';
+import { createEmbedder } from './embed-locally.ts';
 import type { FromHost, ToHost } from './host-messages.ts';
 import { type EngineLoad, loadTransformers, type Transformers } from './load-transformers.ts';
 import { createKokoro } from './speak-kokoro.ts';

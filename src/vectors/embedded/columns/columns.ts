@@ -1,7 +1,7 @@
 import type { Filter } from '../../filter/filter.ts';
 import type { KeyPath } from '../../filter/key-path.ts';
 import type { PointId } from '../../point.ts';
-import type { FacetHit } from '../../store.ts';
+import type { FacetHit } from '../../vector-store.ts';
 import type { CodeImage, SavedImage } from '../index/code-image.ts';
 import type { Steps } from '../index/steps.ts';
 import type { RowPart } from '../index/vector-index.ts';

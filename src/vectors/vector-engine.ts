@@ -1,6 +1,6 @@
 import type { Failure } from '../kernel/failure.ts';
 import type { BodyMemory } from './body-memory.ts';
-import type { Owner } from './store.ts';
+import type { Owner } from './vector-store.ts';
 import type { VectorVerb } from './verbs.ts';
 
 /**

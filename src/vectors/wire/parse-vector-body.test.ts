@@ -3,7 +3,7 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { refusalOf } from '../../../test/vector-call.ts';
 import { measureNesting } from './measure-nesting.ts';
-import { parseBody } from './parse-body.ts';
+import { parseBody } from './parse-vector-body.ts';
 
 const parsed = (text: string | Uint8Array) => parseBody(typeof text === 'string' ? Buffer.from(text) : text);
 

@@ -3,16 +3,16 @@ import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { CollectionSpec } from '../collection.ts';
 import { changedSettings } from '../collection-settings.ts';
-import { collectionExists, payloadIndexesMax, tooManyCollections, tooManyPayloadIndexes } from '../refusals.ts';
 import type { RegisteredCollection, VectorRegistry } from '../registry.ts';
-import type { VectorStore } from '../store.ts';
-import { type ConnectionOptions, createConnection, messageOf } from './connection.ts';
+import { collectionExists, payloadIndexesMax, tooManyCollections, tooManyPayloadIndexes } from '../vector-refusals.ts';
+import type { VectorStore } from '../vector-store.ts';
 import { createDeletions, type Deletions } from './deletions.ts';
 import { partitionPoints } from './partition-points.ts';
 import { Partitions } from './partitions.ts';
 import { changeAliases } from './physical-collections.ts';
+import { type ConnectionOptions, createConnection, messageOf } from './qdrant-connection.ts';
 import { summarize } from './tenant-points.ts';
-import { unsupported } from './unsupported.ts';
+import { unsupported } from './unsupported-by-qdrant.ts';
 import { writeFilter } from './write-filter.ts';
 
 export interface QdrantStoreOptions extends ConnectionOptions {

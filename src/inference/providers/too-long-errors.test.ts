@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { providerTypes } from './catalog.ts';
-import { tooLongIn } from './too-long.ts';
+import { tooLongIn } from './too-long-errors.ts';
 
 const wordings = {
   anthropic: 'prompt is too long: 130001 tokens > 128000 maximum',

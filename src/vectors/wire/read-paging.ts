@@ -4,7 +4,7 @@ import { readKeyPath } from '../filter/read-key-path.ts';
 import { readObject, refuse } from '../filter/refuse.ts';
 import type { PointId, Want } from '../point.ts';
 import { readPointId } from '../point-id.ts';
-import type { FacetQuery, ScrollQuery } from '../store.ts';
+import type { FacetQuery, ScrollQuery } from '../vector-store.ts';
 import { refuseShardKey } from './read-points.ts';
 import { pointsTotalMax, readOptionalFilter } from './read-query.ts';
 import { optional, readBoolean, readList, readWhole } from './read-scalars.ts';

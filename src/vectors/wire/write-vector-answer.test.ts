@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { refusalOf } from '../../../test/vector-call.ts';
-import { writeAnswer } from './write-answer.ts';
+import { writeAnswer } from './write-vector-answer.ts';
 
 const tooLarge = (bytes: number) =>
   `400 The answer would be larger than ${bytes} bytes: lower 'limit', or leave out with_vector or with_payload.`;

@@ -1,7 +1,7 @@
 import type { ExportedCollection, ExportedPoint } from './export-lines.ts';
 import { exportLines } from './export-lines.ts';
 import { importCollection, importPoints } from './import-points.ts';
-import type { Owner, TenantSummary, VectorStore } from './store.ts';
+import type { Owner, TenantSummary, VectorStore } from './vector-store.ts';
 
 /** Operations of an operator on all data of a tenant. Rejects with a FailureError, as the store does. */
 export interface VectorOperator {
