@@ -14,7 +14,7 @@ export const rooms: readonly Room[] = [
   { path: 'src/config', mayImport: ['src/inference/providers'] },
   { path: 'src/observe', mayImport: ['src/kernel'] },
   { path: 'src/auth', mayImport: ['src/config'] },
-  { path: 'src/ledger', mayImport: [], typesOnly: ['src/metering'] },
+  { path: 'src/ledger', mayImport: ['src/inference/neutral'] },
   { path: 'src/metering', mayImport: ['src/auth', 'src/ledger'] },
   { path: 'src/inference/neutral', mayImport: ['src/kernel'] },
   { path: 'src/inference/dialects', mayImport: ['src/inference/neutral'] },

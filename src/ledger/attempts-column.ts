@@ -1,5 +1,4 @@
-import type { Charge } from '../metering/admission.ts';
-import type { UsageAttempt } from '../metering/ledger.ts';
+import type { Charge, UsageAttempt } from './settled-request.ts';
 
 /** An attempt in its column: an array, since the names of fourteen fields would be most of the text. */
 type AttemptCells = [

@@ -1,10 +1,24 @@
-import type { RefusedSource } from '../metering/admission.ts';
-import type { BucketRow } from '../metering/counters.ts';
-import type { bucketsOf } from '../metering/scope.ts';
 import { type Column, columnsOf, type FieldOf, fieldOf, type UsageEvent } from './columns.ts';
+import type { RefusedSource } from './settled-request.ts';
+
+/** One bucket of settled use. `grainMs` is 60,000 (for the 5-hour window) or 3,600,000 (week and month). */
+export interface BucketRow {
+  scope: string;
+  grainMs: number;
+  /** floor(ms / grainMs) */
+  bucket: number;
+  units: number;
+  tokens: number;
+  usdNano: number;
+}
 
 /** metering's rule. Its result for a sum must be the sum of its results for single events. */
-export type BucketsOf = typeof bucketsOf;
+export type BucketsOf = (
+  event: Pick<
+    UsageEvent,
+    'account' | 'tenant' | 'tier' | 'quotaMs' | 'settledMs' | 'costMilli' | 'inputTokens' | 'outputTokens' | 'costUsd'
+  >,
+) => BucketRow[];
 
 /** One row of `rollup`: an hour of one key, endpoint, alias and provider, and what its events add up to. */
 export interface RollupRow extends Sums {

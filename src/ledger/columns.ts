@@ -1,6 +1,5 @@
-import type { Charge, RequestFacts } from '../metering/admission.ts';
-import type { UsageRoute } from '../metering/ledger.ts';
 import { attemptsJson, attemptsOf } from './attempts-column.ts';
+import type { Charge, SettledFacts, UsageRoute } from './settled-request.ts';
 
 /** Type of a column. `whole` is an integer, `real` a fraction; with `?` it may be null. */
 interface ColumnValues {
@@ -18,7 +17,7 @@ type ColumnType = keyof ColumnValues;
 
 /** A request at its settlement: everything that a column may be made of. */
 export interface Settling {
-  facts: RequestFacts;
+  facts: SettledFacts;
   charge: Charge;
   /** USD of the tokens; null where the target has no price. */
   costUsd: number | null;

@@ -4,8 +4,11 @@ import type { Price } from '../inference/neutral/price.ts';
 import type { Usage } from '../inference/neutral/usage.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { Trace } from '../kernel/trace.ts';
+import type { SettledFacts, UsageOrigin } from '../ledger/settled-request.ts';
 import type { Held, Limit, LimitState, Spent } from './counters.ts';
-import type { UsageEvent, UsageRoute } from './ledger.ts';
+import type { UsageEvent } from './ledger.ts';
+
+export type { Charge, UsageOrigin } from '../ledger/settled-request.ts';
 
 /**
  * The port between requests and plans. Answers without a promise where the counters do: it stands on every request's
@@ -104,37 +107,11 @@ export type Delivered =
   /** Nothing went out because of an upstream, of us, of bad input, or the caller left before any dispatch. */
   | 'nothing';
 
-/** What the caller pays in the end. */
-export interface Charge {
-  /** Milli-units kept of the reservation; the rest goes back. */
-  costMilli: number;
-  usage: Usage;
-  usageSource: UsageOrigin;
-}
-
-/** As the neutral form's UsageSource: who counted the usage. */
-export type UsageOrigin = 'upstream' | 'counted' | 'estimated' | 'abandoned' | 'none';
-
-/** Instead of it, in the record of a request that was refused before anything was held (metering/refusal). */
-export type RefusedSource = 'refused';
-
 /** Line of `costs` that a call is charged by, or the units that every one costs. */
 export type CostLine = keyof Config['costs'] | number;
 
 /** What the pipeline knows at the end of a request, in the ledger's own words. Nothing here is checked again. */
-export interface RequestFacts {
-  clientRequestId: string | null;
-  status: number;
-  class: string;
-  stream: boolean;
-  aborted: boolean;
-  ms: number;
-  firstTokenMs: number | null;
-  target: string | null;
-  user: string | null;
-  /** Tag by which the caller sums its usage (`x-culvert-tag`). */
-  tag: string | null;
-  route: UsageRoute;
+export interface RequestFacts extends SettledFacts {
   claim: Claim;
   delivery: Delivered;
   /** The part of the reservation that was really done, if not all of it; in milli-units. */

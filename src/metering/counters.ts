@@ -1,5 +1,8 @@
-import type { ReservationRow } from './ledger.ts';
+import type { BucketRow } from '../ledger/batch-sums.ts';
+import type { ReservationRow } from '../ledger/columns.ts';
 import type { SpanName } from './window.ts';
+
+export type { BucketRow } from '../ledger/batch-sums.ts';
 
 /**
  * The ledger is the truth and counters are derived from it: what starts empty (a process, Redis) is seeded from it and
@@ -170,17 +173,6 @@ export interface QuotaSeed {
   buckets: readonly BucketRow[];
   open: readonly ReservationRow[];
   settled: ReadonlyMap<string, number>;
-}
-
-/** One bucket of settled use. `grainMs` is 60,000 (for the 5-hour window) or 3,600,000 (week and month). */
-export interface BucketRow {
-  scope: Scope;
-  grainMs: number;
-  /** floor(ms / grainMs) */
-  bucket: number;
-  units: number;
-  tokens: number;
-  usdNano: number;
 }
 
 export interface RecentCall {

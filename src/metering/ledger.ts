@@ -1,4 +1,3 @@
-import type { Usage } from '../inference/neutral/usage.ts';
 import type { ReservationRow, UsageEvent } from '../ledger/columns.ts';
 import type { TrafficPoint, TrafficQuery } from '../ledger/traffic.ts';
 
@@ -6,6 +5,7 @@ import type { QuotaBooks } from './counters.ts';
 import type { RecordStore } from './record-store.ts';
 
 export type { BookedRequest, ReservationRow, UsageEvent } from '../ledger/columns.ts';
+export type { UsageAttempt, UsageRoute } from '../ledger/settled-request.ts';
 export type { TrafficPoint, TrafficQuery } from '../ledger/traffic.ts';
 
 /**
@@ -63,31 +63,6 @@ export interface Ledger extends QuotaBooks {
   /** Everything queued is committed and durable. */
   flush(): Promise<void>;
   shutdown(): Promise<void>;
-}
-
-/** A route record (inference/routing): its attempts as the ledger knows them; the rest is opaque here. */
-export interface UsageRoute {
-  attempts: readonly UsageAttempt[];
-  [key: string]: unknown;
-}
-
-export interface UsageAttempt {
-  /** `provider/model`; no provider's name holds a slash. */
-  target: string;
-  provider: string;
-  model: string;
-  credential: string;
-  class: string;
-  status: number | null;
-  /** After the request's arrival; null in records of a version that did not keep it. */
-  startMs: number | null;
-  ms: number;
-  firstTokenMs: number | null;
-  bytes: number;
-  usage: Usage | null;
-  usageSource: string;
-  costUsd: number | null;
-  message: string | null;
 }
 
 /** Filter of requests. An absent member lets everything through. Names are compared byte for byte. */

@@ -1,5 +1,5 @@
 import { blankEvent } from '../ledger/columns.ts';
-import type { RefusedSource } from './admission.ts';
+import type { RefusedSource } from '../ledger/settled-request.ts';
 import type { UsageEvent } from './ledger.ts';
 
 /** A request that was answered with an error before anything was held for it: no reservation, no cost. */
