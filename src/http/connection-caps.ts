@@ -46,10 +46,10 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
 
   function take(socket: Socket): void {
     const address = plainAddress(socket.remoteAddress ?? '') ?? '';
-    const own = byAddress.get(address) ?? 0;
-    const why = full() ?? shareTaken(address, own);
+    const held = byAddress.get(address) ?? 0;
+    const why = full() ?? shareTaken(address, held);
     open.add(socket);
-    byAddress.set(address, own + 1);
+    byAddress.set(address, held + 1);
     socket.once('close', () => {
       open.delete(socket);
       const left = byAddress.get(address)! - 1;
@@ -67,11 +67,11 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
     return `This server has ${max} connections, as many as its limit of open files allows (ulimit -n). Retry shortly.`;
   }
 
-  function shareTaken(address: string, own: number): string | null {
+  function shareTaken(address: string, held: number): string | null {
     const configured = parts.perAddress();
-    if (own < (configured ?? perAddressDefault) || parts.isTrusted(address)) return null;
+    if (held < (configured ?? perAddressDefault) || parts.isTrusted(address)) return null;
     if (configured === undefined && loopback.has(address)) return null;
-    return `Your address has ${own} connections to this server, as many as one address may have (server.connections_per_address). Use fewer concurrently.`;
+    return `Your address has ${held} connections to this server, as many as one address may have (server.connections_per_address). Use fewer concurrently.`;
   }
 
   server.removeListener('connection', attach);

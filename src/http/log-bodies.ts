@@ -28,7 +28,7 @@ export function isNamed({ account, keyName }: Principal, named: readonly string[
 export class LoggedSink implements Sink {
   readonly #next: Sink & Pick<Client, 'committed'>;
   readonly #facts: BodyLogFacts;
-  readonly #answer = new KeptText();
+  readonly #answer = new LoggedText();
   #status = 200;
   #form = '';
   #written = false;
@@ -67,7 +67,7 @@ export class LoggedSink implements Sink {
     if (this.#written) return;
     this.#written = true;
     const { requestId, path, principal, body, write } = this.#facts;
-    const request = new KeptText();
+    const request = new LoggedText();
     if (body !== null) request.add(body);
     write({
       requestId,
@@ -82,20 +82,20 @@ export class LoggedSink implements Sink {
 }
 
 /** The beginning of a body, and how long all of it was. */
-export class KeptText {
+export class LoggedText {
   #pieces: Buffer[] = [];
-  #keptBytes = 0;
+  #loggedBytes = 0;
   #bytes = 0;
 
   add(chunk: Buffer | string): void {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     this.#bytes += bytes.length;
-    const room = loggedBytesMax - this.#keptBytes;
+    const room = loggedBytesMax - this.#loggedBytes;
     if (room <= 0) return;
     // A copy: what passes through belongs to the transport, which may write over it.
     const piece = Buffer.from(bytes.subarray(0, room));
     this.#pieces.push(piece);
-    this.#keptBytes += piece.length;
+    this.#loggedBytes += piece.length;
   }
 
   /** The part that is kept. */
@@ -107,7 +107,7 @@ export class KeptText {
   text(form: string): string {
     if (form !== '') return `[${this.#bytes} bytes of ${form}]`;
     const text = withoutCredentials(this.bytes().toString('utf8'));
-    return this.#bytes > this.#keptBytes ? `${text}… [${this.#bytes} bytes in all]` : text;
+    return this.#bytes > this.#loggedBytes ? `${text}… [${this.#bytes} bytes in all]` : text;
   }
 }
 

@@ -97,11 +97,11 @@ export function modelCallOf(exchange: Exchange): ModelCall | null {
     refuse(client, failure, admitted.headers);
     return null;
   };
-  const wishes = readWishes(headers);
-  if ('kind' in wishes) return refused(wishes);
+  const routing = readRoutingOptions(headers);
+  if ('kind' in routing) return refused(routing);
   const idempotencyKey = headers['idempotency-key'] === undefined ? null : readIdempotencyKey(headers);
   if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refused(idempotencyKey);
-  if (trace !== null) trace.session = wishes.session;
+  if (trace !== null) trace.session = routing.session;
   return {
     requestId,
     clientRequestId,
@@ -112,7 +112,7 @@ export function modelCallOf(exchange: Exchange): ModelCall | null {
     sink: client,
     callerHeaders: headers,
     tag: headers['x-culvert-tag'] === undefined ? null : tagOf(headers),
-    wishes,
+    wishes: routing,
     idempotencyKey,
     trace,
     atMs,
@@ -182,7 +182,7 @@ const sessionHeaders = [
 ] as const;
 
 /** Routing options of the caller; a Failure (400) names the wrong header. */
-function readWishes(headers: IncomingHttpHeaders): RoutingWishes | Failure {
+function readRoutingOptions(headers: IncomingHttpHeaders): RoutingWishes | Failure {
   const timeout = headers['x-culvert-timeout-ms'];
   const timeoutMs = timeout === undefined ? null : decimal(timeout);
   if (timeoutMs !== null && !(timeoutMs >= 1 && timeoutMs <= timeoutMaxMs)) {

@@ -9,7 +9,7 @@ type Named = Pick<Route, 'method' | 'path'>;
  * of two methods the caller's. Its parameters are filled from `path`. Null when none is near.
  */
 export function nearestRoute<R extends Named>(method: string, path: string, routes: readonly R[]): R | null {
-  const asked = path.toLowerCase().replace(/\/+$/, '');
+  const requested = path.toLowerCase().replace(/\/+$/, '');
   const candidates = new Map<string, R>();
   for (const route of routes) {
     // Every path begins with it.
@@ -21,19 +21,19 @@ export function nearestRoute<R extends Named>(method: string, path: string, rout
     if (known === undefined || known.method !== method)
       candidates.set(filled.toLowerCase(), { ...route, path: filled });
   }
-  const withoutPrefix = asked.replace(/^(\/v\d+(beta)?)+(?=\/)/, '');
-  const fromVersion = /^\/[^/]+(\/v\d+(?:beta)?\/.+)$/.exec(asked)?.[1] ?? asked;
-  for (const spelling of [asked, `/v1${withoutPrefix}`, withoutPrefix, fromVersion]) {
+  const withoutPrefix = requested.replace(/^(\/v\d+(beta)?)+(?=\/)/, '');
+  const fromVersion = /^\/[^/]+(\/v\d+(?:beta)?\/.+)$/.exec(requested)?.[1] ?? requested;
+  for (const spelling of [requested, `/v1${withoutPrefix}`, withoutPrefix, fromVersion]) {
     const same = candidates.get(spelling);
     if (same !== undefined) return same;
   }
-  const found = nearest(asked, candidates.keys()) ?? nearest(`/v1${withoutPrefix}`, candidates.keys());
+  const found = nearest(requested, candidates.keys()) ?? nearest(`/v1${withoutPrefix}`, candidates.keys());
   return found === null ? null : candidates.get(found)!;
 }
 
 /** `/v1/x/:name/points` with the caller's own part in place of `:name`, where both have as many parts. */
 function filledFrom(path: string, pattern: string): string {
-  const [own, parts] = [path.split('/'), pattern.split('/')];
-  if (own.length !== parts.length) return pattern;
-  return parts.map((part, at) => (part.startsWith(':') || part === '*' ? own[at]! || part : part)).join('/');
+  const [segments, parts] = [path.split('/'), pattern.split('/')];
+  if (segments.length !== parts.length) return pattern;
+  return parts.map((part, at) => (part.startsWith(':') || part === '*' ? segments[at]! || part : part)).join('/');
 }

@@ -146,7 +146,7 @@ function receive(
         stream.resume();
         return refuse(null, 'A part of the form has no name.');
       }
-      upload.take({ name, fileName: fileName ?? '', mediaType: saidType(type) }, stream).catch((error: unknown) => {
+      upload.take({ name, fileName: fileName ?? '', mediaType: declaredType(type) }, stream).catch((error: unknown) => {
         // A file that breaks off is the form's fault, which the parser tells in words.
         if (error instanceof FailureError) settle(error.failure);
         else if (!stream.errored) settle({ kind: 'internal' });
@@ -248,9 +248,9 @@ function wrongMediaType(contentType: string | undefined): Failure | null {
   };
 }
 
-function saidType(type: string | undefined): string | null {
-  const said = type?.toLowerCase() ?? '';
-  return mediaTypeForm.test(said) && said !== 'application/octet-stream' ? said : null;
+function declaredType(type: string | undefined): string | null {
+  const lowered = type?.toLowerCase() ?? '';
+  return mediaTypeForm.test(lowered) && lowered !== 'application/octet-stream' ? lowered : null;
 }
 
 const mediaTypeForm = /^[a-z]+\/[a-z0-9!#$&^_.+-]{1,100}$/;

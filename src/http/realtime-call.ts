@@ -10,7 +10,7 @@ import { type Exchange, errorContextOf } from './exchange.ts';
 import { refusalOf } from './refusal.ts';
 
 /** A model and the settings of its session. */
-export interface AskedSession {
+export interface RequestedSession {
   model: string;
   settings: JsonObject | null;
 }
@@ -18,12 +18,12 @@ export interface AskedSession {
 /**
  * The session that address and body request, with what the client secret opens; a 400 where they contradict each other.
  */
-export function askedOf(
+export function requestedSession(
   secrets: ClientSecrets,
   headers: Parameters<ClientSecrets['open']>[0],
   named: string | null,
   settings: JsonObject | null,
-): AskedSession | Failure {
+): RequestedSession | Failure {
   const secret = secrets.open(headers);
   if (secret !== null && 'kind' in secret) return secret;
   if (secret === null) return named === null || named === '' ? noModel : { model: named, settings };
@@ -40,7 +40,7 @@ export function sessionCallOf(
   { clock }: RealtimeServices,
   exchange: Exchange,
   call: ModelCall,
-): Omit<SessionCall, keyof AskedSession> {
+): Omit<SessionCall, keyof RequestedSession> {
   const nowMs = () => clock.wallMs();
   return {
     call,

@@ -1,6 +1,6 @@
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../inference/spine/sink.ts';
 import type { Trace, TracedContent } from '../kernel/trace.ts';
-import { KeptText, withoutCredentials } from './log-bodies.ts';
+import { LoggedText, withoutCredentials } from './log-bodies.ts';
 
 /** Most UTF-16 units of the request, and of the answer, in a span. */
 const contentCharsMax = 64 * 1024;
@@ -10,7 +10,7 @@ export class TracedSink implements Sink {
   readonly #next: Sink;
   readonly #trace: Trace;
   readonly #contentOf: (answer: Buffer) => TracedContent;
-  readonly #answer = new KeptText();
+  readonly #answer = new LoggedText();
 
   constructor(next: Sink, trace: Trace, contentOf: (answer: Buffer) => TracedContent) {
     this.#next = next;

@@ -65,7 +65,7 @@ export interface UpstreamsFailed {
   /** The answer had begun, and broke off. */
   begun?: true;
   /** The provider's own error that broke it off: a 429 or 5xx, its word, and further members, without secrets. */
-  said?: { status?: number; code?: string; members?: JsonObject };
+  reported?: { status?: number; code?: string; members?: JsonObject };
   /** Each attempt failed for something that the operator must mend, and no other target is left: no retry helps. */
   lasting?: readonly LastingCause[];
 }
@@ -207,13 +207,13 @@ export interface ErrorContext {
 /** HTTP status of the answer; `upstream-refused` passes the upstream's on, and so does an answer that it broke off. */
 export function statusOf(failure: Failure): number {
   if (failure.kind === 'page-refused') return pageRefusalStatus[failure.code];
-  if (failure.kind === 'upstreams-failed') return failure.said?.status ?? failureStatus[failure.kind];
+  if (failure.kind === 'upstreams-failed') return failure.reported?.status ?? failureStatus[failure.kind];
   return failure.kind === 'upstream-refused' ? failure.status : failureStatus[failure.kind];
 }
 
 /** The provider's own word and further members, of errors that it made itself. */
-export function saidByProvider(failure: Failure): { code?: string; members?: JsonObject } {
-  if (failure.kind === 'upstreams-failed') return failure.said ?? {};
+export function reportedByProvider(failure: Failure): { code?: string; members?: JsonObject } {
+  if (failure.kind === 'upstreams-failed') return failure.reported ?? {};
   return failure.kind === 'upstream-refused' ? failure : {};
 }
 

@@ -82,10 +82,10 @@ export class LeasedJobs<Job extends { id: string }> {
   async renew(): Promise<void> {
     const { store, clock } = this.#parts;
     for (const [id, job] of this.#jobs) {
-      const askedMs = clock.monotonicMs();
+      const sentMs = clock.monotonicMs();
       try {
         const isOurs = await store.renew({ id, worker: this.#worker }, clock.wallMs() + leaseMs);
-        if (isOurs) job.untilMs = askedMs + leaseMs;
+        if (isOurs) job.untilMs = sentMs + leaseMs;
         else job.ending.abort();
       } catch {
         if (clock.monotonicMs() >= job.untilMs) job.ending.abort();

@@ -18,10 +18,10 @@ export function parseNetwork(text: string): Network | null {
   const family = isIP(address) === 4 ? 'ipv4' : 'ipv6';
   const widthBits = family === 'ipv4' ? 32 : 128;
   if (slash === -1) return { address, family, prefixBits: widthBits };
-  const said = text.slice(slash + 1);
-  if (!/^\d{1,3}$/.test(said)) return null;
+  const prefix = text.slice(slash + 1);
+  if (!/^\d{1,3}$/.test(prefix)) return null;
   const mapped = family === 'ipv4' && text.includes(':');
-  const prefixBits = Number(said) - (mapped ? 96 : 0);
+  const prefixBits = Number(prefix) - (mapped ? 96 : 0);
   return prefixBits < 0 || prefixBits > widthBits ? null : { address, family, prefixBits };
 }
 

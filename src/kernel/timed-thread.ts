@@ -32,7 +32,7 @@ const againAfterMaxMs = 60_000;
 /** `entry` is the thread's own file: it answers as a `WorkThread` does. `name` is for messages. */
 export function createTimedThread(entry: URL, name: string, options: TimedThreadOptions): TimedThread {
   const { workMaxMs, startMaxMs = workMaxMs, loadWaitMs = startMaxMs, loadMaxMs, ...limits } = options;
-  const thread = createWorkThread(entry, name, { ...limits, onTold, onLost });
+  const thread = createWorkThread(entry, name, { ...limits, onMessage, onLost });
   let timer: NodeJS.Timeout | undefined;
   let loading: PromiseWithResolvers<boolean> | null = null;
   let isLoaded = false;
@@ -46,7 +46,7 @@ export function createTimedThread(entry: URL, name: string, options: TimedThread
     timer.unref();
   }
 
-  function onTold(): void {
+  function onMessage(): void {
     if (isLoaded) return rearm(workMaxMs, thread.kill);
     isLoaded = true;
     failures = 0;

@@ -13,8 +13,8 @@ export function withModel(raw: Buffer, model: string, widthMax: JsonWidth = anyW
   if (scan.tooWide) return tooLargeForLoop;
   if (scan.tooDeep || scan.afterBrace < 0) return raw;
   const name = Buffer.from(JSON.stringify(model.toWellFormed()));
-  const own = scan.model;
-  if (own !== null) return Buffer.concat([raw.subarray(0, own.start), name, raw.subarray(own.end)]);
+  const place = scan.model;
+  if (place !== null) return Buffer.concat([raw.subarray(0, place.start), name, raw.subarray(place.end)]);
   // With a `model` that is there twice, or written with escapes, this makes one more: such a body is refused.
   const comma = scan.memberCount === 0 ? '' : ',';
   const first = Buffer.concat([Buffer.from('"model":'), name, Buffer.from(comma)]);

@@ -29,14 +29,14 @@ export interface WorkThreadOptions {
   workerData?: unknown;
   resourceLimits?: ResourceLimits;
   /** Called for messages that answer no order. */
-  onTold?(): void;
+  onMessage?(): void;
   /** The thread has ended, or is being ended; what it was asked has been rejected. */
   onLost?(): void;
 }
 
 /** `entry` is the thread's own file; `name` is for messages. */
 export function createWorkThread(entry: URL, name: string, options: WorkThreadOptions = {}): WorkThread {
-  const { onTold, onLost, ...workerOptions } = options;
+  const { onMessage, onLost, ...workerOptions } = options;
   const waiting = new Map<number, Waiting>();
   let worker: Worker | null = null;
   let lastId = 0;
@@ -48,7 +48,7 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
     started.on('message', (message: { id?: number; result?: never; error?: string }) => {
       if (message.id === undefined) {
         // One that is being ended says nothing of its successor.
-        if (worker === started) onTold?.();
+        if (worker === started) onMessage?.();
         return;
       }
       const order = waiting.get(message.id);

@@ -90,8 +90,8 @@ interface Checked {
 
 /** Null: it has no pass, or one that has ended. */
 function admitted(passes: Passes, { headers }: IncomingMessage): Admitted | null {
-  const said = /^Basic ([\w+/=-]{1,400})$/i.exec(headers['proxy-authorization'] ?? '')?.[1] ?? '';
-  const text = Buffer.from(said, 'base64').toString('latin1');
+  const credentials = /^Basic ([\w+/=-]{1,400})$/i.exec(headers['proxy-authorization'] ?? '')?.[1] ?? '';
+  const text = Buffer.from(credentials, 'base64').toString('latin1');
   const colon = text.indexOf(':');
   const known = passes.get(text.slice(0, colon));
   const password = Buffer.from(text.slice(colon + 1), 'latin1');
@@ -217,12 +217,12 @@ function bareHost(url: URL): string {
 
 /** Flat, name before value; `but`: one that stays here too. */
 function passedOn(raw: readonly string[], but = ''): string[] {
-  const kept: string[] = [];
+  const forwarded: string[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = raw[at]!.toLowerCase();
-    if (name !== but && !ownHeaders.has(name)) kept.push(raw[at]!, raw[at + 1]!);
+    if (name !== but && !ownHeaders.has(name)) forwarded.push(raw[at]!, raw[at + 1]!);
   }
-  return kept;
+  return forwarded;
 }
 
 /** Passing bytes are counted. Above the bound the pass ends itself and everything it holds. */

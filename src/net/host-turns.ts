@@ -84,8 +84,8 @@ export function createHostTurns({ atOnceMax, waitingMax, hostsMax, nowMs }: Host
 
   /** A tenant's own pace holds among its own pages; among all pages the quicker of two paces, so that no slow one stops others. */
   function leftMs({ last, lastOf }: Host, { tenant, delayMs }: HostVisit): number {
-    const own = (lastOf.get(tenant) ?? Number.NEGATIVE_INFINITY) + delayMs;
-    return Math.max(own, last.atMs + Math.min(delayMs, last.delayMs)) - nowMs();
+    const tenantMs = (lastOf.get(tenant) ?? Number.NEGATIVE_INFINITY) + delayMs;
+    return Math.max(tenantMs, last.atMs + Math.min(delayMs, last.delayMs)) - nowMs();
   }
 
   function begin(host: Host, { tenant, delayMs }: HostVisit): void {

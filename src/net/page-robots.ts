@@ -20,9 +20,9 @@ export interface RobotsParts {
 // Its types speak of an ES module, which it is not.
 const robotsParser = robots.default as unknown as typeof robots.default.default;
 
-const keptMs = 24 * 3_600_000;
+const lifetimeMs = 24 * 3_600_000;
 /** A failed read is repeated sooner. */
-const keptUnreachableMs = 10 * 60_000;
+const unreachableLifetimeMs = 10 * 60_000;
 const originsMax = 1_000;
 /** Comparing a path with a rule that has a `*` costs the product of their lengths: bombs are made of these. */
 const lineCharsMax = 2_000;
@@ -42,18 +42,18 @@ export function createRobotsCache({
   nowMs,
   get,
 }: RobotsParts): (url: URL, signal: AbortSignal) => Promise<RobotsRules> {
-  const kept = new Map<string, { untilMs: number; rules: RobotsRules }>();
+  const cached = new Map<string, { untilMs: number; rules: RobotsRules }>();
   return async ({ origin }, signal) => {
-    const known = kept.get(origin);
+    const known = cached.get(origin);
     if (known !== undefined && known.untilMs > nowMs()) return known.rules;
     const fetched = await get(`${origin}/robots.txt`, signal);
     // A request that was aborted or refused here says nothing of the host.
     if (signal.aborted || (!fetched.ok && fetched.reason === 'busy')) return nothing;
     const reached = fetched.ok && fetched.status < 500;
     const rules = reached ? rulesIn(origin, fetched.status, fetched.body) : nothing;
-    kept.delete(origin);
-    if (kept.size >= originsMax) kept.delete(kept.keys().next().value!);
-    kept.set(origin, { untilMs: nowMs() + (reached ? keptMs : keptUnreachableMs), rules });
+    cached.delete(origin);
+    if (cached.size >= originsMax) cached.delete(cached.keys().next().value!);
+    cached.set(origin, { untilMs: nowMs() + (reached ? lifetimeMs : unreachableLifetimeMs), rules });
     return rules;
   };
 }

@@ -30,7 +30,7 @@ export interface ProxyPass {
 
 interface Connection {
   destroy(): unknown;
-  once(event: 'close', told: () => void): unknown;
+  once(event: 'close', listener: () => void): unknown;
 }
 
 /** Places of one page that are remembered as refused. */

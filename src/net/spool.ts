@@ -69,12 +69,12 @@ export async function openSpool(folder: string, bytesMax = spoolBytesMax): Promi
 }
 
 function fileAt(path: string, held: RoomHold, beside: SpooledFile['beside']): SpooledFile {
-  let own = 0;
+  let fileBytes = 0;
   let state: 'there' | 'removed' = 'there';
   return {
     path,
     get bytes() {
-      return own;
+      return fileBytes;
     },
     beside,
     async fill(source) {
@@ -117,7 +117,7 @@ function fileAt(path: string, held: RoomHold, beside: SpooledFile['beside']): Sp
     for await (const chunk of chunks) {
       const noRoom = held.take(chunk.length);
       if (noRoom !== null) throw new FailureError(noRoom);
-      own += chunk.length;
+      fileBytes += chunk.length;
       yield chunk;
       bytesPassed(chunk.length);
     }

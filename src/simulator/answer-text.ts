@@ -43,8 +43,8 @@ function usersWords(text: string): string {
 
 /** Text for a newcomer without any provider. */
 export function zeroKeyText(lastUserText: string): string {
-  const said = beginning(usersWords(lastUserText));
-  const echo = said === '' ? '' : ` You said: “${said}”`;
+  const echoed = beginning(usersWords(lastUserText));
+  const echo = echoed === '' ? '' : ` You said: “${echoed}”`;
   return `[simulated] Culvert works, but no AI provider is configured yet: set OPENAI_API_KEY=… (or add a provider to culvert.yaml) and restart for real answers.${echo}`;
 }
 

@@ -157,10 +157,10 @@ function callsFor(prompt: Prompt, spec: FaultSpec, voice: Voice): Call[] {
 }
 
 function asksFor(text: string, tool: string): boolean {
-  const asked = `call ${tool}`;
-  for (let at = text.indexOf(asked); at >= 0; at = text.indexOf(asked, at + 1)) {
+  const phrase = `call ${tool}`;
+  for (let at = text.indexOf(phrase); at >= 0; at = text.indexOf(phrase, at + 1)) {
     // `call get` must not be found in `call get_weather`.
-    if (!/[\w-]/.test(text.charAt(at + asked.length))) return true;
+    if (!/[\w-]/.test(text.charAt(at + phrase.length))) return true;
   }
   return false;
 }

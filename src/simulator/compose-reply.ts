@@ -17,7 +17,7 @@ import { endlessLine, firstFrames, gzipBomb } from './steps.ts';
 export type ArrivedBody = JsonObject | null | undefined | 'too-large';
 
 /** A request as far as an answer depends on it. */
-export interface Asked {
+export interface ArrivedRequest {
   endpoint: Endpoint;
   method: string;
   path: string;
@@ -44,16 +44,16 @@ export interface ReplyContext {
   models: readonly string[];
 }
 
-export function composeReply(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
-  const reply = chosenReply(asked, spec, context);
+export function composeReply(request: ArrivedRequest, spec: FaultSpec, context: ReplyContext): Reply {
+  const reply = chosenReply(request, spec, context);
   const { headers } = reply;
-  headers[asked.endpoint.speech.requestIdHeader] = asked.requestId;
+  headers[request.endpoint.speech.requestIdHeader] = request.requestId;
   if (context.voice.purpose === 'zero-key') headers['x-culvert-simulated'] = 'true';
   if (context.voice.name !== '') headers['x-mock-name'] = context.voice.name;
   if (spec['retry-after'] !== undefined) headers['retry-after'] = spec['retry-after'];
   if (spec['retry-after-ms'] !== undefined) headers['retry-after-ms'] = String(spec['retry-after-ms']);
   const dateInMs = spec['retry-after-date'];
-  if (dateInMs !== undefined) headers['retry-after'] = new Date(asked.wallMs + dateInMs).toUTCString();
+  if (dateInMs !== undefined) headers['retry-after'] = new Date(request.wallMs + dateInMs).toUTCString();
   if (spec.headers !== undefined) Object.assign(headers, spec.headers);
   return reply;
 }
@@ -61,17 +61,17 @@ export function composeReply(asked: Asked, spec: FaultSpec, context: ReplyContex
 const htmlPage =
   '<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center></body></html>\n';
 
-function chosenReply(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
-  const { speech } = asked.endpoint;
+function chosenReply(request: ArrivedRequest, spec: FaultSpec, context: ReplyContext): Reply {
+  const { speech } = request.endpoint;
   if (spec.redirect !== undefined) return { ...whole(307, ''), headers: { location: spec.redirect } };
   if (spec.html) return { ...whole(spec.status ?? 200, htmlPage), headers: { 'content-type': 'text/html' } };
   if (spec.empty) return whole(spec.status ?? 200, '');
   if (failsByWords(spec)) {
     const status = failingStatusOf(spec);
-    const body = speech.errorBody(errorWordsOf(spec, status, credentialsOf(asked)), asked.requestId);
+    const body = speech.errorBody(errorWordsOf(spec, status, credentialsOf(request)), request.requestId);
     return whole(status, spec.malformed === undefined ? body : broken(body));
   }
-  const streamed = isObject(asked.body) && asked.body.stream === true;
+  const streamed = isObject(request.body) && request.body.stream === true;
   if (spec.endless !== undefined && !speech.ownEndless) {
     return streamed
       ? { status: 200, headers: sseHeaders(), body: endlessLine('data: {"x":"', spec.endless), introFrames: 0 }
@@ -86,7 +86,7 @@ function chosenReply(asked: Asked, spec: FaultSpec, context: ReplyContext): Repl
       introFrames: 0,
     };
   }
-  return answered(asked, spec, context);
+  return answered(request, spec, context);
 }
 
 /** The error is the answer: no prompt is read, as a failing upstream reads none. */
@@ -96,13 +96,13 @@ function failsByWords(spec: FaultSpec): boolean {
   return spec['echo-auth'] === true || spec.code !== undefined || spec.type !== undefined || spec.message !== undefined;
 }
 
-function answered(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
-  const { endpoint } = asked;
+function answered(request: ArrivedRequest, spec: FaultSpec, context: ReplyContext): Reply {
+  const { endpoint } = request;
   const { speech } = endpoint;
   if (endpoint.kind === 'unknown')
-    return refusal(asked, 404, `Unknown request URL: ${asked.method} ${asked.path}.`, null);
-  if (asked.method !== endpoint.method)
-    return refusal(asked, 405, `Not allowed to ${asked.method} on ${asked.path}.`, null);
+    return refusal(request, 404, `Unknown request URL: ${request.method} ${request.path}.`, null);
+  if (request.method !== endpoint.method)
+    return refusal(request, 405, `Not allowed to ${request.method} on ${request.path}.`, null);
   const modelForm = speech.models ?? openAiModels;
   if (endpoint.kind === 'models')
     return whole(spec.status ?? 200, JSON.stringify(modelList(context.models, modelForm)));
@@ -110,42 +110,42 @@ function answered(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
     const id = endpoint.pathModel ?? '';
     return context.models.includes(id)
       ? whole(spec.status ?? 200, JSON.stringify(modelForm.one(id)))
-      : refusal(asked, 404, `The model '${id}' does not exist.`, 'model');
+      : refusal(request, 404, `The model '${id}' does not exist.`, 'model');
   }
   if (endpoint.kind === 'voices') return whole(spec.status ?? 200, JSON.stringify(kokoroVoiceList));
   if (endpoint.kind === 'picture') {
-    const picture = pictureAt(asked.path);
+    const picture = pictureAt(request.path);
     return picture === null
-      ? refusal(asked, 404, `There is no picture at ${asked.path}.`, null)
+      ? refusal(request, 404, `There is no picture at ${request.path}.`, null)
       : { ...whole(200, ''), headers: { 'content-type': 'image/png' }, body: [picture] };
   }
-  if (asked.body === 'too-large') return refusal(asked, 413, 'The request is larger than 64 MB.', null);
-  if (asked.body === undefined || asked.body === null) {
-    return refusal(asked, 400, 'We could not parse the JSON body of your request.', null);
+  if (request.body === 'too-large') return refusal(request, 413, 'The request is larger than 64 MB.', null);
+  if (request.body === undefined || request.body === null) {
+    return refusal(request, 400, 'We could not parse the JSON body of your request.', null);
   }
   if (endpoint.kind === 'count-tokens') {
-    const counted = speech.read({ max_tokens: 1, ...asked.body }, null);
+    const counted = speech.read({ max_tokens: 1, ...request.body }, null);
     return 'refused' in counted
-      ? refusal(asked, 400, counted.refused, counted.param)
+      ? refusal(request, 400, counted.refused, counted.param)
       : whole(200, speech.counted?.(counted.inputTokens) ?? `{"input_tokens":${counted.inputTokens}}`);
   }
-  const prompt = speech.read(asked.body, endpoint.pathModel);
-  if ('refused' in prompt) return refusal(asked, 400, prompt.refused, prompt.param);
-  const origin = context.voice.purpose === 'zero-key' ? null : `http://${asked.headers.host ?? 'localhost'}`;
-  const stamp = { origin, serial: asked.serial, createdS: Math.floor(asked.wallMs / 1_000) };
+  const prompt = speech.read(request.body, endpoint.pathModel);
+  if ('refused' in prompt) return refusal(request, 400, prompt.refused, prompt.param);
+  const origin = context.voice.purpose === 'zero-key' ? null : `http://${request.headers.host ?? 'localhost'}`;
+  const stamp = { origin, serial: request.serial, createdS: Math.floor(request.wallMs / 1_000) };
   const answer = composeAnswer(prompt, spec, context.voice, stamp);
   const status = spec.status ?? 200;
   if (prompt.delivery === 'stream') {
     const introFrames = speech.introFrames(prompt);
     const shape = spec.eof?.unit === 'default' ? { ...spec, omit: [...(spec.omit ?? []), ...speech.finalParts] } : spec;
     const frames = speech.frames(answer, prompt, shape);
-    const body = spec.error === undefined ? frames : erring(frames, asked, prompt, spec, spec.error);
+    const body = spec.error === undefined ? frames : erring(frames, request, prompt, spec, spec.error);
     return { status, headers: sseHeaders(), body, introFrames };
   }
   if (spec.error !== undefined) {
     return whole(
       status,
-      speech.errorBody(errorWordsOf(spec, innerStatus(spec), credentialsOf(asked)), asked.requestId),
+      speech.errorBody(errorWordsOf(spec, innerStatus(spec), credentialsOf(request)), request.requestId),
     );
   }
   const media = speech.media?.(answer, prompt, spec) ?? null;
@@ -157,14 +157,14 @@ function answered(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
 /** `frames` up to this many deltas, then the error: the stream ends there, without its terminal event. */
 function* erring(
   frames: Iterable<Step>,
-  asked: Asked,
+  request: ArrivedRequest,
   prompt: Prompt,
   spec: FaultSpec,
   deltas: number,
 ): Generator<Step> {
-  const { speech } = asked.endpoint;
+  const { speech } = request.endpoint;
   if (deltas > 0) yield* firstFrames(frames, speech.introFrames(prompt) + deltas);
-  yield speech.errorFrame(errorWordsOf(spec, innerStatus(spec), credentialsOf(asked)), asked.requestId);
+  yield speech.errorFrame(errorWordsOf(spec, innerStatus(spec), credentialsOf(request)), request.requestId);
 }
 
 /** The status that an error inside a 200 would have had: it decides the words. */
@@ -177,9 +177,9 @@ function broken(json: string): string {
   return json.startsWith('[') ? json.slice(0, -1) : json.replace('":', '"');
 }
 
-function refusal(asked: Asked, status: number, message: string, param: string | null): Reply {
+function refusal(request: ArrivedRequest, status: number, message: string, param: string | null): Reply {
   const words = { status, message, code: null, type: null, param };
-  return whole(status, asked.endpoint.speech.errorBody(words, asked.requestId));
+  return whole(status, request.endpoint.speech.errorBody(words, request.requestId));
 }
 
 function whole(status: number, body: string): Reply {
@@ -195,8 +195,8 @@ function sseHeaders(): Record<string, string> {
 }
 
 /** All credentials of a request, as they were sent. */
-function credentialsOf(asked: Asked): string {
-  const { headers } = asked;
+function credentialsOf(request: ArrivedRequest): string {
+  const { headers } = request;
   return [headers.authorization, headers['x-api-key'], headers['api-key'], headers['x-goog-api-key']]
     .filter(Boolean)
     .join(', ');

@@ -5,7 +5,7 @@ import { inputTokensOf } from './prompt.ts';
 import { plainPrompt } from './speak-completions.ts';
 import type { Speech } from './speech.ts';
 
-export interface EmbeddingWish {
+export interface EmbeddingOptions {
   model: string;
   /** A text, tokens, or a list of either. */
   input: JsonValue | undefined;
@@ -16,8 +16,8 @@ export interface EmbeddingWish {
 }
 
 /** Checks the fields that every dialect of embeddings has. */
-export function embeddingPrompt(wish: EmbeddingWish): Prompt | Refusal {
-  const { model, input, inputParam, dimensions = null, encoding } = wish;
+export function embeddingPrompt(options: EmbeddingOptions): Prompt | Refusal {
+  const { model, input, inputParam, dimensions = null, encoding } = options;
   const inputs = inputsOf(input);
   if (inputs === null || inputs.length === 0)
     return { refused: `'${inputParam}' must not be empty.`, param: inputParam };

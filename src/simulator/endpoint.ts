@@ -32,7 +32,7 @@ export interface Endpoint {
   /** The model that the path names: Azure's deployment, or the one asked of `/models/{id}`. */
   pathModel: string | null;
   /** Values in the path or the query that other dialects have in the body. */
-  saidInUrl?: JsonObject;
+  urlMembers?: JsonObject;
 }
 
 /** The endpoint of a target (path and query) in a format that is not one of ours; null for another's. */

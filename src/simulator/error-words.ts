@@ -47,9 +47,9 @@ export function failingStatusOf(spec: FaultSpec): number {
 
 /** `credentials` is what the request carried, for `echo-auth`. */
 export function errorWordsOf(spec: FaultSpec, status: number, credentials: string): ErrorWords {
-  const said =
+  const reason =
     spec.message ?? (spec.code === undefined ? undefined : messageByCode[spec.code]) ?? messageByStatus[status];
-  const message = said ?? `Something failed with status ${status}.`;
+  const message = reason ?? `Something failed with status ${status}.`;
   return {
     status,
     message: spec['echo-auth'] ? `${message} Received: ${credentials}` : message,

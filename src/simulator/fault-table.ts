@@ -1,5 +1,5 @@
 import type { ValueReader } from './fault-values.ts';
-import { drip, duration, flag, integer, point, share, size, text, textOr, turns, wordsOf } from './fault-values.ts';
+import { drip, duration, flag, integer, point, share, size, text, textOr, turns, wordList } from './fault-values.ts';
 
 /**
  * The purpose of a fault: `failure` ones, and the `words` that go with them, strike only the requests that `flap`,
@@ -110,7 +110,7 @@ export const faultTable = {
   cached: shape(integer(0, 10_000_000), 'cached=100', 'So many input tokens are said to be read from the cache.'),
   finish: shape(text, 'finish=content_filter', 'The finish reason (Anthropic: stop reason) as written.'),
   omit: shape(
-    wordsOf(['start', 'finish', 'usage', 'done', 'names']),
+    wordList(['start', 'finish', 'usage', 'done', 'names']),
     'omit=done,usage',
     'Leaves out of a stream: start, finish, usage, done (the terminal event), names (event: lines).',
   ),

@@ -97,7 +97,7 @@ export const turns: ValueReader<Turns> = (value) => {
   return { windowMs, first: first ?? 'up' };
 };
 
-export function wordsOf<const Word extends string>(allowed: readonly Word[]): ValueReader<readonly Word[]> {
+export function wordList<const Word extends string>(allowed: readonly Word[]): ValueReader<readonly Word[]> {
   return (value) => {
     const words = (value ?? '').split(',');
     const known = words.filter((word): word is Word => (allowed as readonly string[]).includes(word));

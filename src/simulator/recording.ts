@@ -105,10 +105,10 @@ export function createRecording(clock: Clock, onEnded?: (request: RecordedReques
       return exchange;
     },
     body(exchange, text) {
-      const kept = text.length > recordedBodyChars ? text.slice(0, recordedBodyChars) : text;
-      if (exchange.era === era && chars + kept.length <= recordedCharsMax) {
-        exchange.bodyText = kept;
-        chars += kept.length;
+      const recorded = text.length > recordedBodyChars ? text.slice(0, recordedBodyChars) : text;
+      if (exchange.era === era && chars + recorded.length <= recordedCharsMax) {
+        exchange.bodyText = recorded;
+        chars += recorded.length;
       }
       tell(exchange);
     },

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../kernel/clock.ts';
 import { isObject } from '../kernel/json.ts';
 import type { FaultChoice } from './choose-fault.ts';
-import type { ArrivedBody, Asked, ReplyContext } from './compose-reply.ts';
+import type { ArrivedBody, ArrivedRequest, ReplyContext } from './compose-reply.ts';
 import { composeReply } from './compose-reply.ts';
 import { deliver } from './deliver.ts';
 import { disturb } from './disturb.ts';
@@ -34,7 +34,7 @@ export function createService(context: ServeContext) {
   const answeredOn = new WeakSet<Socket>();
   let serial = 0;
 
-  function endpointAsked({ request, path }: Arrival): Endpoint {
+  function chosenEndpoint({ request, path }: Arrival): Endpoint {
     const { headers } = request;
     return otherFormats(request.url ?? '/', headers) ?? endpointOf(path, headers);
   }
@@ -42,10 +42,10 @@ export function createService(context: ServeContext) {
   function answer(arrival: Arrival, spec: FaultSpec): void {
     const { request, response, path, exchange } = arrival;
     const { headers } = request;
-    const endpoint = endpointAsked(arrival);
+    const endpoint = chosenEndpoint(arrival);
     const body = withWordsOfUrl(arrival.body, endpoint);
     serial += 1;
-    const asked: Asked = {
+    const arrived: ArrivedRequest = {
       endpoint,
       method: request.method ?? '',
       path,
@@ -55,7 +55,7 @@ export function createService(context: ServeContext) {
       serial,
       wallMs: clock.wallMs(),
     };
-    deliver(response, disturb(composeReply(asked, spec, context), spec), exchange);
+    deliver(response, disturb(composeReply(arrived, spec, context), spec), exchange);
   }
 
   function answerLate(arrival: Arrival, spec: FaultSpec, connection: 'fresh' | 'reused'): void {
@@ -75,9 +75,9 @@ export function createService(context: ServeContext) {
     healthy(arrival: Arrival): void {
       answer(arrival, healthy);
     },
-    asTold(arrival: Arrival): void {
+    withFaults(arrival: Arrival): void {
       const { request, response, path } = arrival;
-      const endpoint = endpointAsked(arrival);
+      const endpoint = chosenEndpoint(arrival);
       const body = withWordsOfUrl(arrival.body, endpoint);
       const chosen = faults.take({
         path,
@@ -128,8 +128,8 @@ export function bodyOf(text: string | null): ArrivedBody {
   }
 }
 
-function withWordsOfUrl(body: ArrivedBody, { saidInUrl }: Endpoint): ArrivedBody {
-  return saidInUrl !== undefined && isObject(body) ? { ...body, ...saidInUrl } : body;
+function withWordsOfUrl(body: ArrivedBody, { urlMembers }: Endpoint): ArrivedBody {
+  return urlMembers !== undefined && isObject(body) ? { ...body, ...urlMembers } : body;
 }
 
 /** For a request for an answer; a list of models needs no stream. */

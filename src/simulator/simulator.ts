@@ -98,7 +98,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
       const arrival = { request, response, path, body, exchange };
       // Default target of `redirect`: the record shows it, and no fault strikes twice.
       if (path === redirectedPath) service.healthy(arrival);
-      else service.asTold(arrival);
+      else service.withFaults(arrival);
     });
   }
 

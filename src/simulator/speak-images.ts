@@ -100,8 +100,8 @@ function jsonOf(answer: Answer, prompt: Prompt, spec: FaultSpec): JsonObject {
     total_tokens: inputTokens + data.length * tokensPerPicture,
     input_tokens_details: { text_tokens: inputTokens, image_tokens: 0 },
   };
-  const told = { output_format: 'png', size: `${width}x${height}`, quality: 'low', background: 'opaque' };
-  return { created: createdS, data, ...told, ...((spec.omit ?? []).includes('usage') ? {} : { usage }) };
+  const facts = { output_format: 'png', size: `${width}x${height}`, quality: 'low', background: 'opaque' };
+  return { created: createdS, data, ...facts, ...((spec.omit ?? []).includes('usage') ? {} : { usage }) };
 }
 
 const tokensPerPicture = 272;
@@ -113,11 +113,11 @@ function linkTo({ origin }: Answer, prompt: Prompt, number: number, spec: FaultS
 
 /** The picture behind such a link; null for any other. */
 export function pictureAt(path: string): Buffer | null {
-  const asked = /\/simulated-picture\/(?:(corrupt)|(\d{1,4})x(\d{1,4}))\/(\d{1,3})\.png$/.exec(path);
-  if (asked === null) return null;
-  if (asked[1] !== undefined) return notPicture;
-  const [width, height] = [Number(asked[2]), Number(asked[3])];
-  return isSide(width) && isSide(height) ? simulatedPicture(width, height, Number(asked[4])) : null;
+  const match = /\/simulated-picture\/(?:(corrupt)|(\d{1,4})x(\d{1,4}))\/(\d{1,3})\.png$/.exec(path);
+  if (match === null) return null;
+  if (match[1] !== undefined) return notPicture;
+  const [width, height] = [Number(match[2]), Number(match[3])];
+  return isSide(width) && isSide(height) ? simulatedPicture(width, height, Number(match[4])) : null;
 }
 
 const brokenFrame = 'data: {"type":"image_generation.partial_image","b64\n\n';

@@ -48,9 +48,9 @@ export const rerankSpeech: Speech = {
 
 /** By how many of the query's words are in a document: an order that can be checked by hand. */
 export function ranked({ lastUserText, items = [], top = items.length, itemsShown }: Prompt): JsonObject[] {
-  const wanted = wordsOf(lastUserText);
+  const wanted = wordSet(lastUserText);
   return items
-    .map((text, index) => ({ text, index, score: shareOf(wanted, wordsOf(text)) }))
+    .map((text, index) => ({ text, index, score: shareOf(wanted, wordSet(text)) }))
     .sort((a, b) => b.score - a.score || a.index - b.index)
     .slice(0, top)
     .map(({ text, index, score }) => ({
@@ -67,7 +67,7 @@ function shareOf(wanted: ReadonlySet<string>, there: ReadonlySet<string>): numbe
   return Math.round((found / wanted.size) * 1e4) / 1e4;
 }
 
-function wordsOf(text: string): Set<string> {
+function wordSet(text: string): Set<string> {
   return new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
 }
 

@@ -42,7 +42,7 @@ export const soundSpeech: Speech = {
   errorFrame: chatSpeech.errorFrame,
 };
 
-export interface SpeechWish {
+export interface SpeechOptions {
   model: string;
   text: unknown;
   /** The request's name for it. */
@@ -53,7 +53,7 @@ export interface SpeechWish {
 }
 
 /** Checks the fields that every dialect has. */
-export function spokenPrompt({ model, text, textParam, format, speed, delivery }: SpeechWish): Prompt | Refusal {
+export function spokenPrompt({ model, text, textParam, format, speed, delivery }: SpeechOptions): Prompt | Refusal {
   if (typeof text !== 'string' || text === '') return { refused: `'${textParam}' is missing.`, param: textParam };
   if (!isSoundFormat(format)) {
     return { refused: `'response_format' must be one of ${soundFormatNames.join(', ')}.`, param: 'response_format' };

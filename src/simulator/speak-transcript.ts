@@ -103,12 +103,12 @@ function jsonOf(answer: Answer, heard: Heard, spec: FaultSpec): JsonObject {
 
 /** Two speakers, one after the other. */
 function spokenInTurn(text: string, seconds: number): JsonObject[] {
-  return timed(text, seconds).segments.map(({ startS, endS, text: said }, at) => ({
+  return timed(text, seconds).segments.map(({ startS, endS, text: spoken }, at) => ({
     type: 'transcript.text.segment',
     id: `seg_${at}`,
     start: startS,
     end: endS,
-    text: said,
+    text: spoken,
     speaker: at % 2 === 0 ? 'A' : 'B',
   }));
 }

@@ -28,8 +28,8 @@ export function timed(text: string, seconds: number): TimedTranscript {
   const segments: TimedPart[] = [];
   for (let from = 0; from < words.length; from += wordsPerSegment) {
     const part = words.slice(from, from + wordsPerSegment);
-    const said = part.map((word) => word.text).join(' ');
-    segments.push({ startS: part[0]!.startS, endS: part.at(-1)!.endS, text: ` ${said}` });
+    const spoken = part.map((word) => word.text).join(' ');
+    segments.push({ startS: part[0]!.startS, endS: part.at(-1)!.endS, text: ` ${spoken}` });
   }
   return { segments, words };
 }

@@ -50,20 +50,20 @@ export function otherFormats(target: string, headers: IncomingHttpHeaders): Endp
   if (google !== null) {
     const [, model = '', method = ''] = google;
     const endpoint = asking(speechOfGoogle[method]!, decoded(model));
-    return method === 'streamGenerateContent' ? { ...endpoint, saidInUrl: { stream: true } } : endpoint;
+    return method === 'streamGenerateContent' ? { ...endpoint, urlMembers: { stream: true } } : endpoint;
   }
   const bedrock = bedrockEndpoint(path);
   if (bedrock !== null) return bedrock;
   const [, endpointName, streamed] = sageMakerPath.exec(path) ?? [];
   if (endpointName !== undefined) {
     const endpoint = asking(containerSpeech, decoded(endpointName));
-    return streamed === undefined ? endpoint : { ...endpoint, saidInUrl: { stream: true } };
+    return streamed === undefined ? endpoint : { ...endpoint, urlMembers: { stream: true } };
   }
   const speech = speechByEnd.find(([end]) => path.endsWith(end))?.[1];
   if (speech !== undefined) return asking(speech, null);
   if (path.includes('/text-to-speech/')) {
     const format = url.searchParams.get('output_format');
-    return { ...asking(elevenLabsSpeech, null), ...(format !== null && { saidInUrl: { output_format: format } }) };
+    return { ...asking(elevenLabsSpeech, null), ...(format !== null && { urlMembers: { output_format: format } }) };
   }
   return headers['x-goog-api-key'] === undefined ? null : modelsEndpoint(path, geminiSpeech);
 }
@@ -90,7 +90,7 @@ function vertexEndpoint(path: string): Endpoint | null {
   if (streams || method === 'rawPredict') {
     if (model === 'count-tokens') return { ...asking(messagesSpeech, null), kind: 'count-tokens' };
     const speech = publisher === 'anthropic' ? vertexMessagesSpeech : chatSpeech;
-    return { ...asking(speech, model), ...(streams && { saidInUrl: { stream: true } }) };
+    return { ...asking(speech, model), ...(streams && { urlMembers: { stream: true } }) };
   }
   if (publisher !== 'google') return null;
   if (method === 'countTokens') return { ...asking(geminiSpeech, null), kind: 'count-tokens' };

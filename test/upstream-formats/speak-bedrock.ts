@@ -23,7 +23,7 @@ export function bedrockEndpoint(path: string): Endpoint | null {
   }
   const speech = operation === 'converse' ? converseSpeech : invokeSpeech;
   const endpoint: Endpoint = { kind: 'chat', speech, method: 'POST', pathModel: decoded(coded) };
-  return streamed === undefined ? endpoint : { ...endpoint, saidInUrl: { stream: true } };
+  return streamed === undefined ? endpoint : { ...endpoint, urlMembers: { stream: true } };
 }
 
 const errorBody = ({ message }: ErrorWords) => JSON.stringify({ message });

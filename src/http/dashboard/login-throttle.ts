@@ -81,11 +81,11 @@ export function createLoginThrottle(
     const nowMs = clock.monotonicMs();
     all = current(all, nowMs);
     const key = neighbourhood(address);
-    const own = current(byAddress.get(key), nowMs);
+    const ofAddress = current(byAddress.get(key), nowMs);
     byAddress.delete(key);
-    byAddress.set(key, own);
+    byAddress.set(key, ofAddress);
     if (byAddress.size > addressesMax) byAddress.delete(byAddress.keys().next().value!);
-    const counts = [own, all];
+    const counts = [ofAddress, all];
     for (const one of counts) one.count += 1;
     return counts;
   }

@@ -64,8 +64,8 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
     const sealed = cookieValue(exchange.request, cookieName('oidc', linkBaseOf(exchange.request, server())));
     const opened = sealed === null ? null : sealer.open(Buffer.from(sealed, 'base64url'), sealedFor);
     if (opened === null) return null;
-    const kept = JSON.parse(opened.toString()) as Begun;
-    return kept.untilMs > clock.wallMs() ? kept : null;
+    const state = JSON.parse(opened.toString()) as Begun;
+    return state.untilMs > clock.wallMs() ? state : null;
   }
 
   /** Lax: the browser comes back from another site. */
@@ -98,8 +98,8 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
         const base = linkBaseOf(exchange.request, server());
         const { url, secrets } = await login(config).begin(base + callbackPath);
         const to = safePlace(new URLSearchParams(exchange.search).get('to'));
-        const kept: Begun = { ...secrets, to, untilMs: clock.wallMs() + loginMaxMs };
-        const sealed = sealer.seal(Buffer.from(JSON.stringify(kept)), sealedFor).toString('base64url');
+        const state: Begun = { ...secrets, to, untilMs: clock.wallMs() + loginMaxMs };
+        const sealed = sealer.seal(Buffer.from(JSON.stringify(state)), sealedFor).toString('base64url');
         keep(exchange, sealed, loginMaxMs / 1_000);
         sendTo(exchange, url);
       } catch (error) {
@@ -113,15 +113,15 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
       if ((await throttle.refusal(address)) !== null) {
         return failed(exchange, 429, 'Too many logins failed. Try again in a minute.');
       }
-      const kept = begun(exchange);
+      const state = begun(exchange);
       keep(exchange, '', 0);
       const again = 'This login did not begin in this browser, or it took too long. Begin again.';
-      if (kept === null) return failed(exchange, 400, again);
+      if (state === null) return failed(exchange, 400, again);
       const attempt = await throttle.attempt(address);
       if ('kind' in attempt) return failed(exchange, 429, 'Too many logins failed. Try again in a minute.');
       try {
         const base = linkBaseOf(exchange.request, server());
-        const identity = await login(config).finish(`${base}${callbackPath}?${exchange.search}`, kept);
+        const identity = await login(config).finish(`${base}${callbackPath}?${exchange.search}`, state);
         const operator = await operatorAtLogin(identity, config.roles, parts);
         await parts.refresh();
         attempt.passed();
@@ -131,7 +131,7 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
         }
         const opened = await parts.open(exchange, { login: 'oidc', operator: operator.id }, address);
         if ('kind' in opened) return failed(exchange, 403, 'This operator was removed.');
-        sendTo(exchange, kept.to);
+        sendTo(exchange, state.to);
       } catch (error) {
         if (error instanceof FailureError) {
           attempt.passed();

@@ -7,9 +7,9 @@ import type { Route } from '../exchange.ts';
 import type { FormField } from '../read-multipart.ts';
 import { type FileFormat, type FilesParts, fieldOf, fileOf, sendFile, uploadFile } from './file-calls.ts';
 import { wholeOf } from './list-page.ts';
-import { type KeptCall, type KeptPlace, keptRoute } from './stored-route.ts';
+import { type StoredCall, type StoredPlace, storedRoute } from './stored-route.ts';
 
-const place: KeptPlace = { endpoint: 'files', dialect: anthropicMessages };
+const place: StoredPlace = { endpoint: 'files', dialect: anthropicMessages };
 const path = '/v1/files';
 const one = `${path}/:id`;
 const format: FileFormat = { factsOf, shown: shownFile };
@@ -22,7 +22,7 @@ const idsMax = 100;
 
 /** `/v1/files` as Anthropic's SDKs ask for it (`client.beta.files`): the same files as OpenAI's. */
 export function anthropicFilesRoutes(parts: FilesParts): Route[] {
-  const found = ({ tenant, params }: KeptCall) => fileOf(parts, tenant, params.id ?? '');
+  const found = ({ tenant, params }: StoredCall) => fileOf(parts, tenant, params.id ?? '');
   return [
     {
       method: 'POST',
@@ -35,9 +35,9 @@ export function anthropicFilesRoutes(parts: FilesParts): Route[] {
       body: { form: 'multipart/form-data', schema: uploadSchema },
       handle: (exchange) => uploadFile(parts, exchange, format),
     },
-    keptRoute('GET', path, 'The files of this key', (call) => pageOf(parts, call), {}, place),
-    keptRoute('GET', one, 'A file', async (call) => shownFile(await found(call)), {}, place),
-    keptRoute(
+    storedRoute('GET', path, 'The files of this key', (call) => pageOf(parts, call), {}, place),
+    storedRoute('GET', one, 'A file', async (call) => shownFile(await found(call)), {}, place),
+    storedRoute(
       'DELETE',
       one,
       'Delete a file',
@@ -49,7 +49,7 @@ export function anthropicFilesRoutes(parts: FilesParts): Route[] {
       {},
       place,
     ),
-    keptRoute(
+    storedRoute(
       'GET',
       `${one}/content`,
       'The content of a file',
@@ -64,17 +64,17 @@ export function anthropicFilesRoutes(parts: FilesParts): Route[] {
 }
 
 /** Newest first. Newer SDKs go on by `next_page`, older ones by `after_id` and `before_id`. */
-async function pageOf(parts: FilesParts, { tenant, query }: KeptCall): Promise<JsonObject> {
+async function pageOf(parts: FilesParts, { tenant, query }: StoredCall): Promise<JsonObject> {
   const ids = [...query.getAll('ids[]'), ...query.getAll('ids')];
   if (ids.length > 0) return pageOfIds(parts, tenant, [...new Set(ids)]);
   const limit = wholeOf(query, 'limit', 1_000) ?? 20;
   const before = query.get('before_id');
-  const asked = { tenant, limit: limit + 1, purposes: shownPurposes };
+  const listed = { tenant, limit: limit + 1, purposes: shownPurposes };
   const files = await parts.files();
   const found =
     before === null
-      ? await files.list({ ...asked, order: 'desc', after: query.get('page') ?? query.get('after_id') })
-      : await files.list({ ...asked, order: 'asc', after: before });
+      ? await files.list({ ...listed, order: 'desc', after: query.get('page') ?? query.get('after_id') })
+      : await files.list({ ...listed, order: 'asc', after: before });
   const page = found.slice(0, limit);
   if (before !== null) page.reverse();
   const more = found.length > limit;

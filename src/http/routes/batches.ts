@@ -9,7 +9,7 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Route } from '../exchange.ts';
 import { expiryOf, listOf } from './files.ts';
 import { listed } from './list-page.ts';
-import { type KeptCall, type KeptPlace, keptRoute } from './stored-route.ts';
+import { type StoredCall, type StoredPlace, storedRoute } from './stored-route.ts';
 
 export interface BatchesRouteParts {
   services: Services;
@@ -19,7 +19,7 @@ export interface BatchesRouteParts {
   endpoints: readonly string[];
 }
 
-const place: KeptPlace = { endpoint: 'batches', dialect: openAiChat };
+const place: StoredPlace = { endpoint: 'batches', dialect: openAiChat };
 const path = '/v1/batches';
 const one = `${path}/:id`;
 
@@ -32,13 +32,13 @@ export function batchesRoutes(parts: BatchesRouteParts): Route[] {
     metadata: metadataSchema,
     output_expires_after: { type: 'object' },
   };
-  const shown = (batch: Batch | null, { params }: KeptCall): JsonObject => {
+  const shown = (batch: Batch | null, { params }: StoredCall): JsonObject => {
     if (batch === null) throw new FailureError(batchNotFound(params.id ?? ''));
     return shownBatch(batch);
   };
   return [
-    keptRoute('POST', path, 'Begin a batch of requests', (call) => begin(parts, call), properties, place),
-    keptRoute(
+    storedRoute('POST', path, 'Begin a batch of requests', (call) => begin(parts, call), properties, place),
+    storedRoute(
       'GET',
       path,
       'The batches of this key',
@@ -51,7 +51,7 @@ export function batchesRoutes(parts: BatchesRouteParts): Route[] {
       {},
       place,
     ),
-    keptRoute(
+    storedRoute(
       'GET',
       one,
       'A batch',
@@ -59,7 +59,7 @@ export function batchesRoutes(parts: BatchesRouteParts): Route[] {
       {},
       place,
     ),
-    keptRoute(
+    storedRoute(
       'POST',
       `${one}/cancel`,
       'Stop a batch',
@@ -70,8 +70,8 @@ export function batchesRoutes(parts: BatchesRouteParts): Route[] {
   ];
 }
 
-async function begin(parts: BatchesRouteParts, { tenant, account, exchange, body }: KeptCall): Promise<JsonObject> {
-  const { endpoint, input_file_id: inputFile, completion_window: window, output_expires_after: kept } = body;
+async function begin(parts: BatchesRouteParts, { tenant, account, exchange, body }: StoredCall): Promise<JsonObject> {
+  const { endpoint, input_file_id: inputFile, completion_window: window, output_expires_after: expiry } = body;
   if (typeof inputFile !== 'string') throw wrong('input_file_id', 'must be the id of a file');
   if (typeof endpoint !== 'string' || !parts.endpoints.includes(endpoint)) {
     throw wrong('endpoint', `must be one of ${parts.endpoints.join(', ')}`);
@@ -79,7 +79,7 @@ async function begin(parts: BatchesRouteParts, { tenant, account, exchange, body
   if (typeof window !== 'string') throw wrongWindow();
   const windowMs = windowOf(window);
   const metadata = body.metadata === undefined || body.metadata === null ? null : checkedMetadata(body.metadata);
-  const outputKeptForMs = isObject(kept) ? expiryOf(kept, 'output_expires_after') : null;
+  const outputKeptForMs = isObject(expiry) ? expiryOf(expiry, 'output_expires_after') : null;
   const full = await parts.services.storage.mayKeep(account);
   if (full !== null) throw new FailureError(full);
   const file = await (await parts.files()).find(tenant, inputFile);
@@ -89,9 +89,9 @@ async function begin(parts: BatchesRouteParts, { tenant, account, exchange, body
     throw wrong('input_file_id', 'must be a file that does not expire before the completion_window ends');
   }
   const owner = { tenant, account, keyId: exchange.principal!.keyId };
-  const asked = { format: 'openai', endpoint, inputFile, windowMs, window } as const;
+  const facts = { format: 'openai', endpoint, inputFile, windowMs, window } as const;
   const batches = await parts.batches();
-  return shownBatch(await batches.create(owner, { ...asked, metadata, headers: {}, outputKeptForMs }));
+  return shownBatch(await batches.create(owner, { ...facts, metadata, headers: {}, outputKeptForMs }));
 }
 
 function wrong(param: string, what: string): FailureError {

@@ -12,7 +12,7 @@ import { listOf, readPage, unknownAfter } from '../../inference/responses/pages.
 import { FailureError } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Route } from '../exchange.ts';
-import { type KeptCall, keptRoute, responsesPlace } from './stored-route.ts';
+import { responsesPlace, type StoredCall, storedRoute } from './stored-route.ts';
 
 /** `/v1/conversations`: lists of items that responses read from and add to, kept here for models of any provider. */
 export function conversationsRoutes(services: Services): Route[] {
@@ -20,16 +20,16 @@ export function conversationsRoutes(services: Services): Route[] {
   const path = '/v1/conversations';
   const one = `${path}/:id`;
   const items = `${one}/items`;
-  const shown = async ({ tenant }: KeptCall, id: string) => {
+  const shown = async ({ tenant }: StoredCall, id: string) => {
     const found = await responses.conversation(tenant, id);
     if (found === null) throw new FailureError(conversationNotFound(id));
     return shownConversation(found);
   };
   const large = { ...responsesPlace, objects: services.bodies };
-  const idOf = ({ params }: KeptCall) => params.id ?? '';
+  const idOf = ({ params }: StoredCall) => params.id ?? '';
 
   return [
-    keptRoute(
+    storedRoute(
       'POST',
       path,
       'Begin a conversation',
@@ -42,8 +42,8 @@ export function conversationsRoutes(services: Services): Route[] {
       { metadata: metadataSchema, items: itemsSchema },
       large,
     ),
-    keptRoute('GET', one, 'A conversation', (call) => shown(call, idOf(call))),
-    keptRoute(
+    storedRoute('GET', one, 'A conversation', (call) => shown(call, idOf(call))),
+    storedRoute(
       'POST',
       one,
       "Change a conversation's metadata",
@@ -53,13 +53,13 @@ export function conversationsRoutes(services: Services): Route[] {
       },
       { metadata: metadataSchema },
     ),
-    keptRoute('DELETE', one, 'Delete a conversation and its items', async (call) => {
+    storedRoute('DELETE', one, 'Delete a conversation and its items', async (call) => {
       const id = idOf(call);
       if (await responses.removeConversation(call.tenant, id))
         return { id, object: 'conversation.deleted', deleted: true };
       throw new FailureError(conversationNotFound(id));
     }),
-    keptRoute(
+    storedRoute(
       'POST',
       items,
       'Add items to a conversation',
@@ -72,35 +72,35 @@ export function conversationsRoutes(services: Services): Route[] {
       { items: itemsSchema },
       large,
     ),
-    keptRoute('GET', items, 'Items of a conversation', async (call) => {
+    storedRoute('GET', items, 'Items of a conversation', async (call) => {
       const { after, limit, order } = readPage(call.query);
       await shown(call, idOf(call));
       if (after !== null && (await itemOf(call, after)) === null) throw new FailureError(unknownAfter(after));
       return listOf(await responses.items(call.tenant, idOf(call), { order, after, limit: limit + 1 }), limit);
     }),
-    keptRoute('GET', `${items}/:item`, 'An item of a conversation', async (call) => {
+    storedRoute('GET', `${items}/:item`, 'An item of a conversation', async (call) => {
       const found = await itemOf(call, call.params.item ?? '');
       return found ?? itemNotFound(call);
     }),
-    keptRoute('DELETE', `${items}/:item`, 'Delete an item of a conversation', async (call) => {
+    storedRoute('DELETE', `${items}/:item`, 'Delete an item of a conversation', async (call) => {
       const removed = await responses.removeItem(call.tenant, idOf(call), call.params.item ?? '');
       return removed ? shown(call, idOf(call)) : itemNotFound(call);
     }),
   ];
 
-  async function itemOf(call: KeptCall, id: string): Promise<JsonObject | null> {
+  async function itemOf(call: StoredCall, id: string): Promise<JsonObject | null> {
     const page = { order: 'asc', after: null, limit: 1, id } as const;
     const [found] = await responses.items(call.tenant, idOf(call), page);
     return found ?? null;
   }
 
-  function itemNotFound(call: KeptCall): never {
+  function itemNotFound(call: StoredCall): never {
     const message = `Item with id '${call.params.item}' not found in conversation '${idOf(call)}'.`;
     throw new FailureError({ kind: 'not-found', message });
   }
 
   /** Throws why nothing is kept for this key, or no more. */
-  async function makeSure({ exchange, account }: KeptCall): Promise<void> {
+  async function makeSure({ exchange, account }: StoredCall): Promise<void> {
     const why = keepsFor(services.snapshot(), exchange.principal!) ? await services.storage.mayKeep(account) : notKept;
     if (why !== null) throw new FailureError(why);
   }

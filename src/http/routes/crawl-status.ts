@@ -42,7 +42,7 @@ export async function showCrawl(parts: CrawlParts, exchange: Exchange, place: Cr
   const results = await parts.crawls.results(crawl.id, cursor, limit);
   const last = results.at(-1)?.at ?? cursor;
   const more = results.length > 0 && (await parts.crawls.results(crawl.id, last, 1)).length > 0;
-  const asked = limit === pagesMax ? '' : `&limit=${limit}`;
+  const limitQuery = limit === pagesMax ? '' : `&limit=${limit}`;
   const base = linkBaseOf(exchange.request, parts.config().server);
   const body: JsonObject = {
     success: true,
@@ -52,7 +52,7 @@ export async function showCrawl(parts: CrawlParts, exchange: Exchange, place: Cr
     ...(place.api === 'culvert' || crawl.expiresMs !== null ? {} : { expiresAt: expiryIfEndedNow(parts) }),
     // Firecrawl's first SDK takes any `next` for an address.
     ...(more
-      ? { next: `${base}${place.at}/${crawl.id}?cursor=${last}${asked}` }
+      ? { next: `${base}${place.at}/${crawl.id}?cursor=${last}${limitQuery}` }
       : place.api === 'culvert' && { next: null }),
     data: results.map(({ page }) => ({
       ...shownPage(page),

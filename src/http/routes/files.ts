@@ -7,9 +7,9 @@ import type { FormField } from '../read-multipart.ts';
 import { anthropicFilesRoutes } from './anthropic-files.ts';
 import { type FileFormat, type FilesParts, fieldOf, fileOf, sendFile, uploadFile } from './file-calls.ts';
 import { listed, oneOf } from './list-page.ts';
-import { type KeptPlace, keptRoute } from './stored-route.ts';
+import { type StoredPlace, storedRoute } from './stored-route.ts';
 
-const place: KeptPlace = { endpoint: 'files', dialect: openAiChat };
+const place: StoredPlace = { endpoint: 'files', dialect: openAiChat };
 const path = '/v1/files';
 const one = `${path}/:id`;
 
@@ -39,7 +39,7 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       body: { form: 'multipart/form-data', schema: uploadSchema },
       handle: (exchange) => uploadFile(parts, exchange, format),
     },
-    keptRoute(
+    storedRoute(
       'GET',
       path,
       'The files of this key',
@@ -57,7 +57,7 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       {},
       place,
     ),
-    keptRoute(
+    storedRoute(
       'GET',
       one,
       'A file',
@@ -65,7 +65,7 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       {},
       place,
     ),
-    keptRoute(
+    storedRoute(
       'DELETE',
       one,
       'Delete a file',
@@ -77,7 +77,7 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       {},
       place,
     ),
-    keptRoute(
+    storedRoute(
       'GET',
       `${one}/content`,
       'The content of a file',

@@ -59,8 +59,8 @@ function route(
 
 function limitsOf({ counters, plans }: FirecrawlAccountParts, { principal }: Exchange): Promise<PlanReadings> {
   const { account, tenant, plan, limits } = principal!;
-  const own = limits === null ? null : keyLimitsOf(limits);
-  return readLimits(counters, { account, tenant, plan: plans().plan(plan), own });
+  const keyLimits = limits === null ? null : keyLimitsOf(limits);
+  return readLimits(counters, { account, tenant, plan: plans().plan(plan), own: keyLimits });
 }
 
 async function concurrency(parts: FirecrawlAccountParts, exchange: Exchange): Promise<JsonObject> {

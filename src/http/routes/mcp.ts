@@ -131,14 +131,14 @@ async function callApi(
 ): Promise<{ status: number; body: JsonValue } | null> {
   const route = routes().find((one) => one.method === method && one.path === path)!;
   const { requestId, principal } = outer;
-  const told = (failure: Failure) => {
+  const failed = (failure: Failure) => {
     const body = route.dialect.errorBody(failure, errorContextOf(outer, clock.wallMs()));
     return { status: statusOf(failure), body: body as JsonValue };
   };
   const refusal = (failure: Failure) => {
     const nowMs = clock.wallMs();
     outer.onRefused(refusalOf({ ...outer, route }, failure, factsOf(failure, nowMs), nowMs));
-    return told(failure);
+    return failed(failure);
   };
   const givenBody = body === null ? null : bytesOf(body);
   if (givenBody === 'too deep') return refusal(invalid(null, 'The arguments are nested too deeply.'));
@@ -158,7 +158,7 @@ async function callApi(
   if (outcome === null) return null;
   if (outcome.kind === 'answered')
     return { status: outcome.status, body: JSON.parse(outcome.body.toString()) as JsonValue };
-  return admitted?.booked === true ? told(outcome.failure) : refusal(outcome.failure);
+  return admitted?.booked === true ? failed(outcome.failure) : refusal(outcome.failure);
 }
 
 function bytesOf(body: JsonObject): Buffer | 'too deep' {

@@ -19,7 +19,7 @@ import { linkBaseOf } from '../link-base.ts';
 import { writeJson } from '../write-json.ts';
 import { sendFile } from './file-calls.ts';
 import { wholeOf } from './list-page.ts';
-import { type KeptCall, type KeptPlace, keptRoute } from './stored-route.ts';
+import { type StoredCall, type StoredPlace, storedRoute } from './stored-route.ts';
 
 export interface MessageBatchesParts {
   services: Services;
@@ -27,7 +27,7 @@ export interface MessageBatchesParts {
   batches(): Promise<Batches>;
 }
 
-const place: KeptPlace = { endpoint: 'message-batches', dialect: anthropicMessages };
+const place: StoredPlace = { endpoint: 'message-batches', dialect: anthropicMessages };
 const path = '/v1/messages/batches';
 const one = `${path}/:id`;
 
@@ -36,12 +36,12 @@ const bodyBytesMax = 256 * 1024 * 1024;
 const windowMs = 24 * 3_600_000;
 const customIdForm = /^[a-zA-Z0-9_-]{1,64}$/;
 /** Headers of the caller that its lines go out with. */
-const keptHeaders = ['anthropic-version', 'anthropic-beta'] as const;
+const storedHeaders = ['anthropic-version', 'anthropic-beta'] as const;
 
 /** `/v1/messages/batches`: Anthropic's batches of messages, over any provider. */
 export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
   const base = ({ request }: Exchange) => linkBaseOf(request, parts.services.snapshot().config.server);
-  const found = async ({ tenant, params }: KeptCall): Promise<Batch> => {
+  const found = async ({ tenant, params }: StoredCall): Promise<Batch> => {
     const id = params.id ?? '';
     const batch = await (await parts.batches()).find(tenant, 'anthropic', id);
     if (batch === null) throw new FailureError(batchNotFound(id));
@@ -59,7 +59,7 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
       body: { schema: bodySchema },
       handle: (exchange) => begin(parts, exchange, base(exchange)),
     },
-    keptRoute(
+    storedRoute(
       'GET',
       path,
       'The batches of messages of this key',
@@ -70,7 +70,7 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
       {},
       place,
     ),
-    keptRoute(
+    storedRoute(
       'GET',
       one,
       'A batch of messages',
@@ -78,7 +78,7 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
       {},
       place,
     ),
-    keptRoute(
+    storedRoute(
       'GET',
       `${one}/results`,
       'The results of a batch of messages',
@@ -94,7 +94,7 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
       {},
       place,
     ),
-    keptRoute(
+    storedRoute(
       'POST',
       `${one}/cancel`,
       'Stop a batch of messages',
@@ -106,7 +106,7 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
       {},
       place,
     ),
-    keptRoute(
+    storedRoute(
       'DELETE',
       one,
       'Delete a batch of messages that has ended',
@@ -138,13 +138,13 @@ async function begin(parts: MessageBatchesParts, exchange: Exchange, base: strin
     const lines = linesIn(pieces, tenant, parts.services.bodies);
     const { id } = await files.create(tenant, facts, held(lines, hold));
     const headers: Record<string, string> = {};
-    for (const name of keptHeaders) {
+    for (const name of storedHeaders) {
       const value = exchange.request.headers[name];
       if (typeof value === 'string') headers[name] = value;
     }
-    const asked = { format: 'anthropic', endpoint: '/v1/messages', inputFile: id, windowMs, window: '24h' } as const;
+    const order = { format: 'anthropic', endpoint: '/v1/messages', inputFile: id, windowMs, window: '24h' } as const;
     const batches = await parts.batches();
-    const made = { ...asked, metadata: null, headers, outputKeptForMs: null };
+    const made = { ...order, metadata: null, headers, outputKeptForMs: null };
     const batch = await batches.create({ tenant, account, keyId }, made);
     writeJson(exchange, 200, shownBatch(batch, base), answerHeaders);
   } catch (error) {
@@ -187,14 +187,14 @@ async function* linesIn(pieces: AsyncIterable<Buffer>, tenant: string, objects: 
 }
 
 /** Newest first; `before_id` asks for the page before. */
-async function pageOf({ tenant, query }: KeptCall, batches: Batches) {
+async function pageOf({ tenant, query }: StoredCall, batches: Batches) {
   const limit = wholeOf(query, 'limit', 1_000) ?? 20;
   const before = query.get('before_id');
-  const asked = { tenant, format: 'anthropic', limit: limit + 1 } as const;
+  const listed = { tenant, format: 'anthropic', limit: limit + 1 } as const;
   const found =
     before === null
-      ? await batches.list({ ...asked, order: 'desc', after: query.get('after_id') })
-      : await batches.list({ ...asked, order: 'asc', after: before });
+      ? await batches.list({ ...listed, order: 'desc', after: query.get('after_id') })
+      : await batches.list({ ...listed, order: 'asc', after: before });
   const page = found.slice(0, limit);
   if (before !== null) page.reverse();
   return {

@@ -104,15 +104,15 @@ function headersOf({ otherFormat }: Route): Json[] {
 
 async function bodyOf({ body, otherFormat }: Route): Promise<Json> {
   if (body === undefined) return { required: false, content: { 'application/json': { schema: { type: 'object' } } } };
-  const own = await body.schema();
+  const schemaOfBody = await body.schema();
   const other = await otherFormat?.route.body?.schema();
-  const schema = other === undefined ? own : eitherOf(own, other);
+  const schema = other === undefined ? schemaOfBody : eitherOf(schemaOfBody, other);
   const json = body.json === undefined ? {} : { 'application/json': { schema: body.json() } };
   return { required: true, content: { [body.form ?? 'application/json']: { schema }, ...json } };
 }
 
 /** The members of both, and what one or the other needs. */
-function eitherOf({ required, ...own }: JsonSchema, other: JsonSchema): JsonSchema {
-  const properties = { ...(other.properties as JsonObject), ...(own.properties as JsonObject) };
-  return { ...own, properties, anyOf: [{ required }, { required: other.required }] };
+function eitherOf({ required, ...rest }: JsonSchema, other: JsonSchema): JsonSchema {
+  const properties = { ...(other.properties as JsonObject), ...(rest.properties as JsonObject) };
+  return { ...rest, properties, anyOf: [{ required }, { required: other.required }] };
 }

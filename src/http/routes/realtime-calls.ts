@@ -12,7 +12,7 @@ import type { Exchange, Route } from '../exchange.ts';
 import { modelCallOf } from '../model-call.ts';
 import { readBody } from '../read-body.ts';
 import { readMultipart } from '../read-multipart.ts';
-import { askedOf, sessionCallOf } from '../realtime-call.ts';
+import { requestedSession, sessionCallOf } from '../realtime-call.ts';
 
 export interface CallsParts {
   services: RealtimeServices & { spool: Spool };
@@ -63,9 +63,9 @@ async function answer(parts: CallsParts, exchange: Exchange): Promise<void> {
   if ('kind' in offer) return refused(offer);
   const { model = new URLSearchParams(search).get('model'), ...settings } = offer.session ?? {};
   if (model !== null && typeof model !== 'string') return refused(invalid('session.model', 'model must be a string.'));
-  const asked = askedOf(secrets, request.headers, model, settings);
-  if ('kind' in asked) return refused(asked);
-  await placeCall(services, { ...sessionCallOf(services, exchange, call), ...asked, sdp: offer.sdp });
+  const session = requestedSession(secrets, request.headers, model, settings);
+  if ('kind' in session) return refused(session);
+  await placeCall(services, { ...sessionCallOf(services, exchange, call), ...session, sdp: offer.sdp });
 }
 
 interface Offer {

@@ -97,11 +97,11 @@ async function answer(
   const expiresS = Math.floor(services.clock.wallMs() / 1_000) + lifeS;
   const value = secrets.issue({ keyId: principal!.keyId, model, session, expiresMs: expiresS * 1_000 });
   if (value === null) return refused(tooLong);
-  const told = { ...session, id: `sess_${randomBase62(20)}`, object: 'realtime.session', model };
+  const shown = { ...session, id: `sess_${randomBase62(20)}`, object: 'realtime.session', model };
   const body: JsonObject =
     form === 'present'
-      ? { value, expires_at: expiresS, session: told }
-      : { ...told, client_secret: { value, expires_at: expiresS } };
+      ? { value, expires_at: expiresS, session: shown }
+      : { ...shown, client_secret: { value, expires_at: expiresS } };
   writeJson(exchange, 200, body, admitted!.headers);
 }
 

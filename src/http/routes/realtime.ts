@@ -9,7 +9,7 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import { acceptWebSocket, handshakeFault, protocolsOf, withProtocolKey } from '../accept-web-socket.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { modelCallOf } from '../model-call.ts';
-import { askedOf, noModel, sessionCallOf } from '../realtime-call.ts';
+import { noModel, requestedSession, sessionCallOf } from '../realtime-call.ts';
 import { type CallsParts, callsRoute } from './realtime-calls.ts';
 import { clientSecretRoutes } from './realtime-secrets.ts';
 
@@ -48,10 +48,10 @@ async function answer({ services, secrets }: RealtimeParts, exchange: Exchange):
   if (wrong !== null) return refused(wrong);
   // Azure's SDKs name a deployment.
   const named = query.get('model') ?? query.get('deployment');
-  const asked = askedOf(secrets, withProtocolKey(request.headers), named, null);
+  const session = requestedSession(secrets, withProtocolKey(request.headers), named, null);
   const isTranscription = query.has('intent');
-  const isUnnamed = isTranscription && asked === noModel;
-  if ('kind' in asked && !isUnnamed) return refused(asked);
+  const isUnnamed = isTranscription && session === noModel;
+  if ('kind' in session && !isUnnamed) return refused(session);
   // SDKs in browsers ask for the older events by a subprotocol.
   const isBeta = protocolsOf(request.headers).includes('openai-beta.realtime-v1');
   const callerHeaders = isBeta ? { ...call.callerHeaders, 'openai-beta': 'realtime=v1' } : call.callerHeaders;
@@ -62,9 +62,9 @@ async function answer({ services, secrets }: RealtimeParts, exchange: Exchange):
       return socket === null ? null : new SocketEnd(socket);
     },
   };
-  if ('kind' in asked) return openTranscription(services, opened);
-  const kind = isTranscription || asked.settings?.type === 'transcription' ? 'transcription' : 'realtime';
-  await openSession(services, { ...opened, ...asked, kind, created: 'untold' });
+  if ('kind' in session) return openTranscription(services, opened);
+  const kind = isTranscription || session.settings?.type === 'transcription' ? 'transcription' : 'realtime';
+  await openSession(services, { ...opened, ...session, kind, created: 'untold' });
 }
 
 const plainRequest: Failure = {

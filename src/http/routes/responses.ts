@@ -16,7 +16,7 @@ import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 import { conversationsRoutes } from './conversations.ts';
 import { countingRoute } from './count-tokens.ts';
-import { type KeptCall, keptRoute, responsesPlace } from './stored-route.ts';
+import { responsesPlace, type StoredCall, storedRoute } from './stored-route.ts';
 
 const place = { endpoint: 'responses', dialect: openAiResponses, limitForm: 'openai' } as const;
 
@@ -43,7 +43,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns):
       bodyOf: ({ principal }, body) =>
         expandedForCount(services, principal!.tenant, body, services.snapshot().config.server.body_limit),
     }),
-    keptRoute(
+    storedRoute(
       'POST',
       '/v1/responses/compact',
       'One item that stands for a whole conversation',
@@ -57,32 +57,32 @@ export function responsesRoutes(services: Services, background: BackgroundRuns):
       { model: { type: 'string' }, ...inputSchemas },
       { ...responsesPlace, objects: services.bodies },
     ),
-    keptRoute('GET', '/v1/responses/:id', 'A response that is kept', async ({ tenant, params, query, exchange }) => {
+    storedRoute('GET', '/v1/responses/:id', 'A response that is kept', async ({ tenant, params, query, exchange }) => {
       const id = params.id ?? '';
       const run = background.find(tenant, id);
-      const kept = await responses.find(tenant, id);
-      if (kept !== null && query.get('stream') === 'true') {
+      const stored = await responses.find(tenant, id);
+      if (stored !== null && query.get('stream') === 'true') {
         const after = startingAfter(query);
         const headers = exchange.admitted?.headers ?? [];
         if (run !== null) await followRun(run, exchange.client, after, headers);
         else await followKept(responses, { tenant, id }, exchange.client, after, headers);
         return null;
       }
-      if (kept !== null) return kept.response;
+      if (stored !== null) return stored.response;
       return atProvider(services, tenant, id, { method: 'GET', rest: queryOf(exchange.search) });
     }),
-    keptRoute('DELETE', '/v1/responses/:id', 'Delete a response', async ({ tenant, params }) => {
+    storedRoute('DELETE', '/v1/responses/:id', 'Delete a response', async ({ tenant, params }) => {
       const id = params.id ?? '';
       if (await responses.remove(tenant, id)) return { id, object: 'response', deleted: true };
       return atProvider(services, tenant, id, { method: 'DELETE', rest: '' });
     }),
-    keptRoute('POST', '/v1/responses/:id/cancel', 'Stop a response in the background', async ({ tenant, params }) => {
+    storedRoute('POST', '/v1/responses/:id/cancel', 'Stop a response in the background', async ({ tenant, params }) => {
       const id = params.id ?? '';
       const response = await background.cancel(tenant, id);
       if (response === null) throw new FailureError(responseNotFound(id));
       return response;
     }),
-    keptRoute('GET', '/v1/responses/:id/input_items', 'What a response was made of', (call) =>
+    storedRoute('GET', '/v1/responses/:id/input_items', 'What a response was made of', (call) =>
       inputItems(services, call),
     ),
     ...conversationsRoutes(services),
@@ -140,16 +140,16 @@ function startingAfter(query: URLSearchParams): number {
 }
 
 /** All that its model read: what it continues, then its own. */
-async function inputItems(services: Services, { tenant, params, query, exchange }: KeptCall): Promise<JsonObject> {
+async function inputItems(services: Services, { tenant, params, query, exchange }: StoredCall): Promise<JsonObject> {
   const id = params.id ?? '';
   const page = readPage(query);
-  const kept = await services.responses.find(tenant, id);
-  if (kept === null) {
+  const stored = await services.responses.find(tenant, id);
+  if (stored === null) {
     return atProvider(services, tenant, id, { method: 'GET', rest: `/input_items${queryOf(exchange.search)}` });
   }
-  const before = kept.previous === null ? [] : await chainItems(services.responses, tenant, kept.previous);
+  const before = stored.previous === null ? [] : await chainItems(services.responses, tenant, stored.previous);
   // What it continues may have been deleted since.
-  const items = before === null || 'kind' in before ? kept.input : [...before, ...kept.input];
+  const items = before === null || 'kind' in before ? stored.input : [...before, ...stored.input];
   return pageOf(items, page);
 }
 

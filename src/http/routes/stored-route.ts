@@ -11,7 +11,7 @@ import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 
 /** A call about a stored object, and its caller. */
-export interface KeptCall {
+export interface StoredCall {
   tenant: string;
   account: string;
   exchange: Exchange;
@@ -22,13 +22,13 @@ export interface KeptCall {
 }
 
 /** The kind of stored object, and the words of its errors. */
-export interface KeptPlace extends Pick<Route, 'dialect'> {
+export interface StoredPlace extends Pick<Route, 'dialect'> {
   endpoint: string;
   /** Reads bodies up to 32 MB. Without it they may have 1 MB. */
   objects?: ObjectReader;
 }
 
-export const responsesPlace: KeptPlace = { endpoint: 'responses', dialect: openAiResponses };
+export const responsesPlace: StoredPlace = { endpoint: 'responses', dialect: openAiResponses };
 
 type Method = 'GET' | 'POST' | 'DELETE';
 
@@ -36,13 +36,13 @@ type Method = 'GET' | 'POST' | 'DELETE';
  * A call whose JSON answer is there at once; null: it was answered already. Failures are thrown as FailureError. Reading
  * and deleting is free. `properties`: the members of its body, as JSON Schema.
  */
-export function keptRoute(
+export function storedRoute(
   method: Method,
   path: string,
   summary: string,
-  answer: (call: KeptCall) => Promise<JsonObject | null>,
+  answer: (call: StoredCall) => Promise<JsonObject | null>,
   properties: JsonSchema = {},
-  { endpoint, dialect, objects }: KeptPlace = responsesPlace,
+  { endpoint, dialect, objects }: StoredPlace = responsesPlace,
 ): Route {
   return {
     method,
@@ -59,8 +59,8 @@ export function keptRoute(
         const body = method === 'POST' ? await objectOf(exchange, objects ?? null) : {};
         if (body === null) return;
         const query = new URLSearchParams(exchange.search);
-        const told = await answer({ tenant, account, exchange, params: exchange.params, query, body });
-        if (told !== null) writeJson(exchange, 200, told, headers);
+        const result = await answer({ tenant, account, exchange, params: exchange.params, query, body });
+        if (result !== null) writeJson(exchange, 200, result, headers);
       } catch (error) {
         if (!(error instanceof FailureError)) throw error;
         refuse(exchange.client, error.failure, headers);

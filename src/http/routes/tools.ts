@@ -65,9 +65,9 @@ async function answerToolCall(
   await serve(services, toolEndpoint, call, orderOf(tool, mount, parsed.value.body));
 }
 
-function orderOf(tool: Tool, { api }: ToolMount, asked: JsonObject): ToolOrder {
+function orderOf(tool: Tool, { api }: ToolMount, received: JsonObject): ToolOrder {
   const { v1 } = tool;
-  const fields = new ToolFields(api === 'firecrawl-v1' ? v1.request(asked) : asked);
+  const fields = new ToolFields(api === 'firecrawl-v1' ? v1.request(received) : received);
   return {
     prepare: (caller) => tool.prepare(fields, caller),
     write({ body, warnings }) {
@@ -76,7 +76,7 @@ function orderOf(tool: Tool, { api }: ToolMount, asked: JsonObject): ToolOrder {
       const answer: JsonObject = { success: true, ...body, ...(warning === '' ? {} : { warning }) };
       if (api === 'culvert') return JSON.stringify(answer);
       const shown = warnedWithin(answer);
-      return JSON.stringify(api === 'firecrawl-v1' ? v1.answer(shown, asked) : shown);
+      return JSON.stringify(api === 'firecrawl-v1' ? v1.answer(shown, received) : shown);
     },
   };
 }

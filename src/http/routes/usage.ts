@@ -42,11 +42,11 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
   const query = usageQueryOf(new URLSearchParams(exchange.search), principal, clock.wallMs());
   if ('kind' in query) return refused(query);
   const plan = plans().plan(principal.plan);
-  const own = principal.limits === null ? null : keyLimitsOf(principal.limits);
+  const keyLimits = principal.limits === null ? null : keyLimitsOf(principal.limits);
   const { account, tenant } = principal;
   try {
-    const [limits, rows, kept] = await Promise.all([
-      readLimits(counters, { account, tenant, plan, own }),
+    const [limits, rows, stored] = await Promise.all([
+      readLimits(counters, { account, tenant, plan, own: keyLimits }),
       ledger.usage(query),
       storage.usage(account),
     ]);
@@ -54,7 +54,7 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
       account,
       plan: plan.name,
       ...limits,
-      storage: { used_bytes: kept.usedBytes, allowed_bytes: kept.allowedBytes, ...kept.kinds },
+      storage: { used_bytes: stored.usedBytes, allowed_bytes: stored.allowedBytes, ...stored.kinds },
       data: rows.map(usageRecord),
     } as unknown as JsonObject);
   } catch (error) {
@@ -70,13 +70,13 @@ const defaultPeriodMs = 30 * dayMs;
 const periodMsMax = 366 * dayMs;
 
 /** Always of the caller's own account. A 400 names the parameter. */
-function usageQueryOf(asked: URLSearchParams, { account }: Principal, nowMs: number): UsageQuery | Failure {
-  const named = asked.get('group_by') ?? 'day';
+function usageQueryOf(parameters: URLSearchParams, { account }: Principal, nowMs: number): UsageQuery | Failure {
+  const named = parameters.get('group_by') ?? 'day';
   const groupBy = groups.find((group) => group === named);
   if (groupBy === undefined) return invalid('group_by', `group_by must be one of ${groups.join(', ')}.`);
-  const toMs = instantOf(asked.get('to'), nowMs, nowMs);
+  const toMs = instantOf(parameters.get('to'), nowMs, nowMs);
   if (toMs === null) return invalid('to', `to must be ${instantWords}.`);
-  const fromMs = instantOf(asked.get('from'), toMs - defaultPeriodMs, nowMs);
+  const fromMs = instantOf(parameters.get('from'), toMs - defaultPeriodMs, nowMs);
   if (fromMs === null) return invalid('from', `from must be ${instantWords}.`);
   if (fromMs >= toMs) return invalid('from', 'from must be before to.');
   if (toMs - fromMs > periodMsMax) return invalid('from', 'from must be at most 366 days before to.');

@@ -76,8 +76,8 @@ async function answered(exchange: Exchange, answer: Answer): Promise<void> {
   const headers = exchange.admitted?.headers ?? [];
   try {
     const query = new URLSearchParams(exchange.search);
-    const told = await answer({ exchange, tenant, id: exchange.params.id ?? '', query });
-    if (told !== null) writeJson(exchange, 200, told, headers);
+    const result = await answer({ exchange, tenant, id: exchange.params.id ?? '', query });
+    if (result !== null) writeJson(exchange, 200, result, headers);
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
     refuse(exchange.client, error.failure, headers);

@@ -118,8 +118,8 @@ export function createAliasWatch(parts: {
 
   /** A pattern of which no provider lists a model has no health, only requests. */
   function isIll(label: string, nowMs: number): boolean {
-    const own = targets.get(label)!;
-    return own.length === 0 ? !label.includes('*') : health.status(own, nowMs) === 'down';
+    const labelTargets = targets.get(label)!;
+    return labelTargets.length === 0 ? !label.includes('*') : health.status(labelTargets, nowMs) === 'down';
   }
 
   /** Once it is down, only an answer proves that it is back; when nobody asks, time does. */

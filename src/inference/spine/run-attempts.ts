@@ -227,11 +227,15 @@ function failed<C>(job: Job<C>, last: Fault | null = null, rest: 'none' | 'some'
 }
 
 /** For callers. What concerns the operator's credential or account is not theirs. */
-function saidIn({ class: outcome, status, code, members }: Fault): Pick<UpstreamsFailed, 'said'> {
+function saidIn({ class: outcome, status, code, members }: Fault): Pick<UpstreamsFailed, 'reported'> {
   if (outcome !== 'rate_limited' && outcome !== 'transient' && outcome !== 'malformed') return {};
   const isTold = status !== null && (status === 429 || status >= 500);
   return {
-    said: { ...(isTold && { status }), ...(code !== undefined && { code }), ...(members !== undefined && { members }) },
+    reported: {
+      ...(isTold && { status }),
+      ...(code !== undefined && { code }),
+      ...(members !== undefined && { members }),
+    },
   };
 }
 

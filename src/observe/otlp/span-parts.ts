@@ -111,8 +111,9 @@ export function serverOf(origin: string | null): Record<string, string | number>
 /** Attributes that differ between requests. */
 export function requestFacts({ end, record, refused }: RequestFacts): readonly Fact[] {
   const { method, route, status, account, keyId } = end;
-  const told = record === null ? [] : [record.endpoint, record.alias, record.target, record.class, record.costMilli];
-  return [method, route, status, account, keyId, refused, ...told];
+  const recorded =
+    record === null ? [] : [record.endpoint, record.alias, record.target, record.class, record.costMilli];
+  return [method, route, status, account, keyId, refused, ...recorded];
 }
 
 /** The name, the attributes and the status of a request, encoded. */

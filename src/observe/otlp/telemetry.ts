@@ -37,11 +37,11 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Telemetr
     import('@opentelemetry/resources'),
   ]);
   const { version, sample, database } = options;
-  const told = resources.detectResources({ detectors: [resources.envDetector] });
+  const detected = resources.detectResources({ detectors: [resources.envDetector] });
   const resource = resources
     .defaultResource()
     .merge(resources.resourceFromAttributes({ 'service.name': 'culvert', 'service.version': version }))
-    .merge(told);
+    .merge(detected);
   const sender = options.traces ? await openSender(options, resource.attributes) : null;
   const metrics = options.metrics ? new AttemptMetrics() : null;
   const reader = metrics === null ? null : await openReader(options, metrics, resource);

@@ -75,8 +75,8 @@ async function workOn(run: CrawlRun, frontier: Frontier, page: TakenPage): Promi
   const { signal, store, lease } = run;
   const { read, forbidden } = await readPage(run, page);
   if (!('kind' in read)) {
-    const kept = await keepPage(run, frontier, page, read);
-    return { end: kept?.got === true ? 'got' : 'nothing', failure: null, outcome: kept?.next ?? null };
+    const finished = await keepPage(run, frontier, page, read);
+    return { end: finished?.got === true ? 'got' : 'nothing', failure: null, outcome: finished?.next ?? null };
   }
   const end = isPaid(read) ? 'worked' : 'nothing';
   if (signal.aborted) return { end, failure: null, outcome: null };

@@ -1,5 +1,5 @@
 import { errorUrlOf } from '../../../kernel/error-topic.ts';
-import { type ErrorContext, type Failure, factsOf, saidByProvider } from '../../../kernel/failure.ts';
+import { type ErrorContext, type Failure, factsOf, reportedByProvider } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Fault, FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
@@ -59,7 +59,7 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
 
 /** Members of an error of a provider of another format: Google's metadata are texts. */
 function vendorWords(failure: Failure): Record<string, string> {
-  const { code, members } = saidByProvider(failure);
+  const { code, members } = reportedByProvider(failure);
   return Object.fromEntries(
     Object.entries({ ...members, code }).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, typeof value === 'string' ? value : JSON.stringify(value)]],

@@ -4,7 +4,7 @@ import {
   type Failure,
   type FailureFacts,
   factsOf,
-  saidByProvider,
+  reportedByProvider,
 } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FaultClass } from '../../neutral/outcome.ts';
@@ -37,13 +37,13 @@ export const tooLongCode = 'context_length_exceeded';
 /** A provider's word for its error, when it says more than the type does. */
 function vendorCode(failure: Failure, { type }: FailureFacts): string | null {
   if (failure.kind === 'upstream-refused' && failure.tooLong !== undefined) return tooLongCode;
-  const { code } = saidByProvider(failure);
+  const { code } = reportedByProvider(failure);
   return code === undefined || code === type ? null : code;
 }
 
 /** Further members of a provider's error, such as Groq's `failed_generation`. */
 export function vendorMembers(failure: Failure): JsonObject {
-  return saidByProvider(failure).members ?? {};
+  return reportedByProvider(failure).members ?? {};
 }
 
 /** The last frame of a broken stream. No [DONE] follows: a cut answer must not look like a finished one. */

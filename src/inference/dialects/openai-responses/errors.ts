@@ -124,7 +124,7 @@ function errorCode(failure: Failure, facts: FailureFacts): string {
     case 'forbidden':
       return 'permission_denied';
     case 'upstreams-failed':
-      return wordOfBreak(failure.said?.code) ?? (facts.status === 429 ? 'rate_limit_exceeded' : 'server_error');
+      return wordOfBreak(failure.reported?.code) ?? (facts.status === 429 ? 'rate_limit_exceeded' : 'server_error');
     case 'internal':
     case 'no-target':
     case 'overloaded':
