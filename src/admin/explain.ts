@@ -84,7 +84,7 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
         const explained =
           endpoint === 'embeddings'
             ? await explainEmbeddings(question)
-            : await explainChat({ ...question, endpoint, dialect: spokenAt[endpoint] });
+            : await explainChat(parts.planning, { ...question, endpoint, dialect: spokenAt[endpoint] });
         if (explained.kind !== 'explained') {
           const { status, type, message, param } = factsOf(explained, parts.clock.wallMs());
           return { ...nothing, endpoint, error: { message, type, code: status, param } };

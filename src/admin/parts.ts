@@ -4,6 +4,7 @@ import type { SetupReport } from '../auth/setup.ts';
 import type { ConfigResult } from '../config/check.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
+import type { PlanServices } from '../inference/chat/services.ts';
 import type { LoggedBodies } from '../inference/endpoints/services.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
@@ -37,6 +38,8 @@ export interface AdminParts {
   snapshot(): Snapshot;
   health: Health;
   transport: Transport;
+  /** What plans of conversations ask, for explanations. */
+  planning: PlanServices;
   /** Vector data; rejects with a FailureError where it cannot be touched. Opened when it is first asked for. */
   vectors(): Promise<VectorOperator>;
   /** Engines of web search. */

@@ -9,6 +9,7 @@ import { note } from '../cli/print.ts';
 import { checkConfigText } from '../config/check.ts';
 import { configText } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { planningWithoutStores } from '../inference/chat/explain-chat.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import { scrub } from '../inference/providers/scrub.ts';
 import { createHealth } from '../inference/routing/health.ts';
@@ -124,6 +125,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
   });
   const transport = createTransport({ proxyOf: environmentProxies(process.env) });
   const own = ownVectors(config);
+  const plans = () => createPlanBook({ config, stored: known.plans });
   const api = createAdminApi({
     clock,
     version,
@@ -138,9 +140,10 @@ async function adminApi(config: Config, configFile: string | null, version: stri
       },
     }),
     ledger,
-    plans: () => createPlanBook({ config, stored: known.plans }),
+    plans,
     counters: null,
     snapshot: () => snapshot,
+    planning: planningWithoutStores(plans, () => snapshot.config),
     health: createHealth({ clock }),
     transport,
     vectors: own.vectors,

@@ -99,6 +99,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         snapshot,
         health,
         transport,
+        planning: services,
         vectors: async () => createVectorOperator(vectors.store),
         engines: web.engines,
         ...parts.mcp.operated,

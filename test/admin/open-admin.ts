@@ -16,6 +16,7 @@ import { createSetup } from '../../src/auth/setup.ts';
 import { checkConfigText } from '../../src/config/check.ts';
 import { formatProblem } from '../../src/config/problem.ts';
 import type { Config } from '../../src/config/schema.ts';
+import { planningWithoutStores } from '../../src/inference/chat/explain-chat.ts';
 import { buildSnapshot } from '../../src/inference/models/build-snapshot.ts';
 import { createKnownModels } from '../../src/inference/models/known-models.ts';
 import { scrub } from '../../src/inference/providers/scrub.ts';
@@ -104,15 +105,17 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     setup.take(stored);
   }
 
+  const plans = () => createPlanBook({ config: current, stored: stored.plans });
   const api = createAdminApi({
     clock,
     version: '0.0.0-test',
     store,
     ...adminSetup({ setup, secrets, env: {}, look }),
     ledger,
-    plans: () => createPlanBook({ config: current, stored: stored.plans }),
+    plans,
     counters,
     snapshot: () => snapshot,
+    planning: planningWithoutStores(plans, () => current),
     health,
     transport,
     vectors: async () => createVectorOperator(vectors()),

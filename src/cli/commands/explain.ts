@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { ConversationEndpoint } from '../../inference/chat/endpoint.ts';
-import { explainChat } from '../../inference/chat/explain-chat.ts';
+import { explainChat, planningWithoutStores } from '../../inference/chat/explain-chat.ts';
 import type { CallerDialectId } from '../../inference/dialects/dialect.ts';
 import { explainEmbeddings } from '../../inference/embeddings/explain-embeddings.ts';
 import { createHealth } from '../../inference/routing/health.ts';
@@ -8,6 +8,7 @@ import { plainWishes } from '../../inference/routing/route.ts';
 import type { ExplainedRequest, ExplainedTarget } from '../../inference/spine/explained.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { factsOf } from '../../kernel/failure.ts';
+import { createPlanBook } from '../../metering/plan-book.ts';
 import { CommandFailed } from '../command-failed.ts';
 import { principalOf } from '../key-holder.ts';
 import type { CliParts } from '../parts.ts';
@@ -41,10 +42,15 @@ export async function explain(source: string, flags: ExplainFlags, parts: CliPar
     health: createHealth({ clock: systemClock }),
     nowMs: systemClock.monotonicMs(),
   } as const;
+  const plans = flags.key === undefined ? [] : (await parts.stored(config)).plans;
+  const planning = planningWithoutStores(
+    () => createPlanBook({ config, stored: plans }),
+    () => snapshot.config,
+  );
   const explained =
     endpoint === 'embeddings'
       ? await explainEmbeddings(question)
-      : await explainChat({ ...question, endpoint, dialect: spokenAt[endpoint] });
+      : await explainChat(planning, { ...question, endpoint, dialect: spokenAt[endpoint] });
   const json = listForm(flags) === 'json';
   if (explained.kind !== 'explained') {
     const { status, type, message, param } = factsOf(explained, systemClock.wallMs());

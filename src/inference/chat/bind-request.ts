@@ -7,7 +7,7 @@ import type { RouteCandidate } from '../routing/route.ts';
 import type { Job } from '../spine/job.ts';
 import type { Bound } from './bind-candidates.ts';
 import type { ConversationExtras } from './conversation-body.ts';
-import type { ChatServices } from './services.ts';
+import type { PlanServices } from './services.ts';
 
 interface Asking {
   principal: Principal;
@@ -24,7 +24,7 @@ export interface Naming {
  * Leaves the candidates that can reach the named objects. Null: nobody can answer it at all, and the encoder says why.
  */
 export async function bindTo(
-  { objects }: Pick<ChatServices, 'objects'>,
+  { objects }: Pick<PlanServices, 'objects'>,
   { providers }: Snapshot,
   { principal, dialect }: Asking,
   { model, extras: { named, nativeOnly } }: Naming,
@@ -43,7 +43,7 @@ export interface AnswerIds {
 }
 
 export async function keeperOf(
-  { objects }: Pick<ChatServices, 'objects'>,
+  { objects }: Pick<PlanServices, 'objects'>,
   { principal, dialect }: Asking,
   { named, answerGives }: Pick<ConversationExtras, 'named' | 'answerGives'>,
 ): Promise<AnswerIds> {

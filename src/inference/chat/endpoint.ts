@@ -27,7 +27,7 @@ import {
 } from './extras.ts';
 import { callsOf, runChoices } from './fan-out.ts';
 import { createRequestMedia, type RequestMedia } from './fetch-media.ts';
-import type { ChatServices } from './services.ts';
+import type { ChatServices, PlanServices } from './services.ts';
 
 /** Endpoint of conversations in the cost table and the ledger, and the prefix of its answers' ids. */
 const idPrefixes = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' } as const;
@@ -65,17 +65,19 @@ export function chatEndpoint(
   return endpoint;
 }
 
-function planOf(
-  services: ChatServices,
+/** Who may answer a conversation, and for how much. `culvert explain` asks the same. */
+export function planOf(
+  services: PlanServices,
   snapshot: Snapshot,
   call: ChatCall,
   facts: ConversationFacts,
+  use: Among['use'] = 'call',
 ): PlannedChat | Failure | Promise<PlannedChat | Failure> {
   const alias = aliasAsked(snapshot, facts.model, call.principal);
   if ('kind' in alias) return alias;
   const candidates = candidatesOf(snapshot, alias);
   if ('kind' in candidates) return candidates;
-  const among: Among = { alias, charged: alias, candidates };
+  const among: Among = { alias, charged: alias, candidates, use };
   const { extras } = facts;
   if (extras === null) return planOver(snapshot, call, facts, among);
   return planWithExtras(services, snapshot, call, { ...facts, extras }, among, planOver);
@@ -85,10 +87,10 @@ function planOver(
   snapshot: Snapshot,
   call: ChatCall,
   facts: ConversationFacts,
-  { alias, charged, candidates }: Among,
+  { alias, charged, candidates, use }: Among,
 ): Plan | Failure {
   const incapable = noneCapable(alias, candidates, facts.needs, () => snapshot.models.list(call.principal));
-  if (incapable !== null) return incapable;
+  if (incapable !== null && use === 'call') return incapable;
   const calls = facts.n === 1 ? 1 : callsOf(facts.n, candidates);
   const query = routeQueryOf(call, facts, alias, candidates);
   const plan: Plan = { alias, charged, calls, query, form: facts.stream ? 'events' : 'whole' };
@@ -177,8 +179,8 @@ export function candidatesOf({ providers }: Snapshot, alias: Alias): readonly Ro
   return invalid('model', `The model '${alias.id}' is of type ${alias.type}, not chat. Use a chat model.`);
 }
 
-/** What this request asks of routing. `culvert explain` asks the same. */
-export function routeQueryOf(
+/** What this request asks of routing. */
+function routeQueryOf(
   call: Pick<ChatCall, 'principal' | 'wishes' | 'dialect'>,
   facts: ConversationFacts,
   alias: Alias,

@@ -1,4 +1,6 @@
+import type { Config } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import type { PlanBook } from '../../metering/plan-book.ts';
 import { costMilliOf } from '../../metering/quota.ts';
 import type { CallerDialectId } from '../dialects/dialect.ts';
 import type { Snapshot } from '../models/snapshot.ts';
@@ -9,10 +11,9 @@ import type { Target } from '../routing/target.ts';
 import type { ExplainedRequest, ExplainedTarget, Question } from '../spine/explained.ts';
 import { type ConversationBody, readConversation } from './conversation-body.ts';
 import { prepareFor } from './conversation-trial.ts';
-import { aliasAsked, type ConversationEndpoint, candidatesOf, routeQueryOf } from './endpoint.ts';
-import { withFallbacks } from './extras.ts';
-import { callsOf } from './fan-out.ts';
+import { type ConversationEndpoint, planOf } from './endpoint.ts';
 import { nothingFetched } from './fetch-media.ts';
+import type { PlanServices } from './services.ts';
 
 export interface ChatQuestion extends Question {
   endpoint: ConversationEndpoint;
@@ -21,33 +22,30 @@ export interface ChatQuestion extends Question {
 }
 
 /** What would happen to this body, by the same code, without sending anything. */
-export async function explainChat(question: ChatQuestion): Promise<ExplainedRequest | Failure> {
-  const { snapshot, principal, raw, endpoint, dialect } = question;
+export async function explainChat(planning: PlanServices, question: ChatQuestion): Promise<ExplainedRequest | Failure> {
+  const { snapshot, raw, endpoint, dialect } = question;
   const read = readConversation(raw, dialect);
   if (!read.ok) return read.failure;
   const body = read.value;
   const { facts } = body;
-  const alias = aliasAsked(snapshot, facts.model, principal);
-  if ('kind' in alias) return alias;
-  const own = candidatesOf(snapshot, alias);
-  if ('kind' in own) return own;
-  const candidates = withFallbacks(snapshot, alias, own, facts.extras?.fallbackModels ?? [], principal);
-  if ('kind' in candidates) return candidates;
-
-  const route = explainRoute(routeQueryOf(question, facts, alias, candidates), question.health, question.nowMs);
+  const plan = await planOf(planning, snapshot, question, facts, 'explain');
+  if ('kind' in plan) return plan;
+  const { alias, charged, calls, query } = plan;
+  const candidates = query.targets;
+  const route = explainRoute(query, question.health, question.nowMs);
   const byId = new Map(candidates.map(({ target }) => [target.id, target]));
-  const fansOut = facts.n > 1 && !candidates.some(({ target }) => target.capabilities.nativeN);
+  const fansOut = calls > 1 && !candidates.some(({ target }) => target.capabilities.nativeN);
   return {
     kind: 'explained',
     alias: alias.id,
     endpoint,
     stream: facts.stream,
-    cost: costMilliOf(snapshot.config.costs, endpoint, alias.cost, fansOut ? callsOf(facts.n, candidates) : 1) / 1_000,
+    cost: costMilliOf(snapshot.config.costs, endpoint, charged.cost, fansOut ? calls : 1) / 1_000,
     attemptsMax: question.wishes.fallback === 'off' ? 1 : alias.attempts,
     hedgedWhen:
       candidates.length < 2 || question.wishes.fallback === 'off' ? [] : hedgedWhen(alias.hedge, facts.stream),
     inputTokensEstimate: facts.needs.inputTokensEstimate,
-    upstreamRequests: fansOut ? facts.n : 1,
+    upstreamRequests: fansOut ? calls : 1,
     candidates: await Promise.all(
       route.candidates.map(async (candidate) => {
         const target = byId.get(candidate.target)!;
@@ -88,5 +86,20 @@ async function wouldSend(
       dropped: lossHeader(prepared.losses) || null,
     },
     why: null,
+  };
+}
+
+/** For a process without stores: whatever a request names counts as there, and the configured tools as usable. */
+export function planningWithoutStores(plans: () => PlanBook, config: () => Config): PlanServices {
+  return {
+    plans,
+    items: { keep() {}, find: (_tenant, references) => Object.fromEntries(references.map(({ id }) => [id, {}])) },
+    objects: {
+      ready: async () => undefined,
+      give() {},
+      recorded: () => null,
+      bind: async ({ candidates }) => ({ kind: 'bound', candidates, field: null }),
+    },
+    serverTools: { ports: { has: (kind) => kind !== 'web_search' || config().tools.search.providers.length > 0 } },
   };
 }

@@ -23,7 +23,7 @@ import { isUpload, withUploads } from './inline-uploads.ts';
 import { itemMissing } from './kept-items.ts';
 import { RecordedSink } from './recorded-sink.ts';
 import { namedElsewhere, runsToolsAt, type ToolsHere, toolsHere } from './server-tools.ts';
-import type { ChatServices } from './services.ts';
+import type { ChatServices, PlanServices } from './services.ts';
 
 /* Features that few requests use. A request without them enters nothing of this file. */
 
@@ -45,13 +45,16 @@ export interface ChatPlan extends Plan {
 
 export type PlannedChat = Planned<ConversationBody, ChatPlan>;
 
-export type ChatCall = ModelCall & { dialect: CallerDialectId };
+/** A request that is planned, and the format of its caller. */
+export type ChatCall = Pick<ModelCall, 'principal' | 'wishes'> & { dialect: CallerDialectId };
 
 /** Candidates when nothing binds the request. */
 export interface Among {
   alias: Alias;
   charged: ChargedAs;
   candidates: readonly RouteCandidate[];
+  /** `explain`: that no candidate can do it is no failure, since the explanation says what each lacks. */
+  use: 'call' | 'explain';
 }
 
 /** The plan of a conversation without extras. */
@@ -91,7 +94,7 @@ export async function withFiles(
 
 /** The plan of a conversation with extras: `planOver` what they leave of its candidates. */
 export async function planWithExtras(
-  services: ChatServices,
+  services: PlanServices,
   snapshot: Snapshot,
   call: ChatCall,
   facts: ConversationFacts & { extras: ConversationExtras },
@@ -117,7 +120,7 @@ export async function planWithExtras(
   const { extras } = asked;
   const bound = extras.named.length > 0 ? await bindTo(services, snapshot, call, asked, candidates) : null;
   if (bound !== null && bound.kind !== 'bound') return bound;
-  const reachable = { alias, charged, candidates: bound?.candidates ?? candidates };
+  const reachable = { ...among, alias, charged, candidates: bound?.candidates ?? candidates };
   const unspoken = unspokenBy(snapshot, call, extras, reachable.candidates);
   if (unspoken !== null) return unspoken;
   const plan = planOver(snapshot, call, asked, reachable);
@@ -134,7 +137,7 @@ export async function planWithExtras(
 
 /** The step of an answer that gives ids out: remembers who was given them, and holds them back until that is written. */
 function answerIds(
-  services: ChatServices,
+  services: PlanServices,
   call: ChatCall,
   extras: ConversationExtras,
 ): RequestStep<ConversationBody, ChatPlan> {
@@ -167,7 +170,7 @@ export function withFallbacks(
 }
 
 function chargedForAll(
-  { plans }: ChatServices,
+  { plans }: PlanServices,
   { models }: Snapshot,
   alias: Alias,
   { principal }: ChatCall,

@@ -21,7 +21,7 @@ export interface ToolsHere extends ServerToolsAsked {
  * and left out elsewhere.
  */
 export function toolsHere(
-  ports: ServerToolPorts | null,
+  ports: Pick<ServerToolPorts, 'has'> | null,
   { providers }: Pick<Snapshot, 'providers'>,
   dialect: CallerDialectId,
   { serverTools, n }: { serverTools: Result<ServerToolsAsked>; n: number },

@@ -30,6 +30,12 @@ export interface ChatServices extends SpineServices {
   serverTools: { ports: ServerToolPorts | null };
 }
 
+/** What the plan of a conversation asks beside the configuration. */
+export interface PlanServices extends Pick<ChatServices, 'plans' | 'items'> {
+  objects: Pick<ProviderObjects, 'bind' | 'ready' | 'give' | 'recorded'>;
+  serverTools: { ports: Pick<ServerToolPorts, 'has'> | null };
+}
+
 /** What counting tokens without an upstream needs. */
 export interface CountServices extends ChatServices {
   tokenCounter: TokenCounter;

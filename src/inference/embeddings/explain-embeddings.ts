@@ -5,11 +5,10 @@ import { type Loss, lossHeader } from '../neutral/loss.ts';
 import { explainRoute } from '../routing/explain.ts';
 import type { Target } from '../routing/target.ts';
 import type { ExplainedRequest, Question, SentBody } from '../spine/explained.ts';
-import { plainQuery } from '../spine/plain-request.ts';
 import { batchesOf } from './embedding-batches.ts';
 import { type EmbeddingBody, readEmbeddings } from './embedding-body.ts';
 import { embeddingFactsOf, encodeEmbeddingCall } from './embedding-call.ts';
-import { embeddingWay } from './endpoint.ts';
+import { embeddingPlan, embeddingWay } from './endpoint.ts';
 
 /** The way that a body would take at `/v1/embeddings`, by the same code, without sending anything. */
 export async function explainEmbeddings(question: Question): Promise<ExplainedRequest | Failure> {
@@ -20,15 +19,15 @@ export async function explainEmbeddings(question: Question): Promise<ExplainedRe
   const { facts } = body;
   const way = embeddingWay(snapshot, facts, principal);
   if ('kind' in way) return way;
-  const { alias, candidates } = way;
-  const route = explainRoute(plainQuery(way, facts, wishes, principal.tenant), health, nowMs);
-  const byId = new Map(candidates.map(({ target }) => [target.id, target]));
+  const { alias, charged, query } = embeddingPlan(way, facts, { wishes, principal });
+  const route = explainRoute(query, health, nowMs);
+  const byId = new Map(query.targets.map(({ target }) => [target.id, target]));
   return {
     kind: 'explained',
     alias: alias.id,
     endpoint: 'embeddings',
     stream: false,
-    cost: costMilliOf(snapshot.config.costs, 'embeddings', alias.cost) / 1_000,
+    cost: costMilliOf(snapshot.config.costs, 'embeddings', charged.cost) / 1_000,
     attemptsMax: wishes.fallback === 'off' ? 1 : alias.attempts,
     hedgedWhen: [],
     inputTokensEstimate: facts.needs.inputTokensEstimate,
