@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { putNewest } from '../kernel/put-newest.ts';
 import { createTurns, type Turn, type Turns } from '../kernel/sharing/turns.ts';
 
 /** How politely hosts of the web are asked: this many concurrent requests, with a pause between two beginnings. */
@@ -90,9 +91,7 @@ export function createHostTurns({ atOnceMax, waitingMax, hostsMax, nowMs }: Host
 
   function begin(host: Host, { tenant, delayMs }: HostVisit): void {
     host.last = { atMs: nowMs(), delayMs };
-    host.lastOf.delete(tenant);
-    if (host.lastOf.size >= tenantsRememberedMax) host.lastOf.delete(host.lastOf.keys().next().value!);
-    host.lastOf.set(tenant, host.last.atMs);
+    putNewest(host.lastOf, tenant, host.last.atMs, tenantsRememberedMax);
   }
 
   /** A place among those that run, taken when the pause is over. */

@@ -1,4 +1,5 @@
 import * as robots from 'robots-parser';
+import { putNewest } from '../kernel/put-newest.ts';
 import type { Fetched } from './guarded-fetch.ts';
 
 export type PageFetched = Fetched | { ok: false; reason: 'busy'; message: string };
@@ -51,9 +52,8 @@ export function createRobotsCache({
     if (signal.aborted || (!fetched.ok && fetched.reason === 'busy')) return nothing;
     const reached = fetched.ok && fetched.status < 500;
     const rules = reached ? rulesIn(origin, fetched.status, fetched.body) : nothing;
-    cached.delete(origin);
-    if (cached.size >= originsMax) cached.delete(cached.keys().next().value!);
-    cached.set(origin, { untilMs: nowMs() + (reached ? lifetimeMs : unreachableLifetimeMs), rules });
+    const entry = { untilMs: nowMs() + (reached ? lifetimeMs : unreachableLifetimeMs), rules };
+    putNewest(cached, origin, entry, originsMax);
     return rules;
   };
 }

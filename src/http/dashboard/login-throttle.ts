@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { putNewest } from '../../kernel/put-newest.ts';
 import type { SharedTally, Tallied } from '../../metering/tally.ts';
 
 /** Failed logins of one address, and of all together, until a window is over. */
@@ -82,9 +83,7 @@ export function createLoginThrottle(
     all = current(all, nowMs);
     const key = neighbourhood(address);
     const ofAddress = current(byAddress.get(key), nowMs);
-    byAddress.delete(key);
-    byAddress.set(key, ofAddress);
-    if (byAddress.size > addressesMax) byAddress.delete(byAddress.keys().next().value!);
+    putNewest(byAddress, key, ofAddress, addressesMax);
     const counts = [ofAddress, all];
     for (const one of counts) one.count += 1;
     return counts;

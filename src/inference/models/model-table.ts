@@ -5,6 +5,7 @@ import { lackingKey } from '../../config/cautions.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { nearest } from '../../kernel/nearest.ts';
+import { putNewest } from '../../kernel/put-newest.ts';
 import { planAllows } from '../../metering/plan-book.ts';
 import type { Target } from '../routing/target.ts';
 import type { Alias, ModelTableParts } from './alias.ts';
@@ -92,8 +93,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     if (before !== undefined) return before;
     const hit = aliasFor(parts.models, model);
     const alias = hit === null ? null : aliasOf(model, hit.model, hit.star);
-    if (matched.size >= matchedAliasesMax) matched.delete(matched.keys().next().value!);
-    matched.set(model, alias);
+    putNewest(matched, model, alias, matchedAliasesMax);
     return alias;
   }
 

@@ -1,3 +1,5 @@
+import { putNewest } from '../../kernel/put-newest.ts';
+
 /**
  * How often something happened in the last `buckets × bucketMs` ms, the running bucket included. Fixed memory: what
  * leaves the window is forgotten a bucket at a time. Time that runs backwards counts as the newest time seen.
@@ -286,9 +288,8 @@ export function createRetryBudget(): RetryBudget {
   const aliases = new Map<string, AliasCounts>();
 
   function newAlias(alias: string): AliasCounts {
-    if (aliases.size >= aliasesMax) aliases.delete(aliases.keys().next().value!);
     const counts = { requests: tenSeconds(), retries: tenSeconds(), hedges: tenSeconds() };
-    aliases.set(alias, counts);
+    putNewest(aliases, alias, counts, aliasesMax);
     return counts;
   }
 

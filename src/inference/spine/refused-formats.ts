@@ -1,3 +1,4 @@
+import { putNewest } from '../../kernel/put-newest.ts';
 import type { Fault } from '../neutral/outcome.ts';
 
 /** How often one attempt asks one target again in another format of sound. */
@@ -46,9 +47,6 @@ export class RefusedFormats {
     const key = `${use} ${target}`;
     const known = this.#byTarget.get(key) ?? new Set();
     for (const format of formats) known.add(format);
-    if (this.#byTarget.size >= rememberedTargetsMax && !this.#byTarget.has(key)) {
-      this.#byTarget.delete(this.#byTarget.keys().next().value!);
-    }
-    this.#byTarget.set(key, known);
+    putNewest(this.#byTarget, key, known, rememberedTargetsMax);
   }
 }

@@ -1,4 +1,5 @@
 import type { LookupFunction } from 'node:net';
+import { putNewest } from '../../kernel/put-newest.ts';
 import { type Address, createSystemResolver, type ResolveName } from './resolve-name.ts';
 import { systemTime, type Time } from './timers.ts';
 import { ConnectFailure, codeOf } from './transport-error.ts';
@@ -70,10 +71,7 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
   }
 
   function remember(hostname: string, name: KnownName): void {
-    known.delete(hostname);
-    known.set(hostname, name);
-    // The longest unrefreshed goes first.
-    if (known.size > namesMax) known.delete(known.keys().next().value ?? '');
+    putNewest(known, hostname, name, namesMax);
   }
 
   function markFailing(hostname: string): void {

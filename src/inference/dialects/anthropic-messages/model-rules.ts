@@ -1,3 +1,5 @@
+import { putNewest } from '../../../kernel/put-newest.ts';
+
 /**
  * What a Claude model refuses, by its id. Anthropic answers 400 to whole fields by generation, so one body cannot suit
  * all; a caller who spoke OpenAI's format never chose these fields and must not be refused for them.
@@ -39,8 +41,7 @@ export function rulesOf(model: string): ModelRules {
   if (cached !== undefined) return cached;
   const rules = read(model);
   // Ids come from the configuration; a reload may bring others, so the oldest goes.
-  if (known.size >= knownMax) known.delete(known.keys().next().value!);
-  known.set(model, rules);
+  putNewest(known, model, rules, knownMax);
   return rules;
 }
 

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { putNewest } from '../../../kernel/put-newest.ts';
 import type { FieldTest } from '../../filter/filter.ts';
 import type { KeyPath } from '../../filter/key-path.ts';
 import { inRange } from '../../filter/matches.ts';
@@ -59,9 +60,7 @@ export function createColumn(key: KeyPath, saved?: SavedColumn): Column {
 
   function having(code: number, slotEnd: number): SlotSet {
     const set = cachedSets.get(code) ?? select(code, slotEnd);
-    cachedSets.delete(code);
-    cachedSets.set(code, set);
-    if (cachedSets.size > cachedSetsMax) cachedSets.delete(cachedSets.keys().next().value!);
+    putNewest(cachedSets, code, set, cachedSetsMax);
     return set;
   }
 
