@@ -46,44 +46,28 @@ const exportFields = {
   to: pastInstant('End of the range, not included. Default: now.').optional(),
 };
 
+const listQuery = z.strictObject({
+  ...pageFields,
+  ...filters,
+  since: pastInstant('Only those from this time on.').optional(),
+  until: pastInstant('Only those before this time.').optional(),
+  text: filter('The request with this id, ours or the caller’s. Other filters do not count then.'),
+  after: filter('`tail` of an earlier response: what ended since then, some of it perhaps again. There are no pages.'),
+});
+
 const defaultPeriodMs = 30 * 86_400_000;
 
 /** `/requests`: single requests as the ledger keeps them. */
 export function requestOperations(parts: AdminParts): Operation[] {
-  const { ledger, clock } = parts;
   return [
     jsonOperation({
       method: 'GET',
       path: '/requests',
       area: 'requests',
       summary: 'Settled requests, newest first. With `status` the list includes refused ones.',
-      query: z.strictObject({
-        ...pageFields,
-        ...filters,
-        since: pastInstant('Only those from this time on.').optional(),
-        until: pastInstant('Only those before this time.').optional(),
-        text: filter('The request with this id, ours or the caller’s. Other filters do not count then.'),
-        after: filter(
-          '`tail` of an earlier response: what ended since then, some of it perhaps again. There are no pages.',
-        ),
-      }),
+      query: listQuery,
       reply: requestListReply,
-      async run({ query: asked, operator }) {
-        if (asked.text !== undefined) {
-          const event = await byId(parts, operator, asked.text);
-          return { data: event === null ? [] : [recordOf(event)], next_cursor: null, tail: null };
-        }
-        const nowMs = clock.wallMs();
-        const { events, next } = await ledger.list({
-          ...queryOf(asked, operator),
-          sinceMs: asked.since?.(nowMs) ?? null,
-          untilMs: asked.until?.(nowMs) ?? null,
-          after: asked.after === undefined ? null : await seen(parts, operator, asked.after),
-          limit: asked.limit,
-          cursor: asked.cursor ?? null,
-        });
-        return { data: events.map(recordOf), next_cursor: next, tail: lastEnded(events) ?? asked.after ?? null };
-      },
+      run: ({ query, operator }) => listed(parts, query, operator),
     }),
     textOperation({
       method: 'GET',
@@ -121,6 +105,27 @@ export function requestOperations(parts: AdminParts): Operation[] {
       },
     }),
   ];
+}
+
+async function listed(
+  parts: AdminParts,
+  asked: z.output<typeof listQuery>,
+  operator: Operator,
+): Promise<z.input<typeof requestListReply>> {
+  if (asked.text !== undefined) {
+    const event = await byId(parts, operator, asked.text);
+    return { data: event === null ? [] : [recordOf(event)], next_cursor: null, tail: null };
+  }
+  const nowMs = parts.clock.wallMs();
+  const { events, next } = await parts.ledger.list({
+    ...queryOf(asked, operator),
+    sinceMs: asked.since?.(nowMs) ?? null,
+    untilMs: asked.until?.(nowMs) ?? null,
+    after: asked.after === undefined ? null : await seen(parts, operator, asked.after),
+    limit: asked.limit,
+    cursor: asked.cursor ?? null,
+  });
+  return { data: events.map(recordOf), next_cursor: next, tail: lastEnded(events) ?? asked.after ?? null };
 }
 
 async function seen(parts: AdminParts, operator: Operator, id: string): Promise<NonNullable<RequestQuery['after']>> {

@@ -36,7 +36,7 @@ const crashesMax = 8;
  * the row first.
  */
 export function createGiveBack(parts: GiveBackParts): GiveBack {
-  const { ledger, counters, replies, bootId, clock, onTrouble } = parts;
+  const { replies, bootId, clock, onTrouble } = parts;
 
   function rowOf(tenant: string, job: string, what: 'paid' | 'back', requestId: string) {
     const key = createHash('sha256').update(job).digest('base64url');
@@ -70,7 +70,7 @@ export function createGiveBack(parts: GiveBackParts): GiveBack {
     const row = rowOf(tenant, job, 'back', payer);
     if ((await replies.take(row)).kind !== 'taken') return false;
     try {
-      const given = await give(payer);
+      const given = await giveBackPayer(parts, payer);
       if (given === 'not settled') await replies.release(row.scope, row.key, payer);
       else await replies.keep(row.scope, row.key, payer, done);
       return given === 'given';
@@ -78,39 +78,6 @@ export function createGiveBack(parts: GiveBackParts): GiveBack {
       await replies.release(row.scope, row.key, payer);
       throw error;
     }
-  }
-
-  async function give(payer: string): Promise<'given' | 'given before' | 'not settled'> {
-    const paid = await ledger.find(payer, null);
-    if (paid === null) return 'not settled';
-    for (let crashes = 0; crashes < crashesMax; crashes++) {
-      const id = giveBackId(payer, crashes);
-      const before = await ledger.find(id, null);
-      if (before !== null && before.class !== 'crashed') return 'given before';
-      if (before === null) {
-        await write(paid, id);
-        return 'given';
-      }
-    }
-    throw new Error(`${payer} was left unfinished ${crashesMax} times`);
-  }
-
-  async function write(paid: UsageEvent, requestId: string): Promise<void> {
-    const { atMs, account, keyId, tenant, alias, tier, quotaMs, settledMs } = paid;
-    const endpoint = giveBackEndpoint;
-    // What a crash charges for it is nothing.
-    const booked = { requestId, atMs, account, keyId, tenant, endpoint, alias, tier, quotaMs, costMilli: 0 };
-    await ledger.open({ ...booked, bootId, inputTokensEstimate: 0 });
-    ledger.close(opposite(paid, requestId));
-    await ledger.flush();
-    counters.giveBack({
-      account,
-      scopes: scopesOf(paid),
-      costMilli: paid.costMilli,
-      usdNano: nanoUsd(paid.costUsd),
-      quotaMs,
-      settledMs,
-    });
   }
 
   const told = async <T>(what: string, otherwise: T, work: () => Promise<T>): Promise<T> => {
@@ -125,6 +92,45 @@ export function createGiveBack(parts: GiveBackParts): GiveBack {
     paidBy: (...asked) => told('a job is not remembered', undefined, () => paidBy(...asked)),
     failed: (...asked) => told('a failed job stays charged for now', false, () => failed(...asked)),
   };
+}
+
+/** Writes the opposite row of a request, once. */
+async function giveBackPayer(parts: GiveBackParts, payer: string): Promise<'given' | 'given before' | 'not settled'> {
+  const { ledger } = parts;
+  const paid = await ledger.find(payer, null);
+  if (paid === null) return 'not settled';
+  for (let crashes = 0; crashes < crashesMax; crashes++) {
+    const id = giveBackId(payer, crashes);
+    const before = await ledger.find(id, null);
+    if (before !== null && before.class !== 'crashed') return 'given before';
+    if (before === null) {
+      await writeOpposite(parts, paid, id);
+      return 'given';
+    }
+  }
+  throw new Error(`${payer} was left unfinished ${crashesMax} times`);
+}
+
+async function writeOpposite(
+  { ledger, counters, bootId }: GiveBackParts,
+  paid: UsageEvent,
+  requestId: string,
+): Promise<void> {
+  const { atMs, account, keyId, tenant, alias, tier, quotaMs, settledMs } = paid;
+  const endpoint = giveBackEndpoint;
+  // What a crash charges for it is nothing.
+  const booked = { requestId, atMs, account, keyId, tenant, endpoint, alias, tier, quotaMs, costMilli: 0 };
+  await ledger.open({ ...booked, bootId, inputTokensEstimate: 0 });
+  ledger.close(opposite(paid, requestId));
+  await ledger.flush();
+  counters.giveBack({
+    account,
+    scopes: scopesOf(paid),
+    costMilli: paid.costMilli,
+    usdNano: nanoUsd(paid.costUsd),
+    quotaMs,
+    settledMs,
+  });
 }
 
 const done = { status: 200, sealed: null };
