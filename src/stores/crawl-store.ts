@@ -60,27 +60,25 @@ function pageChanges({ prefix, pages, given }: CrawlTables) {
   const crawl = `${prefix}crawl`;
   const page = `${prefix}crawl_page`;
   const { key, shape, value } = pages;
-  /** The new links, in order, as many of a shape and in all as there is room for. */
-  const addPages = `
-    INSERT INTO ${page} (crawl, seq, ${key}, url, depth, ${shape}, state, charged)
+  const fresh = `SELECT page_key, url, depth, page_shape, at FROM (
+      SELECT ${value('(value ->> 0)')} AS page_key, value ->> 1 AS url, CAST(value ->> 2 AS INTEGER) AS depth,
+        ${value('(value ->> 3)')} AS page_shape, at
+      FROM ${given}
+    ) AS given WHERE NOT EXISTS (SELECT 1 FROM ${page} p WHERE p.crawl = $1 AND p.${key} = given.page_key)`;
+  const fewOfShape = `SELECT page_key, url, depth, page_shape, at FROM (
+      SELECT page_key, url, depth, page_shape, at, row_number() OVER (PARTITION BY page_shape ORDER BY at) AS of_shape
+      FROM (${fresh}) AS fresh
+    ) AS shaped WHERE page_shape IS NULL OR of_shape + (
+      SELECT count(*) FROM ${page} p WHERE p.crawl = $1 AND p.${shape} = shaped.page_shape) <= $4`;
+  /** New links in their order, as many as there is room for. */
+  const adding = (links: string) => `INSERT INTO ${page} (crawl, seq, ${key}, url, depth, ${shape}, state, charged)
     SELECT c.id, c.rows + nth, page_key, fitting.url, depth, page_shape, 'waiting', 0
     FROM ${crawl} c, (
-      SELECT page_key, url, depth, page_shape, row_number() OVER (ORDER BY at) AS nth FROM (
-        SELECT page_key, url, depth, page_shape, at, row_number() OVER (PARTITION BY page_shape ORDER BY at) AS of_shape
-        FROM (
-          SELECT page_key, url, depth, page_shape, at, row_number() OVER (PARTITION BY page_key ORDER BY at) AS copy
-          FROM (
-            SELECT ${value('(value ->> 0)')} AS page_key, value ->> 1 AS url, CAST(value ->> 2 AS INTEGER) AS depth,
-              ${value('(value ->> 3)')} AS page_shape, at
-            FROM ${given}
-          ) AS given
-          WHERE NOT EXISTS (SELECT 1 FROM ${page} p WHERE p.crawl = $1 AND p.${key} = given.page_key)
-        ) AS fresh WHERE copy = 1
-      ) AS shaped
-      WHERE page_shape IS NULL OR of_shape + (
-        SELECT count(*) FROM ${page} p WHERE p.crawl = $1 AND p.${shape} = shaped.page_shape) <= $4
+      SELECT page_key, url, depth, page_shape, row_number() OVER (ORDER BY at) AS nth FROM (${links}) AS links
     ) AS fitting
     WHERE c.id = $1 AND c.rows + nth <= $3`;
+  const addFresh = adding(fresh);
+  const addFewOfShape = adding(fewOfShape);
   const addAlias = `INSERT INTO ${page} (crawl, seq, ${key}, url, depth, state, charged)
     SELECT c.id, c.rows + 1, ${value('$2')}, '', 0, 'alias', 0 FROM ${crawl} c WHERE c.id = $1 ON CONFLICT DO NOTHING`;
   const dropAlias = `UPDATE ${page} SET state = 'alias'
@@ -91,13 +89,15 @@ function pageChanges({ prefix, pages, given }: CrawlTables) {
   /** Rows that are known, too many, or too many of one shape are left out. */
   function* add(id: string, { urls, rowsMax, shapeMax }: FoundUrls): Work<void> {
     if (urls.length === 0) return;
-    const list = urls.map(({ key, url, depth, shape }) => [
-      storable(key),
-      storable(url),
-      depth,
-      shape === null ? null : storable(shape),
-    ]);
-    const added = yield* change(addPages, [id, JSON.stringify(list), rowsMax, shapeMax]);
+    const links = new Map<string, readonly unknown[]>();
+    for (const { key, url, depth, shape } of urls) {
+      const known = storable(key);
+      if (!links.has(known)) links.set(known, [known, storable(url), depth, shape === null ? null : storable(shape)]);
+    }
+    const values = [id, JSON.stringify([...links.values()]), rowsMax];
+    const added = urls.some(({ shape }) => shape !== null)
+      ? yield* change(addFewOfShape, [...values, shapeMax])
+      : yield* change(addFresh, values);
     if (added === 0) return;
     yield* change(`UPDATE ${crawl} SET rows = rows + $2, waiting = waiting + $3 WHERE id = $1`, [id, added, added]);
   }
@@ -202,13 +202,15 @@ function callersPart({ rows, transaction, lock, found, crawl, page, changes }: A
 
     async results(id, after, limit, bytesMax) {
       // The database adds up, so that a too large amount is not even read.
-      const sql = `SELECT p.ended, p.page FROM (
-          SELECT ended, sum(bytes) OVER (ORDER BY ended) AS bytes, row_number() OVER (ORDER BY ended) AS at FROM (
-            SELECT ended, octet_length(page) AS bytes FROM ${page}
-            WHERE crawl = $1 AND ended > $2 AND state = 'done' ORDER BY ended LIMIT $3
-          ) AS following
-        ) AS summed JOIN ${page} p ON p.crawl = $1 AND p.ended = summed.ended
-        WHERE bytes <= $4 OR at = 1 ORDER BY p.ended`;
+      const next = `SELECT ended, octet_length(page) AS bytes FROM ${page}
+        WHERE crawl = $1 AND ended > $2 AND state = 'done' ORDER BY ended LIMIT $3`;
+      // By IN: SQLite would look for the rows of a join one by one.
+      const sql = `SELECT ended, page FROM ${page} WHERE crawl = $1 AND ended > $2 AND ended IN (
+          SELECT ended FROM (
+            SELECT ended, sum(bytes) OVER (ORDER BY ended) AS bytes, row_number() OVER (ORDER BY ended) AS at
+            FROM (${next}) AS following
+          ) AS summed WHERE bytes <= $4 OR at = 1
+        ) ORDER BY ended`;
       const found = await rows(sql, [id, after, limit, bytesMax]);
       return found.map((row) => ({ at: Number(row.ended), page: JSON.parse(String(row.page)) }));
     },
