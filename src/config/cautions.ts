@@ -6,7 +6,7 @@ import type { PathProblem } from './problem.ts';
 import type { Config, ProviderConfig } from './schema.ts';
 
 export interface Caution extends PathProblem {
-  /** What to do about it, a sentence. */
+  /** The remedy, a sentence. */
   fix: string;
 }
 
@@ -100,7 +100,7 @@ function mayMeet(one: string, other: string): boolean {
   return startsAgree && (a.end.endsWith(b.end) || b.end.endsWith(a.end));
 }
 
-/** Of a pattern without * both are all of it. */
+/** Both ends of a pattern; without `*` each is all of it. */
 function endsOf(pattern: string): { start: string; end: string } {
   const parts = pattern.split('*');
   return { start: parts[0]!, end: parts.at(-1)! };

@@ -12,7 +12,9 @@ export interface CrossCheckOptions {
   implicitProviders: readonly string[];
 }
 
-/** What no single value shows: names that must exist, secrets that must differ, things that exclude each other. */
+/**
+ * Problems that no single value shows: names that must exist, secrets that must differ, things that exclude each other.
+ */
 export function crossCheck(config: Config, options: CrossCheckOptions): PathProblem[] {
   return [
     ...checkStorage(config),

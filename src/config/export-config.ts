@@ -40,7 +40,7 @@ export interface KeptBeside {
 export interface Exported {
   /** A culvert.yaml. */
   text: string;
-  /** What its references name that the file did not: by name, the secret that stood or is kept there. */
+  /** Variables that its references name and the file did not: by name, the secret at that place. */
   variables: ReadonlyMap<string, string>;
 }
 

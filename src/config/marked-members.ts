@@ -5,7 +5,7 @@ import type { JsonSchema } from './json-schema.ts';
 export type MemberPath = readonly string[];
 
 /**
- * What the schema says of a member. `address`: it decides where requests go, and credentials with them; a URL by its
+ * The schema's mark of a member. `address`: it decides where requests go, and credentials with them; a URL by its
  * scalar, others (a region, certificates to trust) by `mark`. `headers` and `body`: anything in them may be a secret.
  */
 export type Mark = 'address' | 'secret' | 'headers' | 'body';
@@ -53,7 +53,7 @@ export function markedMembers(schema: z.ZodType): MarkedMember[] {
 export interface DefinitionMarks {
   /** Members that decide where requests go, headers by which proxies choose among them. */
   addresses(definition: unknown): FoundMember[];
-  /** What is sent there and shown to nobody. A secret within an address (the key of `tls`) is not sent. */
+  /** Members that are sent there and shown to nobody. A secret within an address (the key of `tls`) is not sent. */
   secrets(definition: unknown): FoundMember[];
   /** Outermost members that may hold a secret. */
   secretMembers: ReadonlySet<string>;

@@ -13,7 +13,7 @@ import { providersSchema } from './schema-providers.ts';
 export interface KeptFragment {
   kind: 'provider' | 'model' | 'mcp';
   name: string;
-  /** As under `providers.NAME`, `models.NAME` or `mcp.servers.NAME`. */
+  /** The definition in the form of `providers.NAME`, `models.NAME` or `mcp.servers.NAME`. */
   definition: Readonly<Record<string, unknown>>;
 }
 

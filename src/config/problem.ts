@@ -1,6 +1,6 @@
 /** Something in a configuration that people must know, with the place where they can change it. */
 export interface ConfigProblem {
-  /** As given to the loader, for messages; `environment` for a variable that replaces the file. */
+  /** The file's name for messages, in the loader's form; `environment` for a variable that replaces the file. */
   file: string;
   /** Both count from 1; 0 for a variable. */
   line: number;
@@ -13,7 +13,7 @@ export interface ConfigProblem {
 
 /** A setting that may work otherwise than intended. */
 export interface ConfigWarning extends ConfigProblem {
-  /** What to do about it, a sentence. */
+  /** The remedy, a sentence. */
   fix: string;
 }
 

@@ -11,7 +11,7 @@ interface MarkedNames {
   records: ReadonlySet<string>;
   /** URLs in which a user name, a password or a token is allowed. */
   urls: ReadonlySet<string>;
-  /** Those of them whose path is a secret. */
+  /** Paths of secrets among them. */
   secretPaths: ReadonlySet<string>;
 }
 

@@ -8,7 +8,7 @@ const capitals = '([A-Z_][A-Z0-9_]{2,})';
 const environment = '(?:os\\.environ|(?:process|import\\.meta)\\.env|env|ENV)';
 const holder = `\\$?(?:${environment}|secrets|vars)[.:]`;
 
-/** What templates put around a name. */
+/** Brackets that templates put around a name. */
 const brackets: readonly (readonly [open: string, close: string])[] = [
   ['\\$\\{\\{', '\\}\\}'],
   ['\\{\\{', '\\}\\}'],

@@ -195,7 +195,7 @@ export function signingSecret() {
     .refine((text) => Buffer.byteLength(text) >= 32 || referenceRefusal(text) !== null, message);
 }
 
-/** As `signingSecret`, or `whsec_` and base64 as in Standard Webhooks. */
+/** A secret in the form of `signingSecret`, or `whsec_` and base64 as in Standard Webhooks. */
 export function webhookSecret() {
   return signingSecret().refine(
     // The other check has already reported a text that is too short.

@@ -57,7 +57,7 @@ const oidcSchema = z
   })
   .describe('Login by OpenID Connect: authorization code with PKCE. Groups decide role and accounts at each login.');
 
-/** Who may log in to the dashboard, and for how long. */
+/** The logins of the dashboard: who may, and for how long. */
 export const dashboardSchema = z
   .strictObject({
     session_idle: duration({ min: '1m', max: '30d' })

@@ -73,7 +73,7 @@ const entryForms: Readonly<Record<string, string>> = {
   tiers: 'premium: { rpm: 20 }',
 };
 
-/** What a mapping holds, where something else was given; '' for other kinds of values. */
+/** The right form of a mapping, where something else was given; '' for other kinds of values. */
 function rightForm(schema: z.ZodType, expected: string, path: ConfigPath): string {
   if (expected !== 'object' && expected !== 'record') return '';
   const example = path.length === 1 ? entryForms[String(path[0])] : undefined;

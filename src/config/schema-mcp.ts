@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { duration, globs, httpUrl, positiveInt, secret, secretOrPath, size } from './scalars.ts';
 import { headersSchema } from './schema-route.ts';
 
-/** What is between the name of a server and that of its tool. */
+/** The separator between the name of a server and that of its tool. */
 export const mcpSeparator = '__';
 
 /** Fits into the name of a tool, and into the scheme of an address. */

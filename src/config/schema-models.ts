@@ -132,7 +132,7 @@ export const targetSchema = z.union(
   { error: 'expected provider/model or an object with provider and model' },
 );
 
-/** What callers name: an alias with its targets. */
+/** A model for callers: an alias with its targets. */
 export const modelSchema = z.strictObject({
   type: z.enum(modelTypes).default('chat').describe('What it is for.'),
   listed_as: z.enum(modelTypes).optional().describe('model_type in the model list. Default: its type.'),

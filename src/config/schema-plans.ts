@@ -36,7 +36,10 @@ const windows = (measure: keyof typeof amounts, what: string, omitted: string) =
 
 type WindowAmounts = Partial<Record<'5h' | 'week' | 'month', number | 'off' | undefined>>;
 
-/** What a shorter window allows beyond a longer one could never be used: its author meant something else. */
+/**
+ * Refuses a shorter window that allows more than a longer one: it could never be used, so its author meant something
+ * else.
+ */
 function inOrder<T extends z.ZodType<WindowAmounts>>(schema: T): T {
   return schema.superRefine((value, context) => {
     for (const { shorter, longer } of windowPairs) {

@@ -38,7 +38,7 @@ export const credentialSchema = z.strictObject({
     .describe('Requests per minute that this credential may carry; above it the next one is used.'),
 });
 
-/** Who asks Entra ID for tokens; what is omitted comes from the environment. */
+/** The identity that asks Entra ID for tokens; what is omitted comes from the environment. */
 const entraSchema = z
   .strictObject({
     tenant_id: credentialId().optional().describe('The directory. Default: AZURE_TENANT_ID.'),
@@ -80,7 +80,7 @@ const googleSchema = z
     "Google's credentials instead of a key, for vertex. Without it and without api_key, Culvert uses them at Google's own addresses alone. The JSON of a service account may also be the api_key.",
   );
 
-/** Who signs requests to AWS; what is omitted is found as AWS's own tools find it. */
+/** The identity that signs requests to AWS; what is omitted is found as AWS's own tools find it. */
 const awsSchema = z
   .strictObject({
     access_key_id: credentialId().optional().describe('Id of an access key.'),

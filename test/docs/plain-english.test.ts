@@ -49,7 +49,7 @@ const readRooms = [
 
 /** Rooms whose docstrings say what a thing is; the others follow. */
 const namedRooms = [
-  'src/{http,kernel,net,observe,simulator,tools,vectors}/**/*.ts',
+  'src/{config,http,kernel,net,observe,simulator,tools,vectors}/**/*.ts',
   'src/inference/{audio,credentials,embeddings,engines,forwarded,images,models,passthrough}/**/*.ts',
   'src/inference/{providers,realtime,speech,transcription,videos}/**/*.ts',
 ];
