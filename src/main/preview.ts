@@ -90,7 +90,7 @@ export async function previewSnapshot(
   const prices = createPrices({
     transport: noTransport,
     clock: systemClock,
-    kept: keptPrices,
+    saved: keptPrices,
     warn: (message) => void told.push(message),
   });
   if (built.kind === 'built' && (await prices.load(config, built.snapshot.providers.values())))

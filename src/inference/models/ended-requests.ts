@@ -6,7 +6,7 @@ import type { Target } from '../routing/target.ts';
 import type { ModelTable } from './model-table.ts';
 import type { Snapshot } from './snapshot.ts';
 
-type Told = (facts: object, message: string) => void;
+type Report = (facts: object, message: string) => void;
 
 interface RequestMetrics {
   finished(event: UsageEvent, model: string, target: string): void;
@@ -16,7 +16,7 @@ interface RequestMetrics {
 /** Listener of every request that has ended: metrics, a line in the log, and the operator of refused credentials. */
 export function tellFinished(
   parts: {
-    log: { warn: Told };
+    log: { warn: Report };
     /** Writes the line of a request. */
     logRequest(event: UsageEvent, attempts: number, traceId: string | null): void;
     metrics: RequestMetrics;
@@ -80,7 +80,7 @@ const failuresInRow = 3;
 const illLooks = 3;
 /** Without an answer, a model that is neither ill nor fails a request for this long counts as back. */
 const backAfterMs = 60_000;
-const namesToldMax = 20;
+const namesListedMax = 20;
 
 interface Watched {
   failures: number;
@@ -96,7 +96,7 @@ export function createAliasWatch(parts: {
   models(): ModelTable;
   health: Pick<Health, 'status'>;
   clock: Clock;
-  log: { error: Told; warn: Told };
+  log: { error: Report; warn: Report };
 }): AliasWatch {
   const { models, health, clock, log } = parts;
   /** Models that the table in force names. */
@@ -157,8 +157,9 @@ export function createAliasWatch(parts: {
         if (down !== one.down) (down ? gone : back).push(label);
         one.down = down;
       }
-      if (gone.length > 0) log.error({ models: gone.slice(0, namesToldMax) }, saidOf(gone, 'down: no target answers'));
-      if (back.length > 0) log.warn({ models: back.slice(0, namesToldMax) }, saidOf(back, 'back'));
+      if (gone.length > 0)
+        log.error({ models: gone.slice(0, namesListedMax) }, sentenceOf(gone, 'down: no target answers'));
+      if (back.length > 0) log.warn({ models: back.slice(0, namesListedMax) }, sentenceOf(back, 'back'));
     },
   };
 }
@@ -167,8 +168,8 @@ function newlyWatched(): Watched {
   return { failures: 0, lastFailureMs: 0, ill: 0, down: false };
 }
 
-function saidOf(labels: readonly string[], what: string): string {
-  const names = labels.slice(0, namesToldMax).map((label) => `'${label}'`);
-  const more = labels.length > namesToldMax ? ` and ${labels.length - namesToldMax} more` : '';
+function sentenceOf(labels: readonly string[], what: string): string {
+  const names = labels.slice(0, namesListedMax).map((label) => `'${label}'`);
+  const more = labels.length > namesListedMax ? ` and ${labels.length - namesListedMax} more` : '';
   return `${labels.length === 1 ? 'model' : 'models'} ${names.join(', ')}${more} ${labels.length === 1 ? 'is' : 'are'} ${what}`;
 }

@@ -10,10 +10,10 @@ import type { Transport } from '../transport/upstream-call.ts';
 import { buildSnapshot } from './build-snapshot.ts';
 import { createHealthChecks } from './health-checks.ts';
 import { createKnownModels, createModelRefresh, type KnownModelParts } from './known-models.ts';
-import { createPrices, type KeptPrices } from './prices.ts';
+import { createPrices, type SavedPrices } from './prices.ts';
 import type { Snapshot } from './snapshot.ts';
 
-type Told = (facts: object, message: string) => void;
+type Report = (facts: object, message: string) => void;
 
 export interface RunningSimulator {
   url: string;
@@ -30,7 +30,7 @@ export interface SnapshotParts {
   locals: readonly LocalServer[];
   /** Lists of models of an earlier process. */
   models: Pick<KnownModelParts, 'recall' | 'keep'>;
-  prices: KeptPrices;
+  prices: SavedPrices;
   /** Looks for the engines of this machine, each time anew. */
   lookForEngines(): Engines;
   /** Starts the upstream that answers where nothing is configured. */
@@ -39,7 +39,7 @@ export interface SnapshotParts {
   transport: Transport;
   health: Health;
   clock: Clock;
-  log: { error: Told; warn(message: string): void; debug: Told };
+  log: { error: Report; warn(message: string): void; debug: Report };
 }
 
 /** The configuration in force with its providers and models, made anew when any of them changes. */
@@ -62,7 +62,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
   const { env, plans, transport, health, clock, log } = parts;
   let { config, locals } = parts;
   const known = createKnownModels({ transport, ...parts.models });
-  const prices = createPrices({ transport, clock, kept: parts.prices, warn: (message) => log.warn(message) });
+  const prices = createPrices({ transport, clock, saved: parts.prices, warn: (message) => log.warn(message) });
   /** Not null: the price list is loaded for the first time. */
   let pricing: Promise<void> | null = null;
   let simulator: RunningSimulator | null = null;

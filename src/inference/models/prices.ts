@@ -9,12 +9,12 @@ import { hasListPrices } from './target-of.ts';
 export interface PricesParts {
   transport: Transport;
   clock: Clock;
-  kept: KeptPrices;
+  saved: SavedPrices;
   warn(message: string): void;
 }
 
 /** Where the newest list is kept that was taken over. */
-export interface KeptPrices {
+export interface SavedPrices {
   /** For messages. */
   name: string;
   /** Undefined: there is none. Throws what reading it throws. */
@@ -37,23 +37,23 @@ export interface Prices {
 const dayMs = 86_400_000;
 const updateTimeoutMs = 30_000;
 
-export function createPrices({ transport, clock, kept, warn }: PricesParts): Prices {
+export function createPrices({ transport, clock, saved, warn }: PricesParts): Prices {
   let list: PriceList | null = null;
-  let source: 'none' | 'installed' | 'kept' = 'none';
-  let askedMs = Number.NEGATIVE_INFINITY;
+  let source: 'none' | 'installed' | 'saved' = 'none';
+  let fetchedMs = Number.NEGATIVE_INFINITY;
 
   async function take(text: string): Promise<boolean> {
     list = await takePrices(JSON.parse(text));
-    source = 'kept';
+    source = 'saved';
     return true;
   }
 
-  async function takeKept(): Promise<boolean> {
+  async function takeSaved(): Promise<boolean> {
     try {
-      const text = kept.read();
+      const text = saved.read();
       return text !== undefined && (await take(text));
     } catch (error) {
-      warn(`the price list in ${kept.name} cannot be used: ${String(error)}`);
+      warn(`the price list in ${saved.name} cannot be used: ${String(error)}`);
       return false;
     }
   }
@@ -65,8 +65,8 @@ export function createPrices({ transport, clock, kept, warn }: PricesParts): Pri
 
     async load({ prices }, providers) {
       if (source === 'none' && ![...providers].some(hasListPrices)) return false;
-      if (source === (prices.update ? 'kept' : 'installed')) return false;
-      if (prices.update && (await takeKept())) return true;
+      if (source === (prices.update ? 'saved' : 'installed')) return false;
+      if (prices.update && (await takeSaved())) return true;
       if (source === 'installed') return false;
       try {
         list = await installedPrices();
@@ -80,8 +80,8 @@ export function createPrices({ transport, clock, kept, warn }: PricesParts): Pri
 
     async update({ prices }) {
       const nowMs = clock.wallMs();
-      if (!prices.update || source === 'none' || nowMs - Math.max(askedMs, kept.writtenMs()) < dayMs) return false;
-      askedMs = nowMs;
+      if (!prices.update || source === 'none' || nowMs - Math.max(fetchedMs, saved.writtenMs()) < dayMs) return false;
+      fetchedMs = nowMs;
       try {
         const { origin, pathname, search } = new URL(prices.url ?? (await newestPricesUrl()));
         const address = { origin, route: undefined, path: pathname + search, headers: [] };
@@ -89,7 +89,7 @@ export function createPrices({ transport, clock, kept, warn }: PricesParts): Pri
         if (status !== 200) throw new Error(`it answered ${status}`);
         const text = JSON.stringify(body);
         const taken = await take(text);
-        kept.write(text);
+        saved.write(text);
         return taken;
       } catch (error) {
         warn(

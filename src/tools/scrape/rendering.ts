@@ -38,7 +38,7 @@ export function createRendering({ renderer, rule, withoutSandbox, turns }: Rende
   const missing = () => (rule() === 'never' ? switchedOff : renderer.missing());
 
   function wayOf(options: ScrapeOptions): RenderWay | Failure {
-    const need = wishOf(options) ?? (options.render === 'auto' && rule() === 'always' ? 'This server' : null);
+    const need = needOf(options) ?? (options.render === 'auto' && rule() === 'always' ? 'This server' : null);
     if (need === null) return options.render === 'never' ? 'plain' : 'as-needed';
     const why = missing();
     return why === null ? 'rendered' : { kind: 'unsupported', message: `${need} needs Chromium, but ${why}.` };
@@ -66,7 +66,7 @@ export function createRendering({ renderer, rule, withoutSandbox, turns }: Rende
   };
 }
 
-function wishOf({ formats, waitForMs, render }: ScrapeOptions): string | null {
+function needOf({ formats, waitForMs, render }: ScrapeOptions): string | null {
   if (formats.includes('screenshot')) return "The format 'screenshot'";
   if (waitForMs > 0) return "'waitFor'";
   return render === 'always' ? "'render: always'" : null;
