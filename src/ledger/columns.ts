@@ -1,5 +1,4 @@
-import { attemptsJson, attemptsOf } from './attempts-column.ts';
-import type { Charge, SettledFacts, UsageRoute } from './settled-request.ts';
+import type { Charge, SettledFacts, UsageAttempt, UsageRoute } from './settled-request.ts';
 
 /** Type of a column. `whole` is an integer, `real` a fraction; with `?` it may be null. */
 interface ColumnValues {
@@ -247,4 +246,52 @@ function readRow(columns: readonly Column[], cells: Record<string, unknown>): un
     else row[field] = cell === null ? null : type === 'text' ? String(cell) : Number(cell);
   }
   return row;
+}
+
+/** An attempt in its column: an array, since the names of fourteen fields would be most of the text. */
+type AttemptCells = [
+  target: string,
+  credential: string,
+  class_: string,
+  status: number | null,
+  ms: number,
+  firstTokenMs: number | null,
+  bytes: number,
+  usage: Charge['usage'] | null,
+  usageSource: string,
+  costUsd: number | null,
+  message: string | null,
+  /** Last: rows of earlier versions end before it. */
+  startMs?: number | null,
+];
+
+/** Attempts as the column `attempts` keeps them. Times are rounded to whole ms. */
+function attemptsJson(attempts: readonly UsageAttempt[]): string {
+  if (attempts.length === 0) return '[]';
+  return JSON.stringify(attempts.map(cellsOfAttempt));
+}
+
+function cellsOfAttempt(one: UsageAttempt): AttemptCells {
+  const { target, credential, status, ms, firstTokenMs, bytes, usage, usageSource, costUsd, message, startMs } = one;
+  const head = [target, credential, one.class, status, Math.round(ms), wholeOrNull(firstTokenMs)] as const;
+  return [...head, bytes, usage, usageSource, costUsd, message, wholeOrNull(startMs)];
+}
+
+function wholeOrNull(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms);
+}
+
+/** What `attemptsJson` wrote, in this version or an earlier one. */
+function attemptsOf(text: string): UsageAttempt[] {
+  return (JSON.parse(text) as AttemptCells[]).map(attemptOfCells);
+}
+
+function attemptOfCells(cells: AttemptCells): UsageAttempt {
+  const [target, credential, class_, status, ms, firstTokenMs, bytes, usage, usageSource, costUsd, message] = cells;
+  // Provider and model are in the target.
+  const slash = target.indexOf('/');
+  const [provider, model] = [target.slice(0, slash), target.slice(slash + 1)];
+  const times = { startMs: cells[11] ?? null, ms, firstTokenMs };
+  const used = { bytes, usage, usageSource, costUsd };
+  return { target, provider, model, credential, class: class_, status, ...times, ...used, message };
 }

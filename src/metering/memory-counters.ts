@@ -17,8 +17,7 @@ import type {
 } from './counters.ts';
 import { LoadedScopes, loadedScopesMax, ScopesFull } from './loaded-scopes.ts';
 import { QuotaClock } from './quota-clock.ts';
-import type { RollingScope } from './rolling-scope.ts';
-import type { RollingSum } from './rolling-sum.ts';
+import type { RollingScope, RollingSum } from './rolling-sum.ts';
 import { milliPerCall } from './scope.ts';
 import { type Span, spans } from './window.ts';
 
