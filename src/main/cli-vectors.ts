@@ -69,7 +69,7 @@ export function ownVectors(config: Config): OwnVectors {
 }
 
 async function openRegistry({ storage }: Config): Promise<{ registry: VectorRegistry; close: Close }> {
-  const { createVectorRegistry } = await import('../stores/vector-registry.ts');
+  const { createVectorRegistry } = await import('../stores/vectors/vector-registry.ts');
   if (storage.database === 'sqlite') {
     const { openCulvertTables } = await import('../stores/sqlite/stores.ts');
     const registry = createVectorRegistry(openCulvertTables(openDataFolder(storage.data_dir).culvertDb));

@@ -25,7 +25,7 @@ import type { Ledger } from '../metering/ledger.ts';
 import { createPlanBook } from '../metering/plan-book.ts';
 import { crashedEvent } from '../metering/quota.ts';
 import { bucketsOf } from '../metering/scope.ts';
-import { createMcpGrantStore } from '../stores/mcp-grant-store.ts';
+import { createMcpGrantStore } from '../stores/accounts/mcp-grant-store.ts';
 import type { Database } from '../stores/postgres/database.ts';
 import { openSecrets } from '../stores/secrets.ts';
 import { readBackup, writeBackup } from '../stores/sqlite/backup.ts';

@@ -22,10 +22,11 @@ import { bucketsOf, callMilliIn, scopesOf } from '../metering/scope.ts';
 import { booksWithOpen, createLocalOnLoss } from '../metering/state-loss.ts';
 import type { KeptBytes } from '../metering/storage-counts.ts';
 import type { SharedTally } from '../metering/tally.ts';
-import { createAlertStore } from '../stores/alert-store.ts';
-import { createBatchStore } from '../stores/batch-store.ts';
-import { createMcpGrantStore } from '../stores/mcp-grant-store.ts';
-import { createNoticeStore } from '../stores/notice-store.ts';
+import { createMcpGrantStore } from '../stores/accounts/mcp-grant-store.ts';
+import { createSessionStore } from '../stores/accounts/session-store.ts';
+import { createAlertStore } from '../stores/answers/alert-store.ts';
+import { createBatchStore } from '../stores/answers/batch-store.ts';
+import { createNoticeStore } from '../stores/answers/notice-store.ts';
 import { takeLease, takeNoLease } from '../stores/postgres/boots.ts';
 import { placeOf } from '../stores/postgres/database.ts';
 import { openPostgresLedger } from '../stores/postgres/ledger.ts';
@@ -41,7 +42,6 @@ import {
   tablesIn,
 } from '../stores/postgres/stores.ts';
 import { RedisCounters } from '../stores/redis/counters.ts';
-import { createSessionStore } from '../stores/session-store.ts';
 import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import { naming } from '../stores/sqlite/database.ts';
 import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
@@ -55,7 +55,7 @@ import {
   openSqliteReplyStore,
   openSqliteResponseStore,
 } from '../stores/sqlite/stores.ts';
-import { createVectorRegistry } from '../stores/vector-registry.ts';
+import { createVectorRegistry } from '../stores/vectors/vector-registry.ts';
 import type { CrawlStore } from '../tools/crawl/crawl-store.ts';
 import type { SharedPace } from '../tools/crawl/shared-pace.ts';
 import type { PageStore } from '../tools/page-store.ts';

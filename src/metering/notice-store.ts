@@ -1,6 +1,6 @@
 /**
  * The port of notices (design §11): what was reported of a window, and what is still to be delivered. Driver:
- * stores/notice-store, over both.
+ * stores/answers/notice-store, over both.
  */
 export interface NoticeStore {
   /**

@@ -217,9 +217,9 @@ test('S4 1000 SQL payloads as keys: 401 with one constant body on every route, a
  * (a backup that names others is refused), numbers that were counted here, and fixed conditions with placeholders.
  */
 const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
-  'src/stores/account-store.ts': ['auditConditions', 'prefix', 'text'],
-  'src/stores/alert-store.ts': ['alert', 'prefix'],
-  'src/stores/batch-store.ts': [
+  'src/stores/accounts/account-store.ts': ['auditConditions', 'prefix', 'text'],
+  'src/stores/answers/alert-store.ts': ['alert', 'prefix'],
+  'src/stores/answers/batch-store.ts': [
     'batch',
     'batchColumns',
     'behind',
@@ -237,7 +237,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'skipLocked',
     'which.sql',
   ],
-  'src/stores/crawl-store.ts': [
+  'src/stores/web/crawl-store.ts': [
     'crawl',
     'endless',
     'forUpdate',
@@ -265,7 +265,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     "value('(value ->> 3)')",
     'which',
   ],
-  'src/stores/day-sums.ts': [
+  'src/stores/ledger/day-sums.ts': [
     '(day + 1) * 24',
     'Math.floor(untilMs / hourMs)',
     'after',
@@ -285,8 +285,8 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'times.from',
     'times.to',
   ],
-  'src/stores/mcp-grant-store.ts': ['grant', 'login', 'set'],
-  'src/stores/notice-store.ts': ['crossing', 'due', 'notice'],
+  'src/stores/accounts/mcp-grant-store.ts': ['grant', 'login', 'set'],
+  'src/stores/answers/notice-store.ts': ['crossing', 'due', 'notice'],
   'src/stores/postgres/backup.ts': ['any', 'name', 'order', 'table'],
   'src/stores/postgres/boots.ts': ['column'],
   'src/stores/postgres/ledger-reader.ts': [
@@ -311,7 +311,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/stores/postgres/ledger.ts': ['isOver', 'prunedAtOnce'],
   'src/stores/postgres/page-store.ts': ["names.join(', ')"],
-  'src/stores/provider-object-store.ts': [
+  'src/stores/accounts/provider-object-store.ts': [
     'object',
     "oneOf('id_hash', '$1')",
     "places.join(', ')",
@@ -319,8 +319,8 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'removedAtOnce',
     'where',
   ],
-  'src/stores/reply-store.ts': ["bootIsOver('old.boot_id')", 'ofRequest', 'reply', 'sweptAtOnce'],
-  'src/stores/response-store.ts': [
+  'src/stores/answers/reply-store.ts': ["bootIsOver('old.boot_id')", 'ofRequest', 'reply', 'sweptAtOnce'],
+  'src/stores/answers/response-store.ts': [
     'behind',
     'columns',
     'conversation',
@@ -338,7 +338,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'than',
   ],
   'src/stores/schema/crawls.ts': ['key', 'keyName', 'shape', 'shapeName'],
-  'src/stores/session-store.ts': ['columns', 'session', 'surplus', 'token'],
+  'src/stores/accounts/session-store.ts': ['columns', 'session', 'surplus', 'token'],
   'src/stores/sqlite/backup.ts': ['list', 'marks', 'name', 'order', 'taken'],
   'src/stores/sqlite/facts.ts': ['any', 'name'],
   'src/stores/sqlite/ledger-reader.ts': [
@@ -367,9 +367,18 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   'src/stores/sqlite/ledger-writer.ts': ['added', 'marks(columns.length)', 'names', 'table'],
   'src/stores/sqlite/tables.ts': ['column', 'place'],
   'src/stores/storage-sizes.ts': ['prefix'],
-  'src/stores/traffic-of-past.ts': ["counts.join(', ')", 'kind', 'name', 'schema'],
-  'src/stores/usage-sql.ts': ['name', 'rows', 'schema', 'source', 'split', 'sums', 'usageSums', "where.join(' AND ')"],
-  'src/stores/vector-registry.ts': [
+  'src/stores/ledger/traffic-of-past.ts': ["counts.join(', ')", 'kind', 'name', 'schema'],
+  'src/stores/ledger/usage-sql.ts': [
+    'name',
+    'rows',
+    'schema',
+    'source',
+    'split',
+    'sums',
+    'usageSums',
+    "where.join(' AND ')",
+  ],
+  'src/stores/vectors/vector-registry.ts': [
     'alias',
     'collection',
     'deletion',

@@ -16,11 +16,11 @@ import type { RecordOrder } from '../../src/metering/record-store.ts';
 import type { ReplyStore } from '../../src/metering/reply-store.ts';
 import type { ResponseStore } from '../../src/metering/response-store.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
-import { createAlertStore } from '../../src/stores/alert-store.ts';
-import { createBatchStore } from '../../src/stores/batch-store.ts';
-import { createMcpGrantStore } from '../../src/stores/mcp-grant-store.ts';
-import { createNoticeStore } from '../../src/stores/notice-store.ts';
-import type { PageBounds } from '../../src/stores/page-rows.ts';
+import { createMcpGrantStore } from '../../src/stores/accounts/mcp-grant-store.ts';
+import { createSessionStore } from '../../src/stores/accounts/session-store.ts';
+import { createAlertStore } from '../../src/stores/answers/alert-store.ts';
+import { createBatchStore } from '../../src/stores/answers/batch-store.ts';
+import { createNoticeStore } from '../../src/stores/answers/notice-store.ts';
 import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
 import { openPostgres } from '../../src/stores/postgres/open.ts';
 import { createPostgresPageStore } from '../../src/stores/postgres/page-store.ts';
@@ -32,7 +32,6 @@ import {
   createPostgresResponseStore,
   tablesIn,
 } from '../../src/stores/postgres/stores.ts';
-import { createSessionStore } from '../../src/stores/session-store.ts';
 import type { OwnTables } from '../../src/stores/sql-tables.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 import { createSqlitePageThread } from '../../src/stores/sqlite/page-thread.ts';
@@ -45,7 +44,8 @@ import {
   openSqliteReplyStore,
   openSqliteResponseStore,
 } from '../../src/stores/sqlite/stores.ts';
-import { createVectorRegistry } from '../../src/stores/vector-registry.ts';
+import { createVectorRegistry } from '../../src/stores/vectors/vector-registry.ts';
+import type { PageBounds } from '../../src/stores/web/page-rows.ts';
 import type { CrawlStore } from '../../src/tools/crawl/crawl-store.ts';
 import type { PageStore } from '../../src/tools/page-store.ts';
 import type { Corpus } from '../../src/tools/search/corpus.ts';

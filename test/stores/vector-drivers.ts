@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { openCulvertTables } from '../../src/stores/sqlite/stores.ts';
-import { createVectorRegistry } from '../../src/stores/vector-registry.ts';
+import { createVectorRegistry } from '../../src/stores/vectors/vector-registry.ts';
 import { createEmbeddedStore } from '../../src/vectors/embedded/embedded-store.ts';
 import { allShards, shardOf } from '../../src/vectors/embedded/shard-of.ts';
 import { createQdrantStore } from '../../src/vectors/qdrant/qdrant-store.ts';

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { fakeClock } from '../../src/kernel/clock.ts';
 import { type Failure, FailureError } from '../../src/kernel/failure.ts';
 import { openCulvertTables } from '../../src/stores/sqlite/stores.ts';
-import { createVectorRegistry } from '../../src/stores/vector-registry.ts';
+import { createVectorRegistry } from '../../src/stores/vectors/vector-registry.ts';
 import { readFilter } from '../../src/vectors/filter/read-filter.ts';
 import type { PointBatch } from '../../src/vectors/point.ts';
 import { createQdrantStore } from '../../src/vectors/qdrant/qdrant-store.ts';

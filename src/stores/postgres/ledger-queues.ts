@@ -8,7 +8,7 @@ import {
   notRecorded,
   openTimeoutMs,
   queuedOpensMax,
-} from '../ledger-waits.ts';
+} from '../ledger/ledger-waits.ts';
 import { isRowsFault, reasonOf } from './database.ts';
 
 const batchRowsMax = 500;

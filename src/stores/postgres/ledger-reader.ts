@@ -4,10 +4,17 @@ import { readEvent, readReservation } from '../../ledger/columns.ts';
 import { type TrafficPoint, type TrafficQuery, trafficPoint, trafficSql } from '../../ledger/traffic.ts';
 import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../metering/counters.ts';
 import type { RequestQuery, ReservationRow, UsageEvent, UsageQuery, UsageRow } from '../../metering/ledger.ts';
-import { hourConditions, type Marks, requestConditions } from '../ledger-filters.ts';
-import { deadBefore, finestGrainMs, quotaGrainsMs } from '../quota-grains.ts';
-import { idSlackMs, listPages, type RequestRows } from '../request-pages.ts';
-import { type UsageDialect, type UsagePart, usagePartSql, usageParts, usageRows, usageSumSql } from '../usage-sql.ts';
+import { hourConditions, type Marks, requestConditions } from '../ledger/ledger-filters.ts';
+import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
+import { idSlackMs, listPages, type RequestRows } from '../ledger/request-pages.ts';
+import {
+  type UsageDialect,
+  type UsagePart,
+  usagePartSql,
+  usageParts,
+  usageRows,
+  usageSumSql,
+} from '../ledger/usage-sql.ts';
 import type { Connections, Run } from './database.ts';
 
 /** By our id or the caller's, within one account (null = any). */

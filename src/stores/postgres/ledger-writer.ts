@@ -25,8 +25,8 @@ import {
   nextHourSql,
   ofNamesSql,
   tablesOfNames,
-} from '../day-sums.ts';
-import { idSlackMs } from '../request-pages.ts';
+} from '../ledger/day-sums.ts';
+import { idSlackMs } from '../ledger/request-pages.ts';
 import { type Connections, type Run, type Statement, sqlState } from './database.ts';
 import { requestIdAt, summedMs } from './ledger-reader.ts';
 import { orderRecords } from './record-order.ts';

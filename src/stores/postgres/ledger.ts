@@ -6,8 +6,8 @@ import { readReservation } from '../../ledger/columns.ts';
 import { trafficGrainsMs, trafficKeptMs } from '../../ledger/traffic.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import type { RecordOrder } from '../../metering/record-store.ts';
-import { closeRetryMs, notRecorded, stopRetryMs } from '../ledger-waits.ts';
-import { deadBefore, quotaGrainsMs } from '../quota-grains.ts';
+import { closeRetryMs, notRecorded, stopRetryMs } from '../ledger/ledger-waits.ts';
+import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { type Boots, bootIsOver, bootSaidGoodbye, createBoots, forgetOldBoots } from './boots.ts';
 import {

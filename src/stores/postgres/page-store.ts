@@ -11,8 +11,8 @@ import {
   pageCharsMax,
   searchedCharsMax,
   variantsMax,
-} from '../page-rows.ts';
-import { isBeginning, searchedText, wordsOf } from '../page-words.ts';
+} from '../web/page-rows.ts';
+import { isBeginning, searchedText, wordsOf } from '../web/page-words.ts';
 import { type Database, type Run, unavailable } from './database.ts';
 
 /** Pages in PostgreSQL, for all replicas. */

@@ -1,6 +1,6 @@
 import { readEvent, type UsageEvent } from '../../ledger/columns.ts';
 import type { OrderedRecord, RecordOrder, RecordStore } from '../../metering/record-store.ts';
-import { sinkForgottenMs } from '../ledger-waits.ts';
+import { sinkForgottenMs } from '../ledger/ledger-waits.ts';
 import { databaseNowMs } from './boots.ts';
 import { type Database, type Row, type Run, unavailable } from './database.ts';
 

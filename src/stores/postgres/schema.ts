@@ -1,6 +1,7 @@
 import { rollupSums } from '../../ledger/batch-sums.ts';
 import { firstTokenBins, totalBins } from '../../ledger/traffic.ts';
-import { nameTablesSql } from '../day-sums.ts';
+import { nameTablesSql } from '../ledger/day-sums.ts';
+import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import type { Migration } from '../migration.ts';
 import {
   accountTable,
@@ -19,7 +20,6 @@ import { alertTable, awayLines, batchTables, noticeTables, replyTable, responseT
 import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts';
 import { postgresDdl } from '../schema/ddl.ts';
 import { namedVectors, vectorSettings, vectorTables } from '../schema/vectors.ts';
-import { trafficOfPast } from '../traffic-of-past.ts';
 
 /**
  * The tables that SQLite keeps in ledger.db. The key is our request id, a UUIDv7: in the C collation its order is that

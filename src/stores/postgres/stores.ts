@@ -3,11 +3,10 @@ import type { ProviderObjectStore } from '../../auth/provider-object-store.ts';
 import type { ResponseStore } from '../../metering/response-store.ts';
 import type { CrawlStore } from '../../tools/crawl/crawl-store.ts';
 import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
-import { createAccountStore } from '../account-store.ts';
-import { createCrawlStore } from '../crawl-store.ts';
-import { createProviderObjectStore, objectUpkeep } from '../provider-object-store.ts';
-import { createReplyStore } from '../reply-store.ts';
-import { createResponseStore } from '../response-store.ts';
+import { createAccountStore } from '../accounts/account-store.ts';
+import { createProviderObjectStore, objectUpkeep } from '../accounts/provider-object-store.ts';
+import { createReplyStore } from '../answers/reply-store.ts';
+import { createResponseStore } from '../answers/response-store.ts';
 import {
   Conflict,
   change,
@@ -18,6 +17,7 @@ import {
   type TransactionKind,
   type Work,
 } from '../sql-tables.ts';
+import { createCrawlStore } from '../web/crawl-store.ts';
 import { bootIsOver } from './boots.ts';
 import {
   type Database,

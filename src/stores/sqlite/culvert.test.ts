@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { AuditEntry, Change } from '../../auth/account-store.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import { createNoticeStore } from '../notice-store.ts';
+import { createNoticeStore } from '../answers/notice-store.ts';
 import { openDatabase } from './database.ts';
 import { openCulvertTables, openSqliteAccountStore, openSqliteReplyStore } from './stores.ts';
 

@@ -10,7 +10,7 @@ import type {
   UsageRow,
 } from '../../metering/ledger.ts';
 import type { OrderedRecord } from '../../metering/record-store.ts';
-import { objectUpkeep } from '../provider-object-store.ts';
+import { objectUpkeep } from '../accounts/provider-object-store.ts';
 import { type Database, openDatabase, patiently } from './database.ts';
 import { listRequests, pruneTraffic, readTraffic } from './ledger-reader.ts';
 import { pruneBuckets, pruneEvents } from './ledger-upkeep.ts';

@@ -4,7 +4,7 @@ import { fakeClock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { ReservationRow } from '../../metering/ledger.ts';
 import { crashedEvent } from '../../metering/quota.ts';
-import { closeRetryMs, openTimeoutMs, stopRetryMs } from '../ledger-waits.ts';
+import { closeRetryMs, openTimeoutMs, stopRetryMs } from '../ledger/ledger-waits.ts';
 import { LedgerQueue } from './ledger-queue.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 import { RecentCalls } from './recent-calls.ts';

@@ -8,7 +8,7 @@ import {
   openTimeoutMs,
   queuedOpensMax,
   stopRetryMs,
-} from '../ledger-waits.ts';
+} from '../ledger/ledger-waits.ts';
 import {
   isPassing,
   sqliteBusy,

@@ -11,9 +11,9 @@ import {
 } from '../../ledger/traffic.ts';
 import type { BucketRow, RecentCall, Scope } from '../../metering/counters.ts';
 import type { RequestQuery, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import { hourConditions, type Marks, requestConditions } from '../ledger-filters.ts';
-import { deadBefore, finestGrainMs, quotaGrainsMs } from '../quota-grains.ts';
-import { idSlackMs, listPages, type RequestRows } from '../request-pages.ts';
+import { hourConditions, type Marks, requestConditions } from '../ledger/ledger-filters.ts';
+import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
+import { idSlackMs, listPages, type RequestRows } from '../ledger/request-pages.ts';
 import { type Database, patiently, type SqlValue } from './database.ts';
 import { ledgerKey, ledgerKeyAt, ledgerKeyMs, ledgerKeySpan } from './ledger-writer.ts';
 

@@ -1,8 +1,8 @@
 import { rollupSums } from '../../ledger/batch-sums.ts';
 import { firstTokenBins, totalBins } from '../../ledger/traffic.ts';
-import { nameTablesSql } from '../day-sums.ts';
+import { nameTablesSql } from '../ledger/day-sums.ts';
+import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import type { Migration } from '../migration.ts';
-import { trafficOfPast } from '../traffic-of-past.ts';
 import { type Database, openDatabase } from './database.ts';
 import { migrateKept } from './migrations.ts';
 import { recordOrderSql } from './record-order.ts';

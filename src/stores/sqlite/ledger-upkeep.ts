@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import { deadBefore, quotaGrainsMs } from '../quota-grains.ts';
+import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { type Database, patiently, sqliteBusy, sqliteCode } from './database.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 

@@ -11,8 +11,8 @@ import {
   ofNamesSql,
   requestsOfDaySql,
   tablesOfNames,
-} from '../day-sums.ts';
-import { idSlackMs } from '../request-pages.ts';
+} from '../ledger/day-sums.ts';
+import { idSlackMs } from '../ledger/request-pages.ts';
 import {
   type UsageDialect,
   type UsagePart,
@@ -22,7 +22,7 @@ import {
   usageSumNames,
   usageSumSql,
   usageSums,
-} from '../usage-sql.ts';
+} from '../ledger/usage-sql.ts';
 import { type Database, patiently, type SqlValue } from './database.ts';
 import { sqliteMarks } from './ledger-reader.ts';
 import { ledgerKeyAt, summedMs } from './ledger-writer.ts';

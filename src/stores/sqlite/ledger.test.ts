@@ -9,7 +9,7 @@ import { newRequestId } from '../../kernel/ids.ts';
 import type { ReservationRow } from '../../metering/ledger.ts';
 import { crashedEvent } from '../../metering/quota.ts';
 import { bucketsOf } from '../../metering/scope.ts';
-import { openTimeoutMs } from '../ledger-waits.ts';
+import { openTimeoutMs } from '../ledger/ledger-waits.ts';
 import { openDatabase } from './database.ts';
 import { openSqliteLedger, type SqliteLedger } from './ledger.ts';
 

@@ -13,8 +13,8 @@ import {
   pageCharsMax,
   searchedCharsMax,
   variantsMax,
-} from '../page-rows.ts';
-import { isBeginning, searchedText, wordsOf } from '../page-words.ts';
+} from '../web/page-rows.ts';
+import { isBeginning, searchedText, wordsOf } from '../web/page-words.ts';
 import { openDatabase, transaction } from './database.ts';
 import { migrate } from './migrations.ts';
 

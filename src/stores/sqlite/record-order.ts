@@ -1,6 +1,6 @@
 import { readEvent } from '../../ledger/columns.ts';
 import type { OrderedRecord } from '../../metering/record-store.ts';
-import { sinkForgottenMs } from '../ledger-waits.ts';
+import { sinkForgottenMs } from '../ledger/ledger-waits.ts';
 import type { Database } from './database.ts';
 
 /** Positions only grow, also after the rows are gone: AUTOINCREMENT remembers the last one. */

@@ -3,14 +3,14 @@ import type { ProviderObjectStore } from '../../auth/provider-object-store.ts';
 import type { BatchStore } from '../../metering/batch-store.ts';
 import type { ResponseStore } from '../../metering/response-store.ts';
 import type { CrawlStore } from '../../tools/crawl/crawl-store.ts';
-import { createAccountStore } from '../account-store.ts';
-import { createBatchStore } from '../batch-store.ts';
-import { createCrawlStore } from '../crawl-store.ts';
+import { createAccountStore } from '../accounts/account-store.ts';
+import { createProviderObjectStore } from '../accounts/provider-object-store.ts';
+import { createBatchStore } from '../answers/batch-store.ts';
+import { createReplyStore } from '../answers/reply-store.ts';
+import { createResponseStore } from '../answers/response-store.ts';
 import type { Migration } from '../migration.ts';
-import { createProviderObjectStore } from '../provider-object-store.ts';
-import { createReplyStore } from '../reply-store.ts';
-import { createResponseStore } from '../response-store.ts';
 import type { OwnTables } from '../sql-tables.ts';
+import { createCrawlStore } from '../web/crawl-store.ts';
 import {
   batchMigrations,
   crawlMigrations,

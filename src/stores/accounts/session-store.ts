@@ -1,5 +1,5 @@
-import type { LoginTokenRow, SessionRow, SessionStore } from '../auth/session-store.ts';
-import type { OwnTables, SqlTables } from './sql-tables.ts';
+import type { LoginTokenRow, SessionRow, SessionStore } from '../../auth/session-store.ts';
+import type { OwnTables, SqlTables } from '../sql-tables.ts';
 
 /**
  * Sessions of the dashboard, and links to log in with, over either database. `quick`: the same tables, for the one row

@@ -1,5 +1,5 @@
-import type { FoundPage, StoredPage } from '../tools/page-store.ts';
-import type { PageMetadata } from '../tools/scrape/scraped-page.ts';
+import type { FoundPage, StoredPage } from '../../tools/page-store.ts';
+import type { PageMetadata } from '../../tools/scrape/scraped-page.ts';
 
 /** Most pages of a tenant; beyond it the oldest go. */
 export interface PageBounds {

@@ -1,5 +1,5 @@
-import type { AlertRow, AlertStep, AlertStore } from '../metering/alert-store.ts';
-import { change, type OwnTables, type Row, read } from './sql-tables.ts';
+import type { AlertRow, AlertStep, AlertStore } from '../../metering/alert-store.ts';
+import { change, type OwnTables, type Row, read } from '../sql-tables.ts';
 
 /** For `lock`: one process after another changes alerts. */
 const alertLock = 0x63_76_6c;

@@ -1,5 +1,5 @@
-import type { BatchEnding, BatchFormat, BatchRow, BatchStore, FileRow, Listed } from '../metering/batch-store.ts';
-import type { OwnTables, SqlTables, Step } from './sql-tables.ts';
+import type { BatchEnding, BatchFormat, BatchRow, BatchStore, FileRow, Listed } from '../../metering/batch-store.ts';
+import type { OwnTables, SqlTables, Step } from '../sql-tables.ts';
 
 /** Files, batches and their lines over either database. */
 export function createBatchStore(tables: OwnTables): BatchStore {

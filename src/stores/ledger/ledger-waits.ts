@@ -1,4 +1,4 @@
-import { FailureError } from '../kernel/failure.ts';
+import { FailureError } from '../../kernel/failure.ts';
 
 /** How long a row waits to be written, and how many may, whatever the database: what callers are promised of the books. */
 

@@ -1,5 +1,5 @@
-import type { CrawlOptions } from '../tools/crawl/crawl-options.ts';
-import type { Crawl, CrawlStatus, Hook } from '../tools/crawl/crawl-store.ts';
+import type { CrawlOptions } from '../../tools/crawl/crawl-options.ts';
+import type { Crawl, CrawlStatus, Hook } from '../../tools/crawl/crawl-store.ts';
 
 /** A row of `crawl`, as both databases have it. */
 export interface CrawlColumns {

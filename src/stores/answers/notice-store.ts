@@ -1,5 +1,5 @@
-import type { Notice, NoticeStore } from '../metering/notice-store.ts';
-import type { OwnTables } from './sql-tables.ts';
+import type { Notice, NoticeStore } from '../../metering/notice-store.ts';
+import type { OwnTables } from '../sql-tables.ts';
 
 /** Notices, and what was reported of each window, over either database. */
 export function createNoticeStore({ prefix, rows, write, close }: OwnTables): NoticeStore & Pick<OwnTables, 'close'> {

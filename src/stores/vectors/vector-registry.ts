@@ -1,5 +1,5 @@
-import type { AliasesChanged, Deletion, RegisteredCollection, VectorRegistry } from '../vectors/registry.ts';
-import { change, type OwnTables, read, type SqlTables, type Work } from './sql-tables.ts';
+import type { AliasesChanged, Deletion, RegisteredCollection, VectorRegistry } from '../../vectors/registry.ts';
+import { change, type OwnTables, read, type SqlTables, type Work } from '../sql-tables.ts';
 import { planAliases } from './vector-aliases.ts';
 import { collectionOf, deletionOf, jsonText, oldestFirst, payloadIndexOf } from './vector-rows.ts';
 

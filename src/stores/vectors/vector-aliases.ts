@@ -1,5 +1,5 @@
-import type { AliasesChanged } from '../vectors/registry.ts';
-import type { AliasChange } from '../vectors/vector-store.ts';
+import type { AliasesChanged } from '../../vectors/registry.ts';
+import type { AliasChange } from '../../vectors/vector-store.ts';
 
 /** What changes lead to: aliases to write (by alias, the generation) and to remove; or why none may be made. */
 export type AliasPlan =

@@ -1,7 +1,14 @@
-import type { Lease } from '../kernel/leased-jobs.ts';
-import type { CrawlEnd, CrawlStore, FinishedPage, FoundUrls, NewHook, TakenPage } from '../tools/crawl/crawl-store.ts';
+import type { Lease } from '../../kernel/leased-jobs.ts';
+import type {
+  CrawlEnd,
+  CrawlStore,
+  FinishedPage,
+  FoundUrls,
+  NewHook,
+  TakenPage,
+} from '../../tools/crawl/crawl-store.ts';
+import { change, type OwnTables, read, type Step, type Work } from '../sql-tables.ts';
 import { type CrawlColumns, crawlOf, type HookColumns, hookOf } from './crawl-rows.ts';
-import { change, type OwnTables, read, type Step, type Work } from './sql-tables.ts';
 
 /** Tables of crawls, in either database. */
 export interface CrawlTables extends OwnTables {

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { AccountStore, Stored } from '../auth/account-store.ts';
+import type { AccountStore, Stored } from '../../auth/account-store.ts';
+import { Conflict, change, type OwnTables, read, type SqlTables, type Work } from '../sql-tables.ts';
 import {
   type AccountColumns,
   type AccountTables,
@@ -16,7 +17,6 @@ import {
   storedOf,
 } from './account-rows.ts';
 import { accountQueries, stepsOf } from './account-steps.ts';
-import { Conflict, change, type OwnTables, read, type SqlTables, type Work } from './sql-tables.ts';
 
 /** Tables of accounts, in either database. Where they cannot be used, everything rejects `quota-unavailable`. */
 export interface AccountTablesOf extends OwnTables {

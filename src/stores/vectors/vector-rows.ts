@@ -1,5 +1,5 @@
-import type { Deletion, PayloadIndex, RegisteredCollection } from '../vectors/registry.ts';
-import type { Row } from './sql-tables.ts';
+import type { Deletion, PayloadIndex, RegisteredCollection } from '../../vectors/registry.ts';
+import type { Row } from '../sql-tables.ts';
 
 export function collectionOf(row: Row): RegisteredCollection {
   return {

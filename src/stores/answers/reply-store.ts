@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FailureError } from '../kernel/failure.ts';
-import type { ReplyStore, ReplyTake, ReplyTaken } from '../metering/reply-store.ts';
-import type { OwnTables, Row, SqlTables } from './sql-tables.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import type { ReplyStore, ReplyTake, ReplyTaken } from '../../metering/reply-store.ts';
+import type { OwnTables, Row, SqlTables } from '../sql-tables.ts';
 
 /** Tables of replies, in either database. */
 export interface ReplyTables extends OwnTables {

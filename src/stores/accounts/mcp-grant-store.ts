@@ -1,5 +1,5 @@
-import type { McpGrantRow, McpGrantStore } from '../auth/mcp-grant-store.ts';
-import type { OwnTables } from './sql-tables.ts';
+import type { McpGrantRow, McpGrantStore } from '../../auth/mcp-grant-store.ts';
+import type { OwnTables } from '../sql-tables.ts';
 
 /** Grants of MCP servers, and logins that have begun, over either database. */
 export function createMcpGrantStore({ prefix, rows, write, close }: OwnTables): McpGrantStore {

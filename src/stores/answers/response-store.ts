@@ -1,5 +1,5 @@
-import type { ConversationRow, FoundResponse, ItemRow, ResponseStore } from '../metering/response-store.ts';
-import type { OwnTables, Step } from './sql-tables.ts';
+import type { ConversationRow, FoundResponse, ItemRow, ResponseStore } from '../../metering/response-store.ts';
+import type { OwnTables, Step } from '../sql-tables.ts';
 
 /** Tables of responses, in either database. */
 export interface ResponseTables extends OwnTables {
