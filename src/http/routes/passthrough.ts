@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
-import { type PassedCall, passThrough, wayOf } from '../../inference/passthrough/pass-through.ts';
+import { type PassedRequest, passedEndpoint, wayOf } from '../../inference/passthrough/pass-through.ts';
+import { serve } from '../../inference/spine/serve.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { UpstreamUpload } from '../../inference/transport/upstream-call.ts';
 import type { Failure } from '../../kernel/failure.ts';
@@ -28,25 +29,18 @@ export function passthroughRoutes(services: Services): Route[] {
   }));
 }
 
-async function answer(services: Services, method: PassedCall['method'], exchange: Exchange): Promise<void> {
-  const { client, request, path, search, params } = exchange;
-  const call: PassedCall = {
-    ...plainCallOf(exchange),
-    client,
-    method,
-    provider: params.provider ?? '',
-    // As it was written: the router decodes.
-    path: `/${path.split('/').slice(3).join('/')}`,
-    search,
-    callerHeaders: request.headers,
-  };
-  const refused = (failure: Failure) => refuse(client, failure, call.admitted.headers);
-  const way = wayOf(services, call);
+async function answer(services: Services, method: PassedRequest['method'], exchange: Exchange): Promise<void> {
+  const { request, path, search, params } = exchange;
+  const call = plainCallOf(exchange);
+  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
+  // As it was written: the router decodes.
+  const below = `/${path.split('/').slice(3).join('/')}`;
+  const way = wayOf(services, call.principal, { method, provider: params.provider ?? '', path: below, search });
   if (way.kind !== 'way') return refused(way);
   const body = await bodyOf(services, exchange);
   if (body === null) return;
   if (body !== 'none' && 'kind' in body) return refused(body);
-  await passThrough(services, call, way, body === 'none' ? null : body);
+  await serve(services, passedEndpoint(services), call, { way, body: body === 'none' ? null : body });
   // A provider may answer before it has read all: what is left would hold up the next request on the connection. Its
   // reader may have stopped in the middle, and that listener would keep the rest from flowing.
   if (!request.complete) request.removeAllListeners('readable').resume();

@@ -1,24 +1,26 @@
 import { createHash } from 'node:crypto';
+import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Reservation } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/quota.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
 import { targetOf } from '../models/target-of.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
+import type { AttemptRecord } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import { costHeaders } from '../spine/answer.ts';
-import { type ChargedCall, holdCall } from '../spine/held-call.ts';
+import type { EndedJob } from '../spine/held-call.ts';
 import { newProgress } from '../spine/job.ts';
+import type { ModelCall } from '../spine/model-call.ts';
 import type { SpineServices } from '../spine/services.ts';
-import { type Delivery, refuse } from '../spine/sink.ts';
+import { left, type ReadRequest, type WorkEndpoint } from '../spine/work.ts';
 import type { UpstreamRequest } from '../transport/upstream-call.ts';
 import { answerHeaders, requestHeaders } from './passed-headers.ts';
 import { safePath, safeQuery } from './safe-path.ts';
 import { SecretFilter } from './secret-filter.ts';
 
-/** One request for a provider as it is, its caller known and admitted. */
-export interface PassedCall extends ChargedCall {
-  client: Delivery;
+/** One request for a provider as it is. */
+export interface PassedRequest {
   method: UpstreamRequest['method'];
   /** The provider's name. */
   provider: string;
@@ -26,12 +28,12 @@ export interface PassedCall extends ChargedCall {
   path: string;
   /** Without a `?`. */
   search: string;
-  callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
 }
 
 /** Where such a call goes, before its body is read. */
 export interface PassedWay {
   kind: 'way';
+  method: UpstreamRequest['method'];
   target: Target;
   configured: ConfiguredProvider;
   path: string;
@@ -44,7 +46,11 @@ export function passedModel(provider: string): string {
 }
 
 /** A 404 unless the provider is open to such calls, a 403 where this key may not, a 400 for a path that leads out of it. */
-export function wayOf(services: SpineServices, { provider, path, search, principal }: PassedCall): PassedWay | Failure {
+export function wayOf(
+  services: SpineServices,
+  principal: Principal,
+  { method, provider, path, search }: PassedRequest,
+): PassedWay | Failure {
   const { providers, models } = services.snapshot();
   const configured = providers.get(provider);
   if (configured?.config.passthrough !== true) {
@@ -58,7 +64,7 @@ export function wayOf(services: SpineServices, { provider, path, search, princip
   const below = safePath(path);
   if (typeof below !== 'string') return below;
   const target = targetOf(configured, { provider, model: 'passthrough' }, null, null, null);
-  return { kind: 'way', target, configured, path: below, query: safeQuery(search) };
+  return { kind: 'way', method, target, configured, path: below, query: safeQuery(search) };
 }
 
 interface PassedEnd {
@@ -68,55 +74,63 @@ interface PassedEnd {
   failure: Failure | null;
 }
 
-/** Reserve → send → settle: the answer streams to the client as it comes. Nothing is asked twice. */
-export async function passThrough(
-  services: SpineServices,
-  call: PassedCall,
-  way: PassedWay,
-  body: UpstreamRequest['body'],
-): Promise<void> {
-  const { client, admitted, principal, startedMs } = call;
-  const held = await holdCall(services, call, {
-    endpoint: 'passthrough',
-    alias: passedModel(call.provider),
-    tier: null,
-    costMilli: costMilliOf(services.snapshot().config.costs, 1),
-  });
-  if (held.kind !== 'held') return refuse(client, held, admitted.headers);
-  const { clock } = services;
-  const sentMs = clock.monotonicMs();
-  const credential = credentialFor(way, principal.tenant);
-  let end: PassedEnd = { class: 'gateway_fault', status: null, bytes: 0, failure: { kind: 'internal' } };
-  try {
-    end = await exchanged(services, call, way, upstreamRequest(call, way, credential, body), held.reserved);
-  } finally {
-    const progress = newProgress();
-    const { target } = way;
-    progress.attempts.push({
-      target: target.id,
-      provider: target.provider,
-      model: target.model,
-      credential,
-      class: end.class,
-      status: end.status,
-      startMs: sentMs - startedMs,
-      ms: clock.monotonicMs() - sentMs,
-      firstTokenMs: null,
-      bytes: end.bytes,
-      usage: null,
-      usageSource: 'none',
-      costUsd: null,
-      message: null,
-    });
-    progress.delivered =
-      end.class === 'ok' ? 'whole' : end.bytes > 0 && (end.status ?? 500) < 400 ? 'partial' : 'nothing';
-    progress.passThrough = true;
-    progress.status = end.status ?? 502;
-    progress.class = end.failure?.kind ?? (end.class === 'ok' ? 'ok' : 'upstream-refused');
-    const answered = end.class === 'ok' ? { target: { id: target.id, price: null } } : null;
-    const ended = { user: null, stream: false, progress: { ...progress, answeredBy: answered }, client };
-    held.settle(ended);
-  }
+/** A request on its way, with its body. */
+export interface PassedOrder {
+  way: PassedWay;
+  body: UpstreamRequest['body'];
+}
+
+/** Its answer streams to the client as it comes. Nothing is asked twice. */
+export function passedEndpoint(services: SpineServices): WorkEndpoint<PassedOrder, PassedOrder & ReadRequest> {
+  return {
+    read: (_call, order) => ({ ok: true, value: { ...order, release() {} } }),
+    plan({ config }, _call, { way }) {
+      const alias = passedModel(way.target.provider);
+      return { charge: { endpoint: 'passthrough', alias, tier: null, costMilli: costMilliOf(config.costs, 1) } };
+    },
+    async work({ call, request: { way, body }, held }) {
+      if (held === null) throw new Error('nothing is held for a request that a provider answers');
+      const { clock } = services;
+      const sentMs = clock.monotonicMs();
+      const credential = credentialFor(way, call.principal.tenant);
+      const request = upstreamRequest(call, way, credential, body);
+      const end = await exchanged(services, call, way, request, held.reserved);
+      const times = { startMs: sentMs - call.startedMs, ms: clock.monotonicMs() - sentMs };
+      return { ...left, settled: { ...settledAs(end, way, { credential, ...times }), client: call.client } };
+    },
+  };
+}
+
+function settledAs(
+  end: PassedEnd,
+  { target }: PassedWay,
+  attempt: Pick<AttemptRecord, 'credential' | 'startMs' | 'ms'>,
+): Omit<EndedJob, 'client'> {
+  const record: AttemptRecord = {
+    ...attempt,
+    target: target.id,
+    provider: target.provider,
+    model: target.model,
+    class: end.class,
+    status: end.status,
+    firstTokenMs: null,
+    bytes: end.bytes,
+    usage: null,
+    usageSource: 'none',
+    costUsd: null,
+    message: null,
+  };
+  const whole = end.class === 'ok';
+  const progress: EndedJob['progress'] = {
+    ...newProgress(),
+    attempts: [record],
+    delivered: whole ? 'whole' : end.bytes > 0 && (end.status ?? 500) < 400 ? 'partial' : 'nothing',
+    passThrough: true,
+    status: end.status ?? 502,
+    class: end.failure?.kind ?? (whole ? 'ok' : 'upstream-refused'),
+    answeredBy: whole ? { target: { id: target.id, price: null } } : null,
+  };
+  return { user: null, stream: false, progress };
 }
 
 /** The same one for every request of a key: what one credential made at a provider, another may not see. */
@@ -127,8 +141,8 @@ function credentialFor({ target }: PassedWay, tenant: string): string {
 }
 
 function upstreamRequest(
-  { method, callerHeaders }: PassedCall,
-  { configured: { connection }, target, path, query }: PassedWay,
+  { callerHeaders }: ModelCall,
+  { configured: { connection }, method, target, path, query }: PassedWay,
   credential: string,
   body: UpstreamRequest['body'],
 ): UpstreamRequest {
@@ -150,8 +164,8 @@ function upstreamRequest(
 
 function exchanged(
   { transport }: SpineServices,
-  { client, provider }: PassedCall,
-  { configured: { connection } }: PassedWay,
+  { delivery: client }: ModelCall,
+  { configured: { connection }, target: { provider } }: PassedWay,
   request: UpstreamRequest,
   reserved: Reservation,
 ): Promise<PassedEnd> {

@@ -3,7 +3,7 @@ import type { Result } from '../dialects/dialect.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { McpCallRecord } from '../routing/route.ts';
 import { costHeaders } from './answer.ts';
-import { type Charge, type HeldCall, holdCall } from './held-call.ts';
+import { type Charge, type EndedJob, type HeldCall, holdCall } from './held-call.ts';
 import { type JobProgress, newProgress } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import type { SpineServices } from './services.ts';
@@ -55,6 +55,8 @@ export interface Done {
   /** Attempts and usage of the models that it asked; absent: none. */
   progress?: JobProgress | undefined;
   mcp?: McpCallRecord;
+  /** Settled so, and answered already; absent: as the others say. */
+  settled?: EndedJob;
 }
 
 export const left: Done = { body: null, failure: null };
@@ -125,6 +127,7 @@ function answer({ sink }: ModelCall, held: HeldCall | null, { body, failure, sta
 }
 
 function settle(held: HeldCall, done: Done, gone: boolean, mcpAsked?: McpCallRecord): void {
+  if (done.settled !== undefined) return held.settle(done.settled);
   const { body, failure, worked = false, lasting = false, doneMilli, progress = newProgress(), mcp = mcpAsked } = done;
   const status = done.status ?? (failure !== null ? statusOf(failure) : body === null ? 499 : 200);
   const whole = body !== null && status < 400 && (lasting || !gone);
