@@ -1,4 +1,4 @@
-import type { Config, ModelConfig } from './schema.ts';
+import type { ModelConfig } from './schema.ts';
 
 /**
  * The text that `*` of `pattern` matches in `text`; null when it does not match. '' never matches: a name needs a rest.
@@ -20,11 +20,12 @@ export function withStar(pattern: string, star: string | null): string {
 /**
  * The alias that answers to `name`: itself, or the first pattern that matches, with the text that its `*` matches.
  */
-export function aliasFor(
-  models: Config['models'],
+export function aliasFor<Model = ModelConfig>(
+  models: Readonly<Record<string, Model>>,
   name: string,
-): { alias: string; model: ModelConfig; star: string | null } | null {
-  if (Object.hasOwn(models, name)) return { alias: name, model: models[name]!, star: null };
+): { alias: string; model: Model; star: string | null } | null {
+  const named = Object.hasOwn(models, name) ? models[name] : undefined;
+  if (named !== undefined) return { alias: name, model: named, star: null };
   for (const [alias, model] of Object.entries(models)) {
     const star = starOf(alias, name);
     if (star !== null) return { alias, model, star };

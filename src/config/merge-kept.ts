@@ -117,7 +117,8 @@ function misfitsOf(base: Config, used: readonly Used[]): Map<string, PathProblem
     const key = used.map(fragmentKey).find((each) => each === keyAt(path));
     if (key !== undefined && !misfits.has(key)) misfits.set(key, { path: path.slice(2), message });
   }
-  if (misfits.size > 0 || problems.length === 0) return misfits;
+  const [first] = problems;
+  if (misfits.size > 0 || first === undefined) return misfits;
   // Something of the file fits no more: a model of the name that one of its fallbacks had found a pattern for.
   const models = used.filter(({ kind }) => kind === 'model');
   const providers = used.filter(({ kind }) => kind === 'provider');
@@ -125,7 +126,7 @@ function misfitsOf(base: Config, used: readonly Used[]): Map<string, PathProblem
   for (const model of guilty.length > 0 ? guilty : models) {
     misfits.set(fragmentKey(model), {
       path: [],
-      message: `contradicts the configuration file: ${problems[0]!.message}`,
+      message: `contradicts the configuration file: ${first.message}`,
     });
   }
   return misfits;

@@ -3,6 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import type { Readable } from 'node:stream';
 import zlib from 'node:zlib';
 import { request as httpRequest } from '../kernel/node-http.ts';
+import { checkedLookup } from './checked-lookup.ts';
 import { type Address, type FetchGuard, portOf } from './fetch-guard.ts';
 
 export interface GuardedFetchOptions {
@@ -177,12 +178,7 @@ function answerFrom(
     signal,
     maxHeaderSize: headerBytesMax,
     headers: { ...headers, host: url.host },
-    // Node calls this for names only. Literal addresses were checked before and are used as they are.
-    lookup: (_hostname, { all }, callback) => {
-      const [first] = addresses;
-      if (all) callback(null, [...addresses]);
-      else callback(null, first!.address, first!.family);
-    },
+    lookup: checkedLookup(addresses),
   };
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(options, resolve);

@@ -1,6 +1,7 @@
 import type { RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { request as httpRequest } from '../kernel/node-http.ts';
+import { checkedLookup } from './checked-lookup.ts';
 import type { FetchGuard } from './fetch-guard.ts';
 import { portOf } from './fetch-guard.ts';
 
@@ -20,7 +21,6 @@ export async function guardedPost(
   const verdict = await guard.check(url);
   if (!verdict.ok) throw new Error(verdict.message);
   signal.throwIfAborted();
-  const [first] = verdict.addresses;
   const bytes = Buffer.from(body);
   const options: RequestOptions = {
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
@@ -31,11 +31,7 @@ export async function guardedPost(
     agent: false,
     signal,
     headers: { 'user-agent': 'culvert', ...headers, host: url.host, 'content-length': String(bytes.length) },
-    // Node calls this for names only. Literal addresses were checked before and are used as they are.
-    lookup: (_hostname, { all }, callback) => {
-      if (all) callback(null, [...verdict.addresses]);
-      else callback(null, first!.address, first!.family);
-    },
+    lookup: checkedLookup(verdict.addresses),
   };
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(options, (response) => {

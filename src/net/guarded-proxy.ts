@@ -1,9 +1,10 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type LookupFunction, type Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type Duplex, Transform } from 'node:stream';
 import { createServer, request as httpRequest } from '../kernel/node-http.ts';
+import { checkedLookup } from './checked-lookup.ts';
 import { type FetchGuard, type GuardVerdict, portOf } from './fetch-guard.ts';
 import { createProxyPass, type ProxyBounds, type ProxyPass } from './proxy-pass.ts';
 
@@ -130,7 +131,7 @@ async function forward(passes: Passes, request: IncomingMessage, response: Serve
     // A new socket: one that is kept could have been connected for another check.
     agent: false,
     maxHeaderSize: headerBytesMax,
-    lookup: lookupOf(place),
+    lookup: checkedLookup(place.addresses),
     headers: ['host', url.host, ...passedOn(request.rawHeaders, 'host'), 'connection', 'close'],
   });
   upstream.on('socket', (socket) => watch(pass, place, socket));
@@ -165,7 +166,7 @@ async function tunnel(passes: Passes, request: IncomingMessage, socket: Duplex, 
   const place = await checked(one, `https://${request.url}/`);
   if (place === null) return void socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');
   const { url } = place;
-  const upstream = connect({ host: bareHost(url), port: portOf(url), lookup: lookupOf(place) });
+  const upstream = connect({ host: bareHost(url), port: portOf(url), lookup: checkedLookup(place.addresses) });
   watch(pass, place, upstream);
   upstream.on('error', () => socket.destroy());
   upstream.on('close', () => {
@@ -200,15 +201,6 @@ function watch(pass: ProxyPass, { url, guard }: Checked, socket: Socket): void {
     pass.refused(url, { ok: false, reason: 'blocked', message: 'its address is not on the public Internet' });
     socket.destroy();
   });
-}
-
-/** Node calls this for names only. Literal addresses were checked before and are used as they are. */
-function lookupOf({ addresses }: Checked): LookupFunction {
-  return (_hostname, { all }, callback) => {
-    const [first] = addresses;
-    if (all) callback(null, [...addresses]);
-    else callback(null, first!.address, first!.family);
-  };
 }
 
 function bareHost(url: URL): string {

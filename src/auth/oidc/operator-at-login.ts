@@ -35,20 +35,21 @@ export async function operatorAtLogin(
   for (let tries = 0; tries < triesMax; tries++) {
     const { operators } = await store.load();
     const before = operators.find(({ issuer, subject }) => issuer === identity.issuer && subject === identity.subject);
-    if (rights === null && before === undefined) return null;
     const after = rights === null ? null : rowFor(identity, rights, before, operators, clock.wallMs());
+    const known = before ?? after;
+    if (known === null) return null;
     if (after !== null && before !== undefined && isSame(before, after)) return before;
     const change: Change =
       after === null
-        ? { kind: 'delete-operator', id: before!.id }
+        ? { kind: 'delete-operator', id: known.id }
         : before === undefined
           ? { kind: 'create-operator', operator: after }
           : { kind: 'update-operator', id: before.id, set: { name: after.name, ...rights } };
     const done = await store.apply([change], {
       atMs: clock.wallMs(),
-      actor: (before ?? after)!.name,
+      actor: known.name,
       action: `operator.${change.kind.slice(0, change.kind.indexOf('-'))}`,
-      subject: (before ?? after)!.id,
+      subject: known.id,
       before: before === undefined ? null : operatorFacts(before),
       after: after === null ? null : operatorFacts(after),
     });
