@@ -30,8 +30,8 @@ export function auditOperations(parts: AdminParts, records: Records): Operation[
     const rows = await records.asking(() => parts.store.audit({ ...where, limit: looked + 1, before }));
     const own = rows.slice(0, looked).filter((row) => scope === null || scope.includes(accountOf(row) ?? ''));
     const shown = own.slice(0, limit);
-    if (own.length > shown.length) return { shown, next: shown.at(-1)!.id };
-    return { shown, next: rows.length > looked ? rows[looked - 1]!.id : null };
+    const last = own.length > shown.length ? shown.at(-1) : rows.length > looked ? rows[looked - 1] : undefined;
+    return { shown, next: last?.id ?? null };
   }
 
   return [

@@ -152,7 +152,9 @@ function createRows(records: Records) {
     before: OperatorRow | null,
     after: OperatorRow | null,
   ) {
-    const { id, name } = (after ?? before)!;
+    const row = after ?? before;
+    if (row === null) return;
+    const { id, name } = row;
     const done = await records.apply(changes, {
       actor,
       action,

@@ -87,8 +87,8 @@ export function createTroubleWatch(parts: AdminParts, records: Records): Trouble
 
   return {
     async wrong(scope, operator) {
-      const isFresh = known !== null && parts.clock.monotonicMs() - known.atMs < keptMs;
-      const found = await (isFresh ? known!.found : lookNow());
+      const fresh = known !== null && parts.clock.monotonicMs() - known.atMs < keptMs ? known.found : null;
+      const found = await (fresh ?? lookNow());
       return visible(found, scope, operator)
         .flatMap((found): Wrong[] => {
           const { state, page = 'settings', id = null } = found;

@@ -96,19 +96,21 @@ function isEveryAddress({ config: { server } }: Snapshot): boolean {
 
 function keyLines(what: string, key: ShownKey, { reader }: StartFacts): string[] {
   const { made, file } = key;
-  if (!isShown(key, reader)) return [`${what}: in ${shownPath(file!)}`];
+  const hidden = hiddenIn(key, reader);
+  if (hidden !== null) return [`${what}: in ${shownPath(hidden)}`];
   return [`${what} (${file === null ? 'shown only once' : `kept in ${shownPath(file)}`}):`, `  ${made}`];
 }
 
 /** Text for the key in a command that people paste. */
 function keyInShell({ userKey, reader }: StartFacts): string {
   if (userKey === null) return '$CULVERT_API_KEY';
-  return isShown(userKey, reader) ? userKey.made! : `$(cat ${shownPath(userKey.file!)})`;
+  const hidden = hiddenIn(userKey, reader);
+  return hidden === null ? (userKey.made ?? '') : `$(cat ${shownPath(hidden)})`;
 }
 
-/** A secret that is in no file is shown in any case: else it would be lost. */
-function isShown({ made, file }: ShownKey, reader: StartFacts['reader']): boolean {
-  return file === null || (made !== null && reader === 'person');
+/** The file to name in the place of a secret. A secret that is in no file is shown in any case: else it would be lost. */
+function hiddenIn({ made, file }: ShownKey, reader: StartFacts['reader']): string | null {
+  return made !== null && reader === 'person' ? null : file;
 }
 
 /** Relative to the working folder when it is below it. */

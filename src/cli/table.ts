@@ -33,22 +33,19 @@ function widthsOf(rows: readonly (readonly string[])[]): number[] {
 
 /** Widths that together fit, the widest column giving way first; null where none do without cutting a word. */
 function fitting(rows: readonly (readonly string[])[], natural: readonly number[], widthMax: number): number[] | null {
-  const floors = natural.map((width, at) => {
+  const columns = natural.map((width, at) => {
     const longestWord = Math.max(...rows.flatMap((row) => (row[at] ?? '').split(' ').map((word) => word.length)));
-    return Math.max(longestWord, Math.min(width, proseWidthMin));
+    return { width, floor: Math.max(longestWord, Math.min(width, proseWidthMin)) };
   });
-  const widths = [...natural];
-  let over = joined(natural) - widthMax;
-  while (over > 0) {
-    const widest = widths.reduce<number | null>(
-      (best, width, at) => (width > floors[at]! && (best === null || width > widths[best]!) ? at : best),
+  for (let over = joined(natural) - widthMax; over > 0; over -= 1) {
+    const widest = columns.reduce<(typeof columns)[number] | null>(
+      (best, column) => (column.width > column.floor && (best === null || column.width > best.width) ? column : best),
       null,
     );
     if (widest === null) return null;
-    widths[widest]! -= 1;
-    over -= 1;
+    widest.width -= 1;
   }
-  return widths;
+  return columns.map(({ width }) => width);
 }
 
 /** Width of neighbouring columns. An empty last column has no gap before it. */
@@ -59,12 +56,13 @@ function joined(widths: readonly number[]): number {
 
 /** The columns in lines that fit each, in their order; all but the first line are indented. */
 function folded(natural: readonly number[], widthMax: number): number[][] {
-  const groups: number[][] = [[]];
+  let group: number[] = [];
+  const groups = [group];
   for (const width of natural) {
-    const group = groups.at(-1)!;
     const indent = groups.length === 1 ? 0 : gap.length;
     if (group.length > 0 && indent + joined([...group, width]) > widthMax) {
-      groups.push([Math.min(width, widthMax - gap.length)]);
+      group = [Math.min(width, widthMax - gap.length)];
+      groups.push(group);
     } else group.push(Math.min(width, widthMax - indent));
   }
   return groups;
@@ -73,11 +71,11 @@ function folded(natural: readonly number[], widthMax: number): number[][] {
 function linesOf(row: readonly string[], groups: readonly (readonly number[])[]): string[] {
   let first = 0;
   return groups.flatMap((widths, line) => {
-    const wrapped = widths.map((width, at) => wrap(row[first + at] ?? '', width));
+    const wrapped = widths.map((width, at) => ({ width, lines: wrap(row[first + at] ?? '', width) }));
     first += widths.length;
-    const height = Math.max(...wrapped.map((lines) => lines.length));
+    const height = Math.max(...wrapped.map(({ lines }) => lines.length));
     return Array.from({ length: height }, (_, at) => {
-      const text = wrapped.map((lines, column) => (lines[at] ?? '').padEnd(widths[column]!)).join(gap);
+      const text = wrapped.map(({ width, lines }) => (lines[at] ?? '').padEnd(width)).join(gap);
       return `${line === 0 ? '' : gap}${text}`.trimEnd();
     });
   });

@@ -102,6 +102,5 @@ function mayMeet(one: string, other: string): boolean {
 
 /** Both ends of a pattern; without `*` each is all of it. */
 function endsOf(pattern: string): { start: string; end: string } {
-  const parts = pattern.split('*');
-  return { start: parts[0]!, end: parts.at(-1)! };
+  return { start: pattern.replace(/\*.*$/s, ''), end: pattern.replace(/^.*\*/s, '') };
 }

@@ -7,7 +7,7 @@ export function namedProviders(config: Config, env: Env): Config['providers'] {
   if (Object.keys(config.providers).length > 0) return { ...config.providers };
   return builtProviders(
     Object.fromEntries(
-      providersInEnvironment(env).map(({ id, envKey }) => [id, { type: id, api_key: env[envKey!]!.trim() }]),
+      providersInEnvironment(env).map(({ id, envKey }) => [id, { type: id, api_key: env[envKey ?? '']?.trim() }]),
     ),
   );
 }

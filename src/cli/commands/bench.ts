@@ -38,13 +38,13 @@ export async function bench(server: string, flags: BenchFlags): Promise<number> 
     throw new CommandFailed(`'${server}' is not the URL of a server`, 2);
   });
   const key = apiKey(flags, url, () => readConfig(undefined));
-  if (key === null)
+  if (url === null || key === null)
     throw new CommandFailed(`No key is set. Put one into CULVERT_API_KEY; ${culvert} keys create makes one.`);
-  const model = flags.model ?? (await firstChatModel(url!, key));
+  const model = flags.model ?? (await firstChatModel(url, key));
   const left = new AbortController();
   const interrupt = () => left.abort();
   process.once('SIGINT', interrupt);
-  const agent = new (url!.startsWith('https:') ? HttpsAgent : HttpAgent)({
+  const agent = new (url.startsWith('https:') ? HttpsAgent : HttpAgent)({
     keepAlive: true,
     maxSockets: flags.concurrency,
   });

@@ -68,8 +68,9 @@ export function importPortkey(sources: readonly ForeignSource[]): ImportResult {
   const { providers, nameOf } = importProviders(deployments, noSettings, notes!);
   const models = importModels(deployments, noSettings, nameOf, notes!);
   for (const [alias, model] of Object.entries(models)) {
+    const tries = attempts.get(alias) ?? 1;
     // Four are the default.
-    if (attempts.get(alias)! > 1 && attempts.get(alias) !== 4) model.attempts = attempts.get(alias)!;
+    if (tries > 1 && tries !== 4) model.attempts = tries;
   }
   return { ok: true, imported: { config: { providers, models }, variables, notes: notesOf() } };
 }

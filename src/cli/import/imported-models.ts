@@ -28,8 +28,8 @@ export function importModels(
     else groups.set(alias, group);
   }
   const models: Record<string, JsonObject> = {};
-  for (const alias of [...groups.keys()].toSorted(narrowestFirst)) {
-    models[alias] = modelOf(alias, groups.get(alias)!, settings, providerOf, notes);
+  for (const [alias, group] of [...groups].toSorted(([a], [b]) => narrowestFirst(a, b))) {
+    models[alias] = modelOf(alias, group, settings, providerOf, notes);
   }
   return models;
 }
@@ -91,18 +91,19 @@ function pricedAs({ baseModel, model }: Deployment): JsonObject {
 /** Relative to the largest of its model; 1 unless all of them have a weight. */
 function weightOf({ share }: Deployment, all: readonly Deployment[]): number {
   if (share === null || all.some((other) => other.share?.by !== share.by)) return 1;
-  const largest = Math.max(...all.map((other) => other.share!.amount));
+  const largest = Math.max(...all.flatMap((other) => other.share?.amount ?? []));
   return Math.max(weightMin, Math.round((share.amount / largest) * 1_000) / 1_000);
 }
 
 /** Vectors of different models cannot be compared, so only copies of one model replace each other. */
 function ofOneSpace(alias: string, group: readonly Deployment[], notes: Notes): readonly Deployment[] {
   const [first] = group;
+  if (first === undefined) return group;
   const spaceOf = ({ baseModel, model }: Deployment) => (baseModel ?? model).replace(/^.*\//, '');
   const free = ({ provider, baseModel }: Deployment) => provider.type === 'azure-openai' && baseModel === null;
   return group.filter((deployment) => {
-    if (spaceOf(deployment) === spaceOf(first!)) return true;
-    if (free(deployment) || free(first!)) {
+    if (spaceOf(deployment) === spaceOf(first)) return true;
+    if (free(deployment) || free(first)) {
       notes.add(
         deployment.path,
         `taken to be the same model as the others of ${alias}, since Azure's names do not say`,

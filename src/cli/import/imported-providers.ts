@@ -50,7 +50,8 @@ function keyOf({ key, rpm }: ProviderFacts, of: readonly Deployment[], notes: No
     return {};
   }
   if (rpm !== undefined) return { credentials: [{ api_key: key, rpm }] };
-  if (of.length === 1 && only!.rpm !== null) return { credentials: [{ api_key: key, rpm: only!.rpm }] };
+  if (of.length === 1 && only !== undefined && only.rpm !== null)
+    return { credentials: [{ api_key: key, rpm: only.rpm }] };
   for (const { path } of limited) {
     const why = 'a rate belongs to a key here, and this key serves several models: providers.NAME.credentials[].rpm';
     notes.add([...path, 'litellm_params', 'rpm'], `not carried over as a limit: ${why}`);
