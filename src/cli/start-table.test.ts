@@ -77,7 +77,7 @@ test('without a provider embeddings are simulated, and the table says what mends
 });
 
 test('a provider that cannot be used is named, instead of a call to set it', () => {
-  const table = tableOf('providers: { openai: { type: openai, api_key: "…" } }\nsimulator: on');
+  const table = tableOf('providers: { openai: { type: openai, api_key: "a→b" } }\nsimulator: on');
   assert.match(table, /^chat +simulated +openai cannot be used: .*culvert check and the log say why$/m);
 });
 
