@@ -55,7 +55,7 @@ export const rooms: readonly Room[] = [
   { path: 'src/inference/passthrough', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/realtime', mayImport: ['src/inference/spine'] },
   // Calls of the web tools and of the vector store, which ask models too.
-  { path: 'src/inference/pages', mayImport: ['src/inference/chat', 'src/net', 'src/tools'] },
+  { path: 'src/inference/pages', mayImport: ['src/inference/chat', 'src/tools'] },
   { path: 'src/inference/search', mayImport: ['src/inference/pages'] },
   {
     path: 'src/inference/vectors',
@@ -81,7 +81,7 @@ export const rooms: readonly Room[] = [
       'src/inference/forwarded',
     ],
   },
-  { path: 'src/mcp', mayImport: ['src/net', 'src/auth', 'src/inference/server-tools', 'src/tools'] },
+  { path: 'src/mcp', mayImport: ['src/inference/server-tools', 'src/tools'] },
   // A line of a batch is a request of any family.
   { path: 'src/inference/batches', mayImport: ['src/inference/endpoints'] },
   { path: 'src/vectors', mayImport: ['src/net', 'src/inference/transport'] },

@@ -1,14 +1,8 @@
-import { statSync } from 'node:fs';
 import { createTranscoder, type SharedTranscoder } from '../inference/audio/transcode.ts';
 import { createLocalEngines, type Engines } from '../inference/engines/local-engines.ts';
 import { simulatorName } from '../inference/models/build-snapshot.ts';
 import { startRestLooks } from '../inference/models/health-checks.ts';
-import {
-  keepSnapshot,
-  type RunningSimulator,
-  type SnapshotKeeper,
-  type SnapshotParts,
-} from '../inference/models/keep-snapshot.ts';
+import { keepSnapshot, type RunningSimulator, type SnapshotKeeper } from '../inference/models/keep-snapshot.ts';
 import { createHealth, type Health } from '../inference/routing/health.ts';
 import { createSilenceWatch, type SilenceWatch } from '../inference/routing/silence.ts';
 import type { ProxyOf } from '../inference/transport/proxy.ts';
@@ -17,8 +11,9 @@ import type { Transport } from '../inference/transport/upstream-call.ts';
 import { every } from '../kernel/by-time.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { PlanBook } from '../metering/plan-book.ts';
-import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
+import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import type { GatewayOptions } from './gateway-options.ts';
+import { keptIn } from './kept-in-folder.ts';
 
 /** Everything that answers requests: transport, local models, and the present models of providers. */
 export interface Upstreams extends SnapshotKeeper {
@@ -82,32 +77,6 @@ export async function openUpstreams({
   const silence = createSilenceWatch(health);
   opened(every(silenceLookMs, () => silence.look(clock.monotonicMs())));
   return { ...keeper, transport, health, silence, transcoder, engines };
-}
-
-/** Lists of models and prices that earlier processes wrote. */
-export function keptIn(
-  { modelsFile, pricesFile }: Pick<DataFolder, 'modelsFile' | 'pricesFile'>,
-  log: Pick<GatewayOptions['log'], 'warn'>,
-): Pick<SnapshotParts, 'models' | 'prices'> {
-  return {
-    models: {
-      recall: () => readIfThere(modelsFile) ?? null,
-      keep(text) {
-        try {
-          replaceFile(modelsFile, text);
-        } catch (error) {
-          // Only the next start would miss it.
-          log.warn({ error: String(error) }, 'the lists of models could not be stored');
-        }
-      },
-    },
-    prices: {
-      name: pricesFile,
-      read: () => readIfThere(pricesFile),
-      write: (text) => replaceFile(pricesFile, text),
-      writtenMs: () => statSync(pricesFile, { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY,
-    },
-  };
 }
 
 /** Loaded at need: where providers do everything it costs nothing. */

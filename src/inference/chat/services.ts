@@ -20,13 +20,13 @@ export interface ChatServices extends SpineServices {
   objects: ProviderObjects;
   items: KeptItems;
   schemas: SchemaCheck;
-  /** Files that callers uploaded; null until they can be found. */
+  /** Files that callers uploaded; `find` is null where a body may name none. */
   uploads: {
     find: FindUpload | null;
     /** Of the bodies of all callers: what stands in them in place of an id counts as if it had come with them. */
     room: Room;
   };
-  /** What runs tools for models; null until it is there. */
+  /** What runs tools for models; null for requests that have none. */
   serverTools: { ports: ServerToolPorts | null };
 }
 
