@@ -48,6 +48,42 @@ const fine: SetupReport = { shadowed: new Set(), problems: new Map() };
 
 type Kept = Pick<Stored, 'kept' | 'credentials'>;
 
+/** The file with what is stored under it, and what of that is not in use. */
+function mergedSetup(
+  file: Config,
+  kept: Kept,
+  secrets: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): { config: Config; report: SetupReport } {
+  if (kept.kept.length === 0) return { config: file, report: fine };
+  const opened = openKept(createSealer(secrets, 'credentials'), kept);
+  const { config, left } = mergeKept(file, opened.fragments, env);
+  const problems = new Map(opened.troubles);
+  for (const [key, why] of left) {
+    if (why.kind === 'unusable') problems.set(key, [formatPath(why.path), why.message].filter(Boolean).join(': '));
+  }
+  const shadowed = [...left].flatMap(([key, { kind }]) => (kind === 'shadowed' ? [key] : []));
+  return { config, report: { shadowed: new Set(shadowed), problems } };
+}
+
+/** Logs the problems that are not among the lines of the last time, and gives the lines of this time. */
+function tellNew(
+  log: { warn: Told },
+  { kept }: Kept,
+  problems: ReadonlyMap<string, string>,
+  before: ReadonlySet<string>,
+): ReadonlySet<string> {
+  if (kept.length === 0) return before;
+  const lines = kept.flatMap((row) => {
+    const problem = problems.get(fragmentKey(row));
+    return problem === undefined ? [] : [{ row, problem, line: `${fragmentKey(row)}: ${problem}` }];
+  });
+  for (const { row, problem, line } of lines) {
+    if (!before.has(line)) log.warn({ [row.kind]: row.name, problem }, `a stored ${row.kind} is not valid`);
+  }
+  return new Set(lines.map(({ line }) => line));
+}
+
 export function createSetup(parts: {
   config: Config;
   env: Readonly<Record<string, string | undefined>>;
@@ -65,21 +101,10 @@ export function createSetup(parts: {
 
   function merge(asking: 'every provider' | 'what changed'): Promise<TakenUp> {
     const before = inForce;
-    if (kept.kept.length === 0) {
-      inForce = file;
-      report = fine;
-    } else {
-      const opened = openKept(createSealer(secrets.all(), 'credentials'), kept);
-      const { config, left } = mergeKept(file, opened.fragments, env);
-      inForce = config;
-      const troubles = new Map(opened.troubles);
-      for (const [key, why] of left) {
-        if (why.kind === 'unusable') troubles.set(key, [formatPath(why.path), why.message].filter(Boolean).join(': '));
-      }
-      const shadowed = [...left].flatMap(([key, { kind }]) => (kind === 'shadowed' ? [key] : []));
-      report = { shadowed: new Set(shadowed), problems: troubles };
-      tell(troubles);
-    }
+    const merged = mergedSetup(file, kept, secrets.all(), env);
+    inForce = merged.config;
+    report = merged.report;
+    told = tellNew(log, kept, report.problems, told);
     if (use === null) return last;
     const next = use;
     const config = inForce;
@@ -90,17 +115,6 @@ export function createSetup(parts: {
       log.error({ error: String(error) }, 'the providers and models that were set up at run time could not be loaded'),
     );
     return last;
-  }
-
-  function tell(troubles: ReadonlyMap<string, string>): void {
-    const lines = kept.kept.flatMap((row) => {
-      const trouble = troubles.get(fragmentKey(row));
-      return trouble === undefined ? [] : [{ row, trouble, line: `${fragmentKey(row)}: ${trouble}` }];
-    });
-    for (const { row, trouble, line } of lines) {
-      if (!told.has(line)) log.warn({ [row.kind]: row.name, problem: trouble }, `a stored ${row.kind} is not valid`);
-    }
-    told = new Set(lines.map(({ line }) => line));
   }
 
   return {

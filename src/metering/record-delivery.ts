@@ -75,6 +75,35 @@ export function createRecordDelivery(parts: {
   };
 }
 
+/** The next batch after a position: as many whole records as the sink takes at once. */
+async function gather(sink: Sink, store: RecordStore, position: number) {
+  const records: OrderedRecord[] = [];
+  let lines = '';
+  let bytes = 0;
+  let isFull = false;
+  for (let after = position; !isFull; ) {
+    const limit = Math.min(readRows, sink.batchRecordsMax - records.length);
+    const rows = await store.read(after, limit);
+    for (const record of rows) {
+      const line = recordLine(record.event, sink.bodies ? record.bodies : null);
+      bytes += Buffer.byteLength(line);
+      isFull = records.length > 0 && bytes > sink.batchBytesMax;
+      if (isFull) break;
+      lines += line;
+      records.push(record);
+    }
+    if (records.length === sink.batchRecordsMax) isFull = true;
+    const last = rows.at(-1);
+    if (rows.length < limit || last === undefined) break;
+    after = last.position;
+  }
+  const first = records[0]?.event;
+  const last = records.at(-1);
+  if (first === undefined || last === undefined) return { batch: null, last: position, isFull: false, settledMs: null };
+  const batch: Batch = { lines, records: records.length, firstId: first.requestId, atMs: first.atMs };
+  return { batch, last: last.position, isFull, settledMs: first.settledMs };
+}
+
 function createLoop(
   sink: Sink,
   { store, clock, onTrouble }: { store: RecordStore; clock: Clock; onTrouble(message: string): void },
@@ -94,7 +123,7 @@ function createLoop(
       behindMs = null;
       return takeAgainMs;
     }
-    const { batch, last, isFull, settledMs } = await gather(position);
+    const { batch, last, isFull, settledMs } = await gather(sink, store, position);
     behindMs = settledMs;
     if (batch !== null) {
       await sink.send(batch);
@@ -106,32 +135,6 @@ function createLoop(
     why = null;
     retryMs = 0;
     return isFull ? 0 : sink.everyMs;
-  }
-
-  async function gather(position: number) {
-    const records: OrderedRecord[] = [];
-    let lines = '';
-    let bytes = 0;
-    let isFull = false;
-    for (let after = position; !isFull; ) {
-      const limit = Math.min(readRows, sink.batchRecordsMax - records.length);
-      const rows = await store.read(after, limit);
-      for (const record of rows) {
-        const line = recordLine(record.event, sink.bodies ? record.bodies : null);
-        bytes += Buffer.byteLength(line);
-        isFull = records.length > 0 && bytes > sink.batchBytesMax;
-        if (isFull) break;
-        lines += line;
-        records.push(record);
-      }
-      if (records.length === sink.batchRecordsMax) isFull = true;
-      if (rows.length < limit) break;
-      after = rows.at(-1)!.position;
-    }
-    const first = records[0]?.event;
-    if (first === undefined) return { batch: null, last: position, isFull: false, settledMs: null };
-    const batch: Batch = { lines, records: records.length, firstId: first.requestId, atMs: first.atMs };
-    return { batch, last: records.at(-1)!.position, isFull, settledMs: first.settledMs };
   }
 
   async function run(): Promise<void> {
