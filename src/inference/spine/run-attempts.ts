@@ -31,13 +31,8 @@ export async function runAttempts<C>(
       if (client.gone) return left(job);
       const step = route.next(clock.monotonicMs());
       if (step.kind === 'exhausted') {
-        if (progress.heldBack !== null) return await progress.heldBack();
-        const failure =
-          progress.attempts.length === 0 && unencodable !== null
-            ? await remedied(steps, saidOf(unencodable, unable))
-            : exhausted(step, job, route, refusal);
-        if (steps.lastResort !== undefined && failure.kind !== 'upstream-refused') return await steps.lastResort();
-        return end(job, failure);
+        const refused = progress.attempts.length > 0 || unencodable === null ? null : saidOf(unencodable, unable);
+        return await lastWay(job, steps, refused, () => exhausted(step, job, route, refusal));
       }
       const delayMs = step.kind === 'wait' ? step.ms : step.delayMs;
       if (delayMs > 0 && !(await pause(parts, job, delayMs))) {
@@ -97,8 +92,20 @@ function saidOf(failure: Failure, targets: readonly string[]): Failure {
 
 const targetsSaidMax = 3;
 
-async function remedied<C>({ remedy }: AttemptSteps<C>, failure: Failure): Promise<Failure> {
-  return remedy === undefined ? failure : remedy(failure);
+/**
+ * Nothing is left to try: a held-back answer, the family's last resort, or the failure. `unencodable`: the refusal of
+ * every converter; null: `exhausted` says why.
+ */
+async function lastWay<C>(
+  job: Job<C>,
+  { remedy, lastResort }: AttemptSteps<C>,
+  unencodable: Failure | null,
+  exhausted: () => Failure,
+): Promise<void> {
+  if (job.progress.heldBack !== null) return await job.progress.heldBack();
+  const failure = unencodable === null ? exhausted() : ((await remedy?.(unencodable)) ?? unencodable);
+  if (lastResort !== undefined && failure.kind !== 'upstream-refused') return await lastResort();
+  end(job, failure);
 }
 
 function newRoute<C>({ health, retryBudget, random, clock }: ContestParts, { query }: Job<C>): Route {
