@@ -2,7 +2,7 @@ import type { Operator } from './operator.ts';
 
 /**
  * The port of accounts, keys, plans, providers and models that were set up at run time, and of the audit log. Of keys
- * it holds only hashes, of credentials only sealed texts. Store: stores/accounts over both databases.
+ * it holds only hashes, of credentials only sealed texts. Its store is in stores/accounts.
  */
 export interface AccountStore {
   /** Everything that is not deleted; small enough to hold in memory. */

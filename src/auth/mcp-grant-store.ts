@@ -1,6 +1,6 @@
 /**
  * The port behind which lie the authorizations that operators gave Culvert at MCP servers, and the logins that have
- * begun. Of their secrets it holds sealed texts and hashes alone. Store: stores/accounts over both databases.
+ * begun. Of their secrets it holds sealed texts and hashes alone. Its store is in stores/accounts.
  */
 export interface McpGrantStore {
   find(server: string): Promise<McpGrantRow | null>;

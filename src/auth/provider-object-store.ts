@@ -1,6 +1,6 @@
 /**
  * The port of objects at providers (responses, containers, files…): which tenant got which id, and from which
- * credential. It keeps ids as digests. Store: stores/accounts over both databases.
+ * credential. It keeps ids as digests. Its store is in stores/accounts.
  */
 export interface ProviderObjectStore {
   /**

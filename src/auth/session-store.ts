@@ -1,4 +1,4 @@
-/** The port behind which the dashboard's sessions are kept; of their secrets only hashes. Store: stores/accounts over both databases. */
+/** The port behind which the dashboard's sessions are kept; of their secrets only hashes. Its store is in stores/accounts. */
 export interface SessionStore {
   /** Written when it resolves. Of one `credential` or `operator` the newest `keepMax` stay; those that are over go. */
   open(session: SessionRow, keepMax: number): Promise<void>;

@@ -1,9 +1,9 @@
 import type { JobStore, Lease } from '../kernel/leased-jobs.ts';
 
 /**
- * The port of uploaded files and of batches, with a row for each line that was begun. Store: stores/answers
- * over both databases. What callers wrote and models answered is encrypted before it comes here. One process at a time works
- * at a batch, under a lease; a process that lost the lease writes nothing any more.
+ * The port of uploaded files and of batches, with a row for each line that was begun. Its store, over both
+ * databases, is in stores/answers. What callers wrote and models answered is encrypted before it comes here. One process
+ * at a time works at a batch, under a lease; a process that lost the lease writes nothing any more.
  */
 export interface BatchStore extends JobStore<BatchRow> {
   /** Nobody finds a file before it is complete. */

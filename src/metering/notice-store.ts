@@ -1,6 +1,6 @@
 /**
- * The port of notices (design §11): what was reported of a window, and what is still to be delivered. Driver:
- * stores/answers/notice-store, over both.
+ * The port of notices (design §11): what was reported of a window, and what is still to be delivered. Its
+ * store is in stores/answers.
  */
 export interface NoticeStore {
   /**

@@ -1,6 +1,6 @@
 /**
- * The port of replies kept for `Idempotency-Key` (design §11): one row per (scope, key). Drivers: stores/sqlite
- * (culvert.db), stores/postgres. Replies are encrypted before they come here.
+ * The port of replies kept for `Idempotency-Key` (design §11): one row per (scope, key). Its store, over both
+ * databases, is in stores/answers. Replies are encrypted before they come here.
  */
 export interface ReplyStore {
   /**

@@ -1,6 +1,6 @@
 /**
- * The port of kept responses and conversations: one row per (tenant, id), and one per item of a conversation. Drivers:
- * stores/sqlite (responses.db), stores/postgres. What callers wrote and models answered is encrypted before it comes
+ * The port of kept responses and conversations: one row per (tenant, id), and one per item of a conversation. Its
+ * store, over both databases, is in stores/answers. What callers wrote and models answered is encrypted before it comes
  * here. Nothing that expired is ever found.
  */
 export interface ResponseStore {

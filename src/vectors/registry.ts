@@ -5,7 +5,7 @@ import type { AliasChange, Owner } from './vector-store.ts';
 
 /**
  * Ownership of collections, for drivers that keep many tenants' points together elsewhere. It is the truth: points of a
- * generation without a row belong to nobody. Store: stores/vectors over both databases (in the accounts' database);
+ * generation without a row belong to nobody. Its store, in the accounts' database, is in stores/vectors;
  * `registry-link` carries it into a thread. Each method is one transaction. Rejects with a FailureError (503) while the
  * database cannot be used.
  */

@@ -5,7 +5,7 @@ import type { CrawlKind, CrawlOptions } from './crawl-options.ts';
 /**
  * The port of crawls: jobs, their pages and their webhooks' messages. One process at a time works at a crawl, under a
  * lease; a process that lost the lease writes nothing any more. A page is marked as paid before it is paid, so no crash
- * charges it twice. Drivers: stores/sqlite (crawl.db), stores/postgres. A failed write rejects with a FailureError.
+ * charges it twice. Its store is in stores/web. A failed write rejects with a FailureError.
  */
 export interface CrawlStore extends JobStore<Crawl> {
   /** `full`: the tenant has `runningMax` that have not ended. Of ended ones the oldest go above `storedMax`. */
