@@ -42,20 +42,20 @@ export function shownFailure(error: unknown): string {
   return `${status} ${message}`;
 }
 
-/** A store that answers with `answers` alone, and keeps its requests in `asked`. */
-export function scriptedStore(answers: Partial<VectorStore>): { store: VectorStore; asked: unknown[][] } {
-  const asked: unknown[][] = [];
+/** A store that answers with `answers` alone, and records its calls in `calls`. */
+export function scriptedStore(answers: Partial<VectorStore>): { store: VectorStore; calls: unknown[][] } {
+  const calls: unknown[][] = [];
   const store = new Proxy(answers, {
     get:
       (_, method: keyof VectorStore) =>
       async (...given: unknown[]) => {
-        asked.push([method, ...given]);
+        calls.push([method, ...given]);
         const answer = answers[method] as ((...given: unknown[]) => unknown) | undefined;
         if (answer === undefined) throw new Error(`${method} is not scripted`);
         return answer(...given);
       },
   });
-  return { store: store as VectorStore, asked };
+  return { store: store as VectorStore, calls };
 }
 
 /** Reads a call about a collection of `spec`. */

@@ -10,8 +10,8 @@ test('F28 a clock that leaps forward removes nothing old for a day, nor when it 
   let monotonicMs = 0;
   let aheadMs = 1_750_000_000_000;
   const clock = { wallMs: () => monotonicMs + aheadMs, monotonicMs: () => monotonicMs };
-  const told: unknown[] = [];
-  const log = { error: (facts: unknown) => told.push(facts) };
+  const reported: unknown[] = [];
+  const log = { error: (facts: unknown) => reported.push(facts) };
   const pruned: number[] = [];
   const prune = (nowMs: number) => {
     pruned.push(nowMs);
@@ -32,7 +32,7 @@ test('F28 a clock that leaps forward removes nothing old for a day, nor when it 
 
   aheadMs += 400 * dayMs;
   assert.equal(prunes(20 * hourMs), 0);
-  assert.deepEqual(told, [{ days: 400 }]);
+  assert.deepEqual(reported, [{ days: 400 }]);
   aheadMs -= 400 * dayMs;
   assert.equal(prunes(hourMs), 1, 'it was set right');
 

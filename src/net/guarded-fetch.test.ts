@@ -22,7 +22,7 @@ async function serve(listener: RequestListener): Promise<{ port: number; place: 
   return { port, place: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}/` };
 }
 
-interface Asked {
+interface FetchOptions {
   allow?: readonly string[];
   ports?: readonly number[];
   resolve?: (hostname: string) => Promise<readonly Address[]>;
@@ -34,7 +34,7 @@ interface Asked {
 
 const nobody = async (): Promise<readonly Address[]> => Promise.reject(new Error('ENOTFOUND'));
 
-function get(url: string, asked: Asked = {}): Promise<Fetched> {
+function get(url: string, options: FetchOptions = {}): Promise<Fetched> {
   const {
     allow = [],
     ports = [80, 443],
@@ -43,7 +43,7 @@ function get(url: string, asked: Asked = {}): Promise<Fetched> {
     timeoutMs = 5_000,
     signal,
     mayFollow = null,
-  } = asked;
+  } = options;
   const guard = createFetchGuard({ ports, allow_private: allow }, resolve);
   return guardedFetch(url, { guard, bytesMax, timeoutMs, accept: '*/*', mayFollow, ...(signal && { signal }) });
 }
@@ -75,9 +75,9 @@ test('a page is fetched with its type and status, packed or not', async () => {
 });
 
 test('S17 nothing is asked of a private place, also not behind a redirect', async () => {
-  let asked = 0;
+  let requests = 0;
   const inner = await serve((_, response) => {
-    asked++;
+    requests++;
     response.end('secret');
   });
   const outer = await serve((request, response) => {
@@ -89,16 +89,16 @@ test('S17 nothing is asked of a private place, also not behind a redirect', asyn
   for (const to of [inner.url, `http://0x7f.1:${inner.port}/`, 'file:///etc/passwd', `//localhost:${inner.port}/`]) {
     assert.equal(reasonOf(await get(`${outer.url}?to=${encodeURIComponent(to)}`, { allow })), 'blocked', to);
   }
-  assert.equal(asked, 0);
+  assert.equal(requests, 0);
   // The same way with the second place excepted too.
   const both = await get(`${outer.url}?to=${encodeURIComponent(inner.url)}`, { allow: [...allow, inner.place] });
   assert.equal(both.ok && both.body.toString(), 'secret');
 });
 
 test('S17 F27 a name that moves from a public to a private address is refused, whenever it moves', async () => {
-  let asked = 0;
+  let requests = 0;
   const { port } = await serve((_, response) => {
-    asked++;
+    requests++;
     response.end('secret');
   });
   const answers = ['93.184.215.14', '127.0.0.1'];
@@ -117,13 +117,13 @@ test('S17 F27 a name that moves from a public to a private address is refused, w
   const moved = await get(url.href, { ports: [port], allow: ['127.0.0.2'], resolve: moving });
   assert.equal(reasonOf(moved), 'unreachable');
   assert.equal(queries, 1);
-  assert.equal(asked, 0);
+  assert.equal(requests, 0);
 });
 
 test('S17 the address that a socket ends up at is checked as well', async () => {
-  let asked = 0;
+  let requests = 0;
   const { port } = await serve((_, response) => {
-    asked++;
+    requests++;
     response.end('secret');
   });
   const honest = createFetchGuard({ ports: [port], allow_private: [] }, nobody);
@@ -135,17 +135,17 @@ test('S17 the address that a socket ends up at is checked as well', async () => 
   const url = `http://fooled.example:${port}/`;
   const fetched = await guardedFetch(url, { guard: fooled, bytesMax: 100, timeoutMs: 2_000, accept: '*/*' });
   assert.equal(reasonOf(fetched), 'blocked');
-  assert.equal(asked, 0);
+  assert.equal(requests, 0);
 });
 
 test('S18 ten thousand redirects: five are followed', async () => {
-  let asked = 0;
+  let requests = 0;
   const { url, place } = await serve((_, response) => {
-    asked++;
-    response.writeHead(302, { location: `/${asked}` }).end();
+    requests++;
+    response.writeHead(302, { location: `/${requests}` }).end();
   });
   assert.equal(reasonOf(await get(url, { allow: [place] })), 'redirects');
-  assert.equal(asked, 6);
+  assert.equal(requests, 6);
 });
 
 test('S18 an endless body, a promised giant and a bomb are cut at the cap', async () => {
@@ -187,16 +187,16 @@ test('S18 a slow drip, a server that never answers and a name server that hangs 
 });
 
 test('a redirect is followed only where whoever asks allows it, and is not waited for longer than the rest', async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const { url, place } = await serve((request, response) => {
-    asked.push(request.url!);
+    requests.push(request.url!);
     if (request.url === '/') response.writeHead(302, { location: '/next' }).end();
     else response.end('here');
   });
   const allow = [place];
   assert.equal(reasonOf(await get(url, { allow, mayFollow: async () => false })), 'redirects');
   assert.equal(reasonOf(await get(url, { allow, mayFollow: () => new Promise(() => {}), timeoutMs: 100 })), 'timeout');
-  assert.deepEqual(asked, ['/', '/']);
+  assert.deepEqual(requests, ['/', '/']);
   assert.equal(reasonOf(await get(url, { allow, mayFollow: async ({ pathname }) => pathname === '/next' })), 'ok');
 });
 

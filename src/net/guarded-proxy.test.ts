@@ -42,8 +42,8 @@ async function proxied(world: World = {}) {
   /** Status and body; null when the connection was closed without an answer. */
   function get(url: string, as: Pick<ProxyPass, 'user' | 'password'> | null = pass, headers = {}) {
     return new Promise<{ status: number; body: string; headers: NodeJS.Dict<string | string[]> } | null>((resolve) => {
-      const told = as === null ? headers : { ...headers, 'proxy-authorization': authorization(as) };
-      const request = httpRequest({ host: '127.0.0.1', port, path: url, headers: told, agent: false });
+      const sent = as === null ? headers : { ...headers, 'proxy-authorization': authorization(as) };
+      const request = httpRequest({ host: '127.0.0.1', port, path: url, headers: sent, agent: false });
       request.on('error', () => resolve(null));
       request.on('response', (response) => {
         let body = '';
@@ -96,9 +96,9 @@ async function echo() {
 }
 
 test('a page comes through, with its status, without what is between us and the browser', async () => {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const site = await serve((request, response) => {
-    told.push(request.headers['proxy-authorization'], request.headers.host, request.headers['x-own'], request.url);
+    reported.push(request.headers['proxy-authorization'], request.headers.host, request.headers['x-own'], request.url);
     response.writeHead(404, { 'x-its': 'own', 'content-type': 'text/plain' }).end('not there');
   });
   const { get } = await proxied({ allow: [site.place] });
@@ -106,7 +106,7 @@ test('a page comes through, with its status, without what is between us and the 
   assert.equal(answer?.status, 404);
   assert.equal(answer.body, 'not there');
   assert.equal(answer.headers['x-its'], 'own');
-  assert.deepEqual(told, [undefined, site.place, '1', '/a?b=c']);
+  assert.deepEqual(reported, [undefined, site.place, '1', '/a?b=c']);
 });
 
 test('nobody without the password of a page that is open gets anything', async () => {
@@ -123,8 +123,8 @@ test('nobody without the password of a page that is open gets anything', async (
 });
 
 test('S17 no spelling of a private place is connected to, by a request or a tunnel', async () => {
-  let asked = 0;
-  const site = await serve((_request, response) => response.end(String(++asked)));
+  let requests = 0;
+  const site = await serve((_request, response) => response.end(String(++requests)));
   const { pass, get, tunnel } = await proxied({ ports: [site.port, 80, 443] });
   for (const host of [
     '127.0.0.1',
@@ -150,7 +150,7 @@ test('S17 no spelling of a private place is connected to, by a request or a tunn
     assert.equal(await get(`http://${host}:${site.port}/`), null, host);
     assert.match(await tunnel(`${host}:${site.port}`, tlsHello), /^HTTP\/1\.1 (?:403|400)|^$/, host);
   }
-  assert.equal(asked, 0);
+  assert.equal(requests, 0);
   assert.equal(pass.refusalAt(new URL(`http://127.0.0.1:${site.port}/`))?.reason, 'blocked');
   for (const url of ['ftp://example.org/', 'file:///etc/passwd', 'https://example.org/', '/etc/passwd']) {
     assert.equal(await get(url), null, url);
@@ -159,8 +159,8 @@ test('S17 no spelling of a private place is connected to, by a request or a tunn
 });
 
 test('F27 a name is looked up once for each request, and what was checked is what is connected to', async () => {
-  let asked = 0;
-  const site = await serve((_request, response) => response.end(String(++asked)));
+  let requests = 0;
+  const site = await serve((_request, response) => response.end(String(++requests)));
   const answers: (readonly Address[])[] = [
     // First it resolves to the public Internet (nobody answers there), then, with a TTL of 0, to this machine.
     [{ address: '192.0.2.1', family: 4 }],
@@ -180,7 +180,7 @@ test('F27 a name is looked up once for each request, and what was checked is wha
   for (let i = 0; i < answers.length; i++) {
     assert.match(await tunnel(`rebind.example:${site.port}`, tlsHello), /^HTTP\/1\.1 403/);
   }
-  assert.equal(asked, 0);
+  assert.equal(requests, 0);
 });
 
 test('F27 what is let through is connected to by the address that was checked', async () => {

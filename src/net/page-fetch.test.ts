@@ -32,7 +32,7 @@ function fetcherFor(places: readonly string[], parts: { contact?: string; waitin
   });
 }
 
-const order = (url: string, asked: Partial<PageFetch> = {}): PageFetch => ({
+const order = (url: string, options: Partial<PageFetch> = {}): PageFetch => ({
   tenant: 'a',
   url,
   accept: '*/*',
@@ -42,45 +42,45 @@ const order = (url: string, asked: Partial<PageFetch> = {}): PageFetch => ({
   timeoutMs: 60_000,
   delayMs: 0,
   signal: new AbortController().signal,
-  ...asked,
+  ...options,
 });
 
 test('a page is asked under our name, with a place to complain to', async () => {
-  const told: (string | undefined)[] = [];
+  const sent: (string | undefined)[] = [];
   const { url, place } = await serve(({ headers }, response) => {
-    told.push(headers['user-agent']);
+    sent.push(headers['user-agent']);
     response.end();
   });
   await fetcherFor([place]).fetch(order(url));
   const known = fetcherFor([place], { contact: 'https://ai.example.org' });
   await known.fetch(order(url, { mobile: true }));
   await known.fetch(order(url, { headers: { 'user-agent': 'mine' } }));
-  assert.equal(told[0], 'Culvert/9');
-  assert.match(told[1]!, /Mobile Culvert\/9 \(\+https:\/\/ai\.example\.org\)$/);
-  assert.equal(told[2], 'mine');
+  assert.equal(sent[0], 'Culvert/9');
+  assert.match(sent[1]!, /Mobile Culvert\/9 \(\+https:\/\/ai\.example\.org\)$/);
+  assert.equal(sent[2], 'mine');
 });
 
 test('credentials of the caller are not shown to where a page redirects', async () => {
-  const told: IncomingHttpHeaders[] = [];
+  const sent: IncomingHttpHeaders[] = [];
   const other = await serve(({ headers }, response) => {
-    told.push(headers);
+    sent.push(headers);
     response.end('there');
   });
   const first = await serve(({ headers, url }, response) => {
-    told.push(headers);
+    sent.push(headers);
     response.writeHead(302, { location: url === '/' ? '/same' : other.url }).end();
   });
   const headers = { cookie: 'a=b', authorization: 'Bearer x', referer: 'https://r.example/', 'accept-language': 'de' };
   await fetcherFor([first.place, other.place]).fetch(order(first.url, { headers }));
   assert.deepEqual(
-    told.map(({ cookie, authorization, referer }) => [cookie, authorization, referer]),
+    sent.map(({ cookie, authorization, referer }) => [cookie, authorization, referer]),
     [
       ['a=b', 'Bearer x', 'https://r.example/'],
       ['a=b', 'Bearer x', 'https://r.example/'],
       [undefined, undefined, undefined],
     ],
   );
-  assert.equal(told[2]!['accept-language'], 'de');
+  assert.equal(sent[2]!['accept-language'], 'de');
 });
 
 test('S18 pages are cut at their bound, PDFs at theirs', async () => {
@@ -95,12 +95,12 @@ test('S18 pages are cut at their bound, PDFs at theirs', async () => {
 });
 
 test('a host’s turn is waited for no longer than the page may take, and only so many wait', async () => {
-  const asked = Promise.withResolvers<void>();
-  const { url, place } = await serve(() => asked.resolve());
+  const requested = Promise.withResolvers<void>();
+  const { url, place } = await serve(() => requested.resolve());
   const fetcher = fetcherFor([place], { waitingMax: 1 });
   const leaving = new AbortController();
   const running = fetcher.fetch(order(url, { signal: leaving.signal }));
-  await asked.promise;
+  await requested.promise;
   const waiting = fetcher.fetch(order(url, { timeoutMs: 50 }));
   const refused = await fetcher.fetch(order(url));
   assert.equal(refused.ok || refused.reason, 'busy');

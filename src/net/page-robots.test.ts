@@ -8,16 +8,16 @@ const never = new AbortController().signal;
 
 function answering(answer: () => PageFetched) {
   const clock = fakeClock();
-  const asked: string[] = [];
+  const requests: string[] = [];
   const robots = createRobotsCache({
     nowMs: clock.wallMs,
     get: async (url) => {
-      asked.push(url);
+      requests.push(url);
       return answer();
     },
   });
   const allows = async (url: string) => (await robots(new URL(url), never)).allows(new URL(url));
-  return { clock, asked, robots, allows };
+  return { clock, requests, robots, allows };
 }
 
 const page = (text: string, status = 200): PageFetched => ({
@@ -48,13 +48,13 @@ test('no robots.txt allows all, one that cannot be reached forbids all for ten m
   assert.equal(await answering(() => page('Disallow: /', 404)).allows('https://e.org/x'), true);
   assert.equal(await answering(() => page('', 503)).allows('https://e.org/x'), false);
   let answer: PageFetched = unreachable;
-  const { allows, clock, asked } = answering(() => answer);
+  const { allows, clock, requests } = answering(() => answer);
   assert.equal(await allows('https://e.org/x'), false);
   answer = page('');
   assert.equal(await allows('https://e.org/x'), false);
   clock.advance(10 * 60_000);
   assert.equal(await allows('https://e.org/x'), true);
-  assert.equal(asked.length, 2);
+  assert.equal(requests.length, 2);
 });
 
 test('where too many wait here nothing is known of the host: it is asked for the next time', async () => {
@@ -66,13 +66,13 @@ test('where too many wait here nothing is known of the host: it is asked for the
 });
 
 test('it is asked for once a day, by origin', async () => {
-  const { allows, clock, asked } = answering(() => page(''));
+  const { allows, clock, requests } = answering(() => page(''));
   await allows('https://e.org/a');
   await allows('https://e.org/b');
   await allows('https://e.org:8443/b');
   clock.advance(24 * 3_600_000);
   await allows('https://e.org/c');
-  assert.deepEqual(asked, ['https://e.org/robots.txt', 'https://e.org:8443/robots.txt', 'https://e.org/robots.txt']);
+  assert.deepEqual(requests, ['https://e.org/robots.txt', 'https://e.org:8443/robots.txt', 'https://e.org/robots.txt']);
 });
 
 test('F25 a robots.txt of patterns made to be slow loses them and keeps the rest', async () => {

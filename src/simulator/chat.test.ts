@@ -71,8 +71,8 @@ for (const [name, request] of Object.entries(requests)) {
 
   test(`chat: ${name}: every chunk is a CreateChatCompletionStreamResponse, and they add up to the whole answer`, async () => {
     const whole = await client.chat.completions.create(request);
-    const asked = { ...request, stream_options: { include_usage: true } } as unknown as ChatCompletionStreamParams;
-    const stream = client.chat.completions.stream(asked);
+    const streamed = { ...request, stream_options: { include_usage: true } } as unknown as ChatCompletionStreamParams;
+    const stream = client.chat.completions.stream(streamed);
     const chunks: OpenAI.ChatCompletionChunk[] = [];
     for await (const chunk of stream) {
       assertIs('CreateChatCompletionStreamResponse', chunk);

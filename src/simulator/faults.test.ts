@@ -56,9 +56,9 @@ function payloads(sse: string): (Record<string, unknown> | null)[] {
 }
 
 for (const on of cases) {
-  const told = (what: string, run: () => Promise<void>) => test(`${on.name}: ${what}`, run);
+  const faultTest = (what: string, run: () => Promise<void>) => test(`${on.name}: ${what}`, run);
 
-  told('status, Retry-After, words and headers are sent as told', async () => {
+  faultTest('status, Retry-After, words and headers are sent as told', async () => {
     const answer = await ask(on, 'status=503;retry-after=2;message=be%3B back;type=odd_error;header.x-extra=1');
     assert.equal(answer.status, 503);
     assert.match(answer.head, /\r\nretry-after: 2\r\n/);
@@ -68,31 +68,31 @@ for (const on of cases) {
     assert.equal(error.type, 'odd_error');
   });
 
-  told('code=insufficient_quota is a 429 with that code', async () => {
+  faultTest('code=insufficient_quota is a 429 with that code', async () => {
     const answer = await ask(on, 'code=insufficient_quota');
     assert.equal(answer.status, 429);
     const { error } = JSON.parse(answer.body.toString());
     assert.equal(on.path === '/v1/messages' ? error.type : error.code, 'insufficient_quota');
   });
 
-  told('echo-auth repeats the credentials (S19)', async () => {
+  faultTest('echo-auth repeats the credentials (S19)', async () => {
     const answer = await ask(on, 'echo-auth;status=500', { headers: { authorization: 'Bearer sk-canary' } });
     assert.equal(answer.status, 500);
     assert.match(JSON.parse(answer.body.toString()).error.message, /Bearer sk-canary/);
   });
 
-  told('cut=120 lets 120 body bytes through, then resets', async () => {
+  faultTest('cut=120 lets 120 body bytes through, then resets', async () => {
     const answer = await ask(on, 'cut=120');
     assert.equal(answer.ended, 'reset');
     assert.equal(answer.body.length, 120);
   });
 
-  told('cut=0 resets after the headers', async () => {
+  faultTest('cut=0 resets after the headers', async () => {
     const answer = await ask(on, 'cut=0');
     assert.deepEqual([answer.status, answer.ended, answer.body.length], [200, 'reset', 0]);
   });
 
-  told('cut alone strikes in the middle', async () => {
+  faultTest('cut alone strikes in the middle', async () => {
     const answer = await ask(on, 'cut');
     assert.equal(answer.ended, 'reset');
     const seen = answer.body.toString();
@@ -102,19 +102,19 @@ for (const on of cases) {
     } else assert.ok(seen.length > 50 && !parses(seen));
   });
 
-  told('fin closes the connection without the end of the message', async () => {
+  faultTest('fin closes the connection without the end of the message', async () => {
     const answer = await ask(on, 'fin=120');
     assert.equal(answer.ended, 'fin');
     assert.equal(answer.body.length, 120);
   });
 
-  told('eof=120 ends cleanly after 120 bytes', async () => {
+  faultTest('eof=120 ends cleanly after 120 bytes', async () => {
     const answer = await ask(on, 'eof=120');
     assert.equal(answer.ended, 'complete');
     assert.equal(answer.body.length, 120);
   });
 
-  told('eof alone ends cleanly without the final events', async () => {
+  faultTest('eof alone ends cleanly without the final events', async () => {
     const answer = await ask(on, 'eof');
     assert.equal(answer.ended, 'complete');
     const seen = answer.body.toString();
@@ -125,7 +125,7 @@ for (const on of cases) {
     }
   });
 
-  told('stall falls silent after the headers, stall=120 after 120 bytes', async () => {
+  faultTest('stall falls silent after the headers, stall=120 after 120 bytes', async () => {
     const [atOnce, later] = await Promise.all([
       ask(on, 'stall', { patienceMs: 60 }),
       ask(on, 'stall=120', { bodyBytesMin: 120, patienceMs: 60 }),
@@ -134,17 +134,17 @@ for (const on of cases) {
     assert.deepEqual([later.status, later.ended, later.body.length], [200, 'silence', 120]);
   });
 
-  told('hang never answers', async () => {
+  faultTest('hang never answers', async () => {
     const answer = await ask(on, 'hang', { firstBytesMs: 60 });
     assert.deepEqual([answer.status, answer.ended], [0, 'silence']);
   });
 
-  told('reset breaks the connection before the headers', async () => {
+  faultTest('reset breaks the connection before the headers', async () => {
     const answer = await ask(on, 'reset');
     assert.deepEqual([answer.status, answer.ended], [0, 'reset']);
   });
 
-  told('malformed cannot be parsed', async () => {
+  faultTest('malformed cannot be parsed', async () => {
     const seen = (await ask(on, 'malformed=2')).body.toString();
     if (!on.stream) assert.ok(!parses(seen));
     else {
@@ -153,7 +153,7 @@ for (const on of cases) {
     }
   });
 
-  told('html and empty are no answers', async () => {
+  faultTest('html and empty are no answers', async () => {
     const html = await ask(on, 'html');
     assert.match(html.head, /content-type: text\/html/);
     assert.match(html.body.toString(), /^<!DOCTYPE html>/);
@@ -162,7 +162,7 @@ for (const on of cases) {
     assert.deepEqual([empty.status, empty.ended, empty.body.length], [200, 'complete', 0]);
   });
 
-  told('error stands inside a 200', async () => {
+  faultTest('error stands inside a 200', async () => {
     const answer = await ask(on, 'error=2;message=the engine fell over');
     assert.equal(answer.status, 200);
     const seen = answer.body.toString();
@@ -176,13 +176,13 @@ for (const on of cases) {
     if (on.stream) assert.equal(payloads(first).length, 1);
   });
 
-  told('redirect answers 307', async () => {
+  faultTest('redirect answers 307', async () => {
     const answer = await ask(on, 'redirect=http://127.0.0.1:9/x?a=b');
     assert.equal(answer.status, 307);
     assert.match(answer.head, /location: http:\/\/127\.0\.0\.1:9\/x\?a=b/);
   });
 
-  told('gzip and drip change the bytes, not the answer', async () => {
+  faultTest('gzip and drip change the bytes, not the answer', async () => {
     const plain = (await ask(on, 'text=ß👋')).body.toString();
     const packed = await ask(on, 'text=ß👋;gzip;drip=100/0');
     assert.match(packed.head, /content-encoding: gzip/);
@@ -192,31 +192,31 @@ for (const on of cases) {
     assert.equal(same(dripped.body.toString()), same(plain));
   });
 
-  told('bomb is a gzip answer of that size', async () => {
+  faultTest('bomb is a gzip answer of that size', async () => {
     const answer = await ask(on, 'bomb=4mb');
     assert.ok(answer.body.length < 64 * 1024);
     assert.ok(gunzipSync(answer.body).length >= 4 * 1024 * 1024);
   });
 
-  told('endless is one line of that length', async () => {
+  faultTest('endless is one line of that length', async () => {
     const seen = (await ask(on, 'endless=1mb')).body;
     assert.ok(seen.length >= 1024 * 1024);
     assert.equal(seen.indexOf('\n'), -1);
   });
 
-  told('early-hints come before the answer', async () => {
+  faultTest('early-hints come before the answer', async () => {
     const answer = await ask(on, 'early-hints');
     assert.match(answer.head, /^HTTP\/1\.1 103 .*HTTP\/1\.1 200 OK/s);
     assert.equal(answer.status, 200);
   });
 
-  told('delay waits before the headers', async () => {
+  faultTest('delay waits before the headers', async () => {
     const startMs = performance.now();
     await ask(on, 'delay=40ms');
     assert.ok(performance.now() - startMs >= 39);
   });
 
-  told('an unreadable spec is a 400 that says so, in the header and in the model', async () => {
+  faultTest('an unreadable spec is a 400 that says so, in the header and in the model', async () => {
     const answer = await ask(on, 'statsu=503');
     assert.equal(answer.status, 400);
     assert.match(answer.body.toString(), /'statsu' is unknown/);
@@ -229,7 +229,7 @@ for (const on of cases) {
     assert.match(model.body.toString(), /'delay' must be a duration/);
   });
 
-  told('the model name carries a spec through a gateway', async () => {
+  faultTest('the model name carries a spec through a gateway', async () => {
     const answer = await rawExchange({
       url: upstream.url,
       path: on.path,
@@ -250,45 +250,45 @@ for (const on of cases.filter((one) => !one.stream)) {
 }
 
 for (const on of cases.filter((one) => one.stream)) {
-  const told = (what: string, run: () => Promise<void>) => test(`${on.name}: ${what}`, run);
+  const faultTest = (what: string, run: () => Promise<void>) => test(`${on.name}: ${what}`, run);
   const deltas = (sse: string) =>
     sse.split(on.path === '/v1/messages' ? '"text_delta"' : '"delta":{"content"').length - 1;
 
-  told('chunks and size shape the text', async () => {
+  faultTest('chunks and size shape the text', async () => {
     assert.equal(deltas((await ask(on, 'chunks=200')).body.toString()), 200);
     assert.equal(deltas((await ask(on, 'size=2kb;chunks=7')).body.toString()), 7);
   });
 
-  told('interval paces the deltas', async () => {
+  faultTest('interval paces the deltas', async () => {
     const startMs = performance.now();
     await ask(on, 'chunks=5;interval=10ms');
     assert.ok(performance.now() - startMs >= 39);
   });
 
-  told('cut=3events stops after three frames', async () => {
+  faultTest('cut=3events stops after three frames', async () => {
     const seen = (await ask(on, 'cut=3events')).body.toString();
     assert.equal(payloads(seen).length, 3);
     assert.ok(seen.endsWith('\n\n'));
   });
 
-  told('keepalive-comments stand before every delta', async () => {
+  faultTest('keepalive-comments stand before every delta', async () => {
     const seen = (await ask(on, 'keepalive-comments=2;chunks=3')).body.toString();
     assert.equal(seen.split(': keepalive\n\n').length - 1, 6);
   });
 
-  told('slow-reasoning thinks first', async () => {
+  faultTest('slow-reasoning thinks first', async () => {
     const startMs = performance.now();
     const seen = (await ask(on, 'slow-reasoning=50ms')).body.toString();
     assert.ok(performance.now() - startMs >= 45);
     assert.ok(seen.search(/thinking_delta|reasoning_content/) < seen.indexOf('Mock'));
   });
 
-  told('crlf ends lines with CRLF', async () => {
+  faultTest('crlf ends lines with CRLF', async () => {
     const seen = (await ask(on, 'crlf')).body.toString();
     assert.ok(!/[^\r]\n/.test(seen) && seen.includes(`${on.terminal}\r\n`));
   });
 
-  told('omit leaves the terminal event out', async () => {
+  faultTest('omit leaves the terminal event out', async () => {
     const seen = (await ask(on, 'omit=done')).body.toString();
     assert.ok(!seen.includes(on.terminal));
     assert.match(seen, /"(finish|stop)_reason":"(stop|end_turn)"/);

@@ -83,7 +83,7 @@ function folded(events: readonly Event[]): Message {
 }
 
 /** All but the ids, which are new in every answer. */
-function said({ content, stop_reason, stop_sequence, usage }: Message): object {
+function partsOf({ content, stop_reason, stop_sequence, usage }: Message): object {
   const blocks = content.map(({ id: _, ...block }) => block);
   return { blocks, stop_reason, stop_sequence, usage };
 }
@@ -107,7 +107,7 @@ const requests: Record<string, object> = {
 
 for (const [name, request] of Object.entries(requests)) {
   test(`messages: ${name}: a stream adds up to the whole answer`, async () => {
-    assert.deepEqual(said(folded(await streamed(request))), said(await whole(request)));
+    assert.deepEqual(partsOf(folded(await streamed(request))), partsOf(await whole(request)));
   });
 
   test(`messages: ${name}: every block is opened, closed and inside the message`, async () => {

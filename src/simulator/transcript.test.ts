@@ -12,7 +12,7 @@ const client = new OpenAI({ baseURL: `${upstream.url}/v1`, apiKey: 'none', maxRe
 
 const wav = Buffer.concat([...wavBlocks(2_500)].map(({ bytes }) => bytes));
 const file = () => toFile(wav, 'speech.wav', { type: 'audio/wav' });
-const said = 'Mock transcript of speech.wav, 2.5 seconds.';
+const transcript = 'Mock transcript of speech.wav, 2.5 seconds.';
 
 async function post(path: string, fields: Record<string, string>, mock?: string): Promise<Response> {
   const form = new FormData();
@@ -24,7 +24,7 @@ async function post(path: string, fields: Record<string, string>, mock?: string)
 
 test('a file gets a transcript, and its form is recorded without its bytes', async () => {
   const { text } = await client.audio.transcriptions.create({ file: await file(), model: 'sim/transcription' });
-  assert.equal(text, said);
+  assert.equal(text, transcript);
   const body = upstream.requests()[0]!.body as { model: string; file: JsonObject };
   assert.equal(body.model, 'sim/transcription');
   assert.deepEqual([body.file.filename, body.file.bytes, body.file.seconds], ['speech.wav', wav.length, 2.5]);
@@ -38,13 +38,13 @@ test('verbose_json tells segments and words that fill the time without a gap', a
     timestamp_granularities: ['segment', 'word'],
     language: 'de',
   });
-  assert.deepEqual([answer.duration, answer.language, answer.text], [2.5, 'german', said]);
+  assert.deepEqual([answer.duration, answer.language, answer.text], [2.5, 'german', transcript]);
   for (const parts of [answer.segments!, answer.words!]) {
     assert.equal(parts[0]!.start, 0);
     assert.equal(parts.at(-1)!.end, 2.5);
     for (const [at, part] of parts.entries()) if (at > 0) assert.equal(part.start, parts[at - 1]!.end);
   }
-  assert.equal(answer.segments!.map(({ text }) => text).join(''), ` ${said}`);
+  assert.equal(answer.segments!.map(({ text }) => text).join(''), ` ${transcript}`);
   const plain = (await (
     await post('/v1/audio/transcriptions', { model: 'm', response_format: 'verbose_json' })
   ).json()) as JsonObject;
@@ -54,9 +54,9 @@ test('verbose_json tells segments and words that fill the time without a gap', a
 test('text, srt and vtt', async () => {
   const of = async (format: string) =>
     (await post('/v1/audio/transcriptions', { model: 'm', response_format: format })).text();
-  assert.equal(await of('text'), `${said}\n`);
-  assert.equal(await of('srt'), `1\n00:00:00,000 --> 00:00:02,500\n${said}\n`);
-  assert.equal(await of('vtt'), `WEBVTT\n\n00:00:00.000 --> 00:00:02.500\n${said}\n`);
+  assert.equal(await of('text'), `${transcript}\n`);
+  assert.equal(await of('srt'), `1\n00:00:00,000 --> 00:00:02,500\n${transcript}\n`);
+  assert.equal(await of('vtt'), `WEBVTT\n\n00:00:00.000 --> 00:00:02.500\n${transcript}\n`);
 });
 
 test('as a stream it comes word by word, and breaks as it is told', async () => {
@@ -67,7 +67,7 @@ test('as a stream it comes word by word, and breaks as it is told', async () => 
     if (event.type === 'transcript.text.delta') text += event.delta;
     last = event.type;
   }
-  assert.deepEqual([text, last], [said, 'transcript.text.done']);
+  assert.deepEqual([text, last], [transcript, 'transcript.text.done']);
   const cut = await (await post('/v1/audio/transcriptions', { model: 'm', stream: 'true' }, 'eof')).text();
   assert.ok(cut.includes('delta') && !cut.includes('transcript.text.done'));
 });
@@ -89,8 +89,8 @@ test('faults strike by header and by the form’s model, with what the spec says
   assert.equal((await post(path, { model: 'm' }, 'status=429')).status, 429);
   await assert.rejects(async () => (await post(path, { model: 'm' }, 'malformed')).json(), SyntaxError);
   await assert.rejects(async () => (await post(path, { model: 'm' }, 'cut=20')).text());
-  const told = (await (await post(path, { model: 'm' }, 'text=Hello there')).json()) as JsonObject;
-  assert.equal(told.text, 'Hello there');
+  const answer = (await (await post(path, { model: 'm' }, 'text=Hello there')).json()) as JsonObject;
+  assert.equal(answer.text, 'Hello there');
 });
 
 test('what is no such form is refused', async () => {

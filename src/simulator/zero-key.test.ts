@@ -25,12 +25,12 @@ test('a long question is echoed by its beginning, whole characters only', async 
 
 test('what Claude Code puts before its user’s words is not echoed', async () => {
   const noted = '<system-reminder>\nNote this.\n</system-reminder>\n';
-  for (const [said, echo] of [
+  for (const [words, echo] of [
     [`${noted}${noted}say hi`, '“say hi”'],
     ['<system-reminder> say hi', '“<system-reminder> say hi”'],
   ] as const) {
-    const answer = await client.chat.completions.create(hi(said));
-    assert.ok(answer.choices[0]?.message.content?.endsWith(echo), said);
+    const answer = await client.chat.completions.create(hi(words));
+    assert.ok(answer.choices[0]?.message.content?.endsWith(echo), words);
   }
 });
 

@@ -9,7 +9,7 @@ import { toolErrors } from './tool-errors.ts';
 
 /** A server of `/mcp` behind which `scrape` is handled so. */
 async function startMcp(t: TestContext, handle: Route['handle']) {
-  const told: [unknown, string][] = [];
+  const errors: [unknown, string][] = [];
   let released = 0;
   const scrape: Route = {
     method: 'POST',
@@ -35,7 +35,7 @@ async function startMcp(t: TestContext, handle: Route['handle']) {
       lists: () => Promise.reject(new Error('no other servers here')),
       prepare: () => Promise.reject(new Error('no other servers here')),
     },
-    onUnexpected: (error, requestId) => told.push([error, requestId]),
+    onUnexpected: (error, requestId) => errors.push([error, requestId]),
   });
   const server = await startBareServer(t, { routes: mcp });
   const params = { name: 'scrape', arguments: { url: 'https://example.org' } };
@@ -45,12 +45,12 @@ async function startMcp(t: TestContext, handle: Route['handle']) {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 'one', method: 'tools/call', params }),
     });
-  return { server, told, scraped, released: () => released };
+  return { server, errors, scraped, released: () => released };
 }
 
 test('a fault of ours behind a tool is told to the log, and to the assistant without what it was', async (t) => {
   const fault = () => Promise.reject(new Error('a secret of ours'));
-  const { server, told, scraped, released } = await startMcp(t, fault);
+  const { server, errors, scraped, released } = await startMcp(t, fault);
   const response = await scraped();
   assert.equal(response.status, 200);
   const text = await response.text();
@@ -60,7 +60,7 @@ test('a fault of ours behind a tool is told to the log, and to the assistant wit
   assert.match(result.content[0]!.text, /Something went wrong inside Culvert/);
   assert.doesNotMatch(text, /secret of ours/);
   assert.equal(released(), 1);
-  assert.deepEqual(told, [[new Error('a secret of ours'), response.headers.get('x-culvert-request-id')]]);
+  assert.deepEqual(errors, [[new Error('a secret of ours'), response.headers.get('x-culvert-request-id')]]);
   assert.deepEqual(server.unexpected, []);
 });
 

@@ -43,7 +43,7 @@ const answered: VectorAnswer = {
 async function serve(t: Context, script: Script = {}) {
   const calls: VectorCall[] = [];
   const ends: End[] = [];
-  const told: string[] = [];
+  const logged: string[] = [];
   let client: Client | null = null;
   const engine: VectorEngine = {
     bodyMemory: createBodyMemory(),
@@ -57,10 +57,10 @@ async function serve(t: Context, script: Script = {}) {
         rerank: null,
         effect: 'reads',
         run: async () => {
-          told.push('run');
+          logged.push('run');
           return script.run === undefined ? answered : script.run(client!);
         },
-        drop: () => told.push('drop'),
+        drop: () => logged.push('drop'),
       };
       return prepared;
     },
@@ -73,14 +73,14 @@ async function serve(t: Context, script: Script = {}) {
     snapshot: () => ({ config: { costs: { vectors: 0.05 } } }),
     admission: {
       async reserve({ requestId }: { requestId: string }) {
-        told.push('hold');
+        logged.push('hold');
         const headers = ['ratelimit', '"5h";r=9;t=60'];
         return script.hold ?? { kind: 'reserved', requestId, costMilli: 50, headers };
       },
     },
     settlement: {
       settle(_reserved: unknown, { status, class: end, aborted, delivery }: End) {
-        told.push('settle');
+        logged.push('settle');
         ends.push({ status, class: end, aborted, delivery });
         script.settled?.();
         return null;
@@ -90,9 +90,9 @@ async function serve(t: Context, script: Script = {}) {
   const made = vectorEndpoint(services, engine);
   const endpoint: typeof made = {
     ...made,
-    work(asked) {
-      client = asked.call.client;
-      return made.work(asked);
+    work(order) {
+      client = order.call.client;
+      return made.work(order);
     },
   };
   const bodies = createRoom('bodies', () => script.room ?? { bytesMax: 512 * mb, accountBytesMax: 256 * mb });
@@ -102,7 +102,7 @@ async function serve(t: Context, script: Script = {}) {
       ...init,
       headers: { 'content-type': 'application/json', ...(init.headers as Record<string, string>) },
     });
-  return { ...server, send, calls, ends, told };
+  return { ...server, send, calls, ends, logged };
 }
 
 test('every verb is served below /v1/vectors and at the root', async (t) => {
@@ -136,20 +136,20 @@ test('title and version are told without a key, as Qdrant tells them', async (t)
 });
 
 test('an answer carries cost, limits and ids, and is settled once', async (t) => {
-  const { send, ends, told } = await serve(t);
+  const { send, ends, logged } = await serve(t);
   const response = await send('/v1/vectors/collections', { headers: { 'x-request-id': 'mine' } });
   assert.equal(response.headers.get('x-culvert-cost'), '0.05');
   assert.equal(response.headers.get('ratelimit'), '"5h";r=9;t=60');
   assert.equal(response.headers.get('x-request-id'), 'mine');
   assert.match(response.headers.get('x-culvert-request-id')!, /^req_/);
   assert.equal(response.headers.get('content-type'), 'application/json');
-  assert.deepEqual(told, ['hold', 'run', 'settle']);
+  assert.deepEqual(logged, ['hold', 'run', 'settle']);
   assert.deepEqual(ends, [{ status: 200, class: 'ok', aborted: false, delivery: 'whole' }]);
 });
 
 test("a refusal has our error body and Qdrant's members, holds nothing and costs nothing", async (t) => {
   const failure = invalid('points[3].vector', 'points[3].vector: expected 4 numbers, got 3.');
-  const { send, told } = await serve(t, { prepare: async () => failure });
+  const { send, logged } = await serve(t, { prepare: async () => failure });
   const response = await send('/v1/vectors/collections/c/points', { method: 'PUT', body: '{}' });
   assert.equal(response.status, 400);
   assert.equal(response.headers.get('x-culvert-cost'), null);
@@ -161,28 +161,28 @@ test("a refusal has our error body and Qdrant's members, holds nothing and costs
     [body.error.message, body.error.type, body.error.code, body.error.param],
     ['points[3].vector: expected 4 numbers, got 3.', 'invalid_request_error', 400, 'points[3].vector'],
   );
-  assert.deepEqual(told, []);
+  assert.deepEqual(logged, []);
 });
 
 test('a call that the plan refuses is dropped before anything is done', async (t) => {
-  const { send, told } = await serve(t, { hold: { kind: 'quota-unavailable', message: 'Quota is unavailable.' } });
+  const { send, logged } = await serve(t, { hold: { kind: 'quota-unavailable', message: 'Quota is unavailable.' } });
   const response = await send('/v1/vectors/collections');
   assert.equal(response.status, 503);
-  assert.deepEqual(told, ['hold', 'drop']);
+  assert.deepEqual(logged, ['hold', 'drop']);
 });
 
 test('a call that fails while it is done is refused with what the engine said, and settled as refused', async (t) => {
   const failure: Failure = { kind: 'conflict', message: "A collection 'c' exists already." };
-  const { send, told, ends } = await serve(t, { run: async () => failure });
+  const { send, logged, ends } = await serve(t, { run: async () => failure });
   const response = await send('/collections/c', { method: 'PUT', body: '{}' });
   assert.equal(response.status, 409);
   assert.equal(response.headers.get('x-culvert-cost'), '0');
-  assert.deepEqual(told, ['hold', 'run', 'settle']);
+  assert.deepEqual(logged, ['hold', 'run', 'settle']);
   assert.deepEqual(ends, [{ status: 409, class: 'conflict', aborted: false, delivery: 'nothing' }]);
 });
 
 test('an engine that breaks is a 500 without its words, and still settled', async (t) => {
-  const { send, told, ends, unexpected } = await serve(t, {
+  const { send, logged, ends, unexpected } = await serve(t, {
     run: async () => {
       throw new Error('a secret');
     },
@@ -190,7 +190,7 @@ test('an engine that breaks is a 500 without its words, and still settled', asyn
   const response = await send('/collections');
   assert.equal(response.status, 500);
   assert.ok(!(await response.text()).includes('secret'));
-  assert.deepEqual(told, ['hold', 'run', 'settle']);
+  assert.deepEqual(logged, ['hold', 'run', 'settle']);
   assert.deepEqual(ends, [{ status: 500, class: 'internal', aborted: false, delivery: 'nothing' }]);
   assert.equal(unexpected.length, 1);
 });
@@ -257,7 +257,7 @@ test('an unknown path is 404, one that cannot be decoded too, and another method
 });
 
 test("S14 snapshot routes and all else of Qdrant's that is not done answer 501 in words, the body unread", async (t) => {
-  const { url, send, calls, told } = await serve(t);
+  const { url, send, calls, logged } = await serve(t);
   for (const { path, methods, message } of unsupportedQdrantCalls) {
     const filled = path.replaceAll(/:\w+/g, 'x');
     for (const at of ownRootPaths.has(path) ? ['/v1/vectors'] : ['/v1/vectors', '']) {
@@ -276,7 +276,7 @@ test("S14 snapshot routes and all else of Qdrant's that is not done answer 501 i
   const [response] = await once(upload, 'response');
   assert.equal(response.statusCode, 501);
   upload.destroy();
-  assert.deepEqual([calls, told], [[], []]);
+  assert.deepEqual([calls, logged], [[], []]);
 });
 
 test("every path of Qdrant's API is served or refused in words", async (t) => {

@@ -11,14 +11,14 @@ const never = new AbortController().signal;
 
 /** Takes a slot and notes when it is there. */
 function asker(slots: ReturnType<typeof createSlots>, signal = never, tenant = 'a') {
-  const asked: { slot: Slot | null } = { slot: null };
+  const request: { slot: Slot | null } = { slot: null };
   slots.take(tenant, signal).then(
     (slot) => {
-      asked.slot = slot;
+      request.slot = slot;
     },
     () => {},
   );
-  return asked;
+  return request;
 }
 
 test('no more are busy than may be, and an idle one makes room for the next', async () => {
@@ -92,11 +92,11 @@ test('S30 one tenant is never all that is busy, so that another starts at once',
 test('S30 whose processes all rest starts one at once, however many of others are busy and for how long', async () => {
   const slots = createSlots({ runningMax: 20, tenantBusyMax: 2, waitingMax: 20 });
   const mine = Array.from({ length: 6 }, () => asker(slots));
-  for (const asked of mine) {
+  for (const request of mine) {
     await rounds();
-    asked.slot!.setBusy('idle');
+    request.slot!.setBusy('idle');
   }
-  for (const asked of mine) asked.slot!.setBusy('busy');
+  for (const request of mine) request.slot!.setBusy('busy');
   const theirs = ['b', 'c', 'b', 'c'].map((tenant) => asker(slots, never, tenant));
   await rounds();
   const there = () => theirs.map(({ slot }) => slot !== null);

@@ -48,8 +48,8 @@ test('whatever segments are given, every cue is well formed, ends after it begin
   fc.assert(
     fc.property(fc.array(segment), (segments) => {
       const cues = writeSrt(segments).split('\n\n').slice(0, -1);
-      const kept = segments.filter(({ text }) => text.replace(/[\r\n\u2028\u2029]/g, '').trim() !== '');
-      assert.equal(cues.length, kept.length);
+      const shown = segments.filter(({ text }) => text.replace(/[\r\n\u2028\u2029]/g, '').trim() !== '');
+      assert.equal(cues.length, shown.length);
       cues.forEach((cue, index) => {
         const [number, times = '', ...text] = cue.split('\n');
         assert.equal(number, String(index + 1));
@@ -68,7 +68,7 @@ test('whatever segments are given, every cue is well formed, ends after it begin
         const start = ((h1 * 60 + m1) * 60 + s1) * 1000 + ms1;
         const end = ((h2 * 60 + m2) * 60 + s2) * 1000 + ms2;
         assert.ok(start <= end);
-        const given = kept[index]?.startS ?? 0;
+        const given = shown[index]?.startS ?? 0;
         if (Number.isFinite(given) && given >= 0) assert.ok(Math.abs(start - given * 1000) <= 0.501);
         assert.ok(text.length > 0 && text.every((line) => line !== '' && !line.includes('-->')));
       });

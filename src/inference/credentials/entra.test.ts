@@ -25,7 +25,7 @@ const aiServices = 'https://cognitiveservices.azure.com/.default';
 const request = {} as UpstreamRequest;
 
 /** What an authorizer does for one request. */
-async function asked(facts: EntraFacts, env: Env, clock = fakeClock(Date.now())) {
+async function tokenOf(facts: EntraFacts, env: Env, clock = fakeClock(Date.now())) {
   const authorize = entraAuthorizer(facts, env, clock);
   return { authorize: () => authorize(request, transport), first: await authorize(request, transport), clock };
 }
@@ -44,7 +44,7 @@ async function scripted(t: { after(end: () => void): void }) {
 
 test('an application proves itself by its secret, and its token serves until shortly before it expires', async (t) => {
   const { entra, application } = await scripted(t);
-  const { authorize, first, clock } = await asked({}, { ...application, AZURE_CLIENT_SECRET: entraFacts.secret });
+  const { authorize, first, clock } = await tokenOf({}, { ...application, AZURE_CLIENT_SECRET: entraFacts.secret });
   assert.deepEqual(first, ['authorization', 'Bearer token-1']);
   assert.deepEqual(authorize(), first, 'without a wait');
   assert.deepEqual(entra.asked(), [`secret ${aiServices}`]);
@@ -56,14 +56,14 @@ test("the configuration's word goes before the environment's", async (t) => {
   const { entra, application } = await scripted(t);
   const env = { ...application, AZURE_TENANT_ID: 'another', AZURE_CLIENT_SECRET: 'another', AZURE_AUTHORITY_HOST: 'x' };
   const facts = { tenantId: entraFacts.tenant, clientSecret: entraFacts.secret, authority: entra.url, scope: 'mine' };
-  await asked(facts, env);
+  await tokenOf(facts, env);
   assert.deepEqual(entra.asked(), ['secret mine']);
 });
 
 test('an application proves itself by its certificate', async (t) => {
   const { entra, application } = await scripted(t);
   const file = fileOf('application.pem', applicationCertificate);
-  await asked({}, { ...application, AZURE_CLIENT_CERTIFICATE_PATH: file });
+  await tokenOf({}, { ...application, AZURE_CLIENT_CERTIFICATE_PATH: file });
   assert.deepEqual(entra.asked(), [`certificate ${aiServices}`]);
 });
 
@@ -71,17 +71,17 @@ test('a workload proves itself by its federated token, read anew each time', asy
   const { entra, application } = await scripted(t);
   const file = fileOf('federated', 'an old one');
   const env = { ...application, AZURE_FEDERATED_TOKEN_FILE: file };
-  await assert.rejects(asked({}, env), /workload identity: it answered 401: AADSTS7000215/);
+  await assert.rejects(tokenOf({}, env), /workload identity: it answered 401: AADSTS7000215/);
   fileOf('federated', `${entraFacts.federated}\n`);
-  await asked({}, env);
+  await tokenOf({}, env);
   assert.deepEqual(entra.asked(), [`federated ${aiServices}`]);
 });
 
 test('a machine and an app ask the metadata service beside them', async (t) => {
   const { entra, application } = await scripted(t);
   const { AZURE_POD_IDENTITY_AUTHORITY_HOST } = application;
-  await asked({}, { AZURE_POD_IDENTITY_AUTHORITY_HOST });
-  await asked({}, { IDENTITY_ENDPOINT: `${entra.url}/msi/token`, IDENTITY_HEADER: entraFacts.header });
+  await tokenOf({}, { AZURE_POD_IDENTITY_AUTHORITY_HOST });
+  await tokenOf({}, { IDENTITY_ENDPOINT: `${entra.url}/msi/token`, IDENTITY_HEADER: entraFacts.header });
   const resource = 'https://cognitiveservices.azure.com';
   assert.deepEqual(entra.asked(), [`machine ${resource}`, `app ${resource}`]);
 });
@@ -89,11 +89,11 @@ test('a machine and an app ask the metadata service beside them', async (t) => {
 test('the Azure CLI is asked last', async (t) => {
   const { entra } = await scripted(t);
   entra.loseIdentity();
-  const told = { accessToken: 'of-az', expires_on: Math.floor(Date.now() / 1_000) + 3_600 };
-  const az = fileOf('az', `#!/bin/sh\necho '${JSON.stringify(told)}'\n`);
+  const token = { accessToken: 'of-az', expires_on: Math.floor(Date.now() / 1_000) + 3_600 };
+  const az = fileOf('az', `#!/bin/sh\necho '${JSON.stringify(token)}'\n`);
   chmodSync(az, 0o755);
   const env = { AZURE_POD_IDENTITY_AUTHORITY_HOST: entra.url, PATH: `${folder}:${process.env.PATH}` };
-  const { first } = await asked({}, env);
+  const { first } = await tokenOf({}, env);
   assert.deepEqual(first, ['authorization', 'Bearer of-az']);
 });
 
@@ -101,7 +101,7 @@ test('without any of them the failure says what each step lacked', async (t) => 
   const { entra } = await scripted(t);
   entra.loseIdentity();
   const env = { AZURE_POD_IDENTITY_AUTHORITY_HOST: entra.url, PATH: join(folder, 'nothing') };
-  await assert.rejects(asked({}, env), (error) => {
+  await assert.rejects(tokenOf({}, env), (error) => {
     assert.ok(error instanceof NotAuthorized);
     assert.equal(
       error.message,
@@ -115,12 +115,12 @@ test('without any of them the failure says what each step lacked', async (t) => 
 
 test('a secret that is refused ends the search, and no message repeats it', async (t) => {
   const { application } = await scripted(t);
-  const wrong = asked({}, { ...application, AZURE_CLIENT_SECRET: 'wrong-secret' });
+  const wrong = tokenOf({}, { ...application, AZURE_CLIENT_SECRET: 'wrong-secret' });
   await assert.rejects(wrong, {
     message:
       'Entra ID gave no token to the application: it answered 401: AADSTS7000215: Invalid client secret provided.',
   });
   const file = fileOf('empty.pem', 'nothing');
-  const unreadable = asked({}, { ...application, AZURE_CLIENT_CERTIFICATE_PATH: file });
+  const unreadable = tokenOf({}, { ...application, AZURE_CLIENT_CERTIFICATE_PATH: file });
   await assert.rejects(unreadable, /the certificate is no PEM file with a certificate and its private key/);
 });

@@ -42,9 +42,9 @@ test('vectors that come in parts stand where their inputs stand, in either preci
 });
 
 test('vectors of another length than those before them, or than was asked for, are refused and change nothing', () => {
-  const asked = new GatheredVectors(1, 3, 'double');
-  assert.match(asked.add([0], { rows: Float64Array.of(1, 2), size: 2 })!.message, /2 dimensions instead of 3/);
-  assert.deepEqual([asked.rows, asked.missing()], [null, [0]]);
+  const gathered = new GatheredVectors(1, 3, 'double');
+  assert.match(gathered.add([0], { rows: Float64Array.of(1, 2), size: 2 })!.message, /2 dimensions instead of 3/);
+  assert.deepEqual([gathered.rows, gathered.missing()], [null, [0]]);
   const mixed = new GatheredVectors(2, null, 'double');
   mixed.add([0], { rows: Float64Array.of(1, 2), size: 2 });
   assert.equal(mixed.add([1], { rows: Float64Array.of(1), size: 1 })!.class, 'malformed');

@@ -154,8 +154,8 @@ test('whoever leaves is told at once, and keeps nobody else from their turn', as
 test('S30 orders of one tenant wait for one of another, and no longer', async (t) => {
   const { child } = childFor(t);
   const order: string[] = [];
-  const asked = (tenant: string, say: string) => child.ask<Answer>(tenant, { say }).then(() => void order.push(say));
-  await Promise.all([...['a1', 'a2', 'a3', 'a4'].map((say) => asked('a', say)), asked('b', 'b1')]);
+  const askAs = (tenant: string, say: string) => child.ask<Answer>(tenant, { say }).then(() => void order.push(say));
+  await Promise.all([...['a1', 'a2', 'a3', 'a4'].map((say) => askAs('a', say)), askAs('b', 'b1')]);
   assert.deepEqual(order, ['a1', 'b1', 'a2', 'a3', 'a4']);
 });
 

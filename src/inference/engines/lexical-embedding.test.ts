@@ -21,8 +21,8 @@ function dot(one: Float32Array, other: Float32Array): number {
 
 /** For how many queries the nearest of `texts` is the one at their own place. */
 async function found(queries: readonly string[], texts: readonly string[]): Promise<number> {
-  const [asked, there] = [await rowsOf(queries), await rowsOf(texts)];
-  return asked.filter((query, at) => {
+  const [queryRows, there] = [await rowsOf(queries), await rowsOf(texts)];
+  return queryRows.filter((query, at) => {
     const scores = there.map((row) => dot(query, row));
     return scores.indexOf(Math.max(...scores)) === at;
   }).length;

@@ -26,15 +26,15 @@ test('nothing to say is no phoneme, and asks nobody', async () => {
 });
 
 test('where espeak-ng parts a part by itself, each is said alone', async () => {
-  const asked: string[] = [];
+  const spoken: string[] = [];
   const espeak: Espeak = {
     async run(_tenant, _args, text) {
-      asked.push(text);
+      spoken.push(text);
       return Buffer.from(text.includes('\n\n') ? 'one\ntwo\nthree\n' : `<${text.trim()}>\n`);
     },
   };
   assert.equal(await phonemesOf({ espeak, tenant: 'a' }, 'aa, bb', 'ef_dora', signal), '<aa>, <bb>');
-  assert.deepEqual(asked, ['aa\n\nbb', 'aa', ' bb']);
+  assert.deepEqual(spoken, ['aa\n\nbb', 'aa', ' bb']);
 });
 
 test('a voice of a language without phonemes is a fault', async () => {

@@ -13,16 +13,19 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 const rateHz = 16_000;
 
 /** An engine whose sound says, in every sample, at which second it is; `hear` is the model. */
-function over(seconds: number, hear: (fromS: number, seconds: number, order: TranscribeOrder) => TranscribedWindow) {
-  const asked: { fromS: number; seconds: number; language: string | null }[] = [];
+function over(
+  seconds: number,
+  transcribe: (fromS: number, seconds: number, order: TranscribeOrder) => TranscribedWindow,
+) {
+  const windows: { fromS: number; seconds: number; language: string | null }[] = [];
   const sound = Float32Array.from({ length: seconds * rateHz }, (_, at) => at / rateHz);
   let ended = false;
   const child: Pick<EngineChild, 'ask'> = {
     async ask<Answer>(_tenant: string, given: object): Promise<Answer> {
       const order = given as TranscribeOrder;
       const window = { fromS: order.samples[0] ?? 0, seconds: order.samples.length / rateHz };
-      asked.push({ ...window, language: order.language });
-      return hear(window.fromS, window.seconds, order) as Answer;
+      windows.push({ ...window, language: order.language });
+      return transcribe(window.fromS, window.seconds, order) as Answer;
     },
   };
   const engine = createWhisperTranscription({
@@ -40,24 +43,24 @@ function over(seconds: number, hear: (fromS: number, seconds: number, order: Tra
   const signal = new AbortController().signal;
   const file = { tenant: 'a', path: '', prompt: null, task: 'as-spoken', words: 'not-needed', signal } as const;
   return {
-    asked,
-    hear: (language: string | null = 'en') => all(engine.transcribe({ ...file, language })),
+    windows,
+    transcribe: (language: string | null = 'en') => all(engine.transcribe({ ...file, language })),
     engine,
     file,
     ended: () => ended,
   };
 }
 
-const said = (startS: number, endS: number, text: string) => ({ startS, endS, text, words: null });
+const segment = (startS: number, endS: number, text: string) => ({ startS, endS, text, words: null });
 
 test('a segment that the end of a window cuts is heard again, whole, by the next', async () => {
-  const { asked, hear } = over(45, (fromS) =>
+  const { windows, transcribe } = over(45, (fromS) =>
     fromS === 0
-      ? { language: 'en', segments: [said(0, 12, ' One.'), said(12, 26, ' Two.'), said(26, 30, ' Thr')] }
-      : { language: 'en', segments: [said(0, 9, ' Three.'), said(9, 19, ' Four.')] },
+      ? { language: 'en', segments: [segment(0, 12, ' One.'), segment(12, 26, ' Two.'), segment(26, 30, ' Thr')] }
+      : { language: 'en', segments: [segment(0, 9, ' Three.'), segment(9, 19, ' Four.')] },
   );
   assert.deepEqual(
-    (await hear()).map(({ startS, endS, text }) => [startS, endS, text]),
+    (await transcribe()).map(({ startS, endS, text }) => [startS, endS, text]),
     [
       [0, 12, ' One.'],
       [12, 26, ' Two.'],
@@ -66,7 +69,7 @@ test('a segment that the end of a window cuts is heard again, whole, by the next
     ],
   );
   assert.deepEqual(
-    asked.map(({ fromS, seconds }) => [fromS, seconds]),
+    windows.map(({ fromS, seconds }) => [fromS, seconds]),
     [
       [0, 30],
       [26, 19],
@@ -75,42 +78,48 @@ test('a segment that the end of a window cuts is heard again, whole, by the next
 });
 
 test('windows go on through silence, and through one long segment', async () => {
-  const { asked, hear } = over(95, (fromS) => ({
+  const { windows, transcribe } = over(95, (fromS) => ({
     language: 'en',
-    segments: fromS === 30 ? [] : [said(0, 30, ` from ${fromS}`)],
+    segments: fromS === 30 ? [] : [segment(0, 30, ` from ${fromS}`)],
   }));
   assert.deepEqual(
-    (await hear()).map(({ startS, text }) => [startS, text]),
+    (await transcribe()).map(({ startS, text }) => [startS, text]),
     [
       [0, ' from 0'],
       [60, ' from 60'],
       [90, ' from 90'],
     ],
   );
-  assert.equal(asked.length, 4);
+  assert.equal(windows.length, 4);
 });
 
 test('a sound of exactly one window is asked once', async () => {
-  const { asked, hear } = over(30, () => ({ language: 'en', segments: [said(0, 5, ' One.'), said(5, 30, ' Two.')] }));
-  assert.equal((await hear()).length, 2);
-  assert.equal(asked.length, 1);
+  const { windows, transcribe } = over(30, () => ({
+    language: 'en',
+    segments: [segment(0, 5, ' One.'), segment(5, 30, ' Two.')],
+  }));
+  assert.equal((await transcribe()).length, 2);
+  assert.equal(windows.length, 1);
 });
 
 test('the language that the first window was found to be in is that of the file', async () => {
-  const { asked, hear } = over(70, (fromS, _, { language }) => ({
+  const { windows, transcribe } = over(70, (fromS, _, { language }) => ({
     language: language ?? 'de',
-    segments: [said(0, 30, ` from ${fromS}`)],
+    segments: [segment(0, 30, ` from ${fromS}`)],
   }));
-  const segments = await hear(null);
+  const segments = await transcribe(null);
   assert.deepEqual(
-    asked.map(({ language }) => language),
+    windows.map(({ language }) => language),
     [null, 'de', 'de'],
   );
   assert.ok(segments.every(({ language }) => language === 'de'));
 });
 
 test('whoever takes no more segments ends the decoding', async () => {
-  const { engine, file, ended } = over(200, (fromS) => ({ language: 'en', segments: [said(0, 30, ` from ${fromS}`)] }));
+  const { engine, file, ended } = over(200, (fromS) => ({
+    language: 'en',
+    segments: [segment(0, 30, ` from ${fromS}`)],
+  }));
   for await (const _ of engine.transcribe({ ...file, language: 'en' })) break;
   assert.equal(ended(), true);
 });

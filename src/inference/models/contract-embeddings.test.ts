@@ -13,14 +13,14 @@ providers:
   openai: { type: openai, api_key: c }
 `;
 
-interface Told {
+interface SourceFacts {
   models?: string;
   known?: Record<string, readonly string[]>;
   unheard?: readonly string[];
   providers?: string;
 }
 
-function sourceOf({ models = '', known = {}, unheard = [], providers = providersText }: Told): EmbeddingSource {
+function sourceOf({ models = '', known = {}, unheard = [], providers = providersText }: SourceFacts): EmbeddingSource {
   const checked = checkConfigText(`${providers}${models}`, 'culvert.yaml', {});
   assert.ok(checked.ok);
   const { connected } = connectProviders(checked.config.providers, null);
@@ -30,8 +30,8 @@ function sourceOf({ models = '', known = {}, unheard = [], providers = providers
   return embeddingSource({ models: checked.config.models, providers: connected, known: new Map(lists), unheard });
 }
 
-const modelOf = (told: Told) => {
-  const source = sourceOf(told);
+const modelOf = (facts: SourceFacts) => {
+  const source = sourceOf(facts);
   return source.kind === 'model' ? `${source.provider}/${source.model.id}` : source.kind;
 };
 

@@ -13,7 +13,7 @@ providers:
   openai: { type: openai, api_key: c }
 `;
 
-interface Told {
+interface SourceFacts {
   models?: string;
   known?: Record<string, readonly string[]>;
   unheard?: readonly string[];
@@ -21,8 +21,8 @@ interface Told {
   engines?: readonly string[];
 }
 
-function sourceOf(type: MediaType, told: Told) {
-  const { models = '', known = {}, unheard = [], providers = providersText, engines = [] } = told;
+function sourceOf(type: MediaType, facts: SourceFacts) {
+  const { models = '', known = {}, unheard = [], providers = providersText, engines = [] } = facts;
   const checked = checkConfigText(`${providers}${models}`, 'culvert.yaml', {});
   assert.ok(checked.ok, JSON.stringify(checked));
   const lists = Object.entries(known).map(
@@ -39,8 +39,8 @@ function sourceOf(type: MediaType, told: Told) {
 }
 
 /** The model behind one of the contract's, as `provider/id`, or the kind of what is there. */
-function behind(alias: string, type: MediaType, told: Told): string {
-  const source = sourceOf(type, told);
+function behind(alias: string, type: MediaType, facts: SourceFacts): string {
+  const source = sourceOf(type, facts);
   return source.kind === 'models' ? `${source.provider}/${modelFor(alias, type, source.models).id}` : source.kind;
 }
 
@@ -90,7 +90,7 @@ test('an alias of the configuration comes before all of them', () => {
   const models = 'models: { chat: { targets: [openai/x] }, voice: { type: speech, targets: [groq/y] } }';
   assert.deepEqual(sourceOf('speech', { models, known: { openai } }), { kind: 'alias', id: 'voice' });
   assert.equal(behind('stt-1', 'transcription', { models, known: { openai } }), 'openai/whisper-1');
-  const own = 'models: { voice: { type: speech, targets: [culvert/espeak-ng] } }';
-  assert.equal(sourceOf('speech', { models: own, engines: ['espeak-ng'] }).kind, 'alias');
-  assert.equal(sourceOf('speech', { models: own }).kind, 'none');
+  const listed = 'models: { voice: { type: speech, targets: [culvert/espeak-ng] } }';
+  assert.equal(sourceOf('speech', { models: listed, engines: ['espeak-ng'] }).kind, 'alias');
+  assert.equal(sourceOf('speech', { models: listed }).kind, 'none');
 });

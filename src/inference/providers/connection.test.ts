@@ -51,13 +51,13 @@ function headersOf(flat: readonly string[]): Record<string, string> {
 
 test('a credential that needs an authorizer gives it to every request that it carries', () => {
   const connection = connect({ authorizerOf: (secret) => () => ['authorization', `Proof ${secret}`] });
-  const asked = { origin: connection.origin, path: '/', method: 'GET' } as UpstreamRequest;
+  const request = { origin: connection.origin, path: '/', method: 'GET' } as UpstreamRequest;
   for (const address of [
     encodeUpstream(connection, call),
     encodeGet(connection, '/v1/models'),
     encodeCountTokens(connection, call.credential, 'openai-responses', {}, 'm'),
   ]) {
-    assert.deepEqual(address?.authorize?.(asked, {} as Transport), ['authorization', 'Proof sk-one']);
+    assert.deepEqual(address?.authorize?.(request, {} as Transport), ['authorization', 'Proof sk-one']);
   }
 });
 
@@ -158,8 +158,12 @@ test('Google: model and streaming stand in the path, the key in its own header',
   const streamed = encodeUpstream(connection, { ...call, model: 'tunedModels/mine', answer: 'stream' });
   assert.equal(streamed.path, '/v1beta/tunedModels/mine:streamGenerateContent?alt=sse');
   for (const baseUrl of ['https://gw.example', 'https://gw.example/v1beta/', 'https://gw.example/v1beta/openai']) {
-    const own = encodeUpstream(connect({ provider: gemini, baseUrl }), { ...call, model: 'models/g', answer: 'whole' });
-    assert.equal(own.path, '/v1beta/models/g:generateContent', baseUrl);
+    const encoded = encodeUpstream(connect({ provider: gemini, baseUrl }), {
+      ...call,
+      model: 'models/g',
+      answer: 'whole',
+    });
+    assert.equal(encoded.path, '/v1beta/models/g:generateContent', baseUrl);
   }
 });
 
@@ -239,8 +243,8 @@ test('S2 of 200 header names of a caller only the listed ones reach the upstream
   assert.equal(address.origin + address.path, plain.origin + plain.path);
   const passed = (headers: readonly string[]) => Object.keys(headersOf(headers)).slice(plain.headers.length / 2);
   assert.deepEqual(passed(address.headers), passing);
-  const own = encodeUpstream({ ...connection, traced: true }, { ...call, callerHeaders });
-  assert.deepEqual(passed(own.headers), [...traced, ...passing]);
+  const encoded = encodeUpstream({ ...connection, traced: true }, { ...call, callerHeaders });
+  assert.deepEqual(passed(encoded.headers), [...traced, ...passing]);
 });
 
 test('S23 a caller’s value with CR, LF, NUL or beyond ASCII reaches no upstream header', () => {

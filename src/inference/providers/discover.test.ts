@@ -238,13 +238,13 @@ const lists: Readonly<Record<string, { path: string; body: unknown; models: Disc
 describe('the list of each service is asked where it stands and read as it is', () => {
   for (const [type, { path, body, models }] of Object.entries(lists)) {
     test(type, async () => {
-      const asked: string[] = [];
+      const requests: string[] = [];
       const get: DiscoveryGet = async (_, askedPath) => {
-        asked.push(askedPath);
+        requests.push(askedPath);
         return { status: 200, body };
       };
       assert.deepEqual(await discoverModels(connection(type), get), { ok: true, models });
-      assert.deepEqual(asked, [path]);
+      assert.deepEqual(requests, [path]);
     });
   }
 });

@@ -29,21 +29,21 @@ after(() => {
   }
 });
 
-interface Asked {
+interface Received {
   method: string;
   url: string;
   headers: NodeJS.Dict<string | string[]>;
 }
 
-async function serve(listener: RequestListener, host = '127.0.0.1'): Promise<{ port: number; asked: Asked[] }> {
-  const asked: Asked[] = [];
+async function serve(listener: RequestListener, host = '127.0.0.1'): Promise<{ port: number; received: Received[] }> {
+  const received: Received[] = [];
   const server = createServer((request, response) => {
-    asked.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers });
+    received.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers });
     listener(request, response);
   });
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
-  return { port: (server.address() as AddressInfo).port, asked };
+  return { port: (server.address() as AddressInfo).port, received };
 }
 
 /** Answers by path: an object as JSON, a string as text, [status, body] with that status; else 404. */
@@ -66,7 +66,7 @@ function everywhere(port: number): Record<LocalServerType, number> {
 describe('local servers are recognised by two facts', () => {
   for (const { name, answers, type, models, note, use = 'provider', basePath = '/v1' } of genuineServers) {
     test(name, async () => {
-      const { port, asked } = await serve(replay(answers));
+      const { port, received } = await serve(replay(answers));
       const found = await probeLocalServers({ probeGet: onIpv4, ports: everywhere(port), portOpens: opensAtLast });
       assert.deepEqual(
         found.map((server) => server.type),
@@ -80,7 +80,7 @@ describe('local servers are recognised by two facts', () => {
       );
       if (note === null) assert.equal(found[0]?.note, null);
       else assert.match(found[0]?.note ?? '', note);
-      for (const { method, headers } of asked) {
+      for (const { method, headers } of received) {
         assert.equal(method, 'GET');
         assert.equal(headers.authorization ?? headers['x-api-key'], undefined);
       }
@@ -108,9 +108,9 @@ describe('local servers are recognised by two facts', () => {
   });
 
   test('each address is asked once, whoever wants it, and nothing where no one listens', async () => {
-    const { port, asked } = await serve(replay({}));
+    const { port, received } = await serve(replay({}));
     await probeLocalServers({ probeGet: onIpv4, ports: everywhere(port), portOpens: opensAtLast });
-    const urls = asked.map(({ url }) => url);
+    const urls = received.map(({ url }) => url);
     assert.equal(new Set(urls).size, urls.length);
     const calls: string[] = [];
     const noting: ProbeGet = async (url) => {
@@ -185,7 +185,7 @@ test('the probe reaches loopback only, and gives up at its bounds', async () => 
   const other = await serve((_, response) => response.end('x'), '127.0.0.2');
   const elsewhere = [`http://127.0.0.2:${other.port}/`, `http://localhost:${port}/`, `https://127.0.0.1:${port}/`];
   for (const url of elsewhere) assert.equal(await probeGet(url, bounds), null, url);
-  assert.equal(other.asked.length, 0);
+  assert.equal(other.received.length, 0);
   assert.equal((await probeGet(`http://127.0.0.1:${port}/`, bounds))?.body.length, 64);
   assert.equal(await probeGet(`http://127.0.0.1:${port}/big`, bounds), null);
   assert.equal(probeBodyBytesMax, 65_536);

@@ -149,10 +149,10 @@ test('any text: bounded in length and time, and scrubbing twice changes nothing 
 });
 
 test('what a model said is cut between characters', () => {
-  const { failed_generation: said } = scrubMembers(
+  const { failed_generation: text } = scrubMembers(
     { failed_generation: `x${'😀'.repeat(20_000)}` },
     { secrets: [], hosts: [] },
   );
-  assert.equal(String(said).length, 32_768);
-  assert.ok(String(said).isWellFormed());
+  assert.equal(String(text).length, 32_768);
+  assert.ok(String(text).isWellFormed());
 });

@@ -36,10 +36,10 @@ const cases: [string, string, AudioFormat, Buffer, AudioFormat | 'malformed'][] 
   ['bytes of no format', 'audio/mpeg', 'mp3', rest, 'malformed'],
 ];
 
-for (const [what, contentType, asked, bytes, wanted] of cases) {
+for (const [what, contentType, requested, bytes, wanted] of cases) {
   test(`${what} is ${wanted}, however it is cut`, () => {
     for (const pieceBytes of [1, 7, 64, 1_000_000]) {
-      const { sound, fault, came } = read(readSoundBytes(contentType, asked), bytes, pieceBytes);
+      const { sound, fault, came } = read(readSoundBytes(contentType, requested), bytes, pieceBytes);
       if (wanted === 'malformed') assert.deepEqual([fault, sound.length], ['malformed', 0]);
       else assert.deepEqual([fault, came.format, sound], [null, wanted, bytes]);
     }

@@ -94,7 +94,7 @@ test("S27 webhooks of one tenant that do not answer do not hold up another's", a
   const dead = Array.from({ length: 40 }, (_, at) => hook(`dead${at}`, 'dead'));
   const store = queueOf([...dead, hook('well', 'b')]);
   const clock = fakeClock();
-  const { promise: told, resolve: tell } = Promise.withResolvers<void>();
+  const { promise: notified, resolve: tell } = Promise.withResolvers<void>();
   const { promise: given, reject: giveUp } = Promise.withResolvers<number>();
   const post = async (_url: string, _headers: object, body: string) => {
     if (body.includes('dead')) return given;
@@ -103,7 +103,7 @@ test("S27 webhooks of one tenant that do not answer do not hold up another's", a
   };
   const delivery = createHookDelivery({ store, clock, post, onTrouble: assert.fail });
   const looked = delivery.look();
-  await told;
+  await notified;
   store.due.set('late', { hook: hook('late', 'c'), nextMs: 0 });
   void delivery.look();
   while (store.due.has('late')) await new Promise(setImmediate);

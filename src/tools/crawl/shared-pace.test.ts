@@ -6,7 +6,7 @@ import { turnsOverReplicas } from './shared-pace.ts';
 
 test('a page waits for its turn among all replicas; without a delay nobody is asked, who leaves begins nothing', async () => {
   const clock = fakeClock();
-  const told: string[] = [];
+  const logged: string[] = [];
   const leaving = new AbortController();
   const turns = turnsOverReplicas(
     createHostTurns({ atOnceMax: 9, waitingMax: 9, hostsMax: 9, nowMs: clock.monotonicMs }),
@@ -14,12 +14,12 @@ test('a page waits for its turn among all replicas; without a delay nobody is as
       clock,
       pace: {
         async take(host, delayMs, nowMs) {
-          told.push(`${host} ${delayMs} ${nowMs - clock.wallMs()}`);
+          logged.push(`${host} ${delayMs} ${nowMs - clock.wallMs()}`);
           return host === 'free.test' ? 0 : 700;
         },
       },
       async pause(ms, signal) {
-        told.push(`wait ${ms}`);
+        logged.push(`wait ${ms}`);
         if (signal === leaving.signal) leaving.abort();
       },
     },
@@ -29,7 +29,7 @@ test('a page waits for its turn among all replicas; without a delay nobody is as
   assert.equal(await turns.take({ tenant: 'a', host: 'site.test', delayMs: 1_000 }, never, work), 'read');
   assert.equal(await turns.take({ tenant: 'a', host: 'free.test', delayMs: 1_000 }, never, work), 'read');
   assert.equal(await turns.take({ tenant: 'a', host: 'fast.test', delayMs: 0 }, never, work), 'read');
-  assert.deepEqual(told, ['site.test 1000 0', 'wait 700', 'free.test 1000 0']);
+  assert.deepEqual(logged, ['site.test 1000 0', 'wait 700', 'free.test 1000 0']);
   await assert.rejects(
     turns.take({ tenant: 'a', host: 'late.test', delayMs: 1_000 }, leaving.signal, async () => assert.fail()),
     { name: 'AbortError' },

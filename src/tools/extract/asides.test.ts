@@ -12,7 +12,7 @@ const more =
 const asidesOf = (html: string) => asidesIn(textBlocksOf(bodyOf(html))).map(({ text }) => text.trim());
 
 /** The page, and the parts of it that do not belong to its text. */
-const told: readonly [string, string, readonly string[]][] = [
+const cases: readonly [string, string, readonly string[]][] = [
   ['a button among paragraphs', `${prose}<div>Share (12)</div>${more}`, ['Share (12)']],
   ['the word of a button within a sentence', `${prose}<p>Please close the gate.</p>${more}`, []],
   ['code of one word', `${prose}<pre>close</pre>${more}`, []],
@@ -37,7 +37,7 @@ const told: readonly [string, string, readonly string[]][] = [
   ['a refrain', `<p>${'Row the boat, row the boat home<br>'.repeat(3)}</p>`, []],
 ];
 
-for (const [name, html, asides] of told) {
+for (const [name, html, asides] of cases) {
   test(`of ${name}, ${asides.length === 0 ? 'all' : 'the rest'} is text`, () =>
     assert.deepEqual(asidesOf(html), asides));
 }

@@ -7,27 +7,33 @@ import { depthMax, nodesMax } from './scan-html.ts';
 
 const all: ExtractOptions = { onlyMainContent: false, includeTags: null, excludeTags: null, rawHtml: false };
 
-interface Asked {
+interface PageOptions {
   kind?: PageKind;
   contentType?: string;
   url?: string;
-  wishes?: Partial<ExtractOptions>;
+  wanted?: Partial<ExtractOptions>;
   way?: ExtractOrder['way'];
 }
 
-function order(page: string | Uint8Array, asked: Asked): ExtractOrder {
-  const { kind = 'html', contentType = 'text/html', url = 'https://example.org/a/b', wishes, way = 'document' } = asked;
+function order(page: string | Uint8Array, options: PageOptions): ExtractOrder {
+  const {
+    kind = 'html',
+    contentType = 'text/html',
+    url = 'https://example.org/a/b',
+    wanted,
+    way = 'document',
+  } = options;
   const body = new Uint8Array(Buffer.from(page));
-  return { id: 1, kind, contentType, url, way, body, options: { ...all, ...wishes } };
+  return { id: 1, kind, contentType, url, way, body, options: { ...all, ...wanted } };
 }
 
-async function read(page: string | Uint8Array, asked: Asked = {}): Promise<Extracted> {
-  const reply = await extractPage(order(page, asked));
+async function read(page: string | Uint8Array, options: PageOptions = {}): Promise<Extracted> {
+  const reply = await extractPage(order(page, options));
   assert.ok('extracted' in reply, JSON.stringify(reply).slice(0, 300));
   return reply.extracted;
 }
 
-const markdownOf = async (page: string, asked?: Asked) => (await read(page, asked)).markdown;
+const markdownOf = async (page: string, options?: PageOptions) => (await read(page, options)).markdown;
 
 /** A page, and its expected markdown. */
 const written: readonly [string, string, string][] = [
@@ -116,13 +122,13 @@ test('metadata: title, description, language, canonical, date, OpenGraph', async
 
 test('includeTags gives these elements alone, excludeTags all but these', async () => {
   const html = '<h1>a</h1><div class="x"><p>b</p><p class="y">c</p></div><footer>d</footer><p id="z">e</p>';
-  assert.equal(await markdownOf(html, { wishes: { includeTags: ['#z', '.x', '.y'] } }), 'b\n\nc\n\ne');
-  assert.equal(await markdownOf(html, { wishes: { excludeTags: ['.y', 'footer', 'h1'] } }), 'b\n\ne');
-  assert.equal(await markdownOf(html, { wishes: { includeTags: ['.x'], excludeTags: ['.y'] } }), 'b');
+  assert.equal(await markdownOf(html, { wanted: { includeTags: ['#z', '.x', '.y'] } }), 'b\n\nc\n\ne');
+  assert.equal(await markdownOf(html, { wanted: { excludeTags: ['.y', 'footer', 'h1'] } }), 'b\n\ne');
+  assert.equal(await markdownOf(html, { wanted: { includeTags: ['.x'], excludeTags: ['.y'] } }), 'b');
 });
 
 test('a selector that is none is said to be so', async () => {
-  const reply = await extractPage(order('<p>a</p>', { wishes: { excludeTags: ['p >>> ['] } }));
+  const reply = await extractPage(order('<p>a</p>', { wanted: { excludeTags: ['p >>> ['] } }));
   assert.ok('wrong' in reply);
   assert.equal(reply.wrong.field, 'excludeTags');
 });

@@ -82,9 +82,9 @@ test('F80 a page whose time is over is late: nothing of it is given, and nothing
 test('F59 a page that holds its thread for long leaves the next one another', async () => {
   const leaving = new AbortController();
   const ends: string[] = [];
-  const told = (name: string) => () => void ends.push(name);
-  const first = pool.extract('a', order(slow), 60_000, leaving.signal).then(told('slow'));
-  await pool.extract('a', order('<p>next'), 60_000, never).then(told('next'));
+  const onEnd = (name: string) => () => void ends.push(name);
+  const first = pool.extract('a', order(slow), 60_000, leaving.signal).then(onEnd('slow'));
+  await pool.extract('a', order('<p>next'), 60_000, never).then(onEnd('next'));
   assert.deepEqual(ends, ['next']);
   leaving.abort();
   await first;
@@ -115,8 +115,8 @@ test('whoever waits for a page may leave, whether it is being read or not', asyn
 
 test('F59 who waits too long for a thread, behind pages that hang, is told so', async () => {
   // A millisecond: not even a thread has started by then.
-  const told = await hastyPool().extract('a', order('<p>behind'), 0, never);
-  assert.equal(told.kind === 'busy' && told.failure.kind, 'overloaded');
+  const outcome = await hastyPool().extract('a', order('<p>behind'), 0, never);
+  assert.equal(outcome.kind === 'busy' && outcome.failure.kind, 'overloaded');
 });
 
 test('more pages than may wait are refused at once', async () => {

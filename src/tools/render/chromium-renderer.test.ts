@@ -36,7 +36,7 @@ function open(t: TestContext, { rules, resolve = nobody, chromium }: World = {})
     await renderer.close();
     rmSync(dataDir, { recursive: true });
   });
-  const render = (url: string, asked: Partial<RenderOrder> = {}) =>
+  const render = (url: string, options: Partial<RenderOrder> = {}) =>
     renderer.render({
       tenant: 'a',
       url,
@@ -48,7 +48,7 @@ function open(t: TestContext, { rules, resolve = nobody, chromium }: World = {})
       bytesMax: 100_000,
       timeoutMs: 60_000,
       signal: new AbortController().signal,
-      ...asked,
+      ...options,
     });
   return { renderer, render, troubles };
 }
@@ -75,7 +75,7 @@ function inItsPlace(t: TestContext, script: string): string {
 test('F27 a name that moves to a private address after the page has come is not followed there', {
   skip: chromiumMissing || (process.platform === 'linux' ? false : 'needs all of 127.0.0.0/8'),
 }, async (t) => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const port = await serve(t, '127.0.0.2', 0, (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' });
     response.end(`<title>came</title><script>
@@ -83,7 +83,7 @@ test('F27 a name that moves to a private address after the page has come is not 
     </script>`);
   });
   await serve(t, '127.0.0.1', port, (request, response) => {
-    asked.push(request.url!);
+    requests.push(request.url!);
     response.end('secret');
   });
   let lookups = 0;
@@ -93,7 +93,7 @@ test('F27 a name that moves to a private address after the page has come is not 
   assert.ok(rendered.ok, JSON.stringify(rendered));
   assert.match(rendered.body.toString(), /<title>came<\/title>.*<body>refused<\/body>/s);
   assert.ok(lookups > 2, 'once before it, once for the page, once for its script');
-  assert.deepEqual(asked, []);
+  assert.deepEqual(requests, []);
 });
 
 test('S17 no datagram leaves past the proxy, whichever window WebRTC is taken from', {

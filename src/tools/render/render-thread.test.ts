@@ -119,13 +119,13 @@ test('nothing is left of the browser when the server has closed, nor of one that
 test('a page is held before it goes where it may not, by redirect or script, and asked for where it may', {
   skip: chromiumMissing,
 }, async (t) => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const { render } = await open(t, (request, response) => {
-    asked.push(request.url!);
+    requests.push(request.url!);
     if (request.url === '/moves') return void response.writeHead(302, { location: '/on' }).end();
     if (request.url === '/on') return void response.writeHead(302, { location: '/forbidden' }).end();
     if (request.url!.startsWith('/wanders')) {
-      return void response.writeHead(302, { location: `/wanders${asked.length}` }).end();
+      return void response.writeHead(302, { location: `/wanders${requests.length}` }).end();
     }
     response.writeHead(200, { 'content-type': 'text/html' });
     // A frame is no place where the page itself goes.
@@ -134,17 +134,17 @@ test('a page is held before it goes where it may not, by redirect or script, and
     else response.end('<p>words</p>');
   });
   for (const path of ['/moves', '/leads']) {
-    const told: string[] = [];
+    const logged: string[] = [];
     const rendered = await render(async ({ pathname }) => {
-      told.push(pathname);
+      logged.push(pathname);
       return pathname !== '/forbidden';
     }, path);
     assert.equal(rendered.ok || rendered.reason, 'redirects', path);
-    assert.deepEqual(told, path === '/moves' ? ['/on', '/forbidden'] : ['/forbidden']);
+    assert.deepEqual(logged, path === '/moves' ? ['/on', '/forbidden'] : ['/forbidden']);
   }
-  assert.ok(asked.includes('/on') && !asked.includes('/forbidden'), asked.join());
+  assert.ok(requests.includes('/on') && !requests.includes('/forbidden'), requests.join());
   assert.match(textOf(await render(async () => true, '/moves')), /words/);
-  assert.ok(asked.includes('/forbidden'));
+  assert.ok(requests.includes('/forbidden'));
   let questions = 0;
   const wandering = await render(async () => ++questions > 0, '/wanders');
   assert.deepEqual([wandering.ok || wandering.reason, questions], ['redirects', 10], 'nor asks robots.txt without end');

@@ -23,10 +23,10 @@ const order = {
 
 /** Reads a page where `ends` has no other end for the way that it is asked in. */
 async function readWith(ends: Partial<Record<ExtractOrder['way'], ExtractOutcome>>) {
-  const asked: string[] = [];
+  const ways: string[] = [];
   const pool: ExtractPool = {
     async extract(_tenant, job) {
-      asked.push(job.way);
+      ways.push(job.way);
       const end = ends[job.way];
       if (end !== undefined) return end;
       const reply = await readInThread({ ...job, id: 1 });
@@ -36,21 +36,21 @@ async function readWith(ends: Partial<Record<ExtractOrder['way'], ExtractOutcome
   };
   const clock = { monotonicMs: () => 0, wallMs: () => 0 };
   const read = await extractPage({ pool, clock } as never, order, came, 30_000);
-  return { read, asked };
+  return { read, ways };
 }
 
 test('F80 a deadline on a busy machine is an error, not the plain text of the page', async () => {
-  const { read, asked } = await readWith({ document: { kind: 'late' } });
+  const { read, ways } = await readWith({ document: { kind: 'late' } });
   assert.ok('kind' in read && read.kind === 'page-refused');
   assert.equal(read.code, 'page_timeout');
-  assert.deepEqual(asked, ['document']);
+  assert.deepEqual(ways, ['document']);
 });
 
 test('F80 a page that takes too much of the processor comes as plain text with a warning, without its navigation', async () => {
   const why = 'it takes too long to read';
-  const { read, asked } = await readWith({ document: { kind: 'unfit', why, killed: true } });
+  const { read, ways } = await readWith({ document: { kind: 'unfit', why, killed: true } });
   assert.ok('extracted' in read);
-  assert.deepEqual(asked, ['document', 'plain']);
+  assert.deepEqual(ways, ['document', 'plain']);
   assert.deepEqual(read.warnings, [
     `The page is given as plain text, and may hold parts around its main content: ${why}.`,
   ]);

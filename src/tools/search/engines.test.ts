@@ -25,13 +25,13 @@ const plain: SearchQuery = {
 
 const settings = { baseUrl: 'https://engine.example', apiKey: 'key-of-engine' };
 
-function asked(engine: SearchEngine, query: Partial<SearchQuery> = {}): EngineRequest {
+function requestOf(engine: SearchEngine, query: Partial<SearchQuery> = {}): EngineRequest {
   const request = engine.encode({ ...plain, ...query }, settings);
   assert.ok(!('cannot' in request), 'the engine can be asked this');
   return request;
 }
 
-const wish = {
+const query = {
   source: 'web',
   country: 'DE',
   lang: 'en',
@@ -41,7 +41,7 @@ const wish = {
 } as const;
 
 test('searxng is asked for JSON, in its own words for language, time and domains', () => {
-  const { method, url, headers, body, skip } = asked(searxng, { ...wish, offset: 13 });
+  const { method, url, headers, body, skip } = requestOf(searxng, { ...query, offset: 13 });
   assert.equal(method, 'GET');
   assert.equal(url.pathname, '/search');
   assert.deepEqual(Object.fromEntries(url.searchParams), {
@@ -54,7 +54,7 @@ test('searxng is asked for JSON, in its own words for language, time and domains
   });
   assert.equal(headers.authorization, 'Bearer key-of-engine');
   assert.deepEqual([body, skip], [null, 3]);
-  assert.equal(asked(searxng, { source: 'news' }).url.searchParams.get('categories'), 'news');
+  assert.equal(requestOf(searxng, { source: 'news' }).url.searchParams.get('categories'), 'news');
 });
 
 test('searxng below a path of its own is asked there', () => {
@@ -65,25 +65,25 @@ test('searxng below a path of its own is asked there', () => {
 });
 
 test('brave is asked with its token, in pages, and never for more than its queries hold', () => {
-  const { method, url, headers } = asked(brave, wish);
+  const { method, url, headers } = requestOf(brave, query);
   assert.equal(method, 'GET');
   assert.equal(url.pathname, '/res/v1/web/search');
   assert.equal(headers['x-subscription-token'], 'key-of-engine');
   const { q, count, country, search_lang, freshness, offset } = Object.fromEntries(url.searchParams);
   assert.deepEqual([count, country, search_lang, freshness, offset], ['5', 'DE', 'en', 'pw', undefined]);
   assert.match(q!, /^red pandas \(site:a\.example OR/);
-  const third = asked(brave, { offset: 43 });
+  const third = requestOf(brave, { offset: 43 });
   assert.deepEqual(
     [third.url.searchParams.get('offset'), third.url.searchParams.get('count'), third.skip],
     ['2', '20', 3],
   );
-  assert.equal(asked(brave, { source: 'news' }).url.pathname, '/res/v1/news/search');
+  assert.equal(requestOf(brave, { source: 'news' }).url.pathname, '/res/v1/news/search');
   assert.ok('cannot' in brave.encode({ ...plain, query: 'a'.repeat(450) }, settings));
   assert.ok('cannot' in brave.encode({ ...plain, offset: 200 }, settings));
 });
 
 test('tavily is asked for what comes before as well, with lists of domains and the name of a country', () => {
-  const { method, headers, body, skip } = asked(tavily, { ...wish, offset: 4 });
+  const { method, headers, body, skip } = requestOf(tavily, { ...query, offset: 4 });
   assert.equal(method, 'POST');
   assert.equal(headers.authorization, 'Bearer key-of-engine');
   assert.deepEqual(JSON.parse(body!), {
@@ -96,23 +96,23 @@ test('tavily is asked for what comes before as well, with lists of domains and t
     exclude_domains: ['c.example'],
   });
   assert.equal(skip, 4);
-  assert.equal(JSON.parse(asked(tavily, { country: 'QQ' }).body!).country, undefined);
+  assert.equal(JSON.parse(requestOf(tavily, { country: 'QQ' }).body!).country, undefined);
   assert.ok('cannot' in tavily.encode({ ...plain, offset: 20 }, settings));
 });
 
 test('serper is asked in the words of Google', () => {
-  const { url, headers, body } = asked(serper, wish);
+  const { url, headers, body } = requestOf(serper, query);
   assert.equal(url.pathname, '/search');
   assert.equal(headers['x-api-key'], 'key-of-engine');
   const { q, ...rest } = JSON.parse(body!);
   assert.deepEqual(rest, { num: 5, gl: 'de', hl: 'en', tbs: 'qdr:w' });
   assert.match(q, /-site:c\.example$/);
-  assert.equal(asked(serper, { source: 'news' }).url.pathname, '/news');
-  assert.deepEqual(JSON.parse(asked(serper, { offset: 25 }).body!), { q: 'red pandas', num: 20, page: 2 });
+  assert.equal(requestOf(serper, { source: 'news' }).url.pathname, '/news');
+  assert.deepEqual(JSON.parse(requestOf(serper, { offset: 25 }).body!), { q: 'red pandas', num: 20, page: 2 });
 });
 
 test('exa is asked with a date for a time', () => {
-  const { url, headers, body } = asked(exa, wish);
+  const { url, headers, body } = requestOf(exa, query);
   assert.equal(url.pathname, '/search');
   assert.equal(headers['x-api-key'], 'key-of-engine');
   assert.deepEqual(JSON.parse(body!), {
@@ -295,7 +295,7 @@ const pictures: readonly { engine: SearchEngine; path: string; body: unknown }[]
 for (const { engine, path, body } of pictures)
   test(`pictures of ${path} come in Firecrawl's shape, each once, though they stand on one page`, () => {
     const query = { ...plain, source: 'images' } as const;
-    const { url, skip } = asked(engine, query);
+    const { url, skip } = requestOf(engine, query);
     assert.equal(url.pathname, path);
     const decoded = engine.decode(body, query);
     assert.deepEqual(mergeHits(decoded!.hits, query, skip), [

@@ -53,13 +53,13 @@ test('pages come in the order of the hits, four at a time, each in what time is 
   let running = 0;
   let most = 0;
   const reader = {
-    async read(asked: PageOrder) {
-      orders.push(asked);
+    async read(order: PageOrder) {
+      orders.push(order);
       most = Math.max(most, ++running);
       // The first ones end last.
       for (let turns = 20 - orders.length; turns > 0; turns--) await new Promise(setImmediate);
       running--;
-      return page(asked.url, `words of ${asked.url}`);
+      return page(order.url, `words of ${order.url}`);
     },
   };
   const { pages, read, warnings } = await scrapeHits(reader, hits, order);

@@ -22,9 +22,9 @@ const uuid = '550e8400-e29b-41d4-a716-446655440000';
 const find = async () => plainSpec;
 
 function prepare(answers: Partial<VectorStore>, verb: VectorVerb, body: unknown, parts: CallParts = {}) {
-  const { store, asked } = scriptedStore({ find, ...answers });
+  const { store, calls } = scriptedStore({ find, ...answers });
   const call = vectorCall(verb, body, { ...parts, params: { collection: 'plain', ...parts.params } });
-  return { asked, prepared: prepareCall(store, call, { limits, clock: fakeClock() }) };
+  return { calls, prepared: prepareCall(store, call, { limits, clock: fakeClock() }) };
 }
 
 function jsonOf(bytes: Uint8Array | UnrankedAnswer): { result: unknown; status: string; time: number } {
@@ -77,11 +77,11 @@ test("create answers the contract's fields for POST and true for PUT", async () 
   const put = prepare({ create }, 'put-collection', { vectors: { size: 4, distance: 'Dot' } });
   assert.equal(jsonOf(await (await put.prepared).run(null)).result, true);
   const spec = { name: 'plain', size: 4, distance: 'Dot', embeddingModel: null };
-  assert.deepEqual(put.asked, [['create', { tenant: 't', account: 'a' }, spec]]);
+  assert.deepEqual(put.calls, [['create', { tenant: 't', account: 'a' }, spec]]);
 });
 
 test('a collection whose model tells the size is created with it', async () => {
-  const { prepared, asked } = prepare({ create: async () => {} }, 'create-collection', {
+  const { prepared, calls } = prepare({ create: async () => {} }, 'create-collection', {
     name: 'c',
     embedding_model: 'alpha',
   });
@@ -90,7 +90,7 @@ test('a collection whose model tells the size is created with it', async () => {
   const { result } = jsonOf(await call.run({ size: 1_024, vectors: new Float32Array() }));
   const shown = { name: 'c', vector_size: 1_024, distance: 'Cosine', embedding_model: 'alpha' };
   assert.deepEqual(result, shown);
-  assert.equal((asked.at(-1)![2] as { size: number }).size, 1_024);
+  assert.equal((calls.at(-1)![2] as { size: number }).size, 1_024);
 });
 
 test('collections are listed and inspected in both vocabularies', async () => {
@@ -113,9 +113,9 @@ test('collections are listed and inspected in both vocabularies', async () => {
     payloadSchema: { 'a.b': { type: 'keyword' as const, points: 3 } },
   });
   const info = await resultOf('CollectionInfo', { inspect }, 'inspect-collection', '');
-  const { config, ...told } = info as { config: { params: { vectors: unknown } } };
+  const { config, ...rest } = info as { config: { params: { vectors: unknown } } };
   assert.deepEqual(config.params.vectors, { size: 4, distance: 'Cosine' });
-  assert.deepEqual(told, {
+  assert.deepEqual(rest, {
     name: 'plain',
     vector_size: 4,
     distance: 'Cosine',
@@ -222,14 +222,14 @@ for (const [verb, body, at] of [
   ['query-groups', { query: vector, group_by: 'a', with_vector: ['nope'] }, 'with_vector'],
 ] as const) {
   test(`${verb} that wants a vector which no point has is refused before anything is read`, async () => {
-    const { prepared, asked } = prepare({}, verb, body);
+    const { prepared, calls } = prepare({}, verb, body);
     const failure = await prepared.then(
       () => 'nothing',
       (error: unknown) => shownFailure(error),
     );
     assert.equal(failure, `400 ${at}: the collection 'plain' has no vector named 'nope'; it has an unnamed one`);
     assert.deepEqual(
-      asked.map(([method]) => method),
+      calls.map(([method]) => method),
       ['find'],
     );
   });
@@ -257,15 +257,15 @@ test('a collection that points are looked up in must exist, whether any is named
 
 test('a text is looked for by the vector that it was given', async () => {
   const query = async () => [[]];
-  const { prepared, asked } = prepare({ find: async () => textSpec, query }, 'search-points', { text: 'what?' });
+  const { prepared, calls } = prepare({ find: async () => textSpec, query }, 'search-points', { text: 'what?' });
   const call = await prepared;
   assert.deepEqual(call.texts, { model: 'alpha', purpose: 'query', texts: ['what?'] });
   assert.deepEqual(
-    asked.map(([method]) => method),
+    calls.map(([method]) => method),
     ['find'],
   );
   await call.run({ size: 4, vectors: floats });
-  const [, , , queries] = asked[1] as [string, string, string, { target: { vector: Float32Array } }[]];
+  const [, , , queries] = calls[1] as [string, string, string, { target: { vector: Float32Array } }[]];
   assert.deepEqual(queries[0]!.target.vector, floats);
 });
 
@@ -290,10 +290,10 @@ test('nothing is written of a call that is refused', async () => {
     { id: 1, vector },
     { id: 2, vector: [1] },
   ];
-  const { prepared, asked } = prepare({}, 'post-points', { points });
+  const { prepared, calls } = prepare({}, 'post-points', { points });
   assert.equal(await prepared.then(() => 'prepared', shownFailure), '400 points[1].vector: expected 4 numbers, got 1');
   assert.deepEqual(
-    asked.map(([method]) => method),
+    calls.map(([method]) => method),
     ['find'],
   );
 });
