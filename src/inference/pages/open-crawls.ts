@@ -115,14 +115,7 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
   }
 
   return {
-    crawls: {
-      create: async (...asked) => (await opened()).create(...asked),
-      find: async (...asked) => (await opened()).find(...asked),
-      list: async (...asked) => (await opened()).list(...asked),
-      cancel: async (...asked) => (await opened()).cancel(...asked),
-      results: async (...asked) => (await opened()).results(...asked),
-      errors: async (...asked) => (await opened()).errors(...asked),
-    },
+    crawls: lazily(opened),
     meter,
     sink,
     patterns: (tenant, wished) => refusalOfPatterns(threads, tenant, wished),
@@ -144,5 +137,17 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
       closed = true;
       await (await opening?.catch(() => null))?.stop();
     },
+  };
+}
+
+/** The same, opened when it is first asked. */
+function lazily(opened: () => Promise<Crawls>): OpenedCrawls['crawls'] {
+  return {
+    create: async (...asked) => (await opened()).create(...asked),
+    find: async (...asked) => (await opened()).find(...asked),
+    list: async (...asked) => (await opened()).list(...asked),
+    cancel: async (...asked) => (await opened()).cancel(...asked),
+    results: async (...asked) => (await opened()).results(...asked),
+    errors: async (...asked) => (await opened()).errors(...asked),
   };
 }
