@@ -29,6 +29,7 @@ function speak(
     trace: null,
     client,
     sink: client,
+    attemptsMade: null,
     progress,
     inputTokensEstimate: 3,
     deadlineMs: systemClock.monotonicMs() + 60_000,

@@ -151,6 +151,7 @@ async function ask(
   const job = {
     client,
     sink: client,
+    attemptsMade: null,
     progress: newProgress(),
     deadlineMs: systemClock.monotonicMs() + deadlineMs,
     headers: [],
