@@ -1,6 +1,7 @@
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import { type BlockSink, BlockWriter } from './block-writer.ts';
+import type { BlockSink } from './block-sink.ts';
+import { BlockWriter } from './block-writer.ts';
 import type { AnswerWishes } from './read-request.ts';
 
 /** Events that wait for the call before them to be complete; those of one call together, whatever order they came in. */

@@ -3,7 +3,7 @@ import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { createAnswerBlocks } from './answer-blocks.ts';
-import type { BlockSink, OpenedBlock } from './block-writer.ts';
+import type { BlockSink, OpenedBlock } from './block-sink.ts';
 import { toolInputOf } from './encode-messages.ts';
 import { wishesOf } from './read-request.ts';
 

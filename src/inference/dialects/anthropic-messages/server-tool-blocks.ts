@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../ker
 import type { NeutralPart } from '../../neutral/request.ts';
 import type { ServerCall, ServerResult, ServerSource } from '../../neutral/server-tool.ts';
 import { stringOr } from '../event-data.ts';
-import type { OpenedBlock } from './block-writer.ts';
+import type { OpenedBlock } from './block-sink.ts';
 import type { CallerBlock } from './wire.ts';
 
 /** How ids of calls begin that this gateway made. */

@@ -1,0 +1,29 @@
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { FinishReason } from '../../neutral/event.ts';
+import type { Usage } from '../../neutral/usage.ts';
+
+/** How a block is opened; the events after it fill it. */
+export type OpenedBlock =
+  | { type: 'text' }
+  | { type: 'thinking' }
+  | { type: 'redacted_thinking'; data: string }
+  /** `as`: a call that whoever answers makes itself, and what stands in its block beside. */
+  | { type: 'tool_use'; id: string; name: string; as?: 'server_tool_use' | 'mcp_tool_use'; beside?: JsonObject }
+  /** It comes at once. */
+  | { type: 'whole'; block: JsonObject };
+
+/** Takes an answer block by block: one is open at a time, each is closed before the next. */
+export interface BlockSink {
+  start(id: string | null, model: string | null): void;
+  open(block: OpenedBlock): void;
+  text(text: string): void;
+  thinking(text: string): void;
+  signature(signature: string): void;
+  inputJson(json: string): void;
+  citation(block: JsonObject): void;
+  /** A part of the answer has no place in this format. */
+  lose(part: string): void;
+  close(): void;
+  /** `filters`: members of its own that the message gets. */
+  end(reason: FinishReason, stopSequence: string | null, usage: Usage | null, filters: JsonObject): void;
+}
