@@ -1,13 +1,22 @@
 import { tierOf, unmetNeed, unmetSize } from './capability.ts';
 import type { Health } from './health.ts';
-import type { Lane, LaneState } from './lane.ts';
+import type { Lane, LaneState, Standing } from './lane.ts';
 import { hashText, type Pickable } from './pick.ts';
 import type { RouteCandidate, RouteQuery } from './route.ts';
-import type { Blocked } from './survey.ts';
 import type { Target } from './target.ts';
-import { noRoomTier } from './too-long.ts';
 
 const noLanes: readonly Lane[] = [];
+
+/** Where a prompt surely does not fit: after every fallback, and before what fails. */
+const noRoomTier = 1e11;
+
+/** Reason that keeps a choice away. */
+export interface Blocked {
+  standing: Standing;
+  backAtMs: number;
+  /** The reason in words. */
+  reason: string;
+}
 
 /** One candidate as one request sees it. */
 export class Choice implements Pickable {

@@ -1,7 +1,7 @@
 import type { Random } from '../../kernel/random.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
 import { dialectFor } from './capability.ts';
-import type { Choice } from './choice.ts';
+import type { Blocked, Choice } from './choice.ts';
 import type { Health } from './health.ts';
 import {
   backAtMs,
@@ -11,7 +11,6 @@ import {
   isUnreachable,
   type Lane,
   reasonOf,
-  type Standing,
   standingOf,
   triableAtMs,
 } from './lane.ts';
@@ -24,14 +23,6 @@ export interface Draw {
   /** Of the conversation (`affinityOf`); null: none. Only reorders equals. */
   affinity: number | null;
   random: Random;
-}
-
-/** Reason that keeps a choice away. */
-export interface Blocked {
-  standing: Standing;
-  backAtMs: number;
-  /** The reason in words. */
-  reason: string;
 }
 
 /**

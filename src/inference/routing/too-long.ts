@@ -19,9 +19,6 @@ export function leaveOutNoLarger(choices: readonly Choice[], refused: Choice, to
   }
 }
 
-/** Where a prompt surely does not fit: after every fallback, and before what fails. */
-export const noRoomTier = 1e11;
-
 const learntForMs = 10 * 60_000;
 /** How far our estimate of a prompt and the upstream's count may be apart. Beyond, its numbers are of something else. */
 const estimateOffMax = 3;
