@@ -1,4 +1,4 @@
-import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
+import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { ownIdMark } from '../dialects/openai-responses/wire.ts';
 import { KeptAnswer } from '../spine/kept-answer.ts';
@@ -7,11 +7,9 @@ import { serve } from '../spine/serve.ts';
 import type { HeaderList } from '../spine/sink.ts';
 import type { ResponsesEndpoint } from './endpoint.ts';
 import { ownItems } from './input-items.ts';
-import { type KeptResponses, saltOfId } from './kept-responses.ts';
+import { saltOfId } from './kept-responses.ts';
 import type { ResponsesServices } from './services.ts';
-
-/** Begins what a compaction of ours holds, so that a provider's own is told apart. */
-const mark = 'culvert.compacted.';
+import { compactionMark } from './summaries.ts';
 
 const question =
   'Summarize this conversation so that it can go on without its text. Keep what the user wants, decisions, names, numbers, open questions, and results of tools that still matter. Write the summary alone.';
@@ -52,7 +50,7 @@ export async function compacted(
       {
         type: 'compaction',
         id: `cmp_${ownIdMark}${salt}`,
-        encrypted_content: mark + services.responses.sealText(call.principal.tenant, summary),
+        encrypted_content: compactionMark + services.responses.sealText(call.principal.tenant, summary),
       },
     ],
     usage: response.usage,
@@ -67,44 +65,3 @@ function textOf(output: JsonValue | undefined): string {
   const parts = items.flatMap(({ content }) => (Array.isArray(content) ? content.filter(isObject) : []));
   return parts.map(({ text }) => (typeof text === 'string' ? text : '')).join('');
 }
-
-/**
- * A body with the summaries in place of the compactions of ours that it names, for a model of any provider; the body
- * itself when it has none. A 400 for one that another key was given.
- */
-export function withSummaries(
-  services: SummaryServices,
-  tenant: string,
-  raw: Buffer,
-): Buffer | Promise<Buffer | Failure> {
-  return raw.includes(mark) ? summariesIn(services, tenant, raw) : raw;
-}
-
-interface SummaryServices extends Pick<ResponsesServices, 'bodies'> {
-  responses: Pick<KeptResponses, 'openText'>;
-}
-
-async function summariesIn(
-  { responses: kept, bodies }: SummaryServices,
-  tenant: string,
-  raw: Buffer,
-): Promise<Buffer | Failure> {
-  const read = await bodies.readObject(tenant, raw);
-  if (!read.ok) return read.failure;
-  const { value: body } = read;
-  if (!Array.isArray(body.input)) return raw;
-  const input: JsonValue[] = [];
-  for (const [at, item] of body.input.entries()) {
-    const sealed = isObject(item) && item.type === 'compaction' ? item.encrypted_content : undefined;
-    if (typeof sealed !== 'string' || !sealed.startsWith(mark)) {
-      input.push(item);
-      continue;
-    }
-    const summary = kept.openText(tenant, sealed.slice(mark.length));
-    if (summary === null) return invalid(`input[${at}].encrypted_content`, unreadable);
-    input.push({ type: 'message', role: 'user', content: `Summary of the conversation so far:\n\n${summary}` });
-  }
-  return Buffer.from(JSON.stringify({ ...body, input }));
-}
-
-const unreadable = 'This compaction cannot be read: it was made for another key, or it was changed.';

@@ -11,13 +11,13 @@ import type { RouteCandidate } from '../routing/route.ts';
 import type { Endpoint, Plan } from '../spine/endpoint.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import { runAttempts } from '../spine/run-attempts.ts';
-import { withSummaries } from './compaction.ts';
 import { conversationNotFound, expanded, previousNotFound } from './expand.ts';
 import { keptItems } from './input-items.ts';
 import { KeepingSink } from './keeping-sink.ts';
 import { keepsFor } from './keeps-for.ts';
 import { addedOf, saltOfId } from './kept-responses.ts';
 import type { ResponsesServices } from './services.ts';
+import { withSummaries } from './summaries.ts';
 
 /** A response asked for, with what is kept of it and what it continues. */
 export interface TurnBody extends ConversationBody {
