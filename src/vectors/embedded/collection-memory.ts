@@ -5,8 +5,8 @@ import type { Columns, Pace } from './columns/columns.ts';
 import type { CodeImage } from './index/code-image.ts';
 import type { FieldIndex } from './index/field-index.ts';
 import { finish, type Steps } from './index/steps.ts';
-import type { EarlySearch, Ranked } from './index/vector-index.ts';
-import { IndexesUnderWay } from './indexes-under-way.ts';
+import type { Ranked } from './index/vector-index.ts';
+import { IndexesUnderWay, type IndexSource } from './indexes-under-way.ts';
 import { PartMissing } from './part-missing.ts';
 
 /** Effect of a write on a slot. An absent member stayed as it was. */
@@ -78,12 +78,9 @@ export interface CollectionMemory {
 }
 
 /** How it is made; all throw what reading the rows throws. */
-export interface MemorySource {
-  openIndex(owner: CollectionMemory, name: string, early: (search: EarlySearch | null) => void): Steps<FieldIndex>;
+export interface MemorySource extends IndexSource<CollectionMemory> {
   /** Whether making that index takes long. */
   isLarge(name: string): boolean;
-  /** The value on the disk, good until the next look; null when the slot has none. */
-  look(name: string, slot: number): VectorValue | null;
   openColumns(owner: CollectionMemory): Columns;
   understood(filter: Filter): Filter;
   /** Called whenever a part has been used, and when all is let go. */
@@ -93,7 +90,7 @@ export interface MemorySource {
 
 export function createCollectionMemory(source: MemorySource): CollectionMemory {
   const indexes = new Map<string, FieldIndex>();
-  const underWay = new IndexesUnderWay(source);
+  const underWay = new IndexesUnderWay<CollectionMemory>(source);
   let columns: Columns | null = null;
   let isClosed = false;
   let noted: Change[] = [];

@@ -1,5 +1,4 @@
 import type { VectorValue } from '../point.ts';
-import type { CollectionMemory, MemorySource } from './collection-memory.ts';
 import { ArenaFull } from './index/arena.ts';
 import type { FieldIndex } from './index/field-index.ts';
 import type { Steps } from './index/steps.ts';
@@ -8,13 +7,20 @@ import type { EarlySearch, Ranked } from './index/vector-index.ts';
 /** Rows that are read again in one step. */
 const followedPerStep = 200;
 
+/** Rows of which indexes are made for `Owner`; both throw what reading the rows throws. */
+export interface IndexSource<Owner> {
+  openIndex(owner: Owner, name: string, early: (search: EarlySearch | null) => void): Steps<FieldIndex>;
+  /** The value on the disk, good until the next look; null when the slot has none. */
+  look(name: string, slot: number): VectorValue | null;
+}
+
 /** Indexes of one collection that are being made, in steps between which its rows may change. */
-export class IndexesUnderWay {
-  readonly #source: Pick<MemorySource, 'openIndex' | 'look'>;
+export class IndexesUnderWay<Owner> {
+  readonly #source: IndexSource<Owner>;
   /** By name of their vectors. `changed`: slots that were written since it was begun. */
   readonly #begun = new Map<string, { changed: Set<number>; search: EarlySearch | null }>();
 
-  constructor(source: Pick<MemorySource, 'openIndex' | 'look'>) {
+  constructor(source: IndexSource<Owner>) {
     this.#source = source;
   }
 
@@ -31,7 +37,7 @@ export class IndexesUnderWay {
   }
 
   /** Gives it with all changes meanwhile; null when there is no room for these. `usable`: see `CollectionMemory.make`. */
-  *make(owner: CollectionMemory, name: string, usable: () => void): Steps<FieldIndex | null> {
+  *make(owner: Owner, name: string, usable: () => void): Steps<FieldIndex | null> {
     const begun = { changed: new Set<number>(), search: null as EarlySearch | null };
     this.#begun.set(name, begun);
     try {
