@@ -2,9 +2,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { buildConnector, Client, Dispatcher } from 'undici';
 import type { Connect, Opening } from './connect.ts';
-import type { Exchange } from './exchange.ts';
-import { givenUp, Seat } from './seat.ts';
-import type { ConnectionPool } from './send.ts';
+import { type ExchangeHandler, givenUp, Seat } from './seat.ts';
 
 export interface ConnectionParts {
   origin: URL;
@@ -14,6 +12,20 @@ export interface ConnectionParts {
   keepAliveMs: number;
   /** If the peer offers it. */
   http2: boolean;
+}
+
+/** What a connection reports to the pool that gives it exchanges. */
+export interface ConnectionKeeper {
+  /** Its exchange is over and it may carry another. */
+  keep(connection: Connection): void;
+  /** It has answered over HTTP/2. */
+  share(connection: Connection): void;
+  /** It takes no exchange any more. */
+  retire(connection: Connection): void;
+  /** It is being closed. */
+  forget(connection: Connection): void;
+  /** The peer sent unrequested bytes. */
+  distrust(): void;
 }
 
 /** Upstreams' own `keep-alive: timeout=` hint is followed up to this, less a second for the way. */
@@ -36,7 +48,7 @@ export class Connection {
   answeredAtMs = 0;
   /** Answers that have begun on it. */
   answers = 0;
-  private readonly pool: ConnectionPool;
+  private readonly keeper: ConnectionKeeper;
   private readonly client: Client;
   private opening: Opening | null = null;
   private socket: Socket | null = null;
@@ -48,9 +60,9 @@ export class Connection {
   private streamsMax = streamsMax;
   private retired = false;
 
-  constructor(pool: ConnectionPool, parts: ConnectionParts, connectTimeoutMs: number) {
+  constructor(keeper: ConnectionKeeper, parts: ConnectionParts, connectTimeoutMs: number) {
     const { client: UndiciClient, origin, connect, keepAliveMs, http2 } = parts;
-    this.pool = pool;
+    this.keeper = keeper;
     this.client = new UndiciClient(origin, {
       connect: (_: buildConnector.Options, connected: buildConnector.Callback) => {
         this.reused = false;
@@ -76,7 +88,7 @@ export class Connection {
       if (this.protocol === 'h2') return this.retire();
       if (this.work === 'asked') return;
       // A second answer in one piece with the first, which no `readable` tells.
-      if (error.message === 'bad response') pool.distrust();
+      if (error.message === 'bad response') keeper.distrust();
       // The request that waits in a client gets another socket from it.
       if (this.work === 'idle') this.destroy();
     });
@@ -88,7 +100,7 @@ export class Connection {
   }
 
   /** False: the peer takes no more streams now, and the exchange goes elsewhere. */
-  dispatch(options: Dispatcher.DispatchOptions, exchange: Exchange): boolean {
+  dispatch(options: Dispatcher.DispatchOptions, exchange: ExchangeHandler): boolean {
     this.streams += 1;
     this.work = 'waiting';
     if (this.protocol === 'http/1.1') {
@@ -112,7 +124,7 @@ export class Connection {
   /** The answer of an exchange has begun. */
   heard(): void {
     this.answers += 1;
-    if (this.answers === 1 && this.protocol === 'h2' && !this.retired) this.pool.share(this);
+    if (this.answers === 1 && this.protocol === 'h2' && !this.retired) this.keeper.share(this);
   }
 
   /** The answer has come whole; `unseen`: it ended with its head, and a body that follows would be read as an answer. */
@@ -140,7 +152,7 @@ export class Connection {
 
   /** Closes the socket now, connected or connecting. Its exchanges are told. */
   destroy(): void {
-    this.pool.forget(this);
+    this.keeper.forget(this);
     this.client.destroy();
     // A client that connects forgets its socket; the kernel would go on trying for minutes.
     this.opening?.destroy();
@@ -154,7 +166,7 @@ export class Connection {
   private keep(): void {
     // Nobody may read the rest of a request that was answered early: the next one would wait behind it, or be read as
     // it.
-    if (this.isSent && !this.socket?.destroyed) this.pool.keep(this);
+    if (this.isSent && !this.socket?.destroyed) this.keeper.keep(this);
     else this.destroy();
   }
 
@@ -167,7 +179,7 @@ export class Connection {
   private retire(): void {
     if (this.retired) return;
     this.retired = true;
-    this.pool.retire(this);
+    this.keeper.retire(this);
     if (this.streams === 0) this.destroy();
   }
 
@@ -177,7 +189,7 @@ export class Connection {
       if (this.work === 'asked') return;
       const bytes: Buffer | null = socket.read();
       if (bytes === null) return;
-      if (!bytes.toString('latin1', 0, farewell.length).startsWith(farewell)) this.pool.distrust();
+      if (!bytes.toString('latin1', 0, farewell.length).startsWith(farewell)) this.keeper.distrust();
       socket.destroy();
     });
   }

@@ -7,7 +7,6 @@ import {
   type Encoding,
   encodingOf,
 } from './decompress.ts';
-import type { ConnectionPool } from './send.ts';
 import type { TransportError } from './transport-error.ts';
 import { bodyTimeout, headersTimeout, lostConnection, transportErrorOf, wasDestroyed } from './transport-error.ts';
 import {
@@ -35,6 +34,19 @@ export interface ExchangeHost {
   finished(): void;
 }
 
+/** Where an exchange gets its connections: one origin, by one route. */
+export interface ConnectionSource {
+  /** What the path of a request begins with: the whole origin, for a proxy that passes requests on. */
+  readonly pathStart: string;
+  /** For that proxy. */
+  readonly headers: readonly string[];
+  /** For an exchange that begins now. `connectTimeoutMs` counts if a socket must be opened. */
+  take(exchange: Exchange, nowMs: number, connectTimeoutMs: number): Connection;
+  /** A new one, in place of one that takes no more. */
+  open(connectTimeoutMs: number): Connection;
+  ends(exchange: Exchange): void;
+}
+
 type IncomingHeaders = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
 /** `starting` inside undici's dispatch → `waiting` for a socket → `sent` → `answering` (a first byte came) → `done`. */
@@ -52,7 +64,7 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
   private options: Dispatcher.DispatchOptions | null = null;
   private readonly request: UpstreamRequest;
   private state: ExchangeState = 'starting';
-  private pool: ConnectionPool | null = null;
+  private source: ConnectionSource | null = null;
   private connection: Connection | null = null;
   private controller: Dispatcher.DispatchController | null = null;
   private answerHeaders: IncomingHeaders = noHeaders;
@@ -91,11 +103,11 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
   }
 
   /** `proof`: the headers that its authorizer gave. */
-  start(pool: ConnectionPool, proof: readonly string[]): void {
-    this.pool = pool;
-    this.options = dispatchOptions(this.request, pool, proof);
+  start(source: ConnectionSource, proof: readonly string[]): void {
+    this.source = source;
+    this.options = dispatchOptions(this.request, source, proof);
     this.sentAtMs = this.host.monotonicMs();
-    this.dispatchOn(pool.take(this, this.sentAtMs, this.request.connectTimeoutMs));
+    this.dispatchOn(source.take(this, this.sentAtMs, this.request.connectTimeoutMs));
   }
 
   /** It ends before it has begun. */
@@ -209,7 +221,7 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
       if (this.state === 'sent') this.host.retriedOnFreshSocket();
       this.controller = null;
       this.connection!.leave(null, true);
-      this.dispatchOn(this.pool!.open(this.request.connectTimeoutMs));
+      this.dispatchOn(this.source!.open(this.request.connectTimeoutMs));
       return;
     }
     // Undici reports a refused request before `send` has returned: let it return first.
@@ -253,7 +265,7 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
     this.answersBefore = connection.answers;
     this.state = 'starting';
     const hasPlace = connection.dispatch(this.options!, this);
-    if (!hasPlace) this.dispatchOn(this.pool!.open(this.request.connectTimeoutMs));
+    if (!hasPlace) this.dispatchOn(this.source!.open(this.request.connectTimeoutMs));
     else if (this.state === 'starting') this.state = 'waiting';
   }
 
@@ -306,14 +318,14 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
 
   private finish(): void {
     this.state = 'done';
-    this.pool?.ends(this);
+    this.source?.ends(this);
     this.host.finished();
   }
 }
 
 function dispatchOptions(
   request: UpstreamRequest,
-  pool: ConnectionPool,
+  { pathStart, headers: routeHeaders }: Pick<ConnectionSource, 'pathStart' | 'headers'>,
   proof: readonly string[],
 ): Dispatcher.DispatchOptions {
   const { method, body } = request;
@@ -321,9 +333,9 @@ function dispatchOptions(
   // Compressing tokens one by one costs both sides more than it saves. A compressed answer is read nevertheless.
   const headers = [...request.headers, ...proof, 'accept-encoding', 'identity'];
   if (isUpload) headers.push('content-length', String(body.bytes));
-  if (pool.headers.length > 0) headers.push(...pool.headers);
+  if (routeHeaders.length > 0) headers.push(...routeHeaders);
   return {
-    path: pool.pathStart + request.path,
+    path: pathStart + request.path,
     method,
     headers,
     body: isUpload ? reading(body) : body,

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 
-type Handler = Required<
+/** An exchange's side of undici's calls. */
+export type ExchangeHandler = Required<
   Pick<
     Dispatcher.DispatchHandler,
     'onRequestStart' | 'onBodySent' | 'onResponseStarted' | 'onResponseStart' | 'onResponseData' | 'onResponseEnd'
@@ -14,12 +15,12 @@ export const givenUp = new Error('given up');
  * A handler's place on a shared connection. Undici lets a request wait while the peer accepts no more streams, and
  * cannot call it back: its handler leaves, and the request is given up when its turn comes.
  */
-export class Seat implements Handler {
+export class Seat implements ExchangeHandler {
   /** The request has its stream, or was refused. */
   isTaken = false;
-  private handler: Handler | null;
+  private handler: ExchangeHandler | null;
 
-  constructor(handler: Handler) {
+  constructor(handler: ExchangeHandler) {
     this.handler = handler;
   }
 
@@ -41,7 +42,7 @@ export class Seat implements Handler {
     this.handler?.onResponseStarted();
   }
 
-  onResponseStart(...told: Parameters<Handler['onResponseStart']>): void {
+  onResponseStart(...told: Parameters<ExchangeHandler['onResponseStart']>): void {
     this.handler?.onResponseStart(...told);
   }
 
@@ -49,7 +50,7 @@ export class Seat implements Handler {
     this.handler?.onResponseData(controller, chunk);
   }
 
-  onResponseEnd(...told: Parameters<Handler['onResponseEnd']>): void {
+  onResponseEnd(...told: Parameters<ExchangeHandler['onResponseEnd']>): void {
     this.handler?.onResponseEnd(...told);
   }
 

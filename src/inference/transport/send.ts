@@ -1,8 +1,8 @@
 import type { Client } from 'undici';
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
 import { type Connect, type ConnectOptions, createConnect } from './connect.ts';
-import { Connection, type ConnectionParts } from './connection.ts';
-import { Exchange, type ExchangeHost } from './exchange.ts';
+import { Connection, type ConnectionKeeper, type ConnectionParts } from './connection.ts';
+import { type ConnectionSource, Exchange, type ExchangeHost } from './exchange.ts';
 import { createLookup } from './lookup.ts';
 import type { ForwardProxy, ProxyOf } from './proxy.ts';
 import { systemTime, type Time } from './timers.ts';
@@ -287,7 +287,7 @@ interface PoolParts extends ConnectionParts {
  * The connections to one origin, as many as there are exchanges at once, or as their streams need: how many that may be is
  * admission's matter. Not undici's `Pool`: that one looks through all busy clients, twice a request.
  */
-export class ConnectionPool {
+class ConnectionPool implements ConnectionSource, ConnectionKeeper {
   /** When it was last asked for a connection, by the transport's count of requests. */
   lastUsed = 0;
   /**
@@ -295,9 +295,7 @@ export class ConnectionPool {
    * it, which keeps all that they made from being collected young (measured: 55 µs a request).
    */
   readonly running: Exchange[] = [];
-  /** What the path of a request begins with: the whole origin, for a proxy that passes requests on. */
   readonly pathStart: string;
-  /** For that proxy. */
   readonly headers: readonly string[];
   private readonly parts: PoolParts;
   /** The latest released is taken first: the least likely to be closed by the peer, and the others may run dry. */
@@ -323,7 +321,6 @@ export class ConnectionPool {
     return this.all.size;
   }
 
-  /** For an exchange that begins now. `connectTimeoutMs` counts if a socket must be opened. */
   take(exchange: Exchange, nowMs: number, connectTimeoutMs: number): Connection {
     exchange.place = this.running.push(exchange) - 1;
     const { resting, idle, shared } = this;
@@ -352,9 +349,6 @@ export class ConnectionPool {
     for (const connection of [...this.all]) connection.destroy();
   }
 
-  // From its connections.
-
-  /** Its exchange is over and it may carry another. */
   keep(connection: Connection): void {
     const nowMs = this.parts.monotonicMs();
     connection.answeredAtMs = nowMs;
@@ -363,12 +357,10 @@ export class ConnectionPool {
     else connection.destroy();
   }
 
-  /** It has answered over HTTP/2. */
   share(connection: Connection): void {
     this.shared.push(connection);
   }
 
-  /** It takes no exchange any more. */
   retire(connection: Connection): void {
     for (const list of [this.idle, this.resting, this.shared]) {
       const at = list.indexOf(connection);
@@ -381,7 +373,6 @@ export class ConnectionPool {
     this.retire(connection);
   }
 
-  /** The peer sent unrequested bytes. */
   distrust(): void {
     this.distrustedUntilMs = this.parts.monotonicMs() + distrustMs;
     for (const connection of [...this.idle, ...this.resting]) connection.destroy();
