@@ -7,8 +7,8 @@ import type { RouteCandidate } from '../routing/route.ts';
 import { refusalHeaders, withCostOfAll, withLosses, withModel } from '../spine/answer.ts';
 import { besideUsd } from '../spine/beside-usd.ts';
 import { ChildClient } from '../spine/child-client.ts';
-import { type AttemptSteps, type ContestParts, type Job, type JobProgress, newProgress } from '../spine/job.ts';
-import { runAttempts } from '../spine/run-attempts.ts';
+import { type ContestParts, type Job, type JobProgress, newProgress } from '../spine/job.ts';
+import { type AttemptSteps, runAttempts } from '../spine/run-attempts.ts';
 import { type Chunk, type Client, type Failed, type HeaderList, type Sink, sendWhole } from '../spine/sink.ts';
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
 

@@ -17,8 +17,9 @@ import { createSilenceWatch } from '../routing/silence.ts';
 import type { Target } from '../routing/target.ts';
 import type { TransportError } from '../transport/transport-error.ts';
 import type { UpstreamObserver, UpstreamRequest } from '../transport/upstream-call.ts';
+import type { MakeTrial } from './contest.ts';
 import type { EncodedBody } from './encode-forwarded.ts';
-import { type Job, type MakeTrial, newProgress } from './job.ts';
+import { type Job, newProgress } from './job.ts';
 import { runAttempts } from './run-attempts.ts';
 
 /** One call as the upstream sees it. */

@@ -1,11 +1,16 @@
 import type { Clock } from '../../kernel/clock.ts';
+import type { Failure } from '../../kernel/failure.ts';
 import { type Fault, fault, type OutcomeClass } from '../neutral/outcome.ts';
 import { answerKindOf } from '../routing/lane.ts';
 import type { AttemptEnd, HedgeReason, Route, RouteAttempt, RouteQuery } from '../routing/route.ts';
 import type { Overdue, SilenceWatch } from '../routing/silence.ts';
 import { Answer, type AnswerContest, answeredElsewhere } from './answer.ts';
-import { type ContestParts, type Job, type MakeTrial, recordAttempt } from './job.ts';
+import { type ContestParts, type Job, recordAttempt } from './job.ts';
+import type { Bytes } from './sink.ts';
 import type { Trial } from './trial.ts';
+
+/** The work of one attempt for `answer`; a Failure when its target cannot take the request. */
+export type MakeTrial<C = Bytes> = (answer: Answer<C>) => Trial | Failure | Promise<Trial | Failure>;
 
 /**
  * One attempt, and others beside it at other targets while it stays silent. The first that has content is the client's,

@@ -7,9 +7,10 @@ import type { ChargedAs } from '../models/charged-as.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { RouteQuery } from '../routing/route.ts';
 import type { RequestStep } from './before.ts';
-import type { AttemptSteps, Job } from './job.ts';
+import type { Job } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
+import type { AttemptSteps } from './run-attempts.ts';
 import type { AnswerForm, HeaderList } from './sink.ts';
 
 /** Decisions on a request before anything is held for it. */

@@ -1,4 +1,3 @@
-import type { Failure } from '../../kernel/failure.ts';
 import type { Trace } from '../../kernel/trace.ts';
 import type { StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
@@ -8,14 +7,13 @@ import type { Loss } from '../neutral/loss.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import { usdOf } from '../neutral/price.ts';
 import { sumOf, type Usage, type UsageSource } from '../neutral/usage.ts';
-import type { AttemptRecord, RouteAttempt, RouteQuery, Verdict } from '../routing/route.ts';
+import type { AttemptRecord, HedgeReason, RouteAttempt, RouteQuery, Verdict } from '../routing/route.ts';
 import type { UpstreamUpload } from '../transport/upstream-call.ts';
-import type { Answer } from './answer.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import type { OnGiven } from './pass-through.ts';
 import type { SpineServices } from './services.ts';
 import type { Bytes, Client, Sink } from './sink.ts';
-import type { AttemptSeen, Trial } from './trial.ts';
+import type { AttemptSeen } from './trial.ts';
 
 /** Body of one attempt, and the reader of its answer. */
 export interface PreparedBody {
@@ -82,19 +80,6 @@ export interface Job<C = Bytes> {
   attemptsMade: (() => number) | null;
 }
 
-/** The work of one attempt for `answer`; a Failure when its target cannot take the request. */
-export type MakeTrial<C = Bytes> = (answer: Answer<C>) => Trial | Failure | Promise<Trial | Failure>;
-
-/** What a family adds to the attempts at its requests. */
-export interface AttemptSteps<C = Bytes> {
-  /** The work of one attempt. */
-  trial: MakeTrial<C>;
-  /** Another way to an answer when every target has failed without one; absent: none. Ends the client's answer. */
-  lastResort?: () => Promise<void>;
-  /** Adds to a refusal of every converter; absent: its words stay. */
-  remedy?: (failure: Failure) => Promise<Failure>;
-}
-
 /** Progress so far; settlement and the explanation read it whatever way the request ends. */
 export interface JobProgress {
   attempts: AttemptRecord[];
@@ -152,16 +137,23 @@ export type AttemptParts = Pick<SpineServices, 'clock' | 'transport'>;
 /** What a request's attempts need, which may run beside each other. */
 export type ContestParts = Pick<SpineServices, 'clock' | 'transport' | 'silence' | 'health' | 'retryBudget' | 'random'>;
 
+/** An attempt that has ended, as its `Answer` leaves it. */
+export interface EndedAttempt {
+  attempt: RouteAttempt;
+  firstTokenMs: number | null;
+  hedge: HedgeReason | null;
+}
+
 /** Adds one ended attempt to the explanation; its usage is the request's if it served the client. */
 export function recordAttempt<C>(
   job: TracedJob<C>,
-  answer: Pick<Answer<C>, 'attempt' | 'firstTokenMs' | 'hedge'>,
+  ended: EndedAttempt,
   seen: AttemptSeen,
   outcome: Fault | null,
   nowMs: number,
 ): void {
   const { progress, trace, startedMs: arrivedMs } = job;
-  const { attempt, firstTokenMs } = answer;
+  const { attempt, firstTokenMs } = ended;
   const { usage, usageSource, status, bytes } = seen;
   if (progress.answeredBy === attempt || (seen.kept === true && usage !== null)) {
     progress.usage = usage === null || progress.usage === null ? usage : sumOf(progress.usage, usage);
@@ -191,7 +183,7 @@ export function recordAttempt<C>(
     message: outcome?.message ?? null,
   };
   progress.attempts.push(record);
-  if (trace !== null) traceAttempt(trace, job, answer, seen, record);
+  if (trace !== null) traceAttempt(trace, job, ended, seen, record);
 }
 
 type TracedJob<C> = Pick<Job<C>, 'progress' | 'atMs' | 'startedMs' | 'trace' | 'providers' | 'endpoint' | 'stream'>;
@@ -199,7 +191,7 @@ type TracedJob<C> = Pick<Job<C>, 'progress' | 'atMs' | 'startedMs' | 'trace' | '
 function traceAttempt<C>(
   trace: Trace,
   { providers, endpoint, stream }: TracedJob<C>,
-  { attempt, hedge }: Pick<Answer<C>, 'attempt' | 'hedge'>,
+  { attempt, hedge }: EndedAttempt,
   { answeredAs = null, finishReason = null }: Pick<AttemptSeen, 'answeredAs' | 'finishReason'>,
   record: AttemptRecord,
 ): void {

@@ -8,7 +8,8 @@ import type { AttemptRecord, Route, RouteAttempt, RouteStep, UpstreamLimit } fro
 import type { SilenceWatch } from '../routing/silence.ts';
 import { StreamedAnswer } from './answer.ts';
 import { Attempt } from './attempt.ts';
-import { type Job, type MakeTrial, newProgress, type PreparedBody } from './job.ts';
+import type { MakeTrial } from './contest.ts';
+import { type Job, newProgress, type PreparedBody } from './job.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Trial } from './trial.ts';
 

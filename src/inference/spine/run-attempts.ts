@@ -6,8 +6,19 @@ import { incapable } from '../routing/capability.ts';
 import { createRoute } from '../routing/create-route.ts';
 import type { AttemptRecord, Route, RouteAttempt, RouteStep, UpstreamLimit } from '../routing/route.ts';
 import { Answer, refusalHeaders } from './answer.ts';
-import { Contest, isRefusal } from './contest.ts';
-import type { AttemptSteps, ContestParts, Job } from './job.ts';
+import { Contest, isRefusal, type MakeTrial } from './contest.ts';
+import type { ContestParts, Job } from './job.ts';
+import type { Bytes } from './sink.ts';
+
+/** What a family adds to the attempts at its requests. */
+export interface AttemptSteps<C = Bytes> {
+  /** The work of one attempt. */
+  trial: MakeTrial<C>;
+  /** Another way to an answer when every target has failed without one; absent: none. Ends the client's answer. */
+  lastResort?: () => Promise<void>;
+  /** Adds to a refusal of every converter; absent: its words stay. */
+  remedy?: (failure: Failure) => Promise<Failure>;
+}
 
 /**
  * Attempts until the client has an answer, nothing is left to try, the client has gone or the deadline has passed. Ends
