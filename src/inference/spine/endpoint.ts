@@ -6,7 +6,6 @@ import type { Alias } from '../models/alias.ts';
 import type { ChargedAs } from '../models/charged-as.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { RouteQuery } from '../routing/route.ts';
-import type { RequestStep } from './before.ts';
 import type { Job } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
@@ -42,6 +41,14 @@ export interface Asked<R, P> {
   request: R;
   plan: P;
 }
+
+/**
+ * A step over a request that is admitted, read and planned, before anything is held for it. It gives what changes in
+ * the plan, or the failure that refuses the request.
+ */
+export type RequestStep<R extends RequestBody, P extends Plan> = (
+  asked: Asked<R, P>,
+) => Partial<P> | Failure | Promise<Partial<P> | Failure>;
 
 /**
  * A family of endpoints, as the spine sees it: the meaning of a request, who may answer it, and the work of one

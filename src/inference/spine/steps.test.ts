@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { invalid } from '../../kernel/failure.ts';
 import type { NeutralEvent } from '../neutral/event.ts';
 import { type AnswerPlace, type AnswerStep, throughSteps } from './after.ts';
-import { passSteps, type RequestStep } from './before.ts';
-import type { Asked, Plan } from './endpoint.ts';
+import { passSteps } from './before.ts';
+import type { Asked, Plan, RequestStep } from './endpoint.ts';
 import type { RequestBody } from './request-body.ts';
 import type { AttemptSink, Chunk } from './sink.ts';
 
