@@ -1,8 +1,17 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import type { Complaint } from './fields.ts';
 
 /** JSON Schema (2020-12), as `/openapi.json` has it. */
 export type JsonSchema = JsonObject;
+
+/** One fault in a request: its place, the value, and the expected one. */
+export interface Complaint {
+  /** OpenAI's spelling: `messages[0].content`; '' is the value checked itself. */
+  path: string;
+  /** Undefined when it is missing. */
+  got: JsonValue | undefined;
+  /** Ends the sentence "send …". */
+  send: string;
+}
 
 /** Null when the value is as it should be. Checks allocate only when they complain. */
 export interface Check {

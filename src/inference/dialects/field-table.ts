@@ -1,9 +1,9 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { NeutralRequest } from '../neutral/request.ts';
-import type { Check } from './described-check.ts';
+import type { Check, Complaint } from './described-check.ts';
 import type { EncodeTarget, Result } from './dialect.ts';
-import { anyJson, asFailure, type Complaint, complain, within } from './fields.ts';
+import { anyJson, asFailure, complain, within } from './fields.ts';
 import { gatewayOnlyFields } from './forward-body.ts';
 import { asIs, type Field, type NeutralMember, type Write, wordOf } from './taken-fields.ts';
 

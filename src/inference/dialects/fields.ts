@@ -1,18 +1,8 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import { type Check, described, type JsonSchema, schemaOf } from './described-check.ts';
+import { type Check, type Complaint, described, type JsonSchema, schemaOf } from './described-check.ts';
 
 export type { Check } from './described-check.ts';
-
-/** One fault in a request: its place, the value, and the expected one. */
-export interface Complaint {
-  /** OpenAI's spelling: `messages[0].content`; '' is the value checked itself. */
-  path: string;
-  /** Undefined when it is missing. */
-  got: JsonValue | undefined;
-  /** Ends the sentence "send …". */
-  send: string;
-}
 
 export function complain(path: string, got: JsonValue | undefined, send: string): Complaint {
   return { path, got, send };

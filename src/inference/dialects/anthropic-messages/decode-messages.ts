@@ -1,12 +1,11 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralPart } from '../../neutral/request.ts';
-import { described } from '../described-check.ts';
+import { type Complaint, described } from '../described-check.ts';
 import { stringOr } from '../event-data.ts';
 import {
   boolean,
   type Check,
-  type Complaint,
   complain,
   eachOf,
   object,

@@ -1,20 +1,9 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { type EmbeddingInputs, type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
-import { described, type JsonSchema, schemaOf } from '../described-check.ts';
+import { type Complaint, described, type JsonSchema, schemaOf } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
-import {
-  arrayOf,
-  asFailure,
-  type Complaint,
-  cleanUser,
-  complain,
-  integerIn,
-  oneOf,
-  optional,
-  string,
-  stringOf,
-} from '../fields.ts';
+import { arrayOf, asFailure, cleanUser, complain, integerIn, oneOf, optional, string, stringOf } from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
 import { faultOf, schemaBesideModel } from '../forwarded/read-fields.ts';
 

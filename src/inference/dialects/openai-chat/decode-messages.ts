@@ -1,11 +1,10 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { argumentsOrEmpty } from '../arguments-text.ts';
-import { described, type JsonSchema } from '../described-check.ts';
+import { type Complaint, described, type JsonSchema } from '../described-check.ts';
 import {
   arrayOf,
   type Check,
-  type Complaint,
   complain,
   eachOf,
   oneOf,

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
-import { bodySchema, type JsonSchema } from '../described-check.ts';
+import { bodySchema, type Complaint, type JsonSchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
 import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
@@ -9,7 +9,6 @@ import {
   arrayOf,
   boolean,
   byType,
-  type Complaint,
   cleanUser,
   complain,
   functionName,
