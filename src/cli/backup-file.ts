@@ -152,9 +152,13 @@ function parsed(line: string, file: string): Record<string, unknown> {
   throw damaged(file);
 }
 
+function isHead(value: object): value is BackupHead {
+  return 'culvert' in value && 'format' in value && formats.includes(value.format);
+}
+
 function headIn(value: Record<string, unknown>, file: string): BackupHead {
   if (typeof value.culvert !== 'string') throw noBackup(file);
-  if (formats.includes(value.format)) return value as unknown as BackupHead;
+  if (isHead(value)) return value;
   throw new CommandFailed(`Culvert ${value.culvert} wrote ${file} in a form that this version does not read.`);
 }
 

@@ -237,7 +237,7 @@ function writeHead(
 ): void {
   const { response } = exchange;
   const lengthHeaders = length === null ? [] : ['content-length', String(length)];
-  const writer = response as unknown as HeadWriter;
+  const writer: ServerResponse & HeadWriter = response;
   if (status !== 200 || writer._storeHeader === undefined || response.getHeaderNames().length > 0) {
     response.writeHead(status, [...lengthHeaders, ...identityHeaders(exchange), ...shown, ...headers]);
     return;

@@ -62,7 +62,9 @@ export const rollupKey: readonly Column[] = columnsOf([
   ['alias', 'text'],
   ['provider', 'text'],
 ]);
-export const rollupSums: readonly Column[] = columnsOf(sumNames.map((name) => [name, 'whole']));
+export const rollupSums: readonly (Column & { field: keyof Sums })[] = sumNames.flatMap((name) =>
+  columnsOf([[name, 'whole']]).map((column) => ({ ...column, field: fieldOf(name) })),
+);
 export const rollupTable: readonly Column[] = [...rollupKey, ...rollupSums];
 
 /** The same of `quota_bucket`. */
@@ -163,7 +165,7 @@ export class BatchSums {
       const name = JSON.stringify([hour, account, keyId, endpoint, alias, provider]);
       const sum = rows.get(name);
       if (sum === undefined) rows.set(name, { ...group });
-      else for (const { field } of rollupSums) sum[field as keyof Sums] += group[field as keyof Sums];
+      else for (const { field } of rollupSums) sum[field] += group[field];
     }
     return [...rows.values()];
   }

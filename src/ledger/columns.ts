@@ -114,8 +114,8 @@ export type FieldOf<Name extends string> = Name extends `${infer Head}_${infer T
   ? `${Head}${Capitalize<FieldOf<Tail>>}`
   : Name;
 
-export function fieldOf(column: string): string {
-  return column.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+export function fieldOf<Name extends string>(column: Name): FieldOf<Name> {
+  return column.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) as FieldOf<Name>;
 }
 
 /** One immutable row a request: a field for each line of the table. */
@@ -151,16 +151,16 @@ function blankOf(type: ColumnType): ColumnValues[ColumnType] {
   return type === 'text' ? '' : type === 'flag' ? false : 0;
 }
 
-const makers = eventColumns.map(
-  ([name, , value]) => [fieldOf(name), value as (settling: Settling) => unknown] as const,
+const makers: readonly (readonly [field: string, value: (settling: Settling) => unknown])[] = eventColumns.map(
+  ([name, , value]) => [fieldOf(name), value],
 );
 
 /** The row of a settled request. */
 export function settledEvent(settling: Settling): UsageEvent {
   // A copy has its fields already: set one by one on an empty object they would cost more.
-  const event: Record<string, unknown> = { ...blankEvent };
+  const event: UsageEvent & Record<string, unknown> = { ...blankEvent };
   for (const [field, value] of makers) event[field] = value(settling);
-  return event as unknown as UsageEvent;
+  return event;
 }
 
 export type SqlCell = string | number | null;

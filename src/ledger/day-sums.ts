@@ -30,9 +30,11 @@ export const dayTables = [
   dayTable('rollup_tag', 'account', 'key_id', 'alias', 'tag'),
 ] as const;
 
+type DayRow = RollupRow & Record<string, unknown>;
+
 /** What events of days that are added up already add to the rows of each of `dayTables`: crashes that are charged late, mostly. */
 export function lateSums(events: readonly UsageEvent[], untilMs: number, bucketsOf: BucketsOf): object[][] {
-  const tables = dayTables.map(() => new Map<string, RollupRow>());
+  const tables = dayTables.map(() => new Map<string, DayRow>());
   for (const event of events) {
     if (Math.floor(event.atMs / dayMs) * dayMs >= untilMs) continue;
     const sums = new BatchSums(bucketsOf);
@@ -41,15 +43,14 @@ export function lateSums(events: readonly UsageEvent[], untilMs: number, buckets
     if (row === undefined) continue;
     const day = Math.floor(row.hour / hoursPerDay);
     const names = { user: event.user ?? '', tag: event.tag ?? '' };
-    for (const [at, { key }] of dayTables.entries()) addTo(tables[at]!, key, { ...row, day, ...names } as RollupRow);
+    for (const [at, { key }] of dayTables.entries()) addTo(tables[at]!, key, { ...row, day, ...names });
   }
   return tables.map((rows) => [...rows.values()]);
 }
 
-function addTo(rows: Map<string, RollupRow>, key: readonly Column[], row: RollupRow): void {
-  const named = row as unknown as Record<string, number>;
-  const name = JSON.stringify(key.map(({ field }) => named[field]));
-  const there = rows.get(name) as unknown as Record<string, number> | undefined;
+function addTo(rows: Map<string, DayRow>, key: readonly Column[], row: DayRow): void {
+  const name = JSON.stringify(key.map(({ field }) => row[field]));
+  const there = rows.get(name);
   if (there === undefined) rows.set(name, row);
-  else for (const { field } of rollupSums) there[field]! += named[field]!;
+  else for (const { field } of rollupSums) there[field] += row[field];
 }

@@ -84,7 +84,7 @@ function decoded(value: string | undefined): string | undefined {
   return encoded === null ? value : Buffer.from(encoded[1]!, 'base64').toString('utf8');
 }
 
-function done({ message, version }: McpMessage, result: JsonObject): McpAnswer {
+function done({ message, version }: McpMessage, result: object): McpAnswer {
   const _meta = { [`${reserved}/serverInfo`]: { name: 'culvert', version } };
   const body = { jsonrpc: '2.0', id: message.id, result: { resultType: 'complete', ...result, _meta } };
   return { status: 200, body: JSON.stringify(body) };

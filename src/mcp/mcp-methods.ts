@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 import type { McpMessage, McpOffer } from './mcp-message.ts';
 import type { ApiCall } from './mcp-tools.ts';
-import { failedResult, messageIn, ownTools, ownToolWork, type ToolWork } from './own-tools.ts';
+import { failedResult, type McpResult, messageIn, ownTools, ownToolWork, type ToolWork } from './own-tools.ts';
 
 /** The first description of the offer that a client gets. */
 export function describedOffer({ only, lists }: McpOffer) {
@@ -29,7 +29,7 @@ const resourceNotFound = -32_002;
 const internalError = -32_603;
 
 /** A method by its name: from the parameters of a message to the members of its result. */
-export type McpMethods = Readonly<Record<string, (params: JsonObject) => Promise<JsonObject>>>;
+export type McpMethods = Readonly<Record<string, (params: JsonObject) => Promise<McpResult>>>;
 
 export function methodsFor(message: Pick<McpMessage, 'offer' | 'call' | 'signal'>): McpMethods {
   const { only, lists } = message.offer;
@@ -59,19 +59,19 @@ export function methodsFor(message: Pick<McpMessage, 'offer' | 'call' | 'signal'
     return listed({ tools: only === null ? [...ownTools, ...others] : others });
   }
 
-  async function callTool({ name, arguments: args = {} }: JsonObject): Promise<JsonObject> {
+  async function callTool({ name, arguments: args = {} }: JsonObject): Promise<McpResult> {
     if (typeof name !== 'string') throw new RpcFault(invalidParams, "'params.name' must be the name of a tool.");
     if (!isObject(args)) throw new RpcFault(invalidParams, "'params.arguments' must be an object.");
     const work = only === null ? ownToolWork(name, args) : null;
-    if (typeof work === 'string') return failedResult(work) as unknown as JsonObject;
-    if (work === null && lists === null) return failedResult(unknownTool(name)) as unknown as JsonObject;
+    if (typeof work === 'string') return failedResult(work);
+    if (work === null && lists === null) return failedResult(unknownTool(name));
     const { call, resultOf } = work ?? ofUpstream({ tool: full(name), arguments: args });
     const answer = await message.call(call, message.signal);
-    if (answer === null) return failedResult('The caller left.') as unknown as JsonObject;
+    if (answer === null) return failedResult('The caller left.');
     const { status, body } = answer;
-    if (!isObject(body)) return failedResult(`The answer could not be read (${status}).`) as unknown as JsonObject;
-    if (status < 400) return resultOf(body) as unknown as JsonObject;
-    return { ...failedResult(messageIn(body, status)), structuredContent: body } as unknown as JsonObject;
+    if (!isObject(body)) return failedResult(`The answer could not be read (${status}).`);
+    if (status < 400) return resultOf(body);
+    return { ...failedResult(messageIn(body, status)), structuredContent: body };
   }
 
   function ask(body: JsonObject): Promise<{ status: number; body: JsonValue } | null> {
@@ -82,7 +82,7 @@ export function methodsFor(message: Pick<McpMessage, 'offer' | 'call' | 'signal'
 /** The call of our API that asks another server, whose result is the answer as it is. */
 function ofUpstream(body: JsonObject): ToolWork {
   const call: ApiCall = { method: 'POST', path: '/v1/mcp/call', params: {}, search: '', body };
-  return { call, resultOf: (result) => result as unknown as ReturnType<ToolWork['resultOf']> };
+  return { call, resultOf: (result) => result };
 }
 
 /** The result of a call, or an error of the protocol. */

@@ -21,11 +21,14 @@ function withoutSafeBounds({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseS
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 }
 
+/** Members of a method's result: ours, or another server's as they are. */
+export type McpResult = CallToolResult | JsonObject;
+
 /** A call of our API, and its result for the assistant. */
 export interface ToolWork {
   call: ApiCall;
   /** The result of an answer that is no error. */
-  resultOf(body: JsonObject): CallToolResult;
+  resultOf(body: JsonObject): McpResult;
 }
 
 /** A string says what is wrong with the arguments. Null: we have no such tool. */

@@ -17,25 +17,7 @@ type Answer =
   | { number: number; failure: Failure }
   | { number: number; defect: string };
 
-const methods = [
-  'find',
-  'list',
-  'create',
-  'drop',
-  'configure',
-  'indexes',
-  'index',
-  'forgetIndex',
-  'aliases',
-  'changeAliases',
-  'all',
-  'adopt',
-  'purge',
-  'dueDeletions',
-  'deleted',
-  'deleteLater',
-] as const satisfies readonly (keyof VectorRegistry)[];
-type Method = (typeof methods)[number];
+type Method = keyof VectorRegistry;
 type AnyMethod = (...args: unknown[]) => Promise<unknown>;
 
 /** A port for one thread, to be transferred to it. It ends with the thread. */
@@ -87,8 +69,28 @@ export function linkRegistry(port: MessagePort): VectorRegistry {
     });
   }
 
-  const asking = methods.map((method) => [method, (...args: unknown[]) => ask(method, args)] as const);
-  return Object.fromEntries(asking) as unknown as VectorRegistry;
+  function asking<M extends Method>(method: M) {
+    return (...args: Parameters<VectorRegistry[M]>) => ask(method, args) as ReturnType<VectorRegistry[M]>;
+  }
+
+  return {
+    find: asking('find'),
+    list: asking('list'),
+    create: asking('create'),
+    drop: asking('drop'),
+    configure: asking('configure'),
+    indexes: asking('indexes'),
+    index: asking('index'),
+    forgetIndex: asking('forgetIndex'),
+    aliases: asking('aliases'),
+    changeAliases: asking('changeAliases'),
+    all: asking('all'),
+    adopt: asking('adopt'),
+    purge: asking('purge'),
+    dueDeletions: asking('dueDeletions'),
+    deleted: asking('deleted'),
+    deleteLater: asking('deleteLater'),
+  };
 }
 
 function gone(): FailureError {

@@ -2,7 +2,6 @@ import { serve } from '../../inference/spine/serve.ts';
 import type { SpineServices } from '../../inference/spine/services.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import { mcpEndpoint } from '../../mcp/mcp-endpoint.ts';
 import type { UpstreamTools } from '../../mcp/upstream-tools.ts';
@@ -41,7 +40,7 @@ export function mcpUpstreamRoutes(parts: McpUpstreamParts): Route[] {
       quota: 'free',
       summary: 'Tools, prompts and resources of the MCP servers that the key may use',
       async handle(exchange) {
-        writeJson(exchange, 200, (await parts.upstream.lists(exchange.principal!, null)) as unknown as JsonObject);
+        writeJson(exchange, 200, await parts.upstream.lists(exchange.principal!, null));
       },
     },
     {

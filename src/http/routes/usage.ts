@@ -4,7 +4,6 @@ import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
 import type { Counters } from '../../metering/counters.ts';
 import type { Ledger, UsageGroup, UsageQuery } from '../../metering/ledger.ts';
 import { readLimits } from '../../metering/limit-view.ts';
@@ -56,7 +55,7 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
       ...limits,
       storage: { used_bytes: stored.usedBytes, allowed_bytes: stored.allowedBytes, ...stored.kinds },
       data: rows.map(usageRecord),
-    } as unknown as JsonObject);
+    });
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
     refused(error.failure);

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { Socket } from 'node:net';
 import type { FromHost, ToHost } from './child/host-messages.ts';
 import type { EngineTimer } from './engine-timer.ts';
 
@@ -71,7 +72,8 @@ export class EngineRun {
   unref(): void {
     this.#process.unref();
     this.#process.channel?.unref();
-    (this.#process.stderr as unknown as { unref?(): void } | null)?.unref?.();
+    const { stderr } = this.#process;
+    if (stderr instanceof Socket) stderr.unref();
   }
 
   /**

@@ -97,7 +97,7 @@ export interface CredentialColumns {
 }
 
 /** `id` grows; absent in inserted rows. */
-export interface AuditColumns {
+export type AuditColumns = {
   id?: number;
   at_ms: number;
   actor: string;
@@ -105,7 +105,7 @@ export interface AuditColumns {
   subject: string;
   before: string | null;
   after: string | null;
-}
+};
 
 /** Contents of a store, from the rows of its tables. Secrets keep the order in which the driver read them. */
 export function storedOf(rows: {

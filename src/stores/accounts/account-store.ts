@@ -56,7 +56,7 @@ export function createAccountStore(tables: AccountTablesOf): AccountStore {
       }
     },
     async audit(query) {
-      return (await rows(audited, auditValues(query))).map((row) => auditOf(row as unknown as StoredAudit));
+      return (await rows(audited, auditValues(query))).map((row) => auditOf(row as StoredAudit));
     },
     close,
   };

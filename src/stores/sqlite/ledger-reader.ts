@@ -63,7 +63,7 @@ export function createLedgerReader(database: Database): LedgerReader {
       const found: BucketRow[] = [];
       for (const scope of scopes) {
         for (const grainMs of quotaGrainsMs) {
-          const rows = bucketsOf.all(scope, grainMs, deadBefore(grainMs, nowMs)) as unknown as number[][];
+          const rows: readonly unknown[] = bucketsOf.all(scope, grainMs, deadBefore(grainMs, nowMs));
           for (const [bucket, units, tokens, usdNano] of rows as [number, number, number, number][]) {
             found.push({ scope, grainMs, bucket, units, tokens, usdNano });
           }

@@ -98,7 +98,7 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
     },
     async find(tenant, url, variant) {
       const row = byUrl.get(tenant, url, variant);
-      return row === undefined ? null : keptPageOf(row as unknown as PageColumns);
+      return row === undefined ? null : keptPageOf(row as PageColumns);
     },
     async search(tenant, query, limit, offset) {
       const words = wordsOf(query);

@@ -1,66 +1,46 @@
 import type { CrawlOptions } from '../../tools/crawl/crawl-options.ts';
 import type { Crawl, CrawlStatus, Hook } from '../../tools/crawl/crawl-store.ts';
+import type { Row } from '../sql-tables.ts';
 
-/** A row of `crawl`, as both databases have it. */
-export interface CrawlColumns {
-  id: string;
-  tenant: string;
-  account: string;
-  key_id: string;
-  url: string;
-  options: string;
-  status: string;
-  error: string | null;
-  page_limit: number;
-  done: number;
-  failed: number;
-  waiting: number;
-  charged: number;
-  seeded: number;
-  created_ms: number;
-  ended_ms: number | null;
-  expires_ms: number | null;
-}
-
-export function crawlOf(row: CrawlColumns): Crawl {
+/** Of a row of `crawl`. */
+export function crawlOf(row: Row): Crawl {
   return {
-    id: row.id,
-    tenant: row.tenant,
-    account: row.account,
-    keyId: row.key_id,
-    url: row.url,
-    options: JSON.parse(row.options) as CrawlOptions,
+    id: String(row.id),
+    tenant: String(row.tenant),
+    account: String(row.account),
+    keyId: String(row.key_id),
+    url: String(row.url),
+    options: optionsIn(row.options),
     status: row.status as CrawlStatus,
-    error: row.error,
-    done: row.done,
-    failed: row.failed,
-    waiting: row.waiting,
-    charged: row.charged,
+    error: row.error === null ? null : String(row.error),
+    done: Number(row.done),
+    failed: Number(row.failed),
+    waiting: Number(row.waiting),
+    charged: Number(row.charged),
     seeded: row.seeded === 1,
-    createdMs: row.created_ms,
-    endedMs: row.ended_ms,
-    expiresMs: row.expires_ms,
+    createdMs: Number(row.created_ms),
+    endedMs: msIn(row.ended_ms),
+    expiresMs: msIn(row.expires_ms),
   };
 }
 
-export interface HookColumns {
-  id: string;
-  crawl: string;
-  tenant: string;
-  body: string;
-  options: string | null;
-  created_ms: number;
-  tries: number;
-}
-
-export function hookOf(row: HookColumns): Hook {
+/** Of a row of its table, with the options of its crawl. */
+export function hookOf(row: Row): Hook {
   return {
-    id: row.id,
-    crawl: row.crawl,
-    tenant: row.tenant,
-    body: row.body,
-    webhook: row.options === null ? null : (JSON.parse(row.options) as CrawlOptions).webhook,
-    createdMs: row.created_ms,
-    tries: row.tries,
+    id: String(row.id),
+    crawl: String(row.crawl),
+    tenant: String(row.tenant),
+    body: String(row.body),
+    webhook: row.options === null ? null : optionsIn(row.options).webhook,
+    createdMs: Number(row.created_ms),
+    tries: Number(row.tries),
   };
+}
+
+function optionsIn(cell: unknown): CrawlOptions {
+  return JSON.parse(String(cell));
+}
+
+function msIn(cell: unknown): number | null {
+  return cell === null ? null : Number(cell);
 }

@@ -7,8 +7,8 @@ import type {
   NewHook,
   TakenPage,
 } from '../../tools/crawl/crawl-store.ts';
-import { change, type OwnTables, read, type Step, type Work } from '../sql-tables.ts';
-import { type CrawlColumns, crawlOf, type HookColumns, hookOf } from './crawl-rows.ts';
+import { change, type OwnTables, type Row, read, type Step, type Work } from '../sql-tables.ts';
+import { crawlOf, hookOf } from './crawl-rows.ts';
 
 /** Tables of crawls, in either database. */
 export interface CrawlTables extends OwnTables {
@@ -39,21 +39,25 @@ function accessTo(tables: CrawlTables) {
     changes: pageChanges(tables),
     *found(tenant: string, id: string) {
       const [row] = yield* read(`SELECT * FROM ${crawl} WHERE tenant = $1 AND id = $2`, [tenant, id]);
-      return row === undefined ? null : crawlOf(row as unknown as CrawlColumns);
+      return row === undefined ? null : crawlOf(row);
     },
     /** Work under a lease: `lost` without it. Its crawl is locked until the end. */
-    holding: <T>(lease: Lease, lost: T, work: (crawl: HeldColumns) => Work<T>) =>
+    holding: <T>(lease: Lease, lost: T, work: (crawl: HeldCrawl) => Work<T>) =>
       transaction('write', function* () {
         const [row] = yield* read(held, [lease.id, lease.worker]);
-        return row === undefined ? lost : yield* work(row as unknown as HeldColumns);
+        return row === undefined ? lost : yield* work(heldOf(row));
       }),
   };
 }
 
-interface HeldColumns {
-  page_limit: number;
+interface HeldCrawl {
+  pageLimit: number;
   charged: number;
   ends: number;
+}
+
+function heldOf(row: Row): HeldCrawl {
+  return { pageLimit: Number(row.page_limit), charged: Number(row.charged), ends: Number(row.ends) };
 }
 
 /**
@@ -197,7 +201,7 @@ function callersPart({ rows, transaction, lock, found, crawl, page, changes }: A
       const sql = `SELECT * FROM ${crawl} WHERE tenant = $1 AND id < $2
         AND substr(id, 1, length(CAST($4 AS TEXT))) = $4 ${running} ORDER BY id DESC LIMIT $3`;
       const listed = await rows(sql, [tenant, before ?? '\u{10ffff}', limit, `${kind}_`]);
-      return listed.map((row) => crawlOf(row as unknown as CrawlColumns));
+      return listed.map((row) => crawlOf(row));
     },
     cancel: (tenant, id, end) =>
       transaction('durable', function* () {
@@ -253,7 +257,7 @@ function workersPart({ rows, write, transaction, holding, oneOf, skipLocked, pag
         WHERE ${oneOf('crawl', '$1')} AND state = 'fetching' AND ${open}`;
       return transaction('write', function* () {
         const leased = yield* read(lease, [nowMs, worker, untilMs, limit]);
-        const crawls = leased.map((row) => crawlOf(row as unknown as CrawlColumns));
+        const crawls = leased.map((row) => crawlOf(row));
         if (crawls.length > 0) yield* change(reopen, [crawls.map(({ id }) => id)]);
         return crawls.sort((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
       });
@@ -274,7 +278,7 @@ function workersPart({ rows, write, transaction, holding, oneOf, skipLocked, pag
         const taken: TakenPage[] = [];
         for (const row of yield* read(waiting, [lease.id, count])) {
           const paid = row.charged === 1;
-          if (!paid && charged >= held.page_limit) continue;
+          if (!paid && charged >= held.pageLimit) continue;
           if (!paid) charged += 1;
           taken.push({ seq: Number(row.seq), url: String(row.url), depth: Number(row.depth), paid });
         }
@@ -346,7 +350,7 @@ function upkeepPart({ rows, write, transaction, oneOf, skipLocked, crawl, hook }
         WHERE ${oneOf('h.id', '$1')} ORDER BY h.created_ms, h.id`;
       return transaction('write', function* () {
         const ids = (yield* read(lease, [nowMs, untilMs, tenantMax, without, limit])).map(({ id }) => id);
-        return (yield* read(leased, [ids])).map((row) => hookOf(row as unknown as HookColumns));
+        return (yield* read(leased, [ids])).map((row) => hookOf(row));
       });
     },
     async hookDone(id) {

@@ -18,7 +18,7 @@ export const variantsMax = 4;
 export const searchedCharsMax = 100_000;
 
 /** Columns of one page, in both databases. */
-export interface PageColumns {
+export type PageColumns = {
   tenant: string;
   url: string;
   variant: string;
@@ -30,7 +30,7 @@ export interface PageColumns {
   html: string;
   links: string;
   metadata: string;
-}
+};
 
 export function keptPageOf(row: PageColumns): StoredPage {
   return {

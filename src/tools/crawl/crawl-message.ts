@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 import { randomBase62 } from '../../kernel/ids.ts';
-import type { JsonValue } from '../../kernel/json.ts';
 import { webhookKey } from '../../kernel/webhook-key.ts';
 import type { ScrapedPage } from '../scrape/scraped-page.ts';
 import { type CrawlEvent, type CrawlWebhook, kindOf } from './crawl-options.ts';
@@ -19,8 +18,8 @@ export interface EventFacts {
 export function hooksOf({ id, options }: Crawl, { event, page, error }: EventFacts, nowMs: number): NewHook[] {
   const { webhook } = options;
   if (webhook === null || !webhook.events.includes(event)) return [];
-  const whole = page === undefined ? [] : [page as unknown as JsonValue];
-  const message = (data: JsonValue[]) =>
+  const whole = page === undefined ? [] : [page];
+  const message = (data: readonly Partial<ScrapedPage>[]) =>
     JSON.stringify({
       success: error === undefined,
       type: `${kindOf(options) === 'batch' ? 'batch_scrape' : 'crawl'}.${event}`,
@@ -30,8 +29,7 @@ export function hooksOf({ id, options }: Crawl, { event, page, error }: EventFac
       ...(error === undefined ? {} : { error }),
     });
   let body = message(whole);
-  if (body.length > pageCharsMax && page !== undefined)
-    body = message([{ metadata: page.metadata as unknown as JsonValue }]);
+  if (body.length > pageCharsMax && page !== undefined) body = message([{ metadata: page.metadata }]);
   return [{ id: `msg_${randomBase62(24)}`, body, createdMs: nowMs }];
 }
 

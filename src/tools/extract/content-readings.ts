@@ -45,7 +45,7 @@ export function byReadability(document: PageDocument): Reading | null {
     disableJSONLD: true,
     // Classes of code that name the language.
     keepClasses: true,
-    serializer: (node) => node as unknown as PageElement,
+    serializer: (node: PageElement) => node,
   }).parse();
   const root = article?.content?.querySelector('#readability-page-1') ?? null;
   if (root === null) return null;

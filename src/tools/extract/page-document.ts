@@ -52,7 +52,7 @@ export function isText(node: PageNode): boolean {
 
 /** A document that always has a body with all of the page in it. Scanned first: see scan-html. */
 export function documentOf(html: string): PageDocument {
-  const { document } = parseHTML(withBody(html)) as unknown as { document: PageDocument & Record<string, unknown> };
+  const { document }: { document: PageDocument & Record<string, unknown> } = parseHTML(withBody(html));
   keepBodyNextToHead(document);
   // The main-content extractors ask for it; nothing is laid out here.
   document.styleSheets ??= [];

@@ -95,11 +95,12 @@ function attributesIn(fields: ToolFields, value: JsonValue): readonly AttributeS
   const inner = fieldsOf(fields, 'attributes', value);
   const pairs = inner.value('selectors');
   const isText = (one: JsonValue | undefined) => typeof one === 'string' && one !== '' && one.length <= 500;
-  const fits = (one: JsonValue) => isObject(one) && isText(one.selector) && isText(one.attribute);
+  const fits = (one: JsonValue): one is { selector: string; attribute: string } =>
+    isObject(one) && isText(one.selector) && isText(one.attribute);
   if (!Array.isArray(pairs) || pairs.length === 0 || pairs.length > attributesMax || !pairs.every(fits)) {
     return inner.refuse('selectors', `an array of 1 to ${attributesMax} objects with a selector and an attribute`);
   }
-  return (pairs as unknown as AttributeSelector[]).map(({ selector, attribute }) => ({ selector, attribute }));
+  return pairs.map(({ selector, attribute }) => ({ selector, attribute }));
 }
 
 /** `{type, prompt, schema}`, one of the two at least. */

@@ -1,4 +1,3 @@
-import type { StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { PointId } from '../point.ts';
 import type { RowPart } from './index/vector-index.ts';
@@ -14,9 +13,14 @@ export const cidMax = 2 ** 25 - 1;
 /** All rows of a number, by `BETWEEN ? AND ? LIMIT ?`. */
 const everyRow: RowPart = { from: 0, limit: -1 };
 
+/** A statement whose rows are arrays. */
+interface ArrayStatement {
+  iterate(...values: number[]): Iterable<unknown>;
+}
+
 /** Rows of a part, each an array that begins with its key; gives the slot that the next part begins at, null at the end. */
 export function eachOf(
-  statement: StatementSync,
+  statement: ArrayStatement,
   number: number,
   { from, limit }: RowPart = everyRow,
   visit: (slot: number, row: unknown[]) => void,
@@ -24,7 +28,7 @@ export function eachOf(
   let count = 0;
   let slot = from;
   for (const found of statement.iterate(rowKey(number, from), rowKey(number, slotMax), limit)) {
-    const row = found as unknown as unknown[];
+    const row = found as unknown[];
     count += 1;
     slot = slotOf(row[0] as number);
     visit(slot, row);
