@@ -1,7 +1,10 @@
 // Writes the line of `progress.ts`, also while the command's own thread is busy.
 import { writeSync } from 'node:fs';
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
+import { threadPort } from '../kernel/thread-port.ts';
 import { lineState, progressLine } from './progress-line.ts';
+
+const port = threadPort();
 
 const { state, commandStartedMs, width } = workerData as {
   state: Int32Array<SharedArrayBuffer>;
@@ -12,7 +15,7 @@ const paintIntervalMs = 200;
 
 let text = '';
 let writtenMs: number | null = null;
-parentPort!.on('message', (now: string) => {
+port.on('message', (now: string) => {
   text = now;
 });
 setInterval(() => {

@@ -105,6 +105,12 @@ export interface Route {
   handle(exchange: Exchange): Promise<void> | void;
 }
 
+/** The caller on a route with `auth: 'key'`; other routes have none. */
+export function callerOf({ principal }: Pick<Exchange, 'principal'>): Principal {
+  if (principal === null) throw new Error('the route asks for no key');
+  return principal;
+}
+
 /** Facts of a request that its error answer shows. */
 export function errorContextOf(
   { requestId, publicUrl }: Pick<Exchange, 'requestId' | 'publicUrl'>,

@@ -35,5 +35,5 @@ export function nearestRoute<R extends Named>(method: string, path: string, rout
 function filledFrom(path: string, pattern: string): string {
   const [segments, parts] = [path.split('/'), pattern.split('/')];
   if (segments.length !== parts.length) return pattern;
-  return parts.map((part, at) => (part.startsWith(':') || part === '*' ? segments[at]! || part : part)).join('/');
+  return parts.map((part, at) => (part.startsWith(':') || part === '*' ? segments[at] || part : part)).join('/');
 }

@@ -215,7 +215,7 @@ export function memberValue(body: Buffer, members: readonly number[], name: stri
 export function repeatedName(body: Buffer, members: readonly number[]): string | null {
   const seen = new Set<string>();
   for (let i = 0; i < members.length; i += 4) {
-    const name = body.toString('utf8', members[i]!, members[i + 1]!);
+    const name = body.toString('utf8', members[i], members[i + 1]);
     if (seen.has(name)) return name.slice(0, 64);
     seen.add(name);
   }
@@ -234,7 +234,7 @@ function closingQuote(body: Buffer, latin1: string, from: number): number {
   let at = from;
   const near = Math.min(at + lookBytes, end);
   while (at < near) {
-    const byte = body[at]!;
+    const byte = body[at];
     if (byte === quote) return at;
     at += byte === backslash ? 2 : 1;
   }

@@ -6,7 +6,7 @@ import type { Services } from '../../inference/endpoints/services.ts';
 import { checkedMetadata, metadataSchema } from '../../inference/responses/conversation-fields.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import type { Route } from '../exchange.ts';
+import { callerOf, type Route } from '../exchange.ts';
 import { expiryOf, listOf } from './files.ts';
 import { listed } from './list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoute } from './stored-route.ts';
@@ -88,7 +88,7 @@ async function begin(parts: BatchesRouteParts, { tenant, account, exchange, body
   if (file.expiresMs < parts.services.clock.wallMs() + windowMs) {
     throw wrong('input_file_id', 'must be a file that does not expire before the completion_window ends');
   }
-  const owner = { tenant, account, keyId: exchange.principal!.keyId };
+  const owner = { tenant, account, keyId: callerOf(exchange).keyId };
   const facts = { format: 'openai', endpoint, inputFile, windowMs, window } as const;
   const batches = await parts.batches();
   return shownBatch(await batches.create(owner, { ...facts, metadata, headers: {}, outputKeptForMs }));

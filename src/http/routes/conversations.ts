@@ -11,7 +11,7 @@ import type { KeptConversation } from '../../inference/responses/kept-responses.
 import { listOf, readPage, unknownAfter } from '../../inference/responses/pages.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { Route } from '../exchange.ts';
+import { callerOf, type Route } from '../exchange.ts';
 import { responsesPlace, type StoredCall, storedRoute } from './stored-route.ts';
 
 /** `/v1/conversations`: lists of items that responses read from and add to, kept here for models of any provider. */
@@ -101,7 +101,7 @@ export function conversationsRoutes(services: Services): Route[] {
 
   /** Throws why nothing is kept for this key, or no more. */
   async function makeSure({ exchange, account }: StoredCall): Promise<void> {
-    const why = keepsFor(services.snapshot(), exchange.principal!) ? await services.storage.mayKeep(account) : notKept;
+    const why = keepsFor(services.snapshot(), callerOf(exchange)) ? await services.storage.mayKeep(account) : notKept;
     if (why !== null) throw new FailureError(why);
   }
 }

@@ -5,7 +5,7 @@ import { refuse } from '../../inference/spine/sink.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { LimitHeaderForm } from '../../metering/admission.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 
@@ -61,7 +61,7 @@ async function count(
   const counted = Buffer.isBuffer(whole)
     ? await countTokens(services, {
         dialect: dialect.id,
-        principal: exchange.principal!,
+        principal: callerOf(exchange),
         body: whole,
         callerHeaders: exchange.request.headers,
       })

@@ -8,7 +8,7 @@ import { kindOf } from '../../tools/crawl/crawl-options.ts';
 import type { CrawlMeter } from '../../tools/crawl/crawl-ports.ts';
 import { type Crawl, robotsCode } from '../../tools/crawl/crawl-store.ts';
 import { shownPage } from '../../tools/scrape/scrape-answer.ts';
-import type { Exchange } from '../exchange.ts';
+import { callerOf, type Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { writeJson } from '../write-json.ts';
 import type { ToolMount } from './tool-mounts.ts';
@@ -108,7 +108,7 @@ export async function cancelCrawl(parts: CrawlParts, exchange: Exchange, place: 
   const { principal, admitted } = exchange;
   const found = await crawlOf(parts, exchange, place);
   if ('kind' in found) return found;
-  const crawl = await parts.crawls.cancel(principal!.tenant, found.id);
+  const crawl = await parts.crawls.cancel(callerOf({ principal }).tenant, found.id);
   if (crawl === null) return unknown;
   if (crawl.status !== 'cancelled') {
     return { kind: 'conflict', message: `It has ended already: ${crawl.status}. Its pages are kept.` };
@@ -127,7 +127,7 @@ export async function listCrawls(
   const query = new URLSearchParams(exchange.search);
   const limit = wholeIn(query, 'limit', 1, crawlsMax, crawlsMax);
   if (typeof limit !== 'number') return limit;
-  const { tenant } = exchange.principal!;
+  const { tenant } = callerOf(exchange);
   const crawls = await parts.crawls.list(tenant, { kind, which, before: query.get('before'), limit });
   const body = { success: true, crawls: crawls.map(shownCrawl) };
   writeJson(exchange, 200, body, exchange.admitted?.headers);
@@ -162,7 +162,7 @@ async function crawlOf(
   { params, principal }: Exchange,
   { kind, api }: CrawlPlace,
 ): Promise<Crawl | Failure> {
-  const crawl = await crawls.find(principal!.tenant, params.id ?? '');
+  const crawl = await crawls.find(callerOf({ principal }).tenant, params.id ?? '');
   // Firecrawl's first SDK for JavaScript asks for its batches where crawls are.
   const isHere = api === 'firecrawl-v1' || (crawl !== null && kindOf(crawl.options) === kind);
   return crawl !== null && isHere ? crawl : unknown;

@@ -10,7 +10,7 @@ import { type ReadCrawl, readCrawl } from '../../tools/crawl/read-crawl-options.
 import { crawlFromV1, scrapeFromV1 } from '../../tools/firecrawl-v1.ts';
 import { schemaOfReads } from '../../tools/read-schema.ts';
 import { ToolFields } from '../../tools/tool-fields.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
@@ -78,7 +78,7 @@ async function beginCrawl(parts: CrawlParts, exchange: Exchange, place: CrawlPla
   const fields = new ToolFields(v1 ? inV2[kind](body) : body);
   const read = readFor(parts, kind, fields);
   const { urls, options } = read;
-  const { tenant, account, keyId } = exchange.principal!;
+  const { tenant, account, keyId } = callerOf(exchange);
   const owner = { tenant, account, keyId };
   const refused =
     parts.writer(owner, options) ??

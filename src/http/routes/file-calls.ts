@@ -13,7 +13,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { readerStallTimeoutMs } from '../../kernel/limits.ts';
 import type { StorageHold } from '../../metering/storage-hold.ts';
 import { identityHeaders } from '../delivery.ts';
-import type { Exchange } from '../exchange.ts';
+import { callerOf, type Exchange } from '../exchange.ts';
 import { type FormField, type Multipart, readMultipart } from '../read-multipart.ts';
 import { writeJson } from '../write-json.ts';
 
@@ -65,7 +65,7 @@ export async function sendFile(exchange: Exchange, files: StoredFiles, file: Sto
 
 /** Keeps the file of a form, and answers with its facts. */
 export async function uploadFile(parts: FilesParts, exchange: Exchange, format: FileFormat): Promise<void> {
-  const { account } = exchange.principal!;
+  const { account } = callerOf(exchange);
   const headers = exchange.admitted?.headers ?? [];
   const hold = await parts.services.storage.hold(account);
   if ('kind' in hold) return refuse(exchange.client, hold, headers);
@@ -82,7 +82,7 @@ async function uploadHeld(
   format: FileFormat,
   hold: StorageHold,
 ): Promise<void> {
-  const { tenant } = exchange.principal!;
+  const { tenant } = callerOf(exchange);
   const headers = exchange.admitted?.headers ?? [];
   const form = await readMultipart(exchange, services.spool, { bodyBytes: formBytesMax, files: 1, hold });
   if (form === null) return;

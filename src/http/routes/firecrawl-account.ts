@@ -4,7 +4,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { type LimitReading, type PlanReadings, readLimits } from '../../metering/limit-view.ts';
 import { keyLimitsOf } from '../../metering/plan-rules.ts';
 import type { Crawl } from '../../tools/crawl/crawl-store.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 import { type ToolMount, toolMounts } from './tool-mounts.ts';
 import type { UsageParts } from './usage.ts';
@@ -58,7 +58,7 @@ function route(
 }
 
 function limitsOf({ counters, plans }: FirecrawlAccountParts, { principal }: Exchange): Promise<PlanReadings> {
-  const { account, tenant, plan, limits } = principal!;
+  const { account, tenant, plan, limits } = callerOf({ principal });
   const keyLimits = limits === null ? null : keyLimitsOf(limits);
   return readLimits(counters, { account, tenant, plan: plans().plan(plan), own: keyLimits });
 }
@@ -106,7 +106,7 @@ async function left(
 }
 
 async function queue(parts: FirecrawlAccountParts, exchange: Exchange): Promise<JsonObject> {
-  const [limits, running] = await Promise.all([limitsOf(parts, exchange), parts.running(exchange.principal!.tenant)]);
+  const [limits, running] = await Promise.all([limitsOf(parts, exchange), parts.running(callerOf(exchange).tenant)]);
   const { used, allowed } = placesOf(limits);
   const waiting = running.reduce((sum, crawl) => sum + crawl.waiting, 0);
   return {
@@ -132,7 +132,7 @@ async function months(
   const periods = await Promise.all(
     Array.from({ length: monthsMax }, async (_, ago) => {
       const [fromMs, toMs] = [startMs(ago), startMs(ago - 1)];
-      const { account } = principal!;
+      const { account } = callerOf({ principal });
       const rows = await ledger.usage({
         accounts: [account],
         where: {},

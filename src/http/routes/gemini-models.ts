@@ -3,7 +3,7 @@ import type { Services } from '../../inference/endpoints/services.ts';
 import type { Alias } from '../../inference/models/alias.ts';
 import { type Failure, invalid, statusOf } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { type Exchange, errorContextOf } from '../exchange.ts';
+import { callerOf, type Exchange, errorContextOf } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 
 const pageDefault = 50;
@@ -16,7 +16,7 @@ export function listGeminiModels(services: Services, exchange: Exchange): void {
   if (!Number.isInteger(size) || size < 1) {
     return refuseAsGoogle(services, exchange, invalid('pageSize', 'pageSize must be a whole number of at least 1.'));
   }
-  const aliases = services.snapshot().models.list(exchange.principal!);
+  const aliases = services.snapshot().models.list(callerOf(exchange));
   const token = query.get('pageToken');
   const from = token === null || token === '' ? 0 : aliases.findIndex(({ id }) => id === token) + 1;
   if (token !== null && token !== '' && from === 0) {
@@ -30,7 +30,7 @@ export function listGeminiModels(services: Services, exchange: Exchange): void {
 
 /** `models.get`. */
 export function describeGeminiModel(services: Services, exchange: Exchange): void {
-  const alias = services.snapshot().models.resolve(exchange.params['*'] ?? '', exchange.principal!);
+  const alias = services.snapshot().models.resolve(exchange.params['*'] ?? '', callerOf(exchange));
   if ('kind' in alias) return refuseAsGoogle(services, exchange, alias);
   writeJson(exchange, 200, entryOf(alias));
 }

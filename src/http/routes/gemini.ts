@@ -4,7 +4,7 @@ import { embeddingsEndpoint } from '../../inference/embeddings/endpoint.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { isObject } from '../../kernel/json.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { bodyHandler } from '../model-call.ts';
 import { conversationRoute } from './conversation.ts';
 import { countingHandler } from './count-tokens.ts';
@@ -67,7 +67,7 @@ function modelCountedOf(exchange: Exchange): string | null {
 async function bodyToCount({ bodies }: Services, exchange: Exchange, body: Buffer): Promise<Buffer | Failure> {
   const model = modelCountedOf(exchange)!;
   if (!body.includes('"generateContentRequest"')) return withPathMembers(body, model, false);
-  const read = await bodies.readObject(exchange.principal!.tenant, body);
+  const read = await bodies.readObject(callerOf(exchange).tenant, body);
   if (!read.ok) return read.failure;
   const { generateContentRequest: wrapped } = read.value;
   if (!isObject(wrapped)) return withPathMembers(body, model, false);

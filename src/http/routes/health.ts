@@ -1,6 +1,6 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 
 export interface HealthParts {
@@ -47,7 +47,7 @@ function ready({ draining, storeTrouble }: HealthParts, exchange: Exchange): voi
 
 function describe({ snapshot, health, clock }: Services, exchange: Exchange): void {
   const nowMs = clock.monotonicMs();
-  const models = snapshot().models.list(exchange.principal!);
+  const models = snapshot().models.list(callerOf(exchange));
   const isHealthy = ({ candidates }: (typeof models)[number]) =>
     candidates.length > 0 &&
     health.status(

@@ -6,7 +6,7 @@ import { parseObject } from '../../kernel/parse-object.ts';
 import { mcpEndpoint } from '../../mcp/mcp-endpoint.ts';
 import type { UpstreamTools } from '../../mcp/upstream-tools.ts';
 import { ToolFields } from '../../tools/tool-fields.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
@@ -40,7 +40,7 @@ export function mcpUpstreamRoutes(parts: McpUpstreamParts): Route[] {
       quota: 'free',
       summary: 'Tools, prompts and resources of the MCP servers that the key may use',
       async handle(exchange) {
-        writeJson(exchange, 200, await parts.upstream.lists(exchange.principal!, null));
+        writeJson(exchange, 200, await parts.upstream.lists(callerOf(exchange), null));
       },
     },
     {

@@ -9,7 +9,7 @@ import type { Trace } from '../../kernel/trace.ts';
 import type { ApiCall } from '../../mcp/mcp-tools.ts';
 import type { UpstreamTools } from '../../mcp/upstream-tools.ts';
 import type { Admission } from '../../metering/admission.ts';
-import { type Exchange, errorContextOf, headerOf, type Route } from '../exchange.ts';
+import { callerOf, type Exchange, errorContextOf, headerOf, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { refusalOf } from '../refusal.ts';
 
@@ -46,7 +46,7 @@ export function mcpRoutes(parts: McpParts): Route[] {
       summary: 'Model Context Protocol: one of the configured MCP servers',
       handle(exchange) {
         const { server = '' } = exchange.params;
-        if (parts.upstream.has(exchange.principal!, server)) return answerMessage(parts, exchange, server);
+        if (parts.upstream.has(callerOf(exchange), server)) return answerMessage(parts, exchange, server);
         const message = `There is no MCP server '${server.slice(0, 64)}' that this key may use.`;
         return refuse(exchange.client, { kind: 'not-found', message }, []);
       },
@@ -77,7 +77,7 @@ async function answerMessage(parts: McpParts, exchange: Exchange, only: string |
       name: headerOf(exchange, 'mcp-name'),
     },
     version: parts.version,
-    offer: { only, lists: parts.upstream.none ? null : () => parts.upstream.lists(exchange.principal!, only) },
+    offer: { only, lists: parts.upstream.none ? null : () => parts.upstream.lists(callerOf(exchange), only) },
     call(call, signal) {
       made += 1;
       return callApi(parts, exchange, call, signal);
@@ -100,7 +100,7 @@ function makesCall(method: JsonValue | undefined): boolean {
 
 /** Null: it is counted in requests per minute; else why it is refused. */
 async function countedAsOne({ admission }: McpParts, { principal, requestId }: Exchange): Promise<Failure | null> {
-  const admitted = await admission.admit(principal!, 'message', { requestId, form: 'openai' });
+  const admitted = await admission.admit(callerOf({ principal }), 'message', { requestId, form: 'openai' });
   if (admitted.kind !== 'admitted') return admitted;
   admitted.release();
   return null;
@@ -143,7 +143,9 @@ async function callApi(
   const givenBody = body === null ? null : bytesOf(body);
   if (givenBody === 'too deep') return refusal(invalid(null, 'The arguments are nested too deeply.'));
   const admitted =
-    route.quota === 'none' ? null : await admission.admit(principal!, route.quota, { requestId, form: 'openai' });
+    route.quota === 'none'
+      ? null
+      : await admission.admit(callerOf({ principal }), route.quota, { requestId, form: 'openai' });
   if (admitted !== null && admitted.kind !== 'admitted') return refusal(admitted);
   let outcome: Outcome | null;
   try {

@@ -13,7 +13,7 @@ import { refuse } from '../../inference/spine/sink.ts';
 import { FailureError, factsOf, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { StorageHold } from '../../metering/storage-hold.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { jsonPieces } from '../json-pieces.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { writeJson } from '../write-json.ts';
@@ -127,7 +127,7 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
 
 /** The body is written to a file of lines as it comes: it is never whole in memory. */
 async function begin(parts: MessageBatchesParts, exchange: Exchange, base: string): Promise<void> {
-  const { account, tenant, keyId } = exchange.principal!;
+  const { account, tenant, keyId } = callerOf(exchange);
   const answerHeaders = exchange.admitted?.headers ?? [];
   const hold = await parts.services.storage.hold(account);
   if ('kind' in hold) return refuse(exchange.client, hold, answerHeaders);

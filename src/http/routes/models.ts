@@ -7,7 +7,7 @@ import type { Target } from '../../inference/routing/target.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { type Exchange, headerOf, type Route } from '../exchange.ts';
+import { callerOf, type Exchange, headerOf, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
 
@@ -28,7 +28,7 @@ export function modelRoutes(services: Services): Route[] {
 
 function listModels(services: Services, exchange: Exchange): void {
   if (wantsGoogleShape(exchange)) return listGeminiModels(services, exchange);
-  const aliases = services.snapshot().models.list(exchange.principal!);
+  const aliases = services.snapshot().models.list(callerOf(exchange));
   if (!wantsAnthropicShape(exchange)) {
     return writeJson(exchange, 200, { object: 'list', data: aliases.map((alias) => openAiEntry(services, alias)) });
   }
@@ -46,7 +46,7 @@ function listModels(services: Services, exchange: Exchange): void {
 
 function describeModel(services: Services, exchange: Exchange): void {
   if (wantsGoogleShape(exchange)) return describeGeminiModel(services, exchange);
-  const alias = services.snapshot().models.resolve(exchange.params['*'] ?? '', exchange.principal!);
+  const alias = services.snapshot().models.resolve(exchange.params['*'] ?? '', callerOf(exchange));
   if ('kind' in alias) return refuse(exchange.client, alias, []);
   writeJson(
     exchange,

@@ -8,7 +8,7 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 
@@ -92,10 +92,10 @@ async function answer(
   const read = Buffer.isBuffer(raw) ? readRequest(raw, form) : raw;
   if ('kind' in read) return refused(read);
   const { model, session, lifeS } = read;
-  const alias = services.snapshot().models.resolve(model, principal!);
+  const alias = services.snapshot().models.resolve(model, callerOf({ principal }));
   if ('kind' in alias) return refused(alias);
   const expiresS = Math.floor(services.clock.wallMs() / 1_000) + lifeS;
-  const value = secrets.issue({ keyId: principal!.keyId, model, session, expiresMs: expiresS * 1_000 });
+  const value = secrets.issue({ keyId: callerOf({ principal }).keyId, model, session, expiresMs: expiresS * 1_000 });
   if (value === null) return refused(tooLong);
   const shown = { ...session, id: `sess_${randomBase62(20)}`, object: 'realtime.session', model };
   const body: JsonObject =

@@ -10,7 +10,7 @@ import { pageOf, readPage } from '../../inference/responses/pages.ts';
 import { refuse, type Sink, sendWhole } from '../../inference/spine/sink.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { asReceived, bodyHandler, modelCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
@@ -41,7 +41,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns):
       path: '/v1/responses/input_tokens',
       answer: (inputTokens) => ({ object: 'response.input_tokens', input_tokens: inputTokens }),
       bodyOf: ({ principal }, body) =>
-        expandedForCount(services, principal!.tenant, body, services.snapshot().config.server.body_limit),
+        expandedForCount(services, callerOf({ principal }).tenant, body, services.snapshot().config.server.body_limit),
     }),
     storedRoute(
       'POST',
@@ -107,7 +107,7 @@ async function answerOrBegin(
   if (raw === null) return;
   if (!Buffer.isBuffer(raw)) return refuse(exchange.client, raw, exchange.admitted?.headers ?? []);
   const read = raw.includes('"background"')
-    ? await services.bodies.readObject(exchange.principal!.tenant, raw)
+    ? await services.bodies.readObject(callerOf(exchange).tenant, raw)
     : { ok: false as const };
   // Its endpoint says what is wrong with a body that nobody can read.
   const body = read.ok ? read.value : null;

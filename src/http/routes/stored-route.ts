@@ -6,7 +6,7 @@ import { FailureError } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import { objectIn } from '../../kernel/parse-object.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 
@@ -53,7 +53,7 @@ export function storedRoute(
     dialect,
     ...(method === 'POST' && { endpoint, body: { schema: () => ({ type: 'object', properties }) } }),
     async handle(exchange) {
-      const { account, tenant } = exchange.principal!;
+      const { account, tenant } = callerOf(exchange);
       const headers = exchange.admitted?.headers ?? [];
       try {
         const body = method === 'POST' ? await objectOf(exchange, objects ?? null) : {};
@@ -79,7 +79,7 @@ async function objectOf(exchange: Exchange, objects: ObjectReader | null): Promi
   if (raw === null) return null;
   if (!Buffer.isBuffer(raw)) throw new FailureError(raw);
   if (objects === null) return objectIn(raw);
-  const read = await objects.readObject(exchange.principal!.tenant, raw);
+  const read = await objects.readObject(callerOf(exchange).tenant, raw);
   if (!read.ok) throw new FailureError(read.failure);
   return read.value;
 }

@@ -11,7 +11,7 @@ import type { PlanBook } from '../../metering/plan-book.ts';
 import { keyLimitsOf } from '../../metering/plan-rules.ts';
 import type { StorageBook } from '../../metering/storage-book.ts';
 import { usageRecord } from '../../metering/usage-record.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 
 export interface UsageParts {
@@ -37,7 +37,7 @@ export function usageRoute(parts: UsageParts): Route {
 
 async function answerUsage({ counters, ledger, plans, storage, clock }: UsageParts, exchange: Exchange): Promise<void> {
   const refused = (failure: Failure) => refuse(exchange.client, failure, []);
-  const principal = exchange.principal!;
+  const principal = callerOf(exchange);
   const query = usageQueryOf(new URLSearchParams(exchange.search), principal, clock.wallMs());
   if ('kind' in query) return refused(query);
   const plan = plans().plan(principal.plan);

@@ -7,7 +7,7 @@ import { deleteVideo, ownVideos, videoAt, videoContent } from '../../inference/v
 import { sendVideo } from '../../inference/videos/stream-content.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { bodyHandler, uploadHandler } from '../model-call.ts';
 import { writeJson } from '../write-json.ts';
 
@@ -72,7 +72,7 @@ type Answer = (call: {
 }) => Promise<JsonObject | null>;
 
 async function answered(exchange: Exchange, answer: Answer): Promise<void> {
-  const { tenant } = exchange.principal!;
+  const { tenant } = callerOf(exchange);
   const headers = exchange.admitted?.headers ?? [];
   try {
     const query = new URLSearchParams(exchange.search);

@@ -1,6 +1,8 @@
-import { parentPort } from 'node:worker_threads';
 import { type Schema, Validator } from '@cfworker/json-schema';
 import type { JsonObject } from '../../kernel/json.ts';
+import { threadPort } from '../../kernel/thread-port.ts';
+
+const port = threadPort();
 
 /** What the worker is asked; every order is answered once, in turn. */
 export interface SchemaOrder {
@@ -9,15 +11,15 @@ export interface SchemaOrder {
   schema: JsonObject;
 }
 
-parentPort!.on('message', ({ id, text, schema }: SchemaOrder) => {
+port.on('message', ({ id, text, schema }: SchemaOrder) => {
   try {
-    parentPort!.postMessage({ id, result: lacking(text, schema) });
+    port.postMessage({ id, result: lacking(text, schema) });
   } catch (error) {
-    parentPort!.postMessage({ id, error: String(error) });
+    port.postMessage({ id, error: String(error) });
   }
 });
 // It has loaded.
-parentPort!.postMessage({});
+port.postMessage({});
 
 /** Why the text does not meet the schema; '' when it does. */
 function lacking(text: string, schema: JsonObject): string {

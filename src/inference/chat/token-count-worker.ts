@@ -1,7 +1,9 @@
-import { parentPort } from 'node:worker_threads';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { threadPort } from '../../kernel/thread-port.ts';
 import type { CallerDialectId } from '../dialects/dialect.ts';
 import { countInPieces, countRequest, readForCount } from './count-request.ts';
+
+const port = threadPort();
 
 /** Orders to the worker. Every order is answered once, in turn. */
 export interface CountOrder {
@@ -14,16 +16,16 @@ export interface CountOrder {
 const asText = { disallowedSpecial: new Set<string>() };
 const countText = (text: string) => countInPieces(text, (piece) => countTokens(piece, asText));
 
-parentPort!.on('message', ({ id, raw, dialect }: CountOrder) => {
+port.on('message', ({ id, raw, dialect }: CountOrder) => {
   try {
     const read = readForCount(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), dialect);
     const result = read.ok
       ? { ok: true, value: { model: read.value.model, inputTokens: countRequest(read.value.neutral(), countText) } }
       : read;
-    parentPort!.postMessage({ id, result });
+    port.postMessage({ id, result });
   } catch (error) {
-    parentPort!.postMessage({ id, error: String(error) });
+    port.postMessage({ id, error: String(error) });
   }
 });
 // It has loaded.
-parentPort!.postMessage({});
+port.postMessage({});

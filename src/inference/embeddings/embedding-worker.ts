@@ -1,19 +1,21 @@
-import { parentPort } from 'node:worker_threads';
+import { threadPort } from '../../kernel/thread-port.ts';
 import { writeEmbeddings } from '../dialects/embeddings/write-answer.ts';
 import type { EmbeddingWork } from './embedding-codec.ts';
 import { decodeEmbeddings } from './embedding-codec.ts';
 
-parentPort!.on('message', (work: EmbeddingWork) => {
+const port = threadPort();
+
+port.on('message', (work: EmbeddingWork) => {
   const { id } = work;
   try {
     if (work.kind === 'encode') {
       const bytes = new Uint8Array(writeEmbeddings(work.answer, work.form));
-      return parentPort!.postMessage({ id, result: bytes }, [bytes.buffer]);
+      return port.postMessage({ id, result: bytes }, [bytes.buffer]);
     }
     const { bytes, format, count } = work;
     const result = decodeEmbeddings(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), format, count);
-    parentPort!.postMessage({ id, result }, 'class' in result ? [] : [result.rows.buffer]);
+    port.postMessage({ id, result }, 'class' in result ? [] : [result.rows.buffer]);
   } catch (error) {
-    parentPort!.postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    port.postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
 });

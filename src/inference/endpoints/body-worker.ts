@@ -1,11 +1,13 @@
-import { parentPort } from 'node:worker_threads';
 import { loopWidthMax, parseObject } from '../../kernel/parse-object.ts';
+import { threadPort } from '../../kernel/thread-port.ts';
 import { withModel } from '../../kernel/with-model.ts';
 import type { EncodeOrder } from '../chat/conversation-body.ts';
 import type { EmbeddingOrder } from '../embeddings/embedding-body.ts';
 import type { ForwardOrder } from '../spine/encode-forwarded.ts';
 import { bodyLost } from './body-lost.ts';
 import { type AnyBody, type BodyKind, readBody } from './body-readers.ts';
+
+const port = threadPort();
 
 /** As the body's own `encode` takes it. */
 export type AnyOrder = EncodeOrder | EmbeddingOrder | ForwardOrder;
@@ -20,7 +22,7 @@ export type WorkerOrder =
 
 const bodies = new Map<number, AnyBody>();
 
-parentPort!.on('message', (message: WorkerOrder) => {
+port.on('message', (message: WorkerOrder) => {
   if (message.kind === 'release') {
     bodies.delete(message.body);
     return;
@@ -31,15 +33,15 @@ parentPort!.on('message', (message: WorkerOrder) => {
     if (message.kind === 'object') return readObject(id, message.raw);
     if (message.kind === 'model') return nameModel(id, message.raw, message.model);
     const body = bodies.get(message.body);
-    if (body === undefined) return parentPort!.postMessage({ id, result: { ok: false, failure: bodyLost } });
+    if (body === undefined) return port.postMessage({ id, result: { ok: false, failure: bodyLost } });
     const encoded = encode(body, message.order);
     if (encoded instanceof Promise) throw new Error('a body in a worker encodes synchronously');
-    if (!encoded.ok || 'mediaWanted' in encoded.value) return parentPort!.postMessage({ id, result: encoded });
+    if (!encoded.ok || 'mediaWanted' in encoded.value) return port.postMessage({ id, result: encoded });
     const { bytes } = encoded.value;
     const own = new Uint8Array(Buffer.from(bytes as string));
-    parentPort!.postMessage({ id, result: { ok: true, value: { ...encoded.value, bytes: own } } }, [own.buffer]);
+    port.postMessage({ id, result: { ok: true, value: { ...encoded.value, bytes: own } } }, [own.buffer]);
   } catch (error) {
-    parentPort!.postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    port.postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
 });
 
@@ -51,17 +53,17 @@ function encode(body: AnyBody, order: AnyOrder) {
 
 function readObject(id: number, raw: Uint8Array<ArrayBuffer>): void {
   const parsed = parseObject(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), undefined, loopWidthMax);
-  parentPort!.postMessage({ id, result: parsed.ok ? { ok: true, value: parsed.value.body } : parsed });
+  port.postMessage({ id, result: parsed.ok ? { ok: true, value: parsed.value.body } : parsed });
 }
 
 function nameModel(id: number, raw: Uint8Array<ArrayBuffer>, model: string): void {
   const own = new Uint8Array(withModel(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), model) as Buffer);
-  parentPort!.postMessage({ id, result: { ok: true, value: own } }, [own.buffer]);
+  port.postMessage({ id, result: { ok: true, value: own } }, [own.buffer]);
 }
 
 function read(id: number, raw: Uint8Array<ArrayBuffer>, kind: BodyKind): void {
   const result = readBody(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), kind);
-  if (!result.ok) return parentPort!.postMessage({ id, result });
+  if (!result.ok) return port.postMessage({ id, result });
   bodies.set(id, result.value);
-  parentPort!.postMessage({ id, result: { ok: true, value: result.value.facts } });
+  port.postMessage({ id, result: { ok: true, value: result.value.facts } });
 }

@@ -1,19 +1,21 @@
-import { parentPort } from 'node:worker_threads';
+import { threadPort } from '../../kernel/thread-port.ts';
 import { blackMask } from './black-mask.ts';
 import type { ImageWork } from './image-codec.ts';
 import { type ReadImages, readImages } from './image-codec.ts';
 
-parentPort!.on('message', ({ id, bytes, ...order }: ImageWork) => {
+const port = threadPort();
+
+port.on('message', ({ id, bytes, ...order }: ImageWork) => {
   try {
     const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (order.task === 'mask') {
-      parentPort!.postMessage({ id, result: blackMask(given, order.as) });
+      port.postMessage({ id, result: blackMask(given, order.as) });
       return;
     }
     const result = readImages(given, order.format, order.as);
-    parentPort!.postMessage({ id, result }, 'class' in result ? [] : memoryOf(result));
+    port.postMessage({ id, result }, 'class' in result ? [] : memoryOf(result));
   } catch (error) {
-    parentPort!.postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    port.postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
 });
 

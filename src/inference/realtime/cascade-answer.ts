@@ -62,7 +62,7 @@ export class CascadeAnswer {
       if (!isObject(call)) continue;
       const at = typeof call.index === 'number' ? call.index : this.#calls.length;
       this.#calls[at] ??= { id: '', name: '', arguments: '' };
-      const called = this.#calls[at]!;
+      const called = this.#calls[at];
       const given = isObject(call.function) ? call.function : {};
       if (typeof call.id === 'string') called.id = call.id;
       if (typeof given.name === 'string') called.name += given.name;

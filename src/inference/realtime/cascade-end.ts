@@ -217,7 +217,7 @@ export class CascadeEnd implements SessionEnd {
   #unheard(item_id: string, failure: Failure): void {
     if (this.#parts.answers === null && !this.#left.signal.aborted) {
       const { error } = this.#parts.errorEvent(failure);
-      const event = { item_id, content_index: 0, error: error! };
+      const event = { item_id, content_index: 0, error };
       this.#events.write('conversation.item.input_audio_transcription.failed', event);
       if (!endsSession.has(failure.kind)) return;
     }

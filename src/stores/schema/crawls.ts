@@ -33,7 +33,7 @@ export const crawlTable: Ddl = `
  * than what an index of PostgreSQL holds.
  */
 export function crawlPageTable(key: Ddl, shape: Ddl): Ddl {
-  const [keyName, shapeName] = [key, shape].map((column) => column.split(' ', 1)[0]!);
+  const [keyName, shapeName] = [key, shape].map((column) => column.split(' ', 1)[0]);
   return `
   CREATE TABLE @crawl_page (
     crawl CODE NOT NULL REFERENCES @crawl (id) ON DELETE CASCADE,

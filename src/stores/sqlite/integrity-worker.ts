@@ -1,9 +1,11 @@
-import { parentPort } from 'node:worker_threads';
 import { yieldToMainThread } from '../../kernel/priority.ts';
+import { threadPort } from '../../kernel/thread-port.ts';
 import { damageOf } from './integrity.ts';
+
+const port = threadPort();
 
 yieldToMainThread();
 
-parentPort!.on('message', ({ id, file }: { id: number; file: string }) =>
-  parentPort!.postMessage({ id, result: damageOf(file, 'quick') }),
+port.on('message', ({ id, file }: { id: number; file: string }) =>
+  port.postMessage({ id, result: damageOf(file, 'quick') }),
 );

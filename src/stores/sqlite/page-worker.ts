@@ -1,21 +1,24 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 import { FailureError } from '../../kernel/failure.ts';
 import { yieldToMainThread } from '../../kernel/priority.ts';
+import { threadPort } from '../../kernel/thread-port.ts';
 import { openSqlitePageStore } from './page-store.ts';
 import type { PageCall, PageEnd, PageFile } from './page-thread.ts';
+
+const port = threadPort();
 
 yieldToMainThread();
 const { file, bounds } = workerData as PageFile;
 const store = openSqlitePageStore(file, bounds);
 
-parentPort!.on('message', (call: PageCall) => {
+port.on('message', (call: PageCall) => {
   const { id } = call;
-  const reply = (result: PageEnd) => parentPort!.postMessage({ id, result });
+  const reply = (result: PageEnd) => port.postMessage({ id, result });
   done(call).then(
     (answer) => reply({ ok: true, answer }),
     (error: unknown) => {
       if (error instanceof FailureError) reply({ ok: false, failure: error.failure });
-      else parentPort!.postMessage({ id, error: String(error) });
+      else port.postMessage({ id, error: String(error) });
     },
   );
 });

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { parentPort } from 'node:worker_threads';
 import { yieldToMainThread } from '../../kernel/priority.ts';
+import { threadPort } from '../../kernel/thread-port.ts';
 import type { KeptBytes } from '../../metering/storage-counts.ts';
 import { keptBytesOf, storageLooks } from '../storage-sizes.ts';
+
+const port = threadPort();
 
 /** Bytes of accounts in the databases of a data folder. Blocks, so it is called in a thread. */
 export function storageSizes(path: string): KeptBytes[] {
@@ -22,10 +24,10 @@ export function storageSizes(path: string): KeptBytes[] {
 
 yieldToMainThread();
 
-parentPort!.on('message', ({ id, path }: { id: number; path: string }) => {
+port.on('message', ({ id, path }: { id: number; path: string }) => {
   try {
-    parentPort!.postMessage({ id, result: storageSizes(path) });
+    port.postMessage({ id, result: storageSizes(path) });
   } catch (error) {
-    parentPort!.postMessage({ id, error: String(error) });
+    port.postMessage({ id, error: String(error) });
   }
 });

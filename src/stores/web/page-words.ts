@@ -36,5 +36,5 @@ export function searchedText(text: string): string {
 
 function pairsOf(characters: readonly string[]): string[] {
   if (characters.length < 2) return [...characters];
-  return characters.slice(1).map((character, at) => characters[at]! + character);
+  return characters.slice(1).map((character, at) => characters[at] + character);
 }

@@ -136,7 +136,7 @@ function writeTable(table: PageElement, blocksIn: (parent: PageNode) => string[]
     line(cells.map((cell) => (cell === null ? '' : cellText(cell, blocksIn)))),
   );
   const rule = Array.from({ length: columns }, (_, at) => ` ${ruleOf(grid[0]![at])} |`).join('');
-  const written = [head!, `|${rule}`, ...body].join('\n');
+  const written = [head, `|${rule}`, ...body].join('\n');
   return caption === null ? [written] : [...blocksIn(caption), written];
 }
 

@@ -1,5 +1,6 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 import { yieldToMainThread } from '../../kernel/priority.ts';
+import { threadPort } from '../../kernel/thread-port.ts';
 import { type Address, createFetchGuard } from '../../net/fetch-guard.ts';
 import { createBrowserKeeper } from './keep-browser.ts';
 import type {
@@ -12,12 +13,14 @@ import type {
 } from './render-message.ts';
 import { visitInBrowser } from './visit-in-browser.ts';
 
+const port = threadPort();
+
 const { home } = workerData as { home: string };
 // Folder of this thread alone, where Playwright makes the browser's profile.
 process.env.TMPDIR = home;
 yieldToMainThread();
 
-const say = (message: FromRenderThread, moved: ArrayBuffer[] = []) => parentPort!.postMessage(message, moved);
+const say = (message: FromRenderThread, moved: ArrayBuffer[] = []) => port.postMessage(message, moved);
 const onTrouble = (message: string) => say({ kind: 'trouble', message });
 const keeper = createBrowserKeeper({ home, onBrowser: (pid) => say({ kind: 'browser', pid }) });
 const leaving = new Map<number, AbortController>();
@@ -64,7 +67,7 @@ function movable(end: VisitEnd): { end: VisitEnd; buffers: ArrayBuffer[] } {
   return { end: { ...end, body, screenshot } as VisitEnd, buffers };
 }
 
-parentPort!.on('message', (message: ToRenderThread) => {
+port.on('message', (message: ToRenderThread) => {
   switch (message.kind) {
     case 'visit':
       return void visit(message.visit);

@@ -153,8 +153,8 @@ export function openPointTable(shard: ShardFile): PointTable {
       });
     },
     count(cid) {
-      const [byKey] = array(countByKey.get(...keyRange(cid)))! as [number];
-      const [byId] = array(countById.get(cid))! as [number];
+      const [byKey] = array(countByKey.get(...keyRange(cid))) as [number];
+      const [byId] = array(countById.get(cid)) as [number];
       if (byKey !== byId) throw new DamagedRows('points and their ids');
       return byKey;
     },

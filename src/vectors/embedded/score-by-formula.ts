@@ -27,7 +27,7 @@ export function scoreByFormula(
   sources: readonly Ranked[],
   k: number,
 ): Ranked {
-  const scores = sources.map(({ slots, scores: given }) => new Map(Array.from(slots, (slot, i) => [slot, given[i]!])));
+  const scores = sources.map(({ slots, scores: given }) => new Map(Array.from(slots, (slot, i) => [slot, given[i]])));
   const slots = new Set(sources.flatMap((source) => [...source.slots]));
 
   function evaluate(part: Expression, point: FormulaPoint): number {

@@ -54,7 +54,7 @@ export async function findCandidates(
     texts,
     inOrder(ranked) {
       const best = [...ranked].sort((a, b) => b.score - a.score);
-      const first = new Set(best.map(({ index }) => worded[index]!));
+      const first = new Set(best.map(({ index }) => worded[index]));
       // Clients want a number, and an order by it that is the answer's.
       const lastScore = Math.min(0, best.at(-1)?.score ?? 0);
       const all = [

@@ -34,7 +34,7 @@ export async function matrixOffsets(store: VectorStore, tenant: string, collecti
   const offsetOf = new Map(ids.map((id, offset) => [id, offset]));
   return {
     offsets_row: nearest.flatMap((found, row) => found.map(() => row)),
-    offsets_col: nearest.flatMap((found) => found.map(({ id }) => offsetOf.get(id)!)),
+    offsets_col: nearest.flatMap((found) => found.map(({ id }) => offsetOf.get(id))),
     scores: nearest.flatMap((found) => found.map(({ score }) => shortestFloat(score))),
     ids,
   };

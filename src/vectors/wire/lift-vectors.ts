@@ -58,7 +58,7 @@ export function liftVectors(bytes: Uint8Array, { name, depth }: VectorMember): L
   let copied = 0;
   let open = 0;
   for (let at = 0; at < text.length; at += 1) {
-    const byte = text[at]!;
+    const byte = text[at];
     if (byte === openBrace || byte === openBracket) open += 1;
     else if (byte === closeBrace || byte === closeBracket) open -= 1;
     if (byte !== quote) continue;

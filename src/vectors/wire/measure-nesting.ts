@@ -28,7 +28,7 @@ export function measureNesting(text: Buffer, depthMax: number): Nesting {
   let inString = false;
   let at = 0;
   while (at < end) {
-    const byte = text[at]!;
+    const byte = text[at];
     at += 1;
     if (inString) {
       if (byte === quote) {

@@ -88,7 +88,7 @@ function emptyTextIn(input: JsonValue): string | null {
 
 function readTexts(input: readonly JsonValue[]): Result<EmbeddingInputs> {
   for (let i = 0; i < input.length; i++) {
-    const text = input[i]!;
+    const text = input[i];
     if (typeof text !== 'string') {
       return refuse(asFailure(complain(`input[${i}]`, text, 'a text, as the inputs before it are')));
     }
@@ -98,7 +98,7 @@ function readTexts(input: readonly JsonValue[]): Result<EmbeddingInputs> {
 
 function readTokens(input: readonly JsonValue[]): Result<EmbeddingInputs> {
   for (let i = 0; i < input.length; i++) {
-    const tokens = input[i]!;
+    const tokens = input[i];
     if (!Array.isArray(tokens)) {
       return refuse(asFailure(complain(`input[${i}]`, tokens, i === 0 ? 'a text or tokens' : 'an array of tokens')));
     }

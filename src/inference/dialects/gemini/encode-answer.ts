@@ -81,7 +81,7 @@ export function fold(head: AnswerHead): AnswerFold {
         finishReason,
         index,
         ...sources,
-        ...(logprobs.has(index) && { logprobsResult: { ...logprobs.get(index)! } }),
+        ...(logprobs.has(index) && { logprobsResult: { ...logprobs.get(index) } }),
       }));
       Object.assign(answer, beside);
     },

@@ -59,8 +59,8 @@ function taskOf({ request, source }: ImageOrder): JsonObject {
   if (source === null) return { taskType: 'TEXT_IMAGE', textToImageParams: said };
   const pictures = source.pictures.map(({ base64 }) => base64);
   if (source.mask !== null || extra[maskPrompt] !== undefined) {
-    const where = source.mask === null ? { maskPrompt: extra[maskPrompt]! } : { maskImage: source.mask.base64 };
-    const params = { image: pictures[0]!, ...where, ...said };
+    const where = source.mask === null ? { maskPrompt: extra[maskPrompt] } : { maskImage: source.mask.base64 };
+    const params = { image: pictures[0], ...where, ...said };
     const mode = extra[outpainting];
     return mode === undefined
       ? { taskType: 'INPAINTING', inPaintingParams: params }

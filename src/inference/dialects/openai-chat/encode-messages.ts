@@ -161,7 +161,7 @@ function contentPart(part: NeutralPart, encoding: Encoding): JsonObject | null {
       const text = plainText(source);
       if (text !== null) return { type: 'text', text: name === undefined ? text : `${name}\n\n${text}` };
       if (source.kind === 'url') return refuse(encoding, 'a document by URL');
-      const file: JsonObject = source.kind === 'file-id' ? { file_id: source.fileId } : { file_data: urlOf(source)! };
+      const file: JsonObject = source.kind === 'file-id' ? { file_id: source.fileId } : { file_data: urlOf(source) };
       if (name !== undefined) file.filename = name;
       return { type: 'file', file };
     }

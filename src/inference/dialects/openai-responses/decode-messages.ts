@@ -82,7 +82,7 @@ function assistantParts(item: InputItem): NeutralPart[] | null {
           type: 'tool-call',
           id: item.call_id!,
           name: item.name!,
-          argumentsJson: JSON.stringify({ input: item.input! }),
+          argumentsJson: JSON.stringify({ input: item.input }),
           custom: true,
         },
       ];

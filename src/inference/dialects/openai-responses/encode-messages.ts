@@ -51,7 +51,7 @@ function encodeMessage(message: NeutralMessage, encoding: Encoding): void {
     if (item === 'content' && role === 'assistant' && part.type === 'image') {
       // Only users show images here: the assistant's own follow as theirs.
       flush();
-      items.push({ type: 'message', role: 'user', content: [contentPart(part, 'user', encoding)!] });
+      items.push({ type: 'message', role: 'user', content: [contentPart(part, 'user', encoding)] });
     } else if (item === 'content') {
       const wire = contentPart(part, role, encoding);
       if (wire !== null) content.push(wire);

@@ -152,7 +152,7 @@ const audio: Check = (value) =>
 const textParts: Check = (value) => {
   if (!Array.isArray(value)) return complain('', value, 'an array of texts');
   for (let i = 0; i < value.length; i += 1) {
-    const one = value[i]!;
+    const one = value[i];
     if (!isObject(one) || typeof one.text !== 'string') return complain(`[${i}]`, one, "an object with 'text'");
   }
   return null;

@@ -323,7 +323,7 @@ function partOf(part: JsonValue): JsonObject[] {
   }
   if (type === 'input_image' && typeof image === 'string') {
     const read = /^data:([\w/+.-]+);base64,(.*)$/s.exec(image);
-    return read === null ? [] : [{ inlineData: { mimeType: read[1]!, data: read[2]! } }];
+    return read === null ? [] : [{ inlineData: { mimeType: read[1], data: read[2] } }];
   }
   const said = typeof text === 'string' ? text : transcript;
   return typeof said === 'string' ? [{ text: said }] : [];

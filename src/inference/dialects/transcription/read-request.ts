@@ -91,7 +91,7 @@ export function readTranscriptionRequest(
       ...times.value,
       stream: stream.value,
       include,
-      user: values.has('user') ? cleanUser(get('user')!) : null,
+      user: values.has('user') ? cleanUser(get('user')) : null,
       extra,
     },
   };
@@ -124,7 +124,7 @@ function readTemperature(text: string | null): Result<number | null> {
 
 function readStream(text: string | null, format: TranscriptFormat): Result<boolean> {
   const stream = text === null ? false : streamWords.get(text.toLowerCase());
-  if (stream === undefined) return refuse(asFailure(complain('stream', text!, 'true or false')));
+  if (stream === undefined) return refuse(asFailure(complain('stream', text, 'true or false')));
   if (stream && format !== 'json' && format !== 'text' && format !== 'diarized_json') {
     const message = `'stream' gives text as it is found, not ${format}. Send 'response_format' json, or leave 'stream' out.`;
     return refuse(invalid('stream', message));

@@ -21,7 +21,7 @@ export const veoVideos: VideoFormat = {
   encode({ prompt, seconds, size, pictureUrl, extra }, _model, picture) {
     const shape = size === null ? null : shapeOf(size);
     const [, mediaType, base64] = /^data:([^;]+);base64,(.*)$/s.exec(pictureUrl ?? '') ?? [];
-    const image = picture ?? (base64 === undefined ? null : { mediaType: mediaType!, base64 });
+    const image = picture ?? (base64 === undefined ? null : { mediaType, base64 });
     return {
       instances: [
         {
