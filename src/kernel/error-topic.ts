@@ -30,7 +30,7 @@ export function errorTopicOf(failure: Failure): ErrorTopic {
     case 'page-refused':
       return failure.code;
     case 'quota-exceeded': {
-      const subject = failure.limit.split(':', 1)[0]!;
+      const [subject = ''] = failure.limit.split(':', 1);
       return Object.hasOwn(limitTopics, subject) ? limitTopics[subject as keyof typeof limitTopics] : 'quota-exceeded';
     }
     case 'upstream-refused':

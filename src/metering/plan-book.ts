@@ -344,15 +344,13 @@ function instantText(leavesAtMs: number): string {
 }
 
 function openAiNames(what: 'requests' | 'tokens'): OwnNames {
-  const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => `x-ratelimit-${name}-${what}`);
-  return { limit: limit!, remaining: remaining!, reset: reset!, resetText: durationText };
+  const named = (name: string) => `x-ratelimit-${name}-${what}`;
+  return { limit: named('limit'), remaining: named('remaining'), reset: named('reset'), resetText: durationText };
 }
 
 function anthropicNames(what: 'requests' | 'tokens'): OwnNames {
-  const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map(
-    (name) => `anthropic-ratelimit-${what}-${name}`,
-  );
-  return { limit: limit!, remaining: remaining!, reset: reset!, resetText: instantText };
+  const named = (name: string) => `anthropic-ratelimit-${what}-${name}`;
+  return { limit: named('limit'), remaining: named('remaining'), reset: named('reset'), resetText: instantText };
 }
 
 const ownNames = {

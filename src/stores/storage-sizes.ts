@@ -55,5 +55,6 @@ export function keptBytesOf({ kind, accountOf }: StorageLook, rows: readonly Rec
 
 /** Tenants are `account/name`. */
 export function accountOfTenant(tenant: string): string {
-  return tenant.split('/', 1)[0]!;
+  const [account = ''] = tenant.split('/', 1);
+  return account;
 }

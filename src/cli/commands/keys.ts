@@ -200,7 +200,7 @@ async function keyIdOf(admin: AdminClient, named: string): Promise<string> {
   if (named.includes(':')) return named;
   if (named.startsWith(keyPrefix)) {
     // A secret holds its id, and must not come into a URL.
-    const id = named.slice(keyPrefix.length).split('-')[0]!;
+    const [id = ''] = named.slice(keyPrefix.length).split('-', 1);
     if (publicIdForm.test(id)) return id;
     throw new CommandFailed(
       `No stored key has that secret. Name the key by account/name; ${culvert} keys list shows them.`,

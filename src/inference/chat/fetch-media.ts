@@ -92,7 +92,8 @@ function typeFor(kind: MediaUrl['kind'], body: Buffer, contentType: string): str
   const known = mediaTypeOf(body);
   if (kind === 'image') return known?.startsWith('image/') ? known : null;
   if (known !== null) return known;
-  const said = contentType.split(';')[0]!.trim().toLowerCase();
+  const [first = ''] = contentType.split(';', 1);
+  const said = first.trim().toLowerCase();
   return said === 'application/json' || said.startsWith('text/') ? 'text/plain' : null;
 }
 

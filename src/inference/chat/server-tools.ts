@@ -91,6 +91,6 @@ function nobodyRuns({ kind, field }: ServerTool, n: number): Failure {
     kind === 'web_search'
       ? 'no search engine is configured here (tools.search.providers)'
       : 'this server has nothing behind it';
-  const param = field.split('.')[0]!;
+  const [param = ''] = field.split('.', 1);
   return invalid(param, `No provider of this model runs the tool '${kind}', and ${why}.`);
 }

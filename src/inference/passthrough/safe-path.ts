@@ -46,7 +46,7 @@ export function safeQuery(search: string): string {
 }
 
 function nameOf(pair: string): string {
-  const name = pair.split('=', 1)[0]!;
+  const [name = ''] = pair.split('=', 1);
   try {
     return decodeURIComponent(name);
   } catch {

@@ -15,16 +15,20 @@ export function datetimeMs(text: string): number | null {
   const [, year, month, day, separator, hour, minute, second, fraction, utc, sign, offsetHour, offsetMinute] = found;
   const zoned = utc !== undefined || sign !== undefined;
   if (separator !== undefined && second === undefined && (separator === 't' || zoned)) return null;
-  const [months, days, hours, minutes, seconds] = [month, day, hour, minute, second].map((part) => Number(part ?? 0));
+  const months = Number(month ?? 0);
+  const days = Number(day ?? 0);
+  const hours = Number(hour ?? 0);
+  const minutes = Number(minute ?? 0);
+  const seconds = Number(second ?? 0);
   // 60 is a leap second.
-  if (hours! > 23 || minutes! > 59 || seconds! > 60) return null;
+  if (hours > 23 || minutes > 59 || seconds > 60) return null;
   const date = new Date(0);
-  date.setUTCFullYear(Number(year), months! - 1, days!);
-  if (date.getUTCMonth() !== months! - 1 || date.getUTCDate() !== days!) return null;
+  date.setUTCFullYear(Number(year), months - 1, days);
+  if (date.getUTCMonth() !== months - 1 || date.getUTCDate() !== days) return null;
   const offset = offsetMinutes(sign, offsetHour, offsetMinute);
   if (offset === null) return null;
   const fractionMs = fraction === undefined ? 0 : Number(`0.${fraction.slice(0, 9)}`) * 1_000;
-  return date.getTime() + ((hours! * 60 + minutes! - offset) * 60 + seconds!) * 1_000 + fractionMs;
+  return date.getTime() + ((hours * 60 + minutes - offset) * 60 + seconds) * 1_000 + fractionMs;
 }
 
 function offsetMinutes(sign: string | undefined, hour: string | undefined, minute: string | undefined): number | null {

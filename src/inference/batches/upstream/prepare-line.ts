@@ -114,7 +114,7 @@ function preparedOf(services: Services, request: UpstreamRequest, claim: Claim, 
   const target = job.query.targets.find((candidate) => candidate.target.id === attempt?.target)?.target;
   const connection = attempt && services.snapshot().providers.get(attempt.provider)?.connection;
   if (!attempt || !target || !connection?.batches || request.origin !== connection.origin) return null;
-  const path = request.path.split('?', 1)[0]!;
+  const [path = ''] = request.path.split('?', 1);
   const url = path.startsWith(connection.basePath)
     ? connection.batches.urlOf(path.slice(connection.basePath.length))
     : null;

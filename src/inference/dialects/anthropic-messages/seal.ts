@@ -26,7 +26,9 @@ export function seal({ vendor, payload }: Sealed): string {
 export function unseal(text: string): Sealed | null {
   if (!text.startsWith(prefix)) return null;
   const match = sealedPattern.exec(text);
-  return match === null ? null : { vendor: match[1]!, payload: Buffer.from(match[2]!, 'base64url').toString('utf8') };
+  if (match === null) return null;
+  const [, vendor = '', payload = ''] = match;
+  return { vendor, payload: Buffer.from(payload, 'base64url').toString('utf8') };
 }
 
 /*
@@ -50,8 +52,6 @@ export function withProof(id: string, proof: Sealed | null): string {
 export function withoutProof(id: string): { id: string; proof: Sealed | null } {
   const match = id.includes(mark) ? pattern.exec(id) : null;
   if (match === null) return { id, proof: null };
-  return {
-    id: match[1]!,
-    proof: { vendor: match[2]!, payload: Buffer.from(match[3]!, 'base64url').toString('utf8') },
-  };
+  const [, own = '', vendor = '', payload = ''] = match;
+  return { id: own, proof: { vendor, payload: Buffer.from(payload, 'base64url').toString('utf8') } };
 }

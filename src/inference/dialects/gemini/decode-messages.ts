@@ -242,7 +242,9 @@ export function sealSignature({ vendor, signature }: Proof): string {
 export function unsealSignature(text: string): Proof | null {
   if (!text.startsWith(markBase64)) return null;
   const match = /^culvert:([a-z-]{1,32}):(.*)$/s.exec(Buffer.from(text, 'base64').toString('utf8'));
-  return match === null ? null : { vendor: match[1]!, signature: match[2]! };
+  if (match === null) return null;
+  const [, vendor = '', signature = ''] = match;
+  return { vendor, signature };
 }
 
 /** Whether a body may hold sealed signatures: cheap enough for every request. */
