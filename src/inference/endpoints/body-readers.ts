@@ -49,8 +49,7 @@ export function createBodyReader(offLoop: AllBodies): AllBodies {
     read(tenant, raw, kind) {
       if (raw.length > offLoopBodyBytes) return offLoop.read(tenant, raw, kind);
       const read = readBody(raw, kind);
-      // Its reader may move what it gets, and the caller of a small body keeps it.
-      return !read.ok && read.failure === tooLargeForLoop ? offLoop.read(tenant, Buffer.from(raw), kind) : read;
+      return !read.ok && read.failure === tooLargeForLoop ? offLoop.read(tenant, raw, kind) : read;
     },
     readObject(tenant, raw) {
       if (raw.length > offLoopBodyBytes) return offLoop.readObject(tenant, raw);

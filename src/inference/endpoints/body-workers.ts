@@ -139,8 +139,7 @@ function lostOf(error: unknown): { ok: false; failure: Failure } {
 }
 
 function readOrder(id: number, raw: Buffer, bodyKind: BodyKind): { message: WorkerOrder; transfer: ArrayBuffer[] } {
-  // Moved, not copied, where the memory is the body's alone.
-  const alone = raw.byteOffset === 0 && raw.buffer.byteLength === raw.length;
-  const own = alone ? new Uint8Array(raw.buffer as ArrayBuffer) : new Uint8Array(raw);
+  // A copy: an Idempotency-Key, a kept response and files that the body names need its bytes afterwards.
+  const own = new Uint8Array(raw);
   return { message: { id, kind: 'read', raw: own, bodyKind }, transfer: [own.buffer] };
 }
