@@ -152,9 +152,7 @@ function parsed(line: string, file: string): Record<string, unknown> {
   throw damaged(file);
 }
 
-function isHead(value: object): value is BackupHead {
-  return 'culvert' in value && 'format' in value && formats.includes(value.format);
-}
+const isHead = (value: object): value is BackupHead => 'format' in value && formats.includes(value.format);
 
 function headIn(value: Record<string, unknown>, file: string): BackupHead {
   if (typeof value.culvert !== 'string') throw noBackup(file);

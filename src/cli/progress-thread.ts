@@ -4,8 +4,6 @@ import { workerData } from 'node:worker_threads';
 import { threadPort } from '../kernel/thread-port.ts';
 import { lineState, progressLine } from './progress-line.ts';
 
-const port = threadPort();
-
 const { state, commandStartedMs, width } = workerData as {
   state: Int32Array<SharedArrayBuffer>;
   commandStartedMs: number;
@@ -15,7 +13,7 @@ const paintIntervalMs = 200;
 
 let text = '';
 let writtenMs: number | null = null;
-port.on('message', (now: string) => {
+threadPort().on('message', (now: string) => {
   text = now;
 });
 setInterval(() => {

@@ -84,8 +84,7 @@ export interface LoggedRequest {
  * The caller and the model are mostly those of the line before, so they are escaped once.
  */
 export function requestLog(log: Log): (request: LoggedRequest, attempts: number, traceId?: string | null) => void {
-  const stream: unknown = Reflect.get(log, pino.symbols.streamSym);
-  if (!takesLines(stream)) throw new Error('the log has no stream');
+  const stream: { write(line: string): void } = Reflect.get(log, pino.symbols.streamSym);
   let last: LoggedRequest | null = null;
   let who = '';
   return (request, attempts, traceId = null) => {
@@ -99,10 +98,6 @@ export function requestLog(log: Log): (request: LoggedRequest, attempts: number,
       `{"level":"info","time":"${isoNow()}","requestId":"${request.requestId}",${who},"status":${request.status},"class":"${request.class}","attempts":${attempts},"stream":${request.stream},"ms":${request.ms},"firstTokenMs":${request.firstTokenMs},"inputTokens":${request.inputTokens},"outputTokens":${request.outputTokens},"usageSource":"${request.usageSource}"${user === null ? '' : `,"user":${JSON.stringify(user)}`}${traceId === null ? '' : `,"trace_id":"${traceId}"`},"msg":"request"}\n`,
     );
   };
-}
-
-function takesLines(stream: unknown): stream is { write(line: string): void } {
-  return typeof stream === 'object' && stream !== null && 'write' in stream && typeof stream.write === 'function';
 }
 
 function sameWho(a: LoggedRequest, b: LoggedRequest): boolean {

@@ -92,8 +92,7 @@ function typeFor(kind: MediaUrl['kind'], body: Buffer, contentType: string): str
   const known = mediaTypeOf(body);
   if (kind === 'image') return known?.startsWith('image/') ? known : null;
   if (known !== null) return known;
-  const [first = ''] = contentType.split(';', 1);
-  const said = first.trim().toLowerCase();
+  const said = contentType.replace(/;.*/s, '').trim().toLowerCase();
   return said === 'application/json' || said.startsWith('text/') ? 'text/plain' : null;
 }
 

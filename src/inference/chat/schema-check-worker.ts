@@ -2,8 +2,6 @@ import { type Schema, Validator } from '@cfworker/json-schema';
 import type { JsonObject } from '../../kernel/json.ts';
 import { threadPort } from '../../kernel/thread-port.ts';
 
-const port = threadPort();
-
 /** What the worker is asked; every order is answered once, in turn. */
 export interface SchemaOrder {
   id: number;
@@ -11,15 +9,15 @@ export interface SchemaOrder {
   schema: JsonObject;
 }
 
-port.on('message', ({ id, text, schema }: SchemaOrder) => {
+threadPort().on('message', ({ id, text, schema }: SchemaOrder) => {
   try {
-    port.postMessage({ id, result: lacking(text, schema) });
+    threadPort().postMessage({ id, result: lacking(text, schema) });
   } catch (error) {
-    port.postMessage({ id, error: String(error) });
+    threadPort().postMessage({ id, error: String(error) });
   }
 });
 // It has loaded.
-port.postMessage({});
+threadPort().postMessage({});
 
 /** Why the text does not meet the schema; '' when it does. */
 function lacking(text: string, schema: JsonObject): string {

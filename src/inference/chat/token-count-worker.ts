@@ -3,8 +3,6 @@ import { threadPort } from '../../kernel/thread-port.ts';
 import type { CallerDialectId } from '../dialects/dialect.ts';
 import { countInPieces, countRequest, readForCount } from './count-request.ts';
 
-const port = threadPort();
-
 /** Orders to the worker. Every order is answered once, in turn. */
 export interface CountOrder {
   id: number;
@@ -16,16 +14,16 @@ export interface CountOrder {
 const asText = { disallowedSpecial: new Set<string>() };
 const countText = (text: string) => countInPieces(text, (piece) => countTokens(piece, asText));
 
-port.on('message', ({ id, raw, dialect }: CountOrder) => {
+threadPort().on('message', ({ id, raw, dialect }: CountOrder) => {
   try {
     const read = readForCount(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), dialect);
     const result = read.ok
       ? { ok: true, value: { model: read.value.model, inputTokens: countRequest(read.value.neutral(), countText) } }
       : read;
-    port.postMessage({ id, result });
+    threadPort().postMessage({ id, result });
   } catch (error) {
-    port.postMessage({ id, error: String(error) });
+    threadPort().postMessage({ id, error: String(error) });
   }
 });
 // It has loaded.
-port.postMessage({});
+threadPort().postMessage({});

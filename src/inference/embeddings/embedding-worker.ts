@@ -3,19 +3,17 @@ import { writeEmbeddings } from '../dialects/embeddings/write-answer.ts';
 import type { EmbeddingWork } from './embedding-codec.ts';
 import { decodeEmbeddings } from './embedding-codec.ts';
 
-const port = threadPort();
-
-port.on('message', (work: EmbeddingWork) => {
+threadPort().on('message', (work: EmbeddingWork) => {
   const { id } = work;
   try {
     if (work.kind === 'encode') {
       const bytes = new Uint8Array(writeEmbeddings(work.answer, work.form));
-      return port.postMessage({ id, result: bytes }, [bytes.buffer]);
+      return threadPort().postMessage({ id, result: bytes }, [bytes.buffer]);
     }
     const { bytes, format, count } = work;
     const result = decodeEmbeddings(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), format, count);
-    port.postMessage({ id, result }, 'class' in result ? [] : [result.rows.buffer]);
+    threadPort().postMessage({ id, result }, 'class' in result ? [] : [result.rows.buffer]);
   } catch (error) {
-    port.postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    threadPort().postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
 });

@@ -7,8 +7,6 @@ import type { ForwardOrder } from '../spine/encode-forwarded.ts';
 import { bodyLost } from './body-lost.ts';
 import { type AnyBody, type BodyKind, readBody } from './body-readers.ts';
 
-const port = threadPort();
-
 /** As the body's own `encode` takes it. */
 export type AnyOrder = EncodeOrder | EmbeddingOrder | ForwardOrder;
 
@@ -22,7 +20,7 @@ export type WorkerOrder =
 
 const bodies = new Map<number, AnyBody>();
 
-port.on('message', (message: WorkerOrder) => {
+threadPort().on('message', (message: WorkerOrder) => {
   if (message.kind === 'release') {
     bodies.delete(message.body);
     return;
@@ -33,15 +31,15 @@ port.on('message', (message: WorkerOrder) => {
     if (message.kind === 'object') return readObject(id, message.raw);
     if (message.kind === 'model') return nameModel(id, message.raw, message.model);
     const body = bodies.get(message.body);
-    if (body === undefined) return port.postMessage({ id, result: { ok: false, failure: bodyLost } });
+    if (body === undefined) return threadPort().postMessage({ id, result: { ok: false, failure: bodyLost } });
     const encoded = encode(body, message.order);
     if (encoded instanceof Promise) throw new Error('a body in a worker encodes synchronously');
-    if (!encoded.ok || 'mediaWanted' in encoded.value) return port.postMessage({ id, result: encoded });
+    if (!encoded.ok || 'mediaWanted' in encoded.value) return threadPort().postMessage({ id, result: encoded });
     const { bytes } = encoded.value;
     const own = new Uint8Array(Buffer.from(bytes as string));
-    port.postMessage({ id, result: { ok: true, value: { ...encoded.value, bytes: own } } }, [own.buffer]);
+    threadPort().postMessage({ id, result: { ok: true, value: { ...encoded.value, bytes: own } } }, [own.buffer]);
   } catch (error) {
-    port.postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    threadPort().postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
 });
 
@@ -53,17 +51,17 @@ function encode(body: AnyBody, order: AnyOrder) {
 
 function readObject(id: number, raw: Uint8Array<ArrayBuffer>): void {
   const parsed = parseObject(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), undefined, loopWidthMax);
-  port.postMessage({ id, result: parsed.ok ? { ok: true, value: parsed.value.body } : parsed });
+  threadPort().postMessage({ id, result: parsed.ok ? { ok: true, value: parsed.value.body } : parsed });
 }
 
 function nameModel(id: number, raw: Uint8Array<ArrayBuffer>, model: string): void {
   const own = new Uint8Array(withModel(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), model) as Buffer);
-  port.postMessage({ id, result: { ok: true, value: own } }, [own.buffer]);
+  threadPort().postMessage({ id, result: { ok: true, value: own } }, [own.buffer]);
 }
 
 function read(id: number, raw: Uint8Array<ArrayBuffer>, kind: BodyKind): void {
   const result = readBody(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), kind);
-  if (!result.ok) return port.postMessage({ id, result });
+  if (!result.ok) return threadPort().postMessage({ id, result });
   bodies.set(id, result.value);
-  port.postMessage({ id, result: { ok: true, value: result.value.facts } });
+  threadPort().postMessage({ id, result: { ok: true, value: result.value.facts } });
 }

@@ -3,19 +3,17 @@ import { blackMask } from './black-mask.ts';
 import type { ImageWork } from './image-codec.ts';
 import { type ReadImages, readImages } from './image-codec.ts';
 
-const port = threadPort();
-
-port.on('message', ({ id, bytes, ...order }: ImageWork) => {
+threadPort().on('message', ({ id, bytes, ...order }: ImageWork) => {
   try {
     const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (order.task === 'mask') {
-      port.postMessage({ id, result: blackMask(given, order.as) });
+      threadPort().postMessage({ id, result: blackMask(given, order.as) });
       return;
     }
     const result = readImages(given, order.format, order.as);
-    port.postMessage({ id, result }, 'class' in result ? [] : memoryOf(result));
+    threadPort().postMessage({ id, result }, 'class' in result ? [] : memoryOf(result));
   } catch (error) {
-    port.postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    threadPort().postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
 });
 

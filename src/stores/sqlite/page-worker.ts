@@ -5,20 +5,18 @@ import { threadPort } from '../../kernel/thread-port.ts';
 import { openSqlitePageStore } from './page-store.ts';
 import type { PageCall, PageEnd, PageFile } from './page-thread.ts';
 
-const port = threadPort();
-
 yieldToMainThread();
 const { file, bounds } = workerData as PageFile;
 const store = openSqlitePageStore(file, bounds);
 
-port.on('message', (call: PageCall) => {
+threadPort().on('message', (call: PageCall) => {
   const { id } = call;
-  const reply = (result: PageEnd) => port.postMessage({ id, result });
+  const reply = (result: PageEnd) => threadPort().postMessage({ id, result });
   done(call).then(
     (answer) => reply({ ok: true, answer }),
     (error: unknown) => {
       if (error instanceof FailureError) reply({ ok: false, failure: error.failure });
-      else port.postMessage({ id, error: String(error) });
+      else threadPort().postMessage({ id, error: String(error) });
     },
   );
 });

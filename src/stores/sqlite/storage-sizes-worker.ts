@@ -6,8 +6,6 @@ import { threadPort } from '../../kernel/thread-port.ts';
 import type { KeptBytes } from '../../metering/storage-counts.ts';
 import { keptBytesOf, storageLooks } from '../storage-sizes.ts';
 
-const port = threadPort();
-
 /** Bytes of accounts in the databases of a data folder. Blocks, so it is called in a thread. */
 export function storageSizes(path: string): KeptBytes[] {
   return storageLooks.flatMap((look) => {
@@ -24,10 +22,10 @@ export function storageSizes(path: string): KeptBytes[] {
 
 yieldToMainThread();
 
-port.on('message', ({ id, path }: { id: number; path: string }) => {
+threadPort().on('message', ({ id, path }: { id: number; path: string }) => {
   try {
-    port.postMessage({ id, result: storageSizes(path) });
+    threadPort().postMessage({ id, result: storageSizes(path) });
   } catch (error) {
-    port.postMessage({ id, error: String(error) });
+    threadPort().postMessage({ id, error: String(error) });
   }
 });

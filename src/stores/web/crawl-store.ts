@@ -42,7 +42,7 @@ function accessTo(tables: CrawlTables) {
       return row === undefined ? null : crawlOf(row);
     },
     /** Work under a lease: `lost` without it. Its crawl is locked until the end. */
-    holding: <T>(lease: Lease, lost: T, work: (crawl: HeldCrawl) => Work<T>) =>
+    holding: <T>(lease: Lease, lost: T, work: (crawl: ReturnType<typeof heldOf>) => Work<T>) =>
       transaction('write', function* () {
         const [row] = yield* read(held, [lease.id, lease.worker]);
         return row === undefined ? lost : yield* work(heldOf(row));
@@ -50,13 +50,7 @@ function accessTo(tables: CrawlTables) {
   };
 }
 
-interface HeldCrawl {
-  pageLimit: number;
-  charged: number;
-  ends: number;
-}
-
-function heldOf(row: Row): HeldCrawl {
+function heldOf(row: Row) {
   return { pageLimit: Number(row.page_limit), charged: Number(row.charged), ends: Number(row.ends) };
 }
 

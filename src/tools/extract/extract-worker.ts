@@ -3,16 +3,14 @@ import { threadPort } from '../../kernel/thread-port.ts';
 import type { ExtractOrder, ExtractReply } from './extract-order.ts';
 import { extractPage } from './extract-page.ts';
 
-const port = threadPort();
-
 /** Callers wait for their page: with 10 more, the threads of another program on the machine leave it next to nothing. */
 const pageNiceness = 3;
 
 yieldToMainThread(pageNiceness);
 
-const reply = (message: ExtractReply | { ready: true }) => port.postMessage(message);
+const reply = (message: ExtractReply | { ready: true }) => threadPort().postMessage(message);
 
-port.on('message', (order: ExtractOrder) => {
+threadPort().on('message', (order: ExtractOrder) => {
   extractPage(order).then(reply, (error: unknown) => {
     reply({ id: order.id, error: error instanceof Error ? error.message : String(error) });
   });

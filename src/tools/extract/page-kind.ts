@@ -7,8 +7,7 @@ import type { PageKind } from './extract-order.ts';
 export function pageKindOf(contentType: string, body: Uint8Array): PageKind | null {
   const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, sniffedBytes));
   if (head.subarray(0, 1024).includes('%PDF-')) return 'pdf';
-  const [first = ''] = contentType.split(';', 1);
-  const declared = first.trim().toLowerCase();
+  const declared = contentType.replace(/;.*/s, '').trim().toLowerCase();
   if (declared === 'text/html' || declared === 'application/xhtml+xml') return 'html';
   if (declared === 'application/json' || declared.endsWith('+json')) return 'json';
   if (declared.endsWith('/xml') || declared.endsWith('+xml')) return 'xml';

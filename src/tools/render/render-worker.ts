@@ -13,14 +13,12 @@ import type {
 } from './render-message.ts';
 import { visitInBrowser } from './visit-in-browser.ts';
 
-const port = threadPort();
-
 const { home } = workerData as { home: string };
 // Folder of this thread alone, where Playwright makes the browser's profile.
 process.env.TMPDIR = home;
 yieldToMainThread();
 
-const say = (message: FromRenderThread, moved: ArrayBuffer[] = []) => port.postMessage(message, moved);
+const say = (message: FromRenderThread, moved: ArrayBuffer[] = []) => threadPort().postMessage(message, moved);
 const onTrouble = (message: string) => say({ kind: 'trouble', message });
 const keeper = createBrowserKeeper({ home, onBrowser: (pid) => say({ kind: 'browser', pid }) });
 const leaving = new Map<number, AbortController>();
@@ -67,7 +65,7 @@ function movable(end: VisitEnd): { end: VisitEnd; buffers: ArrayBuffer[] } {
   return { end: { ...end, body, screenshot } as VisitEnd, buffers };
 }
 
-port.on('message', (message: ToRenderThread) => {
+threadPort().on('message', (message: ToRenderThread) => {
   switch (message.kind) {
     case 'visit':
       return void visit(message.visit);

@@ -13,14 +13,9 @@ export const cidMax = 2 ** 25 - 1;
 /** All rows of a number, by `BETWEEN ? AND ? LIMIT ?`. */
 const everyRow: RowPart = { from: 0, limit: -1 };
 
-/** A statement whose rows are arrays. */
-interface ArrayStatement {
-  iterate(...values: number[]): Iterable<unknown>;
-}
-
 /** Rows of a part, each an array that begins with its key; gives the slot that the next part begins at, null at the end. */
 export function eachOf(
-  statement: ArrayStatement,
+  statement: { iterate(...values: number[]): Iterable<unknown> },
   number: number,
   { from, limit }: RowPart = everyRow,
   visit: (slot: number, row: unknown[]) => void,

@@ -15,11 +15,8 @@ export function datetimeMs(text: string): number | null {
   const [, year, month, day, separator, hour, minute, second, fraction, utc, sign, offsetHour, offsetMinute] = found;
   const zoned = utc !== undefined || sign !== undefined;
   if (separator !== undefined && second === undefined && (separator === 't' || zoned)) return null;
-  const months = Number(month ?? 0);
-  const days = Number(day ?? 0);
-  const hours = Number(hour ?? 0);
-  const minutes = Number(minute ?? 0);
-  const seconds = Number(second ?? 0);
+  const parts = [month, day, hour, minute, second].map((part) => Number(part ?? 0));
+  const [months = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = parts;
   // 60 is a leap second.
   if (hours > 23 || minutes > 59 || seconds > 60) return null;
   const date = new Date(0);

@@ -242,9 +242,8 @@ export function sealSignature({ vendor, signature }: Proof): string {
 export function unsealSignature(text: string): Proof | null {
   if (!text.startsWith(markBase64)) return null;
   const match = /^culvert:([a-z-]{1,32}):(.*)$/s.exec(Buffer.from(text, 'base64').toString('utf8'));
-  if (match === null) return null;
-  const [, vendor = '', signature = ''] = match;
-  return { vendor, signature };
+  const [, vendor = '', signature = ''] = match ?? [];
+  return match === null ? null : { vendor, signature };
 }
 
 /** Whether a body may hold sealed signatures: cheap enough for every request. */
