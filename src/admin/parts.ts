@@ -4,7 +4,7 @@ import type { SetupReport } from '../auth/setup.ts';
 import type { ConfigResult } from '../config/check.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
-import type { PlanServices } from '../inference/chat/services.ts';
+import type { ExplainServices } from '../inference/chat/services.ts';
 import type { LoggedBodies } from '../inference/endpoints/services.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
@@ -39,7 +39,7 @@ export interface AdminParts {
   health: Health;
   transport: Transport;
   /** What plans of conversations ask, for explanations. */
-  planning: PlanServices;
+  planning: ExplainServices;
   /** Vector data; rejects with a FailureError where it cannot be touched. Opened when it is first asked for. */
   vectors(): Promise<VectorOperator>;
   /** Engines of web search. */

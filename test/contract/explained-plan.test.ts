@@ -46,3 +46,29 @@ test('an explanation is of the plan that the call has: its cost, its targets, it
   assert.deepEqual([error?.code, error?.message], [refused.status, said.message]);
   assert.equal(refused.status, 404);
 });
+
+test('an explanation for a key takes the files that the key has uploaded', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, {
+    providers: { one: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'upstream-secret' } },
+    models: { chat: { targets: ['one/mock/ok'] } },
+  });
+  const form = new FormData();
+  form.set('purpose', 'user_data');
+  form.set('file', new File(['name,legs'], 'a.csv'));
+  const uploaded = await gateway.fetch('/v1/files', { method: 'POST', body: form });
+  const { id } = (await uploaded.json()) as { id: string };
+  const content = [{ type: 'file', file: { file_id: id } }];
+  const body = { model: 'chat', messages: [{ role: 'user', content }] };
+  const answered = await gateway.fetch('/v1/chat/completions', { json: body });
+  assert.equal(answered.status, 200);
+  const headers = { authorization: `Bearer ${adminKey}` };
+  async function explained(key: string): Promise<Explained> {
+    const response = await gateway.fetch('/admin/v1/explain', { json: { key, body }, headers });
+    return (await response.json()) as Explained;
+  }
+  const { error, candidates } = await explained('sk-cv-declared:dev/test');
+  assert.deepEqual([error, candidates.length], [null, 1]);
+  assert.equal((await explained('sk-cv-declared:other/test')).error?.code, 404);
+});

@@ -12,8 +12,9 @@ import type { ExplainedRequest, ExplainedTarget, Question } from '../spine/expla
 import { type ConversationBody, readConversation } from './conversation-body.ts';
 import { prepareFor } from './conversation-trial.ts';
 import { type ConversationEndpoint, planOf } from './endpoint.ts';
+import { withFiles } from './extras.ts';
 import { nothingFetched } from './fetch-media.ts';
-import type { PlanServices } from './services.ts';
+import type { ExplainServices, PlanServices } from './services.ts';
 
 export interface ChatQuestion extends Question {
   endpoint: ConversationEndpoint;
@@ -22,11 +23,32 @@ export interface ChatQuestion extends Question {
 }
 
 /** What would happen to this body, by the same code, without sending anything. */
-export async function explainChat(planning: PlanServices, question: ChatQuestion): Promise<ExplainedRequest | Failure> {
-  const { snapshot, raw, endpoint, dialect } = question;
+export async function explainChat(
+  planning: ExplainServices,
+  question: ChatQuestion,
+): Promise<ExplainedRequest | Failure> {
+  const { bodies, uploads } = planning;
+  const { principal, raw, dialect } = question;
   const read = readConversation(raw, dialect);
   if (!read.ok) return read.failure;
-  const body = read.value;
+  const whole =
+    bodies === undefined || uploads === undefined
+      ? read
+      : await withFiles({ bodies, uploads }, principal, dialect, raw, read.value);
+  if (!whole.ok) return whole.failure;
+  try {
+    return await explained(planning, question, whole.value);
+  } finally {
+    await whole.value.release();
+  }
+}
+
+async function explained(
+  planning: PlanServices,
+  question: ChatQuestion,
+  body: ConversationBody,
+): Promise<ExplainedRequest | Failure> {
+  const { snapshot, endpoint, dialect } = question;
   const { facts } = body;
   const plan = await planOf(planning, snapshot, question, facts, 'explain');
   if ('kind' in plan) return plan;

@@ -61,7 +61,7 @@ export type PlanOver = (snapshot: Snapshot, call: ChatCall, facts: ConversationF
 
 /** A read body as if its sender had sent the files that it names. */
 export async function withFiles(
-  { bodies, uploads }: ChatServices,
+  { bodies, uploads }: Pick<ChatServices, 'bodies' | 'uploads'>,
   { account, tenant }: Principal,
   dialectId: CallerDialectId,
   raw: Buffer,

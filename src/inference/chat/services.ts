@@ -36,6 +36,9 @@ export interface PlanServices extends Pick<ChatServices, 'plans' | 'items'> {
   serverTools: { ports: Pick<ServerToolPorts, 'has'> | null };
 }
 
+/** The same, with the files that a body may name; absent: none of them is known. */
+export interface ExplainServices extends PlanServices, Partial<Pick<ChatServices, 'bodies' | 'uploads'>> {}
+
 /** What counting tokens without an upstream needs. */
 export interface CountServices extends ChatServices {
   tokenCounter: TokenCounter;
