@@ -15,7 +15,7 @@ export function kernelBytesSource(wabt) {
     module.destroy();
     return `  // ${buffer.length} bytes\n  ${part}: '${Buffer.from(buffer).toString('base64')}',\n`;
   });
-  return `// Written by scripts/build-kernels.mjs from the .wat files beside it.\nexport const kernelBytes = {\n${lines.join('')}};\n`;
+  return `// Written by scripts/build-kernels.mjs from the .wat files in this folder.\nexport const kernelBytes = {\n${lines.join('')}};\n`;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {

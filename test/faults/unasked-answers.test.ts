@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listen, onRequest } from '../../src/inference/transport/loopback.ts';
+import { listen, onRequest } from '../loopback-transport.ts';
 import { otherKey, overUpstreams, startGateway, testKey } from '../start-gateway.ts';
 
 const answerOf = (content: string) => {

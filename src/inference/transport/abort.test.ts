@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import net, { type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { listen, onRequest, originOf, send, testTransport, textOf } from './loopback.ts';
+import { listen, onRequest, originOf, send, testTransport, textOf } from '../../../test/loopback-transport.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\n';
 const begun = `${ok}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n`;

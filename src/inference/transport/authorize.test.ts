@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listenAndKeep, send, testTransport } from './loopback.ts';
+import { listenAndKeep, send, testTransport } from '../../../test/loopback-transport.ts';
 import { type Authorizer, NotAuthorized, type UpstreamRequest } from './upstream-call.ts';
 
 const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
-import { fakeTime } from './fake-time.ts';
-import { listen, listenAndKeep, onRequest, send, testTransport, textOf } from './loopback.ts';
+import { fakeTime } from '../../../test/fake-time.ts';
+import { listen, listenAndKeep, onRequest, send, testTransport, textOf } from '../../../test/loopback-transport.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 

@@ -3,7 +3,7 @@ import { createSecureServer, type Http2Stream, type SecureServerOptions, type Se
 import https from 'node:https';
 import type { AddressInfo, LookupFunction, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { send, type Told, testTransport, textOf } from './loopback.ts';
+import { send, type Told, testTransport, textOf } from '../../../test/loopback-transport.ts';
 import type { UpstreamRequest } from './upstream-call.ts';
 import { cert, key } from './upstream-certificate.ts';
 

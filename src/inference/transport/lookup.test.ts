@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { test } from 'node:test';
-import { fakeTime } from './fake-time.ts';
+import { fakeTime } from '../../../test/fake-time.ts';
 import { createLookup } from './lookup.ts';
 import type { Address, ResolvedName } from './resolve-name.ts';
 import { ConnectFailure } from './transport-error.ts';

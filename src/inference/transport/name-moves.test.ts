@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import net, { type AddressInfo } from 'node:net';
 import { test } from 'node:test';
+import { onRequest, send, testTransport, textOf } from '../../../test/loopback-transport.ts';
 import { createLookup } from './lookup.ts';
-import { onRequest, send, testTransport, textOf } from './loopback.ts';
 
 const hello = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { listen, onRequest, send, testTransport, textOf } from './loopback.ts';
-import { cut, oddAnswers, type PeerEnd } from './odd-answers.ts';
+import { listen, onRequest, send, testTransport, textOf } from '../../../test/loopback-transport.ts';
+import { cut, oddAnswers, type PeerEnd } from '../../../test/odd-answers.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listen, onRequest, send, testTransport } from './loopback.ts';
+import { listen, onRequest, send, testTransport } from '../../../test/loopback-transport.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\n';
 const refused: Record<string, string> = {

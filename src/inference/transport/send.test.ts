@@ -3,7 +3,15 @@ import http from 'node:http';
 import net from 'node:net';
 import { test } from 'node:test';
 import zlib from 'node:zlib';
-import { listen, listenAndKeep, onRequest, originOf, send, testTransport, textOf } from './loopback.ts';
+import {
+  listen,
+  listenAndKeep,
+  onRequest,
+  originOf,
+  send,
+  testTransport,
+  textOf,
+} from '../../../test/loopback-transport.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\n';
 

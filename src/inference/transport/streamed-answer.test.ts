@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { testTransport } from './loopback.ts';
+import { testTransport } from '../../../test/loopback-transport.ts';
 import { streamedAnswer } from './streamed-answer.ts';
 import { NoAnswer } from './whole-answer.ts';
 

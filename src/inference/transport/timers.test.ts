@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fakeTime } from './fake-time.ts';
+import { fakeTime } from '../../../test/fake-time.ts';
 import { AttemptTimers, type ExpiredTimer } from './timers.ts';
 
 function start(limits: { firstTokenMs?: number; idleMs?: number; totalMs?: number } = {}) {

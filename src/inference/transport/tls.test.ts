@@ -5,7 +5,7 @@ import type { AddressInfo, LookupFunction } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import tls, { type TLSSocket } from 'node:tls';
 import { Worker } from 'node:worker_threads';
-import { onRequest, originOf, send, testTransport, textOf } from './loopback.ts';
+import { onRequest, originOf, send, testTransport, textOf } from '../../../test/loopback-transport.ts';
 import { cert, key } from './upstream-certificate.ts';
 
 const toLoopback: LookupFunction = (_, { all }, callback) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
-import { listen, send, testTransport } from './loopback.ts';
+import { listen, send, testTransport } from '../../../test/loopback-transport.ts';
 import { readProxy } from './proxy.ts';
 import type { UpstreamRoute } from './upstream-call.ts';
 

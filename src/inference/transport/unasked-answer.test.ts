@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fakeTime } from './fake-time.ts';
-import { listen, onRequest, send, testTransport, textOf } from './loopback.ts';
+import { fakeTime } from '../../../test/fake-time.ts';
+import { listen, onRequest, send, testTransport, textOf } from '../../../test/loopback-transport.ts';
 import { restAfterAnswerMs } from './send.ts';
 
 /** Each ms of these upstreams and of a connection's rest is this many here: a timer of this process may be late. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listen, listenAndKeep, onRequest, send, testTransport, textOf } from './loopback.ts';
+import { listen, listenAndKeep, onRequest, send, testTransport, textOf } from '../../../test/loopback-transport.ts';
 import type { UpstreamUpload } from './upstream-call.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';

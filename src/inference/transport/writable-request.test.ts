@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { listenAndKeep, send, testTransport } from './loopback.ts';
+import { listenAndKeep, send, testTransport } from '../../../test/loopback-transport.ts';
 
 /** With characters that become CR, LF or NUL once written as latin1. */
 const text = fc.string({

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import type { JsonValue } from '../../kernel/json.ts';
 import { kindOf, quoted, refuse } from '../filter/refuse.ts';
 
 /** A field that may be left out or null. */
@@ -59,14 +59,4 @@ export function under(at: string, key: string): string {
 export function shown(value: unknown): string {
   if (typeof value === 'string') return quoted(value);
   return typeof value === 'number' || typeof value === 'boolean' ? `${value}` : kindOf(value);
-}
-
-/** Checks that present ones of `keys` have a type that Qdrant accepts. They have no effect here. */
-export function ignoreObjects(object: JsonObject, at: string, keys: readonly string[]): void {
-  for (const key of keys) {
-    const value = object[key];
-    if (!optional(value) && (typeof value !== 'object' || Array.isArray(value))) {
-      refuse(under(at, key), `expected an object, got ${kindOf(value)}`);
-    }
-  }
 }
