@@ -7,7 +7,7 @@ const folders =
   /^test\/(admin|batches|cli|clients|contract|conversion|faults|providers|responses|server-tools|simulation|stores|tools)\//;
 /** What a file does to its whole process, measures of it, or waits for: servers of others, which take their time. */
 const wantsAProcess =
-  /(before|after)Each\(|\bmock\.|process\.(on|once|chdir|env\.\w+ *=|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|busyness|slowness|assertWithin|performance\.now|Missing\b|missingTool|setup:test-tools/;
+  /(before|after)Each\(|\bmock\.|process\.(on|once|chdir|env\.\w+ *=|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|busyness|slowness|assertWithin|performance\.now|Missing\b|missingTool|setup:test-tools|alone in its process/;
 const filesAGroup = 8;
 /**
  * Node runs the hooks of a whole process once no test is left, so none may end before all files have named theirs.

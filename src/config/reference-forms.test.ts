@@ -145,5 +145,6 @@ test('the placeholder of an example is refused as a credential, and words of a l
     '<your key>',
   ])
     assert.match(errorOf(placeholder), /this is the placeholder of an example/, placeholder);
-  for (const key of ['EMPTY', 'dummy', 'none', 'sk-xyz1', 'lm-studio', 'my-key-1']) assert.equal(errorOf(key), '', key);
+  for (const key of ['EMPTY', 'dummy', 'none', 'sk-xyz1', 'lm-studio', 'my-key-1', `sk-cv-test-${'x'.repeat(32)}`])
+    assert.equal(errorOf(key), '', key);
 });

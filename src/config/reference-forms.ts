@@ -60,7 +60,7 @@ const otherForms: readonly RegExp[] = [
 /** Examples in documentation: `sk-...`, `sk-xxxx`, `your-api-key`, `<your key>`. */
 const placeholderForms: readonly RegExp[] = [
   /^[\w-]*(?:\.{3,}|…|\*{3,})$/,
-  /^(?:[a-z]{2,6}[-_])+x{3,}$/i,
+  /^(?:[a-z]{2,6}[-_])+x{3,16}$/,
   /^<[^<>]+>$/,
   /^\W?(?:(?:your|my|insert|replace)[-_ ])(?:\w+[-_ ])*(?:key|token|secret|password)(?:[-_ ]here)?\W?$/i,
 ];
@@ -89,7 +89,9 @@ function foreignRefusal(text: string): string | null {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: shown as people write it
   const hint = 'put the secret into a variable or a file, and write ${NAME} or ${file:/path} in culvert.yaml';
   if (isAmong(otherForms, text)) return `${refusal}; ${hint}`;
-  return isAmong(placeholderForms, text) ? 'this is the placeholder of an example; put the secret in its place' : null;
+  return isAmong(placeholderForms, text)
+    ? 'this is the placeholder of an example; put your own value in its place'
+    : null;
 }
 
 /** The variable that `text` names in the form of another program; null when it names none. */

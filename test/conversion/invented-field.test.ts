@@ -10,7 +10,7 @@ import type { JsonObject } from '../../src/kernel/json.ts';
 
 /*
  * A new member of the neutral form that callers' tables read and no encoder knows. The rows are added before anything else
- * looks at the tables.
+ * looks at the tables, so this file must be alone in its process.
  */
 for (const table of [chatFields, responsesFields, messagesFields, generationFields]) {
   (table as Map<string, unknown>).set('persona', [string, 'persona']);
