@@ -1,14 +1,11 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Reservation } from '../../metering/admission.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import { plainWishes } from '../routing/route.ts';
-import type { ChargedCall } from '../spine/held-call.ts';
+import { keptWithin, type WithinCall } from '../spine/call.ts';
 import type { JobProgress } from '../spine/job.ts';
 import { KeptAnswer } from '../spine/kept-answer.ts';
-import type { RunCall } from '../spine/model-call.ts';
 import { runAttempts } from '../spine/run-attempts.ts';
 import { jobOf } from '../spine/serve.ts';
-import type { Client } from '../spine/sink.ts';
 import { type EmbeddingBody, embeddingBody } from './embedding-body.ts';
 import { type EmbeddingWay, embeddingPlan, embeddingTrials } from './endpoint.ts';
 import type { EmbeddingServices } from './services.ts';
@@ -28,12 +25,6 @@ export interface EmbeddedTexts {
   /** Row after row, in the order of the texts. */
   vectors: Float32Array<ArrayBuffer>;
 }
-
-/** The caller: facts that every admitted request has. */
-export type TextsCall = ChargedCall & {
-  /** Its end ends the work. */
-  client?: Client;
-};
 
 /** Texts in the form of a request, for `embeddingWay` and `embedTexts`. */
 export function textsBody({ model, purpose, texts }: TextsToEmbed): EmbeddingBody {
@@ -58,17 +49,11 @@ export function textsBody({ model, purpose, texts }: TextsToEmbed): EmbeddingBod
 export async function embedTexts(
   services: EmbeddingServices,
   snapshot: Snapshot,
-  call: TextsCall,
+  call: WithinCall,
   { body, way, reserved }: { body: EmbeddingBody; way: EmbeddingWay; reserved: Reservation },
 ): Promise<{ outcome: EmbeddedTexts | Failure; progress: JobProgress }> {
   const answer = new KeptAnswer();
-  const runCall: RunCall = {
-    ...call,
-    client: call.client ?? answer,
-    sink: answer,
-    callerHeaders: {},
-    wishes: plainWishes,
-  };
+  const runCall = keptWithin(call, answer);
   let vectors: EmbeddedTexts | null = null;
   const plan = embeddingPlan(way, body.facts, runCall);
   const job = jobOf(snapshot, 'embeddings', runCall, plan, reserved, { user: null });

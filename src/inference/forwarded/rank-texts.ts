@@ -6,13 +6,12 @@ import type { Snapshot } from '../models/snapshot.ts';
 import { noNeeds } from '../neutral/request.ts';
 import { estimatedTokens } from '../neutral/usage.ts';
 import { plainWishes } from '../routing/route.ts';
+import { keptWithin, type WithinCall } from '../spine/call.ts';
 import type { Plan } from '../spine/endpoint.ts';
 import { type JobProgress, newProgress } from '../spine/job.ts';
 import { KeptAnswer } from '../spine/kept-answer.ts';
-import type { ModelCall, RunCall } from '../spine/model-call.ts';
 import { runAttempts } from '../spine/run-attempts.ts';
 import { jobOf } from '../spine/serve.ts';
-import type { Client } from '../spine/sink.ts';
 import { forwardPlan, forwardTrial } from './endpoint.ts';
 import type { ForwardedServices } from './services.ts';
 
@@ -22,12 +21,6 @@ export interface RankedBy {
   model: string;
   query: string;
 }
-
-/** The caller: facts that every admitted request has. */
-export type RankCall = Pick<ModelCall, 'requestId' | 'principal' | 'atMs' | 'startedMs' | 'trace'> & {
-  /** Its end ends the work. */
-  client?: Client;
-};
 
 /**
  * Candidates to rank, before the texts are known; a 404, 403 or 400 when the model is unknown, not allowed, or ranks
@@ -46,7 +39,7 @@ export function rankPlan(snapshot: Snapshot, principal: Principal, { model, quer
 export async function rankTexts(
   services: ForwardedServices,
   snapshot: Snapshot,
-  call: RankCall,
+  call: WithinCall,
   { by, plan, reserved }: { by: RankedBy; plan: Plan; reserved: Reservation },
   texts: readonly string[],
 ): Promise<{ outcome: readonly TextRank[] | Failure; progress: JobProgress }> {
@@ -56,13 +49,7 @@ export async function rankTexts(
   const body = read.value;
   try {
     const answer = new KeptAnswer();
-    const runCall: RunCall = {
-      ...call,
-      client: call.client ?? answer,
-      sink: answer,
-      callerHeaders: {},
-      wishes: plainWishes,
-    };
+    const runCall = keptWithin(call, answer);
     const query = { ...plan.query, needs: body.facts.needs };
     const job = jobOf(snapshot, 'rerank', runCall, { ...plan, query }, reserved, { user: null });
     const format = rerankOf(texts.length);

@@ -7,10 +7,11 @@ import { plainWishes, type RoutingWishes } from '../routing/route.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
 import type { ChargedCall } from './held-call.ts';
 import { answerKept, KeptAnswer, type Outcome } from './kept-answer.ts';
-import { admittedBefore } from './model-call.ts';
+import { admittedBefore, type ModelCall, type RunCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
 import { serve } from './serve.ts';
 import type { SpineServices } from './services.ts';
+import type { Client } from './sink.ts';
 import type { ReadRequest, WorkEndpoint, WorkPlan } from './work.ts';
 
 /** For whom Culvert makes a call itself: a page of a crawl, a line of a batch, a step of a session, a tool's call. */
@@ -55,6 +56,17 @@ export function insideCall(
     atMs,
     startedMs: clock.monotonicMs(),
   };
+}
+
+/** Work within a call whose reservation stays open: texts that a search embeds or ranks. */
+export type WithinCall = Pick<ModelCall, 'requestId' | 'principal' | 'atMs' | 'startedMs' | 'trace'> & {
+  /** Its end ends the work; absent: nobody waits. */
+  client?: Client;
+};
+
+/** The facts for attempts of such work, whose answer is kept. */
+export function keptWithin(call: WithinCall, answer: KeptAnswer): RunCall {
+  return { ...call, client: call.client ?? answer, sink: answer, callerHeaders: {}, wishes: plainWishes };
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Reservation } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/quota.ts';
+import type { Result } from '../dialects/dialect.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { costHeaders } from './answer.ts';
 import { passSteps } from './before.ts';
@@ -12,7 +13,7 @@ import type { RequestBody, RequestFacts } from './request-body.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { SpineServices } from './services.ts';
 import { refuse } from './sink.ts';
-import { type ReadRequest, serveWork, type WorkEndpoint, type WorkPlan } from './work.ts';
+import { doWork, type ReadRequest, type WorkEndpoint, type WorkPlan } from './work.ts';
 
 /**
  * The path of a request to any family: read → plan → reserve → attempts → settle, under its Idempotency-Key if it has
@@ -31,13 +32,15 @@ export async function serve<
   call: ModelCall,
   input: I,
 ): Promise<void> {
-  if ('work' in endpoint) return serveWork(services, endpoint, call, input);
-  const reading = endpoint.read(call, input);
-  const read = reading instanceof Promise ? await reading : reading;
-  if (!read.ok) return refuse(call.sink, read.failure, call.admitted.headers);
-  const request = read.value;
   const { idempotencyKey: key, sink, requestId, admitted } = call;
+  const reading: Result<R | W> | Promise<Result<R | W>> = endpoint.read(call, input);
+  const read = reading instanceof Promise ? await reading : reading;
+  if (!read.ok) return refuse(sink, read.failure, admitted.headers);
+  const { value } = read;
   try {
+    // The compiler does not see that an endpoint's own `read` made the value.
+    if ('work' in endpoint) return await doWork(services, endpoint, call, value as W);
+    const request = value as R;
     // A stream is run whatever its key says.
     if (key === null || request.facts.stream) return await run(services, endpoint, call, request);
     const { tenant } = call.principal;
@@ -47,7 +50,7 @@ export async function serve<
       run(services, endpoint, { ...call, client: kept, sink: kept }, request),
     );
   } finally {
-    const released = request.release();
+    const released = value.release();
     if (released instanceof Promise) await released;
   }
 }

@@ -62,27 +62,17 @@ export interface Done {
 export const left: Done = { body: null, failure: null };
 const unexpected: Done = { body: null, failure: { kind: 'internal' } };
 
-/** The path of such a request: read → plan → reserve → work → settle. As `serve` otherwise, which comes here. */
-export async function serveWork<I, R extends ReadRequest, P extends WorkPlan>(
+/** The path of such a request once it is read: plan → reserve → work → settle. `serve` comes here. */
+export async function doWork<I, R extends ReadRequest, P extends WorkPlan>(
   services: SpineServices,
   endpoint: WorkEndpoint<I, R, P>,
   call: ModelCall,
-  input: I,
+  request: R,
 ): Promise<void> {
-  const { sink, admitted } = call;
-  const reading = endpoint.read(call, input);
-  const read = reading instanceof Promise ? await reading : reading;
-  if (!read.ok) return refuse(sink, read.failure, admitted.headers);
-  const request = read.value;
-  try {
-    const planning = endpoint.plan(services.snapshot(), call, request);
-    const plan = planning instanceof Promise ? await planning : planning;
-    const refused = 'kind' in plan ? plan : await runWork(services, endpoint, call, request, plan);
-    if (refused !== null) refuse(sink, refused, admitted.headers);
-  } finally {
-    const released = request.release();
-    if (released instanceof Promise) await released;
-  }
+  const planning = endpoint.plan(services.snapshot(), call, request);
+  const plan = planning instanceof Promise ? await planning : planning;
+  const refused = 'kind' in plan ? plan : await runWork(services, endpoint, call, request, plan);
+  if (refused !== null) refuse(call.sink, refused, call.admitted.headers);
 }
 
 /** Reserves, works, answers and settles. The failure of the reservation; null: it was not refused. */
