@@ -81,8 +81,8 @@ function first(stops: readonly string[], text: string): { at: number; stop: stri
   for (const stop of stops) {
     const at = text.indexOf(stop);
     if (at < 0) continue;
-    const sooner = found === null ? -1 : at + stop.length - (found.at + found.stop.length);
-    if (sooner < 0 || (sooner === 0 && at < found!.at)) found = { at, stop };
+    const later = found === null ? -1 : at + stop.length - (found.at + found.stop.length) || at - found.at;
+    if (later < 0) found = { at, stop };
   }
   return found;
 }

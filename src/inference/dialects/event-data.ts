@@ -69,8 +69,9 @@ export function finishReasonOf(
   own: Readonly<Record<string, FinishReason>>,
   { toolCalls, unwrapped }: { toolCalls: number; unwrapped: number },
 ): FinishReason {
-  if (Object.hasOwn(own, stopReason)) return own[stopReason]!;
-  if (Object.hasOwn(stopReasons, stopReason)) return stopReasons[stopReason]!;
+  const reasons = Object.hasOwn(own, stopReason) ? own : stopReasons;
+  const reason = Object.hasOwn(reasons, stopReason) ? reasons[stopReason] : undefined;
+  if (reason !== undefined) return reason;
   // The forced call is the answer's text, not a call.
   if (stopReason === 'tool_use') return toolCalls === 0 && unwrapped > 0 ? 'stop' : 'tool-calls';
   return toolCalls > 0 ? 'tool-calls' : 'stop';

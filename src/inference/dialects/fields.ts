@@ -197,10 +197,10 @@ export function mapOf(item: Check, membersMax: number, what: string): Check {
   const sizes = membersMax === Number.POSITIVE_INFINITY ? {} : { maxProperties: membersMax };
   return described({ type: 'object', additionalProperties: schemaOf(item), ...sizes }, (value) => {
     if (!isObject(value)) return complain('', value, `an object of ${what}`);
-    const names = Object.keys(value);
-    if (names.length > membersMax) return complain('', value, `an object of at most ${membersMax} members`);
-    for (const name of names) {
-      const complaint = item(value[name]!);
+    const entries = Object.entries(value);
+    if (entries.length > membersMax) return complain('', value, `an object of at most ${membersMax} members`);
+    for (const [name, one = null] of entries) {
+      const complaint = item(one);
       if (complaint !== null) return within(name.slice(0, 64), complaint);
     }
     return null;
@@ -209,8 +209,8 @@ export function mapOf(item: Check, membersMax: number, what: string): Check {
 
 /** The first complaint of `item` about one of these, with its index. */
 export function eachOf(values: readonly JsonValue[], item: Check): Complaint | null {
-  for (let i = 0; i < values.length; i += 1) {
-    const complaint = item(values[i]!);
+  for (const [i, value] of values.entries()) {
+    const complaint = item(value);
     if (complaint !== null) return within(`[${i}]`, complaint);
   }
   return null;

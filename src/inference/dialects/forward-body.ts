@@ -70,7 +70,7 @@ function rewritten(parsed: JsonObject, values: Values, target: ForwardTarget, lo
     delete body[name];
   }
   for (const name of target.without ?? []) delete body[name];
-  for (const from in target.rename) renameField(body, from, target.rename[from]!);
+  for (const [from, to] of Object.entries(target.rename)) renameField(body, from, to);
   return JSON.stringify(body);
 }
 

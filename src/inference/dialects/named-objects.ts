@@ -142,7 +142,7 @@ class Search {
     if (typeof value !== 'object' || value === null) return;
     this.#path.push(step);
     if (Array.isArray(value)) {
-      for (let at = 0; at < value.length; at += 1) this.look(at, value[at]!, table, inherited);
+      for (const [at, one] of value.entries()) this.look(at, one, table, inherited);
     } else {
       const { echoes, members } = this.#rules;
       const object = value as JsonObject;
@@ -166,7 +166,7 @@ class Search {
       return this.look(name, value, this.#tableIn(kind), kind === 'labels' ? 'label' : use);
     }
     this.#path.push(name);
-    if (isList) for (let at = 0; at < value.length; at += 1) this.#take(at, value[at]!, kind, holder, use);
+    if (isList) for (const [at, one] of value.entries()) this.#take(at, one, kind, holder, use);
     else this.#valuesOf(value as JsonObject, use);
     this.#path.pop();
   }

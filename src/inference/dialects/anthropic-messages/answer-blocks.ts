@@ -35,8 +35,11 @@ export function createAnswerBlocks(thoughts: AnswerWishes['thoughts'], sink: Blo
   }
 
   function release(how: 'what is due' | 'all'): void {
-    while (waiting.length > 0 && (how === 'all' || !blocks.callGoesOn()))
-      for (const event of waiting.shift()!.events) blocks.write(event);
+    while (how === 'all' || !blocks.callGoesOn()) {
+      const due = waiting.shift();
+      if (due === undefined) break;
+      for (const event of due.events) blocks.write(event);
+    }
     if (waiting.length === 0) waitingEvents = 0;
   }
 

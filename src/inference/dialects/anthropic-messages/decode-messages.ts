@@ -16,7 +16,7 @@ import {
   within,
 } from '../fields.ts';
 import { thoughtItself, unseal, withoutProof } from './seal.ts';
-import { type CallerBlock, vendor } from './wire.ts';
+import { type CallerBlock, type CallerMessage, vendor } from './wire.ts';
 
 const rolesSend = "one of 'user', 'assistant', 'system'";
 
@@ -52,17 +52,17 @@ function message(value: JsonValue): Complaint | null {
 }
 
 /** Blocks that only one side may say; a type of neither is carried whole. */
-const foreign: Readonly<Record<string, ReadonlySet<string>>> = {
+const foreign: Readonly<Record<CallerMessage['role'], ReadonlySet<string>>> = {
   user: new Set(['tool_use', 'thinking', 'redacted_thinking']),
   assistant: new Set(['tool_result']),
   system: new Set(['tool_use', 'tool_result', 'thinking', 'redacted_thinking']),
 };
 
-function content(holder: JsonObject, role: string): Complaint | null {
+function content(holder: JsonObject, role: CallerMessage['role']): Complaint | null {
   const value = holder.content;
   if (typeof value === 'string') return null;
   if (!Array.isArray(value)) return complain('content', value, 'a string or an array of content blocks');
-  const complaint = blocks(value, foreign[role]!, `a block that '${role}' may send`);
+  const complaint = blocks(value, foreign[role], `a block that '${role}' may send`);
   return complaint === null ? null : within('content', complaint);
 }
 
@@ -70,7 +70,7 @@ function content(holder: JsonObject, role: string): Complaint | null {
 export const systemContent = described(contentSchema, (value) => {
   if (typeof value === 'string') return null;
   if (!Array.isArray(value)) return complain('', value, 'a string or an array of text blocks');
-  return blocks(value, foreign.system!, "a block that 'system' may send");
+  return blocks(value, foreign.system, "a block that 'system' may send");
 });
 
 function blocks(list: readonly JsonValue[], refused: ReadonlySet<string>, send: string): Complaint | null {

@@ -45,8 +45,7 @@ export function encodeMessages(
   const system: TextBlock[] = [];
   const turns: Turn[] = [];
   let leading = true;
-  for (let i = 0; i < messages.length; i++) {
-    const message = messages[i]!;
+  for (const [i, message] of messages.entries()) {
     leading &&= message.role === 'system' || message.role === 'developer';
     const blocks = blocksOf(message, i, encoding);
     if (leading) {
@@ -110,19 +109,20 @@ function repaired(system: TextBlock[], turns: Turn[], rules: ModelRules, encodin
     );
     return { system, turns };
   }
-  if (turns[0]!.role === 'assistant') {
+  if (turns[0]?.role === 'assistant') {
     lose(encoding, 'messages[0]', 'narrowed');
     turns.unshift({ role: 'user', content: [{ type: 'text', text: opening }] });
   }
-  const last = turns.at(-1)!;
-  if (last.role === 'assistant') {
+  const last = turns.at(-1);
+  if (last?.role === 'assistant') {
     if (rules.prefill === 'refused') {
       lose(encoding, 'messages', 'narrowed');
       turns.push({ role: 'user', content: [{ type: 'text', text: continuing }] });
     } else {
-      const end = last.content.at(-1)!;
+      const end = last.content.at(-1);
       // Anthropic refuses a beginning that ends in white space.
-      if (isText(end)) last.content[last.content.length - 1] = { ...end, text: end.text.trimEnd() };
+      if (end !== undefined && isText(end))
+        last.content[last.content.length - 1] = { ...end, text: end.text.trimEnd() };
     }
   }
   return { system, turns };
@@ -232,12 +232,13 @@ function withCache(block: JsonObject, cache: JsonObject | undefined): Block {
 function toolResult(part: NeutralPart & { type: 'tool-result' }, place: Place, encoding: Encoding): Block {
   const block: JsonObject = { type: 'tool_result', tool_use_id: toolUseId(part.callId) };
   const content: Block[] = [];
-  for (let i = 0; i < part.parts.length; i++) {
-    const inner = encodePart(part.parts[i]!, { ...place, inResult: i }, encoding);
+  for (const [inResult, one] of part.parts.entries()) {
+    const inner = encodePart(one, { ...place, inResult }, encoding);
     if (inner !== null) content.push(inner);
   }
-  const only = content.length === 1 ? content[0]! : null;
-  if (only !== null && only.type === 'text' && only.cache_control === undefined) block.content = only.text as string;
+  const [only, ...others] = content;
+  if (only?.type === 'text' && only.cache_control === undefined && others.length === 0)
+    block.content = only.text as string;
   else if (content.length > 0) block.content = content;
   if (part.isError) block.is_error = true;
   return withCache(block, part.cache);

@@ -76,8 +76,8 @@ export function readError(body: unknown): UpstreamError | null {
 
 /** Anthropic's validation messages begin with the field: `tools.0.custom.input_schema.type: Field required`. */
 function blamedField(message: string): string | null {
-  const match = /^([a-z][\w]*(?:\.[\w-]+)*): /.exec(message.slice(0, 200));
-  return match === null ? null : match[1]!.replace(/\.(\d+)(?=\.|$)/g, '[$1]');
+  const field = /^([a-z][\w]*(?:\.[\w-]+)*): /.exec(message.slice(0, 200))?.[1];
+  return field?.replace(/\.(\d+)(?=\.|$)/g, '[$1]') ?? null;
 }
 
 /** The fault of an error event inside a stream, or of an error body inside a 200: no HTTP status speaks for it. */

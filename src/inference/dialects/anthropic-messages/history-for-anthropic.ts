@@ -40,8 +40,7 @@ export function historyForAnthropic({ messages }: CallerBody, losses: Loss[]): J
 function mendedContent({ role, content }: CallerMessage, losses: Loss[], pictures: JsonObject[]): JsonObject[] | null {
   if (!Array.isArray(content)) return null;
   let kept: JsonObject[] | null = null;
-  for (let i = 0; i < content.length; i++) {
-    const block = content[i]!;
+  for (const [i, block] of content.entries()) {
     const drawn = role === 'assistant' && block.type === 'image';
     if (drawn) pictures.push(block);
     const mended = drawn ? null : mendedBlock(block, role, losses);

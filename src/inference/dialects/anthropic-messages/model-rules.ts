@@ -84,13 +84,12 @@ const numbered = /(?:^|[/.])claude-(?:v|instant-)?(\d)(?:[.-](\d{1,2}))?(?!\d)(?
 /** `version` is major + minor/100, so that 4.10 is above 4.9. A date after the family is not a version. */
 function parse(model: string): { family: string; version: number } | null {
   const id = model.toLowerCase();
-  const byName = named.exec(id);
-  if (byName !== null) return { family: byName[1]!, version: versionOf(byName[2]!, byName[3]) };
+  const [, name, ...nameVersion] = named.exec(id) ?? [];
+  if (name !== undefined) return { family: name, version: versionOf(...nameVersion) };
   const byNumber = numbered.exec(id);
-  if (byNumber !== null) return { family: byNumber[3] ?? '', version: versionOf(byNumber[1]!, byNumber[2]) };
-  return null;
+  return byNumber && { family: byNumber[3] ?? '', version: versionOf(byNumber[1], byNumber[2]) };
 }
 
-function versionOf(major: string, minor: string | undefined): number {
+function versionOf(major?: string, minor?: string): number {
   return Number(major) + (minor === undefined ? 0 : Number(minor) / 100);
 }

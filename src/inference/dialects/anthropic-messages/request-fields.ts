@@ -22,7 +22,7 @@ import {
 import { clamp, firstTexts, from, tokenLimit, when } from '../taken-fields.ts';
 import { cacheOf, type Losses, messages, systemContent } from './decode-messages.ts';
 import type { ModelRules } from './model-rules.ts';
-import { type CallerBody, type CallerTool, isCustomTool, type MessagesBody } from './wire.ts';
+import { type CallerBody, type CustomTool, isCustomTool, type MessagesBody } from './wire.ts';
 
 const ownTool = members("an object with 'name' and 'input_schema'", {
   type: stringOf(1, 128),
@@ -86,29 +86,28 @@ const knownMembers: ReadonlySet<string> = new Set([
  * The caller's own tools. Those that Anthropic defines or runs are known to it alone: left out and listed, and whoever
  * must call one is refused by an encoder, which finds it missing. Deferred ones are given whole at once.
  */
-function putTools(request: NeutralRequest, body: CallerBody, losses: Losses): undefined {
+function putTools(request: NeutralRequest, { tools: given }: CallerBody, losses: Losses): undefined {
   const tools: NeutralTool[] = [];
-  for (const tool of body.tools!) {
+  for (const tool of given ?? []) {
     if (isCustomTool(tool) && tool.name !== placeholderName) tools.push(decodeTool(tool, losses));
     else losses.add(`tools.${isCustomTool(tool) ? placeholderName : wordsOf(tool.type)}`, 'unsupported');
   }
   if (tools.length > 0) request.tools = tools;
 }
 
-function decodeTool(tool: CallerTool, losses: Losses): NeutralTool {
+function decodeTool(tool: CustomTool, losses: Losses): NeutralTool {
   losses.addUnknown(tool, knownMembers, 'tools');
-  const neutral: NeutralTool = { name: tool.name!, parameters: tool.input_schema!, ...cacheOf(tool) };
+  const neutral: NeutralTool = { name: tool.name, parameters: tool.input_schema, ...cacheOf(tool) };
   if (typeof tool.description === 'string') neutral.description = tool.description;
   if (typeof tool.strict === 'boolean') neutral.strict = tool.strict;
   return neutral;
 }
 
-function putToolChoice(request: NeutralRequest, body: CallerBody): undefined {
-  const choice = body.tool_choice!;
-  if (choice.disable_parallel_tool_use === true) request.parallelToolCalls = false;
-  switch (choice.type) {
+function putToolChoice(request: NeutralRequest, { tool_choice: choice }: CallerBody): undefined {
+  if (choice?.disable_parallel_tool_use === true) request.parallelToolCalls = false;
+  switch (choice?.type) {
     case 'tool':
-      request.toolChoice = { type: 'tool', name: choice.name! };
+      request.toolChoice = { type: 'tool', name: choice.name };
       return;
     case 'any':
       request.toolChoice = { type: 'required' };
@@ -191,7 +190,7 @@ export const requestFields = fieldTable<CallerBody, Losses, SentTo>({
   stop_sequences: [
     arrayOf(string, 0, Number.POSITIVE_INFINITY, 'strings'),
     (request, body) => {
-      if (body.stop_sequences!.length > 0) request.stop = body.stop_sequences!;
+      if (body.stop_sequences?.length) request.stop = body.stop_sequences;
     },
     // Anthropic refuses those without a visible character.
     from(
@@ -256,8 +255,8 @@ export function endUserOf({ metadata }: CallerBody): string | null {
 const joined = /^user_([0-9a-f]{16,})_account_([\w-]*?)_session_/;
 
 function named(id: string): string {
-  const words = joined.exec(id);
-  if (words !== null) return words[2] || words[1]!;
+  const [, user, account] = joined.exec(id) ?? [];
+  if (user !== undefined) return account || user;
   if (!id.startsWith('{')) return id;
   try {
     const ids: unknown = JSON.parse(id);

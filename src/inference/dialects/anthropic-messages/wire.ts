@@ -123,17 +123,18 @@ export interface CallerBlock extends JsonObject {
 export interface CallerTool extends JsonObject {
   /** Absent, null or `custom` for a tool of the caller's own; else one that Anthropic defines. */
   type?: string | null;
-  name?: string;
-  description?: string | null;
-  input_schema?: JsonObject;
   cache_control?: JsonObject | null;
 }
 
-interface CallerToolChoice extends JsonObject {
-  type: 'auto' | 'any' | 'tool' | 'none';
-  name?: string;
-  disable_parallel_tool_use?: boolean | null;
+export interface CustomTool extends CallerTool {
+  name: string;
+  input_schema: JsonObject;
 }
+
+type CallerToolChoice = JsonObject & { disable_parallel_tool_use?: boolean | null } & (
+    | { type: 'auto' | 'any' | 'none' }
+    | { type: 'tool'; name: string }
+  );
 
 export interface CallerThinking extends JsonObject {
   type: string;
@@ -142,7 +143,7 @@ export interface CallerThinking extends JsonObject {
 }
 
 /** Whether the caller runs this tool by a schema of its own, which every dialect can express. */
-export function isCustomTool(tool: CallerTool): boolean {
+export function isCustomTool(tool: CallerTool): tool is CustomTool {
   return tool.type === undefined || tool.type === null || tool.type === 'custom';
 }
 

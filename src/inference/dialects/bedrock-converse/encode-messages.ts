@@ -72,11 +72,11 @@ function repaired(system: SystemBlock[], turns: Turn[], encoding: Encoding): { s
     refuse(encoding, 'messages', 'The messages have no content: at least one needs text, a picture or a tool result.');
     return { system, turns };
   }
-  if (turns[0]!.role === 'assistant') {
+  if (turns[0]?.role === 'assistant') {
     lose(encoding, 'messages[0]', 'narrowed');
     turns.unshift({ role: 'user', content: [{ text: opening }] });
   }
-  if (turns.at(-1)!.role === 'assistant') {
+  if (turns.at(-1)?.role === 'assistant') {
     lose(encoding, 'messages', 'narrowed');
     turns.push({ role: 'user', content: [{ text: continuing }] });
   }
@@ -198,7 +198,7 @@ const documentFormats: Readonly<Record<string, string>> = {
 function documentBlock(part: NeutralPart & { type: 'document' }, path: string, encoding: Encoding): Block | null {
   const inline = inlineOf(part.source, path, encoding);
   if (inline === null) return null;
-  const mediaType = inline.mediaType.toLowerCase().split(';', 1)[0]!.trim();
+  const mediaType = inline.mediaType.toLowerCase().replace(/;.*/s, '').trim();
   const format = documentFormats[mediaType] ?? (mediaType.startsWith('text/') ? 'txt' : undefined);
   if (format === undefined) {
     refuse(encoding, path, `Files of type ${mediaType.slice(0, 64)} are not supported by the provider of this model.`);

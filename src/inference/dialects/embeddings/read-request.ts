@@ -24,8 +24,11 @@ const whatToSend = `a text, tokens, or an array of 1 to ${inputsMax} of either`;
 /** Schema of such a body for `/openapi.json`. */
 export function embeddingSchema(): JsonSchema {
   const tokens = arrayOf(integerIn(0, tokenIdMax), 1, Number.POSITIVE_INFINITY, 'tokens');
-  const [texts, lists] = [string, tokens].map((item) => schemaOf(arrayOf(item, 1, inputsMax, 'inputs')));
-  const input = described({ anyOf: [{ type: 'string' }, texts!, schemaOf(tokens), lists!] }, () => null);
+  const listOf = (item: typeof string) => schemaOf(arrayOf(item, 1, inputsMax, 'inputs'));
+  const input = described(
+    { anyOf: [{ type: 'string' }, listOf(string), schemaOf(tokens), listOf(tokens)] },
+    () => null,
+  );
   return schemaBesideModel({ input, ...rules }, { input: whatToSend });
 }
 
@@ -39,7 +42,7 @@ export function readEmbeddingRequest(body: JsonObject): Result<EmbeddingRequest>
   }
   const inputs = readInputs(body.input);
   if (!inputs.ok) return inputs;
-  const emptyAt = emptyTextIn(body.input!);
+  const emptyAt = emptyTextIn(body.input);
   return {
     ok: true,
     value: {
@@ -80,7 +83,7 @@ function readInputs(input: JsonValue | undefined): Result<EmbeddingInputs> {
   return typeof input[0] === 'string' ? readTexts(input) : readTokens(input);
 }
 
-function emptyTextIn(input: JsonValue): string | null {
+function emptyTextIn(input: JsonValue | undefined): string | null {
   if (input === '') return 'input';
   const at = Array.isArray(input) ? input.indexOf('') : -1;
   return at === -1 ? null : `input[${at}]`;

@@ -51,5 +51,5 @@ export const vertexEmbeddings: EmbeddingFormat = {
 /** Null unless each text was counted. */
 function tokensOf(embeddings: readonly Record<string, JsonValue | undefined>[]): number | null {
   const counts = embeddings.map(({ statistics }) => (isObject(statistics) ? toldCount(statistics.token_count) : null));
-  return counts.includes(null) ? null : counts.reduce<number>((sum, one) => sum + one!, 0);
+  return counts.reduce((sum, one) => (sum === null || one === null ? null : sum + one), 0);
 }

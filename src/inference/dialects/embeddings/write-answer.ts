@@ -42,6 +42,7 @@ function rowsOf(rows: Rows, size: number): Rows[] {
 /** Little-endian, whatever the machine's own order is. */
 function float32Base64(row: Rows): string {
   const bytes = Buffer.allocUnsafe(row.length * 4);
-  for (let i = 0; i < row.length; i++) bytes.writeFloatLE(row[i]!, i * 4);
+  let at = 0;
+  for (const value of row) at = bytes.writeFloatLE(value, at);
   return bytes.toString('base64');
 }

@@ -83,13 +83,15 @@ class AnswerDecoder implements StreamDecoder {
     if (this.#over) return [];
     this.#over = true;
     this.#events = [];
-    const candidates = [...this.#candidates];
-    if (candidates.length === 0 || candidates.some(([, { end }]) => end === null)) {
+    const ended = [...this.#candidates].flatMap(([choice, one]) =>
+      one.end === null ? [] : [{ choice, one, end: one.end }],
+    );
+    if (ended.length === 0 || ended.length < this.#candidates.size) {
       if (this.#lastUsage !== null) this.#say(this.#lastUsage);
       this.#say({ type: 'failed', fault: fault('truncated', 'the answer ended without a finishReason') });
       return this.#events;
     }
-    for (const [choice, candidate] of candidates) this.#finishCandidate(candidate, choice, candidate.end!);
+    for (const { choice, one, end } of ended) this.#finishCandidate(one, choice, end);
     if (this.#lastUsage !== null) this.#say(this.#lastUsage);
     this.#say({ type: 'end' });
     return this.#events;

@@ -53,16 +53,16 @@ export function encodeContents(messages: readonly NeutralMessage[], encoding: En
   const contents: Content[] = [];
   const first = messages.findIndex((message) => message.role !== 'system' && message.role !== 'developer');
   const leading = first < 0 ? messages.length : first;
-  for (let i = 0; i < leading; i++) {
-    for (const part of partsOf(messages[i]!, i, encoding).parts) {
+  for (const [i, message] of messages.slice(0, leading).entries()) {
+    for (const part of partsOf(message, i, encoding).parts) {
       if (part.text !== undefined) system.push(part);
       else lose(encoding, `messages[${i}].content`, 'unsupported');
     }
   }
   let open: OpenCall[] = [];
   for (let i = leading; i < messages.length; ) {
-    const message = messages[i]!;
-    if (message.role === 'assistant') {
+    const message = messages[i];
+    if (message?.role === 'assistant') {
       answer(contents, open, new Map(), encoding);
       const { parts, calls } = partsOf(message, i, encoding);
       append(contents, 'model', parts);
@@ -75,9 +75,11 @@ export function encodeContents(messages: readonly NeutralMessage[], encoding: En
     const said: Part[] = [];
     const asked = new Map<string, number>();
     for (const { id } of open) asked.set(id, (asked.get(id) ?? 0) + 1);
-    for (; i < messages.length && messages[i]!.role !== 'assistant'; i++) {
-      collectResults(messages[i]!, i, asked, results, encoding);
-      for (const part of partsOf(messages[i]!, i, encoding).parts) said.push(part);
+    for (const one of messages.slice(i)) {
+      if (one.role === 'assistant') break;
+      collectResults(one, i, asked, results, encoding);
+      said.push(...partsOf(one, i, encoding).parts);
+      i++;
     }
     answer(contents, open, results, encoding);
     open = [];
@@ -185,11 +187,11 @@ function repaired(system: Part[], contents: Content[], encoding: Encoding): Enco
     );
     return { system, contents };
   }
-  if (contents[0]!.role === 'model') {
+  if (contents[0]?.role === 'model') {
     lose(encoding, 'messages[0]', 'narrowed');
     contents.unshift({ role: 'user', parts: [{ text: opening }] });
   }
-  if (contents.at(-1)!.role === 'model') {
+  if (contents.at(-1)?.role === 'model') {
     lose(encoding, 'messages', 'narrowed');
     contents.push({ role: 'user', parts: [{ text: continuing }] });
   }

@@ -9,7 +9,7 @@ const mark = 'cv__';
 /** A tool's name as it is sent. */
 export function wireName(name: string): string {
   if (taken.test(name) && !name.startsWith(mark)) return name;
-  return mark + name.replace(/[^A-Za-z0-9_-]/gu, (character) => `:${character.codePointAt(0)!.toString(16)}.`);
+  return mark + name.replace(/[^A-Za-z0-9_-]/gu, (character) => `:${character.codePointAt(0)?.toString(16)}.`);
 }
 
 /** The caller's own name for it. */

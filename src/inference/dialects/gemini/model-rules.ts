@@ -59,12 +59,11 @@ const numbered = /^gemini-(\d{1,2})(?:\.(\d{1,2}))?-(pro|flash-lite|flash|ultra)
 function read(id: string): ModelRules {
   // Answers 400 "Developer instruction is not enabled".
   if (id.startsWith('gemma-')) return { ...older, systemInstruction: !/^gemma-[123]/.test(id) };
-  const parsed = numbered.exec(id);
+  const [, whole, minor = 0, size] = numbered.exec(id) ?? [];
   // `gemini-flash-latest` and whatever is called otherwise.
-  if (parsed === null) return newest;
-  const major = Number(parsed[1]);
-  const version = major + Number(parsed[2] ?? 0) / 100;
-  const size = parsed[3]!;
+  if (size === undefined) return newest;
+  const major = Number(whole);
+  const version = major + Number(minor) / 100;
   if (version < 2.05) return older;
   if (major < 3) return { ...older, thinking: 'budget', budget: budgetOf(size), penalties: false };
   return { ...newest, levels: levelsOf(version, size) };

@@ -66,8 +66,8 @@ function narrow(written: JsonObject, run: { narrowed: boolean }): JsonObject {
   if (dropped.length > 0) {
     run.narrowed = true;
     const at = kept.findIndex(([key]) => key === 'description');
-    const said = at < 0 ? '' : `${String(kept[at]![1])} `;
-    if (at >= 0) kept.splice(at, 1);
+    const [before] = at < 0 ? [] : kept.splice(at, 1);
+    const said = before === undefined ? '' : `${String(before[1])} `;
     // The model reads what cannot hold it.
     kept.push(['description', `${said}(${dropped.join(', ')})`]);
   }

@@ -32,8 +32,8 @@ export class PartialArguments {
     const steps = stepsOf(jsonPath);
     if (steps === null) return;
     const holder = this.#holderOf(steps);
-    const last = steps.at(-1)!;
-    if (holder === null || !fits(holder, last)) return;
+    const last = steps.at(-1);
+    if (holder === null || last === undefined || !fits(holder, last)) return;
     const before = memberOf(holder, last);
     const value = wireValue(piece);
     const joins = this.#growing === jsonPath && typeof before === 'string' && typeof value === 'string';
@@ -90,9 +90,9 @@ function stepsOf(path: string): Step[] | null {
   while (stepPattern.lastIndex < path.length) {
     const found = stepPattern.exec(path);
     if (found === null || steps.length === stepsMax) return null;
-    const [, member, index, single, double] = found;
+    const [, member, index, single, double = ''] = found;
     if (index !== undefined) steps.push(Number(index));
-    else steps.push(member ?? (single ?? double)!.replace(/\\(.)/g, '$1'));
+    else steps.push(member ?? (single ?? double).replace(/\\(.)/g, '$1'));
   }
   return steps.length === 0 ? null : steps;
 }

@@ -225,7 +225,8 @@ function toolChoice(toolConfig: JsonValue | undefined, tools: readonly NeutralTo
   if (mode === 'NONE') return { type: 'none' };
   if (mode !== 'ANY') return null;
   const names = Array.isArray(config.allowedFunctionNames) ? (config.allowedFunctionNames as string[]) : [];
-  return names.length === 1 ? { type: 'tool', name: names[0]! } : { type: 'required' };
+  const [name] = names;
+  return name !== undefined && names.length === 1 ? { type: 'tool', name } : { type: 'required' };
 }
 
 const declarationMembers: ReadonlySet<string> = new Set(['name', 'description', 'parameters', 'parametersJsonSchema']);

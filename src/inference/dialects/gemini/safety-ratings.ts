@@ -39,7 +39,7 @@ export function safetyRatings(findings: readonly JsonValue[]): { ratings: JsonOb
   }
   const ratings = [...worst].map(([category, { severity, blocked }]) => ({
     category,
-    probability: probabilities[severity]![1],
+    probability: probabilities[severity]?.[1],
     ...(blocked && { blocked }),
   }));
   return { ratings, lost };

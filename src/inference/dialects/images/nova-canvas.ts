@@ -36,7 +36,7 @@ export const novaCanvasImages: ImageFormat = {
     else {
       // One picture is changed, and keeps its size.
       if (request.size !== null) losses.push({ field: 'size', why: 'unsupported' });
-      if (source!.pictures.length > 1) losses.push({ field: 'image', why: 'narrowed' });
+      if (source !== null && source.pictures.length > 1) losses.push({ field: 'image', why: 'narrowed' });
     }
     return { body: { ...task, imageGenerationConfig: config }, losses };
   },

@@ -103,15 +103,11 @@ function content(holder: JsonObject, role: string): Complaint | null {
   if (!Array.isArray(value) || value.length === 0) {
     return complain('content', value, 'a string or an array of content parts');
   }
-  const types = partTypes[role]!;
-  for (let i = 0; i < value.length; i += 1) {
-    const complaint = part(value[i]!, types);
-    if (complaint !== null) return within(`content[${i}]`, complaint);
-  }
-  return null;
+  const complaint = eachOf(value, (one) => part(one, partTypes[role]));
+  return complaint && within('content', complaint);
 }
 
-function part(value: JsonValue, types: readonly string[]): Complaint | null {
+function part(value: JsonValue, types: readonly string[] = []): Complaint | null {
   if (!isObject(value)) return complain('', value, "an object with 'type'");
   const { type } = value;
   if (typeof type !== 'string' || !types.includes(type)) {
@@ -271,18 +267,18 @@ function toolCall(call: ChatToolCall): NeutralPart {
 function decodePart(part: ChatPart): NeutralPart {
   switch (part.type) {
     case 'text':
-      return { type: 'text', text: part.text!, ...cacheOf(part) };
+      return { type: 'text', text: part.text, ...cacheOf(part) };
     case 'refusal':
-      return { type: 'refusal', text: part.refusal! };
+      return { type: 'refusal', text: part.refusal };
     case 'image_url': {
-      const { url, detail } = part.image_url!;
+      const { url, detail } = part.image_url;
       return { type: 'image', source: mediaSource(url), ...(detail && { detail }), ...cacheOf(part) };
     }
     case 'input_audio':
-      return { type: 'audio', format: part.input_audio!.format, base64: part.input_audio!.data };
+      return { type: 'audio', format: part.input_audio.format, base64: part.input_audio.data };
     case 'file': {
-      const { filename, file_data, file_id } = part.file!;
-      const source: MediaSource = file_data ? fileSource(file_data) : { kind: 'file-id', fileId: file_id! };
+      const { filename, file_data, file_id } = part.file;
+      const source: MediaSource = file_data ? fileSource(file_data) : { kind: 'file-id', fileId: file_id ?? '' };
       return { type: 'document', source, ...(filename && { name: filename }), ...cacheOf(part) };
     }
   }

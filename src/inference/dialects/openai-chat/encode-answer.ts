@@ -21,6 +21,8 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
 interface SentChoice {
   /** A chunk of it up to the value of `delta`: joined once, not for every piece of text. */
   opening: string;
+  /** Its role went out. */
+  begun: boolean;
   finished: boolean;
   textLength: number;
   pictures: number;
@@ -54,9 +56,8 @@ class ChunkEncoder implements StreamEncoder {
         this.#start = event;
         return '';
       case 'text-delta': {
-        const frames = this.#say(event.choice, `{"content":${JSON.stringify(event.text)}}`);
-        this.#choices.get(event.choice)!.textLength += event.text.length;
-        return frames;
+        this.#choiceAt(event.choice).textLength += event.text.length;
+        return this.#say(event.choice, `{"content":${JSON.stringify(event.text)}}`);
       }
       case 'reasoning-delta':
         return this.#say(event.choice, `{"reasoning_content":${JSON.stringify(event.text)}}`);
@@ -70,17 +71,14 @@ class ChunkEncoder implements StreamEncoder {
           function: { name: event.name, arguments: '' },
           ...extraContentOf(event),
         };
-        const frames = this.#say(event.choice, `{"tool_calls":[${JSON.stringify(call)}]}`);
-        this.#choices.get(event.choice)!.callHasArguments[event.call] = false;
-        return frames;
+        this.#choiceAt(event.choice).callHasArguments[event.call] = false;
+        return this.#say(event.choice, `{"tool_calls":[${JSON.stringify(call)}]}`);
       }
       case 'tool-call-delta': {
         if (event.argumentsJson === '') return '';
         const text = JSON.stringify(event.argumentsJson);
-        const delta = `{"tool_calls":[{"index":${event.call},"function":{"arguments":${text}}}]}`;
-        const frames = this.#say(event.choice, delta);
-        this.#choices.get(event.choice)!.callHasArguments[event.call] = true;
-        return frames;
+        this.#choiceAt(event.choice).callHasArguments[event.call] = true;
+        return this.#say(event.choice, `{"tool_calls":[{"index":${event.call},"function":{"arguments":${text}}}]}`);
       }
       case 'audio-delta':
         return this.#say(event.choice, `{"audio":${JSON.stringify(event.audio)}}`);
@@ -127,10 +125,8 @@ class ChunkEncoder implements StreamEncoder {
       this.#lose(mediaWord[media.kind]);
       return '';
     }
-    const index = this.#choices.get(choice)?.pictures ?? 0;
-    const frames = this.#say(choice, `{"images":[${JSON.stringify(wirePicture(media, index))}]}`);
-    this.#choices.get(choice)!.pictures = index + 1;
-    return frames;
+    const index = this.#choiceAt(choice).pictures++;
+    return this.#say(choice, `{"images":[${JSON.stringify(wirePicture(media, index))}]}`);
   }
 
   #annotate(choice: number, annotation: JsonObject): void {
@@ -148,29 +144,39 @@ class ChunkEncoder implements StreamEncoder {
 
   /** A chunk, behind one with the role if this is the first thing that the choice says. */
   #say(choice: number, delta: string, end = chunkEnd): string {
-    const known = this.#choices.get(choice);
-    if (known !== undefined) return known.opening + delta + end;
-    const { opening } = this.#begin(choice);
+    const sent = this.#choiceAt(choice);
+    const { opening } = sent;
+    if (sent.begun) return opening + delta + end;
+    sent.begun = true;
     return `${opening}{"role":"assistant","content":"","refusal":null}${chunkEnd}${opening}${delta}${end}`;
   }
 
-  #begin(choice: number): SentChoice {
+  #choiceAt(choice: number): SentChoice {
+    const known = this.#choices.get(choice);
+    if (known !== undefined) return known;
     if (this.#opening === '') {
       const { id, model, createdS } = this.#start ?? { id: null, model: null, createdS: null };
       const head = this.#head;
       this.#opening = `data: {"id":${JSON.stringify(id ?? head.fallbackId)},"object":"chat.completion.chunk","created":${createdS ?? head.createdS},"model":${JSON.stringify(model ?? head.model)},"choices":`;
     }
     const opening = `${this.#opening}[{"index":${choice},"delta":`;
-    const sent: SentChoice = { opening, finished: false, textLength: 0, pictures: 0, callHasArguments: [] };
+    const sent: SentChoice = {
+      opening,
+      begun: false,
+      finished: false,
+      textLength: 0,
+      pictures: 0,
+      callHasArguments: [],
+    };
     this.#choices.set(choice, sent);
     return sent;
   }
 
   #finish(choice: number, reason: FinishReason, filters: JsonObject = {}): string {
-    const { finished = false, callHasArguments = [] } = this.#choices.get(choice) ?? {};
-    if (finished) return '';
+    const sent = this.#choiceAt(choice);
+    if (sent.finished) return '';
     let frames = '';
-    for (const [call, hasArguments] of callHasArguments.entries()) {
+    for (const [call, hasArguments] of sent.callHasArguments.entries()) {
       // Clients parse the arguments, and an empty string is not JSON.
       if (hasArguments === false) {
         frames += this.#say(choice, `{"tool_calls":[{"index":${call},"function":{"arguments":"{}"}}]}`);
@@ -182,9 +188,8 @@ class ChunkEncoder implements StreamEncoder {
     const inChoice = membersText(ofChoice);
     const beside = ofPrompt === undefined ? '' : membersText({ prompt_filter_results: ofPrompt });
     const end = `,"logprobs":null,"finish_reason":"${finishReasons[reason]}"${inChoice}}]${beside}}\n\n`;
-    frames += this.#say(choice, '{}', end);
-    this.#choices.get(choice)!.finished = true;
-    return frames;
+    sent.finished = true;
+    return frames + this.#say(choice, '{}', end);
   }
 
   #end(): string {

@@ -101,7 +101,7 @@ function contentOf(parts: readonly NeutralPart[], encoding: Encoding): JsonValue
 function plain(parts: JsonValue[]): JsonValue {
   if (parts.length === 0) return '';
   const [only] = parts as JsonObject[];
-  return parts.length === 1 && only!.type === 'text' ? (only!.text as string) : parts;
+  return parts.length === 1 && only?.type === 'text' ? (only.text as string) : parts;
 }
 
 function assistantMessage(parts: readonly NeutralPart[], encoding: Encoding): JsonObject {

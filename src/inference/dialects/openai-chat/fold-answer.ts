@@ -76,13 +76,12 @@ export function fold(head: AnswerHead): AnswerFold {
     },
     result() {
       if (choices.size === 0) choiceAt(0);
-      const indexes = [...choices.keys()].sort((a, b) => a - b);
       return {
         id,
         object: 'chat.completion',
         created: createdS,
         model,
-        choices: indexes.map((index) => wireChoice(index, choices.get(index)!)),
+        choices: [...choices].sort(([a], [b]) => a - b).map(([index, choice]) => wireChoice(index, choice)),
         usage: wireUsage(usage),
         ...promptFilters(choices.get(0)?.filters),
       };

@@ -133,7 +133,8 @@ const prediction = byType("an object with 'type' and 'content'", "'content'", {
 /* Where a field goes whose place in the neutral form differs from its own. */
 
 function putMaxOutputTokens(request: NeutralRequest, body: ChatRequest): undefined {
-  request.maxOutputTokens = (body.max_completion_tokens ?? body.max_tokens)!;
+  const limit = body.max_completion_tokens ?? body.max_tokens;
+  if (isGiven(limit)) request.maxOutputTokens = limit;
 }
 
 /** Not a parameter of OpenAI's, but of many that speak its format, and of Anthropic's. */
@@ -189,7 +190,7 @@ function putResponseFormat(request: NeutralRequest, { response_format: format }:
       request.responseFormat = { type: 'json-object' };
       return;
     case 'json_schema': {
-      const { name, schema, strict, description } = format.json_schema!;
+      const { name, schema, strict, description } = format.json_schema;
       const neutral: NeutralResponseFormat = { type: 'json-schema', name, schema: schema ?? { type: 'object' } };
       if (isGiven(strict)) neutral.strict = strict;
       if (isGiven(description)) neutral.description = description;
@@ -198,8 +199,8 @@ function putResponseFormat(request: NeutralRequest, { response_format: format }:
   }
 }
 
-function putEffort(request: NeutralRequest, body: ChatRequest): undefined {
-  request.reasoning = { effort: body.reasoning_effort! };
+function putEffort(request: NeutralRequest, { reasoning_effort: effort }: ChatRequest): undefined {
+  if (isGiven(effort)) request.reasoning = { effort };
 }
 
 function putUser(request: NeutralRequest, body: ChatRequest): undefined {

@@ -53,16 +53,16 @@ export interface ChatMessage extends JsonObject {
   reasoning_content?: string | null;
 }
 
-/** `type` says which of the members is there. */
-export interface ChatPart extends JsonObject {
-  type: 'text' | 'image_url' | 'input_audio' | 'file' | 'refusal';
-  text?: string;
-  refusal?: string;
-  image_url?: JsonObject & { url: string; detail?: string | null };
-  input_audio?: JsonObject & { data: string; format: string };
-  file?: JsonObject & { filename?: string | null; file_data?: string | null; file_id?: string | null };
-  cache_control?: JsonObject;
-}
+export type ChatPart = JsonObject & { cache_control?: JsonObject } & (
+    | { type: 'text'; text: string }
+    | { type: 'refusal'; refusal: string }
+    | { type: 'image_url'; image_url: JsonObject & { url: string; detail?: string | null } }
+    | { type: 'input_audio'; input_audio: JsonObject & { data: string; format: string } }
+    | {
+        type: 'file';
+        file: JsonObject & { filename?: string | null; file_data?: string | null; file_id?: string | null };
+      }
+  );
 
 export interface ChatToolCall extends JsonObject {
   id: string;
@@ -91,15 +91,15 @@ export type ChatToolChoice =
   | 'required'
   | (JsonObject & { type: string; function?: JsonObject & { name: string } });
 
-export interface ChatResponseFormat extends JsonObject {
-  type: 'text' | 'json_object' | 'json_schema';
-  json_schema?: JsonObject & {
-    name: string;
-    schema?: JsonObject | null;
-    strict?: boolean | null;
-    description?: string | null;
-  };
+interface ChatJsonSchema extends JsonObject {
+  name: string;
+  schema?: JsonObject | null;
+  strict?: boolean | null;
+  description?: string | null;
 }
+
+export type ChatResponseFormat = JsonObject &
+  ({ type: 'text' | 'json_object' } | { type: 'json_schema'; json_schema: ChatJsonSchema });
 
 export type ChatFinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call';
 

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { argumentsOrEmpty } from '../arguments-text.ts';
 import { unpackThought } from './kept-thought.ts';
-import { type ContentPart, type InputItem, isOwnStep, openAiResponsesId } from './wire.ts';
+import { type ContentPart, type InputFile, type InputItem, isOwnStep, openAiResponsesId } from './wire.ts';
 
 /** Messages, and for each the index of the input item that it began with (-1: `instructions`, or a text input). */
 export interface DecodedInput {
@@ -71,17 +71,17 @@ function assistantParts(item: InputItem): NeutralPart[] | null {
       return [
         {
           type: 'tool-call',
-          id: item.call_id!,
-          name: item.name!,
-          argumentsJson: argumentsOrEmpty(item.arguments!),
+          id: item.call_id,
+          name: item.name,
+          argumentsJson: argumentsOrEmpty(item.arguments),
         },
       ];
     case 'custom_tool_call':
       return [
         {
           type: 'tool-call',
-          id: item.call_id!,
-          name: item.name!,
+          id: item.call_id,
+          name: item.name,
           argumentsJson: JSON.stringify({ input: item.input }),
           custom: true,
         },
@@ -151,8 +151,8 @@ function textOf(parts: unknown): string {
 
 function otherMessage(item: InputItem): NeutralMessage {
   if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
-    const parts = contentParts(item.output ?? '');
-    return { role: 'tool', parts: [{ type: 'tool-result', callId: item.call_id!, parts, isError: false }] };
+    const parts = contentParts(item.output);
+    return { role: 'tool', parts: [{ type: 'tool-result', callId: item.call_id, parts, isError: false }] };
   }
   // Many servers of other formats do not know `developer`, which Codex sends always; OpenAI takes the two for the same.
   const role = item.role === 'developer' ? 'system' : (item.role ?? 'user');
@@ -168,20 +168,19 @@ function decodePart(part: ContentPart): NeutralPart {
     case 'input_text':
     case 'output_text':
     case 'text':
-      return { type: 'text', text: part.text! };
+      return { type: 'text', text: part.text };
     case 'refusal':
-      return { type: 'refusal', text: part.refusal! };
+      return { type: 'refusal', text: part.refusal };
     case 'input_image': {
-      const source: MediaSource = part.image_url
-        ? mediaSource(part.image_url)
-        : { kind: 'file-id', fileId: part.file_id! };
+      const { image_url: url, file_id: fileId } = part;
+      const source: MediaSource = url ? mediaSource(url) : { kind: 'file-id', fileId: fileId ?? '' };
       // `auto` is what leaving it out means.
       return { type: 'image', source, ...(part.detail && part.detail !== 'auto' && { detail: part.detail }) };
     }
     case 'input_file':
       return { type: 'document', source: fileSource(part), ...(part.filename && { name: part.filename }) };
     case 'input_audio':
-      return { type: 'audio', format: part.input_audio!.format, base64: part.input_audio!.data };
+      return { type: 'audio', format: part.input_audio.format, base64: part.input_audio.data };
     default:
       return { type: 'vendor', vendor: openAiResponsesId, block: part as JsonObject };
   }
@@ -198,8 +197,8 @@ function mediaSource(url: string): MediaSource {
 }
 
 /** File data comes as a data: URL or, from some clients, as bare base64, which the format takes to be a PDF. */
-function fileSource({ file_data: data, file_url: url, file_id: id }: ContentPart): MediaSource {
-  if (!data) return url ? { kind: 'url', url } : { kind: 'file-id', fileId: id! };
+function fileSource({ file_data: data, file_url: url, file_id: id }: InputFile): MediaSource {
+  if (!data) return url ? { kind: 'url', url } : { kind: 'file-id', fileId: id ?? '' };
   return data.startsWith('data:') && data.slice(0, 200).includes(';base64,')
     ? mediaSource(data)
     : { kind: 'base64', mediaType: 'application/pdf', base64: data };

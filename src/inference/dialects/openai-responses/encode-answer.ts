@@ -161,7 +161,7 @@ class Answer {
   }
 
   items(): JsonObject[] {
-    return this.#items.map((item, index) => wireItem(item, this.#statuses[index]!));
+    return this.#items.map((item, index) => wireItem(item, this.#statuses[index] ?? 'in_progress'));
   }
 
   #responseOf(output: JsonValue[]): JsonObject {

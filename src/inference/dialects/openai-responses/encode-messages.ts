@@ -120,8 +120,7 @@ function result(part: Of<'tool-result'>, encoding: Encoding): JsonObject {
   // The format has no flag for a failed tool; the model still has to know.
   if (part.isError) content.unshift({ type: 'input_text', text: '[the tool failed]' });
   const [only] = content;
-  const output =
-    content.length === 0 ? '' : content.length === 1 && only!.type === 'input_text' ? only!.text! : content;
+  const output = content.length === 0 ? '' : content.length === 1 && only?.type === 'input_text' ? only.text : content;
   const type = encoding.customCalls.has(part.callId) ? 'custom_tool_call_output' : 'function_call_output';
   return { type, call_id: fitCallId(part.callId, callIdCharsMax), output };
 }

@@ -78,11 +78,8 @@ function output(value: JsonObject): Complaint | null {
 
 function checkParts(name: string, value: JsonValue | undefined): Complaint | null {
   if (!Array.isArray(value)) return complain(name, value, 'a string or an array of content parts');
-  for (let i = 0; i < value.length; i += 1) {
-    const complaint = part(value[i]!);
-    if (complaint !== null) return within(`${name}[${i}]`, complaint);
-  }
-  return null;
+  const complaint = eachOf(value, part);
+  return complaint && within(name, complaint);
 }
 
 function part(value: JsonValue): Complaint | null {

@@ -23,8 +23,7 @@ function isThoughtId(id: JsonValue | undefined): boolean {
 export function referencesIn({ input }: ResponsesRequest): ItemReference[] | null {
   if (!Array.isArray(input)) return null;
   let references: ItemReference[] | null = null;
-  for (let at = 0; at < input.length; at += 1) {
-    const item = input[at]!;
+  for (const [at, item] of input.entries()) {
     if (!refersToAnother(item) || !isOwnId(item.id)) continue;
     references ??= [];
     references.push({ id: String(item.id), field: `input[${at}]`, use: isThoughtId(item.id) ? 'thought' : 'needed' });

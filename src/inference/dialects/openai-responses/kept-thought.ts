@@ -18,8 +18,8 @@ export function packThought({ kind, vendor, proof }: KeptThought): string {
 
 /** Null for what a Responses provider encrypted itself. */
 export function unpackThought(encrypted: string): KeptThought | null {
-  const match = form.exec(encrypted);
-  if (match === null) return null;
-  const kind = match[1] === 's' ? 'signed' : match[1] === 'r' ? 'redacted' : 'call';
-  return { kind, vendor: match[2]!, proof: encrypted.slice(match[0].length) };
+  const [head = '', letter, vendor] = form.exec(encrypted) ?? [];
+  if (vendor === undefined) return null;
+  const kind = letter === 's' ? 'signed' : letter === 'r' ? 'redacted' : 'call';
+  return { kind, vendor, proof: encrypted.slice(head.length) };
 }

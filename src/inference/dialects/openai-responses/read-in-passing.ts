@@ -132,8 +132,8 @@ const typeSearchChars = 200;
 /** The event's type: its `event:` name, else what the data says of itself. '' when neither tells. */
 function typeOf({ event, data }: SseEvent): string {
   if (event !== '' && event !== 'message') return event;
-  const found = typeMember.exec(data.slice(0, typeSearchChars));
-  if (found !== null) return found[1]!;
+  const found = typeMember.exec(data.slice(0, typeSearchChars))?.[1];
+  if (found !== undefined) return found;
   const type = parsedData(data)?.type;
   return typeof type === 'string' ? type : '';
 }

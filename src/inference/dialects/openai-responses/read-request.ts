@@ -16,15 +16,7 @@ import { isReference, referencesIn, withItems } from './item-references.ts';
 import { unpackThought } from './kept-thought.ts';
 import { asksLogprobs, checkRequest, decodeTools, outputLogprobs, requestFields } from './request-fields.ts';
 import { serverToolsOf } from './server-tools.ts';
-import {
-  type ContentPart,
-  type InputItem,
-  isOwnId,
-  isOwnStep,
-  openAiResponsesId,
-  type ResponsesRequest,
-  type WireTool,
-} from './wire.ts';
+import { type InputItem, isOwnId, isOwnStep, openAiResponsesId, type ResponsesRequest, type WireTool } from './wire.ts';
 
 /** Checks a body and keeps it unchanged: parts that only a conversion needs are built on demand. */
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
@@ -275,13 +267,9 @@ function toolsOf({ tools }: JsonObject): WireTool[] {
   return Array.isArray(tools) ? (tools.filter(isObject) as WireTool[]) : [];
 }
 
-function look(
-  content: string | readonly ContentPart[] | null | undefined,
-  media: { vision: boolean; audioIn: boolean },
-): void {
+function look(content: JsonValue | undefined, media: { vision: boolean; audioIn: boolean }): void {
   if (!Array.isArray(content)) return;
-  // Items of unknown types may hold anything.
-  for (const part of content as readonly unknown[]) {
+  for (const part of content) {
     if (!isObject(part)) continue;
     media.vision ||= part.type === 'input_image';
     media.audioIn ||= part.type === 'input_audio';

@@ -120,7 +120,7 @@ function neutralFormat({ text }: ResponsesRequest): NeutralResponseFormat | null
     case 'json_object':
       return { type: 'json-object' };
     case 'json_schema': {
-      const neutral: NeutralResponseFormat = { type: 'json-schema', name: format.name!, schema: format.schema! };
+      const neutral: NeutralResponseFormat = { type: 'json-schema', name: format.name, schema: format.schema };
       if (isGiven(format.strict)) neutral.strict = format.strict;
       if (isGiven(format.description)) neutral.description = format.description;
       return neutral;
@@ -155,7 +155,7 @@ export const requestFields = fieldTable<ResponsesRequest>({
   max_output_tokens: [
     outputLimit,
     (request, body) => {
-      request.maxOutputTokens = body.max_output_tokens!;
+      if (isGiven(body.max_output_tokens)) request.maxOutputTokens = body.max_output_tokens;
     },
     // The least that OpenAI takes.
     tokenLimit(16),
@@ -236,15 +236,15 @@ export function decodeTools(body: ResponsesRequest): DecodedTools {
   return { tools: offered, choice, beyond: [...beyond] };
 }
 
-function functionTool(tool: WireTool): NeutralTool {
-  const decoded: NeutralTool = { name: tool.name! };
+function functionTool(tool: WireTool & { type: 'function' }): NeutralTool {
+  const decoded: NeutralTool = { name: tool.name };
   if (tool.description) decoded.description = tool.description;
   if (tool.parameters) decoded.parameters = tool.parameters;
   if (typeof tool.strict === 'boolean') decoded.strict = tool.strict;
   return decoded;
 }
 
-function customTool(tool: WireTool): NeutralTool {
+function customTool(tool: WireTool & { type: 'custom' }): NeutralTool {
   const { format } = tool;
   const described = [
     tool.description ?? '',
@@ -254,7 +254,7 @@ function customTool(tool: WireTool): NeutralTool {
       : '',
   ].filter((text) => text !== '');
   return {
-    name: tool.name!,
+    name: tool.name,
     ...(described.length > 0 && { description: described.join('\n\n') }),
     parameters: oneText,
     custom: { ...(isObject(format) && { format }), ...(tool.description && { description: tool.description }) },

@@ -54,7 +54,7 @@ function approvalsIn(body: ResponsesRequest): ApprovedCall[] {
   return newest.flatMap(({ type, approval_request_id: id, approve }): ApprovedCall[] => {
     if (type !== 'mcp_approval_response') return [];
     const question = items.find((one) => one.id === id && one.type === 'mcp_approval_request' && isOwnStep(one));
-    if (question === undefined || typeof question.name !== 'string') return [];
+    if (question?.type !== 'mcp_approval_request' || typeof question.name !== 'string') return [];
     const { name, server_label: label, arguments: argumentsJson = '{}' } = question;
     return [{ id: String(id), label: String(label), name, argumentsJson, approve: approve === true }];
   });

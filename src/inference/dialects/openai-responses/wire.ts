@@ -38,49 +38,54 @@ export interface ResponsesRequest extends JsonObject {
   fallbacks?: JsonValue;
 }
 
-/** `type` says which members are there; a message may come without it. */
-export interface InputItem extends JsonObject {
-  type?: string | null;
+interface AnyItem extends JsonObject {
   role?: 'user' | 'assistant' | 'system' | 'developer';
   content?: string | ContentPart[] | null;
-  call_id?: string;
-  name?: string;
-  arguments?: string;
-  input?: string;
-  output?: string | ContentPart[];
   encrypted_content?: string | null;
   summary?: JsonObject[] | null;
 }
 
-export interface ContentPart extends JsonObject {
-  type: string;
-  text?: string;
-  refusal?: string;
-  image_url?: string | null;
-  file_id?: string | null;
-  file_data?: string | null;
-  file_url?: string | null;
-  filename?: string | null;
-  detail?: string | null;
-  input_audio?: JsonObject & { data: string; format: string };
+/** A message may come without a type. Other types are kept whole. */
+export type InputItem = AnyItem &
+  (
+    | { type?: 'message' | 'reasoning' | 'item_reference' | 'image_generation_call' | 'web_search_call' | null }
+    | {
+        type: `mcp_${'call' | 'list_tools' | 'approval_request' | 'approval_response'}`;
+        name?: string;
+        arguments?: string;
+      }
+    | { type: 'function_call'; call_id: string; name: string; arguments: string }
+    | { type: 'custom_tool_call'; call_id: string; name: string; input: string }
+    | { type: `${'function' | 'custom_tool'}_call_output`; call_id: string; output: string | ContentPart[] }
+  );
+
+type FileFields = 'file_id' | 'file_data' | 'file_url' | 'filename';
+export type InputFile = JsonObject & { type: 'input_file' } & { [name in FileFields]?: string | null };
+
+/** Parts of other types are kept whole. */
+export type ContentPart =
+  | (JsonObject & { type: 'input_text' | 'output_text' | 'text'; text: string })
+  | (JsonObject & { type: 'refusal'; refusal: string })
+  | (JsonObject & { type: 'input_image'; image_url?: string | null; file_id?: string | null; detail?: string | null })
+  | (JsonObject & { type: 'input_audio'; input_audio: JsonObject & { data: string; format: string } })
+  | InputFile;
+
+/** Tools of other types are kept whole. */
+export type WireTool = JsonObject & { description?: string | null } & (
+    | { type: 'function'; name: string; parameters?: JsonObject | null; strict?: boolean | null }
+    | { type: 'custom'; name: string; format?: JsonObject | null }
+    | { type: 'web_search' | 'file_search' | 'mcp' }
+  );
+
+interface JsonSchemaFormat extends JsonObject {
+  type: 'json_schema';
+  name: string;
+  schema: JsonObject;
+  strict?: boolean | null;
+  description?: string | null;
 }
 
-export interface WireTool extends JsonObject {
-  type: string;
-  name?: string;
-  description?: string | null;
-  parameters?: JsonObject | null;
-  strict?: boolean | null;
-  format?: JsonObject | null;
-}
-
-export interface TextFormat extends JsonObject {
-  type: 'text' | 'json_object' | 'json_schema';
-  name?: string;
-  schema?: JsonObject;
-  strict?: boolean | null;
-  description?: string | null;
-}
+export type TextFormat = (JsonObject & { type: 'text' | 'json_object' }) | JsonSchemaFormat;
 
 /** Ids that this gateway gave to converted items: no provider knows them. */
 export const ownIdMark = 'cv_';

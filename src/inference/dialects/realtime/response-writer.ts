@@ -36,8 +36,8 @@ export class EventWriter {
   }
 
   write(type: string, members: JsonObject): void {
-    const name = this.form === 'older' && type in olderNames ? olderNames[type]! : type;
-    if (name !== null) this.#out({ type: name, event_id: this.id('event'), ...members });
+    const name = this.form === 'older' && type in olderNames ? olderNames[type] : type;
+    if (name) this.#out({ type: name, event_id: this.id('event'), ...members });
   }
 
   /** An item of the conversation is there, and complete. */
@@ -104,7 +104,7 @@ export class ResponseWriter {
   /** Text, or the transcript of what is spoken. */
   text(delta: string): void {
     const place = this.#place();
-    this.#message!.text += delta;
+    if (this.#message !== null) this.#message.text += delta;
     this.#events.write(`response.${this.#textName}.delta`, { ...place, delta });
   }
 

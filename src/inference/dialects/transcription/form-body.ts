@@ -40,7 +40,7 @@ export function formEnd(boundary: string): string {
 
 /** Callers choose names: none may end its own line or quotes (WHATWG, "multipart/form-data encoding algorithm"). */
 function quoted(name: string): string {
-  return name.replace(/["\r\n]/g, (character) => escapes[character]!);
+  return name.replace(/["\r\n]/g, (character) => escapes[character] ?? character);
 }
 
 const escapes: Readonly<Record<string, string>> = { '"': '%22', '\r': '%0D', '\n': '%0A' };
