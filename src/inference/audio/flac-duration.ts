@@ -16,10 +16,10 @@ export async function flacDurationMs(file: FileHandle, fileBytes: number): Promi
   if (bytesRead < headBytes || head.toString('latin1', 0, 4) !== 'fLaC') return null;
   const rateHz = head.readUIntBE(18, 3) >> 4;
   if (rateHz === 0) return null;
-  const info = { blockSamples: head.readUInt16BE(10), channels: ((head[20]! >> 1) & 7) + 1 };
+  const info = { blockSamples: head.readUInt16BE(10), channels: ((head.readUInt8(20) >> 1) & 7) + 1 };
   const from = Math.max(headBytes, fileBytes - tailBytes);
   const { buffer: tail, bytesRead: tailRead } = await file.read(Buffer.alloc(tailBytes), 0, tailBytes, from);
-  const declared = (head[21]! & 15) * 2 ** 32 + head.readUInt32BE(22);
+  const declared = (head.readUInt8(21) & 15) * 2 ** 32 + head.readUInt32BE(22);
   const samples = lastSample(tail.subarray(0, tailRead), info) ?? (declared === 0 ? null : declared);
   return samples === null ? null : (samples * 1_000) / rateHz;
 }
@@ -42,10 +42,9 @@ function lastSample(bytes: Buffer, info: StreamInfo): number | null {
 function frameEnd(bytes: Buffer, { blockSamples, channels }: StreamInfo): number | null {
   const variable = bytes[1] === 0xf9;
   if (bytes.length < 6 || (bytes[1] !== 0xf8 && !variable)) return null;
-  const sizeCode = bytes[2]! >> 4;
-  const rateCode = bytes[2]! & 15;
-  const channelCode = bytes[3]! >> 4;
-  if (sizeCode === 0 || rateCode === 15 || (bytes[3]! & 1) !== 0) return null;
+  const [sizeCode, rateCode] = [bytes.readUInt8(2) >> 4, bytes.readUInt8(2) & 15];
+  const channelCode = bytes.readUInt8(3) >> 4;
+  if (sizeCode === 0 || rateCode === 15 || (bytes.readUInt8(3) & 1) !== 0) return null;
   // 8 to 10 are the ways to write two channels as one and a difference.
   if (channelCode > 10 || (channelCode >= 8 ? 2 : channelCode + 1) !== channels) return null;
   const number = codedNumber(bytes.subarray(4));
@@ -55,7 +54,7 @@ function frameEnd(bytes: Buffer, { blockSamples, channels }: StreamInfo): number
   if (samples === null) {
     const wide = sizeCode === 7;
     if (at + 2 > bytes.length) return null;
-    samples = (wide ? bytes.readUInt16BE(at) : bytes[at]!) + 1;
+    samples = (wide ? bytes.readUInt16BE(at) : bytes.readUInt8(at)) + 1;
     at += wide ? 2 : 1;
   }
   at += rateCode === 12 ? 1 : rateCode >= 13 ? 2 : 0;

@@ -93,7 +93,7 @@ async function finish(run: BatchRun, input: StoredFile): Promise<void> {
   if (!(await store.finalizing(lease, clock.wallMs()))) return;
   const now = await store.findBatch(batch.tenant, batch.id, clock.wallMs());
   if (now === null) return;
-  const unanswered = batch.total! - now.succeeded - now.errored;
+  const unanswered = (batch.total ?? 0) - now.succeeded - now.errored;
   const ending: BatchEnding = now.cancellingMs !== null ? 'cancelled' : unanswered > 0 ? 'expired' : 'completed';
   if (ending === 'expired' && clock.wallMs() < batch.deadlineMs) throw new Error('lines of it were left');
   const gaps = unanswered > 0 ? { why: ending as 'cancelled' | 'expired', input } : null;

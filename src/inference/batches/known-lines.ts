@@ -29,7 +29,7 @@ export function knownLines(
       last = page.at(-1)?.seq ?? last;
       isAll = rows.length < rowsAtOnce;
     }
-    while (page.length > 0 && page[0]!.seq < seq) page.shift();
+    while (page[0] !== undefined && page[0].seq < seq) page.shift();
     return page[0]?.seq === seq ? page[0] : null;
   };
 }

@@ -1,5 +1,6 @@
 import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import type { Admitted } from '../../metering/admission.ts';
 import type { ExpectedUse } from '../../metering/batch-store.ts';
 import { batchHoldEndpoint } from '../../metering/quota.ts';
@@ -92,7 +93,7 @@ export function createLineCalls(services: Services, principalOf: (keyId: string)
         admitted.release();
         return refused(full);
       }
-      const run = line.given === null ? runs.get(endpoint)! : given(endpoint, line.given);
+      const run = line.given === null ? knownEntry(runs, endpoint) : given(endpoint, line.given);
       try {
         const owner = { principal, admitted, requestId, headers: line.headers };
         const outcome = await run(isPaid ? paidAlready : services, owner, body, { signal: leaving });

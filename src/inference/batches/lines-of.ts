@@ -16,7 +16,7 @@ export async function* linesOf(content: AsyncIterable<Buffer>, bytesMax: number)
   /** Undefined: it is blank. */
   function ended(): Buffer | null | undefined {
     const isTooLong = bytes > bytesMax;
-    let whole = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+    let whole = parts.length > 1 ? Buffer.concat(parts) : (parts[0] ?? Buffer.alloc(0));
     if (isFirst && whole.subarray(0, 3).equals(byteOrderMark)) whole = whole.subarray(3);
     if (whole.at(-1) === carriageReturn) whole = whole.subarray(0, -1);
     isFirst = false;

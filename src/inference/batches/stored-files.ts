@@ -73,8 +73,8 @@ export function createStoredFiles({ store, contents, sealer, clock, ...parts }: 
   function opened(row: FileRow): StoredFile {
     const name = sealer.open(row.facts, contextOf(row, 'name'));
     if (name === null) return unreadable(row.id);
-    const [given, mediaType = null] = name.toString('utf8').split('\0', 2);
-    return { ...row, name: given!, mediaType };
+    const [given = '', mediaType = null] = name.toString('utf8').split('\0', 2);
+    return { ...row, name: given, mediaType };
   }
 
   const files: StoredFiles = {

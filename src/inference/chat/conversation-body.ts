@@ -94,8 +94,9 @@ export function namedIn(body: JsonObject, dialectId: CallerDialectId, scan: Json
   }
   if (!survey.hasNamed) return nothingNamed;
   const named = objects.find(body);
-  if (named.length <= namedMax) return { ok: true, value: named };
-  return refuse(named[namedMax]!.field, `The body names more than ${namedMax} objects at a provider. Name fewer.`);
+  const excess = named[namedMax];
+  if (excess === undefined) return { ok: true, value: named };
+  return refuse(excess.field, `The body names more than ${namedMax} objects at a provider. Name fewer.`);
 }
 
 function bodyOf(request: CallerRequest, dialectId: CallerDialectId, named: readonly NamedObject[]): ConversationBody {

@@ -24,7 +24,7 @@ export function cutToContext(
   const { wordFor = (field: string) => field } = request;
   const placeBefore = (_: string, at: string) => `messages[${kept[Number(at)]}]`;
   return {
-    asked: { ...asked, messages: kept.map((index) => asked.messages[index]!) },
+    asked: { ...asked, messages: kept.flatMap((index) => asked.messages[index] ?? []) },
     request: { ...request, wordFor: (field) => wordFor(field.replace(/^messages\[(\d+)\]/, placeBefore)) },
     cut: [{ field: 'input', why: 'narrowed' }],
   };

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import type { PlanBook } from '../../metering/plan-book.ts';
 import { costMilliOf } from '../../metering/quota.ts';
 import type { CallerDialectId } from '../dialects/dialect.ts';
@@ -70,7 +71,7 @@ async function explained(
     upstreamRequests: fansOut ? calls : 1,
     candidates: await Promise.all(
       route.candidates.map(async (candidate) => {
-        const target = byId.get(candidate.target)!;
+        const target = knownEntry(byId, candidate.target);
         const sending = await wouldSend(snapshot, body, target, dialect, fansOut ? { seed: facts.seed } : null);
         return { ...candidate, simulated: target.simulated, ...sending };
       }),

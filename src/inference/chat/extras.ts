@@ -104,8 +104,8 @@ export async function planWithExtras(
   const candidates = withFallbacks(snapshot, alias, among.candidates, fallbackModels, call.principal);
   if ('kind' in candidates) return candidates;
   const items = references === null ? undefined : services.items.find(call.principal.tenant, references);
-  if (items !== undefined) {
-    const missing = itemMissing(references!, items);
+  if (references !== null && items !== undefined) {
+    const missing = itemMissing(references, items);
     if (missing !== null) return missing;
   }
   const charged =

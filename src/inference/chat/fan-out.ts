@@ -161,7 +161,7 @@ class Merge {
   }
 
   #childEnded(index: number): void {
-    for (const event of this.#wholes[index]!) if (event.type === 'usage') this.#usages.set(index, event.usage);
+    for (const event of this.#wholes[index] ?? []) if (event.type === 'usage') this.#usages.set(index, event.usage);
     this.running--;
     if (this.running > 0) return;
     const { sink, stream } = this.#job;

@@ -105,9 +105,7 @@ export function createKeptItems({ clock }: { clock: Pick<Clock, 'monotonicMs'> }
 }
 
 function largest(shelves: ReadonlyMap<string, Shelf>): [string, Shelf] {
-  let most: [string, Shelf] | null = null;
-  for (const entry of shelves) if (most === null || entry[1].chars > most[1].chars) most = entry;
-  return most!;
+  return [...shelves].reduce((most, one) => (one[1].chars > most[1].chars ? one : most));
 }
 
 /** A 404 for the first missing item that the request needs, whether it belongs to another tenant or to nobody. */

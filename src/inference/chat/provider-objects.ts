@@ -74,7 +74,7 @@ export function createProviderObjects(parts: GivenObjectsParts): ProviderObjects
     async givenTo(tenant, ids) {
       const hashes = new Map(ids.map((id) => [hashOf(id), id]));
       const rows = ids.length === 0 ? [] : await objects.find(tenant, [...hashes.keys()], []);
-      return new Set(rows.flatMap((row) => (row.tenant === tenant ? hashes.get(row.idHash)! : [])));
+      return new Set(rows.flatMap((row) => (row.tenant === tenant ? (hashes.get(row.idHash) ?? []) : [])));
     },
     sweep: (nowMs) => objects.sweep(nowMs),
     close: () => objects.close(),

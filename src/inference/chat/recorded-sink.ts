@@ -48,7 +48,7 @@ export class RecordedSink implements Sink {
     if (this.#mayPass()) return this.#next.chunk(chunk);
     // A copy: what passes through belongs to the transport, which may write over it.
     const copy = typeof chunk === 'string' ? chunk : Buffer.from(chunk);
-    this.#held!.push(() => this.#next.chunk(copy));
+    this.#held?.push(() => this.#next.chunk(copy));
     return 'behind';
   }
 
@@ -61,7 +61,7 @@ export class RecordedSink implements Sink {
 
   #pass(call: () => Pace): void {
     if (this.#mayPass()) call();
-    else this.#held!.push(call);
+    else this.#held?.push(call);
   }
 
   #mayPass(): boolean {
@@ -76,7 +76,7 @@ export class RecordedSink implements Sink {
   async #passWhen(written: Promise<void>): Promise<void> {
     // More ids may have come with what was held meanwhile.
     for (let waits: Promise<void> | null = written; waits !== null; waits = this.#unwritten()) await waits;
-    const held = this.#held!;
+    const held = this.#held ?? [];
     this.#held = null;
     let pace: Pace = 'ready';
     for (const call of held) pace = call();

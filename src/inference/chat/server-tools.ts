@@ -1,4 +1,5 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import type { CallerDialectId, Result } from '../dialects/dialect.ts';
 import type { NamedObject } from '../dialects/named-objects.ts';
 import type { Snapshot } from '../models/snapshot.ts';
@@ -75,7 +76,7 @@ function runsItself(
   tools: readonly ServerTool[],
 ): boolean {
   if (!speaks(target, dialect)) return false;
-  return runsTools(providers.get(target.provider)!.connection, dialect, target.model, tools);
+  return runsTools(knownEntry(providers, target.provider).connection, dialect, target.model, tools);
 }
 
 /** Whether nobody but this gateway has a word for the tool in this format. */

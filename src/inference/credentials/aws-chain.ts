@@ -119,9 +119,9 @@ async function firstOf(steps: readonly Step[]): Promise<Found> {
 
 /** On one line, and without the keys that a broken file might be quoted with. */
 function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const [text = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
   // Names of variables are no keys.
-  const line = text.split('\n', 1)[0]!.replace(/\b(?!AWS_[A-Z0-9_]+\b)[A-Za-z0-9+/=_-]{20,}/g, '…');
+  const line = text.replace(/\b(?!AWS_[A-Z0-9_]+\b)[A-Za-z0-9+/=_-]{20,}/g, '…');
   return line.length <= reasonCharsMax ? line : `${line.slice(0, reasonCharsMax)}…`;
 }
 

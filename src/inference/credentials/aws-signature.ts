@@ -89,7 +89,7 @@ class NodeSha256 {
   }
 
   digest(): Promise<Uint8Array> {
-    const all = this.#given.length === 1 ? this.#given[0]! : Buffer.concat(this.#given);
+    const all = this.#given.length > 1 ? Buffer.concat(this.#given) : (this.#given[0] ?? Buffer.alloc(0));
     return Promise.resolve(
       this.#secret === undefined
         ? hash('sha256', all, 'buffer')

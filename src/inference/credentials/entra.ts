@@ -212,7 +212,8 @@ const usualLifetimeMs = 3_600_000;
 function reasonIn({ status, body }: JsonAnswer): string {
   const text = isObject(body) ? (body.error_description ?? body.message ?? body.error) : undefined;
   if (typeof text !== 'string' || text === '') return `it answered ${status}`;
-  return `it answered ${status}: ${text.split(/\r?\n| Trace ID:/, 1)[0]!.slice(0, 300)}`;
+  const [sentence = ''] = text.split(/\r?\n| Trace ID:/, 1);
+  return `it answered ${status}: ${sentence.slice(0, 300)}`;
 }
 
 async function readText(file: string, what: string): Promise<string> {

@@ -144,9 +144,9 @@ async function tried<T>(facts: GoogleFacts, what: 'token' | 'project', ask: () =
     return await ask();
   } catch (error) {
     if (error instanceof NotAuthorized) throw error;
-    const reason = (error instanceof Error ? error.message : String(error)).split('\n', 1)[0]!.slice(0, 300);
+    const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
     const hint = what === 'project' ? '; set project in the configuration, or GOOGLE_CLOUD_PROJECT' : '';
-    throw new NotAuthorized(`Google gave no ${what} for ${sourceOf(facts)}: ${reason}${hint}`);
+    throw new NotAuthorized(`Google gave no ${what} for ${sourceOf(facts)}: ${line.slice(0, 300)}${hint}`);
   }
 }
 

@@ -138,7 +138,7 @@ class Search {
   }
 
   /** Looks into an object, or into those of a list; `step` leads to it. `table` is of the object's own members. */
-  look(step: string | number, value: JsonValue, table: MemberTable, inherited: NamedObject['use']): void {
+  look(step: string | number, value: JsonValue | undefined, table: MemberTable, inherited: NamedObject['use']): void {
     if (typeof value !== 'object' || value === null) return;
     this.#path.push(step);
     if (Array.isArray(value)) {
@@ -148,7 +148,7 @@ class Search {
       const object = value as JsonObject;
       const use = echoes !== undefined && typeof object.type === 'string' && echoes(object.type) ? 'label' : inherited;
       for (const name in object) {
-        const member = object[name]!;
+        const member = object[name];
         const kind = table.kindOf(name) ?? (table === members ? null : members.kindOf(name));
         if (kind === null) {
           if (typeof member === 'object') this.look(name, member, members, use);
@@ -158,7 +158,13 @@ class Search {
     this.#path.pop();
   }
 
-  #take(name: string | number, value: JsonValue, kind: MemberKind, holder: JsonObject, use: NamedObject['use']): void {
+  #take(
+    name: string | number,
+    value: JsonValue | undefined,
+    kind: MemberKind,
+    holder: JsonObject,
+    use: NamedObject['use'],
+  ): void {
     if (typeof value === 'string') return this.#takeText(name, value, kind, holder, use);
     if (typeof value !== 'object' || value === null) return;
     const isList = Array.isArray(value);
@@ -196,7 +202,7 @@ class Search {
   }
 
   #valuesOf(object: JsonObject, use: NamedObject['use']): void {
-    for (const free in object) this.look(free, object[free]!, this.#rules.members, use);
+    for (const free in object) this.look(free, object[free], this.#rules.members, use);
   }
 
   #found(name: string | number, id: string, use: NamedObject['use']): void {

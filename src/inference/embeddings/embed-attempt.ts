@@ -1,3 +1,4 @@
+import { knownEntry } from '../../kernel/known-entry.ts';
 import { dialects } from '../dialects/dialect-table.ts';
 import type { DecodedEmbeddings, EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import { faultOfEngine } from '../engines/engine-error.ts';
@@ -100,7 +101,7 @@ export class EmbeddingTrial extends SplitTrial {
 
   /** Null when the call failed, and reported it. */
   async #askUpstream(encoded: EncodedEmbeddings, places: readonly number[]): Promise<DecodedEmbeddings | Fault | null> {
-    const { connection } = this.job.providers.get(this.attempt.target.provider)!;
+    const { connection } = knownEntry(this.job.providers, this.attempt.target.provider);
     const bytes = await this.ask({
       bytes: encoded.bytes,
       streamed: false,
@@ -131,6 +132,6 @@ export class EmbeddingTrial extends SplitTrial {
   }
 
   #estimate(places: readonly number[]): number {
-    return places.reduce((sum, place) => sum + this.#tokensEach[place]!, 0);
+    return places.reduce((sum, place) => sum + (this.#tokensEach[place] ?? 0), 0);
   }
 }

@@ -22,7 +22,7 @@ export function batchesOf(
   let current: number[] = [];
   let tokens = 0;
   for (const place of places) {
-    const more = tokensEach[place]!;
+    const more = tokensEach[place] ?? 0;
     if (current.length === batch || (current.length > 0 && tokens + more > tokensMax)) {
       batches.push(current);
       current = [];
@@ -72,9 +72,7 @@ export class GatheredVectors {
     if (places.length === count && this.#precision === 'double') this.rows = rows;
     else {
       this.rows ??= this.#precision === 'double' ? new Float64Array(numbers) : new Float32Array(numbers);
-      places.forEach((place, i) => {
-        this.rows!.set(rows.subarray(i * size, (i + 1) * size), place * size);
-      });
+      for (const [i, place] of places.entries()) this.rows.set(rows.subarray(i * size, (i + 1) * size), place * size);
     }
     for (const place of places) this.#answered[place] = true;
     return null;

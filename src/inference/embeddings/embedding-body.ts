@@ -93,6 +93,6 @@ function encodeCall(
 function someOf(inputs: EmbeddingInputs, places: readonly number[]): EmbeddingInputs {
   if (places.length === countOf(inputs)) return inputs;
   return inputs.kind === 'texts'
-    ? { kind: 'texts', texts: places.map((at) => inputs.texts[at]!) }
-    : { kind: 'tokens', tokens: places.map((at) => inputs.tokens[at]!) };
+    ? { kind: 'texts', texts: places.flatMap((at) => inputs.texts[at] ?? []) }
+    : { kind: 'tokens', tokens: places.map((at) => inputs.tokens[at] ?? []) };
 }

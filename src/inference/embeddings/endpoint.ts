@@ -70,8 +70,9 @@ export function embeddingWay(
       snapshot.models.list(principal).filter(({ type }) => type === 'embedding'),
     );
   }
-  const judging = facts.emptyAt === undefined ? candidates : judgesEmpty(snapshot, candidates);
-  if (judging.length === 0) return empty(facts.emptyAt!);
+  const { emptyAt } = facts;
+  const judging = emptyAt === undefined ? candidates : judgesEmpty(snapshot, candidates);
+  if (emptyAt !== undefined && judging.length === 0) return empty(emptyAt);
   return (
     noneCapable(alias, judging, facts.needs, () => snapshot.models.list(principal)) ?? { alias, candidates: judging }
   );
@@ -130,7 +131,7 @@ export function embeddingTrials(
   const run: EmbeddingRun = {
     body,
     gathered,
-    first: size === null ? job.query.targets[0]!.target : null,
+    first: size === null ? (job.query.targets[0]?.target ?? null) : null,
     write() {
       const { rows, size, inputTokens } = gathered;
       return write({ rows: rows!, size, inputTokens });

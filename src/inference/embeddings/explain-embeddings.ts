@@ -1,4 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import { costMilliOf } from '../../metering/quota.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { type Loss, lossHeader } from '../neutral/loss.ts';
@@ -34,7 +35,7 @@ export async function explainEmbeddings(question: Question): Promise<ExplainedRe
     upstreamRequests: 1,
     candidates: await Promise.all(
       route.candidates.map(async (candidate) => {
-        const target = byId.get(candidate.target)!;
+        const target = knownEntry(byId, candidate.target);
         const sent = await wouldSend(snapshot, body, target);
         return { ...candidate, simulated: target.simulated, sent, why: null };
       }),

@@ -95,7 +95,7 @@ class EventText {
   push(bytes: Bytes): void {
     this.#rest += typeof bytes === 'string' ? bytes : this.#decoder.write(bytes);
     const lines = this.#rest.split('\n');
-    this.#rest = lines.pop()!;
+    this.#rest = lines.pop() ?? '';
     for (const line of lines) {
       if (!line.startsWith('data: {')) continue;
       const chunk: unknown = JSON.parse(line.slice('data: '.length));

@@ -35,7 +35,7 @@ function parted(sentence: string): string[] {
     const pause = lastMatch(head, /[,;:–—،、，；](?=\s|$|[^\d\s])/g);
     const blank = head.lastIndexOf(' ');
     let end = pause > sentenceCharsMax / 3 ? pause + 1 : blank > sentenceCharsMax / 3 ? blank : sentenceCharsMax;
-    if (/[\uD800-\uDBFF]/.test(rest[end - 1]!)) end -= 1;
+    if (/[\uD800-\uDBFF]/.test(rest.charAt(end - 1))) end -= 1;
     parts.push(rest.slice(0, end).trim());
     rest = rest.slice(end).trim();
   }

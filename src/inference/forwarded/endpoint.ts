@@ -1,6 +1,7 @@
 import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { invalid } from '../../kernel/failure.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import type { UpstreamDialect } from '../dialects/dialect.ts';
 import { dialects } from '../dialects/dialect-table.ts';
 import type { ForwardedEndpoint, ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
@@ -104,7 +105,7 @@ export function forwardTrial(
   answer: Answer,
 ): Attempt | Failure | Promise<Attempt | Failure> {
   const { target } = answer.attempt;
-  const { provider } = job.providers.get(target.provider)!.connection;
+  const { provider } = knownEntry(job.providers, target.provider).connection;
   const encoded = encode({
     provider: provider.id,
     dialect: openAiChat.id,

@@ -21,7 +21,7 @@ export function blackMask(png: Buffer, as: MaskedAs): Uint8Array<ArrayBuffer> | 
     return wrong('is no PNG');
   }
   const [width, height] = [head.readUInt32BE(8), head.readUInt32BE(12)];
-  const channels = channelsOf.get(head[17]!);
+  const channels = channelsOf.get(head.readUInt8(17));
   if (head[16] !== 8 || channels === undefined) return wrong('has no alpha channel of 8 bits');
   if (head[20] !== 0) return wrong('is interlaced');
   if (width === 0 || height === 0 || width * height > pixelsMax) return wrong(`has ${width} × ${height} pixels`);

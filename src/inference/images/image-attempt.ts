@@ -1,4 +1,5 @@
 import { isObject } from '../../kernel/json.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import type { ImageFormat, ImageModelFacts, ImageTokens } from '../dialects/images/format.ts';
 import { imageFormats } from '../dialects/images/index.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
@@ -51,7 +52,7 @@ export class ImageTrial extends SplitTrial {
     this.form = run.request.stream === null ? 'whole' : 'events';
     const { target } = answer.attempt;
     this.#facts = target.image!;
-    this.#provider = job.providers.get(target.provider)!;
+    this.#provider = knownEntry(job.providers, target.provider);
     this.#unasked = run.gathered.missing;
   }
 

@@ -71,7 +71,9 @@ function uploadOf(
 /** OpenAI's form for `/images/edits`: the members of `body` as fields, then the pictures. */
 function formUpload(body: JsonObject, { pictures, mask }: ImageEdit): Upload {
   const boundary = `culvert-${randomBytes(16).toString('hex')}`;
-  const fields = Object.entries(body).map(([name, value]) => fieldPart(boundary, { name, value: fieldText(value!) }));
+  const fields = Object.entries(body).map(([name, value = null]) =>
+    fieldPart(boundary, { name, value: fieldText(value) }),
+  );
   const pieces: BodyPiece[] = [{ text: fields.join('') }];
   const add = (name: string, fileName: string, { type, file }: UploadedPicture) => {
     const head = filePartHead(boundary, { name, fileName: `${fileName}.${pictureEnding[type]}`, mime: type });
@@ -102,7 +104,7 @@ function markedSource({ pictures, mask }: ImageEdit): MarkedSource {
   const files = mask === null ? pictures : [...pictures, mask];
   const marked = files.map(({ type }, i) => ({ mediaType: type, base64: `<${token}:${i}>` }));
   return {
-    source: { pictures: marked.slice(0, pictures.length), mask: mask === null ? null : marked.at(-1)! },
+    source: { pictures: marked.slice(0, pictures.length), mask: marked[pictures.length] ?? null },
     upload(body) {
       const parts = JSON.stringify(body).split(new RegExp(`<${token}:(\\d+)>`));
       const pieces = parts.map(

@@ -1,5 +1,6 @@
 import { aliasFor, starOf, withStar } from '../../config/alias-pattern.ts';
 import type { ModelConfig, ModelType } from '../../config/schema.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import { embeddingFacts } from '../providers/embedding-models.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
@@ -113,7 +114,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
   }
 
   function aliasOfKnown(id: string, providerName: string, known: DiscoveredModel): Alias {
-    const provider = parts.providers.get(providerName)!;
+    const provider = knownEntry(parts.providers, providerName);
     const target = targetOf(provider, { provider: providerName, model: known.id }, null, known, parts.prices);
     return {
       id,

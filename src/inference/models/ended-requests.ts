@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import type { Trace } from '../../kernel/trace.ts';
 import type { UsageEvent } from '../../metering/ledger.ts';
 import type { Health } from '../routing/health.ts';
@@ -118,7 +119,7 @@ export function createAliasWatch(parts: {
 
   /** A pattern of which no provider lists a model has no health, only requests. */
   function isIll(label: string, nowMs: number): boolean {
-    const labelTargets = targets.get(label)!;
+    const labelTargets = knownEntry(targets, label);
     return labelTargets.length === 0 ? !label.includes('*') : health.status(labelTargets, nowMs) === 'down';
   }
 

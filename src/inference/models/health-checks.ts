@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import { type Discovery, discoverModels } from '../providers/discover.ts';
 import { encodeGet } from '../providers/encode.ts';
 import type { Health, RestLook } from '../routing/health.ts';
@@ -35,7 +36,7 @@ export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
   }
 
   async function check(snapshot: Snapshot, name: string, path: string, intervalMs: number): Promise<void> {
-    const { connection } = snapshot.providers.get(name)!;
+    const { connection } = knownEntry(snapshot.providers, name);
     const passed = await getJson(
       parts.transport,
       encodeGet(connection, connection.basePath + path),

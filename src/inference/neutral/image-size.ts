@@ -41,8 +41,8 @@ export function ratioOf(ratios: Readonly<Record<string, string | null>>, { width
   let nearest: string | null = null;
   let nearestBy = ratioTolerance;
   for (const ratio of Object.keys(ratios)) {
-    const [across, up] = ratio.split(':').map(Number);
-    const by = Math.abs(Math.log((width * up!) / (height * across!)));
+    const [across = 0, up = 0] = ratio.split(':').map(Number);
+    const by = Math.abs(Math.log((width * up) / (height * across)));
     if (by <= nearestBy) {
       nearest = ratio;
       nearestBy = by;

@@ -1,3 +1,4 @@
+import { ownMember } from '../../kernel/known-entry.ts';
 import type { MediaSource, NeutralMessage, NeutralPart, NeutralRequest } from './request.ts';
 
 /** An image or file at a URL. */
@@ -56,6 +57,6 @@ function inlinedPart(part: NeutralPart, fetched: FetchedMedia): NeutralPart {
 }
 
 function inlinedSource(source: MediaSource, fetched: FetchedMedia): MediaSource {
-  if (source.kind !== 'url' || !Object.hasOwn(fetched, source.url)) return source;
-  return { kind: 'base64', ...fetched[source.url]! };
+  const media = source.kind === 'url' ? ownMember(fetched, source.url) : undefined;
+  return media === undefined ? source : { kind: 'base64', ...media };
 }

@@ -184,22 +184,19 @@ function compiledTiers({ rates, tiers = [] }: RatesInForce): CompiledTier[] {
  * be negative for a part that is cheaper than its whole.
  */
 function compiledRates(rates: Rates): Pick<CompiledTier, 'places' | 'nanoUsd'> {
-  const marks = units.map(([, text]) => text.split(' '));
-  const isPart = (part: number, whole: number) =>
-    part !== whole && marks[whole]!.every((mark) => marks[part]!.includes(mark));
-  const priced = [...units.keys()]
-    .filter((at) => rates[units[at]![0]] !== undefined)
-    .sort((a, b) => marks[b]!.length - marks[a]!.length);
-  const sum = new Array<number>(units.length).fill(0);
+  const priced = units
+    .map(([name, text, per], at) => ({ at, marks: text.split(' '), rate: rates[name], per }))
+    .sort((a, b) => b.marks.length - a.marks.length);
+  const sums = units.map((_, at) => ({ at, nanoUsd: 0 }));
   /** Of each priced unit, what is in none of its priced parts: a factor for each unit's count. */
-  const rest = new Map<number, number[]>();
-  for (const at of priced) {
-    const own = units.map((_, i) => Number(i === at));
-    for (const [part, of] of rest) if (isPart(part, at)) for (const i of own.keys()) own[i]! -= of[i]!;
-    rest.set(at, own);
-    const [name, , per] = units[at]!;
-    for (const i of sum.keys()) sum[i]! += (own[i]! * rates[name]! * 1e9) / per;
+  const rest: { marks: readonly string[]; own: readonly number[] }[] = [];
+  for (const { at, marks, rate, per } of priced) {
+    if (rate === undefined) continue;
+    const parts = rest.filter((part) => marks.every((mark) => part.marks.includes(mark)));
+    const own = units.map((_, i) => parts.reduce((left, part) => left - (part.own[i] ?? 0), Number(i === at)));
+    rest.push({ marks, own });
+    for (const sum of sums) sum.nanoUsd += ((own[sum.at] ?? 0) * rate * 1e9) / per;
   }
-  const places = [...sum.keys()].filter((i) => sum[i] !== 0);
-  return { places, nanoUsd: places.map((i) => sum[i]!) };
+  const costing = sums.filter(({ nanoUsd }) => nanoUsd !== 0);
+  return { places: costing.map(({ at }) => at), nanoUsd: costing.map(({ nanoUsd }) => nanoUsd) };
 }

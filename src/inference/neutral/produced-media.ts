@@ -24,8 +24,8 @@ export function producedMedia(mediaType: string, base64: string): ProducedMedia 
 /** A picture by its address, which may be a data: URL. */
 export function producedPicture(url: string): ProducedMedia {
   const data = /^data:([\w.+-]+\/[\w.+-]+)[^,]{0,100};base64,/.exec(url.slice(0, 300));
-  if (data === null) return { kind: 'image', source: { kind: 'url', url } };
-  return producedMedia(data[1]!, url.slice(data[0].length));
+  if (data?.[1] === undefined) return { kind: 'image', source: { kind: 'url', url } };
+  return producedMedia(data[1], url.slice(data[0].length));
 }
 
 /** The address of the result, a data: URL when it came as bytes. */

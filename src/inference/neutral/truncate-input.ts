@@ -21,7 +21,7 @@ export function truncatedInput(request: NeutralRequest, contextWindow: number): 
     if (left <= room) break;
     for (const index of unit) {
       dropped.add(index);
-      left -= sizes[index]!;
+      left -= sizes[index] ?? 0;
     }
   }
   return dropped.size === 0 ? null : [...messages.keys()].filter((index) => !dropped.has(index));

@@ -96,13 +96,13 @@ export function estimatedInput(body: JsonValue, bodyBytes: number): number {
   return estimatedTokens(Math.max(0, bodyBytes - found.bytes)) + found.tokens;
 }
 
-function findBase64(value: JsonValue, found: { bytes: number; tokens: number }): void {
+function findBase64(value: JsonValue | undefined, found: { bytes: number; tokens: number }): void {
   if (typeof value === 'string') {
     if (value.length < base64CharsMin || !isBase64(value)) return;
     found.bytes += value.length;
     found.tokens += Math.min(base64TokensMax, estimatedTokens(value.length));
   } else if (Array.isArray(value)) for (const one of value) findBase64(one, found);
-  else if (isObject(value)) for (const name in value) findBase64(value[name]!, found);
+  else if (isObject(value)) for (const name in value) findBase64(value[name], found);
 }
 
 /** By its beginning, behind that of a data: URL, and its end: the rest is megabytes. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import type { Reservation } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/quota.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
@@ -146,7 +147,7 @@ function upstreamRequest(
   credential: string,
   body: UpstreamRequest['body'],
 ): UpstreamRequest {
-  const headers = connection.credentials.get(credential)!;
+  const headers = knownEntry(connection.credentials, credential);
   const { connectMs, totalMs } = target.timeouts;
   return {
     origin: connection.origin,

@@ -23,7 +23,7 @@ function isSafe(segment: string, mayBeEmpty: boolean): boolean {
   let text = segment;
   for (let times = 0; times < decodingsMax; times += 1) {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not pass
-    if (/[/\\\u0000-\u001f\u007f]/.test(text) || /^\.{1,2}$/.test(text.split(';', 1)[0]!)) return false;
+    if (/[/\\\u0000-\u001f\u007f]/.test(text) || /^\.{1,2}(?:;|$)/.test(text)) return false;
     let decoded: string;
     try {
       decoded = decodeURIComponent(text);

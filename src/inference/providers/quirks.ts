@@ -103,7 +103,7 @@ export function applyQuirks(body: JsonObject, quirks: ProviderQuirks): FittedBod
     losses.push({ field: 'reasoning_effort', why: 'clamped' });
   }
 
-  for (const from in quirks.rename) renameField(fitted, from, quirks.rename[from]!);
+  for (const [from, to] of Object.entries(quirks.rename)) renameField(fitted, from, to);
   return { body: fitted, losses };
 }
 

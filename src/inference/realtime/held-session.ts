@@ -1,5 +1,6 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import type { RealtimeEvent } from '../dialects/realtime/events.ts';
 import type { Alias } from '../models/alias.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
@@ -93,7 +94,7 @@ export async function holdSession<Reached>(
     await hold({
       reached: value,
       attempt,
-      to: snapshot.providers.get(attempt.target.provider)!,
+      to: knownEntry(snapshot.providers, attempt.target.provider),
       snapshot,
       headers: sink.headers,
       meter() {
@@ -146,7 +147,7 @@ function reaching<Reached>(
     shows: null,
     async run() {
       const { attempt } = answer;
-      const outcome = await reach(attempt, providers.get(attempt.target.provider)!, stopping.signal);
+      const outcome = await reach(attempt, knownEntry(providers, attempt.target.provider), stopping.signal);
       if (outcome.kind === 'missed') {
         seen.status = outcome.fault.status;
         return stopping.signal.aborted ? (stopping.signal.reason as Fault) : outcome.fault;

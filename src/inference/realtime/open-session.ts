@@ -2,6 +2,7 @@ import type { WebSocket } from 'ws';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import type { EventForm } from '../dialects/realtime/response-writer.ts';
 import { withTranscriptionModel } from '../dialects/realtime/session-settings.ts';
@@ -180,7 +181,7 @@ export async function connectAt(
   request: { path: string; callerHeaders: SessionCall['call']['callerHeaders']; signal: AbortSignal },
 ): Promise<{ kind: 'reached'; value: Connected } | { kind: 'missed'; fault: Fault }> {
   const { origin, route, credentials, provider } = connection;
-  const headers = credentials.get(credential.id)!;
+  const headers = knownEntry(credentials, credential.id);
   const outcome = await openWebSocket(
     transport,
     {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as rest } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import type { JsonObject } from '../../kernel/json.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { responseTurns } from '../dialects/realtime/turns.ts';
 import { fieldPart, formEnd, formType } from '../dialects/transcription/form-body.ts';
@@ -150,7 +151,7 @@ function post(
   request: { path: string; contentType: string | null; body: string | null; signal?: AbortSignal },
 ) {
   const { origin, route, basePath, credentials, provider } = connection;
-  const { get, authorize } = credentials.get(credential.id)!;
+  const { get, authorize } = knownEntry(credentials, credential.id);
   const headers = get.map((value, at) => (get[at - 1] === 'accept' && at % 2 === 1 ? '*/*' : value));
   if (request.contentType !== null) headers.push('content-type', request.contentType);
   const path = basePath + provider.realtime!.calls!.path + request.path;

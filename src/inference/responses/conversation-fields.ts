@@ -37,11 +37,11 @@ export function checkedItems(items: JsonValue | undefined): KeptItem[] {
 
 /** Throws a FailureError that names the field. */
 export function checkedMetadata(metadata: JsonValue | undefined): JsonObject {
-  const pairs = isObject(metadata) ? Object.entries(metadata) : null;
-  const fits = pairs?.every(
+  const pairs = isObject(metadata) ? Object.entries(metadata) : [];
+  const fits = pairs.every(
     ([key, value]) => key.length <= keyCharsMax && typeof value === 'string' && value.length <= valueCharsMax,
   );
-  if (isObject(metadata) && fits === true && pairs!.length <= pairsMax) return metadata;
+  if (isObject(metadata) && fits && pairs.length <= pairsMax) return metadata;
   const message = `'metadata' must be an object of at most ${pairsMax} strings of up to ${valueCharsMax} characters, with names of up to ${keyCharsMax}.`;
   throw new FailureError(invalid('metadata', message));
 }

@@ -84,9 +84,9 @@ function waitInWords(message: string, wallMs: number): number | null {
     return at === undefined ? null : waitIn(at, wallMs);
   }
   let sumMs = 0;
-  for (const [, count, word] of lasting.matchAll(/(\d+(?:\.\d+)?)\s?([a-z]+)/gi)) {
-    const name = word!.toLowerCase();
-    sumMs += Number(count) * (name === 'ms' || name.startsWith('milli') ? 1 : unitsMs[name[0]!]!);
+  for (const [, count, word = ''] of lasting.matchAll(/(\d+(?:\.\d+)?)\s?([a-z]+)/gi)) {
+    const name = word.toLowerCase();
+    sumMs += Number(count) * (name === 'ms' || name.startsWith('milli') ? 1 : unitsMs[name.charAt(0)]!);
   }
   return sumMs;
 }

@@ -206,7 +206,7 @@ export function incapable(alias: string, unmet: readonly string[]): Failure {
 
 /** The field to change when one need alone stands in the way and has a field of its own; else the model. */
 function paramOfNeed(unmet: readonly string[]): string {
-  const fields = new Set(unmet.map((need) => fieldOfNeed[need.split(':', 1)[0]!] ?? 'model'));
+  const fields = new Set(unmet.map((need) => fieldOfNeed[need.replace(/:.*/s, '')] ?? 'model'));
   const [field] = fields;
   return field === undefined || fields.size > 1 ? 'model' : field;
 }

@@ -88,12 +88,12 @@ class LiveRoute implements Route {
     if (this.#over !== null) return this.#exhausted(this.#over, nowMs);
     if (this.#secondOpinion === 'wanted') return this.#askSecondOpinion(nowMs);
     if (this.#made >= this.#attemptsMax) return this.#exhausted('attempts-spent', nowMs);
-    const [first] = this.#choices;
+    const first = this.#choices[0];
     // One target with one credential, ready: nothing to survey, the commonest case.
-    if (this.#choices.length === 1 && this.#made === 0 && first!.unfit === null && first!.lanes.length === 1) {
-      const lane = first!.lanes[0]!;
-      if (standingOf(lane, nowMs) === 'ready') {
-        return { kind: 'attempt', attempt: this.#begin(first!, lane, 'picked', 0, nowMs), delayMs: 0 };
+    if (this.#choices.length === 1 && this.#made === 0 && first?.unfit === null && first.lanes.length === 1) {
+      const lane = first.lanes[0];
+      if (lane !== undefined && standingOf(lane, nowMs) === 'ready') {
+        return { kind: 'attempt', attempt: this.#begin(first, lane, 'picked', 0, nowMs), delayMs: 0 };
       }
     }
     const fresh = this.#choose(this.#survey(this.#made === 0 ? 'first' : 'fresh', nowMs), nowMs);

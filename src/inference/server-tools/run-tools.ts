@@ -1,5 +1,6 @@
 import { type Failure, factsOf, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import type { NeutralEvent } from '../neutral/event.ts';
 import type { NeutralMessage, NeutralPart, NeutralTool } from '../neutral/request.ts';
 import type {
@@ -180,7 +181,7 @@ export class ToolRunner {
   }
 
   #answer(call: TurnCall): Promise<CallEnd> | CallEnd {
-    const tool = this.#offered.get(call.name)!;
+    const tool = knownEntry(this.#offered, call.name);
     if (tool.mcp !== undefined) return this.#callServer(call, tool, null);
     return tool.of.kind === 'web_fetch' ? this.#fetch(call, tool.of) : this.#search(call, tool);
   }

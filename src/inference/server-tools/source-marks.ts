@@ -57,7 +57,7 @@ export class SourceMarks {
   #say(text: string): NeutralEvent[] {
     if (text === '') return [];
     this.#length += text.length;
-    this.#last = text.at(-1)!;
+    this.#last = text.slice(-1);
     return [{ type: 'text-delta', choice: 0, text }];
   }
 

@@ -110,9 +110,10 @@ function formatOf(start: Buffer, requested: AudioFormat): AudioFormat | null {
   if (begins.startsWith('fLaC')) return 'flac';
   if (begins.startsWith('ID3')) return 'mp3';
   if (requested === 'pcm') return 'pcm';
-  if (start[0] !== 0xff || (start[1]! & 0xe0) !== 0xe0) return null;
+  const [first, second = 0] = start;
+  if (first !== 0xff || (second & 0xe0) !== 0xe0) return null;
   // The same first bits; MPEG's layer is never 0, which ADTS has there.
-  return (start[1]! & 0x06) === 0 ? 'aac' : 'mp3';
+  return (second & 0x06) === 0 ? 'aac' : 'mp3';
 }
 
 /** For Gemini's answer: PCM in base64, in events or in one object. */

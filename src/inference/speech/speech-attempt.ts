@@ -1,3 +1,4 @@
+import { knownEntry } from '../../kernel/known-entry.ts';
 import { dialects } from '../dialects/dialect-table.ts';
 import { speechDialects } from '../dialects/speech/index.ts';
 import { faultOfEngine } from '../engines/engine-error.ts';
@@ -33,7 +34,7 @@ type TrialJob = Pick<
 
 /** One attempt at one target. Until the first audio has gone out another one may follow. */
 export function speechTrial(services: TrialServices, job: TrialJob, run: SpeechRun, answer: Answer): Trial {
-  const plan = run.plans.get(answer.attempt.target)!;
+  const plan = knownEntry(run.plans, answer.attempt.target);
   const { source } = plan;
   return source.kind === 'engine'
     ? new SpeechEngineTrial(services, job, run, plan, source.engine, answer)
@@ -156,7 +157,7 @@ function prepared(
   target: Target,
   reader: PreparedBody['reader'],
 ): { body: PreparedBody; losses: readonly Loss[] } {
-  const { connection } = providers.get(target.provider)!;
+  const { connection } = knownEntry(providers, target.provider);
   const { model } = target;
   const { apiVersion } = connection;
   const order = { model, voice: voice.name, format: ask, request, facts, apiVersion };

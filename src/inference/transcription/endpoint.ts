@@ -1,4 +1,5 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import type { SpooledFile } from '../../net/spool.ts';
 import { sniffAudio, sniffBytesNeeded } from '../audio/sniff.ts';
 import { needsTimes } from '../dialects/transcription/format.ts';
@@ -54,7 +55,7 @@ export function transcriptionEndpoint(
     trials({ request: { request, sound }, plan: { plans } }, job) {
       const run: TranscriptionRun = { request, sound, plans };
       const trial: Trials['trial'] = (answer) => {
-        const plan = plans.get(answer.attempt.target)!;
+        const plan = knownEntry(plans, answer.attempt.target);
         return plan.kind === 'engine'
           ? new TranscriptionEngineTrial(services, job, run, plan.engine, answer)
           : new TranscriptionTrial(services, job, run, plan, answer);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { FailureError, statusOf } from '../../kernel/failure.ts';
 import { isObject } from '../../kernel/json.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
 import { AudioFault } from '../audio/audio-fault.ts';
 import { dialects } from '../dialects/dialect-table.ts';
@@ -99,11 +100,12 @@ export class TranscriptionTrial implements Trial {
     const { body, facts, order } = prepared(this.#job, this.#run, this.#plan, this.#answer.attempt.target, sound);
     const answer = request.stream ? new StreamedAnswer(this.#answer, facts) : new WholeAnswer(this.#answer, facts);
     const dialect = transcriptionDialects[this.#plan.facts.format];
+    const { job } = dialect;
     const sink =
-      dialect.job === undefined
+      job === undefined
         ? answer
         : new OrderedTranscript(answer, new WholeTranscript(dialect, request), {
-            ended: (uploaded) => this.#ordered(dialect.job!, order, uploaded),
+            ended: (uploaded) => this.#ordered(job, order, uploaded),
             reported: (usage) => {
               this.#reported = usage;
             },
@@ -131,11 +133,11 @@ export class TranscriptionTrial implements Trial {
     uploaded: Buffer,
   ): Promise<Buffer | Fault> {
     const { target, credential } = this.#answer.attempt;
-    const { connection } = this.#job.providers.get(target.provider)!;
+    const { connection } = knownEntry(this.#job.providers, target.provider);
     const { value } = parseAnswer(uploaded);
     const jobOrder = isObject(value) ? job.order(value, order) : null;
     if (jobOrder === null) return fault('malformed', 'answered without a place of the file');
-    const { whole, authorize } = connection.credentials.get(credential.id)!;
+    const { whole, authorize } = knownEntry(connection.credentials, credential.id);
     const { origin, route, basePath } = connection;
     const body = JSON.stringify(jobOrder.body);
     const request = {
@@ -210,7 +212,7 @@ function prepared(
   target: Target,
   sound: SoundToSend,
 ): { body: PreparedBody; facts: AnswerFacts; order: TranscriptionOrder } {
-  const { connection } = job.providers.get(target.provider)!;
+  const { connection } = knownEntry(job.providers, target.provider);
   const dialect = transcriptionDialects[facts.format];
   const streamed = request.stream && target.stream && facts.streams?.test(target.model) === true;
   const order: TranscriptionOrder = {

@@ -1,5 +1,6 @@
 import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import type { SharedTranscoder } from '../audio/transcode.ts';
 import { type TranscriptionFacts, timestampsOf, translates } from '../dialects/transcription/format.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
@@ -66,7 +67,7 @@ export function transcriptionWay(
   if (incapable !== null) return incapable;
   let refused: Failure | null = null;
   const candidates = able.filter(({ target }) => {
-    const refusal = refusalOf(plans.get(target)!, services.transcoder, sound);
+    const refusal = refusalOf(knownEntry(plans, target), services.transcoder, sound);
     if (unmetNeed(target, needs) === null) refused ??= refusal;
     return refusal === null;
   });

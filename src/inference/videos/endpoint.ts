@@ -129,8 +129,9 @@ async function readForm({ fields, files }: UploadedForm): Promise<Result<VideoBo
   const members: JsonObject = {};
   for (const { name, value } of fields) members[name] = value;
   const [file, second] = files;
-  if (second !== undefined || (file !== undefined && file.name !== 'input_reference')) {
-    const field = (second ?? file!).name.slice(0, 80);
+  const wrong = second ?? (file?.name === 'input_reference' ? undefined : file);
+  if (wrong !== undefined) {
+    const field = wrong.name.slice(0, 80);
     return {
       ok: false,
       failure: invalid(field, "A video begins with one picture: send one file as 'input_reference'."),

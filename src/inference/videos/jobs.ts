@@ -1,5 +1,6 @@
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import type { VideoFacts, VideoOperation } from '../dialects/videos/format.ts';
 import { readVeoOperation, type VeoVideo } from '../dialects/videos/veo.ts';
 import type { ProviderConnection } from '../providers/connection.ts';
@@ -55,7 +56,12 @@ export async function videoHome({ objects, snapshot }: Asking, tenant: string, i
   if (home === null || connection === undefined || connection.videos === null) {
     throw new FailureError(videoNotFound(id));
   }
-  return { connection, facts: connection.videos, ...home, headers: connection.credentials.get(home.credential)! };
+  return {
+    connection,
+    facts: connection.videos,
+    ...home,
+    headers: knownEntry(connection.credentials, home.credential),
+  };
 }
 
 /** A video's job as its provider tells it, in OpenAI's form. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import { dialects } from '../dialects/dialect-table.ts';
 import { pictureEnding } from '../dialects/images/picture-type.ts';
 import { fieldPart, filePartHead, formEnd, formType } from '../dialects/transcription/form-body.ts';
@@ -60,7 +61,7 @@ export class VideoTrial extends SplitTrial {
 
   async #prepared(): Promise<PreparedBody> {
     const { target } = this.attempt;
-    const { connection } = this.job.providers.get(target.provider)!;
+    const { connection } = knownEntry(this.job.providers, target.provider);
     const { request, picture, remixOf } = this.#received;
     const facts = target.video!;
     const path = facts.pathOf(target.model, { apiVersion: connection.apiVersion });
@@ -115,7 +116,9 @@ async function inBase64({ type, file }: FirstPicture) {
 
 function formUpload(body: JsonObject, { type, file }: FirstPicture) {
   const boundary = `culvert-${randomBytes(16).toString('hex')}`;
-  const fields = Object.entries(body).map(([name, value]) => fieldPart(boundary, { name, value: fieldText(value!) }));
+  const fields = Object.entries(body).map(([name, value = null]) =>
+    fieldPart(boundary, { name, value: fieldText(value) }),
+  );
   const head = filePartHead(boundary, {
     name: 'input_reference',
     fileName: `picture.${pictureEnding[type]}`,

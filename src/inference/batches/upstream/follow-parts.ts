@@ -7,7 +7,7 @@ import { apiOf, clientOf, type KeptParts } from './kept-parts.ts';
 import { type UpstreamClient, UpstreamTrouble } from './upstream-client.ts';
 
 /** Lines that are given up and asked one by one may be paid twice: first a fault has so long to pass, by its status. */
-const giveUpMs = new Map([
+const giveUpMs = new Map<number | null, number>([
   // A key is refused until somebody mends it.
   [401, 3_600_000],
   [403, 3_600_000],
@@ -34,7 +34,7 @@ export function createFollower(
   function isLost(part: BatchPart, { status, message }: UpstreamTrouble): boolean {
     const nowMs = run.clock.monotonicMs();
     const before = troubled.get(part.id);
-    if (before?.status === status) return nowMs - before.sinceMs >= (giveUpMs.get(status!) ?? Number.POSITIVE_INFINITY);
+    if (before?.status === status) return nowMs - before.sinceMs >= (giveUpMs.get(status) ?? Number.POSITIVE_INFINITY);
     troubled.set(part.id, { status, sinceMs: nowMs });
     run.upstream.onTrouble(`the batch ${part.upstream} at ${part.place.provider} cannot be asked: ${message}`);
     return false;
@@ -76,7 +76,7 @@ export function createFollower(
 
 /** The same call may be taken later. */
 function mayPass({ status, final }: UpstreamTrouble): boolean {
-  return !final || giveUpMs.has(status!);
+  return !final || giveUpMs.has(status);
 }
 
 /** Keeps the answers of a batch that has ended, a few at a time. False: it is not known to be ours. */

@@ -1,3 +1,4 @@
+import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { Services } from '../../endpoints/services.ts';
 import { createHealth } from '../../routing/health.ts';
 import type { Transport } from '../../transport/upstream-call.ts';
@@ -44,7 +45,7 @@ export function givenAnswers(services: Services): (path: string, given: GivenAns
           return 'kind' in plan ? plan : planForAnswer(plan, answeredBy);
         },
       }));
-      return endpoints.get(path)!(all, owner, sent, bounds);
+      return knownEntry(endpoints, path)(all, owner, sent, bounds);
     };
   };
 }

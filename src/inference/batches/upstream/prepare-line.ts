@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { Admission, Claim, Settlement } from '../../../metering/admission.ts';
 import type { ExpectedUse } from '../../../metering/batch-store.ts';
 import { nanoUsd } from '../../../metering/scope.ts';
@@ -103,7 +104,7 @@ export async function prepareLine(
       return inner.trials(asked, made);
     },
   }));
-  await endpoints.get(endpoint)!(given, owner, body, { signal: leaving.signal });
+  await knownEntry(endpoints, endpoint)(given, owner, body, { signal: leaving.signal });
   const [request] = sent;
   if (needsKept || request === undefined || sent.length > 1 || claim === null || job === null) return null;
   return preparedOf(services, request, claim, job);
@@ -129,7 +130,7 @@ function preparedOf(services: Services, request: UpstreamRequest, claim: Claim, 
   return {
     place: {
       ...{ provider: attempt.provider, credential: attempt.credential, target: attempt.target, model: attempt.model },
-      ...{ format, url, beta: betaAt < 0 ? null : request.headers[betaAt + 1]!, alias, tier, share },
+      ...{ format, url, beta: betaAt < 0 ? null : (request.headers[betaAt + 1] ?? null), alias, tier, share },
     },
     body: named === body && !/[\n\r]/.test(text) ? text : JSON.stringify(named),
     weight: Array.isArray(body.input) && path.endsWith('/embeddings') ? Math.max(1, body.input.length) : 1,

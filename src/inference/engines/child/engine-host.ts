@@ -54,5 +54,6 @@ function behindTheGateway(): void {
 }
 
 function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split('\n')[0]!.slice(0, 500);
+  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
+  return line.slice(0, 500);
 }

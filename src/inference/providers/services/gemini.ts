@@ -132,8 +132,8 @@ const batchable = /^\/models\/[^/]+:generateContent$/;
 
 /** `gemini-2.5-flash`, `models/gemini-2.5-flash` or `tunedModels/mine`. */
 function resourceOf(model: string): string {
-  const parts = /^(models|tunedModels)\/(.+)$/s.exec(model);
-  return parts === null ? `models/${pathSegment(model)}` : `${parts[1]}/${pathSegment(parts[2]!)}`;
+  const [, kind = 'models', id = model] = /^(models|tunedModels)\/(.+)$/s.exec(model) ?? [];
+  return `${kind}/${pathSegment(id)}`;
 }
 
 /** `{models: [{name: "models/…", supportedGenerationMethods, inputTokenLimit, outputTokenLimit}]}` */

@@ -47,7 +47,7 @@ export const vertex: Provider = {
   headers: {},
   quirks: { ...openAiQuirks, nativeN: false },
   errors: [],
-  tooLong: [...geminiTooLong, ...anthropic.tooLong!],
+  tooLong: [...geminiTooLong, ...(anthropic.tooLong ?? [])],
   ...byGemini,
   videos: videosOfVeo(pathOfGoogle, (model, operationName) => ({
     path: `${pathOfGoogle(model)}:fetchPredictOperation`,
@@ -132,7 +132,7 @@ const listedId = /^publishers\/google\/models\/([a-z0-9][\w.-]{0,199})$/;
 function readRow({ name }: JsonObject): DiscoveredModel[] {
   const id = typeof name === 'string' ? listedId.exec(name)?.[1] : undefined;
   const type = id === undefined ? null : typeOf(id);
-  return type === null ? [] : [{ id: id!, type }];
+  return id === undefined || type === null ? [] : [{ id, type }];
 }
 
 /** Null for what is not asked by any of these paths: pictures' tools, models to deploy. */
