@@ -254,3 +254,28 @@ test('minted keys have the documented form and differ', () => {
   assert.notEqual(one.secret, two.secret);
   assert.match(mintAdminKey(), /^sk-cv-admin-[0-9A-Za-z]{43}$/);
 });
+
+test('a connection keeps its caller until the key changes, ends or is revoked', () => {
+  const own = createKeyRing(clock, declared);
+  const key = mintKey();
+  const row = storedKey({ secrets: [{ hash: key.hash, untilMs: null }] });
+  own.restock({ ...nothingStored, keys: [row] });
+  const connection = {};
+  const nameOf = (headers: KeyHeaders) => {
+    const caller = own.authenticate(headers, nowhere, connection);
+    return isFailure(caller) ? statusOf(caller) : caller.keyName;
+  };
+  for (let again = 0; again < 2; again += 1) assert.equal(nameOf({ 'x-api-key': key.secret }), 'stored');
+  assert.equal(nameOf({ authorization: `Bearer ${devKey}` }), 'laptop');
+  assert.equal(nameOf({ authorization: `Bearer ${devKey}`, 'x-api-key': key.secret }), 401);
+  assert.equal(nameOf({}), 401);
+  assert.equal(nameOf({ 'x-api-key': key.secret }), 'stored');
+  own.restock({ ...nothingStored, keys: [{ ...row, revokedMs: 1 }] });
+  assert.equal(nameOf({ 'x-api-key': key.secret }), 401);
+
+  const ending = { authorization: 'Bearer sk-cv-expiring' };
+  assert.equal(nameOf(ending), 'b');
+  const later = createKeyRing({ ...clock, wallMs: () => 1_750_000_020_000 }, declared);
+  const other = {};
+  assert.ok(isFailure(later.authenticate(ending, nowhere, other)));
+});

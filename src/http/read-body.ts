@@ -56,7 +56,9 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
   const held = place?.held ?? exchange.held;
 
   return new Promise((resolve) => {
-    let parts: BodyParts | null = bodyParts(declaredBytes, place?.memory);
+    // Most bodies are one piece.
+    let only: Buffer | null = null;
+    let parts: BodyParts | null = null;
     let receivedBytes = 0;
     let turnBytes = 0;
     let state: 'reading' | 'dropping' | 'done' = 'reading';
@@ -86,7 +88,7 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
         settle({ kind: 'body-too-large', limitBytes });
         return;
       }
-      const noRoom = parts === null || held === null ? null : held.take(bytes);
+      const noRoom = state === 'dropping' || held === null ? null : held.take(bytes);
       if (noRoom !== null) {
         resolve(noRoom);
         state = 'dropping';
@@ -96,8 +98,12 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
         // Once its answer is out, Node tells the request no more of its connection.
         request.socket.once('close', left);
       }
-      if (parts === null) free(chunk);
-      else parts.add(chunk);
+      if (state === 'dropping') free(chunk);
+      else if (parts === null && bytes === declaredBytes) only = chunk;
+      else {
+        parts ??= bodyParts(declaredBytes, place?.memory);
+        parts.add(chunk);
+      }
       turnBytes += bytes;
       if (turnBytes < turnBytesMax) return;
       request.pause();
@@ -106,7 +112,10 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
         if (state !== 'done') request.resume();
       });
     });
-    request.on('end', () => settle(parts === null ? null : parts.whole()));
+    request.on('end', () => {
+      if (state === 'dropping') settle(null);
+      else settle(only ?? (parts ?? bodyParts(declaredBytes)).whole());
+    });
     request.on('close', left);
     request.on('error', left);
   });

@@ -92,6 +92,8 @@ export class Reception {
   private readonly upgraded = new Set<Duplex>();
   private readonly adminKeys: LoginThrottle;
   private readonly router = createRouter({ maxParamLength: pathPartCharsMax });
+  /** Routes of POST whose path is all that can be asked: most requests need no search. */
+  private readonly plainPosts = new Map<string, FoundRoute>();
   private readonly clientAddress: ReturnType<typeof createClientAddress>;
   private readonly pipelined = new Pipelined((request, response) => this.receive(request, response));
 
@@ -99,7 +101,12 @@ export class Reception {
     this.parts = parts;
     this.adminKeys = createLoginThrottle(parts.clock, parts.tally, 'admin-keys');
     this.clientAddress = createClientAddress(() => parts.snapshot().config.server.trusted_proxies);
-    for (const route of parts.routes) this.router.on(route.method, route.path, () => undefined, route);
+    for (const route of parts.routes) {
+      this.router.on(route.method, route.path, () => undefined, route);
+      if (route.method === 'POST' && !/[:*(]/.test(route.path)) {
+        this.plainPosts.set(route.path, { route, params: noParams, path: route.path });
+      }
+    }
   }
 
   /** Handles everything that comes on a connection. */
@@ -145,7 +152,7 @@ export class Reception {
     const path = queryAt === -1 ? url : url.slice(0, queryAt);
     const method = request.method ?? '';
     const clientId = request.headers['x-request-id'];
-    const found = this.find(method, path);
+    const found = (method === 'POST' ? this.plainPosts.get(path) : undefined) ?? this.find(method, path);
     const { cors_origins, public_url } = parts.snapshot().config.server;
     const unanswered: Omit<Exchange, 'client'> & { client: Delivery | null } = {
       request,
@@ -157,7 +164,12 @@ export class Reception {
       path: found?.path ?? path,
       search: queryAt === -1 ? '' : url.slice(queryAt + 1),
       params: found?.params ?? noParams,
-      route: found === null ? null : inFormatOf(found.route, request.headers),
+      route:
+        found === null
+          ? null
+          : found.route.otherFormat === undefined
+            ? found.route
+            : inFormatOf(found.route, request.headers),
       atMs,
       startedMs: parts.clock.monotonicMs(),
       principal: null,
@@ -224,7 +236,8 @@ export class Reception {
       } else if (route.auth === 'key') {
         this.lastCallMs = exchange.startedMs;
         const headers = exchange.upgrade === null ? request.headers : withProtocolKey(request.headers);
-        let principal = route.lets?.(headers) ?? keys.authenticate(headers, () => this.clientAddress(request));
+        let principal =
+          route.lets?.(headers) ?? keys.authenticate(headers, () => this.clientAddress(request), request.socket);
         if ('kind' in principal) {
           if (principal === noKeySent && sessions !== null) principal = await sessions.principal(exchange);
           if ('kind' in principal) return this.refuse(exchange, principal);

@@ -267,18 +267,15 @@ type AttemptCells = [
 
 /** Attempts as the column `attempts` keeps them. Times are rounded to whole ms. */
 function attemptsJson(attempts: readonly UsageAttempt[]): string {
-  if (attempts.length === 0) return '[]';
-  return JSON.stringify(attempts.map(cellsOfAttempt));
-}
-
-function cellsOfAttempt(one: UsageAttempt): AttemptCells {
-  const { target, credential, status, ms, firstTokenMs, bytes, usage, usageSource, costUsd, message, startMs } = one;
-  const head = [target, credential, one.class, status, Math.round(ms), wholeOrNull(firstTokenMs)] as const;
-  return [...head, bytes, usage, usageSource, costUsd, message, wholeOrNull(startMs)];
-}
-
-function wholeOrNull(ms: number | null): number | null {
-  return ms === null ? null : Math.round(ms);
+  const rows: AttemptCells[] = [];
+  for (const one of attempts) {
+    const { target, credential, status, firstTokenMs, bytes, usage, usageSource, costUsd, message, startMs } = one;
+    const ms = Math.round(one.ms);
+    const firstMs = firstTokenMs === null ? null : Math.round(firstTokenMs);
+    const began = startMs === null ? null : Math.round(startMs);
+    rows.push([target, credential, one.class, status, ms, firstMs, bytes, usage, usageSource, costUsd, message, began]);
+  }
+  return JSON.stringify(rows);
 }
 
 /** What `attemptsJson` wrote, in this version or an earlier one. */

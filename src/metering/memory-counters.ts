@@ -75,7 +75,8 @@ export class MemoryCounters implements Counters {
       return this.#whenLoaded(entry.account, scopes, () => this.enter(entry));
     }
     const nowMs = this.#clock.nowMs();
-    const full = this.#refusedBy(nowMs, limits, entry.callMilli, 0) ?? this.#withoutPlace(places);
+    const full =
+      this.#refusedBy(nowMs, limits, entry.callMilli, 0) ?? (places.length === 0 ? null : this.#withoutPlace(places));
     if (full !== null) return full;
     countCalls(nowMs, limits, entry.callMilli);
     for (const { scope, first } of places) {

@@ -22,7 +22,7 @@ export function freeScope(whole: Scope): Scope {
 
 /** Every scope a request counts in: its account and its key, each whole and by tier. */
 export function scopesOf({ account, tenant, tier }: Counted): readonly Scope[] {
-  const whole = [accountScope(account, null), keyScope(tenant, null)];
+  const whole = [`a:${account}`, `k:${tenant}`];
   return tier === null ? whole : [...whole, accountScope(account, tier), keyScope(tenant, tier)];
 }
 

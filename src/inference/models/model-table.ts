@@ -6,7 +6,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { nearest } from '../../kernel/nearest.ts';
 import { putNewest } from '../../kernel/put-newest.ts';
-import { planAllows } from '../../metering/plan-book.ts';
+import { type PlanBook, planAllows } from '../../metering/plan-book.ts';
 import type { Target } from '../routing/target.ts';
 import type { Alias, ModelTableParts } from './alias.ts';
 import type { ConfiguredProvider } from './connections.ts';
@@ -61,6 +61,7 @@ const unheardRetryMs = 5_000;
 export function createModelTable(parts: ModelTableParts): ModelTable {
   const maker = createAliasMaker(parts);
   const { aliasOf, aliasOfKnown, simulatedFor } = maker;
+  const { allowed, opens } = permissionsOf(parts);
   const { aliases, ofPatterns } = namedAliases(parts, maker);
   const matched = new Map<string, Alias | null>();
 
@@ -97,14 +98,6 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     return alias;
   }
 
-  function allowed(alias: string, principal: Principal): boolean {
-    const { allowedModels } = principal;
-    return (
-      (allowedModels === null || allowedModels.some((glob) => matchesGlob(glob, alias))) &&
-      planAllows(parts.plans().plan(principal.plan), alias)
-    );
-  }
-
   /** Provider whose list may yet name it; null when its own provider's was read, or it is not for this key. */
   function mayComeFrom(model: string, principal: Principal): string | null {
     const promised = promisedSource(model, { embedding: source, media });
@@ -114,12 +107,11 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     return named === undefined || unheard.includes(named) ? (named ?? unheard.join(', ')) : null;
   }
 
-  const list = (principal: Principal) =>
-    [...aliases.values()].filter((alias) => isFor(alias, principal) && allowed(alias.id, principal));
+  const list = (principal: Principal) => [...aliases.values()].filter((alias) => opens(alias, principal));
 
   function resolve(model: string, principal: Principal): Alias | Failure {
     const alias = aliases.get(model) ?? (hasPatterns ? matchedBy(model) : null);
-    if (alias !== null && isFor(alias, principal) && allowed(alias.id, principal)) return alias;
+    if (alias !== null && opens(alias, principal)) return alias;
     const unheardOf = alias === null ? mayComeFrom(model, principal) : null;
     if (unheardOf !== null) {
       const shown = model.slice(0, 256);
@@ -169,6 +161,38 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
 
 function givesAllModels(provider: ConfiguredProvider | undefined, models: Config['models']): boolean {
   return provider?.config.all_models ?? Object.keys(models).length === 0;
+}
+
+/** Which keys may use which models. */
+function permissionsOf({ plans }: Pick<ModelTableParts, 'plans'>) {
+  /** Found by the plans that were in force then. */
+  const found = new WeakMap<Principal, { book: PlanBook; aliases: WeakMap<Alias, boolean> }>();
+
+  function allowed(alias: string, principal: Principal): boolean {
+    const { allowedModels } = principal;
+    return (
+      (allowedModels === null || allowedModels.some((glob) => matchesGlob(glob, alias))) &&
+      planAllows(plans().plan(principal.plan), alias)
+    );
+  }
+
+  /** Worked out once for each key and alias. */
+  function opens(alias: Alias, principal: Principal): boolean {
+    const book = plans();
+    let ofKey = found.get(principal);
+    if (ofKey?.book !== book) {
+      ofKey = { book, aliases: new WeakMap() };
+      found.set(principal, ofKey);
+    }
+    let may = ofKey.aliases.get(alias);
+    if (may === undefined) {
+      may = isFor(alias, principal) && allowed(alias.id, principal);
+      ofKey.aliases.set(alias, may);
+    }
+    return may;
+  }
+
+  return { allowed, opens };
 }
 
 function isFor({ only }: Alias, { account, plan }: Principal): boolean {

@@ -142,7 +142,7 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
       endsRequest(outcome, this.job.query)
     ) {
       this.#decided = true;
-      this.#dropOthers();
+      if (this.#running.length > 0) this.#dropOthers();
       this.#resolve(outcome);
     }
     // The one that stays silent is still alone with the request.

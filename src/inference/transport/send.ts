@@ -9,6 +9,7 @@ import { systemTime, type Time } from './timers.ts';
 import type { TransportError } from './transport-error.ts';
 import { transportEnded } from './transport-error.ts';
 import {
+  type Authorizer,
   NotAuthorized,
   type Transport,
   type UpstreamCall,
@@ -128,7 +129,7 @@ export function createTransport(
       counts.running += 1;
       if (state === 'closing') return refuse(observer, host);
       const exchange = new Exchange(host, request, observer);
-      const proof = proofOf(request, transport);
+      const proof = request.authorize === undefined ? noHeaders : proofOf(request, request.authorize, transport);
       if (undici !== null && !(proof instanceof Promise)) exchange.start(pools.of(request, undici.Client), proof);
       else void startLater(exchange, request, proof);
       return exchange;
@@ -146,10 +147,13 @@ export function createTransport(
 const noHeaders: readonly string[] = Object.freeze([]);
 
 /** Rejects where the authorizer throws: nothing is told before `send` has returned. */
-function proofOf(request: UpstreamRequest, transport: Transport): readonly string[] | Promise<readonly string[]> {
-  if (request.authorize === undefined) return noHeaders;
+function proofOf(
+  request: UpstreamRequest,
+  authorize: Authorizer,
+  transport: Transport,
+): readonly string[] | Promise<readonly string[]> {
   try {
-    return request.authorize(request, transport);
+    return authorize(request, transport);
   } catch (error) {
     return Promise.reject(error);
   }
