@@ -35,7 +35,7 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
     ...lazyStores(version),
     async startRefusals(config) {
       const { startRefusals } = await import('./main/start-refusals.ts');
-      const { environmentProxies } = await import('./inference/transport/proxy.ts');
+      const { environmentProxies } = await import('./upstream/transport/proxy.ts');
       return startRefusals(config, { env: process.env, proxyOf: environmentProxies(process.env) });
     },
     async snapshotOf(config) {

@@ -1,13 +1,13 @@
 import net, { type AddressInfo, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
-import { createTransport, type TransportOptions } from '../src/inference/transport/send.ts';
-import type { TransportError } from '../src/inference/transport/transport-error.ts';
+import { createTransport, type TransportOptions } from '../src/upstream/transport/send.ts';
+import type { TransportError } from '../src/upstream/transport/transport-error.ts';
 import type {
   Transport,
   UpstreamCall,
   UpstreamHeaders,
   UpstreamRequest,
-} from '../src/inference/transport/upstream-call.ts';
+} from '../src/upstream/transport/upstream-call.ts';
 
 /** For tests: an upstream that does to each raw socket what the test says. Closed with the test. */
 export async function listen(t: TestContext, onSocket: (socket: Socket) => void): Promise<string> {

@@ -1,4 +1,4 @@
-import type { ReplyStore, ReplyTake } from '../src/metering/reply-store.ts';
+import type { ReplyStore, ReplyTake } from '../src/books/metering/reply-store.ts';
 
 /** The port of kept replies in this process alone, for tests; `boots` are those that are over. */
 export function memoryReplyStore(boots: ReadonlySet<string> = new Set()): ReplyStore & { size(): number } {

@@ -113,7 +113,7 @@ test('a provider that speaks a known dialect', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
   newFile(
-    'src/inference/providers/services/acme.ts',
+    'src/formats/providers/services/acme.ts',
     `import { openAiLike } from '../openai-like.ts';
 
 export const acme = openAiLike({
@@ -122,8 +122,8 @@ export const acme = openAiLike({
 });
 `,
   );
-  before('src/inference/providers/catalog.ts', 'import { anthropic }', "import { acme } from './services/acme.ts';");
-  before('src/inference/providers/catalog.ts', '  anthropic,', '  acme,');
+  before('src/formats/providers/catalog.ts', 'import { anthropic }', "import { acme } from './services/acme.ts';");
+  before('src/formats/providers/catalog.ts', '  anthropic,', '  acme,');
   const gateway = await start(t, bin, { type: 'acme' });
   await gateway.ask();
   assert.equal(upstream.requests().at(-1)?.headers.authorization, 'Bearer a-key');
@@ -134,9 +134,9 @@ test('a field of a conversation that two formats have', async (t) => {
   const { before, count, bin } = checkout(t);
   const upstream = await startUpstream();
   t.after(() => upstream.close());
-  before('src/inference/neutral/request.ts', '  user?: string;', '  persona?: string;');
+  before('src/formats/neutral/request.ts', '  user?: string;', '  persona?: string;');
   for (const format of ['anthropic-messages', 'openai-chat']) {
-    before(`src/inference/dialects/${format}/request-fields.ts`, '  metadata: [', "  persona: [string, 'persona'],");
+    before(`src/formats/dialects/${format}/request-fields.ts`, '  metadata: [', "  persona: [string, 'persona'],");
   }
   const gateway = await start(t, bin, { url: upstream.url });
   const body = { model: 'small', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }], persona: 'a pirate' };
@@ -150,7 +150,7 @@ test('a field of a conversation that two formats have', async (t) => {
 async function addColumn(t: TestContext, storage: string) {
   const { before, last, count, bin } = checkout(t);
   before(
-    'src/ledger/columns.ts',
+    'src/books/ledger/columns.ts',
     "['ms', 'whole'",
     "  ['tries', 'whole', ({ facts }) => facts.route.attempts.length],",
   );

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { findTool } from '../src/inference/audio/find-tool.ts';
+import { findTool } from '../src/engines/audio/find-tool.ts';
 
 /** A sine of this pitch as s16le of one channel. */
 export function tonePcm(ms: number, options: { rateHz?: number; pitchHz?: number } = {}): Buffer {

@@ -14,7 +14,7 @@ import {
   ListToolsRequestSchema,
   ReadResourceRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { trustingValidator } from '../src/mcp/trusting-validator.ts';
+import { trustingValidator } from '../src/tools/mcp/trusting-validator.ts';
 
 /** A real MCP server over Streamable HTTP, made with the official SDK. */
 export interface TestMcpServer {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { createTranscoder, type Transcoder } from '../../src/inference/audio/transcode.ts';
+import { createTranscoder, type Transcoder } from '../../src/engines/audio/transcode.ts';
 import { judged, type Row, told } from '../rows.ts';
 import { voicePcm } from './sound.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { wavHeader } from '../../src/inference/audio/wav.ts';
+import { wavHeader } from '../../src/engines/audio/wav.ts';
 import { type Subject, startCulvert } from '../gateway/processes.ts';
 import { judged, type Row, told } from '../rows.ts';
 import { voicePcm } from './sound.ts';

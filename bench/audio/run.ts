@@ -1,6 +1,6 @@
 // node bench/run.mjs audio [row…] [--quick]
 
-import { findTool } from '../../src/inference/audio/find-tool.ts';
+import { findTool } from '../../src/engines/audio/find-tool.ts';
 import { loadCore, pin, type Subject, startCulvert } from '../gateway/processes.ts';
 import { finish } from '../results.ts';
 import { print, type Row } from '../rows.ts';

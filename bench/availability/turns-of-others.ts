@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { findTool } from '../../src/inference/audio/find-tool.ts';
+import { findTool } from '../../src/engines/audio/find-tool.ts';
 import { flood, hardCalls, hardPattern, hardText, serveHardSite } from '../../test/faults/hard-work.ts';
 import { judged, type Row, told } from '../rows.ts';
 import { type Asked, ask, besideKey, type Ground, longestMs, requestOf, takerKey } from './ground.ts';

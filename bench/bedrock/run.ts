@@ -3,16 +3,16 @@
  * request. `npm run bench -- bedrock` prints both.
  */
 
-import { awsAuthorizer } from '../../src/inference/credentials/aws-signature.ts';
-import { anthropicMessages } from '../../src/inference/dialects/anthropic-messages/index.ts';
-import { bedrockConverse } from '../../src/inference/dialects/bedrock-converse/index.ts';
-import type { UpstreamDialect } from '../../src/inference/dialects/dialect.ts';
-import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
-import { eventStreamType } from '../../src/inference/transport/event-stream.ts';
-import { createTransport } from '../../src/inference/transport/send.ts';
-import { createSplitter } from '../../src/inference/transport/sse-reader.ts';
-import type { UpstreamRequest } from '../../src/inference/transport/upstream-call.ts';
+import { anthropicMessages } from '../../src/formats/dialects/anthropic-messages/index.ts';
+import { bedrockConverse } from '../../src/formats/dialects/bedrock-converse/index.ts';
+import type { UpstreamDialect } from '../../src/formats/dialects/dialect.ts';
+import { openAiChat } from '../../src/formats/dialects/openai-chat/index.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
+import { awsAuthorizer } from '../../src/upstream/credentials/aws-signature.ts';
+import { eventStreamType } from '../../src/upstream/transport/event-stream.ts';
+import { createTransport } from '../../src/upstream/transport/send.ts';
+import { createSplitter } from '../../src/upstream/transport/sse-reader.ts';
+import type { UpstreamRequest } from '../../src/upstream/transport/upstream-call.ts';
 import { testAwsKeys } from '../../test/upstream-formats/start-aws.ts';
 import { frameOf, textStream } from '../../test/upstream-formats/start-bedrock.ts';
 import { measureUs } from '../dialects/measure.ts';

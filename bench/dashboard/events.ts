@@ -1,7 +1,7 @@
+import { blankEvent } from '../../src/books/ledger/columns.ts';
+import type { UsageEvent } from '../../src/books/metering/ledger.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';
 import { seededRandom } from '../../src/kernel/random.ts';
-import { blankEvent } from '../../src/ledger/columns.ts';
-import type { UsageEvent } from '../../src/metering/ledger.ts';
 
 export const hourMs = 3_600_000;
 export const days = 90;

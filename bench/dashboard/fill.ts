@@ -1,13 +1,13 @@
-import { BatchSums, type RollupRow, rollupTable } from '../../src/ledger/batch-sums.ts';
-import { type Column, cellsOf, eventTable } from '../../src/ledger/columns.ts';
+import { BatchSums, type RollupRow, rollupTable } from '../../src/books/ledger/batch-sums.ts';
+import { type Column, cellsOf, eventTable } from '../../src/books/ledger/columns.ts';
 import {
   type TrafficRow,
   TrafficSums,
   trafficGrainsMs,
   trafficKeptMs,
   trafficTable,
-} from '../../src/ledger/traffic.ts';
-import type { UsageEvent } from '../../src/metering/ledger.ts';
+} from '../../src/books/ledger/traffic.ts';
+import type { UsageEvent } from '../../src/books/metering/ledger.ts';
 import { connect } from '../../src/stores/postgres/database.ts';
 import { bulkInsert } from '../../src/stores/postgres/ledger-writer.ts';
 import { migrate } from '../../src/stores/postgres/open.ts';

@@ -1,7 +1,7 @@
 // Cost of checking a chat request: our rule tables against an equivalent zod schema.
 //   node bench/dialects/check-request.ts
 import { z } from 'zod';
-import { checkRequest } from '../../src/inference/dialects/openai-chat/request-fields.ts';
+import { checkRequest } from '../../src/formats/dialects/openai-chat/request-fields.ts';
 
 const part = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text'), text: z.string() }),

@@ -1,5 +1,5 @@
-import { type EncodeOrder, readConversation } from '../../src/inference/chat/conversation-body.ts';
-import type { CallerDialectId } from '../../src/inference/dialects/dialect.ts';
+import type { CallerDialectId } from '../../src/formats/dialects/dialect.ts';
+import { type EncodeOrder, readConversation } from '../../src/inference/families/chat/conversation-body.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { judged, type Row } from '../rows.ts';
 import { measureUs } from './measure.ts';

@@ -1,5 +1,5 @@
-import type { CallerDialect, SseEvent, UpstreamDialect } from '../../src/inference/dialects/dialect.ts';
-import type { NeutralEvent } from '../../src/inference/neutral/event.ts';
+import type { CallerDialect, SseEvent, UpstreamDialect } from '../../src/formats/dialects/dialect.ts';
+import type { NeutralEvent } from '../../src/formats/neutral/event.ts';
 import { judged, type Row } from '../rows.ts';
 import { measureUs } from './measure.ts';
 

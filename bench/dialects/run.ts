@@ -1,9 +1,9 @@
 // node bench/run.mjs dialects [caller…]   callers: openai-chat, anthropic-messages, openai-responses, gemini
 
-import { anthropicMessages } from '../../src/inference/dialects/anthropic-messages/index.ts';
-import { gemini } from '../../src/inference/dialects/gemini/index.ts';
-import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
-import { openAiResponses } from '../../src/inference/dialects/openai-responses/index.ts';
+import { anthropicMessages } from '../../src/formats/dialects/anthropic-messages/index.ts';
+import { gemini } from '../../src/formats/dialects/gemini/index.ts';
+import { openAiChat } from '../../src/formats/dialects/openai-chat/index.ts';
+import { openAiResponses } from '../../src/formats/dialects/openai-responses/index.ts';
 import { finish } from '../results.ts';
 import { print, type Row } from '../rows.ts';
 import { chatBody } from './chat.ts';

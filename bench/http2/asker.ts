@@ -1,6 +1,6 @@
 // Asks the upstream by our transport, over one protocol, and says what that cost: in a process of its own, whose CPU is that
 // of the transport alone. node asker.ts HTTP_VERSION PORT; an `Order` comes as a message, a `Cost` goes back.
-import { createTransport } from '../../src/inference/transport/send.ts';
+import { createTransport } from '../../src/upstream/transport/send.ts';
 import { cert } from '../../test/loopback-certificate.ts';
 import { event, requestBody } from './wire.ts';
 

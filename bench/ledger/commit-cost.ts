@@ -3,10 +3,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ReservationRow, UsageEvent } from '../../src/books/metering/ledger.ts';
+import { crashedEvent } from '../../src/books/metering/quota.ts';
+import { bucketsOf } from '../../src/books/metering/scope.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
-import type { ReservationRow, UsageEvent } from '../../src/metering/ledger.ts';
-import { crashedEvent } from '../../src/metering/quota.ts';
-import { bucketsOf } from '../../src/metering/scope.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 import { eventOf, reservation } from './rows.ts';
 import { openThreadLedger } from './thread-ledger.ts';

@@ -1,7 +1,7 @@
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import type { ReservationRow, UsageEvent } from '../../src/books/metering/ledger.ts';
+import { bucketsOf } from '../../src/books/metering/scope.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
-import type { ReservationRow, UsageEvent } from '../../src/metering/ledger.ts';
-import { bucketsOf } from '../../src/metering/scope.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { ledgerMigrations } from '../../src/stores/sqlite/ledger-schema.ts';
 import { createLedgerWriter } from '../../src/stores/sqlite/ledger-writer.ts';

@@ -3,8 +3,8 @@
  * `npm run bench -- prices` writes ns a request into bench/results.md.
  */
 
+import { type Price, usdOf } from '../../src/formats/neutral/price.ts';
 import { installedPrices } from '../../src/inference/models/price-list.ts';
-import { type Price, usdOf } from '../../src/inference/neutral/price.ts';
 import { finish } from '../results.ts';
 import { judged, print, type Row } from '../rows.ts';
 

@@ -2,12 +2,13 @@
  * CPU of one route in the common case: created, first target, first token, ended well, verdicts told.
  * `node bench/routing/next.ts` prints ns a request, collections included.
  */
-import { createRoute } from '../../src/inference/routing/create-route.ts';
-import { createHealth } from '../../src/inference/routing/health.ts';
-import { createRetryBudget } from '../../src/inference/routing/rolling-counts.ts';
-import type { RouteQuery } from '../../src/inference/routing/route.ts';
+
 import { systemClock } from '../../src/kernel/clock.ts';
 import { seededRandom } from '../../src/kernel/random.ts';
+import { createRoute } from '../../src/routing/create-route.ts';
+import { createHealth } from '../../src/routing/health.ts';
+import { createRetryBudget } from '../../src/routing/rolling-counts.ts';
+import type { RouteQuery } from '../../src/routing/route.ts';
 import { queryOf, targetOf } from '../../test/simulation/routing-samples.ts';
 
 const rounds = 5;

@@ -1,7 +1,7 @@
-import type { Operator } from '../auth/operator.ts';
+import type { Operator } from '../books/auth/operator.ts';
+import type { SeenAlert } from '../books/metering/next-alerts.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { JsonObject } from '../kernel/json.ts';
-import type { SeenAlert } from '../metering/next-alerts.ts';
 
 /**
  * The admin API without a wire (design §16): the HTTP routes under /admin/v1 call it, and the CLI calls it in its own

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AuditQuery, AuditRow } from '../auth/account-store.ts';
+import type { AuditQuery, AuditRow } from '../books/auth/account-store.ts';
 import type { Records } from './directory.ts';
 import { filter, given, listOf, pageFields, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { openKept } from '../auth/kept-secrets.ts';
+import { openKept } from '../books/auth/kept-secrets.ts';
 import { exportConfig } from '../config/export-config.ts';
 import { fragmentKey, mergeKept } from '../config/merge-kept.ts';
 import type { ConfigProblem } from '../config/problem.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type Principal, unrestricted } from '../auth/principal.ts';
-import { explainChat } from '../inference/chat/explain-chat.ts';
-import { explainEmbeddings } from '../inference/embeddings/explain-embeddings.ts';
-import { plainWishes } from '../inference/routing/route.ts';
+import { type Principal, unrestricted } from '../books/auth/principal.ts';
+import { explainChat } from '../inference/families/chat/explain-chat.ts';
+import { explainEmbeddings } from '../inference/families/embeddings/explain-embeddings.ts';
 import { factsOf } from '../kernel/failure.ts';
+import { plainWishes } from '../routing/route.ts';
 import type { Directory, Records } from './directory.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';

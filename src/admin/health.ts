@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { lanesByProvider, providerStatus, providerStatusField } from './entries/provider-status.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
-import { lanesByProvider, providerStatus, providerStatusField } from './provider-status.ts';
 
 const healthSchema = z.object({
   status: z.enum(['ok', 'degraded', 'down']).describe('down: nothing can be served.'),

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Operator } from '../auth/operator.ts';
+import type { Operator } from '../books/auth/operator.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
 import type { AdminMethod } from './admin-api.ts';
 import { noQuery } from './fields.ts';

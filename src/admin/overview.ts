@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { quantileMs, type TrafficKind, type TrafficPoint, trafficGrainsMs } from '../ledger/traffic.ts';
-import type { UsageGroup } from '../metering/ledger.ts';
-import { usageRecord } from '../metering/usage-record.ts';
-import { accountOf } from './accounts.ts';
+import { quantileMs, type TrafficKind, type TrafficPoint, trafficGrainsMs } from '../books/ledger/traffic.ts';
+import type { UsageGroup } from '../books/metering/ledger.ts';
+import { usageRecord } from '../books/metering/usage-record.ts';
 import type { Records } from './directory.ts';
+import { accountOf } from './entries/accounts.ts';
 import { filter, timeField } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Operator } from '../auth/operator.ts';
+import type { Operator } from '../books/auth/operator.ts';
+import type { RequestQuery, UsageEvent } from '../books/metering/ledger.ts';
+import { csvCells, csvNames, recordLine, requestRecord } from '../books/metering/request-record.ts';
 import { mcpSeparator } from '../config/schema-mcp.ts';
 import { invalid } from '../kernel/failure.ts';
 import { requestIdMs } from '../kernel/ids.ts';
-import type { RequestQuery, UsageEvent } from '../metering/ledger.ts';
-import { csvCells, csvNames, recordLine, requestRecord } from '../metering/request-record.ts';
 import { csvLine } from './csv.ts';
 import { filter, given, listLimitMax, pageFields, pastInstant } from './fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';

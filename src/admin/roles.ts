@@ -1,4 +1,4 @@
-import type { Operator, Role } from '../auth/operator.ts';
+import type { Operator, Role } from '../books/auth/operator.ts';
 import type { Failure } from '../kernel/failure.ts';
 
 /** Subject of an operation. */

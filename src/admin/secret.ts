@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { Change } from '../auth/account-store.ts';
-import { openCredential, openDefinition, sealCredential, sealDefinition } from '../auth/kept-secrets.ts';
+import type { Change } from '../books/auth/account-store.ts';
+import { openCredential, openDefinition, sealCredential, sealDefinition } from '../books/auth/kept-secrets.ts';
 import type { Records } from './directory.ts';
-import type { KeptRecords, KeptRows } from './kept.ts';
+import type { KeptRecords, KeptRows } from './entries/kept.ts';
+import { untilWritten } from './entries/until-written.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
-import { untilWritten } from './until-written.ts';
 
 const rotatedSchema = z.object({
   source: z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { KnownSession, Sessions } from '../auth/sessions.ts';
+import type { KnownSession, Sessions } from '../books/auth/sessions.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { Records } from './directory.ts';
 import { listOf, pageFields, timeField } from './fields.ts';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { Operator } from '../auth/operator.ts';
+import type { Operator } from '../books/auth/operator.ts';
+import { readLimits } from '../books/metering/limit-view.ts';
+import { usageRecord } from '../books/metering/usage-record.ts';
 import { FailureError, invalid } from '../kernel/failure.ts';
-import { readLimits } from '../metering/limit-view.ts';
-import { usageRecord } from '../metering/usage-record.ts';
-import { accountOf } from './accounts.ts';
 import { csvLine } from './csv.ts';
 import type { Records } from './directory.ts';
+import { accountOf } from './entries/accounts.ts';
 import { filter, given, listLimitMax, listOf, pageFields, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import { pageByPlace } from './page.ts';

@@ -1,4 +1,4 @@
-import type { Operator } from '../auth/operator.ts';
+import type { Operator } from '../books/auth/operator.ts';
 import { culvert } from '../kernel/command-form.ts';
 import type { VectorOperator } from '../vectors/vector-operator.ts';
 import type { Owner, TenantSummary } from '../vectors/vector-store.ts';

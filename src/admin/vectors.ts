@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ExportedCollection, ExportedPoint } from '../vectors/export-lines.ts';
 import type { TenantSummary } from '../vectors/vector-store.ts';
 import type { Records } from './directory.ts';
-import { entryOperations } from './entry-operations.ts';
+import { entryOperations } from './entries/entry-operations.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import { inOrderOf } from './page.ts';
 import type { AdminParts } from './parts.ts';

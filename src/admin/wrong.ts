@@ -1,17 +1,17 @@
 import { setTimeout as rest } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Operator } from '../auth/operator.ts';
-import type { LaneSnapshot } from '../inference/routing/health-snapshot.ts';
-import type { Target } from '../inference/routing/target.ts';
+import type { Operator } from '../books/auth/operator.ts';
+import type { UsageEvent } from '../books/metering/ledger.ts';
+import { type LimitReading, readLimits } from '../books/metering/limit-view.ts';
+import type { SeenAlert } from '../books/metering/next-alerts.ts';
+import { type WindowName, windowLabels, windowNames } from '../books/metering/window.ts';
 import { FailureError } from '../kernel/failure.ts';
-import type { UsageEvent } from '../metering/ledger.ts';
-import { type LimitReading, readLimits } from '../metering/limit-view.ts';
-import type { SeenAlert } from '../metering/next-alerts.ts';
-import { type WindowName, windowLabels, windowNames } from '../metering/window.ts';
+import type { LaneSnapshot } from '../routing/health-snapshot.ts';
+import type { Target } from '../routing/target.ts';
 import type { Directory, KnownAccount, Records } from './directory.ts';
+import { closedOut, lanesByProvider, providerStatus, recentAttempts } from './entries/provider-status.ts';
 import { type Finding, pageField } from './finding.ts';
 import type { AdminParts } from './parts.ts';
-import { closedOut, lanesByProvider, providerStatus, recentAttempts } from './provider-status.ts';
 import { notAllowed } from './roles.ts';
 import type { AccountScope } from './scope.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { AdminApi, AdminMethod, AdminReply } from '../admin/admin-api.ts';
-import { cliOperator } from '../auth/operator.ts';
+import { cliOperator } from '../books/auth/operator.ts';
 import type { Config } from '../config/schema.ts';
 import { dataFolderAt, readIfThere } from '../stores/sqlite/data-folder.ts';
 import { CommandFailed } from './command-failed.ts';

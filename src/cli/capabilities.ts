@@ -2,8 +2,8 @@ import type { Alias } from '../inference/models/alias.ts';
 import { contractEmbeddings } from '../inference/models/contract-embeddings.ts';
 import { type MediaType, modelFor } from '../inference/models/contract-media.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
-import type { Target } from '../inference/routing/target.ts';
 import { culvert } from '../kernel/command-form.ts';
+import type { Target } from '../routing/target.ts';
 
 /** One thing that callers can ask for, and who answers. */
 export interface Capability {

@@ -1,6 +1,6 @@
-import { declaredKeys } from '../auth/declared-keys.ts';
-import { buildDirectory, hashKey, keyPrefix } from '../auth/key-ring.ts';
-import { type Principal, unrestricted } from '../auth/principal.ts';
+import { declaredKeys } from '../books/auth/declared-keys.ts';
+import { buildDirectory, hashKey, keyPrefix } from '../books/auth/key-ring.ts';
+import { type Principal, unrestricted } from '../books/auth/principal.ts';
 import type { Config } from '../config/schema.ts';
 import { culvert } from '../kernel/command-form.ts';
 import { CommandFailed } from './command-failed.ts';

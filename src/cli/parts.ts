@@ -1,5 +1,5 @@
 import type { AdminApi } from '../admin/admin-api.ts';
-import type { Stored } from '../auth/account-store.ts';
+import type { Stored } from '../books/auth/account-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { BackupItem, BackupRow } from '../stores/backup-row.ts';

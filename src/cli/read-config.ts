@@ -4,7 +4,7 @@ import { environmentVariables } from '../config/environment.ts';
 import { findConfigFile, loadConfig } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
-import { providersInEnvironment } from '../inference/providers/catalog.ts';
+import { providersInEnvironment } from '../formats/providers/catalog.ts';
 import { CommandFailed } from './command-failed.ts';
 
 /** The configuration that `culvert start` would use here, checked. `file` is null without one. */

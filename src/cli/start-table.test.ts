@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkConfigText } from '../config/check.ts';
-import { builtInEngines } from '../inference/engines/built-in-engines.ts';
-import type { SpeechEngine } from '../inference/engines/speech-engine.ts';
+import { builtInEngines } from '../engines/built-in-engines.ts';
+import type { SpeechEngine } from '../engines/speech-engine.ts';
+import type { LocalServer } from '../formats/providers/probe-local.ts';
+import { modelType } from '../formats/providers/read-model-list.ts';
 import { buildSnapshot } from '../inference/models/build-snapshot.ts';
 import { createKnownModels } from '../inference/models/known-models.ts';
-import type { LocalServer } from '../inference/providers/probe-local.ts';
-import { modelType } from '../inference/providers/read-model-list.ts';
 import { startMessage } from './start-table.ts';
 
 const speechEngine = (model: string): SpeechEngine => ({

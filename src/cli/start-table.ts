@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
-import { unrestricted } from '../auth/principal.ts';
+import { unrestricted } from '../books/auth/principal.ts';
+import type { LocalServer } from '../formats/providers/probe-local.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
-import type { LocalServer } from '../inference/providers/probe-local.ts';
 import { culvert } from '../kernel/command-form.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import { fitted, lineWidth } from './line-width.ts';

@@ -1,4 +1,4 @@
-import { carriedDialects, providerTypes } from '../inference/providers/catalog.ts';
+import { carriedDialects, providerTypes } from '../formats/providers/catalog.ts';
 import type { ProviderConfig } from './schema.ts';
 
 export type DialectName = NonNullable<ProviderConfig['dialects']>[number];

@@ -1,4 +1,4 @@
-import { providerTypes } from '../inference/providers/catalog.ts';
+import { providerTypes } from '../formats/providers/catalog.ts';
 import { didYouMean } from '../kernel/nearest.ts';
 import { credentialsOf } from './declared.ts';
 import { ownProvider } from './own-models.ts';

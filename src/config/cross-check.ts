@@ -1,4 +1,4 @@
-import { providerTypes } from '../inference/providers/catalog.ts';
+import { providerTypes } from '../formats/providers/catalog.ts';
 import { contradiction } from './carried-dialects.ts';
 import { checkModels } from './cross-check-models.ts';
 import { checkPlans } from './cross-check-plans.ts';

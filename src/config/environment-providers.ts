@@ -1,4 +1,4 @@
-import { providersInEnvironment } from '../inference/providers/catalog.ts';
+import { providersInEnvironment } from '../formats/providers/catalog.ts';
 import type { Env } from './environment.ts';
 import { type Config, configSchema } from './schema.ts';
 

@@ -10,7 +10,7 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml';
-import { providersInEnvironment } from '../inference/providers/catalog.ts';
+import { providersInEnvironment } from '../formats/providers/catalog.ts';
 import type { Env } from './environment.ts';
 import { type KeptFragment, tablePath } from './merge-kept.ts';
 import type { ConfigPath } from './problem.ts';

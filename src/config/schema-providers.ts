@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { catalog } from '../inference/providers/catalog.ts';
+import { catalog } from '../formats/providers/catalog.ts';
 import { credentialId, duration, httpUrl, name, percentage, positiveInt, secret } from './scalars.ts';
 import { headersSchema, proxySchema, tlsSchema } from './schema-route.ts';
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { rawExchange } from '../../test/raw-exchange.ts';
-import { openAiChat } from '../inference/dialects/openai-chat/index.ts';
+import { openAiChat } from '../formats/dialects/openai-chat/index.ts';
 import { sendWhole } from '../inference/spine/sink.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { identityHeaders, ResponseDelivery, writeAnswer } from './delivery.ts';

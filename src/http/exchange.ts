@@ -1,16 +1,16 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Operator } from '../auth/operator.ts';
-import type { Principal } from '../auth/principal.ts';
-import type { JsonSchema } from '../inference/dialects/described-check.ts';
-import type { CallerDialect } from '../inference/dialects/dialect.ts';
-import type { Ending } from '../inference/realtime/realtime-session.ts';
+import type { Operator } from '../books/auth/operator.ts';
+import type { Principal } from '../books/auth/principal.ts';
+import type { Admitted, AdmitWeight, LimitHeaderForm } from '../books/metering/admission.ts';
+import type { Refusal } from '../books/metering/refusal.ts';
+import type { JsonSchema } from '../formats/dialects/described-check.ts';
+import type { CallerDialect } from '../formats/dialects/dialect.ts';
+import type { Ending } from '../inference/families/realtime/realtime-session.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
 import type { ErrorContext, Failure } from '../kernel/failure.ts';
 import type { RoomHold } from '../kernel/sharing/room.ts';
 import type { Trace } from '../kernel/trace.ts';
-import type { Admitted, AdmitWeight, LimitHeaderForm } from '../metering/admission.ts';
-import type { Refusal } from '../metering/refusal.ts';
 
 /** One request on its way through the server, with all that was found out about it so far. */
 export interface Exchange {

@@ -1,4 +1,4 @@
-import type { Principal } from '../auth/principal.ts';
+import type { Principal } from '../books/auth/principal.ts';
 import type { LoggedBodies } from '../inference/endpoints/services.ts';
 import type { AnswerForm, Bytes, Client, Failed, HeaderList, Pace, Sink } from '../inference/spine/sink.ts';
 import { factsOf } from '../kernel/failure.ts';

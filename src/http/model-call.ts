@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Services } from '../inference/endpoints/services.ts';
-import { plainWishes, type RoutingWishes } from '../inference/routing/route.ts';
 import type { Endpoint, Plan } from '../inference/spine/endpoint.ts';
 import { readIdempotencyKey } from '../inference/spine/idempotency.ts';
 import type { ModelCall } from '../inference/spine/model-call.ts';
@@ -8,6 +7,7 @@ import type { RequestBody } from '../inference/spine/request-body.ts';
 import { serve } from '../inference/spine/serve.ts';
 import { refuse } from '../inference/spine/sink.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
+import { plainWishes, type RoutingWishes } from '../routing/route.ts';
 import { formForDeployment } from './deployment.ts';
 import type { Exchange, Route } from './exchange.ts';
 import { isNamed, LoggedSink } from './log-bodies.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Services } from '../inference/endpoints/services.ts';
-import { editFilesMax } from '../inference/images/image-edit.ts';
+import { editFilesMax } from '../inference/families/images/image-edit.ts';
 import type { ModelCall } from '../inference/spine/model-call.ts';
 import { type Failure, FailureError, invalid } from '../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';

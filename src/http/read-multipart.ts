@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import type { StorageHold } from '../books/metering/storage-hold.ts';
 import { type Failure, FailureError, invalid } from '../kernel/failure.ts';
-import type { StorageHold } from '../metering/storage-hold.ts';
 import type { Spool, SpooledFile } from '../net/spool.ts';
 import { nextBodyTurn, turnBytesMax } from './body-turns.ts';
 import type { Exchange } from './exchange.ts';

@@ -1,7 +1,7 @@
-import type { ClientSecrets } from '../auth/client-secrets.ts';
-import { errorEvent } from '../inference/dialects/realtime/events.ts';
-import type { SessionCall } from '../inference/realtime/held-session.ts';
-import type { RealtimeServices } from '../inference/realtime/services.ts';
+import type { ClientSecrets } from '../books/auth/client-secrets.ts';
+import { errorEvent } from '../formats/dialects/realtime/events.ts';
+import type { SessionCall } from '../inference/families/realtime/held-session.ts';
+import type { RealtimeServices } from '../inference/families/realtime/services.ts';
 import type { ModelCall } from '../inference/spine/model-call.ts';
 import { type Failure, factsOf, invalid } from '../kernel/failure.ts';
 import { newRequestId } from '../kernel/ids.ts';

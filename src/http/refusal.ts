@@ -1,6 +1,6 @@
+import { type Refusal, refusalMessageMax } from '../books/metering/refusal.ts';
 import { type Failure, type FailureFacts, factsOf } from '../kernel/failure.ts';
 import { STATUS_CODES } from '../kernel/node-http.ts';
-import { type Refusal, refusalMessageMax } from '../metering/refusal.ts';
 import type { Exchange, Route } from './exchange.ts';
 
 /**

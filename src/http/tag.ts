@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { cleanTag } from '../inference/neutral/tag.ts';
+import { cleanTag } from '../formats/neutral/tag.ts';
 
 /** The tag of `x-culvert-tag`, by which usage is summed; null without one. */
 export function tagOf(headers: IncomingHttpHeaders): string | null {

@@ -17,7 +17,7 @@ for (const [form, program, env] of [
   ['node "/opt/my tools/culvert.mjs"', '/opt/my tools/culvert.mjs', {}],
   ['culvert', 'C:\\npm\\node_modules\\culvert-gateway\\bin\\culvert.mjs', {}],
   ['culvert', '', {}],
-  ['culvert', 'src/auth/key-ring.test.ts', {}],
+  ['culvert', 'src/books/auth/key-ring.test.ts', {}],
   // The one executable.
   ['./culvert-linux-x64', './culvert-linux-x64', {}],
   ['culvert', 'culvert', {}],

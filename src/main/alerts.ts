@@ -1,15 +1,15 @@
 import type { AdminApi } from '../admin/admin-api.ts';
+import { type AlertMessage, alertNotice, alertSubject, alertText, slackBody } from '../books/metering/alert-message.ts';
+import type { AlertRow, AlertStore } from '../books/metering/alert-store.ts';
+import { createAlerts } from '../books/metering/alerts.ts';
+import type { SendAlert } from '../books/metering/notice-delivery.ts';
+import { webhookHeaders } from '../books/metering/notice-message.ts';
+import type { Notices } from '../books/metering/notices.ts';
 import type { AlertReceiver, Config } from '../config/schema.ts';
-import type { PostWebhook } from '../inference/transport/post-webhook.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { installCommand, isInstalled } from '../kernel/optional-package.ts';
 import type { Signer } from '../kernel/sign.ts';
-import { type AlertMessage, alertNotice, alertSubject, alertText, slackBody } from '../metering/alert-message.ts';
-import type { AlertRow, AlertStore } from '../metering/alert-store.ts';
-import { createAlerts } from '../metering/alerts.ts';
-import type { SendAlert } from '../metering/notice-delivery.ts';
-import { webhookHeaders } from '../metering/notice-message.ts';
-import type { Notices } from '../metering/notices.ts';
+import type { PostWebhook } from '../upstream/transport/post-webhook.ts';
 import { StartRefused } from './start-refused.ts';
 
 const sendTimeoutMs = 10_000;

@@ -1,10 +1,10 @@
-import type { AccountStore } from '../auth/account-store.ts';
+import type { AccountStore } from '../books/auth/account-store.ts';
+import { type BooksTrouble, booksClosed, troubleOf } from '../books/metering/quota.ts';
+import type { RecordOrder } from '../books/metering/record-store.ts';
 import type { Config } from '../config/schema.ts';
 import { urlOf } from '../http/listening.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
-import { type BooksTrouble, booksClosed, troubleOf } from '../metering/quota.ts';
-import type { RecordOrder } from '../metering/record-store.ts';
 import { openSecrets, type Secrets } from '../stores/secrets.ts';
 import { type DataFolder, openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder, watchDataFolder } from '../stores/sqlite/data-folder-lock.ts';

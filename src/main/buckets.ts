@@ -1,7 +1,7 @@
 import type { S3Config } from '../config/schema.ts';
-import type { ProxyOf } from '../inference/transport/proxy.ts';
 import { installCommand, isInstalled } from '../kernel/optional-package.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
+import type { ProxyOf } from '../upstream/transport/proxy.ts';
 import { StartRefused } from './start-refused.ts';
 
 export interface BucketParts {

@@ -1,10 +1,10 @@
 import { note } from '../cli/print.ts';
 import type { Config } from '../config/schema.ts';
-import { environmentProxies } from '../inference/transport/proxy.ts';
 import { systemClock as clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
+import { environmentProxies } from '../upstream/transport/proxy.ts';
 import type { VectorRegistry } from '../vectors/registry.ts';
 import type { VectorOperator } from '../vectors/vector-operator.ts';
 

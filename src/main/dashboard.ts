@@ -1,5 +1,5 @@
 import { notAllowed } from '../admin/roles.ts';
-import { createSessions, type Sessions } from '../auth/sessions.ts';
+import { createSessions, type Sessions } from '../books/auth/sessions.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import type { Dashboard } from '../http/dashboard/create-dashboard.ts';
 import type { SessionDoor } from '../http/dashboard/session-door.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
-import { createHostedFiles, type HostedFiles } from '../inference/images/hosted-files.ts';
+import { createHostedFiles, type HostedFiles } from '../inference/families/images/hosted-files.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { FileStore } from '../kernel/file-store.ts';
 import { createLocalFiles } from '../stores/files/local-folder.ts';

@@ -1,6 +1,6 @@
 import type { AdminParts } from '../admin/parts.ts';
 import type { Config } from '../config/schema.ts';
-import type { LocalServer } from '../inference/providers/probe-local.ts';
+import type { LocalServer } from '../formats/providers/probe-local.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { Log } from '../observe/log.ts';
 

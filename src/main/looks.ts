@@ -1,11 +1,11 @@
 import type { AdminParts } from '../admin/parts.ts';
+import type { SendAlert } from '../books/metering/notice-delivery.ts';
+import type { RecordDelivery } from '../books/metering/record-delivery.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
-import type { UpstreamServers } from '../mcp/upstream-servers.ts';
-import type { SendAlert } from '../metering/notice-delivery.ts';
-import type { RecordDelivery } from '../metering/record-delivery.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
+import type { UpstreamServers } from '../tools/mcp/upstream-servers.ts';
 import { createAlertTest } from './alerts.ts';
 import type { createBackupDownload } from './backup-download.ts';
 import type { KeptBodies } from './kept-bodies.ts';

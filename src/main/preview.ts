@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import type { Stored } from '../auth/account-store.ts';
-import { createSetup } from '../auth/setup.ts';
+import type { Stored } from '../books/auth/account-store.ts';
+import { createSetup } from '../books/auth/setup.ts';
 import type { Config } from '../config/schema.ts';
 import { snapshotOfStart } from '../inference/models/snapshot-of-start.ts';
 import { openSecrets } from '../stores/secrets.ts';

@@ -1,7 +1,7 @@
 import type { AdminParts } from '../admin/parts.ts';
-import type { Setup } from '../auth/setup.ts';
-import { probeGet } from '../inference/providers/probe-get.ts';
-import { probeLocalServers } from '../inference/providers/probe-local.ts';
+import type { Setup } from '../books/auth/setup.ts';
+import { probeGet } from '../formats/providers/probe-get.ts';
+import { probeLocalServers } from '../formats/providers/probe-local.ts';
 import { createSealer } from '../kernel/seal.ts';
 import type { Secrets } from '../stores/secrets.ts';
 

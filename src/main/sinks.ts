@@ -1,13 +1,13 @@
 import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { shownBodies } from '../admin/requests.ts';
+import { webhookHeaders } from '../books/metering/notice-message.ts';
+import { type Batch, createRecordDelivery, type RecordDelivery } from '../books/metering/record-delivery.ts';
+import type { RecordOrder, RecordStore } from '../books/metering/record-store.ts';
 import type { Config, SinkConfig } from '../config/schema.ts';
-import type { PostWebhook } from '../inference/transport/post-webhook.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { webhookHeaders } from '../metering/notice-message.ts';
-import { type Batch, createRecordDelivery, type RecordDelivery } from '../metering/record-delivery.ts';
-import type { RecordOrder, RecordStore } from '../metering/record-store.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
+import type { PostWebhook } from '../upstream/transport/post-webhook.ts';
 import { type BucketParts, bucketOpener } from './buckets.ts';
 import type { KeptBodies } from './kept-bodies.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { createStorageBook, type StorageBook, type StorageParts } from '../books/metering/storage-book.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
-import { createStorageBook, type StorageBook, type StorageParts } from '../metering/storage-book.ts';
 import { createDiskRoom, type DiskRoom } from '../stores/disk-room.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import { accountOfTenant } from '../stores/storage-sizes.ts';

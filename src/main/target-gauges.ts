@@ -1,8 +1,8 @@
 import type { Snapshot } from '../inference/models/snapshot.ts';
-import type { Health } from '../inference/routing/health.ts';
-import type { LaneSnapshot } from '../inference/routing/health-snapshot.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { Health } from '../routing/health.ts';
+import type { LaneSnapshot } from '../routing/health-snapshot.ts';
 
 /** Adds what each target is doing right now, under its label: only those that a request has reached. */
 export function addTargetGauges(

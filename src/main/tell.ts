@@ -1,8 +1,8 @@
+import type { Ledger } from '../books/metering/ledger.ts';
+import type { RecordDelivery } from '../books/metering/record-delivery.ts';
+import type { Refusal } from '../books/metering/refusal.ts';
+import type { Refusals } from '../books/metering/refusals.ts';
 import type { AliasWatch } from '../inference/models/ended-requests.ts';
-import type { Ledger } from '../metering/ledger.ts';
-import type { RecordDelivery } from '../metering/record-delivery.ts';
-import type { Refusal } from '../metering/refusal.ts';
-import type { Refusals } from '../metering/refusals.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { DiskRoom } from '../stores/disk-room.ts';

@@ -1,17 +1,17 @@
-import { createTranscoder, type SharedTranscoder } from '../inference/audio/transcode.ts';
-import { createLocalEngines, type Engines } from '../inference/engines/local-engines.ts';
+import type { PlanBook } from '../books/metering/plan-book.ts';
+import { createTranscoder, type SharedTranscoder } from '../engines/audio/transcode.ts';
+import { createLocalEngines, type Engines } from '../engines/local-engines.ts';
 import { simulatorName } from '../inference/models/build-snapshot.ts';
 import { startRestLooks } from '../inference/models/health-checks.ts';
 import { keepSnapshot, type RunningSimulator, type SnapshotKeeper } from '../inference/models/keep-snapshot.ts';
-import { createHealth, type Health } from '../inference/routing/health.ts';
-import { createSilenceWatch, type SilenceWatch } from '../inference/routing/silence.ts';
-import type { ProxyOf } from '../inference/transport/proxy.ts';
-import { createTransport } from '../inference/transport/send.ts';
-import type { Transport } from '../inference/transport/upstream-call.ts';
 import { every } from '../kernel/by-time.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { PlanBook } from '../metering/plan-book.ts';
+import { createHealth, type Health } from '../routing/health.ts';
+import { createSilenceWatch, type SilenceWatch } from '../routing/silence.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
+import type { ProxyOf } from '../upstream/transport/proxy.ts';
+import { createTransport } from '../upstream/transport/send.ts';
+import type { Transport } from '../upstream/transport/upstream-call.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { keptIn } from './kept-in-folder.ts';
 

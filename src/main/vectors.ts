@@ -1,8 +1,8 @@
 import type { Config } from '../config/schema.ts';
-import { createRoute } from '../inference/transport/create-route.ts';
-import type { ProxyOf } from '../inference/transport/proxy.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
+import { createRoute } from '../upstream/transport/create-route.ts';
+import type { ProxyOf } from '../upstream/transport/proxy.ts';
 import type { QdrantWay } from '../vectors/qdrant/qdrant-connection.ts';
 import { createVectorWorkers, type VectorWorkers } from '../vectors/workers.ts';
 import { StartRefused } from './start-refused.ts';

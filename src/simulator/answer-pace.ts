@@ -1,4 +1,4 @@
-import type { FaultSpec } from './fault-spec.ts';
+import type { FaultSpec } from './faults/fault-spec.ts';
 import type { Step } from './steps.ts';
 import { grouped, tokensOf } from './tokens.ts';
 

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../kernel/json.ts';
 import { fillerBytes, fillerTokens, mockText, mockTranscript, zeroKeyText, zeroKeyTranscript } from './answer-text.ts';
 import { exampleOf } from './example-json.ts';
-import type { FaultSpec } from './fault-spec.ts';
+import type { FaultSpec } from './faults/fault-spec.ts';
 import type { Prompt, Tool } from './prompt.ts';
 import { countTokens, firstTokens } from './tokens.ts';
 

@@ -1,5 +1,5 @@
 import { isObject } from '../kernel/json.ts';
-import type { Script } from './fault-script.ts';
+import type { Script } from './faults/fault-script.ts';
 import { faultHelp, mockHelp } from './help.ts';
 import type { Recording } from './recording.ts';
 

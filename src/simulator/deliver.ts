@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Delivery, Ending } from './disturb.ts';
+import type { Delivery, Ending } from './faults/disturb.ts';
 import type { Exchange } from './recording.ts';
 import type { Step } from './steps.ts';
 

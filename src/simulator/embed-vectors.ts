@@ -1,5 +1,5 @@
 import { seededRandom } from '../kernel/random.ts';
-import type { FaultSpec } from './fault-spec.ts';
+import type { FaultSpec } from './faults/fault-spec.ts';
 import type { Prompt } from './prompt.ts';
 
 /** One vector of an answer, whatever the dialect calls it. */

@@ -1,5 +1,5 @@
-import type { Fault } from './fault-table.ts';
-import { faultTable } from './fault-table.ts';
+import type { Fault } from './faults/fault-table.ts';
+import { faultTable } from './faults/fault-table.ts';
 
 export interface FaultHelp {
   name: string;

@@ -4,7 +4,7 @@ import { inflateSync } from 'node:zlib';
 import OpenAI, { toFile } from 'openai';
 import { startUpstream } from '../../test/start-upstream.ts';
 import type { JsonObject } from '../kernel/json.ts';
-import { simulatedPicture } from './speak-images.ts';
+import { simulatedPicture } from './endpoints/speak-images.ts';
 
 const upstream = await startUpstream();
 after(() => upstream.close());

@@ -3,7 +3,7 @@ import { after, beforeEach, test } from 'node:test';
 import OpenAI, { toFile } from 'openai';
 import { startUpstream } from '../../test/start-upstream.ts';
 import type { JsonObject } from '../kernel/json.ts';
-import { wavBlocks } from './sound-pcm.ts';
+import { wavBlocks } from './media/sound-pcm.ts';
 
 const upstream = await startUpstream();
 after(() => upstream.close());

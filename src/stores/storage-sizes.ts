@@ -1,4 +1,4 @@
-import type { KeptBytes, MeasuredKind } from '../metering/storage-counts.ts';
+import type { KeptBytes, MeasuredKind } from '../books/metering/storage-counts.ts';
 
 /** Rows of accounts in a table of either database, by owner. */
 export interface StorageLook {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { alice, spec, temporaryStore } from '../../test/fixtures/temporary-vector-store.ts';
 import { changedSettings } from './collection-settings.ts';
-import { alice, spec, temporaryStore } from './embedded/temporary-store.fixture.ts';
 
 test('settings are merged as Qdrant merges them', () => {
   const first = changedSettings(undefined, {

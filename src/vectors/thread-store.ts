@@ -1,4 +1,4 @@
-import { shardOf } from './embedded/shard-of.ts';
+import { shardOf } from './embedded/shards/shard-of.ts';
 import { moveTenant } from './move-tenant.ts';
 import type { Owner, TenantSummary, VectorStore } from './vector-store.ts';
 import type { StoredBytes, StoreMethod, WorkerDriver } from './worker-messages.ts';

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { everything, spec, upsert } from '../../test/fixtures/temporary-vector-store.ts';
 import type { Failure } from '../kernel/failure.ts';
-import { shardOf } from './embedded/shard-of.ts';
-import { everything, spec, upsert } from './embedded/temporary-store.fixture.ts';
+import { shardOf } from './embedded/shards/shard-of.ts';
 import type { Embedded, Prepared, VectorCall } from './vector-engine.ts';
 import { createVectorWorkers, type VectorWorkers, type VectorWorkersOptions } from './workers.ts';
 

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { createBodyMemory } from './body-memory.ts';
 import { createCollectionPlaces } from './collection-places.ts';
-import { allShards, shardOf } from './embedded/shard-of.ts';
+import { allShards, shardOf } from './embedded/shards/shard-of.ts';
 import type { QdrantWay } from './qdrant/qdrant-connection.ts';
 import type { VectorRegistry } from './registry.ts';
 import { registryPort } from './registry-link.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { UsageEvent } from '../../src/metering/ledger.ts';
+import type { UsageEvent } from '../../src/books/metering/ledger.ts';
 import { reservationRow, usageEvent } from '../stores/rows.ts';
 import { type OpenAdmin, openAdmin } from './open-admin.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AdminMethod } from '../../src/admin/admin-api.ts';
 import { areas, notAllowed, roles } from '../../src/admin/roles.ts';
-import type { Operator, Role } from '../../src/auth/operator.ts';
+import type { Operator, Role } from '../../src/books/auth/operator.ts';
 import { reservationRow, usageEvent } from '../stores/rows.ts';
 import { upsert } from '../stores/vector-suite.ts';
 import { openAdmin } from './open-admin.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hashKey } from '../../src/auth/key-ring.ts';
-import { loginTokenMs } from '../../src/auth/sessions.ts';
+import { hashKey } from '../../src/books/auth/key-ring.ts';
+import { loginTokenMs } from '../../src/books/auth/sessions.ts';
 import { openAdmin } from './open-admin.ts';
 
 const from = { address: '192.0.2.7', agent: 'Mozilla/5.0' };

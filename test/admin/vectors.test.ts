@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { shardOf } from '../../src/vectors/embedded/shard-of.ts';
+import { shardOf } from '../../src/vectors/embedded/shards/shard-of.ts';
 import { everything, upsert } from '../stores/vector-suite.ts';
 import { type OpenAdmin, openAdmin } from './open-admin.ts';
 

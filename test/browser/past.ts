@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { declaredKeyId } from '../../src/auth/key-ring.ts';
+import { declaredKeyId } from '../../src/books/auth/key-ring.ts';
+import { blankEvent } from '../../src/books/ledger/columns.ts';
+import type { UsageAttempt, UsageEvent } from '../../src/books/metering/ledger.ts';
+import { crashedEvent } from '../../src/books/metering/quota.ts';
+import { bucketsOf } from '../../src/books/metering/scope.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';
-import { blankEvent } from '../../src/ledger/columns.ts';
-import type { UsageAttempt, UsageEvent } from '../../src/metering/ledger.ts';
-import { crashedEvent } from '../../src/metering/quota.ts';
-import { bucketsOf } from '../../src/metering/scope.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 
 /** Shares of all requests, and their callers. */

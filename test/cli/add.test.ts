@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { fixtureCommit, startFileHost } from '../../src/inference/engines/extras/file-host.fixture.ts';
-import { runtimePackage, runtimeVersion } from '../../src/inference/engines/extras/install-runtime.ts';
-import { modelManifests } from '../../src/inference/engines/extras/model-manifest.ts';
+import { runtimePackage, runtimeVersion } from '../../src/engines/extras/install-runtime.ts';
+import { modelManifests } from '../../src/engines/extras/model-manifest.ts';
+import { fixtureCommit, startFileHost } from '../fixtures/file-host.ts';
 import { runCommand, temporaryFolder } from '../start-process.ts';
 
 const manifestOf = (id: string) => modelManifests.find((manifest) => manifest.id === id);

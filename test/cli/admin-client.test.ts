@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import type { AdminApi, AdminReply, AdminRequest } from '../../src/admin/admin-api.ts';
-import { adminOperator } from '../../src/auth/operator.ts';
+import { adminOperator } from '../../src/books/auth/operator.ts';
 import { type AdminClient, AdminRefused, inProcess, overHttp } from '../../src/cli/admin-client.ts';
 import { listRows } from '../../src/cli/rows.ts';
 import { closedPort } from '../start-process.ts';

@@ -8,8 +8,8 @@ import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import type { CliParts } from '../../src/cli/parts.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { findEspeak } from '../../src/inference/engines/espeak.ts';
-import { modelFacts } from '../../src/inference/providers/model-facts.ts';
+import { findEspeak } from '../../src/engines/espeak.ts';
+import { modelFacts } from '../../src/formats/providers/model-facts.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { cleanEnv, culvertBin, launch, runCommand, temporaryFolder } from '../start-process.ts';
 

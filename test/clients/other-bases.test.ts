@@ -5,7 +5,7 @@ import { after, type TestContext, test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { AzureOpenAI, toFile } from 'openai';
 import WebSocket, { WebSocketServer } from 'ws';
-import { soundPieces } from '../../src/simulator/sound.ts';
+import { soundPieces } from '../../src/simulator/media/sound.ts';
 import type { ErrorBody } from '../contract/served.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';

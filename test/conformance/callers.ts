@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
-import type { CallerDialectId } from '../../src/inference/dialects/dialect.ts';
+import type { CallerDialectId } from '../../src/formats/dialects/dialect.ts';
 import type { JsonObject, JsonValue } from '../../src/kernel/json.ts';
 import type { Said } from './said.ts';
 import { saidByChat } from './said-chat.ts';

@@ -1,4 +1,4 @@
-import type { CallerDialectId } from '../../src/inference/dialects/dialect.ts';
+import type { CallerDialectId } from '../../src/formats/dialects/dialect.ts';
 
 export type { CallerDialectId };
 

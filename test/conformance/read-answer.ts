@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import type { CallerDialectId } from '../../src/inference/dialects/dialect.ts';
+import type { CallerDialectId } from '../../src/formats/dialects/dialect.ts';
 import { isObject, type JsonObject } from '../../src/kernel/json.ts';
 import { type Exchange, parsed } from './exchange.ts';
 import { type Said, type SaidError, words } from './said.ts';

@@ -1,4 +1,4 @@
-import type { CallerDialectId } from '../../src/inference/dialects/dialect.ts';
+import type { CallerDialectId } from '../../src/formats/dialects/dialect.ts';
 import { isObject, type JsonValue } from '../../src/kernel/json.ts';
 import type { Exchange } from './exchange.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openAiChat } from '../../src/formats/dialects/openai-chat/index.ts';
 import { writeFailure } from '../../src/http/delivery.ts';
 import { readJsonBody } from '../../src/http/read-body.ts';
-import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
 import { fakeClock } from '../../src/kernel/clock.ts';
 import type { Failure, QuotaExceeded } from '../../src/kernel/failure.ts';
 import { rawExchange } from '../raw-exchange.ts';

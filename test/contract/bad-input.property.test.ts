@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
-import { type ConversationBody, readConversation } from '../../src/inference/chat/conversation-body.ts';
+import { type ConversationBody, readConversation } from '../../src/inference/families/chat/conversation-body.ts';
 import { statusOf } from '../../src/kernel/failure.ts';
 import { answerTo } from '../send-bytes.ts';
 import { testKey } from '../start-gateway.ts';

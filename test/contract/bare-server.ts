@@ -1,7 +1,7 @@
-import { adminOperator } from '../../src/auth/operator.ts';
+import { adminOperator } from '../../src/books/auth/operator.ts';
+import { openAiChat } from '../../src/formats/dialects/openai-chat/index.ts';
 import type { Route } from '../../src/http/exchange.ts';
 import { createGatewayServer } from '../../src/http/server.ts';
-import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock.ts';
 import type { Failure } from '../../src/kernel/failure.ts';
 import { createRoom, type Room } from '../../src/kernel/sharing/room.ts';

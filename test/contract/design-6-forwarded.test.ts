@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { UsageEvent } from '../../src/metering/ledger.ts';
+import type { UsageEvent } from '../../src/books/metering/ledger.ts';
 import { specValidator } from '../spec/validate.ts';
 import { startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import type { DialectId } from '../../src/inference/dialects/dialect.ts';
-import { dialects } from '../../src/inference/dialects/dialect-table.ts';
+import type { DialectId } from '../../src/formats/dialects/dialect.ts';
+import { dialects } from '../../src/formats/dialects/dialect-table.ts';
 import { checks } from './dialect-matrix/checks.ts';
 import { features } from './dialect-matrix/features.ts';
 import { type Ask, callerIds, deliveries, upstreamIds } from './dialect-matrix/formats.ts';

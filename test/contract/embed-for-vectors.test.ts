@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { UsageEvent } from '../../src/metering/ledger.ts';
+import type { UsageEvent } from '../../src/books/metering/ledger.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import type { RequestRecord } from './embed-world.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { after, test } from 'node:test';
 import type { JsonObject } from '../../src/kernel/json.ts';
-import { soundPieces } from '../../src/simulator/sound.ts';
+import { soundPieces } from '../../src/simulator/media/sound.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 

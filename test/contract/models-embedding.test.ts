@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ownModels, ownProvider } from '../../src/config/own-models.ts';
-import { builtInEngines } from '../../src/inference/engines/built-in-engines.ts';
-import { engineProvider } from '../../src/inference/engines/embedding-engine.ts';
-import { espeakModel } from '../../src/inference/engines/espeak-speech.ts';
-import { modelManifests } from '../../src/inference/engines/extras/model-manifest.ts';
+import { builtInEngines } from '../../src/engines/built-in-engines.ts';
+import { engineProvider } from '../../src/engines/embedding-engine.ts';
+import { espeakModel } from '../../src/engines/espeak-speech.ts';
+import { modelManifests } from '../../src/engines/extras/model-manifest.ts';
 import { startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { chatPath, embeddingsAlwaysThere, hello, serve } from './served.ts';

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import OpenAI from 'openai';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
-import { encodeG711 } from '../../src/inference/audio/g711.ts';
+import { encodeG711 } from '../../src/engines/audio/g711.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';

@@ -3,7 +3,7 @@ import { after, type TestContext, test } from 'node:test';
 import { inflateSync } from 'node:zlib';
 import OpenAI, { toFile } from 'openai';
 import { isObject, type JsonObject } from '../../src/kernel/json.ts';
-import { soundPieces } from '../../src/simulator/sound.ts';
+import { soundPieces } from '../../src/simulator/media/sound.ts';
 import { missingTool, probeBytes } from '../sound.ts';
 import { startGateway } from '../start-gateway.ts';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeRequest } from '../../src/inference/dialects/decode-request.fixture.ts';
-import type { AnswerHead, CallerDialectId, ForwardTarget } from '../../src/inference/dialects/dialect.ts';
-import { dialects } from '../../src/inference/dialects/dialect-table.ts';
-import type { NeutralEvent } from '../../src/inference/neutral/event.ts';
-import { producedMedia } from '../../src/inference/neutral/produced-media.ts';
+import type { AnswerHead, CallerDialectId, ForwardTarget } from '../../src/formats/dialects/dialect.ts';
+import { dialects } from '../../src/formats/dialects/dialect-table.ts';
+import type { NeutralEvent } from '../../src/formats/neutral/event.ts';
+import { producedMedia } from '../../src/formats/neutral/produced-media.ts';
 import { type JsonObject, type JsonValue, scanJson } from '../../src/kernel/json.ts';
+import { decodeRequest } from '../fixtures/decode-request.ts';
 
 /*
  * An answer of Gemini's with a signed text and an image, as a caller of each format gets it and sends it back, and the

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { cohereChat } from '../../src/inference/dialects/cohere-chat/index.ts';
+import { cohereChat } from '../../src/formats/dialects/cohere-chat/index.ts';
 import { testChatOver } from './chat-cases.ts';
 
 /* The requests are those of the conversion to Messages, and some of their own. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { gemini } from '../../src/inference/dialects/gemini/index.ts';
+import { gemini } from '../../src/formats/dialects/gemini/index.ts';
 import { testChatOver } from './chat-cases.ts';
 
 /* The requests are those of the conversion to Messages, and some of their own. */

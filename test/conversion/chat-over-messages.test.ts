@@ -1,4 +1,4 @@
-import { anthropicMessages } from '../../src/inference/dialects/anthropic-messages/index.ts';
+import { anthropicMessages } from '../../src/formats/dialects/anthropic-messages/index.ts';
 import { testChatOver } from './chat-cases.ts';
 
 testChatOver({

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { openAiResponses } from '../../src/inference/dialects/openai-responses/index.ts';
+import { openAiResponses } from '../../src/formats/dialects/openai-responses/index.ts';
 import { testChatOver } from './chat-cases.ts';
 
 /* The requests are those of the conversion to Messages, and some of their own. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { requestFields as messagesFields } from '../../src/inference/dialects/anthropic-messages/request-fields.ts';
-import type { CallerDialectId } from '../../src/inference/dialects/dialect.ts';
-import type { FieldTable } from '../../src/inference/dialects/field-table.ts';
-import { requestFields as geminiFields, generationFields } from '../../src/inference/dialects/gemini/request-fields.ts';
-import { requestFields as chatFields } from '../../src/inference/dialects/openai-chat/request-fields.ts';
-import { requestFields as responsesFields } from '../../src/inference/dialects/openai-responses/request-fields.ts';
+import { requestFields as messagesFields } from '../../src/formats/dialects/anthropic-messages/request-fields.ts';
+import type { CallerDialectId } from '../../src/formats/dialects/dialect.ts';
+import type { FieldTable } from '../../src/formats/dialects/field-table.ts';
+import { requestFields as geminiFields, generationFields } from '../../src/formats/dialects/gemini/request-fields.ts';
+import { requestFields as chatFields } from '../../src/formats/dialects/openai-chat/request-fields.ts';
+import { requestFields as responsesFields } from '../../src/formats/dialects/openai-responses/request-fields.ts';
 import type { JsonObject, JsonValue } from '../../src/kernel/json.ts';
 import { sent, targets } from './sent.ts';
 

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type EncodeOrder, type MediaWanted, readConversation } from '../../src/inference/chat/conversation-body.ts';
+import {
+  type EncodeOrder,
+  type MediaWanted,
+  readConversation,
+} from '../../src/inference/families/chat/conversation-body.ts';
 import type { EncodedBody } from '../../src/inference/spine/encode-forwarded.ts';
 import { specValidator } from '../spec/validate.ts';
 import { titleOf } from './must-hold.ts';

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EmbeddingFormatId } from '../../src/inference/dialects/embeddings/format.ts';
-import { embeddingFormats } from '../../src/inference/dialects/embeddings/index.ts';
-import type { ImageFormatId } from '../../src/inference/dialects/images/format.ts';
-import { imageFormats } from '../../src/inference/dialects/images/index.ts';
-import type { SpeechDialectId } from '../../src/inference/dialects/speech/format.ts';
-import { speechDialects } from '../../src/inference/dialects/speech/index.ts';
-import type { TranscriptionDialectId } from '../../src/inference/dialects/transcription/format.ts';
-import { transcriptionDialects } from '../../src/inference/dialects/transcription/index.ts';
-import { lossesOf } from '../../src/inference/dialects/videos/format.ts';
-import type { EmbeddingRequest } from '../../src/inference/neutral/embedding.ts';
-import type { ImageRequest } from '../../src/inference/neutral/image.ts';
-import type { Loss } from '../../src/inference/neutral/loss.ts';
-import type { SpeechRequest } from '../../src/inference/neutral/speech.ts';
-import type { TranscriptionRequest } from '../../src/inference/neutral/transcript.ts';
+import type { EmbeddingFormatId } from '../../src/formats/dialects/embeddings/format.ts';
+import { embeddingFormats } from '../../src/formats/dialects/embeddings/index.ts';
+import type { ImageFormatId } from '../../src/formats/dialects/images/format.ts';
+import { imageFormats } from '../../src/formats/dialects/images/index.ts';
+import type { SpeechDialectId } from '../../src/formats/dialects/speech/format.ts';
+import { speechDialects } from '../../src/formats/dialects/speech/index.ts';
+import type { TranscriptionDialectId } from '../../src/formats/dialects/transcription/format.ts';
+import { transcriptionDialects } from '../../src/formats/dialects/transcription/index.ts';
+import { lossesOf } from '../../src/formats/dialects/videos/format.ts';
+import type { EmbeddingRequest } from '../../src/formats/neutral/embedding.ts';
+import type { ImageRequest } from '../../src/formats/neutral/image.ts';
+import type { Loss } from '../../src/formats/neutral/loss.ts';
+import type { SpeechRequest } from '../../src/formats/neutral/speech.ts';
+import type { TranscriptionRequest } from '../../src/formats/neutral/transcript.ts';
 
 /*
  * Requests of the families beside conversations, in each format of theirs: a member that no format knows is a loss, and

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DialectId } from '../../src/inference/dialects/dialect.ts';
-import { dialects } from '../../src/inference/dialects/dialect-table.ts';
-import type { InnerMember } from '../../src/inference/dialects/taken-fields.ts';
+import type { DialectId } from '../../src/formats/dialects/dialect.ts';
+import { dialects } from '../../src/formats/dialects/dialect-table.ts';
+import type { InnerMember } from '../../src/formats/dialects/taken-fields.ts';
 import type {
   MediaSource,
   NeutralMessage,
   NeutralPart,
   NeutralRequest,
   NeutralTool,
-} from '../../src/inference/neutral/request.ts';
+} from '../../src/formats/neutral/request.ts';
 
 /*
  * Each member of the neutral form, in each format: two values of it make two bodies, or it is a loss, or the request is

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import type { CallerDialectId, DialectId } from '../../src/inference/dialects/dialect.ts';
-import { dialects } from '../../src/inference/dialects/dialect-table.ts';
-import { readInPassing } from '../../src/inference/dialects/openai-chat/read-in-passing.ts';
-import type { NeutralEvent } from '../../src/inference/neutral/event.ts';
-import { createSseReader } from '../../src/inference/transport/sse-reader.ts';
+import type { CallerDialectId, DialectId } from '../../src/formats/dialects/dialect.ts';
+import { dialects } from '../../src/formats/dialects/dialect-table.ts';
+import { readInPassing } from '../../src/formats/dialects/openai-chat/read-in-passing.ts';
+import type { NeutralEvent } from '../../src/formats/neutral/event.ts';
+import { createSseReader } from '../../src/upstream/transport/sse-reader.ts';
 import { head } from './replay.ts';
 
 /*

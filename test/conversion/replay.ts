@@ -1,9 +1,9 @@
-import type { AnswerHead, DecodeOptions, UpstreamDialect } from '../../src/inference/dialects/dialect.ts';
-import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
-import type { NeutralEvent } from '../../src/inference/neutral/event.ts';
-import type { Fault } from '../../src/inference/neutral/outcome.ts';
-import { createSseReader } from '../../src/inference/transport/sse-reader.ts';
+import type { AnswerHead, DecodeOptions, UpstreamDialect } from '../../src/formats/dialects/dialect.ts';
+import { openAiChat } from '../../src/formats/dialects/openai-chat/index.ts';
+import type { NeutralEvent } from '../../src/formats/neutral/event.ts';
+import type { Fault } from '../../src/formats/neutral/outcome.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { createSseReader } from '../../src/upstream/transport/sse-reader.ts';
 
 export const head: AnswerHead = {
   fallbackId: 'chatcmpl-fallback',

@@ -1,6 +1,6 @@
-import { type EncodeOrder, readConversation } from '../../src/inference/chat/conversation-body.ts';
-import type { CallerDialectId } from '../../src/inference/dialects/dialect.ts';
-import { withPathMembers } from '../../src/inference/dialects/gemini/path-members.ts';
+import type { CallerDialectId } from '../../src/formats/dialects/dialect.ts';
+import { withPathMembers } from '../../src/formats/dialects/gemini/path-members.ts';
+import { type EncodeOrder, readConversation } from '../../src/inference/families/chat/conversation-body.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 
 export type Target = Pick<EncodeOrder, 'provider' | 'dialect' | 'model'>;

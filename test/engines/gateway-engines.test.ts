@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { renameSync, symlinkSync } from 'node:fs';
 import { after, type TestContext, test } from 'node:test';
-import { findEspeak } from '../../src/inference/engines/espeak.ts';
-import { extrasFolderAt, tellProgress } from '../../src/inference/engines/extras/extras-folder.ts';
-import { runtimeInstalled } from '../../src/inference/engines/extras/install-runtime.ts';
+import { findEspeak } from '../../src/engines/espeak.ts';
+import { extrasFolderAt, tellProgress } from '../../src/engines/extras/extras-folder.ts';
+import { runtimeInstalled } from '../../src/engines/extras/install-runtime.ts';
 import { testRuntime } from '../onnx/tiny-models.ts';
 import { writeTinyWhisper } from '../onnx/tiny-whisper.ts';
 import { startGateway } from '../start-gateway.ts';

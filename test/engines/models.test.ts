@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { findEspeak } from '../../src/inference/engines/espeak.ts';
-import { extrasFolderAt } from '../../src/inference/engines/extras/extras-folder.ts';
-import { runtimeInstalled } from '../../src/inference/engines/extras/install-runtime.ts';
-import { createLocalEngines, type LocalEnginesOptions } from '../../src/inference/engines/local-engines.ts';
+import { findEspeak } from '../../src/engines/espeak.ts';
+import { extrasFolderAt } from '../../src/engines/extras/extras-folder.ts';
+import { runtimeInstalled } from '../../src/engines/extras/install-runtime.ts';
+import { createLocalEngines, type LocalEnginesOptions } from '../../src/engines/local-engines.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import {
   kokoroSamplesAToken,

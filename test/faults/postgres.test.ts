@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Ledger } from '../../src/books/metering/ledger.ts';
+import { crashedEvent } from '../../src/books/metering/quota.ts';
+import { bucketsOf, scopesOf } from '../../src/books/metering/scope.ts';
 import { type Clock, fakeClock, systemClock } from '../../src/kernel/clock.ts';
 import { FailureError } from '../../src/kernel/failure.ts';
-import type { Ledger } from '../../src/metering/ledger.ts';
-import { crashedEvent } from '../../src/metering/quota.ts';
-import { bucketsOf, scopesOf } from '../../src/metering/scope.ts';
 import type { Database, PoolSizes } from '../../src/stores/postgres/database.ts';
 import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
 import { openPostgres } from '../../src/stores/postgres/open.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import type { Held } from '../../src/books/metering/counters.ts';
+import { MemoryCounters } from '../../src/books/metering/memory-counters.ts';
+import { createLocalOnLoss } from '../../src/books/metering/state-loss.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
-import type { Held } from '../../src/metering/counters.ts';
-import { MemoryCounters } from '../../src/metering/memory-counters.ts';
-import { createLocalOnLoss } from '../../src/metering/state-loss.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
 import { type FakeBooks, fakeBooks } from '../stores/counter-books.ts';
 import { newAsker, usedOf } from '../stores/counter-requests.ts';

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
+import type { Counters, Full, Held, Unavailable } from '../../src/books/metering/counters.ts';
+import { callMilliIn, scopesOf } from '../../src/books/metering/scope.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
-import type { Counters, Full, Held, Unavailable } from '../../src/metering/counters.ts';
-import { callMilliIn, scopesOf } from '../../src/metering/scope.ts';
 import { RedisCounters } from '../../src/stores/redis/counters.ts';
 import { booked, type FakeBooks } from '../stores/counter-books.ts';
 import { type Asker, limitOf, newRequestId } from '../stores/counter-requests.ts';

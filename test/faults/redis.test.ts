@@ -3,7 +3,7 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Counters, Held } from '../../src/metering/counters.ts';
+import type { Counters, Held } from '../../src/books/metering/counters.ts';
 import { placesKey } from '../../src/stores/redis/keys.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
 import { type FakeBooks, fakeBooks } from '../stores/counter-books.ts';

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { markedMembers } from '../../src/config/marked-members.ts';
 import { mcpUrlServerSchema } from '../../src/config/schema-mcp.ts';
 import { providerSchema } from '../../src/config/schema-providers.ts';
-import { catalog } from '../../src/inference/providers/catalog.ts';
+import { catalog } from '../../src/formats/providers/catalog.ts';
 import { adminKey, overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 

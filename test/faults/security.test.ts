@@ -418,15 +418,15 @@ const runsOneWord = 'src/net/spool.ts';
 
 /** Programs that are named in code, without a shell; of a caller's they get bytes on stdin or a file of our own naming. */
 const startsPrograms = [
-  'src/inference/audio/ffmpeg-process.ts',
-  'src/inference/audio/transcode.ts',
+  'src/engines/audio/ffmpeg-process.ts',
+  'src/engines/audio/transcode.ts',
   // The operator's own login by Azure's command line.
-  'src/inference/credentials/entra.ts',
-  'src/inference/engines/engine-run.ts',
-  'src/inference/engines/espeak.ts',
-  'src/inference/engines/extras/install-runtime.ts',
+  'src/upstream/credentials/entra.ts',
+  'src/engines/engine-run.ts',
+  'src/engines/espeak.ts',
+  'src/engines/extras/install-runtime.ts',
   // MCP servers that the configuration file names, and it alone.
-  'src/mcp/stdio-session.ts',
+  'src/tools/mcp/stdio-session.ts',
 ];
 
 test('S5 no endpoint can start a program that its caller chooses: few files know child_process, none a shell', () => {

@@ -4,7 +4,7 @@ import { availableParallelism, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { wavHeader } from '../../src/inference/audio/wav.ts';
+import { wavHeader } from '../../src/engines/audio/wav.ts';
 import { otherKey, startGateway } from '../start-gateway.ts';
 import { type Lifetime, temporaryFolder } from '../start-process.ts';
 import { flood } from './hard-work.ts';

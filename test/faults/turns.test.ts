@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findEspeak } from '../../src/inference/engines/espeak.ts';
+import { findEspeak } from '../../src/engines/espeak.ts';
 import { chromiumMissing } from '../chromium.ts';
 import { otherKey, overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';

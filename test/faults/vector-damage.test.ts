@@ -5,10 +5,10 @@ import { test } from 'node:test';
 import { FailureError } from '../../src/kernel/failure.ts';
 import { seededRandom } from '../../src/kernel/random.ts';
 import type { EmbeddedStore } from '../../src/vectors/embedded/embedded-store.ts';
-import { shardOf } from '../../src/vectors/embedded/shard-of.ts';
-import { everything, near, spec, temporaryStore, upsert } from '../../src/vectors/embedded/temporary-store.fixture.ts';
+import { shardOf } from '../../src/vectors/embedded/shards/shard-of.ts';
 import { pagesOf } from '../../src/vectors/move-tenant.ts';
 import type { StoredPoint } from '../../src/vectors/point.ts';
+import { everything, near, spec, temporaryStore, upsert } from '../fixtures/temporary-vector-store.ts';
 
 const flips = 200;
 const collections = ['a', 'b', 'c'];

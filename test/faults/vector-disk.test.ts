@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { FailureError } from '../../src/kernel/failure.ts';
-import { shardOf } from '../../src/vectors/embedded/shard-of.ts';
-import { alice, near, spec, temporaryStore } from '../../src/vectors/embedded/temporary-store.fixture.ts';
+import { shardOf } from '../../src/vectors/embedded/shards/shard-of.ts';
 import type { VectorStore, WriteOperation } from '../../src/vectors/vector-store.ts';
+import { alice, near, spec, temporaryStore } from '../fixtures/temporary-vector-store.ts';
 
 const size = 256;
 

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { seededRandom } from '../../src/kernel/random.ts';
-import { temporaryStore } from '../../src/vectors/embedded/temporary-store.fixture.ts';
 import { pagesOf } from '../../src/vectors/move-tenant.ts';
 import type { VectorStore } from '../../src/vectors/vector-store.ts';
+import { temporaryStore } from '../fixtures/temporary-vector-store.ts';
 import { batchSize, tenantOf, writers } from './vector-writers.ts';
 
 const child = fileURLToPath(new URL('./vector-child.ts', import.meta.url));

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type ExtrasFolder, markInstalled } from '../../src/inference/engines/extras/extras-folder.ts';
-import type { ModelManifest } from '../../src/inference/engines/extras/model-manifest.ts';
+import { type ExtrasFolder, markInstalled } from '../../src/engines/extras/extras-folder.ts';
+import type { ModelManifest } from '../../src/engines/extras/model-manifest.ts';
 import { writeOnnx } from './write-onnx.ts';
 
 const shared = {

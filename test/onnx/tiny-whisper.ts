@@ -1,4 +1,4 @@
-import type { ExtrasFolder } from '../../src/inference/engines/extras/extras-folder.ts';
+import type { ExtrasFolder } from '../../src/engines/extras/extras-folder.ts';
 import { idsOf, tinyWhisper, write } from './tiny-models.ts';
 import { writeOnnx } from './write-onnx.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Counters, Full, Held, Limit } from '../../src/metering/counters.ts';
-import { MemoryCounters } from '../../src/metering/memory-counters.ts';
-import { spans } from '../../src/metering/window.ts';
+import type { Counters, Full, Held, Limit } from '../../src/books/metering/counters.ts';
+import { MemoryCounters } from '../../src/books/metering/memory-counters.ts';
+import { spans } from '../../src/books/metering/window.ts';
 import { type SteppedClock, steppedClock } from '../simulation/stepped-clock.ts';
 import { booked, fakeBooks } from '../stores/counter-books.ts';
 import { type Asker, newAsker, newRequestId } from '../stores/counter-requests.ts';

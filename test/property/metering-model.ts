@@ -1,5 +1,5 @@
-import type { Full, Limit, Measure, Scope } from '../../src/metering/counters.ts';
-import { bucketAt, bucketLeavesAtMs, spans } from '../../src/metering/window.ts';
+import type { Full, Limit, Measure, Scope } from '../../src/books/metering/counters.ts';
+import { bucketAt, bucketLeavesAtMs, spans } from '../../src/books/metering/window.ts';
 
 /** One thing that was counted, with the exact instant in quota time. */
 export interface Counted {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Limit } from '../../src/metering/counters.ts';
-import { MemoryCounters } from '../../src/metering/memory-counters.ts';
-import { spans, windowNames } from '../../src/metering/window.ts';
+import type { Limit } from '../../src/books/metering/counters.ts';
+import { MemoryCounters } from '../../src/books/metering/memory-counters.ts';
+import { spans, windowNames } from '../../src/books/metering/window.ts';
 import { steppedClock } from '../simulation/stepped-clock.ts';
 import { fakeBooks } from '../stores/counter-books.ts';
 import { type Asker, limitOf, newRequestId } from '../stores/counter-requests.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { healthOf, newLaneState } from '../../src/inference/routing/lane.ts';
-import { loadOf, type Pickable, pick } from '../../src/inference/routing/pick.ts';
-import { retryAfterMs } from '../../src/inference/routing/retry-after.ts';
-import { createRetryBudget } from '../../src/inference/routing/rolling-counts.ts';
 import { seededRandom } from '../../src/kernel/random.ts';
+import { healthOf, newLaneState } from '../../src/routing/lane.ts';
+import { loadOf, type Pickable, pick } from '../../src/routing/pick.ts';
+import { retryAfterMs } from '../../src/routing/retry-after.ts';
+import { createRetryBudget } from '../../src/routing/rolling-counts.ts';
 
 const option = fc
   .record({

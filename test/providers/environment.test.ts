@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { catalog } from '../../src/inference/providers/catalog.ts';
+import { catalog } from '../../src/formats/providers/catalog.ts';
 import { startForwardProxy } from '../forward-proxy.ts';
 import { closedPort, startProcess } from '../start-process.ts';
 

@@ -1,9 +1,9 @@
 import type { TestContext } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import type { DialectId } from '../../src/inference/dialects/dialect.ts';
-import { catalog } from '../../src/inference/providers/catalog.ts';
-import type { Provider } from '../../src/inference/providers/provider.ts';
+import type { DialectId } from '../../src/formats/dialects/dialect.ts';
+import { catalog } from '../../src/formats/providers/catalog.ts';
+import type { Provider } from '../../src/formats/providers/provider.ts';
 import type { RecordedRequest } from '../../src/simulator/recording.ts';
 import { startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';

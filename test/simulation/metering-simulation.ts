@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
+import type { EntryAnswer, Held, Limit } from '../../src/books/metering/counters.ts';
+import { MemoryCounters } from '../../src/books/metering/memory-counters.ts';
+import { windowNames } from '../../src/books/metering/window.ts';
 import { fakeClock } from '../../src/kernel/clock.ts';
 import { type Random, seededRandom } from '../../src/kernel/random.ts';
-import type { EntryAnswer, Held, Limit } from '../../src/metering/counters.ts';
-import { MemoryCounters } from '../../src/metering/memory-counters.ts';
-import { windowNames } from '../../src/metering/window.ts';
 import { type Counted, MeteringModel } from '../property/metering-model.ts';
 import { booked, fakeBooks } from '../stores/counter-books.ts';
 import { type Asker, limitOf, newAsker, newRequestId } from '../stores/counter-requests.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrice } from '../../src/inference/neutral/price.ts';
-import type { Preference } from '../../src/inference/routing/prefer.ts';
+import { createPrice } from '../../src/formats/neutral/price.ts';
 import type { Random } from '../../src/kernel/random.ts';
+import type { Preference } from '../../src/routing/prefer.ts';
 import { queryOf, targetOf } from './routing-samples.ts';
 import { type Ending, forEachSeed, simulate } from './routing-simulation.ts';
 

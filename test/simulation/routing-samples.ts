@@ -1,6 +1,6 @@
-import type { RequestNeeds } from '../../src/inference/neutral/request.ts';
-import { builtInHedge, type RouteCandidate, type RouteQuery } from '../../src/inference/routing/route.ts';
-import type { Capabilities, Target } from '../../src/inference/routing/target.ts';
+import type { RequestNeeds } from '../../src/formats/neutral/request.ts';
+import { builtInHedge, type RouteCandidate, type RouteQuery } from '../../src/routing/route.ts';
+import type { Capabilities, Target } from '../../src/routing/target.ts';
 
 /** A target that can do everything and knows no limits, except for `overrides`. `id` is `provider/model`. */
 export function targetOf(

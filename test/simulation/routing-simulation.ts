@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import type { OutcomeClass } from '../../src/inference/neutral/outcome.ts';
-import { createRoute } from '../../src/inference/routing/create-route.ts';
-import { createHealth, type Health } from '../../src/inference/routing/health.ts';
-import { answerKindOf } from '../../src/inference/routing/lane.ts';
-import { createRetryBudget } from '../../src/inference/routing/rolling-counts.ts';
-import type { AttemptEnd, Route, RouteAttempt, RouteQuery } from '../../src/inference/routing/route.ts';
-import { createSilenceWatch, type Seen, type Watched } from '../../src/inference/routing/silence.ts';
+import type { OutcomeClass } from '../../src/formats/neutral/outcome.ts';
 import { fakeClock } from '../../src/kernel/clock.ts';
 import { type Random, seededRandom } from '../../src/kernel/random.ts';
+import { createRoute } from '../../src/routing/create-route.ts';
+import { createHealth, type Health } from '../../src/routing/health.ts';
+import { answerKindOf } from '../../src/routing/lane.ts';
+import { createRetryBudget } from '../../src/routing/rolling-counts.ts';
+import type { AttemptEnd, Route, RouteAttempt, RouteQuery } from '../../src/routing/route.ts';
+import { createSilenceWatch, type Seen, type Watched } from '../../src/routing/silence.ts';
 
 /** End of one upstream call. */
 export interface Ending {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { OutcomeClass } from '../../src/inference/neutral/outcome.ts';
+import type { OutcomeClass } from '../../src/formats/neutral/outcome.ts';
 import type { Random } from '../../src/kernel/random.ts';
 import { queryOf, targetOf } from './routing-samples.ts';
 import { type CallSeen, type Ending, forEachSeed, type RequestSeen, simulate } from './routing-simulation.ts';

@@ -12,7 +12,7 @@ import {
   type OperatorChange,
   type OperatorRow,
   type PlanRow,
-} from '../../src/auth/account-store.ts';
+} from '../../src/books/auth/account-store.ts';
 import { drivers } from './drivers.ts';
 
 const account: AccountRow = { id: 'dev', name: 'Dev', plan: 'pro', status: 'active', createdMs: 1_750_000_000_000 };

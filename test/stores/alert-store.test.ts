@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { alertNotice, receiverOf } from '../../src/metering/alert-message.ts';
-import type { AlertRow } from '../../src/metering/alert-store.ts';
-import { nextAlerts } from '../../src/metering/next-alerts.ts';
+import { alertNotice, receiverOf } from '../../src/books/metering/alert-message.ts';
+import type { AlertRow } from '../../src/books/metering/alert-store.ts';
+import { nextAlerts } from '../../src/books/metering/next-alerts.ts';
 import { drivers } from './drivers.ts';
 
 const nowMs = 1_750_000_000_000;

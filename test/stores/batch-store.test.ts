@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BatchStore, EndedLine, NewBatch } from '../../src/metering/batch-store.ts';
+import type { BatchStore, EndedLine, NewBatch } from '../../src/books/metering/batch-store.ts';
 import { drivers } from './drivers.ts';
 
 const bytes = (text: string) => Buffer.from(text);

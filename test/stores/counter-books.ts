@@ -1,6 +1,6 @@
-import type { BucketRow, QuotaBooks, QuotaSeed, RecentCall, Scope } from '../../src/metering/counters.ts';
-import type { ReservationRow, UsageEvent } from '../../src/metering/ledger.ts';
-import { bucketsOf } from '../../src/metering/scope.ts';
+import type { BucketRow, QuotaBooks, QuotaSeed, RecentCall, Scope } from '../../src/books/metering/counters.ts';
+import type { ReservationRow, UsageEvent } from '../../src/books/metering/ledger.ts';
+import { bucketsOf } from '../../src/books/metering/scope.ts';
 
 /** What the suites ask of a finished request: the parts of an event that move quota. */
 export type Booked = Pick<

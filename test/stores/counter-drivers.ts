@@ -1,7 +1,7 @@
+import type { Counters } from '../../src/books/metering/counters.ts';
+import { MemoryCounters } from '../../src/books/metering/memory-counters.ts';
+import { callMilliIn, scopesOf } from '../../src/books/metering/scope.ts';
 import { fakeClock, systemClock } from '../../src/kernel/clock.ts';
-import type { Counters } from '../../src/metering/counters.ts';
-import { MemoryCounters } from '../../src/metering/memory-counters.ts';
-import { callMilliIn, scopesOf } from '../../src/metering/scope.ts';
 import { RedisCounters } from '../../src/stores/redis/counters.ts';
 import { redisMissing, type StartedRedis, startRedis } from '../start-redis.ts';
 import { type FakeBooks, fakeBooks } from './counter-books.ts';

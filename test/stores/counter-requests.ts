@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Counters, Full, Held, Limit, LimitState, Measure, Scope } from '../../src/metering/counters.ts';
-import { scopesOf } from '../../src/metering/scope.ts';
-import type { SpanName } from '../../src/metering/window.ts';
+import type { Counters, Full, Held, Limit, LimitState, Measure, Scope } from '../../src/books/metering/counters.ts';
+import { scopesOf } from '../../src/books/metering/scope.ts';
+import type { SpanName } from '../../src/books/metering/window.ts';
 
 /** The caller in the suites of counters: an account, one key of it, perhaps a tier. */
 export interface Asker {

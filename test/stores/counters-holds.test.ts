@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Held } from '../../src/metering/counters.ts';
-import { bucketAt, bucketLeavesAtMs, spans, windowNames } from '../../src/metering/window.ts';
+import type { Held } from '../../src/books/metering/counters.ts';
+import { bucketAt, bucketLeavesAtMs, spans, windowNames } from '../../src/books/metering/window.ts';
 import { hold, limitOf, mustHold, mustRefuse, newAsker, newRequestId, stateOf, usedOf } from './counter-requests.ts';
 import { over } from './over-counters.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { windowNames } from '../../src/books/metering/window.ts';
 import { FailureError } from '../../src/kernel/failure.ts';
-import { windowNames } from '../../src/metering/window.ts';
 import { booked, type FakeBooks } from './counter-books.ts';
 import { hold, limitOf, mustHold, mustRefuse, newAsker, usedOf } from './counter-requests.ts';
 import { over } from './over-counters.ts';

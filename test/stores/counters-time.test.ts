@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { bucketAt, bucketLeavesAtMs, spans, windowNames } from '../../src/metering/window.ts';
+import { bucketAt, bucketLeavesAtMs, spans, windowNames } from '../../src/books/metering/window.ts';
 import { enter, limitOf, mustHold, mustRefuse, newAsker, stateOf, usedOf } from './counter-requests.ts';
 import { overTime } from './over-counters.ts';
 

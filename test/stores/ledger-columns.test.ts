@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { eventColumns, reservationColumns } from '../../src/ledger/columns.ts';
+import { eventColumns, reservationColumns } from '../../src/books/ledger/columns.ts';
 import { openPostgres } from '../../src/stores/postgres/open.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { ledgerMigrations } from '../../src/stores/sqlite/ledger-schema.ts';

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { Ledger, UsageEvent } from '../../src/metering/ledger.ts';
+import type { Ledger, UsageEvent } from '../../src/books/metering/ledger.ts';
 import { drivers } from './drivers.ts';
 import { reservationRow } from './rows.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Ledger, RequestQuery, UsageEvent, UsageGroup, UsageRow } from '../../src/books/metering/ledger.ts';
+import { refusalEvent } from '../../src/books/metering/refusal.ts';
 import { FailureError } from '../../src/kernel/failure.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';
-import type { Ledger, RequestQuery, UsageEvent, UsageGroup, UsageRow } from '../../src/metering/ledger.ts';
-import { refusalEvent } from '../../src/metering/refusal.ts';
 import { assertWithin } from '../machine-load.ts';
 import { drivers } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';

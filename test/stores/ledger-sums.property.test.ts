@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Ledger, UsageEvent, UsageFilter, UsageGroup } from '../../src/metering/ledger.ts';
+import type { Ledger, UsageEvent, UsageFilter, UsageGroup } from '../../src/books/metering/ledger.ts';
 import { drivers } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';
 

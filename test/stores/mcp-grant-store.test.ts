@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { McpGrantRow } from '../../src/auth/mcp-grant-store.ts';
+import type { McpGrantRow } from '../../src/books/auth/mcp-grant-store.ts';
 import { drivers } from './drivers.ts';
 
 const nowMs = Date.now();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { GivenObject } from '../../src/auth/provider-object-store.ts';
+import type { GivenObject } from '../../src/books/auth/provider-object-store.ts';
 import { drivers } from './drivers.ts';
 
 const nowMs = Date.now();

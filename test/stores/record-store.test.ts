@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Ledger } from '../../src/metering/ledger.ts';
+import type { Ledger } from '../../src/books/metering/ledger.ts';
 import { drivers } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { Counters, Held, Limit, Measure } from '../../src/books/metering/counters.ts';
+import { MemoryCounters } from '../../src/books/metering/memory-counters.ts';
+import { callMilliIn, scopesOf } from '../../src/books/metering/scope.ts';
+import type { SpanName } from '../../src/books/metering/window.ts';
 import { fakeClock, systemClock } from '../../src/kernel/clock.ts';
-import type { Counters, Held, Limit, Measure } from '../../src/metering/counters.ts';
-import { MemoryCounters } from '../../src/metering/memory-counters.ts';
-import { callMilliIn, scopesOf } from '../../src/metering/scope.ts';
-import type { SpanName } from '../../src/metering/window.ts';
 import { RedisCounters } from '../../src/stores/redis/counters.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
 import { fakeBooks } from './counter-books.ts';

@@ -1,6 +1,6 @@
+import type { QuotaBooks } from '../../src/books/metering/counters.ts';
+import { callMilliIn, scopesOf } from '../../src/books/metering/scope.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
-import type { QuotaBooks } from '../../src/metering/counters.ts';
-import { callMilliIn, scopesOf } from '../../src/metering/scope.ts';
 import { RedisCounters } from '../../src/stores/redis/counters.ts';
 import { limitOf, newAsker } from './counter-requests.ts';
 

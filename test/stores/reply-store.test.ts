@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ReplyTake } from '../../src/metering/reply-store.ts';
+import type { ReplyTake } from '../../src/books/metering/reply-store.ts';
 import { drivers, type StoreUnderTest } from './drivers.ts';
 
 const nowMs = Date.now();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { ItemRow, ResponseRow, ResponseStore } from '../../src/metering/response-store.ts';
+import type { ItemRow, ResponseRow, ResponseStore } from '../../src/books/metering/response-store.ts';
 import { drivers, type StoreDriver } from './drivers.ts';
 
 const nowMs = Date.now();

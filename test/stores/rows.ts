@@ -1,6 +1,6 @@
+import type { ReservationRow, UsageEvent } from '../../src/books/metering/ledger.ts';
+import { crashedEvent } from '../../src/books/metering/quota.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';
-import type { ReservationRow, UsageEvent } from '../../src/metering/ledger.ts';
-import { crashedEvent } from '../../src/metering/quota.ts';
 
 export function reservationRow(over: Partial<ReservationRow> = {}): ReservationRow {
   const atMs = over.atMs ?? Date.now();

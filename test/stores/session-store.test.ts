@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SessionRow } from '../../src/auth/session-store.ts';
+import type { SessionRow } from '../../src/books/auth/session-store.ts';
 import { drivers } from './drivers.ts';
 
 const nowMs = Date.now();

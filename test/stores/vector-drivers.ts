@@ -6,7 +6,7 @@ import { systemClock } from '../../src/kernel/clock.ts';
 import { openCulvertTables } from '../../src/stores/sqlite/stores.ts';
 import { createVectorRegistry } from '../../src/stores/vectors/vector-registry.ts';
 import { createEmbeddedStore } from '../../src/vectors/embedded/embedded-store.ts';
-import { allShards, shardOf } from '../../src/vectors/embedded/shard-of.ts';
+import { allShards, shardOf } from '../../src/vectors/embedded/shards/shard-of.ts';
 import { createQdrantStore } from '../../src/vectors/qdrant/qdrant-store.ts';
 import { type UnsupportedByQdrant, unsupportedByQdrant } from '../../src/vectors/qdrant/unsupported-by-qdrant.ts';
 import type { VectorStore } from '../../src/vectors/vector-store.ts';

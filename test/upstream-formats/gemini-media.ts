@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../src/kernel/json.ts';
-import type { FaultSpec } from '../../src/simulator/fault-spec.ts';
+import { picturesOf } from '../../src/simulator/endpoints/speak-images.ts';
+import { soundSteps } from '../../src/simulator/endpoints/speak-sound.ts';
+import type { FaultSpec } from '../../src/simulator/faults/fault-spec.ts';
+import { spokenMs } from '../../src/simulator/media/sound.ts';
 import type { Prompt } from '../../src/simulator/prompt.ts';
 import { stringsOf } from '../../src/simulator/prompt.ts';
-import { spokenMs } from '../../src/simulator/sound.ts';
-import { picturesOf } from '../../src/simulator/speak-images.ts';
-import { soundSteps } from '../../src/simulator/speak-sound.ts';
 
 const side = 1_024;
 

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { decoded, type Endpoint, modelsEndpoint } from '../../src/simulator/endpoint.ts';
-import { chatSpeech } from '../../src/simulator/speak-chat.ts';
-import { messagesSpeech } from '../../src/simulator/speak-messages.ts';
-import type { Speech } from '../../src/simulator/speech.ts';
+import { decoded, type Endpoint, modelsEndpoint } from '../../src/simulator/endpoints/endpoint.ts';
+import { chatSpeech } from '../../src/simulator/endpoints/speak-chat.ts';
+import { messagesSpeech } from '../../src/simulator/endpoints/speak-messages.ts';
+import type { Speech } from '../../src/simulator/endpoints/speech.ts';
 import { bedrockEndpoint } from './speak-bedrock.ts';
 import { cohereChatSpeech } from './speak-cohere.ts';
 import { elevenLabsSpeech } from './speak-elevenlabs.ts';

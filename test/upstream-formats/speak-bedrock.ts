@@ -1,12 +1,12 @@
 import { isObject, type JsonObject, type JsonValue } from '../../src/kernel/json.ts';
 import { argumentParts, beforeDelta, textParts } from '../../src/simulator/answer-pace.ts';
 import type { Answer, Choice } from '../../src/simulator/compose-answer.ts';
-import { decoded, type Endpoint } from '../../src/simulator/endpoint.ts';
-import type { FaultSpec } from '../../src/simulator/fault-spec.ts';
+import { decoded, type Endpoint } from '../../src/simulator/endpoints/endpoint.ts';
+import { chatSpeech } from '../../src/simulator/endpoints/speak-chat.ts';
+import { messagesSpeech } from '../../src/simulator/endpoints/speak-messages.ts';
+import type { ErrorWords, Speech } from '../../src/simulator/endpoints/speech.ts';
+import type { FaultSpec } from '../../src/simulator/faults/fault-spec.ts';
 import type { Prompt } from '../../src/simulator/prompt.ts';
-import { chatSpeech } from '../../src/simulator/speak-chat.ts';
-import { messagesSpeech } from '../../src/simulator/speak-messages.ts';
-import type { ErrorWords, Speech } from '../../src/simulator/speech.ts';
 import type { Step } from '../../src/simulator/steps.ts';
 import { invoked } from './bedrock-models.ts';
 

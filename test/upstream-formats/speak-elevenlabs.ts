@@ -1,5 +1,5 @@
-import { soundSpeech, spokenPrompt } from '../../src/simulator/speak-sound.ts';
-import type { ErrorWords, Speech } from '../../src/simulator/speech.ts';
+import { soundSpeech, spokenPrompt } from '../../src/simulator/endpoints/speak-sound.ts';
+import type { ErrorWords, Speech } from '../../src/simulator/endpoints/speech.ts';
 
 /** `/text-to-speech/{voice}` of ElevenLabs; the service puts `output_format` of the query into the body. */
 export const elevenLabsSpeech: Speech = {

@@ -1,7 +1,7 @@
 import { embeddingPrompt, wholeOnly } from '../../src/simulator/embed-prompt.ts';
 import { vectorsOf } from '../../src/simulator/embed-vectors.ts';
+import type { Speech } from '../../src/simulator/endpoints/speech.ts';
 import { stringsOf } from '../../src/simulator/prompt.ts';
-import type { Speech } from '../../src/simulator/speech.ts';
 import { cohereRerankSpeech } from './speak-rerank-cohere.ts';
 
 /** `POST /v2/embed`, after the reference of api.cohere.com: the vectors stand by their type. */

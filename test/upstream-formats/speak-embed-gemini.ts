@@ -1,8 +1,8 @@
 import { isObject, type JsonValue } from '../../src/kernel/json.ts';
 import { embeddingPrompt, wholeOnly } from '../../src/simulator/embed-prompt.ts';
 import { vectorsOf } from '../../src/simulator/embed-vectors.ts';
+import type { Speech } from '../../src/simulator/endpoints/speech.ts';
 import { textOf } from '../../src/simulator/prompt.ts';
-import type { Speech } from '../../src/simulator/speech.ts';
 import { geminiSpeech } from './speak-gemini.ts';
 
 const shared = {

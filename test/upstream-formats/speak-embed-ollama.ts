@@ -1,6 +1,6 @@
 import { embeddingPrompt, wholeOnly } from '../../src/simulator/embed-prompt.ts';
 import { vectorsOf } from '../../src/simulator/embed-vectors.ts';
-import type { Speech } from '../../src/simulator/speech.ts';
+import type { Speech } from '../../src/simulator/endpoints/speech.ts';
 
 /** `POST /api/embed` of Ollama. */
 export const ollamaEmbedSpeech: Speech = {

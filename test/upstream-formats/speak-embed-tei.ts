@@ -1,6 +1,6 @@
 import { embeddingPrompt, wholeOnly } from '../../src/simulator/embed-prompt.ts';
 import { vectorsOf } from '../../src/simulator/embed-vectors.ts';
-import type { ErrorWords, Speech } from '../../src/simulator/speech.ts';
+import type { ErrorWords, Speech } from '../../src/simulator/endpoints/speech.ts';
 
 /** `POST /embed` of Hugging Face's text-embeddings-inference: one model a server, and a list of lists as the answer. */
 export const teiEmbedSpeech: Speech = {

@@ -1,11 +1,11 @@
 import { isObject, type JsonObject } from '../../src/kernel/json.ts';
 import { beforeDelta, reasoningParts, reasoningPauseMs, textParts } from '../../src/simulator/answer-pace.ts';
 import type { Answer, Choice } from '../../src/simulator/compose-answer.ts';
-import type { FaultSpec } from '../../src/simulator/fault-spec.ts';
-import type { ModelForm } from '../../src/simulator/list-models.ts';
-import { logprobsOf } from '../../src/simulator/logprobs.ts';
+import type { ModelForm } from '../../src/simulator/endpoints/list-models.ts';
+import { logprobsOf } from '../../src/simulator/endpoints/logprobs.ts';
+import type { ErrorWords, Speech } from '../../src/simulator/endpoints/speech.ts';
+import type { FaultSpec } from '../../src/simulator/faults/fault-spec.ts';
 import type { Prompt } from '../../src/simulator/prompt.ts';
-import type { ErrorWords, Speech } from '../../src/simulator/speech.ts';
 import type { Step } from '../../src/simulator/steps.ts';
 import { tokensOf } from '../../src/simulator/tokens.ts';
 import { mediaParts, wholeMediaParts } from './gemini-media.ts';

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { isObject } from '../../src/kernel/json.ts';
-import type { FaultSpec } from '../../src/simulator/fault-spec.ts';
+import { chatSpeech } from '../../src/simulator/endpoints/speak-chat.ts';
+import { plainPrompt } from '../../src/simulator/endpoints/speak-completions.ts';
+import { isSide, picturesOf, sideWords } from '../../src/simulator/endpoints/speak-images.ts';
+import type { ErrorWords, Speech } from '../../src/simulator/endpoints/speech.ts';
+import type { FaultSpec } from '../../src/simulator/faults/fault-spec.ts';
 import type { Prompt, Refusal } from '../../src/simulator/prompt.ts';
-import { chatSpeech } from '../../src/simulator/speak-chat.ts';
-import { plainPrompt } from '../../src/simulator/speak-completions.ts';
-import { isSide, picturesOf, sideWords } from '../../src/simulator/speak-images.ts';
-import type { ErrorWords, Speech } from '../../src/simulator/speech.ts';
 import { geminiSpeech } from './speak-gemini.ts';
 
 const sideDefault = 1_024;

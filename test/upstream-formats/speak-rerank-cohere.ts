@@ -1,6 +1,6 @@
+import { ranked, sharedByRerank } from '../../src/simulator/endpoints/speak-rerank.ts';
+import type { Speech } from '../../src/simulator/endpoints/speech.ts';
 import type { Prompt } from '../../src/simulator/prompt.ts';
-import { ranked, sharedByRerank } from '../../src/simulator/speak-rerank.ts';
-import type { Speech } from '../../src/simulator/speech.ts';
 
 const documentsPerSearch = 100;
 

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject, type JsonValue } from '../../src/kernel/json.ts';
 import { embeddingPrompt, wholeOnly } from '../../src/simulator/embed-prompt.ts';
 import { vectorsOf } from '../../src/simulator/embed-vectors.ts';
+import { messagesSpeech } from '../../src/simulator/endpoints/speak-messages.ts';
+import type { Speech } from '../../src/simulator/endpoints/speech.ts';
 import { textOf } from '../../src/simulator/prompt.ts';
-import { messagesSpeech } from '../../src/simulator/speak-messages.ts';
-import type { Speech } from '../../src/simulator/speech.ts';
 import { geminiSpeech } from './speak-gemini.ts';
 
 /** Anthropic's Messages by `rawPredict`: the model stands in the path alone, the version in the body. */

@@ -1,4 +1,4 @@
-import { promptOf, transcriptSpeech } from '../../src/simulator/speak-transcript.ts';
+import { promptOf, transcriptSpeech } from '../../src/simulator/endpoints/speak-transcript.ts';
 
 /** `POST /inference` of whisper.cpp's server: one model, which nobody names, and words inside their segments. */
 export const whisperCppSpeech = transcriptSpeech((body) =>

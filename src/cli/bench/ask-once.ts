@@ -1,6 +1,6 @@
 import { type Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { createSseReader } from '../../inference/transport/sse-reader.ts';
+import { createSseReader } from '../../upstream/transport/sse-reader.ts';
 import { causeOf, errorIn } from '../running-server.ts';
 
 export interface Order {

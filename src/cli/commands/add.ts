@@ -5,23 +5,18 @@ import {
   extrasFolderAt,
   installedModel,
   readPin,
-} from '../../inference/engines/extras/extras-folder.ts';
-import { installModel } from '../../inference/engines/extras/install-model.ts';
+} from '../../engines/extras/extras-folder.ts';
+import { installModel } from '../../engines/extras/install-model.ts';
 import {
   installRuntime,
   runtimeAboutBytes,
   runtimeInstalled,
   runtimePackage,
   runtimeVersion,
-} from '../../inference/engines/extras/install-runtime.ts';
-import { modelAtHand } from '../../inference/engines/extras/model-at-hand.ts';
-import { AddFailed, askHost, defaultModelHost, type HostedModel } from '../../inference/engines/extras/model-host.ts';
-import {
-  type ExtraName,
-  extraNames,
-  type ModelManifest,
-  modelManifests,
-} from '../../inference/engines/extras/model-manifest.ts';
+} from '../../engines/extras/install-runtime.ts';
+import { modelAtHand } from '../../engines/extras/model-at-hand.ts';
+import { AddFailed, askHost, defaultModelHost, type HostedModel } from '../../engines/extras/model-host.ts';
+import { type ExtraName, extraNames, type ModelManifest, modelManifests } from '../../engines/extras/model-manifest.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { dataFolderAt, openDataFolder } from '../../stores/sqlite/data-folder.ts';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { createSseReader, type SseEvent } from '../../inference/transport/sse-reader.ts';
 import { culvert } from '../../kernel/command-form.ts';
+import { createSseReader, type SseEvent } from '../../upstream/transport/sse-reader.ts';
 import { CommandFailed } from '../command-failed.ts';
 import { printExact, printJson, writeOut } from '../print.ts';
 import { createProgress } from '../progress.ts';

@@ -1,13 +1,13 @@
+import { probeGet } from '../../formats/providers/probe-get.ts';
+import { type LocalServer, probeLocalServers } from '../../formats/providers/probe-local.ts';
+import { scrub } from '../../formats/providers/scrub.ts';
 import { type LiveLook, lookAtProvider } from '../../inference/models/live-look.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
-import { probeGet } from '../../inference/providers/probe-get.ts';
-import { type LocalServer, probeLocalServers } from '../../inference/providers/probe-local.ts';
-import { scrub } from '../../inference/providers/scrub.ts';
-import { environmentProxies } from '../../inference/transport/proxy.ts';
-import { createTransport } from '../../inference/transport/send.ts';
 import { systemClock as clock } from '../../kernel/clock.ts';
 import { type EngineLook, lookAtEngines } from '../../tools/search/engine-look.ts';
 import { configuredEngines, providersInForce } from '../../tools/search/engine-targets.ts';
+import { environmentProxies } from '../../upstream/transport/proxy.ts';
+import { createTransport } from '../../upstream/transport/send.ts';
 import { table } from '../table.ts';
 
 export interface LiveReport {

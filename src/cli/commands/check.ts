@@ -1,4 +1,4 @@
-import { unrestricted } from '../../auth/principal.ts';
+import { unrestricted } from '../../books/auth/principal.ts';
 import { configJsonSchema } from '../../config/json-schema.ts';
 import { type ConfigProblem, formatProblem, formatWarning } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { providerTypes } from '../../inference/providers/catalog.ts';
+import { providerTypes } from '../../formats/providers/catalog.ts';
 import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
 import { calls, lists, overAdmin } from '../admin-entries.ts';
 import { CommandFailed } from '../command-failed.ts';

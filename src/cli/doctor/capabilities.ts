@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts';
-import { findTool } from '../../inference/audio/find-tool.ts';
+import { findTool } from '../../engines/audio/find-tool.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { installCommand } from '../../kernel/optional-package.ts';

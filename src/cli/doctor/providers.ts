@@ -1,7 +1,7 @@
 import { credentialsOf } from '../../config/declared.ts';
+import type { LocalServer } from '../../formats/providers/probe-local.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { unpricedFix, unpricedMessage, unpricedTargets } from '../../inference/models/unpriced.ts';
-import type { LocalServer } from '../../inference/providers/probe-local.ts';
 import type { LiveReport } from '../commands/check-live.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import type { Finding } from '../../admin/finding.ts';
-import type { HostedFiles } from '../../inference/images/hosted-files.ts';
+import type { SinkStanding } from '../../books/metering/record-delivery.ts';
+import type { HostedFiles } from '../../inference/families/images/hosted-files.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { secretBytesMin } from '../../kernel/seal.ts';
-import type { UpstreamServer } from '../../mcp/upstream-server.ts';
-import type { UpstreamServers } from '../../mcp/upstream-servers.ts';
-import type { SinkStanding } from '../../metering/record-delivery.ts';
 import type { DataFolder } from '../../stores/sqlite/data-folder.ts';
+import type { UpstreamServer } from '../../tools/mcp/upstream-server.ts';
+import type { UpstreamServers } from '../../tools/mcp/upstream-servers.ts';
 import { capabilityFindings, toolFindings } from './capabilities.ts';
 import { ok, problem, warning } from './finding.ts';
 import { diskFinding, folderFinding, newestFileMs, secretFileFinding } from './folder.ts';

@@ -1,4 +1,4 @@
-import { matchesGlob } from '../../auth/model-glob.ts';
+import { matchesGlob } from '../../books/auth/model-glob.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Notes, Path } from './notes.ts';
 import { listOfTexts } from './plain-values.ts';

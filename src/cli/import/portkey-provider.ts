@@ -1,5 +1,5 @@
 import type { ProviderConfig } from '../../config/schema.ts';
-import { catalog } from '../../inference/providers/catalog.ts';
+import { catalog } from '../../formats/providers/catalog.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { placeInCloud } from './litellm-clouds.ts';
 import { isModelName, type ProviderFacts } from './litellm-deployment.ts';

@@ -1,4 +1,4 @@
-import type { AccountStore } from '../../auth/account-store.ts';
+import type { AccountStore } from '../../books/auth/account-store.ts';
 import type { OidcConfig } from '../../config/schema-dashboard.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';

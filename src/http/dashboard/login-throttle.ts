@@ -1,7 +1,7 @@
+import type { SharedTally, Tallied } from '../../books/metering/tally.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { putNewest } from '../../kernel/put-newest.ts';
-import type { SharedTally, Tallied } from '../../metering/tally.ts';
 
 /** Failed logins of one address, and of all together, until a window is over. */
 const windowMs = 60_000;

@@ -1,13 +1,13 @@
-import type { AccountStore } from '../../auth/account-store.ts';
-import { createOpenIdLogin, type LoginSecrets, type OpenIdLogin } from '../../auth/oidc/openid-login.ts';
-import { operatorAtLogin } from '../../auth/oidc/operator-at-login.ts';
-import type { Proof } from '../../auth/sessions.ts';
+import type { AccountStore } from '../../books/auth/account-store.ts';
+import { createOpenIdLogin, type LoginSecrets, type OpenIdLogin } from '../../books/auth/oidc/openid-login.ts';
+import { operatorAtLogin } from '../../books/auth/oidc/operator-at-login.ts';
+import type { Proof } from '../../books/auth/sessions.ts';
+import type { SharedTally } from '../../books/metering/tally.ts';
 import type { OidcConfig } from '../../config/schema-dashboard.ts';
 import { sendWhole } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
-import type { SharedTally } from '../../metering/tally.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { sendPlainPage } from '../plain-page.ts';

@@ -1,8 +1,8 @@
-import type { KeyRing } from '../../auth/key-ring.ts';
-import { noKeySent } from '../../auth/key-ring.ts';
-import type { Operator } from '../../auth/operator.ts';
-import type { Principal } from '../../auth/principal.ts';
-import { isCsrf, type Session, type Sessions } from '../../auth/sessions.ts';
+import type { KeyRing } from '../../books/auth/key-ring.ts';
+import { noKeySent } from '../../books/auth/key-ring.ts';
+import type { Operator } from '../../books/auth/operator.ts';
+import type { Principal } from '../../books/auth/principal.ts';
+import { isCsrf, type Session, type Sessions } from '../../books/auth/sessions.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { type Exchange, headerOf } from '../exchange.ts';

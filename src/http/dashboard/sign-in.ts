@@ -1,13 +1,13 @@
-import type { KeyRing } from '../../auth/key-ring.ts';
-import { hashKey } from '../../auth/key-ring.ts';
-import { adminOperator, type Operator } from '../../auth/operator.ts';
-import type { Proof, Session } from '../../auth/sessions.ts';
+import type { KeyRing } from '../../books/auth/key-ring.ts';
+import { hashKey } from '../../books/auth/key-ring.ts';
+import { adminOperator, type Operator } from '../../books/auth/operator.ts';
+import type { Proof, Session } from '../../books/auth/sessions.ts';
+import type { SharedTally } from '../../books/metering/tally.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
-import type { SharedTally } from '../../metering/tally.ts';
 import { type Exchange, headerOf } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { readJsonBody } from '../read-body.ts';

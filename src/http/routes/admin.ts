@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import type { AdminApi, AdminMethod, AdminReply, AdminRequest } from '../../admin/admin-api.ts';
-import type { Result } from '../../inference/dialects/dialect.ts';
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import type { Result } from '../../formats/dialects/dialect.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { ObjectReader } from '../../inference/spine/body-reader.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';

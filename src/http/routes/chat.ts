@@ -1,4 +1,4 @@
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Route } from '../exchange.ts';
 import { conversationRoute } from './conversation.ts';

@@ -1,7 +1,7 @@
-import { type ConversationEndpoint, chatEndpoint } from '../../inference/chat/endpoint.ts';
-import type { CallerDialect } from '../../inference/dialects/dialect.ts';
+import type { LimitHeaderForm } from '../../books/metering/admission.ts';
+import type { CallerDialect } from '../../formats/dialects/dialect.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
-import type { LimitHeaderForm } from '../../metering/admission.ts';
+import { type ConversationEndpoint, chatEndpoint } from '../../inference/families/chat/endpoint.ts';
 import type { Route } from '../exchange.ts';
 import { asReceived, bodyHandler, type InputOf } from '../model-call.ts';
 

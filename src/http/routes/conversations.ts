@@ -4,11 +4,11 @@ import {
   checkedMetadata,
   itemsSchema,
   metadataSchema,
-} from '../../inference/responses/conversation-fields.ts';
-import { conversationNotFound } from '../../inference/responses/expand.ts';
-import { keepsFor, notKept } from '../../inference/responses/keeps-for.ts';
-import type { KeptConversation } from '../../inference/responses/kept-responses.ts';
-import { listOf, readPage, unknownAfter } from '../../inference/responses/pages.ts';
+} from '../../inference/families/responses/conversation-fields.ts';
+import { conversationNotFound } from '../../inference/families/responses/expand.ts';
+import { keepsFor, notKept } from '../../inference/families/responses/keeps-for.ts';
+import type { KeptConversation } from '../../inference/families/responses/kept-responses.ts';
+import { listOf, readPage, unknownAfter } from '../../inference/families/responses/pages.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { callerOf, type Route } from '../exchange.ts';

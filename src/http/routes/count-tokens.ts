@@ -1,10 +1,10 @@
-import { countTokens } from '../../inference/chat/count-tokens.ts';
-import type { CallerDialect } from '../../inference/dialects/dialect.ts';
+import type { LimitHeaderForm } from '../../books/metering/admission.ts';
+import type { CallerDialect } from '../../formats/dialects/dialect.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
+import { countTokens } from '../../inference/families/chat/count-tokens.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { LimitHeaderForm } from '../../metering/admission.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';

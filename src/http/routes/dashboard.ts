@@ -1,4 +1,4 @@
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Dashboard } from '../dashboard/create-dashboard.ts';
 import type { Route } from '../exchange.ts';
 

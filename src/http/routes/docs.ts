@@ -1,4 +1,4 @@
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Exchange, Route } from '../exchange.ts';
 
 /** The documentation. It is always served, since errors link to it; `folder` null: the built pages of this installation. */

@@ -1,7 +1,7 @@
-import { embeddingSchema } from '../../inference/dialects/embeddings/read-request.ts';
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { embeddingsEndpoint } from '../../inference/embeddings/endpoint.ts';
+import { embeddingSchema } from '../../formats/dialects/embeddings/read-request.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
+import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
 import type { Route } from '../exchange.ts';
 import { asReceived, bodyHandler } from '../model-call.ts';
 

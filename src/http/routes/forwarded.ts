@@ -1,7 +1,7 @@
-import { forwardedEndpoints } from '../../inference/dialects/forwarded/index.ts';
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { forwardedEndpoints } from '../../formats/dialects/forwarded/index.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
-import { forwardedEndpoint } from '../../inference/forwarded/endpoint.ts';
+import { forwardedEndpoint } from '../../inference/families/forwarded/endpoint.ts';
 import type { Route } from '../exchange.ts';
 import { asReceived, bodyHandler } from '../model-call.ts';
 

@@ -1,4 +1,4 @@
-import { gemini } from '../../inference/dialects/gemini/index.ts';
+import { gemini } from '../../formats/dialects/gemini/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Alias } from '../../inference/models/alias.ts';
 import { type Failure, invalid, statusOf } from '../../kernel/failure.ts';

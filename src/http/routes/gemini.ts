@@ -1,7 +1,7 @@
-import { gemini } from '../../inference/dialects/gemini/index.ts';
-import { withPathMembers, withPathModel } from '../../inference/dialects/gemini/path-members.ts';
-import { embeddingsEndpoint } from '../../inference/embeddings/endpoint.ts';
+import { gemini } from '../../formats/dialects/gemini/index.ts';
+import { withPathMembers, withPathModel } from '../../formats/dialects/gemini/path-members.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
+import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { isObject } from '../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';

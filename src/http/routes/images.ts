@@ -3,11 +3,15 @@ import {
   imageEditSchema,
   imageSchema,
   imageVariationSchema,
-} from '../../inference/dialects/images/read-request.ts';
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+} from '../../formats/dialects/images/read-request.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
-import { imageEditsEndpoint, imagesEndpoint, imageVariationsEndpoint } from '../../inference/images/endpoint.ts';
-import { editFilesMax } from '../../inference/images/image-edit.ts';
+import {
+  imageEditsEndpoint,
+  imagesEndpoint,
+  imageVariationsEndpoint,
+} from '../../inference/families/images/endpoint.ts';
+import { editFilesMax } from '../../inference/families/images/image-edit.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { bodyHandler, uploadHandler } from '../model-call.ts';

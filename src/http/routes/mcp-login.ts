@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import type { SharedTally } from '../../books/metering/tally.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError, factsOf, statusOf } from '../../kernel/failure.ts';
-import type { FinishedLogin } from '../../mcp/logins.ts';
-import type { SharedTally } from '../../metering/tally.ts';
+import type { FinishedLogin } from '../../tools/mcp/logins.ts';
 import { createLoginThrottle } from '../dashboard/login-throttle.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { sendPlainPage } from '../plain-page.ts';

@@ -1,16 +1,16 @@
+import { mcpEndpoint } from '../../inference/families/mcp/mcp-endpoint.ts';
 import { serve } from '../../inference/spine/serve.ts';
 import type { SpineServices } from '../../inference/spine/services.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
-import { mcpEndpoint } from '../../mcp/mcp-endpoint.ts';
-import type { UpstreamTools } from '../../mcp/upstream-tools.ts';
+import type { UpstreamTools } from '../../tools/mcp/upstream-tools.ts';
 import { ToolFields } from '../../tools/tool-fields.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
-import { toolErrors } from './tool-errors.ts';
+import { toolErrors } from './tools/tool-errors.ts';
 
 export interface McpUpstreamParts {
   services: SpineServices;

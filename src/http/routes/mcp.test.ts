@@ -5,7 +5,7 @@ import { sendWhole } from '../../inference/spine/sink.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import type { Route } from '../exchange.ts';
 import { mcpRoutes } from './mcp.ts';
-import { toolErrors } from './tool-errors.ts';
+import { toolErrors } from './tools/tool-errors.ts';
 
 /** A server of `/mcp` behind which `scrape` is handled so. */
 async function startMcp(t: TestContext, handle: Route['handle']) {

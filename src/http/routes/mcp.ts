@@ -1,4 +1,5 @@
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import type { Admission } from '../../books/metering/admission.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { answerKept, KeptAnswer, type Outcome } from '../../inference/spine/kept-answer.ts';
 import { refuse, sendWhole } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -6,9 +7,8 @@ import { type ErrorContext, type Failure, factsOf, invalid, statusOf } from '../
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import type { Trace } from '../../kernel/trace.ts';
-import type { ApiCall } from '../../mcp/mcp-tools.ts';
-import type { UpstreamTools } from '../../mcp/upstream-tools.ts';
-import type { Admission } from '../../metering/admission.ts';
+import type { ApiCall } from '../../tools/mcp/mcp-tools.ts';
+import type { UpstreamTools } from '../../tools/mcp/upstream-tools.ts';
 import { callerOf, type Exchange, errorContextOf, headerOf, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { refusalOf } from '../refusal.ts';
@@ -68,7 +68,7 @@ async function answerMessage(parts: McpParts, exchange: Exchange, only: string |
   if (isFailure(message)) return refuse(client, message, []);
   let made = 0;
   // With all that it needs, loaded by the first who speaks it.
-  const { answerMcp } = await import('../../mcp/answer-mcp.ts');
+  const { answerMcp } = await import('../../tools/mcp/answer-mcp.ts');
   const answer = await answerMcp({
     message: message.rpc,
     headers: {

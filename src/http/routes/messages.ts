@@ -1,4 +1,4 @@
-import { anthropicMessages } from '../../inference/dialects/anthropic-messages/index.ts';
+import { anthropicMessages } from '../../formats/dialects/anthropic-messages/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Route } from '../exchange.ts';
 import { conversationRoute } from './conversation.ts';

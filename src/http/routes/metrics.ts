@@ -1,4 +1,4 @@
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { identityHeaders } from '../delivery.ts';

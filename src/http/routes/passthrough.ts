@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
-import { type PassedRequest, passedEndpoint, wayOf } from '../../inference/passthrough/pass-through.ts';
+import { type PassedRequest, passedEndpoint, wayOf } from '../../inference/families/passthrough/pass-through.ts';
 import { serve } from '../../inference/spine/serve.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import type { UpstreamUpload } from '../../inference/transport/upstream-call.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import type { UpstreamUpload } from '../../upstream/transport/upstream-call.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';
 import { readBody, wrongEncoding } from '../read-body.ts';

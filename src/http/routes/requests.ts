@@ -1,7 +1,7 @@
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import type { Ledger } from '../../books/metering/ledger.ts';
+import { requestRecord } from '../../books/metering/request-record.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import type { Ledger } from '../../metering/ledger.ts';
-import { requestRecord } from '../../metering/request-record.ts';
 import { callerOf, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 

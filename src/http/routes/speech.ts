@@ -1,8 +1,8 @@
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { speechSchema } from '../../inference/dialects/speech/read-request.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
+import { speechSchema } from '../../formats/dialects/speech/read-request.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
-import { speechEndpoint } from '../../inference/speech/endpoint.ts';
-import { listVoices } from '../../inference/speech/list-voices.ts';
+import { speechEndpoint } from '../../inference/families/speech/endpoint.ts';
+import { listVoices } from '../../inference/families/speech/list-voices.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { asReceived, bodyHandler } from '../model-call.ts';

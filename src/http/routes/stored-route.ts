@@ -1,5 +1,5 @@
-import type { JsonSchema } from '../../inference/dialects/described-check.ts';
-import { openAiResponses } from '../../inference/dialects/openai-responses/index.ts';
+import type { JsonSchema } from '../../formats/dialects/described-check.ts';
+import { openAiResponses } from '../../formats/dialects/openai-responses/index.ts';
 import type { ObjectReader } from '../../inference/spine/body-reader.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { FailureError } from '../../kernel/failure.ts';

@@ -1,7 +1,7 @@
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { transcriptionSchema } from '../../inference/dialects/transcription/read-request.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
+import { transcriptionSchema } from '../../formats/dialects/transcription/read-request.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
-import { transcriptionEndpoint } from '../../inference/transcription/endpoint.ts';
+import { transcriptionEndpoint } from '../../inference/families/transcription/endpoint.ts';
 import type { Route } from '../exchange.ts';
 import { asReceived, uploadHandler } from '../model-call.ts';
 

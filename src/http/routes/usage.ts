@@ -1,16 +1,16 @@
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../books/auth/principal.ts';
+import type { Counters } from '../../books/metering/counters.ts';
+import type { Ledger, UsageGroup, UsageQuery } from '../../books/metering/ledger.ts';
+import { readLimits } from '../../books/metering/limit-view.ts';
+import type { PlanBook } from '../../books/metering/plan-book.ts';
+import { keyLimitsOf } from '../../books/metering/plan-rules.ts';
+import type { StorageBook } from '../../books/metering/storage-book.ts';
+import { usageRecord } from '../../books/metering/usage-record.ts';
 import { parseDistanceMs, parseInstantMs } from '../../config/scalars.ts';
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
-import type { Counters } from '../../metering/counters.ts';
-import type { Ledger, UsageGroup, UsageQuery } from '../../metering/ledger.ts';
-import { readLimits } from '../../metering/limit-view.ts';
-import type { PlanBook } from '../../metering/plan-book.ts';
-import { keyLimitsOf } from '../../metering/plan-rules.ts';
-import type { StorageBook } from '../../metering/storage-book.ts';
-import { usageRecord } from '../../metering/usage-record.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 

@@ -1,8 +1,8 @@
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
+import type { VectorEndpoint } from '../../inference/families/vectors/endpoint.ts';
 import { serve } from '../../inference/spine/serve.ts';
 import type { SpineServices } from '../../inference/spine/services.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import type { VectorEndpoint } from '../../inference/vectors/endpoint.ts';
 import type { ErrorContext } from '../../kernel/failure.ts';
 import { requestIdMs } from '../../kernel/ids.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';

@@ -1,10 +1,10 @@
-import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { remixSchema, videoSchema } from '../../inference/dialects/videos/read-request.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
+import { remixSchema, videoSchema } from '../../formats/dialects/videos/read-request.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
+import { type VideoInput, videoRemixEndpoint, videosEndpoint } from '../../inference/families/videos/endpoint.ts';
+import { deleteVideo, ownVideos, videoAt, videoContent } from '../../inference/families/videos/jobs.ts';
+import { sendVideo } from '../../inference/families/videos/stream-content.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { type VideoInput, videoRemixEndpoint, videosEndpoint } from '../../inference/videos/endpoint.ts';
-import { deleteVideo, ownVideos, videoAt, videoContent } from '../../inference/videos/jobs.ts';
-import { sendVideo } from '../../inference/videos/stream-content.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';

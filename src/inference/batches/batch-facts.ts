@@ -1,6 +1,6 @@
+import type { BatchRow } from '../../books/metering/batch-store.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Sealer } from '../../kernel/seal.ts';
-import type { BatchRow } from '../../metering/batch-store.ts';
 import type { BatchPart } from './upstream/batch-part.ts';
 
 /** What a batch has beside its row, kept sealed. */

@@ -1,7 +1,7 @@
+import type { BatchFormat, BatchRow } from '../../books/metering/batch-store.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, scanJson } from '../../kernel/json.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
-import type { BatchFormat, BatchRow } from '../../metering/batch-store.ts';
 
 /** A line of a batch, as its format has it. */
 export type BatchLine =

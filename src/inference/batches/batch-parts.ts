@@ -1,9 +1,9 @@
+import type { BatchStore } from '../../books/metering/batch-store.ts';
+import type { BatchFacts } from '../../formats/providers/provider.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Lease } from '../../kernel/leased-jobs.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { Turns } from '../../kernel/sharing/turns.ts';
-import type { BatchStore } from '../../metering/batch-store.ts';
-import type { BatchFacts } from '../providers/provider.ts';
 import type { Batch } from './batch-facts.ts';
 import type { LineCalls } from './line-calls.ts';
 import type { StoredFiles } from './stored-files.ts';

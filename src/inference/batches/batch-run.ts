@@ -1,4 +1,4 @@
-import type { BatchEnd, BatchEnding } from '../../metering/batch-store.ts';
+import type { BatchEnd, BatchEnding } from '../../books/metering/batch-store.ts';
 import { answerLines } from './answer-lines.ts';
 import { type Batch, type BatchError, sealFacts } from './batch-facts.ts';
 import type { BatchRun } from './batch-parts.ts';

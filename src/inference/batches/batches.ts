@@ -1,7 +1,7 @@
+import type { BatchFormat, BatchRow, ListedBatches } from '../../books/metering/batch-store.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { newSortedId } from '../../kernel/ids.ts';
 import { LeasedJobs } from '../../kernel/leased-jobs.ts';
-import type { BatchFormat, BatchRow, ListedBatches } from '../../metering/batch-store.ts';
 import { type Batch, type BatchFacts, openBatch, sealFacts } from './batch-facts.ts';
 import type { BatchParts } from './batch-parts.ts';
 import { runBatch } from './batch-run.ts';

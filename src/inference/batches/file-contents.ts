@@ -1,5 +1,5 @@
+import type { BatchStore } from '../../books/metering/batch-store.ts';
 import { type FileStore, fileName } from '../../kernel/file-store.ts';
-import type { BatchStore } from '../../metering/batch-store.ts';
 
 /** Where the chunks of files are: beside their rows, or in a bucket. */
 export interface FileContents {

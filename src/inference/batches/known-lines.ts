@@ -1,4 +1,4 @@
-import type { BegunLine } from '../../metering/batch-store.ts';
+import type { BegunLine } from '../../books/metering/batch-store.ts';
 import type { BatchRun } from './batch-parts.ts';
 
 export interface KnownLine extends BegunLine {

@@ -1,9 +1,9 @@
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../books/auth/principal.ts';
+import type { Admitted } from '../../books/metering/admission.ts';
+import type { ExpectedUse } from '../../books/metering/batch-store.ts';
+import { batchHoldEndpoint } from '../../books/metering/quota.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
-import type { Admitted } from '../../metering/admission.ts';
-import type { ExpectedUse } from '../../metering/batch-store.ts';
-import { batchHoldEndpoint } from '../../metering/quota.ts';
 import type { Services } from '../endpoints/services.ts';
 import { insideCall } from '../spine/call.ts';
 import { holdCall } from '../spine/held-call.ts';

@@ -1,9 +1,9 @@
-import { chatEndpoint } from '../chat/endpoint.ts';
-import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
-import { embeddingsEndpoint } from '../embeddings/endpoint.ts';
+import { forwardedEndpoints } from '../../formats/dialects/forwarded/index.ts';
 import type { Services } from '../endpoints/services.ts';
-import { forwardedEndpoint } from '../forwarded/endpoint.ts';
-import { responsesEndpoint } from '../responses/endpoint.ts';
+import { chatEndpoint } from '../families/chat/endpoint.ts';
+import { embeddingsEndpoint } from '../families/embeddings/endpoint.ts';
+import { forwardedEndpoint } from '../families/forwarded/endpoint.ts';
+import { responsesEndpoint } from '../families/responses/endpoint.ts';
 import { type CallBounds, type CallOwner, call } from '../spine/call.ts';
 import type { Endpoint, Plan } from '../spine/endpoint.ts';
 import type { Outcome } from '../spine/kept-answer.ts';

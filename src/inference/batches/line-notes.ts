@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { BatchStore, BegunNow, EndedLine } from '../../books/metering/batch-store.ts';
 import type { Lease } from '../../kernel/leased-jobs.ts';
-import type { BatchStore, BegunNow, EndedLine } from '../../metering/batch-store.ts';
 
 /** Notes what becomes of lines, as many as have gathered in one write. */
 export interface LineNotes {

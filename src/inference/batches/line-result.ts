@@ -1,8 +1,8 @@
+import type { BatchFormat } from '../../books/metering/batch-store.ts';
+import { anthropicMessages } from '../../formats/dialects/anthropic-messages/index.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { type ErrorContext, type Failure, factsOf, statusOf } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { BatchFormat } from '../../metering/batch-store.ts';
-import { anthropicMessages } from '../dialects/anthropic-messages/index.ts';
-import { openAiChat } from '../dialects/openai-chat/index.ts';
 
 /** How a line of a batch ended. */
 export type LineEnd =

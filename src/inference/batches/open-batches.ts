@@ -1,7 +1,7 @@
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../books/auth/principal.ts';
+import type { Ledger } from '../../books/metering/ledger.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { createTurns } from '../../kernel/sharing/turns.ts';
-import type { Ledger } from '../../metering/ledger.ts';
 import type { Services } from '../endpoints/services.ts';
 import type { UpstreamAccess } from './batch-parts.ts';
 import { type Batches, createBatches } from './batches.ts';

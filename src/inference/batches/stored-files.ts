@@ -1,9 +1,9 @@
+import type { BatchStore, FileRow, ListedFiles } from '../../books/metering/batch-store.ts';
+import type { StorageHold } from '../../books/metering/storage-hold.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { newSortedId } from '../../kernel/ids.ts';
 import type { Sealer } from '../../kernel/seal.ts';
-import type { BatchStore, FileRow, ListedFiles } from '../../metering/batch-store.ts';
-import type { StorageHold } from '../../metering/storage-hold.ts';
 import type { FileContents } from './file-contents.ts';
 
 /** Files of tenants, opened and sealed on their way from and to the store. None of them is ever whole in memory. */

@@ -1,8 +1,8 @@
+import type { BatchStore } from '../../books/metering/batch-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { FileStore } from '../../kernel/file-store.ts';
 import type { Sealer } from '../../kernel/seal.ts';
-import type { BatchStore } from '../../metering/batch-store.ts';
-import type { FindUpload } from '../chat/inline-uploads.ts';
+import type { FindUpload } from '../families/chat/inline-uploads.ts';
 import { contentsInFiles, contentsInRows } from './file-contents.ts';
 import { createStoredFiles, type StoredFile, type StoredFiles, shownPurposes, UnreadableFile } from './stored-files.ts';
 

@@ -1,13 +1,13 @@
+import type { CallerDialectId, Result } from '../../formats/dialects/dialect.ts';
+import type { ForwardedEndpointId } from '../../formats/dialects/forwarded/endpoint.ts';
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import { loopWidthMax, parseObject, tooLargeForLoop } from '../../kernel/parse-object.ts';
 import { withModel } from '../../kernel/with-model.ts';
-import { type ConversationBody, readConversation } from '../chat/conversation-body.ts';
-import type { CallerDialectId, Result } from '../dialects/dialect.ts';
-import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
-import { type EmbeddingBody, type EmbeddingBodyKind, readEmbeddings } from '../embeddings/embedding-body.ts';
-import { type ForwardedBody, readForwarded } from '../forwarded/forwarded-body.ts';
-import { type ImageBody, readImages } from '../images/image-body.ts';
-import { readSpeech, type SpeechBody } from '../speech/speech-body.ts';
+import { type ConversationBody, readConversation } from '../families/chat/conversation-body.ts';
+import { type EmbeddingBody, type EmbeddingBodyKind, readEmbeddings } from '../families/embeddings/embedding-body.ts';
+import { type ForwardedBody, readForwarded } from '../families/forwarded/forwarded-body.ts';
+import { type ImageBody, readImages } from '../families/images/image-body.ts';
+import { readSpeech, type SpeechBody } from '../families/speech/speech-body.ts';
 import type { BodyReader } from '../spine/body-reader.ts';
 
 /** What comes of a body, by how it is read: as a conversation in a dialect, or for another endpoint. */

@@ -1,8 +1,8 @@
 import { loopWidthMax, parseObject } from '../../kernel/parse-object.ts';
 import { threadPort } from '../../kernel/thread-port.ts';
 import { withModel } from '../../kernel/with-model.ts';
-import type { EncodeOrder } from '../chat/conversation-body.ts';
-import type { EmbeddingOrder } from '../embeddings/embedding-body.ts';
+import type { EncodeOrder } from '../families/chat/conversation-body.ts';
+import type { EmbeddingOrder } from '../families/embeddings/embedding-body.ts';
 import type { ForwardOrder } from '../spine/encode-forwarded.ts';
 import { bodyLost } from './body-lost.ts';
 import { type AnyBody, type BodyKind, readBody } from './body-readers.ts';

@@ -1,8 +1,8 @@
+import type { Result } from '../../formats/dialects/dialect.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { createTurns, type Turn } from '../../kernel/sharing/turns.ts';
 import { createWorkThread, ThreadLost } from '../../kernel/work-thread.ts';
-import type { Result } from '../dialects/dialect.ts';
 import type { RequestFacts } from '../spine/request-body.ts';
 import { bodyLost } from './body-lost.ts';
 import type { AllBodies, Bodies, BodyKind } from './body-readers.ts';

@@ -2,14 +2,14 @@ import { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import type { Failure } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import { chatEndpoint } from '../chat/endpoint.ts';
-import type { CascadeSteps, StepOrder } from '../realtime/cascade-steps.ts';
-import { speechEndpoint } from '../speech/endpoint.ts';
+import { chatEndpoint } from '../families/chat/endpoint.ts';
+import type { CascadeSteps, StepOrder } from '../families/realtime/cascade-steps.ts';
+import { speechEndpoint } from '../families/speech/endpoint.ts';
+import { transcriptionEndpoint } from '../families/transcription/endpoint.ts';
 import { call } from '../spine/call.ts';
 import { KeptAnswer, type Outcome } from '../spine/kept-answer.ts';
 import type { Bytes, Pace } from '../spine/sink.ts';
 import { abandoned } from '../spine/work.ts';
-import { transcriptionEndpoint } from '../transcription/endpoint.ts';
 import type { Services } from './services.ts';
 
 /** The steps of a realtime cascade as calls of this gateway's own families. */

@@ -1,12 +1,12 @@
 import type { Spool } from '../../net/spool.ts';
-import type { CountServices } from '../chat/services.ts';
-import type { EmbeddingServices } from '../embeddings/services.ts';
-import type { ForwardedServices } from '../forwarded/services.ts';
-import type { ImageServices } from '../images/services.ts';
-import type { ResponsesServices } from '../responses/services.ts';
-import type { SpeechServices } from '../speech/services.ts';
-import type { TranscriptionServices } from '../transcription/services.ts';
-import type { VideoServices } from '../videos/services.ts';
+import type { CountServices } from '../families/chat/services.ts';
+import type { EmbeddingServices } from '../families/embeddings/services.ts';
+import type { ForwardedServices } from '../families/forwarded/services.ts';
+import type { ImageServices } from '../families/images/services.ts';
+import type { ResponsesServices } from '../families/responses/services.ts';
+import type { SpeechServices } from '../families/speech/services.ts';
+import type { TranscriptionServices } from '../families/transcription/services.ts';
+import type { VideoServices } from '../families/videos/services.ts';
 import type { AllBodies } from './body-readers.ts';
 
 /** What the requests of all families need; lives as long as the process. */

@@ -1,11 +1,11 @@
+import type { PlanBook } from '../../books/metering/plan-book.ts';
 import type { Config, ModelType, QualityConfig } from '../../config/schema.ts';
-import type { PlanBook } from '../../metering/plan-book.ts';
-import type { EmbeddingEngine } from '../engines/embedding-engine.ts';
-import type { SpeechEngine } from '../engines/speech-engine.ts';
-import type { TranscriptionEngine } from '../engines/transcription-engine.ts';
-import type { DiscoveredModel } from '../providers/provider.ts';
-import type { Preference } from '../routing/prefer.ts';
-import type { HedgePolicy, RouteCandidate } from '../routing/route.ts';
+import type { EmbeddingEngine } from '../../engines/embedding-engine.ts';
+import type { SpeechEngine } from '../../engines/speech-engine.ts';
+import type { TranscriptionEngine } from '../../engines/transcription-engine.ts';
+import type { DiscoveredModel } from '../../formats/providers/provider.ts';
+import type { Preference } from '../../routing/prefer.ts';
+import type { HedgePolicy, RouteCandidate } from '../../routing/route.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { PriceList } from './price-list.ts';
 

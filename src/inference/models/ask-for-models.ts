@@ -1,8 +1,8 @@
-import type { ProviderConnection } from '../providers/connection.ts';
-import type { CredentialHeaders } from '../providers/credential-headers.ts';
-import { encodeGet } from '../providers/encode.ts';
-import { getJson, type JsonAnswer, postJson } from '../transport/get-json.ts';
-import type { Transport } from '../transport/upstream-call.ts';
+import type { ProviderConnection } from '../../formats/providers/connection.ts';
+import type { CredentialHeaders } from '../../formats/providers/credential-headers.ts';
+import { encodeGet } from '../../formats/providers/encode.ts';
+import { getJson, type JsonAnswer, postJson } from '../../upstream/transport/get-json.ts';
+import type { Transport } from '../../upstream/transport/upstream-call.ts';
 
 /** Asks for one of a provider's lists, with its first credential where none is given. Rejects as `getJson` does. */
 export function askForModels(

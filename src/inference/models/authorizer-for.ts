@@ -1,11 +1,11 @@
 import type { ProviderConfig } from '../../config/schema.ts';
+import type { Provider, TokenIssuer } from '../../formats/providers/provider.ts';
 import { systemClock } from '../../kernel/clock.ts';
-import { awsAuthorizer } from '../credentials/aws-signature.ts';
-import { entraAuthorizer } from '../credentials/entra.ts';
-import { googleAuthorizer } from '../credentials/google.ts';
-import { ibmIamAuthorizer } from '../credentials/ibm-iam.ts';
-import type { Provider, TokenIssuer } from '../providers/provider.ts';
-import type { Authorizer } from '../transport/upstream-call.ts';
+import { awsAuthorizer } from '../../upstream/credentials/aws-signature.ts';
+import { entraAuthorizer } from '../../upstream/credentials/entra.ts';
+import { googleAuthorizer } from '../../upstream/credentials/google.ts';
+import { ibmIamAuthorizer } from '../../upstream/credentials/ibm-iam.ts';
+import type { Authorizer } from '../../upstream/transport/upstream-call.ts';
 
 /** By who asks: a reload, and every look at the lists of models, goes on with the credentials that are held. */
 const held = new Map<string, Authorizer>();

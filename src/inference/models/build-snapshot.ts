@@ -1,13 +1,12 @@
+import { createPlanBook, type PlanBook } from '../../books/metering/plan-book.ts';
 import { builtProviders, namedProviders } from '../../config/environment-providers.ts';
 import { isLoopback } from '../../config/loopback-host.ts';
 import type { Config } from '../../config/schema.ts';
-
-import { createPlanBook, type PlanBook } from '../../metering/plan-book.ts';
-import { builtInEngines } from '../engines/built-in-engines.ts';
-import type { Engines } from '../engines/local-engines.ts';
-import { providersInEnvironment } from '../providers/catalog.ts';
-import type { LocalServer } from '../providers/probe-local.ts';
-import type { DiscoveredModel } from '../providers/provider.ts';
+import { builtInEngines } from '../../engines/built-in-engines.ts';
+import type { Engines } from '../../engines/local-engines.ts';
+import { providersInEnvironment } from '../../formats/providers/catalog.ts';
+import type { LocalServer } from '../../formats/providers/probe-local.ts';
+import type { DiscoveredModel } from '../../formats/providers/provider.ts';
 import { type ConfiguredProvider, connectProviders } from './connections.ts';
 import { contractDimensions, embeddingProblems, embeddingSource } from './contract-embeddings.ts';
 import { contractMedia, type MediaType, mediaSource, mediaTypes } from './contract-media.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Plan, TierLimits } from '../../metering/plan.ts';
+import type { Plan, TierLimits } from '../../books/metering/plan.ts';
 import { chargedAs } from './charged-as.ts';
 
 const off = { '5h': null, week: null, month: null };

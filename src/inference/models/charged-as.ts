@@ -1,5 +1,5 @@
-import type { Plan, TierLimits } from '../../metering/plan.ts';
-import { spans, windowNames } from '../../metering/window.ts';
+import type { Plan, TierLimits } from '../../books/metering/plan.ts';
+import { spans, windowNames } from '../../books/metering/window.ts';
 import type { Alias } from './alias.ts';
 
 /** Cost of a request, times its endpoint's own, and the tier in which it counts. */

@@ -1,9 +1,9 @@
 import { credentialsOf } from '../../config/declared.ts';
 import type { Config, ProviderConfig } from '../../config/schema.ts';
-import { providerTypes } from '../providers/catalog.ts';
-import { type ConnectionFacts, createConnection, type ProviderConnection } from '../providers/connection.ts';
-import type { Provider } from '../providers/provider.ts';
-import { createRoute } from '../transport/create-route.ts';
+import { providerTypes } from '../../formats/providers/catalog.ts';
+import { type ConnectionFacts, createConnection, type ProviderConnection } from '../../formats/providers/connection.ts';
+import type { Provider } from '../../formats/providers/provider.ts';
+import { createRoute } from '../../upstream/transport/create-route.ts';
 import { authorizerFor, regionOf } from './authorizer-for.ts';
 
 /** Prefix of keys that another Culvert has issued. */

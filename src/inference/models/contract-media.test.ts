@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { checkConfigText } from '../../config/check.ts';
-import { modelType } from '../providers/read-model-list.ts';
+import { modelType } from '../../formats/providers/read-model-list.ts';
 import { connectProviders } from './connections.ts';
 import { contractMedia, type MediaType, mediaSource, modelFor } from './contract-media.ts';
 

@@ -1,11 +1,11 @@
 import { aliasFor, starOf, withStar } from '../../config/alias-pattern.ts';
 import type { ModelConfig, ModelType } from '../../config/schema.ts';
+import { engineProvider } from '../../engines/embedding-engine.ts';
+import { embeddingFacts } from '../../formats/providers/embedding-models.ts';
+import type { DiscoveredModel } from '../../formats/providers/provider.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
-import { engineProvider } from '../engines/embedding-engine.ts';
-import { embeddingFacts } from '../providers/embedding-models.ts';
-import type { DiscoveredModel } from '../providers/provider.ts';
-import { builtInHedge, type HedgePolicy, type RouteCandidate } from '../routing/route.ts';
-import type { Target } from '../routing/target.ts';
+import { builtInHedge, type HedgePolicy, type RouteCandidate } from '../../routing/route.ts';
+import type { Target } from '../../routing/target.ts';
 import type { Alias, ModelTableParts } from './alias.ts';
 import { embeddingEngineTarget, soundEngineTarget } from './engine-target.ts';
 import { targetOf } from './target-of.ts';

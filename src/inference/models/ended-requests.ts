@@ -1,9 +1,9 @@
+import type { UsageEvent } from '../../books/metering/ledger.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
 import type { Trace } from '../../kernel/trace.ts';
-import type { UsageEvent } from '../../metering/ledger.ts';
-import type { Health } from '../routing/health.ts';
-import type { Target } from '../routing/target.ts';
+import type { Health } from '../../routing/health.ts';
+import type { Target } from '../../routing/target.ts';
 import type { ModelTable } from './model-table.ts';
 import type { Snapshot } from './snapshot.ts';
 

@@ -1,7 +1,7 @@
-import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
-import { type EmbeddingEngine, engineProvider } from '../engines/embedding-engine.ts';
-import { builtInHedge } from '../routing/route.ts';
-import { noCapabilities, type Target } from '../routing/target.ts';
+import { type EmbeddingEngine, engineProvider } from '../../engines/embedding-engine.ts';
+import type { EmbeddingFacts } from '../../formats/dialects/embeddings/format.ts';
+import { builtInHedge } from '../../routing/route.ts';
+import { noCapabilities, type Target } from '../../routing/target.ts';
 import type { Alias } from './alias.ts';
 
 /** How engines of this process are asked: in calls that each take them some milliseconds. */

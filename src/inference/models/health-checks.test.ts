@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { targetOf } from '../../../test/simulation/routing-samples.ts';
+import type { OutcomeClass } from '../../formats/neutral/outcome.ts';
+import { providerTypes } from '../../formats/providers/catalog.ts';
+import { createConnection } from '../../formats/providers/connection.ts';
 import { fakeClock } from '../../kernel/clock.ts';
-import type { OutcomeClass } from '../neutral/outcome.ts';
-import { providerTypes } from '../providers/catalog.ts';
-import { createConnection } from '../providers/connection.ts';
-import { createHealth } from '../routing/health.ts';
-import { standingOf } from '../routing/lane.ts';
-import type { UpstreamObserver, UpstreamRequest } from '../transport/upstream-call.ts';
+import { createHealth } from '../../routing/health.ts';
+import { standingOf } from '../../routing/lane.ts';
+import type { UpstreamObserver, UpstreamRequest } from '../../upstream/transport/upstream-call.ts';
 import { startRestLooks } from './health-checks.ts';
 import type { Snapshot } from './snapshot.ts';
 

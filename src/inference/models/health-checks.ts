@@ -1,10 +1,10 @@
+import { type Discovery, discoverModels } from '../../formats/providers/discover.ts';
+import { encodeGet } from '../../formats/providers/encode.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
-import { type Discovery, discoverModels } from '../providers/discover.ts';
-import { encodeGet } from '../providers/encode.ts';
-import type { Health, RestLook } from '../routing/health.ts';
-import { getJson } from '../transport/get-json.ts';
-import type { Transport } from '../transport/upstream-call.ts';
+import type { Health, RestLook } from '../../routing/health.ts';
+import { getJson } from '../../upstream/transport/get-json.ts';
+import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import { askForModels } from './ask-for-models.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { Snapshot } from './snapshot.ts';

@@ -1,12 +1,12 @@
-import type { TakenUp } from '../../auth/setup.ts';
+import type { TakenUp } from '../../books/auth/setup.ts';
+import type { PlanBook } from '../../books/metering/plan-book.ts';
 import type { Config } from '../../config/schema.ts';
+import type { Engines } from '../../engines/local-engines.ts';
+import type { LocalServer } from '../../formats/providers/probe-local.ts';
 import { every } from '../../kernel/by-time.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { PlanBook } from '../../metering/plan-book.ts';
-import type { Engines } from '../engines/local-engines.ts';
-import type { LocalServer } from '../providers/probe-local.ts';
-import type { Health } from '../routing/health.ts';
-import type { Transport } from '../transport/upstream-call.ts';
+import type { Health } from '../../routing/health.ts';
+import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import { buildSnapshot } from './build-snapshot.ts';
 import { createHealthChecks } from './health-checks.ts';
 import { createKnownModels, createModelRefresh, type KnownModelParts } from './known-models.ts';

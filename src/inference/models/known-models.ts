@@ -1,7 +1,7 @@
+import { type Discovery, discoverModels, modelsPath } from '../../formats/providers/discover.ts';
+import type { DiscoveredModel } from '../../formats/providers/provider.ts';
 import { isObject } from '../../kernel/json.ts';
-import { type Discovery, discoverModels, modelsPath } from '../providers/discover.ts';
-import type { DiscoveredModel } from '../providers/provider.ts';
-import type { Transport } from '../transport/upstream-call.ts';
+import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import type { KnownModels } from './alias.ts';
 import { askForModels } from './ask-for-models.ts';
 import type { ConfiguredProvider } from './connections.ts';

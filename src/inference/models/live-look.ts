@@ -1,12 +1,12 @@
-import { readError } from '../dialects/openai-chat/errors.ts';
-import type { ProviderConnection } from '../providers/connection.ts';
-import type { CredentialHeaders } from '../providers/credential-headers.ts';
-import { type Discovery, discoverModels } from '../providers/discover.ts';
-import { encodeGet } from '../providers/encode.ts';
-import type { DiscoveredModel } from '../providers/provider.ts';
-import { scrub } from '../providers/scrub.ts';
-import { getJson } from '../transport/get-json.ts';
-import type { Transport } from '../transport/upstream-call.ts';
+import { readError } from '../../formats/dialects/openai-chat/errors.ts';
+import type { ProviderConnection } from '../../formats/providers/connection.ts';
+import type { CredentialHeaders } from '../../formats/providers/credential-headers.ts';
+import { type Discovery, discoverModels } from '../../formats/providers/discover.ts';
+import { encodeGet } from '../../formats/providers/encode.ts';
+import type { DiscoveredModel } from '../../formats/providers/provider.ts';
+import { scrub } from '../../formats/providers/scrub.ts';
+import { getJson } from '../../upstream/transport/get-json.ts';
+import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import { askForModels } from './ask-for-models.ts';
 
 /** The answer to one credential of a provider when it was asked for its list of models, right now. */

@@ -1,13 +1,13 @@
-import { matchesGlob } from '../../auth/model-glob.ts';
-import type { Principal } from '../../auth/principal.ts';
+import { matchesGlob } from '../../books/auth/model-glob.ts';
+import type { Principal } from '../../books/auth/principal.ts';
+import { type PlanBook, planAllows } from '../../books/metering/plan-book.ts';
 import { aliasFor, starOf, withStar } from '../../config/alias-pattern.ts';
 import { lackingKey } from '../../config/cautions.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { nearest } from '../../kernel/nearest.ts';
 import { putNewest } from '../../kernel/put-newest.ts';
-import { type PlanBook, planAllows } from '../../metering/plan-book.ts';
-import type { Target } from '../routing/target.ts';
+import type { Target } from '../../routing/target.ts';
 import type { Alias, ModelTableParts } from './alias.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import { type EmbeddingSource, embeddingSource } from './contract-embeddings.ts';

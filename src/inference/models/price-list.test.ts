@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { calcPrice, waitForUpdate } from '@pydantic/genai-prices';
 import fc from 'fast-check';
-import { usdOf } from '../neutral/price.ts';
-import type { Usage } from '../neutral/usage.ts';
-import { catalog } from '../providers/catalog.ts';
+import { usdOf } from '../../formats/neutral/price.ts';
+import type { Usage } from '../../formats/neutral/usage.ts';
+import { catalog } from '../../formats/providers/catalog.ts';
 import { installedPrices, takePrices } from './price-list.ts';
 
 const prices = await installedPrices();

@@ -6,7 +6,7 @@ import {
   type RatesHold,
   type RatesInForce,
   type RateTier,
-} from '../neutral/price.ts';
+} from '../../formats/neutral/price.ts';
 import { rateNames } from './rate-names.ts';
 
 /** A published list's facts of models; the same of one model until another list is loaded. */

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { getJson } from '../transport/get-json.ts';
-import type { Transport } from '../transport/upstream-call.ts';
+import { getJson } from '../../upstream/transport/get-json.ts';
+import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import { installedPrices, newestPricesUrl, type PriceList, takePrices } from './price-list.ts';
 import { hasListPrices } from './target-of.ts';

@@ -1,6 +1,6 @@
 import { aliasFor } from '../../config/alias-pattern.ts';
 import type { Config, ModelType } from '../../config/schema.ts';
-import type { DiscoveredModel } from '../providers/provider.ts';
+import type { DiscoveredModel } from '../../formats/providers/provider.ts';
 import type { Alias } from './alias.ts';
 import { contractDimensions, contractEmbeddings, type EmbeddingSource, ofContractSize } from './contract-embeddings.ts';
 import {

@@ -1,5 +1,5 @@
 import type { TargetConfig } from '../../config/schema.ts';
-import { createPrice, type Price, type Rates, type RateTier, ratesAt } from '../neutral/price.ts';
+import { createPrice, type Price, type Rates, type RateTier, ratesAt } from '../../formats/neutral/price.ts';
 
 type Unit = keyof Rates;
 type PriceConfig = NonNullable<TargetConfig['price']>;

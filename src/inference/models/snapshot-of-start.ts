@@ -1,9 +1,9 @@
 import type { Config } from '../../config/schema.ts';
+import { createLocalEngines, type Engines } from '../../engines/local-engines.ts';
+import { probeGet } from '../../formats/providers/probe-get.ts';
+import { probeLocalServers } from '../../formats/providers/probe-local.ts';
 import { systemClock } from '../../kernel/clock.ts';
-import { createLocalEngines, type Engines } from '../engines/local-engines.ts';
-import { probeGet } from '../providers/probe-get.ts';
-import { probeLocalServers } from '../providers/probe-local.ts';
-import type { Transport } from '../transport/upstream-call.ts';
+import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import { buildSnapshot } from './build-snapshot.ts';
 import type { SnapshotParts } from './keep-snapshot.ts';
 import { createKnownModels } from './known-models.ts';

@@ -1,11 +1,11 @@
 import { isLoopback } from '../../config/loopback-host.ts';
 import type { CapabilitiesConfig, ModelConfig, TargetConfig, TimeoutsConfig } from '../../config/schema.ts';
-import { imageModelFacts } from '../dialects/images/format.ts';
-import { dialectsOfModel, type ProviderConnection } from '../providers/connection.ts';
-import { modelFacts } from '../providers/model-facts.ts';
-import type { DiscoveredModel, Provider, ProviderQuirks } from '../providers/provider.ts';
-import { quirksOf } from '../providers/quirks.ts';
-import type { Capabilities, Credential, Target, Timeouts } from '../routing/target.ts';
+import { imageModelFacts } from '../../formats/dialects/images/format.ts';
+import { dialectsOfModel, type ProviderConnection } from '../../formats/providers/connection.ts';
+import { modelFacts } from '../../formats/providers/model-facts.ts';
+import type { DiscoveredModel, Provider, ProviderQuirks } from '../../formats/providers/provider.ts';
+import { quirksOf } from '../../formats/providers/quirks.ts';
+import type { Capabilities, Credential, Target, Timeouts } from '../../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { ListedModel, PriceList } from './price-list.ts';
 import { configuredPrice } from './rate-names.ts';

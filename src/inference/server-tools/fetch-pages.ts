@@ -1,6 +1,6 @@
+import { addAddresses, addressKey } from '../../formats/neutral/known-addresses.ts';
+import type { ServerResult, ServerSource, ServerToolFault, WebFetchTool } from '../../formats/neutral/server-tool.ts';
 import { type Failure, factsOf } from '../../kernel/failure.ts';
-import { addAddresses, addressKey } from '../neutral/known-addresses.ts';
-import type { ServerResult, ServerSource, ServerToolFault, WebFetchTool } from '../neutral/server-tool.ts';
 import type { SourceMarks } from './source-marks.ts';
 import { sourceText } from './source-text.ts';
 import type { ServerToolPorts, ToolOwner } from './tool-ports.ts';

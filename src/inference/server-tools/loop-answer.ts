@@ -1,9 +1,9 @@
+import type { StreamMark } from '../../formats/dialects/dialect.ts';
+import type { NeutralEvent } from '../../formats/neutral/event.ts';
+import { type Loss, lossComment } from '../../formats/neutral/loss.ts';
+import { fault } from '../../formats/neutral/outcome.ts';
+import { sumOf, type Usage } from '../../formats/neutral/usage.ts';
 import { statusOf } from '../../kernel/failure.ts';
-import type { StreamMark } from '../dialects/dialect.ts';
-import type { NeutralEvent } from '../neutral/event.ts';
-import { type Loss, lossComment } from '../neutral/loss.ts';
-import { fault } from '../neutral/outcome.ts';
-import { sumOf, type Usage } from '../neutral/usage.ts';
 import { EncodedAnswer, type WrittenFor, withCost, withCostOfAll, withLosses } from '../spine/answer.ts';
 import type { Job } from '../spine/job.ts';
 import type { Bytes, Failed, HeaderList, Pace } from '../spine/sink.ts';

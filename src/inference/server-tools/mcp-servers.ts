@@ -1,6 +1,6 @@
+import type { McpServerTool, ServerToolStep } from '../../formats/neutral/server-tool.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { McpServerTool, ServerToolStep } from '../neutral/server-tool.ts';
 import { freeName, type OfferedTool } from './offered-tools.ts';
 import type { CallBounds, McpServerFunction, McpServerSession, ServerToolPorts, ToolOwner } from './tool-ports.ts';
 

@@ -1,6 +1,6 @@
+import type { NeutralTool } from '../../formats/neutral/request.ts';
+import type { ServerTool, ServerToolKind, ServerToolsAsked } from '../../formats/neutral/server-tool.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { NeutralTool } from '../neutral/request.ts';
-import type { ServerTool, ServerToolKind, ServerToolsAsked } from '../neutral/server-tool.ts';
 import type { McpServerSession } from './tool-ports.ts';
 
 /** A function that the model is offered in place of a tool. */

@@ -1,8 +1,5 @@
-import { type Failure, factsOf, invalid } from '../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
-import { knownEntry } from '../../kernel/known-entry.ts';
-import type { NeutralEvent } from '../neutral/event.ts';
-import type { NeutralMessage, NeutralPart, NeutralTool } from '../neutral/request.ts';
+import type { NeutralEvent } from '../../formats/neutral/event.ts';
+import type { NeutralMessage, NeutralPart, NeutralTool } from '../../formats/neutral/request.ts';
 import type {
   FileSearchTool,
   McpServerTool,
@@ -12,8 +9,11 @@ import type {
   ServerToolsAsked,
   WebFetchTool,
   WebSearchTool,
-} from '../neutral/server-tool.ts';
-import type { ServerTurn } from '../neutral/server-turn.ts';
+} from '../../formats/neutral/server-tool.ts';
+import type { ServerTurn } from '../../formats/neutral/server-turn.ts';
+import { type Failure, factsOf, invalid } from '../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import { PageFetches } from './fetch-pages.ts';
 import { type OpenedServers, openServers, wantsApproval } from './mcp-servers.ts';
 import { type OfferedTool, offeredSearches } from './offered-tools.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { NeutralEvent } from '../neutral/event.ts';
-import type { ServerSource } from '../neutral/server-tool.ts';
+import type { NeutralEvent } from '../../formats/neutral/event.ts';
+import type { ServerSource } from '../../formats/neutral/server-tool.ts';
 import { SourceMarks } from './source-marks.ts';
 
 const blank = { quote: '', score: null, attributes: {}, age: null };

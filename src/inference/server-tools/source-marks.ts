@@ -1,5 +1,5 @@
-import type { NeutralEvent } from '../neutral/event.ts';
-import type { ServerSource } from '../neutral/server-tool.ts';
+import type { NeutralEvent } from '../../formats/neutral/event.ts';
+import type { ServerSource } from '../../formats/neutral/server-tool.ts';
 
 /** How the model is told to name a source: its number, in brackets that no prose or code has. */
 export function markOf(index: number): string {

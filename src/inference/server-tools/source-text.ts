@@ -1,4 +1,4 @@
-import type { ServerSource } from '../neutral/server-tool.ts';
+import type { ServerSource } from '../../formats/neutral/server-tool.ts';
 import { markOf } from './source-marks.ts';
 
 /** A source as the model reads it. `mark`: its index among those that the answer may cite; null: it may not. */

@@ -1,8 +1,8 @@
+import type { NeutralMessage } from '../../formats/neutral/request.ts';
+import type { ServerToolsAsked } from '../../formats/neutral/server-tool.ts';
+import type { ServerTurn } from '../../formats/neutral/server-turn.ts';
+import { estimatedTokens } from '../../formats/neutral/usage.ts';
 import { newRequestId } from '../../kernel/ids.ts';
-import type { NeutralMessage } from '../neutral/request.ts';
-import type { ServerToolsAsked } from '../neutral/server-tool.ts';
-import type { ServerTurn } from '../neutral/server-turn.ts';
-import { estimatedTokens } from '../neutral/usage.ts';
 import { refusalHeaders, type WrittenFor } from '../spine/answer.ts';
 import { ChildClient } from '../spine/child-client.ts';
 import type { MakeTrial } from '../spine/contest.ts';

@@ -1,6 +1,4 @@
-import type { Principal } from '../../auth/principal.ts';
-import type { Failure } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import type { Principal } from '../../books/auth/principal.ts';
 import type {
   FileSearchTool,
   McpServerTool,
@@ -8,7 +6,9 @@ import type {
   ServerToolKind,
   WebFetchTool,
   WebSearchTool,
-} from '../neutral/server-tool.ts';
+} from '../../formats/neutral/server-tool.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 
 /** For whom a tool is called. */
 export interface ToolOwner {

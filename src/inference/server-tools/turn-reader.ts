@@ -1,6 +1,6 @@
-import type { FinishReason, NeutralEvent } from '../neutral/event.ts';
-import type { NeutralPart } from '../neutral/request.ts';
-import type { Usage } from '../neutral/usage.ts';
+import type { FinishReason, NeutralEvent } from '../../formats/neutral/event.ts';
+import type { NeutralPart } from '../../formats/neutral/request.ts';
+import type { Usage } from '../../formats/neutral/usage.ts';
 
 /** A call of a function of the gateway's, as the model made it. */
 export interface TurnCall {

@@ -1,9 +1,9 @@
+import type { StreamMark } from '../../formats/dialects/dialect.ts';
+import { parsedJson } from '../../formats/dialects/event-data.ts';
+import { isContent, mayBeSilent, type NeutralEvent, tellsBeside } from '../../formats/neutral/event.ts';
+import { type Fault, fault } from '../../formats/neutral/outcome.ts';
+import type { Usage } from '../../formats/neutral/usage.ts';
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
-import type { StreamMark } from '../dialects/dialect.ts';
-import { parsedJson } from '../dialects/event-data.ts';
-import { isContent, mayBeSilent, type NeutralEvent, tellsBeside } from '../neutral/event.ts';
-import { type Fault, fault } from '../neutral/outcome.ts';
-import type { Usage } from '../neutral/usage.ts';
 import type { Bytes, Chunk } from './sink.ts';
 
 /**

@@ -1,12 +1,18 @@
+import type {
+  AnswerFold,
+  AnswerHead,
+  CallerDialect,
+  StreamEncoder,
+  StreamMark,
+} from '../../formats/dialects/dialect.ts';
+import { type Loss, lossComment, lossesOf, lossHeader, lossHeaderName } from '../../formats/neutral/loss.ts';
+import { type Fault, fault } from '../../formats/neutral/outcome.ts';
+import { usdOf } from '../../formats/neutral/price.ts';
+import { sumOf } from '../../formats/neutral/usage.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { AnswerFold, AnswerHead, CallerDialect, StreamEncoder, StreamMark } from '../dialects/dialect.ts';
-import { type Loss, lossComment, lossesOf, lossHeader, lossHeaderName } from '../neutral/loss.ts';
-import { type Fault, fault } from '../neutral/outcome.ts';
-import { usdOf } from '../neutral/price.ts';
-import { sumOf } from '../neutral/usage.ts';
-import type { HedgeReason, Route, RouteAttempt } from '../routing/route.ts';
-import type { Seen, Watched } from '../routing/silence.ts';
+import type { HedgeReason, Route, RouteAttempt } from '../../routing/route.ts';
+import type { Seen, Watched } from '../../routing/silence.ts';
 import type { Job } from './job.ts';
 import type { AnswerForm, AttemptSink, AttemptSource, Bytes, Chunk, HeaderList, Pace } from './sink.ts';
 import type { Trial } from './trial.ts';

@@ -1,12 +1,12 @@
+import { type Fault, fault } from '../../formats/neutral/outcome.ts';
+import { encodeUpstream } from '../../formats/providers/encode.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
+import type { RouteAttempt } from '../../routing/route.ts';
+import { AttemptTimers, type ExpiredTimer } from '../../upstream/transport/timers.ts';
+import type { TransportError } from '../../upstream/transport/transport-error.ts';
+import type { UpstreamCall, UpstreamHeaders, UpstreamObserver } from '../../upstream/transport/upstream-call.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
-import { type Fault, fault } from '../neutral/outcome.ts';
-import { encodeUpstream } from '../providers/encode.ts';
-import type { RouteAttempt } from '../routing/route.ts';
-import { AttemptTimers, type ExpiredTimer } from '../transport/timers.ts';
-import type { TransportError } from '../transport/transport-error.ts';
-import type { UpstreamCall, UpstreamHeaders, UpstreamObserver } from '../transport/upstream-call.ts';
 import { answeredElsewhere } from './answer.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import { expiredFault, faultInAnswer, statusFault, transportFault } from './attempt-faults.ts';

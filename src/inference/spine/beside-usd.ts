@@ -1,4 +1,4 @@
-import { usdOf } from '../neutral/price.ts';
+import { usdOf } from '../../formats/neutral/price.ts';
 import type { JobProgress } from './job.ts';
 
 type Part = Pick<JobProgress, 'usage' | 'answeredBy' | 'besideUsd'>;

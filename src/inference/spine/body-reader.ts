@@ -1,5 +1,5 @@
+import type { Result } from '../../formats/dialects/dialect.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { Result } from '../dialects/dialect.ts';
 
 /** Reads request bodies: small ones here and now, large ones off the loop. `Bodies`: the results of each kind. */
 export interface BodyReader<Bodies> extends ObjectReader {

@@ -1,9 +1,9 @@
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../books/auth/principal.ts';
+import type { Admitted } from '../../books/metering/admission.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { statusOf } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
-import type { Admitted } from '../../metering/admission.ts';
-import { plainWishes, type RoutingWishes } from '../routing/route.ts';
+import { plainWishes, type RoutingWishes } from '../../routing/route.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
 import type { ChargedCall } from './held-call.ts';
 import { answerKept, KeptAnswer, type Outcome } from './kept-answer.ts';

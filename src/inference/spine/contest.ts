@@ -1,9 +1,9 @@
+import { type Fault, fault, type OutcomeClass } from '../../formats/neutral/outcome.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import { type Fault, fault, type OutcomeClass } from '../neutral/outcome.ts';
-import { answerKindOf } from '../routing/lane.ts';
-import type { AttemptEnd, HedgeReason, Route, RouteAttempt, RouteQuery } from '../routing/route.ts';
-import type { Overdue, SilenceWatch } from '../routing/silence.ts';
+import { answerKindOf } from '../../routing/lane.ts';
+import type { AttemptEnd, HedgeReason, Route, RouteAttempt, RouteQuery } from '../../routing/route.ts';
+import type { Overdue, SilenceWatch } from '../../routing/silence.ts';
 import { Answer, type AnswerContest, answeredElsewhere } from './answer.ts';
 import { type ContestParts, type Job, recordAttempt } from './job.ts';
 import type { Bytes } from './sink.ts';

@@ -1,10 +1,10 @@
-import type { DialectId, Result } from '../dialects/dialect.ts';
-import type { ForwardedEndpointId, ForwardedRequest } from '../dialects/forwarded/endpoint.ts';
-import type { CallersToolNames } from '../neutral/fit-tool-names.ts';
-import type { Loss } from '../neutral/loss.ts';
-import { providerTypes } from '../providers/catalog.ts';
-import type { BodyMembers, ProviderQuirks } from '../providers/provider.ts';
-import { quirksOf } from '../providers/quirks.ts';
+import type { DialectId, Result } from '../../formats/dialects/dialect.ts';
+import type { ForwardedEndpointId, ForwardedRequest } from '../../formats/dialects/forwarded/endpoint.ts';
+import type { CallersToolNames } from '../../formats/neutral/fit-tool-names.ts';
+import type { Loss } from '../../formats/neutral/loss.ts';
+import { providerTypes } from '../../formats/providers/catalog.ts';
+import type { BodyMembers, ProviderQuirks } from '../../formats/providers/provider.ts';
+import { quirksOf } from '../../formats/providers/quirks.ts';
 
 /** The target that a body is written for, as plain data. */
 export interface ForwardOrder {

@@ -1,11 +1,11 @@
+import type { CostLine } from '../../books/metering/admission.ts';
+import type { Result } from '../../formats/dialects/dialect.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { TracedContent } from '../../kernel/trace.ts';
-import type { CostLine } from '../../metering/admission.ts';
-import type { Result } from '../dialects/dialect.ts';
+import type { RouteQuery } from '../../routing/route.ts';
 import type { Alias } from '../models/alias.ts';
 import type { ChargedAs } from '../models/charged-as.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import type { RouteQuery } from '../routing/route.ts';
 import type { Job } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';

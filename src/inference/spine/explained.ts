@@ -1,7 +1,7 @@
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../books/auth/principal.ts';
+import type { Health } from '../../routing/health.ts';
+import type { HedgeReason, RoutingWishes } from '../../routing/route.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import type { Health } from '../routing/health.ts';
-import type { HedgeReason, RoutingWishes } from '../routing/route.ts';
 
 /** A query about a body. */
 export interface Question {

@@ -1,6 +1,6 @@
+import type { Fault } from '../../formats/neutral/outcome.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Fault } from '../neutral/outcome.ts';
-import { AttemptTimers } from '../transport/timers.ts';
+import { AttemptTimers } from '../../upstream/transport/timers.ts';
 import { expiredFault } from './attempt-faults.ts';
 
 /** How long an engine may take; `deadlineMs` is the request's, on the monotonic clock. */

@@ -1,7 +1,7 @@
+import type { Claim, Delivered, Reservation } from '../../books/metering/admission.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import type { Claim, Delivered, Reservation } from '../../metering/admission.ts';
-import type { McpCallRecord, RouteRecord } from '../routing/route.ts';
-import type { Target } from '../routing/target.ts';
+import type { McpCallRecord, RouteRecord } from '../../routing/route.ts';
+import type { Target } from '../../routing/target.ts';
 import { type Job, type JobProgress, newProgress } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import type { SpineServices } from './services.ts';

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { FakeClient } from '../../../test/fake-client.ts';
 import { memoryReplyStore } from '../../../test/memory-reply-store.ts';
+import type { ReplyStore } from '../../books/metering/reply-store.ts';
 import { fakeClock } from '../../kernel/clock.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { createSealer } from '../../kernel/seal.ts';
-import type { ReplyStore } from '../../metering/reply-store.ts';
 import { createIdempotency, type KeyedRequest, readIdempotencyKey } from './idempotency.ts';
 import { type HeaderList, refuse, type Sink, sendWhole } from './sink.ts';
 

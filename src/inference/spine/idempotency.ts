@@ -1,11 +1,11 @@
 import { createHash, webcrypto } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as rest } from 'node:timers/promises';
+import type { ReplyStore, ReplyTaken } from '../../books/metering/reply-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import type { Sealer } from '../../kernel/seal.ts';
-import type { ReplyStore, ReplyTaken } from '../../metering/reply-store.ts';
 import { KeptAnswer, type Outcome } from './kept-answer.ts';
 import { PatientWrites } from './patient-writes.ts';
 import { type HeaderList, refuse, type Sink, sendWhole } from './sink.ts';

@@ -1,5 +1,5 @@
+import { toldCount } from '../../formats/neutral/usage.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import { toldCount } from '../neutral/usage.ts';
 
 /** A count of tokens that may be none: below 0, no whole number, of ten digits and more, or no number at all. */
 const suspect = /[tT]oken(?:s|Count)"\s*:\s*(?:-|"|[tfNI]|\d+[.eE]|\d{10})/;

@@ -1,7 +1,7 @@
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../books/auth/principal.ts';
+import type { Admitted } from '../../books/metering/admission.ts';
 import type { Trace } from '../../kernel/trace.ts';
-import type { Admitted } from '../../metering/admission.ts';
-import type { RoutingWishes } from '../routing/route.ts';
+import type { RoutingWishes } from '../../routing/route.ts';
 import type { Client, Delivery, Sink } from './sink.ts';
 
 /** One request that a model answers, its caller known and admitted. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { dialects } from '../../formats/dialects/dialect-table.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import { dialects } from '../dialects/dialect-table.ts';
 import { type MemberSurvey, surveyMembers } from './parse-body.ts';
 
 const callers = ['openai-chat', 'anthropic-messages', 'openai-responses', 'gemini'] as const;

@@ -1,8 +1,8 @@
+import type { Result } from '../../formats/dialects/dialect.ts';
+import { folded, type MemberNames } from '../../formats/dialects/named-objects.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { JsonValue } from '../../kernel/json.ts';
 import { type ParsedObject, parseObject } from '../../kernel/parse-object.ts';
-import type { Result } from '../dialects/dialect.ts';
-import { folded, type MemberNames } from '../dialects/named-objects.ts';
 
 /**
  * The body of a request to a model, by `kernel/parse-object`. It goes on as bytes and is read twice: by us, who decide by

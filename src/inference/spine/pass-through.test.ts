@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
+import { forwardedEndpoints } from '../../formats/dialects/forwarded/index.ts';
 import { WholeBody } from './answer-reader.ts';
 import { PassedStream } from './pass-through.ts';
 

@@ -1,5 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import { type AnswerModel, eventWithModel, wholeWithModel } from '../dialects/answer-model.ts';
+import { type AnswerModel, eventWithModel, wholeWithModel } from '../../formats/dialects/answer-model.ts';
 import type {
   CallerDialect,
   DecodeOptions,
@@ -7,12 +6,13 @@ import type {
   SseEvent,
   StreamMark,
   UpstreamDialect,
-} from '../dialects/dialect.ts';
-import { brokenLine, isEndMark, parsedData } from '../dialects/event-data.ts';
-import type { GivenId } from '../dialects/named-objects.ts';
-import { type Fault, fault } from '../neutral/outcome.ts';
-import type { Usage } from '../neutral/usage.ts';
-import { createSplitter, type SplitEvent, type SseSplitter } from '../transport/sse-reader.ts';
+} from '../../formats/dialects/dialect.ts';
+import { brokenLine, isEndMark, parsedData } from '../../formats/dialects/event-data.ts';
+import type { GivenId } from '../../formats/dialects/named-objects.ts';
+import { type Fault, fault } from '../../formats/neutral/outcome.ts';
+import type { Usage } from '../../formats/neutral/usage.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { createSplitter, type SplitEvent, type SseSplitter } from '../../upstream/transport/sse-reader.ts';
 import {
   type AnswerReader,
   countsNoOutput,

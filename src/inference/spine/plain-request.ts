@@ -1,8 +1,8 @@
-import { openAiChatId } from '../dialects/openai-chat/wire.ts';
+import { openAiChatId } from '../../formats/dialects/openai-chat/wire.ts';
+import { derivedTargets } from '../../routing/derived-targets.ts';
+import type { RouteCandidate, RouteQuery, RoutingWishes } from '../../routing/route.ts';
+import type { Target } from '../../routing/target.ts';
 import type { Alias } from '../models/alias.ts';
-import { derivedTargets } from '../routing/derived-targets.ts';
-import type { RouteCandidate, RouteQuery, RoutingWishes } from '../routing/route.ts';
-import type { Target } from '../routing/target.ts';
 import type { RequestFacts } from './request-body.ts';
 
 /** Input of routing for such a request; `culvert explain` uses the same. */

@@ -1,5 +1,5 @@
+import type { Fault } from '../../formats/neutral/outcome.ts';
 import { putNewest } from '../../kernel/put-newest.ts';
-import type { Fault } from '../neutral/outcome.ts';
 
 /** How often one attempt asks one target again in another format of sound. */
 export const otherFormatsMax = 2;

@@ -1,4 +1,4 @@
-import { noNeeds, type RequestNeeds } from '../neutral/request.ts';
+import { noNeeds, type RequestNeeds } from '../../formats/neutral/request.ts';
 
 /** Facts of every request. */
 export interface RequestFacts {

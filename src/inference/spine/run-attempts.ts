@@ -1,10 +1,10 @@
+import { engineProvider } from '../../engines/embedding-engine.ts';
+import type { Fault, OutcomeClass } from '../../formats/neutral/outcome.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, type LastingCause, statusOf, type UpstreamsFailed } from '../../kernel/failure.ts';
-import { engineProvider } from '../engines/embedding-engine.ts';
-import type { Fault, OutcomeClass } from '../neutral/outcome.ts';
-import { incapable } from '../routing/capability.ts';
-import { createRoute } from '../routing/create-route.ts';
-import type { AttemptRecord, Route, RouteAttempt, RouteStep, UpstreamLimit } from '../routing/route.ts';
+import { incapable } from '../../routing/capability.ts';
+import { createRoute } from '../../routing/create-route.ts';
+import type { AttemptRecord, Route, RouteAttempt, RouteStep, UpstreamLimit } from '../../routing/route.ts';
 import { Answer, refusalHeaders } from './answer.ts';
 import { Contest, isRefusal, type MakeTrial } from './contest.ts';
 import type { ContestParts, Job } from './job.ts';

@@ -1,7 +1,7 @@
+import type { Reservation } from '../../books/metering/admission.ts';
+import { costMilliOf } from '../../books/metering/quota.ts';
+import type { Result } from '../../formats/dialects/dialect.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import type { Reservation } from '../../metering/admission.ts';
-import { costMilliOf } from '../../metering/quota.ts';
-import type { Result } from '../dialects/dialect.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { costHeaders } from './answer.ts';
 import { passSteps } from './before.ts';

@@ -1,13 +1,13 @@
+import type { Admission, Settlement } from '../../books/metering/admission.ts';
+import type { UsageEvent } from '../../books/metering/ledger.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { Trace, Traces } from '../../kernel/trace.ts';
-import type { Admission, Settlement } from '../../metering/admission.ts';
-import type { UsageEvent } from '../../metering/ledger.ts';
+import type { Health } from '../../routing/health.ts';
+import type { RetryBudget } from '../../routing/rolling-counts.ts';
+import type { SilenceWatch } from '../../routing/silence.ts';
+import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import type { Health } from '../routing/health.ts';
-import type { RetryBudget } from '../routing/rolling-counts.ts';
-import type { SilenceWatch } from '../routing/silence.ts';
-import type { Transport } from '../transport/upstream-call.ts';
 import type { Idempotency } from './idempotency.ts';
 
 /** What a request of any family runs on; lives as long as the process. A family adds its own needs. */

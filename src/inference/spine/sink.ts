@@ -1,8 +1,8 @@
+import type { StreamMark } from '../../formats/dialects/dialect.ts';
+import type { NeutralEvent } from '../../formats/neutral/event.ts';
+import type { Loss } from '../../formats/neutral/loss.ts';
+import type { Fault } from '../../formats/neutral/outcome.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import type { StreamMark } from '../dialects/dialect.ts';
-import type { NeutralEvent } from '../neutral/event.ts';
-import type { Loss } from '../neutral/loss.ts';
-import type { Fault } from '../neutral/outcome.ts';
 
 /** Flat list name, value, name, value…: what node:http takes without building an object. */
 export type HeaderList = readonly string[];

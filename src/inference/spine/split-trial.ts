@@ -1,7 +1,7 @@
-import type { Loss } from '../neutral/loss.ts';
-import { type Fault, fault } from '../neutral/outcome.ts';
-import { sumOf, type Usage } from '../neutral/usage.ts';
-import type { RouteAttempt } from '../routing/route.ts';
+import type { Loss } from '../../formats/neutral/loss.ts';
+import { type Fault, fault } from '../../formats/neutral/outcome.ts';
+import { sumOf, type Usage } from '../../formats/neutral/usage.ts';
+import type { RouteAttempt } from '../../routing/route.ts';
 import { type Answer, answeredElsewhere } from './answer.ts';
 import { Attempt } from './attempt.ts';
 import { scrubbedFault } from './attempt-faults.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { NeutralEvent } from '../../formats/neutral/event.ts';
 import { invalid } from '../../kernel/failure.ts';
-import type { NeutralEvent } from '../neutral/event.ts';
 import { type AnswerPlace, type AnswerStep, throughSteps } from './after.ts';
 import { passSteps } from './before.ts';
 import type { Asked, Plan, RequestStep } from './endpoint.ts';

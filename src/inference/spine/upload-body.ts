@@ -1,5 +1,5 @@
-import type { UploadPiece } from '../dialects/transcription/format.ts';
-import type { UpstreamUpload } from '../transport/upstream-call.ts';
+import type { UploadPiece } from '../../formats/dialects/transcription/format.ts';
+import type { UpstreamUpload } from '../../upstream/transport/upstream-call.ts';
 
 /** A file that is sent to upstreams, read anew for each. */
 export interface SendableFile {

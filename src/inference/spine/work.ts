@@ -1,7 +1,7 @@
+import type { Result } from '../../formats/dialects/dialect.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';
-import type { Result } from '../dialects/dialect.ts';
+import type { McpCallRecord } from '../../routing/route.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import type { McpCallRecord } from '../routing/route.ts';
 import { costHeaders } from './answer.ts';
 import { type Charge, type EndedJob, type HeldCall, holdCall } from './held-call.ts';
 import { type JobProgress, newProgress } from './job.ts';

@@ -9,7 +9,7 @@ import type {
   OperatorRow,
   PlanRow,
   Stored,
-} from '../../auth/account-store.ts';
+} from '../../books/auth/account-store.ts';
 
 /**
  * Tables of accounts, keys, plans, stored providers and models and the audit log, as Kysely sees them; the same names

@@ -1,5 +1,12 @@
 import type { CompiledQuery, Kysely } from 'kysely';
-import type { AuditEntry, Change, CredentialRow, KeptRow, KeySecret, OperatorRow } from '../../auth/account-store.ts';
+import type {
+  AuditEntry,
+  Change,
+  CredentialRow,
+  KeptRow,
+  KeySecret,
+  OperatorRow,
+} from '../../books/auth/account-store.ts';
 import {
   type AccountTables,
   type CredentialColumns,

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { AccountStore, Stored } from '../../auth/account-store.ts';
+import type { AccountStore, Stored } from '../../books/auth/account-store.ts';
 import { Conflict, change, type OwnTables, read, type SqlTables, type Work } from '../sql-tables.ts';
 import {
   type AccountColumns,

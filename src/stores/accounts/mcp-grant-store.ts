@@ -1,4 +1,4 @@
-import type { McpGrantRow, McpGrantStore } from '../../auth/mcp-grant-store.ts';
+import type { McpGrantRow, McpGrantStore } from '../../books/auth/mcp-grant-store.ts';
 import type { OwnTables } from '../sql-tables.ts';
 
 /** Grants of MCP servers, and logins that have begun, over either database. */

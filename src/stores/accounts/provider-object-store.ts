@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { GivenObject, ProviderObjectStore } from '../../auth/provider-object-store.ts';
+import type { GivenObject, ProviderObjectStore } from '../../books/auth/provider-object-store.ts';
 import type { OwnTables, Row, SqlTables, Step } from '../sql-tables.ts';
 
 /** Rows of one statement. */

@@ -1,4 +1,4 @@
-import type { LoginTokenRow, SessionRow, SessionStore } from '../../auth/session-store.ts';
+import type { LoginTokenRow, SessionRow, SessionStore } from '../../books/auth/session-store.ts';
 import type { OwnTables, SqlTables } from '../sql-tables.ts';
 
 /**

@@ -1,4 +1,11 @@
-import type { BatchEnding, BatchFormat, BatchRow, BatchStore, FileRow, Listed } from '../../metering/batch-store.ts';
+import type {
+  BatchEnding,
+  BatchFormat,
+  BatchRow,
+  BatchStore,
+  FileRow,
+  Listed,
+} from '../../books/metering/batch-store.ts';
 import type { OwnTables, SqlTables, Step } from '../sql-tables.ts';
 
 /** Files, batches and their lines over either database. */

@@ -1,4 +1,4 @@
-import type { Notice, NoticeStore } from '../../metering/notice-store.ts';
+import type { Notice, NoticeStore } from '../../books/metering/notice-store.ts';
 import type { OwnTables } from '../sql-tables.ts';
 
 /** Notices, and what was reported of each window, over either database. */

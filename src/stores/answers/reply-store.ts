@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ReplyStore, ReplyTake, ReplyTaken } from '../../books/metering/reply-store.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import type { ReplyStore, ReplyTake, ReplyTaken } from '../../metering/reply-store.ts';
 import type { OwnTables, Row, SqlTables } from '../sql-tables.ts';
 
 /** Tables of replies, in either database. */

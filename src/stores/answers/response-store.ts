@@ -1,4 +1,4 @@
-import type { ConversationRow, FoundResponse, ItemRow, ResponseStore } from '../../metering/response-store.ts';
+import type { ConversationRow, FoundResponse, ItemRow, ResponseStore } from '../../books/metering/response-store.ts';
 import type { OwnTables, Step } from '../sql-tables.ts';
 
 /** Tables of responses, in either database. */

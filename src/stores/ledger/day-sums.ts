@@ -1,5 +1,5 @@
-import { rollupSums } from '../../ledger/batch-sums.ts';
-import { type DayTable, dayTables } from '../../ledger/day-sums.ts';
+import { rollupSums } from '../../books/ledger/batch-sums.ts';
+import { type DayTable, dayTables } from '../../books/ledger/day-sums.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

@@ -1,4 +1,4 @@
-import type { RequestFilter, UsageFilter } from '../../metering/ledger.ts';
+import type { RequestFilter, UsageFilter } from '../../books/metering/ledger.ts';
 
 /** How a driver writes a value into a statement: each call keeps it and gives its mark. */
 export interface Marks {

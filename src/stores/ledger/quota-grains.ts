@@ -1,7 +1,7 @@
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
-/** How wide the stored quota buckets are, and the longest span in which they count (metering/window.ts). */
+/** How wide the stored quota buckets are, and the longest span in which they count (books/metering/window.ts). */
 const spanOfGrainMs: ReadonlyMap<number, number> = new Map([
   [minuteMs, 5 * hourMs],
   [hourMs, 30 * 24 * hourMs],

@@ -1,5 +1,5 @@
-import { readEvent } from '../../ledger/columns.ts';
-import type { RequestQuery, UsageEvent } from '../../metering/ledger.ts';
+import { readEvent } from '../../books/ledger/columns.ts';
+import type { RequestQuery, UsageEvent } from '../../books/metering/ledger.ts';
 
 /** Rows read between two pauses: about 10 ms of SQLite, in which nothing else of its thread runs. */
 const sliceRowsMax = 10_000;

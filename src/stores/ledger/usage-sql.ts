@@ -1,6 +1,6 @@
+import type { DayTable } from '../../books/ledger/day-sums.ts';
+import type { UsageGroup, UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
 import { usageRowsMax } from '../../kernel/limits.ts';
-import type { DayTable } from '../../ledger/day-sums.ts';
-import type { UsageGroup, UsageQuery, UsageRow } from '../../metering/ledger.ts';
 import { type Marks, usageConditions } from './ledger-filters.ts';
 
 const hourMs = 3_600_000;

@@ -1,6 +1,6 @@
+import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { LoopClock, LoopInstant } from '../../kernel/loop-clock.ts';
-import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import {
   closeBatchRows,
   closeDelayMs,

@@ -1,9 +1,9 @@
+import { readEvent, readReservation } from '../../books/ledger/columns.ts';
+import { type TrafficPoint, type TrafficQuery, trafficPoint, trafficSql } from '../../books/ledger/traffic.ts';
+import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../books/metering/counters.ts';
+import type { RequestQuery, ReservationRow, UsageEvent, UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { requestIdMs } from '../../kernel/ids.ts';
-import { readEvent, readReservation } from '../../ledger/columns.ts';
-import { type TrafficPoint, type TrafficQuery, trafficPoint, trafficSql } from '../../ledger/traffic.ts';
-import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../metering/counters.ts';
-import type { RequestQuery, ReservationRow, UsageEvent, UsageQuery, UsageRow } from '../../metering/ledger.ts';
 import { hourConditions, type Marks, requestConditions } from '../ledger/ledger-filters.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { idSlackMs, listPages, type RequestRows } from '../ledger/request-pages.ts';

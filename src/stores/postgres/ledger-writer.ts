@@ -9,13 +9,13 @@ import {
   rollupKey,
   rollupSums,
   rollupTable,
-} from '../../ledger/batch-sums.ts';
-import { type Column, cellsOf, eventTable, reservationTable } from '../../ledger/columns.ts';
-import { dayTables, lateAfterMs, lateSums, sumDelayMs } from '../../ledger/day-sums.ts';
-import { type TrafficRow, TrafficSums, trafficKey, trafficSums, trafficTable } from '../../ledger/traffic.ts';
-import type { BucketRow } from '../../metering/counters.ts';
-import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import type { RecordOrder } from '../../metering/record-store.ts';
+} from '../../books/ledger/batch-sums.ts';
+import { type Column, cellsOf, eventTable, reservationTable } from '../../books/ledger/columns.ts';
+import { dayTables, lateAfterMs, lateSums, sumDelayMs } from '../../books/ledger/day-sums.ts';
+import { type TrafficRow, TrafficSums, trafficKey, trafficSums, trafficTable } from '../../books/ledger/traffic.ts';
+import type { BucketRow } from '../../books/metering/counters.ts';
+import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
+import type { RecordOrder } from '../../books/metering/record-store.ts';
 import {
   columnsOfDays,
   daySql,

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { type BucketsOf, isRefusal } from '../../books/ledger/batch-sums.ts';
+import { readReservation } from '../../books/ledger/columns.ts';
+import { trafficGrainsMs, trafficKeptMs } from '../../books/ledger/traffic.ts';
+import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
+import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { createLoopClock } from '../../kernel/loop-clock.ts';
-import { type BucketsOf, isRefusal } from '../../ledger/batch-sums.ts';
-import { readReservation } from '../../ledger/columns.ts';
-import { trafficGrainsMs, trafficKeptMs } from '../../ledger/traffic.ts';
-import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import type { RecordOrder } from '../../metering/record-store.ts';
 import { closeRetryMs, notRecorded, stopRetryMs } from '../ledger/ledger-waits.ts';
 import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';

@@ -1,5 +1,5 @@
+import type { KeptBytes } from '../../books/metering/storage-counts.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { KeptBytes } from '../../metering/storage-counts.ts';
 import { type Migration, NewerSchema, type SchemaState } from '../migration.ts';
 import { keptBytesOf, storageLooks } from '../storage-sizes.ts';
 import { holdsRows } from './backup.ts';

@@ -1,5 +1,5 @@
-import { readEvent, type UsageEvent } from '../../ledger/columns.ts';
-import type { OrderedRecord, RecordOrder, RecordStore } from '../../metering/record-store.ts';
+import { readEvent, type UsageEvent } from '../../books/ledger/columns.ts';
+import type { OrderedRecord, RecordOrder, RecordStore } from '../../books/metering/record-store.ts';
 import { sinkForgottenMs } from '../ledger/ledger-waits.ts';
 import { databaseNowMs } from './boots.ts';
 import { type Database, type Row, type Run, unavailable } from './database.ts';

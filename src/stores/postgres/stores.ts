@@ -1,6 +1,6 @@
-import type { AccountStore } from '../../auth/account-store.ts';
-import type { ProviderObjectStore } from '../../auth/provider-object-store.ts';
-import type { ResponseStore } from '../../metering/response-store.ts';
+import type { AccountStore } from '../../books/auth/account-store.ts';
+import type { ProviderObjectStore } from '../../books/auth/provider-object-store.ts';
+import type { ResponseStore } from '../../books/metering/response-store.ts';
 import type { CrawlStore } from '../../tools/crawl/crawl-store.ts';
 import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
 import { createAccountStore } from '../accounts/account-store.ts';

@@ -1,6 +1,3 @@
-import type { Clock } from '../../kernel/clock.ts';
-import { FailureError } from '../../kernel/failure.ts';
-import { createLoopClock, type LoopClock } from '../../kernel/loop-clock.ts';
 import type {
   Counters,
   Entry,
@@ -15,8 +12,11 @@ import type {
   Scope,
   Spent,
   Unavailable,
-} from '../../metering/counters.ts';
-import type { SharedTally } from '../../metering/tally.ts';
+} from '../../books/metering/counters.ts';
+import type { SharedTally } from '../../books/metering/tally.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import { createLoopClock, type LoopClock } from '../../kernel/loop-clock.ts';
 import { openKey, placesKey, scopeKey } from './keys.ts';
 import { createKnownOver, type KnownOver } from './known-over.ts';
 import { createLeases, type Leases } from './leases.ts';
@@ -73,7 +73,7 @@ export interface RedisCountersOptions {
   booksId: string;
   /** The ledger that all processes over these counters share. */
   books: QuotaBooks;
-  /** Those of metering/scope.ts. */
+  /** Those of books/metering/scope.ts. */
   rules: Pick<SeedFacts, 'scopesOf' | 'callMilliIn'>;
   clock: Clock;
   /** For the operator's log: that nothing can be admitted, and that it can again. */

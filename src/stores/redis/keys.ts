@@ -1,4 +1,4 @@
-import type { Scope } from '../../metering/counters.ts';
+import type { Scope } from '../../books/metering/counters.ts';
 
 /**
  * Names in Redis, all of them below `keysOf` the books. All keys of an account share a hash tag, so that they stand

@@ -1,4 +1,4 @@
-import type { Full, Limit } from '../../metering/counters.ts';
+import type { Full, Limit } from '../../books/metering/counters.ts';
 
 /**
  * Limits that Redis has refused a request for, until the instant at which it would pass: until then Redis need not be

@@ -1,4 +1,4 @@
-import type { Scope } from '../../metering/counters.ts';
+import type { Scope } from '../../books/metering/counters.ts';
 import { placesKey } from './keys.ts';
 import type { Link, Run } from './link.ts';
 import { leaveScript, renewScript } from './lua-leases.ts';

@@ -1,5 +1,5 @@
-import type { Full, Limit, LimitState, Measure, Scope } from '../../metering/counters.ts';
-import type { SpanName } from '../../metering/window.ts';
+import type { Full, Limit, LimitState, Measure, Scope } from '../../books/metering/counters.ts';
+import type { SpanName } from '../../books/metering/window.ts';
 import type { Reply } from './wire.ts';
 
 const measures: Readonly<Record<Measure, string>> = { calls: 'c', units: 'u', tokens: 't', usd: 'd' };

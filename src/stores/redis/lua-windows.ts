@@ -14,7 +14,7 @@ const openTtlMs = scopeTtlMs + 24 * 3_600_000;
  * while the total is not 0; and the buckets themselves, `<measure><grain><number>` with grain s(econd), m(inute) or
  * h(our). Zeroes are not stored. `l` is the newest time that was counted by, which never runs back, `g` the generation
  * of the account's running requests that it was seeded beside.
- * Same geometry as metering/window.ts: a bucket counts until its end has left the span.
+ * Same geometry as books/metering/window.ts: a bucket counts until its end has left the span.
  */
 export const luaWindows = `
 local call = redis.call

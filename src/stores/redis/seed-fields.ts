@@ -1,6 +1,6 @@
-import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../metering/counters.ts';
-import type { ReservationRow } from '../../metering/ledger.ts';
-import type { SpanName } from '../../metering/window.ts';
+import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../books/metering/counters.ts';
+import type { ReservationRow } from '../../books/metering/ledger.ts';
+import type { SpanName } from '../../books/metering/window.ts';
 
 /** A running request as Redis keeps it: which units stand in which instant, and the scopes that count it. */
 export interface OpenEntry {
@@ -83,7 +83,7 @@ function addRow(sums: Sums, row: BucketRow, nowMs: number): void {
     sums.add('ts', Math.floor(Math.min((row.bucket + 1) * minuteMs - 1, nowMs) / secondMs), row.tokens);
 }
 
-/** Measure and grain of the buckets, and the spans that are totalled over them (metering/window.ts). */
+/** Measure and grain of the buckets, and the spans that are totalled over them (books/metering/window.ts). */
 const totals: readonly { buckets: string; total: string; bucketMs: number; spanMs: number; span: SpanName }[] = [
   { buckets: 'cs', total: 'c1', bucketMs: secondMs, spanMs: minuteMs, span: 'minute' },
   { buckets: 'ts', total: 't1', bucketMs: secondMs, spanMs: minuteMs, span: 'minute' },

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { QuotaBooks, Scope } from '../../metering/counters.ts';
+import type { QuotaBooks, Scope } from '../../books/metering/counters.ts';
 import { openKey, scopeKey } from './keys.ts';
 import { epochGuardMs, type Link } from './link.ts';
 import { beginSeedScript, seedScript } from './lua-seed.ts';

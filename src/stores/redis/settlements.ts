@@ -1,4 +1,4 @@
-import type { Held, Spent } from '../../metering/counters.ts';
+import type { Held, Spent } from '../../books/metering/counters.ts';
 import { openKey, scopeKey } from './keys.ts';
 import type { Link } from './link.ts';
 import { settleScript } from './lua-admit.ts';

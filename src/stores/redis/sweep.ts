@@ -1,4 +1,4 @@
-import type { QuotaBooks } from '../../metering/counters.ts';
+import type { QuotaBooks } from '../../books/metering/counters.ts';
 import { openKey, scopeKey, sweptKey } from './keys.ts';
 import type { Link } from './link.ts';
 import { forgetScript, oldScript } from './lua-seed.ts';

@@ -1,4 +1,4 @@
-import type { SharedTally, Tallied } from '../../metering/tally.ts';
+import type { SharedTally, Tallied } from '../../books/metering/tally.ts';
 import type { Link } from './link.ts';
 import { luaWindows } from './lua-windows.ts';
 import { script } from './script.ts';

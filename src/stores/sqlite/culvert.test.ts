@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { AuditEntry, Change } from '../../auth/account-store.ts';
+import type { AuditEntry, Change } from '../../books/auth/account-store.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { createNoticeStore } from '../answers/notice-store.ts';
 import { openDatabase } from './database.ts';

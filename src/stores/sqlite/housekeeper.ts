@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
+import type { RequestQuery, TrafficQuery, UsageQuery } from '../../books/metering/ledger.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import type { RequestQuery, TrafficQuery, UsageQuery } from '../../metering/ledger.ts';
 import type { Database } from './database.ts';
 import type { JobEnd, JobName, Jobs } from './housekeeping.ts';
 
@@ -13,7 +13,7 @@ export interface Housekeeper {
   /** Removes a tenant's oldest objects at providers beyond `keepMax`, and those that expired; resolves to how many. */
   trimObjects(tenant: string, keepMax: number): Promise<number>;
   sweepObjects(nowMs: number): Promise<number>;
-  /** See the port `metering/record-store`. */
+  /** See the port `books/metering/record-store`. */
   readRecords(after: number, limit: number): Promise<Jobs['readRecords']['answer']>;
   recordsArrived(sink: string, position: number, nowMs: number): Promise<number>;
   list(query: RequestQuery): Promise<Jobs['list']['answer']>;

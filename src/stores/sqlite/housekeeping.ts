@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { FailureError } from '../../kernel/failure.ts';
 import type {
   RequestQuery,
   TrafficPoint,
@@ -8,8 +7,9 @@ import type {
   UsageEvent,
   UsageQuery,
   UsageRow,
-} from '../../metering/ledger.ts';
-import type { OrderedRecord } from '../../metering/record-store.ts';
+} from '../../books/metering/ledger.ts';
+import type { OrderedRecord } from '../../books/metering/record-store.ts';
+import { FailureError } from '../../kernel/failure.ts';
 import { objectUpkeep } from '../accounts/provider-object-store.ts';
 import { type Database, openDatabase, patiently } from './database.ts';
 import { listRequests, pruneTraffic, readTraffic } from './ledger-reader.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import type { ReservationRow } from '../../books/metering/ledger.ts';
+import { crashedEvent } from '../../books/metering/quota.ts';
 import { fakeClock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import type { ReservationRow } from '../../metering/ledger.ts';
-import { crashedEvent } from '../../metering/quota.ts';
 import { closeRetryMs, openTimeoutMs, stopRetryMs } from '../ledger/ledger-waits.ts';
 import { LedgerQueue } from './ledger-queue.ts';
 import type { LedgerWriter } from './ledger-writer.ts';

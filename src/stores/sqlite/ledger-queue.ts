@@ -1,5 +1,5 @@
+import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import {
   closeBatchRows,
   closeDelayMs,

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { FailureError, invalid } from '../../kernel/failure.ts';
-import { readEvent, readReservation } from '../../ledger/columns.ts';
+import { readEvent, readReservation } from '../../books/ledger/columns.ts';
 import {
   type TrafficPoint,
   type TrafficQuery,
@@ -8,9 +7,10 @@ import {
   trafficKeptMs,
   trafficPoint,
   trafficSql,
-} from '../../ledger/traffic.ts';
-import type { BucketRow, RecentCall, Scope } from '../../metering/counters.ts';
-import type { RequestQuery, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+} from '../../books/ledger/traffic.ts';
+import type { BucketRow, RecentCall, Scope } from '../../books/metering/counters.ts';
+import type { RequestQuery, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
+import { FailureError, invalid } from '../../kernel/failure.ts';
 import { hourConditions, type Marks, requestConditions } from '../ledger/ledger-filters.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { idSlackMs, listPages, type RequestRows } from '../ledger/request-pages.ts';

@@ -1,5 +1,5 @@
-import { rollupSums } from '../../ledger/batch-sums.ts';
-import { firstTokenBins, totalBins } from '../../ledger/traffic.ts';
+import { rollupSums } from '../../books/ledger/batch-sums.ts';
+import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
 import { nameTablesSql } from '../ledger/day-sums.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import type { Migration } from '../migration.ts';

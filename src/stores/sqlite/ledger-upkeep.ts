@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { type Database, patiently, sqliteBusy, sqliteCode } from './database.ts';
 import type { LedgerWriter } from './ledger-writer.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type DayTable, dayTables, sumDelayMs } from '../../ledger/day-sums.ts';
-import type { UsageQuery, UsageRow } from '../../metering/ledger.ts';
+import { type DayTable, dayTables, sumDelayMs } from '../../books/ledger/day-sums.ts';
+import type { UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
 import {
   columnsOfDays,
   daySql,

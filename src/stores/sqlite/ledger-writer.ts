@@ -1,8 +1,6 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import type { StatementSync } from 'node:sqlite';
 import { promisify } from 'node:util';
-import type { Clock } from '../../kernel/clock.ts';
-import { requestIdMs } from '../../kernel/ids.ts';
 import {
   BatchSums,
   type BucketsOf,
@@ -10,7 +8,7 @@ import {
   bucketTable,
   rollupSums,
   rollupTable,
-} from '../../ledger/batch-sums.ts';
+} from '../../books/ledger/batch-sums.ts';
 import {
   type Column,
   cellsOf,
@@ -18,11 +16,13 @@ import {
   readReservation,
   reservationTable,
   type SqlCell,
-} from '../../ledger/columns.ts';
-import { dayTables, lateAfterMs, lateSums } from '../../ledger/day-sums.ts';
-import { type TrafficRow, TrafficSums, trafficSums, trafficTable } from '../../ledger/traffic.ts';
-import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import type { RecordOrder } from '../../metering/record-store.ts';
+} from '../../books/ledger/columns.ts';
+import { dayTables, lateAfterMs, lateSums } from '../../books/ledger/day-sums.ts';
+import { type TrafficRow, TrafficSums, trafficSums, trafficTable } from '../../books/ledger/traffic.ts';
+import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
+import type { RecordOrder } from '../../books/metering/record-store.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { requestIdMs } from '../../kernel/ids.ts';
 import { type Database, sqliteExtendedCode, undo } from './database.ts';
 
 /** The ledger's prepared statements. Synchronous; the caller begins and ends the transaction. */
@@ -224,7 +224,7 @@ export function ledgerKeyMs(key: number): number {
 
 export const ledgerKeySpan = 64;
 
-/** All days before are added up in `dayTables` (ledger/day-sums). */
+/** All days before are added up in `dayTables` (books/ledger/day-sums). */
 export function summedMs(database: Database): number {
   return Number(database.prepare('SELECT until_ms FROM summed').get()?.until_ms ?? 0);
 }

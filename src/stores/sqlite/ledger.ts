@@ -1,7 +1,7 @@
+import type { BucketsOf } from '../../books/ledger/batch-sums.ts';
+import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
+import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { BucketsOf } from '../../ledger/batch-sums.ts';
-import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import type { RecordOrder } from '../../metering/record-store.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { openDatabase } from './database.ts';
 import { createHousekeeper, type Housekeeper } from './housekeeper.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { RecentCall } from '../../metering/counters.ts';
+import type { RecentCall } from '../../books/metering/counters.ts';
 import { RecentCalls } from './recent-calls.ts';
 
 const keptMs = 65_000;

@@ -1,4 +1,4 @@
-import type { RecentCall } from '../../metering/counters.ts';
+import type { RecentCall } from '../../books/metering/counters.ts';
 
 /** Who called: the same object for all calls that are alike. */
 interface Caller {

@@ -1,5 +1,5 @@
-import { readEvent } from '../../ledger/columns.ts';
-import type { OrderedRecord } from '../../metering/record-store.ts';
+import { readEvent } from '../../books/ledger/columns.ts';
+import type { OrderedRecord } from '../../books/metering/record-store.ts';
 import { sinkForgottenMs } from '../ledger/ledger-waits.ts';
 import type { Database } from './database.ts';
 

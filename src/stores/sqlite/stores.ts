@@ -1,7 +1,7 @@
-import type { AccountStore } from '../../auth/account-store.ts';
-import type { ProviderObjectStore } from '../../auth/provider-object-store.ts';
-import type { BatchStore } from '../../metering/batch-store.ts';
-import type { ResponseStore } from '../../metering/response-store.ts';
+import type { AccountStore } from '../../books/auth/account-store.ts';
+import type { ProviderObjectStore } from '../../books/auth/provider-object-store.ts';
+import type { BatchStore } from '../../books/metering/batch-store.ts';
+import type { ResponseStore } from '../../books/metering/response-store.ts';
 import type { CrawlStore } from '../../tools/crawl/crawl-store.ts';
 import { createAccountStore } from '../accounts/account-store.ts';
 import { createProviderObjectStore } from '../accounts/provider-object-store.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { markedPages } from '../../../test/fixtures/marked-pages.ts';
 import type { Extracted } from './extract-order.ts';
 import { extractPage } from './extract-page.ts';
-import { markedPages } from './marked-pages.fixture.ts';
 
 const leastShare = 0.95;
 

@@ -1,6 +1,6 @@
-import type { FaultClass } from '../../inference/neutral/outcome.ts';
-import type { TransportError } from '../../inference/transport/transport-error.ts';
-import type { Transport, UpstreamCall, UpstreamHeaders } from '../../inference/transport/upstream-call.ts';
+import type { FaultClass } from '../../formats/neutral/outcome.ts';
+import type { TransportError } from '../../upstream/transport/transport-error.ts';
+import type { Transport, UpstreamCall, UpstreamHeaders } from '../../upstream/transport/upstream-call.ts';
 import type { EngineRequest } from './search-engine.ts';
 
 /** Larger answers of an engine are a fault of it: twenty hits are some 50 KB. */

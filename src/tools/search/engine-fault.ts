@@ -1,6 +1,6 @@
-import { type Fault, type FaultClass, fault } from '../../inference/neutral/outcome.ts';
-import { retryAfterMs } from '../../inference/routing/retry-after.ts';
+import { type Fault, type FaultClass, fault } from '../../formats/neutral/outcome.ts';
 import { isObject } from '../../kernel/json.ts';
+import { retryAfterMs } from '../../routing/retry-after.ts';
 import type { EngineAnswer } from './ask-engine.ts';
 import type { SearchEngine } from './search-engine.ts';
 

@@ -1,5 +1,5 @@
-import type { Health } from '../../inference/routing/health.ts';
-import type { LaneSnapshot, ModelStatus } from '../../inference/routing/health-snapshot.ts';
+import type { Health } from '../../routing/health.ts';
+import type { LaneSnapshot, ModelStatus } from '../../routing/health-snapshot.ts';
 import { type EngineLook, lookAtEngines } from './engine-look.ts';
 import type { ConfiguredEngine } from './engine-targets.ts';
 import type { QueryParts } from './query-engine.ts';

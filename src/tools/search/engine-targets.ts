@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { noCapabilities, type Target } from '../../inference/routing/target.ts';
+import { noCapabilities, type Target } from '../../routing/target.ts';
 import { brave } from './brave.ts';
 import { exa } from './exa.ts';
 import type { EngineSettings, SearchEngine } from './search-engine.ts';

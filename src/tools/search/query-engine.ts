@@ -1,6 +1,6 @@
-import { type Fault, fault } from '../../inference/neutral/outcome.ts';
-import type { Transport } from '../../inference/transport/upstream-call.ts';
+import { type Fault, fault } from '../../formats/neutral/outcome.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import { askEngine } from './ask-engine.ts';
 import { faultOfAnswer } from './engine-fault.ts';
 import { mergeHits, type SearchHit } from './merge-hits.ts';

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Fault, type FaultClass, fault } from '../../inference/neutral/outcome.ts';
-import { noNeeds } from '../../inference/neutral/request.ts';
-import { createRoute } from '../../inference/routing/create-route.ts';
-import type { Health } from '../../inference/routing/health.ts';
-import type { RetryBudget } from '../../inference/routing/rolling-counts.ts';
-import { builtInHedge, type Route, type RouteStep } from '../../inference/routing/route.ts';
+import { type Fault, type FaultClass, fault } from '../../formats/neutral/outcome.ts';
+import { noNeeds } from '../../formats/neutral/request.ts';
 import type { FailedAttempt, Failure } from '../../kernel/failure.ts';
 import type { Random } from '../../kernel/random.ts';
+import { createRoute } from '../../routing/create-route.ts';
+import type { Health } from '../../routing/health.ts';
+import type { RetryBudget } from '../../routing/rolling-counts.ts';
+import { builtInHedge, type Route, type RouteStep } from '../../routing/route.ts';
 import { askCorpus, type Corpus, corpusWarning, emptyCorpus } from './corpus.ts';
 import type { ConfiguredEngine } from './engine-targets.ts';
 import { mergeHits, type SearchHit } from './merge-hits.ts';

@@ -1,4 +1,4 @@
-import type { Fault } from '../../inference/neutral/outcome.ts';
+import type { Fault } from '../../formats/neutral/outcome.ts';
 
 export const searchSources = ['web', 'news', 'images'] as const;
 export type SearchSource = (typeof searchSources)[number];

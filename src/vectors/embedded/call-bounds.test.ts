@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import {
+  alice,
+  everything,
+  near,
+  spec,
+  temporaryStore,
+  upsert,
+} from '../../../test/fixtures/temporary-vector-store.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { readFilter } from '../filter/read-filter.ts';
 import { pagesOf } from '../move-tenant.ts';
 import { payloadCharsMax } from '../vector-refusals.ts';
 import { callBounds } from './call-bounds.ts';
 import { finish } from './index/steps.ts';
-import { scoreByExamples } from './recommend-points.ts';
-import { alice, everything, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
+import { scoreByExamples } from './query/recommend-points.ts';
 
 const answerBytes = 10_000;
 

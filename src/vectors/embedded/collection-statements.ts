@@ -1,5 +1,5 @@
 import { collectionColumns } from './collection-row.ts';
-import type { ShardFile } from './shard-file.ts';
+import type { ShardFile } from './shards/shard-file.ts';
 
 /** Statements on the tables of collections, aliases and dropped collections. */
 export function prepareCollections(shard: ShardFile) {

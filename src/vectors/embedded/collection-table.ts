@@ -3,7 +3,7 @@ import type { CollectionSpec } from '../collection.ts';
 import type { Owner, TenantSummary } from '../vector-store.ts';
 import { type CollectionRow, moreOf, plainOf, readAlias, readRow, sumOf, sumOfAlias } from './collection-row.ts';
 import { prepareCollections } from './collection-statements.ts';
-import type { ShardFile } from './shard-file.ts';
+import type { ShardFile } from './shards/shard-file.ts';
 import { DamagedRows } from './storage-trouble.ts';
 
 /** Rows of collections, aliases and payload indexes of one shard. Changes belong inside a transaction. */

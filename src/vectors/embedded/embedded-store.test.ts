@@ -3,10 +3,18 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import {
+  alice,
+  bob,
+  everything,
+  near,
+  spec,
+  temporaryStore,
+  upsert,
+} from '../../../test/fixtures/temporary-vector-store.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { readFilter } from '../filter/read-filter.ts';
-import { shardOf } from './shard-of.ts';
-import { alice, bob, everything, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
+import { shardOf } from './shards/shard-of.ts';
 
 const fails = (kind: string, words?: RegExp) => (error: unknown) => {
   assert(error instanceof FailureError, String(error));

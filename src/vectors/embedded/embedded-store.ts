@@ -8,13 +8,13 @@ import type { TenantSummary, VectorStore } from '../vector-store.ts';
 import { type CallBounds, callBounds } from './call-bounds.ts';
 import { IndexMaking } from './index-making.ts';
 import { createMemoryBudget } from './memory-budget.ts';
-import { OpenShards } from './open-shards.ts';
-import { createQueryBatches } from './query-batches.ts';
+import { createQueryBatches } from './query/query-batches.ts';
 import { createRowWatch } from './row-watch.ts';
-import type { WalBounds } from './shard-file.ts';
-import { shardOf } from './shard-of.ts';
+import { OpenShards } from './shards/open-shards.ts';
+import type { WalBounds } from './shards/shard-file.ts';
+import { shardOf } from './shards/shard-of.ts';
 
-export { allShards } from './shard-of.ts';
+export { allShards } from './shards/shard-of.ts';
 
 export interface EmbeddedOptions {
   /** The data folder; vectors lie in its `vectors` folder, and nothing that callers say names a file there. */

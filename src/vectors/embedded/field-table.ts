@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { RowPart } from './index/vector-index.ts';
 import { eachOf, keyRange, rowKey, slotOf } from './point-row.ts';
-import type { ShardFile } from './shard-file.ts';
+import type { ShardFile } from './shards/shard-file.ts';
 import { DamagedRows } from './storage-trouble.ts';
 
 /**

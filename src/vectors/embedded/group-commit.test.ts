@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { fakeClock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { createGroupCommit } from './group-commit.ts';
-import type { ShardFile } from './shard-file.ts';
+import type { ShardFile } from './shards/shard-file.ts';
 import type { Job } from './waiting-jobs.ts';
 
 /** A disk whose next commits fail with these result codes, and what became of the jobs. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import type { ShardFile } from './shard-file.ts';
+import type { ShardFile } from './shards/shard-file.ts';
 import { notWritable, overloaded, storageTrouble } from './storage-trouble.ts';
 import type { Job } from './waiting-jobs.ts';
 import { type WaitingJob, WaitingJobs } from './waiting-jobs.ts';

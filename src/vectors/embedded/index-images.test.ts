@@ -4,6 +4,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import {
+  alice,
+  ask,
+  near,
+  spec,
+  type TemporaryStore,
+  temporaryStore,
+  upsert,
+} from '../../../test/fixtures/temporary-vector-store.ts';
 import { vectorMaker } from '../../../test/memory-rows.ts';
 import type { FailureError } from '../../kernel/failure.ts';
 import { readFilter } from '../filter/read-filter.ts';
@@ -11,8 +20,7 @@ import type { PointQuery } from '../vector-store.ts';
 import { callBounds } from './call-bounds.ts';
 import type { EmbeddedOptions, EmbeddedStore } from './embedded-store.ts';
 import { trialSearches } from './index/bit-trial.ts';
-import { shardOf } from './shard-of.ts';
-import { alice, ask, near, spec, type TemporaryStore, temporaryStore, upsert } from './temporary-store.fixture.ts';
+import { shardOf } from './shards/shard-of.ts';
 
 /** Hardly more points than make an index that is worth keeping. */
 const small = { size: 64, count: 5_100 };

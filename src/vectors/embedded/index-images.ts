@@ -15,7 +15,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type { CollectionRow } from './collection-row.ts';
 import { type CodeImage, type ImagePart, ImageUnusable, type SavedImage } from './index/code-image.ts';
-import type { ShardFile } from './shard-file.ts';
+import type { ShardFile } from './shards/shard-file.ts';
 import type { VectorRows } from './vector-rows.ts';
 
 /** The vectors of an image, and their state. */

@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import {
+  alice,
+  bob,
+  near,
+  spec,
+  type TemporaryStore,
+  temporaryStore,
+  upsert,
+} from '../../../test/fixtures/temporary-vector-store.ts';
 import { vectorMaker } from '../../../test/memory-rows.ts';
 import { callBounds } from './call-bounds.ts';
 import type { EmbeddedStore } from './embedded-store.ts';
 import { IndexMaking } from './index-making.ts';
-import { shardOf } from './shard-of.ts';
-import { alice, bob, near, spec, type TemporaryStore, temporaryStore, upsert } from './temporary-store.fixture.ts';
+import { shardOf } from './shards/shard-of.ts';
 
 const size = 64;
 const count = 8_000;

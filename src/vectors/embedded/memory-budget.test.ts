@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { alice, near, spec, temporaryStore, upsert } from '../../../test/fixtures/temporary-vector-store.ts';
 import { seededRandom } from '../../kernel/random.ts';
 import { readFilter } from '../filter/read-filter.ts';
-import { alice, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
 
 const size = 128;
 const random = seededRandom(9);

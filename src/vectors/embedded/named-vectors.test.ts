@@ -2,14 +2,21 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import {
+  alice,
+  everything,
+  near,
+  spec,
+  temporaryStore,
+  upsert,
+} from '../../../test/fixtures/temporary-vector-store.ts';
 import type { CollectionSpec } from '../collection.ts';
 import type { ExportedCollection, ExportedPoint } from '../export-lines.ts';
 import { exportLines } from '../export-lines.ts';
 import { importCollection, importPoints } from '../import-points.ts';
 import type { SparseVector } from '../point.ts';
 import type { WriteOperation } from '../vector-store.ts';
-import { shardOf } from './shard-of.ts';
-import { alice, everything, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
+import { shardOf } from './shards/shard-of.ts';
 
 const named: CollectionSpec = {
   ...spec('docs', 2),

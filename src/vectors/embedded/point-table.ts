@@ -13,7 +13,7 @@ import {
   slotOf,
   vectorSum,
 } from './point-row.ts';
-import type { ShardFile } from './shard-file.ts';
+import type { ShardFile } from './shards/shard-file.ts';
 import { DamagedRows } from './storage-trouble.ts';
 
 /** Rows of points of one shard. Each row is checked against its checksums; a wrong one throws `DamagedRows`. */

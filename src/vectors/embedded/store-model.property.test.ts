@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { alice, near, spec, temporaryStore, upsert } from '../../../test/fixtures/temporary-vector-store.ts';
 import { readFilter } from '../filter/read-filter.ts';
 import type { WriteOperation } from '../vector-store.ts';
-import { alice, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
 
 /** The collection's contents, kept the plain way. */
 type Model = Map<number, { x: number; n: number | null }>;

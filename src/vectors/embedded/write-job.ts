@@ -1,6 +1,6 @@
 import type { WriteOperation } from '../vector-store.ts';
 import type { OpenCollection } from './open-collection.ts';
-import type { ShardState } from './shard-state.ts';
+import type { ShardState } from './shards/shard-state.ts';
 import type { VectorRows } from './vector-rows.ts';
 import type { Job } from './waiting-jobs.ts';
 import { pointsOf, writePoints } from './write-points.ts';

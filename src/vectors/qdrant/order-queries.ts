@@ -1,5 +1,5 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
-import { fuse } from '../embedded/fuse-results.ts';
+import { fuse } from '../embedded/query/fuse-results.ts';
 import type { Condition, Filter } from '../filter/filter.ts';
 import type { PointId, ScoredPoint } from '../point.ts';
 import type { Fusion, GroupQuery, PointGroup, PointQuery, Prefetch, Target } from '../vector-store.ts';

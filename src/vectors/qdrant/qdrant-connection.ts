@@ -1,9 +1,9 @@
-import { createTransport } from '../../inference/transport/send.ts';
-import type { UpstreamRoute } from '../../inference/transport/upstream-call.ts';
-import { NoAnswer, wholeAnswer } from '../../inference/transport/whole-answer.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { isObject } from '../../kernel/json.ts';
 import { createTurns } from '../../kernel/sharing/turns.ts';
+import { createTransport } from '../../upstream/transport/send.ts';
+import type { UpstreamRoute } from '../../upstream/transport/upstream-call.ts';
+import { NoAnswer, wholeAnswer } from '../../upstream/transport/whole-answer.ts';
 
 /** Requests to Qdrant. */
 export interface Connection {

@@ -1,7 +1,6 @@
-import { openAiChat } from '../../../src/inference/dialects/openai-chat/index.ts';
-import { type Fault, fault } from '../../../src/inference/neutral/outcome.ts';
-import type { Usage } from '../../../src/inference/neutral/usage.ts';
-import { noneUsable } from '../../../src/inference/routing/capability.ts';
+import { openAiChat } from '../../../src/formats/dialects/openai-chat/index.ts';
+import { type Fault, fault } from '../../../src/formats/neutral/outcome.ts';
+import type { Usage } from '../../../src/formats/neutral/usage.ts';
 import { StreamedAnswer, WholeAnswer } from '../../../src/inference/spine/answer.ts';
 import type { AnswerReader } from '../../../src/inference/spine/answer-reader.ts';
 import { Attempt } from '../../../src/inference/spine/attempt.ts';
@@ -11,6 +10,7 @@ import { plainQuery } from '../../../src/inference/spine/plain-request.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../../../src/inference/spine/request-body.ts';
 import type { SpineServices } from '../../../src/inference/spine/services.ts';
 import { invalid } from '../../../src/kernel/failure.ts';
+import { noneUsable } from '../../../src/routing/capability.ts';
 
 type EchoBody = RequestBody<RequestFacts & { text: string }>;
 

@@ -1,6 +1,6 @@
+import { openAiChat } from '../../../src/formats/dialects/openai-chat/index.ts';
 import type { Route } from '../../../src/http/exchange.ts';
 import { asReceived, bodyHandler } from '../../../src/http/model-call.ts';
-import { openAiChat } from '../../../src/inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../../src/inference/endpoints/services.ts';
 import { echoEndpoint } from './endpoint.ts';
 

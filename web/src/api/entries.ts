@@ -1,9 +1,9 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
-import type { AccountReply } from '../../../src/admin/accounts.ts';
-import type { McpServerReply } from '../../../src/admin/mcp-server-shown.ts';
-import type { ModelReply } from '../../../src/admin/models.ts';
-import type { PlanReply } from '../../../src/admin/plans.ts';
-import type { ProviderReply } from '../../../src/admin/provider-shown.ts';
+import type { AccountReply } from '../../../src/admin/entries/accounts.ts';
+import type { McpServerReply } from '../../../src/admin/entries/mcp-server-shown.ts';
+import type { ModelReply } from '../../../src/admin/entries/models.ts';
+import type { PlanReply } from '../../../src/admin/entries/plans.ts';
+import type { ProviderReply } from '../../../src/admin/entries/provider-shown.ts';
 import type { RequestReply } from '../../../src/admin/request-schema.ts';
 import { get } from './request.ts';
 

@@ -2,7 +2,7 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Pencil, Trash2 } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import type { ProviderReply } from '../../../src/admin/provider-shown.ts';
+import type { ProviderReply } from '../../../src/admin/entries/provider-shown.ts';
 import { call } from '../api/request.ts';
 import { type Area, useMay } from '../api/rights.ts';
 import { Button } from './button.tsx';

@@ -1,4 +1,4 @@
-import type { UpstreamUpload } from '../../transport/upstream-call.ts';
+import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 
 export interface BatchOrder {

@@ -1,4 +1,4 @@
-import type { ExpectedUse } from '../../../metering/batch-store.ts';
+import type { ExpectedUse } from '../../../books/metering/batch-store.ts';
 import type { PreparedLine } from './prepare-line.ts';
 
 /** Lines of a batch that are one batch at a provider. Kept in the facts of the batch. */

@@ -1,7 +1,7 @@
 import { randomBase62 } from '../../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
 import { joinedUpload } from '../../spine/upload-body.ts';
-import type { UpstreamUpload } from '../../transport/upstream-call.ts';
 import type { BatchAnswer, BatchProgress } from './batch-api.ts';
 import { type UpstreamClient, UpstreamTrouble } from './upstream-client.ts';
 

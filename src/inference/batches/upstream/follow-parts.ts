@@ -1,4 +1,4 @@
-import type { ReturnedLine } from '../../../metering/batch-store.ts';
+import type { ReturnedLine } from '../../../books/metering/batch-store.ts';
 import { type BatchRun, resultContext } from '../batch-parts.ts';
 import { LeaseLost } from '../line-notes.ts';
 import type { BatchProgress } from './batch-api.ts';

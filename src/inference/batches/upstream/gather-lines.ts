@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
+import type { ExpectedUse } from '../../../books/metering/batch-store.ts';
 import { newRequestId } from '../../../kernel/ids.ts';
-import type { ExpectedUse } from '../../../metering/batch-store.ts';
 import { readBatchLine } from '../batch-line.ts';
 import type { BatchRun } from '../batch-parts.ts';
 import { knownLines } from '../known-lines.ts';

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import type { UpstreamUpload } from '../../transport/upstream-call.ts';
+import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
 import type { BatchProgress, UpstreamBatches } from './batch-api.ts';
 import { aroundContent, removeFiles, textIn } from './file-batches.ts';
 import { type UpstreamClient, UpstreamTrouble } from './upstream-client.ts';

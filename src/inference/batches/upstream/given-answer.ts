@@ -1,7 +1,7 @@
 import { knownEntry } from '../../../kernel/known-entry.ts';
+import { createHealth } from '../../../routing/health.ts';
+import type { Transport } from '../../../upstream/transport/upstream-call.ts';
 import type { Services } from '../../endpoints/services.ts';
-import { createHealth } from '../../routing/health.ts';
-import type { Transport } from '../../transport/upstream-call.ts';
 import { lineEndpoints, type RunLine } from '../line-endpoints.ts';
 import { planForAnswer } from './pinned-plan.ts';
 

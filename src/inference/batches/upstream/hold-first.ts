@@ -1,5 +1,5 @@
+import type { ExpectedUse } from '../../../books/metering/batch-store.ts';
 import type { Failure } from '../../../kernel/failure.ts';
-import type { ExpectedUse } from '../../../metering/batch-store.ts';
 import type { LineCalls, LinesHeld } from '../line-calls.ts';
 import type { GatheredLine, GatheredLines } from './gather-lines.ts';
 

@@ -1,9 +1,9 @@
+import { priceShare } from '../../../formats/neutral/price.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { derivedTargets } from '../../../routing/derived-targets.ts';
+import type { RouteCandidate } from '../../../routing/route.ts';
+import type { Target } from '../../../routing/target.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
-import { priceShare } from '../../neutral/price.ts';
-import { derivedTargets } from '../../routing/derived-targets.ts';
-import type { RouteCandidate } from '../../routing/route.ts';
-import type { Target } from '../../routing/target.ts';
 import type { Plan } from '../../spine/endpoint.ts';
 
 /** It is asked from here: no caller sees it. */

@@ -1,16 +1,16 @@
+import type { Admission, Claim, Settlement } from '../../../books/metering/admission.ts';
+import type { ExpectedUse } from '../../../books/metering/batch-store.ts';
+import { nanoUsd } from '../../../books/metering/scope.ts';
+import { parsedJson } from '../../../formats/dialects/event-data.ts';
+import { usdOf } from '../../../formats/neutral/price.ts';
+import type { BatchFacts } from '../../../formats/providers/provider.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
-import type { Admission, Claim, Settlement } from '../../../metering/admission.ts';
-import type { ExpectedUse } from '../../../metering/batch-store.ts';
-import { nanoUsd } from '../../../metering/scope.ts';
-import { parsedJson } from '../../dialects/event-data.ts';
+import type { Target } from '../../../routing/target.ts';
+import type { UpstreamRequest } from '../../../upstream/transport/upstream-call.ts';
 import type { Services } from '../../endpoints/services.ts';
-import { usdOf } from '../../neutral/price.ts';
-import type { BatchFacts } from '../../providers/provider.ts';
-import type { Target } from '../../routing/target.ts';
 import type { CallOwner } from '../../spine/call.ts';
 import type { Job } from '../../spine/job.ts';
-import type { UpstreamRequest } from '../../transport/upstream-call.ts';
 import { lineEndpoints } from '../line-endpoints.ts';
 import { planForBatches } from './pinned-plan.ts';
 

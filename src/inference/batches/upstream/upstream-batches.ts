@@ -1,4 +1,4 @@
-import type { BatchFacts } from '../../providers/provider.ts';
+import type { BatchFacts } from '../../../formats/providers/provider.ts';
 import { anthropicBatches } from './anthropic-batches.ts';
 import type { UpstreamBatches } from './batch-api.ts';
 import { geminiBatches } from './gemini-batches.ts';

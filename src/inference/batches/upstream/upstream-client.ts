@@ -1,11 +1,11 @@
+import { parsedJson } from '../../../formats/dialects/event-data.ts';
+import { type ProviderConnection, pathOf } from '../../../formats/providers/connection.ts';
+import type { PathAt } from '../../../formats/providers/provider.ts';
+import { scrub } from '../../../formats/providers/scrub.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { parsedJson } from '../../dialects/event-data.ts';
-import { type ProviderConnection, pathOf } from '../../providers/connection.ts';
-import type { PathAt } from '../../providers/provider.ts';
-import { scrub } from '../../providers/scrub.ts';
-import { streamedAnswer } from '../../transport/streamed-answer.ts';
-import type { Transport, UpstreamUpload } from '../../transport/upstream-call.ts';
-import { NoAnswer, wholeAnswer } from '../../transport/whole-answer.ts';
+import { streamedAnswer } from '../../../upstream/transport/streamed-answer.ts';
+import type { Transport, UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
+import { NoAnswer, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
 import { linesOf } from '../lines-of.ts';
 
 /** Of one line. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { createRows, type Rows } from '../../../../test/fixtures/column-rows.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { matches } from '../../filter/matches.ts';
 import { valuesAt } from '../../filter/reach.ts';
@@ -10,7 +11,6 @@ import { PartMissing } from '../part-missing.ts';
 import type { Columns } from './columns.ts';
 import { createColumns, scannedRowsMax } from './create-columns.ts';
 import { columnStringCharsMax } from './dictionary.ts';
-import { createRows, type Rows } from './rows.fixture.ts';
 
 const long = 'long '.repeat(columnStringCharsMax);
 const words = [

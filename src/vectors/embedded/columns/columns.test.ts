@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createRows } from '../../../../test/fixtures/column-rows.ts';
 import { FailureError } from '../../../kernel/failure.ts';
 import { readFilter } from '../../filter/read-filter.ts';
 import { readKeyPath } from '../../filter/read-key-path.ts';
@@ -7,7 +8,6 @@ import { finish } from '../index/steps.ts';
 import { PartMissing } from '../part-missing.ts';
 import { columnsMax } from './column-cache.ts';
 import { createColumns, scannedRowsMax } from './create-columns.ts';
-import { createRows } from './rows.fixture.ts';
 
 const large = 1_000;
 

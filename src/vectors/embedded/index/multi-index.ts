@@ -1,6 +1,6 @@
 import type { VectorSpec } from '../../collection.ts';
 import type { VectorValue } from '../../point.ts';
-import { asCompared, likeness } from '../likeness.ts';
+import { asCompared, likeness } from '../query/likeness.ts';
 import type { RowWatch } from '../row-watch.ts';
 import { ranked } from './exact-score.ts';
 import type { FieldIndex } from './field-index.ts';

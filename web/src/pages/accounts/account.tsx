@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { Pause, Pencil, Play } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
-import type { AccountWindows } from '../../../../src/admin/account-windows.ts';
+import type { AccountWindows } from '../../../../src/admin/entries/account-windows.ts';
 import { accounts, type LookedAt } from '../../api/entries.ts';
 import { call, get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';

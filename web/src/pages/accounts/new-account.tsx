@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import type { AccountReply } from '../../../../src/admin/accounts.ts';
+import type { AccountReply } from '../../../../src/admin/entries/accounts.ts';
 import { accounts } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';

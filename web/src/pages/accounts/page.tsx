@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Users } from 'lucide-react';
-import type { AccountReply } from '../../../../src/admin/accounts.ts';
+import type { AccountReply } from '../../../../src/admin/entries/accounts.ts';
 import type { UsageReply } from '../../../../src/admin/usage.ts';
 import { accounts } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';

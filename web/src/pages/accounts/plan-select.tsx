@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import type { PlanReply } from '../../../../src/admin/plans.ts';
+import type { PlanReply } from '../../../../src/admin/entries/plans.ts';
 import type { Listed } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
 import { Select } from '../../parts/controls.tsx';

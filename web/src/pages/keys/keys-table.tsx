@@ -1,6 +1,6 @@
 import { Ellipsis, KeyRound, RotateCw, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import type { KeyReply } from '../../../../src/admin/keys.ts';
+import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
 import { usePages } from '../../api/pages.ts';
 import { useMay } from '../../api/rights.ts';
 import { IconButton } from '../../parts/button.tsx';

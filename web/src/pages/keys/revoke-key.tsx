@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import type { KeyReply } from '../../../../src/admin/keys.ts';
+import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
 import { call } from '../../api/request.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { toast } from '../../parts/toast.tsx';

@@ -1,5 +1,5 @@
 import { Blocks } from 'lucide-react';
-import type { McpServerReply } from '../../../../src/admin/mcp-server-shown.ts';
+import type { McpServerReply } from '../../../../src/admin/entries/mcp-server-shown.ts';
 import { mcpServers } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
 import { useAdding } from '../../parts/add-dialog.tsx';

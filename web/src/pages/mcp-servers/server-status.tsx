@@ -1,4 +1,4 @@
-import type { McpServerReply } from '../../../../src/admin/mcp-server-shown.ts';
+import type { McpServerReply } from '../../../../src/admin/entries/mcp-server-shown.ts';
 import { Status, type Tone } from '../../parts/status.tsx';
 
 const tones: Record<McpServerReply['status'], Tone> = {

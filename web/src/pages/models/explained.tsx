@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { Route } from 'lucide-react';
+import type { ModelReply } from '../../../../src/admin/entries/models.ts';
 import type { Explained } from '../../../../src/admin/explain.ts';
-import type { ModelReply } from '../../../../src/admin/models.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { ErrorNote, Note } from '../../parts/error-note.tsx';

@@ -1,4 +1,4 @@
-import type { ModelReply } from '../../../../src/admin/models.ts';
+import type { ModelReply } from '../../../../src/admin/entries/models.ts';
 import { listIn, numberOrText, objectIn } from '../../parts/typed.ts';
 
 /** As in `culvert.yaml`. */

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { FlaskConical } from 'lucide-react';
-import type { ModelReply } from '../../../../src/admin/models.ts';
+import type { ModelReply } from '../../../../src/admin/entries/models.ts';
 import { models } from '../../api/entries.ts';
 import { buttonClass } from '../../parts/button.tsx';
 import { Id } from '../../parts/code.tsx';

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Boxes } from 'lucide-react';
 import { useCallback } from 'react';
-import type { ModelReply } from '../../../../src/admin/models.ts';
+import type { ModelReply } from '../../../../src/admin/entries/models.ts';
 import { models } from '../../api/entries.ts';
 import { type Listed, usePages } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';

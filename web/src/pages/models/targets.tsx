@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Plus, Trash2 } from 'lucide-react';
 import { useId } from 'react';
-import type { ModelReply } from '../../../../src/admin/models.ts';
+import type { ModelReply } from '../../../../src/admin/entries/models.ts';
 import { models } from '../../api/entries.ts';
 import type { Listed } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';

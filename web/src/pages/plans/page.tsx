@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { Gauge as GaugeIcon } from 'lucide-react';
 import { useState } from 'react';
-import type { PlanReply } from '../../../../src/admin/plans.ts';
+import type { PlanReply } from '../../../../src/admin/entries/plans.ts';
 import { plans } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
 import { useAdding } from '../../parts/add-dialog.tsx';

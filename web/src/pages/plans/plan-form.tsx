@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { PlanReply } from '../../../../src/admin/plans.ts';
+import type { PlanReply } from '../../../../src/admin/entries/plans.ts';
 import { plans } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';

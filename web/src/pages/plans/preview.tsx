@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Check } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import type { PlanPreview } from '../../../../src/admin/account-windows.ts';
+import type { PlanPreview } from '../../../../src/admin/entries/account-windows.ts';
 import { plans } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Note } from '../../parts/error-note.tsx';

@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Server } from 'lucide-react';
 import { useState } from 'react';
-import type { DraftReply } from '../../../../src/admin/provider-drafts.ts';
-import type { ProviderReply } from '../../../../src/admin/provider-shown.ts';
+import type { DraftReply } from '../../../../src/admin/entries/provider-drafts.ts';
+import type { ProviderReply } from '../../../../src/admin/entries/provider-shown.ts';
 import { providers } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import type { ProviderReply } from '../../../../src/admin/provider-shown.ts';
+import type { ProviderReply } from '../../../../src/admin/entries/provider-shown.ts';
 import { providers } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { IconButton } from '../../parts/button.tsx';

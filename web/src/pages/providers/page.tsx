@@ -1,5 +1,5 @@
 import { Plug } from 'lucide-react';
-import type { ProviderReply } from '../../../../src/admin/provider-shown.ts';
+import type { ProviderReply } from '../../../../src/admin/entries/provider-shown.ts';
 import { providers } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
 import { useAdding } from '../../parts/add-dialog.tsx';

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { FlaskConical, Plus } from 'lucide-react';
 import { useState } from 'react';
-import type { ProviderReply } from '../../../../src/admin/provider-shown.ts';
+import type { ProviderReply } from '../../../../src/admin/entries/provider-shown.ts';
 import { providers } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import type { FoundServersReply, ProviderTypesReply } from '../../../../src/admin/provider-drafts.ts';
+import type { FoundServersReply, ProviderTypesReply } from '../../../../src/admin/entries/provider-drafts.ts';
 import { get } from '../../api/request.ts';
 
 export type ProviderType = ProviderTypesReply['data'][number];

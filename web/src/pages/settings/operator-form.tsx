@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
-import type { OperatorReply } from '../../../../src/admin/operators.ts';
+import type { OperatorReply } from '../../../../src/admin/entries/operators.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';

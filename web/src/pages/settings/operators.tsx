@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { EllipsisVertical, UserPlus } from 'lucide-react';
 import { useState } from 'react';
-import type { OperatorReply } from '../../../../src/admin/operators.ts';
+import type { OperatorReply } from '../../../../src/admin/entries/operators.ts';
 import { usePages } from '../../api/pages.ts';
 import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';

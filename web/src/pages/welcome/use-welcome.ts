@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import type { ProviderReply } from '../../../../src/admin/provider-shown.ts';
+import type { ProviderReply } from '../../../../src/admin/entries/provider-shown.ts';
 import type { Listed } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';

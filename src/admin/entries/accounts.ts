@@ -1,0 +1,216 @@
+import { z } from 'zod';
+import type { AccountFacts, AccountRow } from '../../books/auth/account-store.ts';
+import { accountIdFault } from '../../books/auth/issue-key.ts';
+import { isoOrNull } from '../../books/auth/key-facts.ts';
+import type { Operator } from '../../books/auth/operator.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import { randomBase62 } from '../../kernel/ids.ts';
+import { didYouMean } from '../../kernel/nearest.ts';
+import type { Directory, KnownAccount, Records } from '../directory.ts';
+import { filter, given, holds, timeField } from '../fields.ts';
+import { type Operation, refuse } from '../operation.ts';
+import type { AdminParts } from '../parts.ts';
+import {
+  checkContentVersion,
+  contentVersion,
+  contentVersionField,
+  knownContentVersion,
+  refuseChanged,
+} from './content-version.ts';
+import { entryOperations, type FiltersOf } from './entry-operations.ts';
+
+const status = z.enum(['active', 'suspended']);
+const displayName = z.string().min(1).max(200).describe('The name that people see.');
+const planName = z.string().min(1).max(64).describe('Name of its plan.');
+
+const accountSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  plan: z.string(),
+  status,
+  from: z.enum(['configuration', 'admin api']).describe('Entries of the configuration can be changed only there.'),
+  created_at: timeField.nullable(),
+  version: contentVersionField,
+});
+
+/** For pages that show it. */
+export type AccountReply = z.output<typeof accountSchema>;
+type ShownAccount = z.input<typeof accountSchema>;
+
+const lookedAtSchema = accountSchema.extend({
+  open_requests: z.int().describe('Running requests, and those that are not charged yet because their server died.'),
+});
+
+const newSchema = z.strictObject({
+  id: z.string().max(64).optional().describe('Default: a generated id.'),
+  name: displayName.optional(),
+  plan: planName.optional().describe('Name of its plan. Default: default_plan of the configuration.'),
+});
+
+const changeSchema = z
+  .strictObject({
+    plan: planName.optional(),
+    status: status.optional(),
+    name: displayName.optional(),
+    version: knownContentVersion,
+  })
+  .refine(({ version: _, ...set }) => Object.values(set).some((value) => value !== undefined), {
+    error: 'expected plan, status or name',
+  });
+
+const filters = {
+  plan: filter('Only those with this plan.'),
+  status: status.optional(),
+  text: filter('Only those whose id or name contains this text. Upper and lower case are the same.'),
+};
+
+/** `/accounts`: who pays. */
+export function accountOperations(parts: AdminParts, records: Records): Operation[] {
+  const entries = entryOperations({ path: '/accounts', named: 'id', area: 'accounts', reply: accountSchema });
+  return [
+    entries.list({
+      summary: 'Lists the accounts of the configuration and the store, by id.',
+      filters,
+      async rows(query, operator) {
+        const { accounts } = await records.current(operator.accounts);
+        return {
+          rows: accounts,
+          textOf: ({ id }: KnownAccount) => id,
+          matches: (account: KnownAccount) => isAskedFor(account, query),
+          shown,
+        };
+      },
+    }),
+    entries.add({
+      summary: 'Creates an account.',
+      body: newSchema,
+      run: ({ body, operator }) => addAccount(parts, records, body, operator),
+    }),
+    entries.show({
+      summary: 'Returns one account.',
+      reply: lookedAtSchema,
+      async run(id, { operator }) {
+        const account = accountOf(await records.current(operator.accounts), id);
+        const open = await parts.ledger.openReservations(account.id);
+        return { ...shown(account), open_requests: open.length };
+      },
+    }),
+    entries.change({
+      summary: "Changes an account's plan, status or name. The limits of the new plan apply at once.",
+      body: changeSchema,
+      run: (id, { body, operator }) => changeAccount(parts, records, id, body, operator),
+    }),
+  ];
+}
+
+async function addAccount(
+  { clock }: AdminParts,
+  records: Records,
+  body: z.output<typeof newSchema>,
+  operator: Operator,
+): Promise<ShownAccount> {
+  const directory = await records.current(null);
+  const id = body.id ?? `acc_${randomBase62(16)}`;
+  const fault = accountIdFault(id);
+  if (fault !== null)
+    refuse(invalid('id', 'id: expected 1 to 64 of letters, digits and ._@-, a letter or digit first'));
+  if (operator.accounts !== null && !operator.accounts.includes(id)) refuse(notTheirs(operator, id));
+  const taken = { kind: 'conflict', message: `An account '${id}' exists already.` } as const;
+  if (directory.account(id) !== null) refuse(taken);
+  const plan = body.plan ?? directory.config.default_plan;
+  checkPlanName(directory, plan);
+  const account: AccountRow = { id, name: body.name ?? id, plan, status: 'active', createdMs: clock.wallMs() };
+  const done = await records.apply([{ kind: 'create-account', account }], {
+    actor: operator.name,
+    action: 'account.create',
+    subject: id,
+    before: null,
+    after: facts(account),
+  });
+  if (done !== 'done') refuse(taken);
+  return shown({ ...account, from: 'admin api', row: account });
+}
+
+async function changeAccount(
+  parts: AdminParts,
+  records: Records,
+  id: string,
+  { version, ...body }: z.output<typeof changeSchema>,
+  operator: Operator,
+): Promise<ShownAccount> {
+  const directory = await records.current(operator.accounts);
+  const account = accountOf(directory, id);
+  const row = account.row ?? refuse(declaredConflict(parts, 'account', id));
+  checkContentVersion(version, shown(account), `account '${row.id}'`);
+  if (body.plan !== undefined) checkPlanName(directory, body.plan);
+  const set = given(body);
+  const next: AccountRow = { ...row, ...set };
+  const was = version === undefined ? null : facts(row);
+  const done = await records.apply([{ kind: 'update-account', id: row.id, set, was }], {
+    actor: operator.name,
+    action: 'account.update',
+    subject: row.id,
+    before: facts(row),
+    after: facts(next),
+  });
+  if (done !== 'done') {
+    const now = accountOf(await records.current(operator.accounts), row.id);
+    return refuseChanged(shown(now), `account '${row.id}'`);
+  }
+  return shown({ ...next, from: 'admin api', row: next });
+}
+
+function isAskedFor(account: KnownAccount, { plan, status, text }: FiltersOf<typeof filters>): boolean {
+  return (
+    (plan === undefined || account.plan === plan) &&
+    (status === undefined || account.status === status) &&
+    (text === undefined || holds(text, account.id, account.name))
+  );
+}
+
+function notTheirs({ name, accounts }: Operator, id: string): Failure {
+  const own = accounts?.join(', ') || 'none';
+  return {
+    kind: 'forbidden',
+    message: `The operator '${name}' may manage only the accounts ${own}, so it cannot create '${id}'.`,
+  };
+}
+
+function shown({ id, name, plan, status, from, row }: KnownAccount): ShownAccount {
+  const version = contentVersion({ name, plan, status });
+  return { id, name, plan, status, from, created_at: isoOrNull(row?.createdMs ?? null), version };
+}
+
+function facts({ name, plan, status }: AccountRow): AccountFacts {
+  return { name, plan, status };
+}
+
+export function accountOf(directory: Directory, id: string): KnownAccount {
+  return directory.account(id) ?? refuse(noAccount(directory, id));
+}
+
+function noAccount(directory: Directory, id: string) {
+  const hint = didYouMean(
+    id,
+    directory.accounts.slice(0, hintedMax).map((account) => account.id),
+  );
+  return { kind: 'not-found', message: `There is no account '${id.slice(0, 64)}'${hint}.` } as const;
+}
+
+/** More names than these are not compared for a hint. */
+const hintedMax = 1_000;
+
+function checkPlanName(directory: Directory, plan: string): void {
+  if (directory.plan(plan) !== null) return;
+  const hint = didYouMean(
+    plan,
+    directory.plans.slice(0, hintedMax).map(({ name }) => name),
+  );
+  refuse(invalid('plan', `plan: there is no plan '${plan}'${hint}`));
+}
+
+/** The file decides what it declares. If two places said different things, they would correct each other for ever. */
+export function declaredConflict({ configFile }: AdminParts, what: string, name: string) {
+  const file = configFile ?? 'the configuration';
+  return { kind: 'conflict', message: `The ${what} '${name}' is declared in ${file}; change it there.` } as const;
+}

@@ -1,0 +1,82 @@
+import type { z } from 'zod';
+import type { KeptRow } from '../../books/auth/account-store.ts';
+import type { Operation } from '../operation.ts';
+import type { AdminParts } from '../parts.ts';
+import type { EntryOperations } from './entry-operations.ts';
+import type { KeptKind, KeptRecords, KeptRows, Planned } from './kept.ts';
+import { creation, patching, patchSchema, removal, versionQuery } from './kept-row.ts';
+import type { Members } from './merge-patch.ts';
+
+/** A kind of entry that is also made while Culvert runs: providers, models or MCP servers. */
+interface Kept<Reply extends z.ZodType> {
+  kind: KeptKind;
+  entries: EntryOperations<Reply>;
+  /** The member of a new entry that is its name. */
+  named: 'id' | 'name';
+  /** The entry as lists show it. Refuses an unknown name. */
+  show(name: string): Promise<z.input<Reply>>;
+  add: {
+    summary: string;
+    body: z.ZodType;
+    /** Refuses a definition, or adds other rows. Default: the row alone. */
+    planOf?(definition: Members): (rows: KeptRows, name: string, actor: string) => Planned;
+  };
+  change: {
+    summary: string;
+    /** Refuses a patch, before the row is read and then by the content before and after it. */
+    guardOf?(patch: Members, name: string): (before: Members, after: Members, rows: KeptRows) => void;
+  };
+  remove: {
+    summary: string;
+    /** Default: the row alone. */
+    plan?(row: KeptRow, rows: KeptRows): Planned;
+    /** Removes what is stored elsewhere. */
+    andThen?(name: string): Promise<unknown>;
+  };
+}
+
+/** `add`, `change` and `remove` of stored entries. */
+export function keptOperations<Reply extends z.ZodType>(
+  parts: AdminParts,
+  records: KeptRecords,
+  { kind, entries, named, show, add, change, remove }: Kept<Reply>,
+): Operation[] {
+  const rowOf = (name: string, version: number | undefined, actor: string) =>
+    ({ kind, name, version, actor, show: () => show(name) }) as const;
+  const planOf =
+    add.planOf ??
+    ((definition: Members) => (rows: KeptRows, name: string, actor: string) =>
+      creation(parts, rows, { kind, name }, definition, actor));
+
+  return [
+    entries.add({
+      ...add,
+      async run({ written, operator: { name: actor } }) {
+        const { [named]: given, ...definition } = written as Members;
+        const name = String(given);
+        const plan = planOf(definition);
+        await records.create(kind, name, (rows) => plan(rows, name, actor), actor);
+        return show(name);
+      },
+    }),
+    entries.change({
+      ...change,
+      body: patchSchema,
+      async run(name, { body: { version, ...patch }, operator: { name: actor } }) {
+        const planned = patching(parts, patch, actor, change.guardOf?.(patch, name));
+        await records.change(rowOf(name, version, actor), planned);
+        return show(name);
+      },
+    }),
+    entries.remove({
+      ...remove,
+      query: versionQuery,
+      async run(name, { query, operator: { name: actor } }) {
+        const shown = await show(name);
+        await records.change(rowOf(name, query.version, actor), remove.plan ?? removal);
+        await remove.andThen?.(name);
+        return shown;
+      },
+    }),
+  ];
+}

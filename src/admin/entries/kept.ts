@@ -1,0 +1,200 @@
+import type { AuditEntry, Change, CredentialRow, KeptRow, Stored } from '../../books/auth/account-store.ts';
+import { openDefinition, openKept } from '../../books/auth/kept-secrets.ts';
+import { fragmentKey, type LeftOut, type Merged, mergeKept, tableOf, tablePath } from '../../config/merge-kept.ts';
+import { formatPath } from '../../config/problem.ts';
+import { connectProviders } from '../../inference/models/connections.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { Records } from '../directory.ts';
+import { refuse, refuseWith } from '../operation.ts';
+import type { AdminParts } from '../parts.ts';
+import { untilWritten } from './until-written.ts';
+
+export type KeptKind = KeptRow['kind'];
+
+/** Providers, models and MCP servers in the store. */
+export type KeptRows = Pick<Stored, 'kept' | 'credentials'>;
+
+/**
+ * Largest number of stored providers, models and MCP servers. Each change checks all of them, which takes some 70 ms for this many.
+ */
+const keptMax = 1_000;
+/** Result of a change of one stored row. */
+export interface Planned {
+  changes: readonly Change[];
+  audit: Pick<AuditEntry, 'action' | 'subject' | 'before' | 'after'>;
+  /** The rows after the change, to be checked before anything is written; null: nothing can go wrong. */
+  after: KeptRows | null;
+}
+
+/** How providers and models are changed that are kept in the store. */
+export interface KeptRecords {
+  rows(): Promise<KeptRows>;
+  /** Refuses a name that is taken, with the entry that has it. */
+  create(kind: KeptKind, name: string, plan: (rows: KeptRows) => Planned, actor: string): Promise<void>;
+  /**
+   * Changes or removes a row of which the caller knows this version; undefined: whichever it has. One who knew an
+   * earlier version gets 409 with `current`.
+   */
+  change(of: RowChange, plan: (row: KeptRow, rows: KeptRows) => Planned): Promise<void>;
+}
+
+export interface RowChange {
+  kind: KeptKind;
+  name: string;
+  version: number | undefined;
+  actor: string;
+  /** The row as lists show it, for a caller who learns that it has changed. */
+  show(): Promise<unknown>;
+}
+
+export function createKeptRecords(parts: AdminParts, records: Records): KeptRecords {
+  const rows = async (): Promise<KeptRows> => (await records.current(null)).stored;
+
+  async function write({ changes, audit }: Planned, actor: string) {
+    const done = await records.apply(changes, { actor, ...audit });
+    if (done === 'done') await parts.setup.heard();
+    return done;
+  }
+
+  return {
+    rows,
+    async create(kind, name, plan, actor) {
+      const before = await rows();
+      if (before.kept.length >= keptMax) {
+        refuse({
+          kind: 'conflict',
+          message: `There are ${keptMax} providers, models and MCP servers already, as many as there may be. Remove some first.`,
+        });
+      }
+      if (rowIn(before, kind, name) !== null) refuse(taken(kind, name));
+      const planned = plan(before);
+      check(parts, before, planned.after ?? before, { kind, name });
+      if ((await write(planned, actor)) !== 'done') refuse(taken(kind, name));
+    },
+    async change({ kind, name, version, actor, show }, plan) {
+      await untilWritten(`${noun[kind]} '${name}'`, async () => {
+        const before = await rows();
+        const row = rowIn(before, kind, name) ?? refuse(notKept(parts, kind, name));
+        if (version !== undefined && version !== row.version)
+          return refuseWith(changed(row, version), { current: await show() });
+        const planned = plan(row, before);
+        if (planned.after !== null) check(parts, before, planned.after, { kind, name });
+        return (await write(planned, actor)) === 'done' ? true : null;
+      });
+    },
+  };
+}
+
+export function rowIn({ kept }: Pick<KeptRows, 'kept'>, kind: KeptKind, name: string): KeptRow | null {
+  return kept.find((row) => row.kind === kind && row.name === name) ?? null;
+}
+
+export function credentialsIn({ credentials }: Pick<KeptRows, 'credentials'>, provider: string): CredentialRow[] {
+  return credentials.filter((row) => row.provider === provider);
+}
+
+/** The rows with this one in the place of the one with its name, or at the end. */
+export function withRow({ kept, credentials }: KeptRows, row: KeptRow): KeptRows {
+  return { credentials, kept: [...kept.filter((other) => fragmentKey(other) !== fragmentKey(row)), row] };
+}
+
+/** The written content, for callers that change it. Refuses when this server cannot open it. */
+export function writtenOf(parts: AdminParts, row: KeptRow): Record<string, unknown> {
+  const definition = openDefinition(parts.setup.sealer(), row);
+  if (definition !== null) return definition;
+  const message = `The ${noun[row.kind]} '${row.name}' was sealed with another storage.secret than this server has. Add that secret to storage.earlier_secrets, or remove the ${noun[row.kind]} and create it again.`;
+  return refuse({ kind: 'conflict', message });
+}
+
+export function merge({ setup }: AdminParts, rows: KeptRows): Merged {
+  return mergeKept(setup.file(), openKept(setup.sealer(), rows).fragments, setup.env);
+}
+
+/** Refuses what would not work, by the field that is to blame, and what would take from others what they work with. */
+function check(parts: AdminParts, before: KeptRows, after: KeptRows, focus: Pick<KeptRow, 'kind' | 'name'>): void {
+  const row = rowIn(after, focus.kind, focus.name);
+  if (row !== null && [row.name, ...keysIn(row.definition)].some((key) => key.includes('${'))) {
+    refuse(
+      invalid(nameField[row.kind], `${nameField[row.kind]}: a name must not contain a reference such as \${NAME}`),
+    );
+  }
+  const { left, config } = merge(parts, after);
+  const own = left.get(fragmentKey(focus));
+  if (own !== undefined) refuseUnfit(parts, focus, own);
+  const others = [...left.keys()].filter((key) => key !== fragmentKey(focus));
+  const earlier = others.length === 0 ? left : merge(parts, before).left;
+  const broken = others.filter((key) => !earlier.has(key));
+  if (broken.length > 0) {
+    const named = broken.slice(0, 5).map((key) => `${key.slice(key.indexOf(' ') + 1)} (${whyLeft(left.get(key)!)})`);
+    const more = broken.length > named.length ? ` and ${broken.length - named.length} more` : '';
+    const message = `These models would stop working without it: ${named.join(', ')}${more}. Change them first.`;
+    refuse({ kind: 'conflict', message });
+  }
+  const provider = focus.kind === 'provider' ? config.providers[focus.name] : undefined;
+  const [problem] = provider === undefined ? [] : connectProviders({ [focus.name]: provider }, null).problems;
+  if (problem !== undefined) refuse(uncallable(problem));
+}
+
+/** Why a provider cannot be called, at the field that is to blame. */
+export function uncallable(problem: string): Failure {
+  const field = /\bAPI key\b/.test(problem) ? 'api_key' : (/\bbase_url\b/.exec(problem)?.[0] ?? null);
+  return invalid(field, problem);
+}
+
+function refuseUnfit(parts: AdminParts, { kind, name }: Pick<KeptRow, 'kind' | 'name'>, why: LeftOut): never {
+  if (why.kind === 'shadowed') return refuse(declared(parts, kind, name));
+  const param = formatPath(why.path);
+  return refuse(
+    invalid(param === '' ? nameField[kind] : param, `${param === '' ? nameField[kind] : param}: ${why.message}`),
+  );
+}
+
+/** A configuration file could not say these. */
+function keysIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, child]) => [key, ...keysIn(child)]);
+}
+
+export const nameField = { provider: 'name', model: 'id', mcp: 'name' } as const;
+
+const noun = { provider: 'provider', model: 'model', mcp: 'MCP server' } as const;
+
+function whyLeft(why: LeftOut): string {
+  return why.kind === 'shadowed' ? 'the file has an entry of this name' : `${formatPath(why.path)}: ${why.message}`;
+}
+
+/** Entries of the file or the environment are changed there. */
+export function declared({ setup, configFile }: AdminParts, kind: KeptKind, name: string): Failure {
+  const file = setup.file();
+  const inFile = Object.hasOwn(tableOf(file, kind), name);
+  const key = formatPath([...tablePath[kind], name]);
+  const message = inFile
+    ? `${key} is set in ${configFile ?? 'the configuration'}. Change it there.`
+    : `The provider '${name}' comes from a key in the environment. Take another name, or unset that variable.`;
+  return { kind: 'conflict', message };
+}
+
+function notKept(parts: AdminParts, kind: KeptKind, name: string): Failure {
+  const file = parts.setup.file();
+  if (Object.hasOwn(tableOf(file, kind), name)) return declared(parts, kind, name);
+  const { providers, models } = parts.snapshot();
+  const there =
+    kind === 'provider' ? providers.has(name) : kind === 'model' && models.all().some(({ id }) => id === name);
+  const shown = name.slice(0, 256);
+  if (!there) return { kind: 'not-found', message: `There is no ${noun[kind]} '${shown}'.` };
+  const message =
+    kind === 'provider'
+      ? `The provider '${shown}' was found automatically and is not stored, so there is nothing to change. Create one with another name.`
+      : `The model '${shown}' comes from the list of its provider and is not stored. Create a model with that id to change what it does.`;
+  return { kind: 'conflict', message };
+}
+
+function taken(kind: KeptKind, name: string): Failure {
+  return { kind: 'conflict', message: `${kind === 'mcp' ? 'An' : 'A'} ${noun[kind]} '${name}' exists already.` };
+}
+
+function changed({ kind, name, version, updatedBy, updatedMs }: KeptRow, known: number): Failure {
+  const at = new Date(updatedMs).toISOString();
+  const message = `${updatedBy} changed the ${noun[kind]} '${name}' in the meantime, at ${at}. It has version ${version} now; yours was ${known}. Read \`current\` and change that.`;
+  return { kind: 'conflict', message };
+}

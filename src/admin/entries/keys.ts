@@ -1,0 +1,224 @@
+import { z } from 'zod';
+import type { KeyRow } from '../../books/auth/account-store.ts';
+import { revokeKey, rotateKey } from '../../books/auth/change-key.ts';
+import { issueKey, noAccount } from '../../books/auth/issue-key.ts';
+import { isoOrNull } from '../../books/auth/key-facts.ts';
+import type { Operator } from '../../books/auth/operator.ts';
+import { duration, globs, network } from '../../config/scalars.ts';
+import { keyLimitsSchema } from '../../config/schema-plans.ts';
+import { invalid } from '../../kernel/failure.ts';
+import { type Directory, type KnownKey, keyText, type Records } from '../directory.ts';
+import { filter, futureInstant, holds, timeField } from '../fields.ts';
+import { type Operation, refuse } from '../operation.ts';
+import type { AdminParts } from '../parts.ts';
+import { declaredConflict } from './accounts.ts';
+import { entryOperations, type FiltersOf } from './entry-operations.ts';
+
+const status = z.enum(['active', 'expired', 'suspended', 'revoked']);
+/** A leaked secret that is rotated out should not work for longer. */
+const graceMax = '90d';
+
+const keyFields = {
+  id: z.string().describe('Public, kept through rotation.'),
+  prefix: z.string().nullable().describe('What the secret begins with; null for a declared key.'),
+  account: z.string(),
+  name: z.string(),
+  plan: z.string().describe("Its account's."),
+  status,
+  from: z.enum(['configuration', 'admin api']).describe('Entries of the configuration can be changed only there.'),
+  tenant: z.string().describe('Owner of the vector data that the key reaches.'),
+  models: z.array(z.string()).nullable().describe('Globs; null: all models of the plan.'),
+  ips: z.array(z.string()).nullable().describe('Addresses that may use it; null: all.'),
+  limits: z.record(z.string(), z.unknown()).nullable().describe('Limits of the key itself, besides those of its plan.'),
+  expires: timeField.nullable(),
+  old_secrets_until: timeField.nullable().describe('The end of the overlap of a rotation; null when there is none.'),
+  created_at: timeField.nullable(),
+  revoked_at: timeField.nullable(),
+};
+const keySchema = z.object(keyFields);
+
+/** For pages that show it. */
+export type KeyReply = z.output<typeof keySchema>;
+const keyWithSecretSchema = z.object({ ...keyFields, key: z.string().describe('The secret. It is shown only once.') });
+
+const filters = {
+  account: filter('Only those of this account.'),
+  status: status.optional().describe('Only keys with this status.'),
+  text: filter('Only those whose name, account, id or prefix contains this text. Upper and lower case are the same.'),
+};
+const newKeySchema = z.strictObject({
+  account: z.string().min(1).max(64),
+  name: z.string().min(1).max(64),
+  expires: futureInstant('A date, a time, or a duration from now such as 90d.').nullish(),
+  models: globs()
+    .min(1)
+    .nullish()
+    .describe('Models it may use; * matches any characters. Default: all models of the plan.'),
+  ips: z.array(network()).min(1).max(1_000).nullish().describe('Addresses that may use it. Default: all.'),
+  limits: keyLimitsSchema.nullish(),
+  share_vectors_with: z
+    .string()
+    .min(1)
+    .max(256)
+    .nullish()
+    .describe('Id of a key of the same account. Both keys own its vector data.'),
+});
+const rotationSchema = z
+  .strictObject({
+    grace: z
+      .union([z.literal('0').transform(() => 0), duration({ max: graceMax })], {
+        error: `expected a duration of at most ${graceMax}, such as 24h, or 0s`,
+      })
+      .prefault('24h')
+      .describe('Grace period: how long the old secrets still work. With 0s they end at once.'),
+  })
+  .prefault({});
+
+/** `/keys`: secrets of accounts. */
+export function keyOperations(parts: AdminParts, records: Records): Operation[] {
+  const { clock } = parts;
+  const entries = entryOperations({ path: '/keys', named: 'id', area: 'keys', reply: keySchema });
+  const { add, rotate, revoke } = keyChanges(parts, records);
+  return [
+    entries.list({
+      summary: 'Lists the keys of the configuration and the store, by account and name, without secrets.',
+      filters,
+      async rows(query, operator) {
+        const directory = await records.current(operator.accounts);
+        const nowMs = clock.wallMs();
+        return {
+          rows: directory.keys,
+          textOf: keyText,
+          matches: (key: KnownKey) => isAskedFor(directory, key, query, nowMs),
+          shown: (key: KnownKey) => shown(directory, key, nowMs),
+        };
+      },
+    }),
+    entries.add({
+      summary: 'Creates a key. Only this response contains its secret.',
+      body: newKeySchema,
+      reply: keyWithSecretSchema,
+      run: ({ body, operator }) => add(body, operator),
+    }),
+    entries.show({
+      summary: 'Returns one key, without its secret.',
+      async run(id, { operator }) {
+        const directory = await records.current(operator.accounts);
+        return shown(directory, keyOf(directory, id), clock.wallMs());
+      },
+    }),
+    entries.act('rotate', {
+      summary: 'Rotates the secret of a key. The old secrets work until the grace period is over.',
+      body: rotationSchema,
+      reply: keyWithSecretSchema,
+      run: (id, { body, operator }) => rotate(id, body.grace, operator),
+    }),
+    entries.act('revoke', {
+      summary: 'Revokes a key. Within a second every server refuses new calls; running ones finish.',
+      run: (id, { operator }) => revoke(id, operator),
+    }),
+    entries.remove({
+      summary: 'Revokes a key, as /revoke does. A revoked key stays in lists, and its name can be used again.',
+      run: (id, { operator }) => revoke(id, operator),
+    }),
+  ];
+}
+
+function keyChanges(parts: AdminParts, records: Records) {
+  const { clock, store } = parts;
+
+  async function withSecret(row: KeyRow, secret: string): Promise<z.input<typeof keyWithSecretSchema>> {
+    const directory = await records.current(null);
+    return { ...shown(directory, { ...row, from: 'admin api', row }, clock.wallMs()), key: secret };
+  }
+
+  return {
+    async add(body: z.output<typeof newKeySchema>, operator: Operator) {
+      const directory = await records.current(operator.accounts);
+      const { account } = body;
+      if (operator.accounts !== null && directory.account(account) === null) refuse(noAccount(account));
+      const nowMs = clock.wallMs();
+      const wanted = {
+        account,
+        name: body.name,
+        expiresMs: futureMs(body.expires, nowMs),
+        models: body.models ?? null,
+        ips: body.ips ?? null,
+        limits: body.limits ?? null,
+        shareVectorsWith: body.share_vectors_with ?? null,
+        actor: operator.name,
+        nowMs,
+      };
+      const issued = await records.changing(() => issueKey(store, wanted, directory));
+      return issued.kind === 'issued' ? withSecret(issued.row, issued.minted.secret) : refuse(issued);
+    },
+    async rotate(id: string, graceMs: number, { accounts, name: actor }: Operator) {
+      const row = storedRow(parts, keyOf(await records.current(accounts), id));
+      const rotated = await records.changing(() => rotateKey(store, row, { actor, nowMs: clock.wallMs(), graceMs }));
+      return rotated.kind === 'rotated' ? withSecret(rotated.row, rotated.minted.secret) : refuse(rotated);
+    },
+    async revoke(id: string, { accounts, name: actor }: Operator) {
+      const row = storedRow(parts, keyOf(await records.current(accounts), id));
+      const revoked = await records.changing(() => revokeKey(store, row, { actor, nowMs: clock.wallMs() }));
+      const directory = await records.current(accounts);
+      const key = directory.key(id) ?? { ...revoked, from: 'admin api', row: revoked };
+      return shown(directory, key, clock.wallMs());
+    },
+  };
+}
+
+function futureMs(instant: ((nowMs: number) => number) | null | undefined, nowMs: number): number | null {
+  const atMs = instant?.(nowMs) ?? null;
+  return atMs !== null && atMs <= nowMs ? refuse(invalid('expires', 'expires: expected a time in the future')) : atMs;
+}
+
+function shown(directory: Directory, key: KnownKey, nowMs: number): z.input<typeof keySchema> {
+  const { row } = key;
+  const overlaps = (row?.secrets ?? []).flatMap(({ untilMs }) =>
+    untilMs !== null && untilMs > nowMs ? [untilMs] : [],
+  );
+  return {
+    id: key.id,
+    prefix: row?.prefix ?? null,
+    account: key.account,
+    name: key.name,
+    plan: directory.account(key.account)?.plan ?? directory.config.default_plan,
+    status: statusOf(directory, key, nowMs),
+    from: key.from,
+    tenant: key.tenant,
+    models: key.models === null ? null : [...key.models],
+    ips: key.ips === null ? null : [...key.ips],
+    limits: key.limits,
+    expires: isoOrNull(key.expiresMs),
+    old_secrets_until: overlaps.length === 0 ? null : isoOrNull(Math.max(...overlaps)),
+    created_at: isoOrNull(row?.createdMs ?? null),
+    revoked_at: isoOrNull(key.revokedMs),
+  };
+}
+
+function isAskedFor(
+  directory: Directory,
+  key: KnownKey,
+  { account, status: wanted, text }: FiltersOf<typeof filters>,
+  nowMs: number,
+): boolean {
+  return (
+    (account === undefined || key.account === account) &&
+    (wanted === undefined || statusOf(directory, key, nowMs) === wanted) &&
+    (text === undefined || holds(text, key.name, key.account, key.id, key.row?.prefix ?? ''))
+  );
+}
+
+function statusOf(directory: Directory, key: KnownKey, nowMs: number): z.output<typeof status> {
+  if (key.revokedMs !== null) return 'revoked';
+  if (key.expiresMs !== null && key.expiresMs <= nowMs) return 'expired';
+  return directory.account(key.account)?.status ?? 'active';
+}
+
+function keyOf(directory: Directory, id: string): KnownKey {
+  return directory.key(id) ?? refuse({ kind: 'not-found', message: `There is no key '${id.slice(0, 64)}'.` });
+}
+
+function storedRow(parts: AdminParts, key: KnownKey): KeyRow {
+  return key.row ?? refuse(declaredConflict(parts, 'key', `${key.account}/${key.name}`));
+}

@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import type { KeptRow } from '../../books/auth/account-store.ts';
+import { fragmentKey } from '../../config/merge-kept.ts';
+import { redactPart } from '../../config/redact.ts';
+import type { McpServerConfig } from '../../config/schema.ts';
+import type { KeptGrant } from '../../tools/mcp/grants.ts';
+import type { UpstreamServer } from '../../tools/mcp/upstream-server.ts';
+import { timeField } from '../fields.ts';
+import { refuse } from '../operation.ts';
+import type { AdminParts } from '../parts.ts';
+import { type KeptRecords, rowIn } from './kept.ts';
+import { keptFields, shownKept } from './kept-fields.ts';
+
+/** An MCP server as lists show it. */
+export const shownSchema = z.object({
+  name: z.string(),
+  transport: z.enum(['http', 'program']),
+  url: z.string().nullable().describe('Without user, password and query; null for a program.'),
+  status: z
+    .enum(['up', 'down', 'needs-login', 'unknown'])
+    .describe('As the last look found it; needs-login: an operator has to log in; unknown: nobody has looked yet.'),
+  why: z.string().nullable().describe('Why it is down, or needs a login.'),
+  checked_at: timeField.nullable(),
+  again_at: timeField.nullable().describe('When it is asked again; null while it is up.'),
+  login: z
+    .object({
+      at: timeField,
+      by: z.string().describe('The operator who began it.'),
+      issuer: z.string().nullable().describe('The authorization server; null: another storage.secret has sealed it.'),
+      scope: z.string().nullable(),
+      ended: z.string().nullable().describe('Why its tokens are of no more use; null while they are.'),
+    })
+    .nullable()
+    .describe('The last login of an operator there; null: there was none, or it was ended.'),
+  sessions: z.int().describe('Keys that have a session with it.'),
+  tools: z.array(z.string()).describe('Its tools, under its own names.'),
+  hidden: z.array(z.string()).describe('Those of them that `tools` of its settings does not offer.'),
+  ...keptFields,
+});
+export type McpServerReply = z.output<typeof shownSchema>;
+
+export type ShownServer = z.input<typeof shownSchema>;
+
+export function nameOf({ name }: ShownServer): string {
+  return name;
+}
+
+/** Refuses a name that no server has. */
+export async function shownServer(parts: AdminParts, kept: KeptRecords, name: string): Promise<ShownServer> {
+  const found = (await shownServers(parts, kept)).find((server) => server.name === name);
+  return found ?? refuse({ kind: 'not-found', message: `There is no MCP server '${name.slice(0, 64)}'.` });
+}
+
+/** Those in force, and stored ones that cannot be used. */
+export async function shownServers(parts: AdminParts, kept: KeptRecords): Promise<ShownServer[]> {
+  const [rows, grants] = await Promise.all([kept.rows(), parts.mcpGrants.list()]);
+  const loginOf = (name: string) => grants.find(({ row }) => row.server === name) ?? null;
+  const inForce = parts.snapshot().config.mcp.servers;
+  const unused = rows.kept.filter(({ kind, name }) => kind === 'mcp' && !Object.hasOwn(inForce, name));
+  return [
+    ...Object.entries(inForce).map(([name, config]) => {
+      const row = rowIn(rows, 'mcp', name);
+      const isKept = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
+      return shown(parts, name, config, parts.mcp?.get(name), isKept ? 'kept' : 'file', row, loginOf(name));
+    }),
+    ...unused.map((row) => shown(parts, row.name, row.definition, undefined, 'kept', row, loginOf(row.name))),
+  ];
+}
+
+function shown(
+  parts: AdminParts,
+  name: string,
+  { url, command }: Pick<McpServerConfig, 'url' | 'command'>,
+  server: UpstreamServer | undefined,
+  source: 'file' | 'kept',
+  row: KeptRow | null,
+  login: KeptGrant | null,
+): ShownServer {
+  const { clock } = parts;
+  const at = (monotonicMs: number) => new Date(clock.wallMs() + monotonicMs - clock.monotonicMs()).toISOString();
+  const standing = server?.standing ?? { at: 'unknown' };
+  return {
+    name,
+    transport: command === undefined ? 'http' : 'program',
+    url: url === undefined ? null : (redactPart({ url }) as { url: string }).url,
+    status: standing.at === 'down' && standing.why.reason === 'needs-login' ? 'needs-login' : standing.at,
+    why: standing.at === 'down' ? `It ${standing.why.message}.` : null,
+    checked_at: standing.at === 'unknown' ? null : at(standing.checkedMs),
+    again_at: standing.at === 'down' ? at(standing.againMs) : null,
+    login: login === null ? null : shownLogin(login),
+    sessions: server?.sessions ?? 0,
+    tools: server?.offered.tools.map((tool) => tool.name) ?? [],
+    hidden: server?.hidden ?? [],
+    ...shownKept(parts, source, row),
+  };
+}
+
+function shownLogin({ row: { loginMs, loginBy, ended }, grant }: KeptGrant): ShownServer['login'] {
+  const { issuer = null, scope = null } = grant ?? {};
+  return { at: new Date(loginMs).toISOString(), by: loginBy, issuer, scope, ended };
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import type { Limit } from '../../books/metering/counters.ts';
+import type { Plan } from '../../books/metering/plan.ts';
+import { limit } from '../../books/metering/plan-book.ts';
+import { amountOf } from '../../books/metering/quota-message.ts';
+import { accountScope, keyScope } from '../../books/metering/scope.ts';
+import { type SpanName, spans, windowNames } from '../../books/metering/window.ts';
+import { timeField } from '../fields.ts';
+import { refuse } from '../operation.ts';
+import type { AdminParts } from '../parts.ts';
+
+export const windowSchema = z.object({
+  window: z.enum(['minute', '5h', 'week', 'month']),
+  measure: z.enum(['requests', 'units', 'tokens', 'usd']),
+  tier: z.string().nullable().describe('Only requests of this tier; null: all requests.'),
+  used: z.number(),
+  limit: z.number().nullable().describe('Null: unlimited.'),
+  remaining: z.number().nullable(),
+  frees_at: timeField.nullable().describe('When the next part of it frees; null: nothing is counted.'),
+  frees: z.number().nullable().describe('How much frees then, as far as it is settled; null: not known.'),
+});
+
+export type WindowReply = z.output<typeof windowSchema>;
+
+/** Whose use is read: of an account, or of one key where its plan counts by key. */
+export interface Whose {
+  account: string;
+  /** Null: the account's. */
+  tenant: string | null;
+}
+
+const measures = { calls: 'requests', units: 'units', tokens: 'tokens', usd: 'usd' } as const;
+
+/** Every limit of a plan, how full it is, and what frees next. */
+export async function windowsOf(parts: AdminParts, plan: Plan, { account, tenant }: Whose): Promise<WindowReply[]> {
+  const { counters, ledger } = parts;
+  if (counters === null)
+    return refuse({
+      kind: 'overloaded',
+      message: 'Only a running server knows how full windows are, and none runs here. Start one.',
+    });
+  const scope = (tier: string | null) => (tenant === null ? accountScope(account, tier) : keyScope(tenant, tier));
+  const asked = [
+    ...limitsOf(plan, scope(null)).map((one) => ({ tier: null as string | null, limit: one })),
+    ...[...plan.tiers].flatMap(([tier, { rpm, units }]) => [
+      { tier, limit: limit(`${tier}:rpm`, 'calls', 'minute', milli(rpm), scope(tier)) },
+      ...windowNames.map((window) => ({
+        tier,
+        limit: limit(`${tier}:${window}`, 'units', window, units[window] ?? endless, scope(tier)),
+      })),
+    ]),
+  ];
+  const [states, buckets] = await Promise.all([
+    counters.read(
+      account,
+      asked.map((one) => one.limit),
+    ),
+    ledger.buckets([...new Set(asked.map((one) => one.limit.scope))]),
+  ]);
+  return asked.map(({ tier, limit: { measure, span, allowed, scope: of } }, at) => {
+    const { used, leavesAtMs } = states[at]!;
+    const free = leavesAtMs === null ? null : bucketOf(span, leavesAtMs);
+    const bucket =
+      free && buckets.find((row) => row.scope === of && row.grainMs === free.grainMs && row.bucket === free.bucket);
+    const amount = bucket && { calls: null, units: bucket.units, tokens: bucket.tokens, usd: bucket.usdNano }[measure];
+    const isEndless = allowed === endless;
+    return {
+      window: span,
+      measure: measures[measure],
+      tier,
+      used: amountOf(measure, used),
+      limit: isEndless ? null : amountOf(measure, allowed),
+      remaining: isEndless ? null : amountOf(measure, Math.max(0, allowed - used)),
+      frees_at: leavesAtMs === null ? null : new Date(leavesAtMs).toISOString(),
+      frees: amount === null || amount === undefined ? null : amountOf(measure, amount),
+    };
+  });
+}
+
+const endless = Number.POSITIVE_INFINITY;
+
+function milli(rpm: number | null): number {
+  return rpm === null ? endless : rpm * 1_000;
+}
+
+function limitsOf({ rpm, tpm, units, tokens, usdNano }: Plan, scope: string): Limit[] {
+  return [
+    limit('minute', 'calls', 'minute', milli(rpm), scope),
+    ...windowNames.map((window) => limit(window, 'units', window, units[window] ?? endless, scope)),
+    limit('tokens:minute', 'tokens', 'minute', tpm ?? endless, scope),
+    ...windowNames.map((window) => limit(`tokens:${window}`, 'tokens', window, tokens[window] ?? endless, scope)),
+    ...windowNames.map((window) => limit(`budget:${window}`, 'usd', window, usdNano[window] ?? endless, scope)),
+  ];
+}
+
+/** The bucket whose end leaves the span at that instant. */
+function bucketOf(span: SpanName, leavesAtMs: number): { grainMs: number; bucket: number } {
+  const { spanMs, bucketMs } = spans[span];
+  return { grainMs: bucketMs, bucket: Math.round((leavesAtMs - spanMs) / bucketMs) - 1 };
+}

@@ -1,0 +1,83 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+import type { KeyHeaders, KeyRing } from './key-ring.ts';
+import type { Principal } from './principal.ts';
+
+/** What a client secret opens: sessions with one model, for the key that made it. */
+export interface ClientSecret {
+  keyId: string;
+  model: string;
+  /** Settings of its sessions, in the caller's words. */
+  session: JsonObject;
+  /** Wall-clock ms. A session that runs by then goes on. */
+  expiresMs: number;
+}
+
+/**
+ * Keys for browsers and phones that live for minutes (OpenAI's `ek_…`). Each is what it opens, sealed: nothing is
+ * stored, and every server with the same secret knows it. It opens what its key opens as long as that key works, from
+ * any address.
+ */
+export interface ClientSecrets {
+  /** Null: its settings are too long for a header. */
+  issue(secret: ClientSecret): string | null;
+  /** What a caller's secret opens; null: it has sent none. */
+  open(headers: KeyHeaders): ClientSecret | Failure | null;
+  /** Whose it is. */
+  principal(headers: KeyHeaders): Principal | Failure | null;
+}
+
+const prefix = 'ek_';
+/** Node takes 16 KB of headers. */
+const lengthMax = 12_000;
+const plainBytesMax = 256 * 1024;
+const context = 'client secret';
+
+const wrong: Failure = {
+  kind: 'unauthenticated',
+  message: 'The client secret is not valid. Ask your server for a new one (POST /v1/realtime/client_secrets).',
+};
+const expired: Failure = {
+  kind: 'unauthenticated',
+  message: 'The client secret has expired. Ask your server for a new one (POST /v1/realtime/client_secrets).',
+};
+
+export function createClientSecrets(
+  sealer: Sealer,
+  ring: Pick<KeyRing, 'principalOf'>,
+  clock: Pick<Clock, 'wallMs'>,
+): ClientSecrets {
+  function open(headers: KeyHeaders): ClientSecret | Failure | null {
+    const text = sentSecret(headers);
+    if (text === null) return null;
+    const plain =
+      text.length > lengthMax ? null : sealer.open(Buffer.from(text.slice(prefix.length), 'base64url'), context);
+    if (plain === null) return wrong;
+    const secret = JSON.parse(inflateRawSync(plain, { maxOutputLength: plainBytesMax }).toString()) as ClientSecret;
+    return secret.expiresMs <= clock.wallMs() ? expired : secret;
+  }
+
+  return {
+    issue(secret) {
+      const plain = Buffer.from(JSON.stringify(secret));
+      if (plain.length > plainBytesMax) return null;
+      const text = prefix + sealer.seal(deflateRawSync(plain), context).toString('base64url');
+      return text.length > lengthMax ? null : text;
+    },
+    open,
+    principal(headers) {
+      const secret = open(headers);
+      return secret === null || 'kind' in secret ? secret : ring.principalOf(secret.keyId);
+    },
+  };
+}
+
+/** In `Authorization`, or where the subprotocol of a WebSocket puts it. */
+function sentSecret(headers: KeyHeaders): string | null {
+  const { authorization = '', 'x-goog-api-key': other } = headers;
+  if (/^bearer ek_/i.test(authorization)) return authorization.slice('bearer '.length).trim();
+  return typeof other === 'string' && other.startsWith(prefix) ? other : null;
+}

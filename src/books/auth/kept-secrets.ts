@@ -1,0 +1,113 @@
+import { type DefinitionMarks, definitionMarks } from '../../config/marked-members.ts';
+import { fragmentKey, type KeptFragment } from '../../config/merge-kept.ts';
+import { mcpUrlServerSchema } from '../../config/schema-mcp.ts';
+import { modelSchema } from '../../config/schema-models.ts';
+import { providerSchema } from '../../config/schema-providers.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+import type { CredentialRow, KeptRow, Stored } from './account-store.ts';
+
+let ofProviders: DefinitionMarks | undefined;
+let ofMcpServers: DefinitionMarks | undefined;
+let ofModels: DefinitionMarks | undefined;
+
+/** What the schema marks in the definition of a stored provider. */
+export function providerMarks(): DefinitionMarks {
+  ofProviders ??= definitionMarks(providerSchema);
+  return ofProviders;
+}
+
+/** The same for a stored MCP server. */
+export function mcpServerMarks(): DefinitionMarks {
+  ofMcpServers ??= definitionMarks(mcpUrlServerSchema);
+  return ofMcpServers;
+}
+
+function secretMembersOf(kind: KeptRow['kind'], definition: unknown): ReadonlySet<string> {
+  if (kind === 'model') {
+    ofModels ??= definitionMarks(modelSchema);
+    return ofModels.membersWithBody(definition);
+  }
+  return (kind === 'mcp' ? mcpServerMarks() : providerMarks()).secretMembers;
+}
+
+/** A definition for the store: possible secrets are taken out and sealed. It has no `credentials` and no `api_key`. */
+export function sealDefinition(
+  sealer: Sealer,
+  row: Pick<KeptRow, 'kind' | 'name'>,
+  definition: Readonly<Record<string, unknown>>,
+): Pick<KeptRow, 'definition' | 'sealed'> {
+  const secretMembers = secretMembersOf(row.kind, definition);
+  const isSecret = (member: string) => secretMembers.has(member);
+  const plain = Object.entries(definition).filter(([member]) => !isSecret(member));
+  const secret = Object.entries(definition).filter(([member]) => isSecret(member));
+  return {
+    definition: Object.fromEntries(plain),
+    sealed: secret.length === 0 ? null : seal(sealer, JSON.stringify(Object.fromEntries(secret)), fragmentKey(row)),
+  };
+}
+
+/** The definition as it was written; null when its secrets were sealed with another secret. */
+export function openDefinition(sealer: Sealer, row: KeptRow): Record<string, unknown> | null {
+  if (row.sealed === null) return { ...row.definition };
+  const opened = open(sealer, row.sealed, fragmentKey(row));
+  return opened === null ? null : { ...row.definition, ...(JSON.parse(opened) as Record<string, unknown>) };
+}
+
+export function sealCredential(sealer: Sealer, row: Pick<CredentialRow, 'provider' | 'id'>, secret: string): string {
+  return seal(sealer, secret, contextOf(row));
+}
+
+/** Null where it was sealed under another secret. */
+export function openCredential(sealer: Sealer, row: CredentialRow): string | null {
+  return open(sealer, row.sealed, contextOf(row));
+}
+
+export interface OpenedKept {
+  /** Those that can be used, as far as this process can say. */
+  fragments: readonly KeptFragment[];
+  /** What cannot be opened here, by `fragmentKey`: a sentence each. Of a provider with other credentials these are used. */
+  troubles: ReadonlyMap<string, string>;
+}
+
+/** The stored settings, in the form of the configuration file. */
+export function openKept(sealer: Sealer, { kept, credentials }: Pick<Stored, 'kept' | 'credentials'>): OpenedKept {
+  const fragments: KeptFragment[] = [];
+  const troubles = new Map<string, string>();
+  for (const row of kept) {
+    const { kind, name } = row;
+    const definition = openDefinition(sealer, row);
+    if (definition === null) {
+      troubles.set(fragmentKey(row), `what it keeps sealed, such as its headers, ${cannot}`);
+      continue;
+    }
+    const own = kind === 'provider' ? credentials.filter(({ provider }) => provider === name) : [];
+    const secrets = own.map((credential) => ({ credential, secret: openCredential(sealer, credential) }));
+    const lost = secrets.flatMap(({ credential, secret }) => (secret === null ? [credential.id] : []));
+    if (lost.length > 0) troubles.set(fragmentKey(row), `credential ${lost.join(', ')} ${cannot}`);
+    if (lost.length > 0 && lost.length === own.length) continue;
+    const opened = secrets.flatMap(({ credential: { id, weight, rpm }, secret }) =>
+      secret === null ? [] : [{ id, api_key: secret, weight, ...(rpm !== null && { rpm }) }],
+    );
+    fragments.push({
+      kind,
+      name,
+      definition: opened.length === 0 ? definition : { ...definition, credentials: opened },
+    });
+  }
+  return { fragments, troubles };
+}
+
+const cannot = 'cannot be opened here, because another storage.secret than this server has sealed it';
+
+/** Sealed bytes open in their own place only. */
+function contextOf({ provider, id }: Pick<CredentialRow, 'provider' | 'id'>): string {
+  return `credential ${provider} ${id}`;
+}
+
+function seal(sealer: Sealer, text: string, context: string): string {
+  return sealer.seal(Buffer.from(text), context).toString('base64');
+}
+
+function open(sealer: Sealer, sealed: string, context: string): string | null {
+  return sealer.open(Buffer.from(sealed, 'base64'), context)?.toString() ?? null;
+}

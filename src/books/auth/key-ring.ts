@@ -1,0 +1,397 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import { accountsInForce, type DeclaredAccount } from '../../config/declared.ts';
+import type { KeyLimitsConfig } from '../../config/schema.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { culvert } from '../../kernel/command-form.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import { createNetworkSet } from '../../kernel/network.ts';
+import { type KeyRow, nothingStored, type OperatorRow, type Stored } from './account-store.ts';
+import { adminOperator, type Operator } from './operator.ts';
+import type { Principal } from './principal.ts';
+
+/** Values with this prefix are always taken for ours; clients send keys of other vendors too. */
+export const keyPrefix = 'sk-cv-';
+
+/** SHA-256, hex. The secrets are 256 random bits: a slow hash would only slow the hot path. */
+export function hashKey(secret: string): string {
+  return hash('sha256', secret, 'hex');
+}
+
+/** All keys in memory. The ring is synchronous: no request waits for a database here. */
+export interface KeyRing {
+  /**
+   * For /v1: the caller, or 401 (key) before 403 (an admin key in the wrong place, account, address). `addressOf` gives
+   * the caller's address, null where it is not known; asked only for keys that are bound to some. `connection` is what
+   * the headers came on: the same headers on it again need no second look.
+   */
+  authenticate(headers: KeyHeaders, addressOf: () => string | null, connection?: object): Principal | Failure;
+  /** For /admin/v1 and /metrics: who administers, or 401, or 403 for a user's key. */
+  authenticateAdmin(headers: KeyHeaders): Operator | Failure;
+  /**
+   * What the secret with this hash opens now, for sessions, which keep no secret. Refuses as it would refuse the
+   * secret. `addressOf` as above.
+   */
+  opens(hash: string, addressOf: () => string | null): Opened | Failure;
+  /** One who logs in without a key, by id; null: gone. */
+  operator(id: string): Operator | null;
+  /** Hash of the admin key; null: there is none. */
+  adminHash(): string | null;
+  /** Owner of this key, for work that goes on after its caller has left; or the reason why it may not go on. */
+  principalOf(keyId: string): Principal | Failure;
+  /** At the start and at each configuration reload. */
+  declare(declared: Declared): void;
+  /** The present contents of the store. */
+  restock(stored: Stored): void;
+  /** User keys that are not revoked; expired ones count. Zero on a public address refuses the start. */
+  userKeys(): number;
+}
+
+/** Owner of a secret. */
+export type Opened = { to: 'v1'; principal: Principal } | { to: 'admin'; operator: Operator };
+
+/** Tells the two results of `authenticate` apart. */
+export function isFailure(result: Principal | Failure): result is Failure {
+  return 'kind' in result;
+}
+
+/** What `authenticate` and `authenticateAdmin` answer where no key came at all: a browser may have a session. */
+export const noKeySent: Failure = {
+  kind: 'unauthenticated',
+  message:
+    "No API key was sent. Send one in the header Authorization, as 'Bearer sk-cv-…', or in x-api-key, api-key or x-goog-api-key.",
+};
+// One body for unknown, revoked and malformed keys: an answer must not tell which it was.
+const invalid: Failure = { kind: 'unauthenticated', message: 'The API key is not valid.' };
+const twoKeys: Failure = {
+  kind: 'unauthenticated',
+  message: 'The request has two different API keys. Send one.',
+};
+const revoked: Failure = {
+  kind: 'unauthenticated',
+  message: 'The API key no longer works: it was revoked or removed.',
+};
+const expired: Failure = { kind: 'unauthenticated', message: 'The API key has expired.' };
+const suspended: Failure = { kind: 'forbidden', message: 'The account of this API key is suspended.' };
+const adminOnV1: Failure = {
+  kind: 'forbidden',
+  message: `A key of an operator, such as the admin key, opens /admin/v1 and /metrics only. Create a key for /v1 with: ${culvert} keys create --account A --name N`,
+};
+const elsewhere = (address: string | null): Failure => ({
+  kind: 'forbidden',
+  message: `This API key may not be used from the address ${address ?? '(unknown)'}.`,
+});
+const userOnAdmin: Failure = { kind: 'forbidden', message: 'This needs the admin key. An API key does not open it.' };
+
+const never = Number.POSITIVE_INFINITY;
+
+/** Everybody whom the file and the store know, by what a request names. */
+function knownFrom(declared: Declared, stored: Stored) {
+  const entries = buildDirectory(declared, stored);
+  const users = new Set<Principal>();
+  const byKeyId = new Map<string, KeyEntry>();
+  for (const entry of entries.values()) {
+    if (entry.kind !== 'user') continue;
+    users.add(entry.principal);
+    byKeyId.set(entry.principal.keyId, entry);
+  }
+  return {
+    entries,
+    byKeyId,
+    operators: new Map(stored.operators.map((row) => [row.id, operatorOf(row)])),
+    adminHash: declared.adminKey === null ? null : hashKey(declared.adminKey),
+    userKeys: users.size,
+  };
+}
+
+function principalFor(entry: KeyEntry, addressOf: () => string | null): Principal | Failure {
+  if (entry.suspended) return suspended;
+  if (entry.addresses !== null) {
+    const address = addressOf();
+    if (!entry.addresses.lets(address)) return elsewhere(address);
+  }
+  return entry.principal;
+}
+
+/** Knows the file's keys at once; the store's from the first `restock` on. */
+export function createKeyRing(clock: Clock, first: Declared): KeyRing {
+  let declared = first;
+  let stored = nothingStored;
+  let known = knownFrom(declared, stored);
+
+  /** The last caller of each connection. A secret is kept for as long as its connection, and no longer. */
+  const callers = new WeakMap<object, KnownCaller>();
+
+  function find(headers: KeyHeaders): KeyEntry | Failure {
+    const secret = presentedSecret(headers, known.entries);
+    if (typeof secret !== 'string') return secret;
+    return findHashed(hashKey(secret));
+  }
+
+  function findHashed(hashed: string): KeyEntry | Failure {
+    const entry = known.entries.get(hashed);
+    if (entry === undefined || !timingSafeEqual(entry.digest, Buffer.from(hashed, 'hex'))) return invalid;
+    if (entry.untilMs === never && entry.expiresMs === never) return entry;
+    const nowMs = clock.wallMs();
+    // A secret that was rotated out is as if it had never been, like a revoked one.
+    if (entry.untilMs <= nowMs) return invalid;
+    return entry.expiresMs <= nowMs ? expired : entry;
+  }
+
+  return {
+    authenticate(headers, addressOf, connection) {
+      const before = connection === undefined ? undefined : callers.get(connection);
+      if (before !== undefined && before.known === known && isAlike(before.headers, headers)) return before.principal;
+      const entry = find(headers);
+      if (!('digest' in entry)) return entry;
+      if (entry.kind === 'admin') return adminOnV1;
+      const principal = principalFor(entry, addressOf);
+      // A key that ends at some time, or is bound to addresses, is looked at each time.
+      const lasts = entry.untilMs === never && entry.expiresMs === never && entry.addresses === null;
+      if (connection !== undefined && lasts && !isFailure(principal)) {
+        const { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google } = headers;
+        const kept = { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google };
+        callers.set(connection, { known, headers: kept, principal });
+      }
+      return principal;
+    },
+    authenticateAdmin(headers) {
+      const entry = find(headers);
+      if (!('digest' in entry)) return entry;
+      return entry.kind === 'admin' ? entry.operator : userOnAdmin;
+    },
+    opens(hash, addressOf) {
+      const entry = findHashed(hash);
+      if (!('digest' in entry)) return entry;
+      if (entry.kind === 'admin') return { to: 'admin', operator: entry.operator };
+      const principal = principalFor(entry, addressOf);
+      return isFailure(principal) ? principal : { to: 'v1', principal };
+    },
+    operator: (id) => known.operators.get(id) ?? null,
+    adminHash: () => known.adminHash,
+    principalOf(keyId) {
+      const entry = known.byKeyId.get(keyId);
+      if (entry === undefined) return revoked;
+      if (entry.expiresMs <= clock.wallMs()) return expired;
+      return entry.suspended ? suspended : entry.principal;
+    },
+    declare(next) {
+      declared = next;
+      known = knownFrom(declared, stored);
+    },
+    restock(next) {
+      stored = next;
+      known = knownFrom(declared, stored);
+    },
+    userKeys: () => known.userKeys,
+  };
+}
+
+/** The headers a key may come in, as node:http gives them: lower-case names. */
+export interface KeyHeaders {
+  readonly authorization?: string | undefined;
+  readonly [name: string]: string | readonly string[] | undefined;
+}
+
+/** The caller that headers on a connection were found to name. */
+interface KnownCaller {
+  /** What was known then. */
+  known: object;
+  headers: KeyHeaders;
+  principal: Principal;
+}
+
+/** The same key, in the same header and no other. */
+function isAlike(before: KeyHeaders, now: KeyHeaders): boolean {
+  return (
+    before.authorization === now.authorization &&
+    before['x-api-key'] === now['x-api-key'] &&
+    before['api-key'] === now['api-key'] &&
+    before['x-goog-api-key'] === now['x-goog-api-key']
+  );
+}
+
+/** Longer values are not keys of ours; not hashing them bounds the work before authentication. */
+const keyLengthMax = 256;
+
+/** Those that hold nothing but a key. */
+const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key'] as const;
+
+/** Represents credentials of another scheme: never a candidate, and not nothing either. */
+const notBearer = ' ';
+
+/**
+ * The candidate among `authorization: Bearer`, `x-api-key`, `api-key` and `x-goog-api-key`. A value that neither begins
+ * with `sk-cv-` nor has a hash in `entries` is not a candidate, because clients send other vendors' keys along. Two
+ * different candidates count as no key.
+ */
+function presentedSecret(headers: KeyHeaders, entries: ReadonlyMap<string, KeyEntry>): string | Failure {
+  let found: string | null = null;
+  let sawForeign = false;
+  for (let at = 0; at <= keyHeaders.length; at += 1) {
+    const value = at === 0 ? bearer(headers.authorization) : headers[keyHeaders[at - 1]!];
+    const text = typeof value === 'string' ? value : value?.[0];
+    if (text === undefined || text === '' || text === found) continue;
+    const ours = text.length <= keyLengthMax && (text.startsWith(keyPrefix) || entries.has(hashKey(text)));
+    if (!ours) sawForeign = true;
+    else if (found !== null) return twoKeys;
+    else found = text;
+  }
+  return found ?? (sawForeign ? invalid : noKeySent);
+}
+
+function bearer(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  // RFC 9110 §11.1: the scheme is case-insensitive.
+  const isBearer = value.length > 7 && value.charCodeAt(6) === 0x20 && value.slice(0, 6).toLowerCase() === 'bearer';
+  return isBearer ? value.slice(7).trim() : notBearer;
+}
+
+/** A key written in the configuration file, or in the environment. */
+export interface DeclaredKey {
+  /** The store's word on a secret counts before that of a variable, which clients have for themselves too. Default: file. */
+  from?: 'file' | 'environment';
+  /** Of its secret; see `hashKey`. */
+  hash: string;
+  account: string;
+  name: string;
+  /** Wall-clock ms; null: never. */
+  expiresMs: number | null;
+  models: readonly string[] | null;
+  /** Addresses and networks; null = any. */
+  ips: readonly string[] | null;
+  limits: KeyLimitsConfig | null;
+}
+
+/** Contents of the configuration file. They take precedence over stored entries of the same name. */
+export interface Declared {
+  accounts: readonly DeclaredAccount[];
+  keys: readonly DeclaredKey[];
+  /** Configured or generated; null = the admin API is closed. */
+  adminKey: string | null;
+  defaultPlan: string;
+}
+
+/** What a presented secret opens, found by its hash. */
+interface KeyEntry {
+  /** The stored digest, for the constant-time comparison. */
+  digest: Buffer;
+  kind: 'user' | 'admin';
+  /** Name of an `admin`. */
+  operator: Operator;
+  suspended: boolean;
+  /** Expiry of the key. */
+  expiresMs: number;
+  /** Expiry of this secret: the end of a rotation's overlap. */
+  untilMs: number;
+  /** Null: from anywhere. */
+  addresses: AddressGate | null;
+  principal: Principal;
+}
+
+/**
+ * The declared keys that count in addition to the stored ones. A revoked key, or one that belongs to another name, stays so.
+ */
+export function keysInForce(declared: Declared, stored: Stored): readonly DeclaredKey[] {
+  const isKnown = (hash: string) => stored.keys.some(({ secrets }) => secrets.some((secret) => secret.hash === hash));
+  return declared.keys.filter(({ hash, from }) => from !== 'environment' || !isKnown(hash));
+}
+
+/** All secrets that open anything, by their hex SHA-256. Those of revoked keys are not in it. */
+export function buildDirectory(declared: Declared, stored: Stored): Map<string, KeyEntry> {
+  const accounts = new Map<string, { plan: string; status: 'active' | 'suspended' }>();
+  for (const account of stored.accounts) accounts.set(account.id, account);
+  for (const account of accountsInForce(declared.accounts, stored.accounts)) accounts.set(account.id, account);
+  const entries = new Map<string, KeyEntry>();
+
+  const entryOf = (
+    kind: KeyEntry['kind'],
+    key: Identity,
+    operator = adminOperator,
+  ): Omit<KeyEntry, 'digest' | 'untilMs'> => {
+    const account = accounts.get(key.account);
+    return {
+      kind,
+      operator,
+      suspended: account?.status === 'suspended',
+      expiresMs: key.expiresMs ?? never,
+      addresses: key.ips === null ? null : createAddressGate(key.ips),
+      principal: {
+        keyId: key.id,
+        keyName: key.name,
+        tenant: key.tenant,
+        account: key.account,
+        plan: account?.plan ?? declared.defaultPlan,
+        allowedModels: key.models,
+        limits: key.limits,
+      },
+    };
+  };
+  const put = (hash: string, untilMs: number | null, entry: Omit<KeyEntry, 'digest' | 'untilMs'>) => {
+    entries.set(hash, { ...entry, digest: Buffer.from(hash, 'hex'), untilMs: untilMs ?? never });
+  };
+
+  for (const key of stored.keys) {
+    if (key.revokedMs !== null) continue;
+    // One principal for all secrets of a key, so that state kept for a caller survives a rotation.
+    const entry = entryOf(key.kind, storedIdentity(key));
+    for (const secret of key.secrets) put(secret.hash, secret.untilMs, entry);
+  }
+  for (const operator of stored.operators) {
+    if (operator.hash !== null) put(operator.hash, null, entryOf('admin', adminIdentity, operatorOf(operator)));
+  }
+  // After the stored ones: the file is what the operator sees, so it decides.
+  for (const key of keysInForce(declared, stored)) put(key.hash, null, entryOf('user', declaredIdentity(key)));
+  // Last: a secret that is both must not open /v1.
+  if (declared.adminKey !== null) put(hashKey(declared.adminKey), null, entryOf('admin', adminIdentity));
+  return entries;
+}
+
+function operatorOf({ name, role, accounts }: OperatorRow): Operator {
+  return { name, role, accounts };
+}
+
+/** Facts of a key, wherever it was written. */
+type Identity = Pick<KeyRow, 'id' | 'account' | 'name' | 'tenant' | 'models' | 'ips' | 'expiresMs'> & {
+  limits: KeyLimitsConfig | null;
+};
+
+function storedIdentity(key: KeyRow): Identity {
+  // Checked by keyLimitsSchema before it was stored.
+  return { ...key, limits: key.limits as KeyLimitsConfig | null };
+}
+
+function declaredIdentity(key: DeclaredKey): Identity {
+  return { ...key, id: declaredKeyId(key), tenant: `${key.account}/${key.name}` };
+}
+
+const adminIdentity: Identity = {
+  id: 'admin',
+  account: 'admin',
+  name: 'admin',
+  tenant: 'admin/admin',
+  models: [],
+  ips: null,
+  limits: null,
+  expiresMs: null,
+};
+
+/** A declared secret has no separate public part: its identity is what the ledger names. */
+export function declaredKeyId(key: Pick<DeclaredKey, 'account' | 'name'>): string {
+  return `${keyPrefix}declared:${key.account}/${key.name}`;
+}
+
+/** Whether a key may be used from an address. Unknown addresses may not use a bound key. */
+interface AddressGate {
+  lets(address: string | null): boolean;
+}
+
+/** Built at the first question: most keys of a directory are not used before it is built anew. */
+function createAddressGate(networks: readonly string[]): AddressGate {
+  let set: ReturnType<typeof createNetworkSet> | null = null;
+  return {
+    lets(address) {
+      set ??= createNetworkSet(networks);
+      return set.has(address);
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import {
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  buildEndSessionUrl,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  type Configuration,
+  calculatePKCECodeChallenge,
+  clockTolerance,
+  discovery,
+  fetchUserInfo,
+  None,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+} from 'openid-client';
+import type { OidcConfig } from '../../../config/schema-dashboard.ts';
+import type { Clock } from '../../../kernel/clock.ts';
+
+/** What the browser must bring back with the code. Nobody else may know it. */
+export interface LoginSecrets {
+  state: string;
+  nonce: string;
+  verifier: string;
+}
+
+/** The identity that the provider gives. `name` and `groups` hold untrusted text. */
+export interface Identity {
+  issuer: string;
+  subject: string;
+  name: string;
+  groups: readonly string[];
+}
+
+/** OpenID Connect, authorization code with PKCE. Rejects when the provider cannot be reached or refuses. */
+export interface OpenIdLogin {
+  /** Address that the browser goes to. */
+  begin(redirectUri: string): Promise<{ url: string; secrets: LoginSecrets }>;
+  /** `callbackUrl`: the redirect URI with the parameters that the provider added. */
+  finish(callbackUrl: string, secrets: LoginSecrets): Promise<Identity>;
+  /**
+   * Address where a browser ends its session at the provider; null: there is none, or the provider was not asked yet.
+   */
+  endSessionUrl(returnTo: string): string | null;
+}
+
+const answerMaxS = 10;
+const clockToleranceS = 30;
+/**
+ * The provider's document is read again after this time, because its addresses and abilities may change. The client
+ * takes care of keys.
+ */
+const discoveryMs = 60 * 60_000;
+const groupsMax = 1_000;
+const groupCharsMax = 256;
+
+export function createOpenIdLogin(config: OidcConfig, clock: Clock): OpenIdLogin {
+  let discovered: { configuration: Configuration; atMs: number } | null = null;
+
+  async function provider(): Promise<Configuration> {
+    const nowMs = clock.monotonicMs();
+    if (discovered !== null && nowMs - discovered.atMs < discoveryMs) return discovered.configuration;
+    const { issuer, client_id, client_secret } = config;
+    const server = new URL(issuer);
+    const metadata = { ...(client_secret !== undefined && { client_secret }), [clockTolerance]: clockToleranceS };
+    const execute = server.protocol === 'http:' ? [allowInsecureRequests] : [];
+    const auth = client_secret === undefined ? None() : secretAuth(client_secret);
+    const configuration = await discovery(server, client_id, metadata, auth, { execute, timeout: answerMaxS });
+    discovered = { configuration, atMs: nowMs };
+    return configuration;
+  }
+
+  return {
+    async begin(redirectUri) {
+      const configuration = await provider();
+      const secrets = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
+      const url = buildAuthorizationUrl(configuration, {
+        redirect_uri: redirectUri,
+        response_type: 'code',
+        scope: config.scopes.join(' '),
+        state: secrets.state,
+        nonce: secrets.nonce,
+        code_challenge: await calculatePKCECodeChallenge(secrets.verifier),
+        code_challenge_method: 'S256',
+      });
+      return { url: url.href, secrets };
+    },
+    async finish(callbackUrl, { state, nonce, verifier }) {
+      const configuration = await provider();
+      const tokens = await authorizationCodeGrant(configuration, new URL(callbackUrl), {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+      });
+      const claims = tokens.claims()!;
+      const { issuer, userinfo_endpoint } = configuration.serverMetadata();
+      const isWhole = claims[config.groups_claim] !== undefined || userinfo_endpoint === undefined;
+      const more = isWhole ? {} : await fetchUserInfo(configuration, tokens.access_token, claims.sub);
+      const all: Record<string, unknown> = { ...more, ...claims };
+      return { issuer, subject: claims.sub, name: nameIn(all), groups: groupsIn(all[config.groups_claim]) };
+    },
+    endSessionUrl(returnTo) {
+      const { configuration } = discovered ?? {};
+      if (configuration?.serverMetadata().end_session_endpoint === undefined) return null;
+      return buildEndSessionUrl(configuration, { post_logout_redirect_uri: returnTo }).href;
+    },
+  };
+}
+
+/** Client authentication in the way that the provider supports. Basic is the default (OpenID Connect Discovery §3). */
+function secretAuth(clientSecret: string): ClientAuth {
+  const basic = ClientSecretBasic(clientSecret);
+  const post = ClientSecretPost(clientSecret);
+  return (server, ...rest) => {
+    const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+    return (methods.includes('client_secret_basic') ? basic : post)(server, ...rest);
+  };
+}
+
+function nameIn(claims: Readonly<Record<string, unknown>>): string {
+  const named = [claims.email, claims.preferred_username, claims.name, claims.sub];
+  return named.find((one): one is string => typeof one === 'string' && one !== '') ?? '';
+}
+
+/** A list, or one group alone, as some providers write it. */
+function groupsIn(claim: unknown): string[] {
+  const listed: unknown[] = Array.isArray(claim) ? claim : [claim];
+  return listed
+    .slice(0, groupsMax)
+    .filter((one): one is string => typeof one === 'string' && one !== '' && one.length <= groupCharsMax);
+}

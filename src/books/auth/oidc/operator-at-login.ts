@@ -1,0 +1,95 @@
+import { hash } from 'node:crypto';
+import type { OidcConfig } from '../../../config/schema-dashboard.ts';
+import type { Clock } from '../../../kernel/clock.ts';
+import { randomBase62 } from '../../../kernel/ids.ts';
+import type { AccountStore, Change, OperatorRow } from '../account-store.ts';
+import { operatorFacts } from '../key-facts.ts';
+import { type Operator, reservedOperators } from '../operator.ts';
+import type { Identity } from './openid-login.ts';
+
+/** What groups may do; null: none of them is named. */
+export function rightsOf(groups: readonly string[], roles: OidcConfig['roles']): Omit<Operator, 'name'> | null {
+  const fitting = roles.filter(({ group }) => group === '*' || groups.includes(group));
+  const [first] = fitting;
+  if (first === undefined) return null;
+  const same = fitting.filter(({ role }) => role === first.role);
+  const accounts = same.flatMap((line) => line.accounts ?? []);
+  return {
+    role: first.role,
+    accounts: same.some((line) => line.accounts === undefined) ? null : [...new Set(accounts)],
+  };
+}
+
+const triesMax = 3;
+
+/**
+ * The operator whom an identity is: made at its first login, brought up to its groups at each. Null where they may
+ * nothing (any more): then it is removed, with its sessions. Written when it resolves.
+ */
+export async function operatorAtLogin(
+  identity: Identity,
+  roles: OidcConfig['roles'],
+  { store, clock }: { store: AccountStore; clock: Clock },
+): Promise<OperatorRow | null> {
+  const rights = rightsOf(identity.groups, roles);
+  for (let tries = 0; tries < triesMax; tries++) {
+    const { operators } = await store.load();
+    const before = operators.find(({ issuer, subject }) => issuer === identity.issuer && subject === identity.subject);
+    const after = rights === null ? null : rowFor(identity, rights, before, operators, clock.wallMs());
+    const known = before ?? after;
+    if (known === null) return null;
+    if (after !== null && before !== undefined && isSame(before, after)) return before;
+    const change: Change =
+      after === null
+        ? { kind: 'delete-operator', id: known.id }
+        : before === undefined
+          ? { kind: 'create-operator', operator: after }
+          : { kind: 'update-operator', id: before.id, set: { name: after.name, ...rights } };
+    const done = await store.apply([change], {
+      atMs: clock.wallMs(),
+      actor: known.name,
+      action: `operator.${change.kind.slice(0, change.kind.indexOf('-'))}`,
+      subject: known.id,
+      before: before === undefined ? null : operatorFacts(before),
+      after: after === null ? null : operatorFacts(after),
+    });
+    // Another login happens elsewhere at this moment, or took the name.
+    if (done === 'done') return after;
+  }
+  throw new Error('the operator of a login could not be written');
+}
+
+function rowFor(
+  { issuer, subject, name }: Identity,
+  rights: Omit<Operator, 'name'>,
+  before: OperatorRow | undefined,
+  all: readonly OperatorRow[],
+  nowMs: number,
+): OperatorRow {
+  const others = new Set(all.filter((one) => one !== before).map((one) => one.name));
+  const shown = shownName(name);
+  const isFree = shown !== '' && !others.has(shown) && !reservedOperators.includes(shown);
+  return {
+    id: before?.id ?? `op_${randomBase62(12)}`,
+    // Names are what people read in the audit trail: none is another's.
+    name: isFree ? shown : `${shown} ${hash('sha256', `${issuer}\n${subject}`, 'hex').slice(0, 12)}`.trim(),
+    ...rights,
+    prefix: null,
+    hash: null,
+    issuer,
+    subject,
+    createdMs: before?.createdMs ?? nowMs,
+  };
+}
+
+/** Name of an identity, cut to what lists may show. */
+function shownName(name: string): string {
+  return name
+    .replace(/[^\p{L}\p{N} ._@+-]/gu, '')
+    .trim()
+    .slice(0, 80);
+}
+
+function isSame(a: OperatorRow, b: OperatorRow): boolean {
+  return JSON.stringify(operatorFacts(a)) === JSON.stringify(operatorFacts(b));
+}

@@ -1,0 +1,20 @@
+import type { KeyLimitsConfig } from '../../config/schema.ts';
+
+/** The caller: a key of an account, as the rest of the server sees it. Never holds the secret. */
+export interface Principal {
+  keyId: string;
+  keyName: string;
+  /** Owner of vector data: `account/name`, kept through rotation. */
+  tenant: string;
+  account: string;
+  plan: string;
+  /** Globs over aliases; null = all that the plan allows. */
+  allowedModels: readonly string[] | null;
+  /** The key's own limits in addition to the plan's; null: none. */
+  limits: KeyLimitsConfig | null;
+}
+
+/** A principal without a key, for previews such as the CLI's. It may use every model of `plan`. */
+export function unrestricted(plan: string): Principal {
+  return { keyId: '', keyName: '', tenant: '', account: '', plan, allowedModels: null, limits: null };
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { memoryAccountStore } from '../../../test/fixtures/account-store.ts';
+import { fakeClock } from '../../kernel/clock.ts';
+import type { Stored } from './account-store.ts';
+import { revokeKey } from './change-key.ts';
+import { issueFirstKey } from './issue-key.ts';
+import { createKeyRing, isFailure } from './key-ring.ts';
+import { keyPollIntervalMs, watchKeys } from './watch-keys.ts';
+
+const nobody = { accounts: [], keys: [], adminKey: null, defaultPlan: 'free' };
+const anywhere = () => null;
+
+function watchedRing(onError: (error: unknown) => void = (error) => assert.fail(String(error))) {
+  const store = memoryAccountStore();
+  const ring = createKeyRing(fakeClock(), nobody);
+  const watch = watchKeys(store, (stored) => ring.restock(stored), onError);
+  return { store, ring, watch };
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+}
+
+test('S22 F53 a key written or revoked elsewhere counts after one look, which comes each second', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { store, ring, watch } = watchedRing();
+  const issued = await issueFirstKey(store, 'free', 1);
+  assert.ok(issued !== null);
+  const look = async () => {
+    t.mock.timers.tick(keyPollIntervalMs);
+    await settled();
+    return ring.authenticate({ 'x-api-key': issued.minted.secret }, anywhere);
+  };
+  const caller = await look();
+  assert.ok(!isFailure(caller));
+  assert.equal(caller.tenant, 'default/first');
+  assert.equal(await watch.poll(), false);
+  await revokeKey(store, issued.row, { actor: 'test', nowMs: 2 });
+  assert.ok(isFailure(await look()));
+  watch.stop();
+});
+
+test('while the store cannot be read, who could enter still can, and it is told once', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const told: unknown[] = [];
+  const { store, ring, watch } = watchedRing((error) => told.push(error));
+  const issued = await issueFirstKey(store, 'free', 1);
+  await watch.poll();
+  store.fail = new Error('disk gone');
+  for (let second = 0; second < 3; second += 1) {
+    t.mock.timers.tick(keyPollIntervalMs);
+    await settled();
+  }
+  assert.equal(told.length, 1);
+  assert.match(watch.trouble() ?? '', /disk gone/);
+  assert.ok(!isFailure(ring.authenticate({ 'x-api-key': issued?.minted.secret ?? '' }, anywhere)));
+  store.fail = null;
+  t.mock.timers.tick(keyPollIntervalMs);
+  await settled();
+  assert.equal(watch.trouble(), null);
+  watch.stop();
+});
+
+test('a slow look never brings back what a later one knows to be revoked', async () => {
+  const { store, ring, watch } = watchedRing();
+  const issued = await issueFirstKey(store, 'free', 1);
+  assert.ok(issued !== null);
+  const load = store.load.bind(store);
+  let release: (stored: Stored) => void = () => assert.fail('nobody waits');
+  const before = await load();
+  store.load = () => new Promise((resolve) => (release = resolve));
+  const slow = watch.poll();
+  await settled();
+  await revokeKey(store, issued.row, { actor: 'test', nowMs: 2 });
+  store.load = load;
+  const fast = watch.poll();
+  await settled();
+  release(before);
+  await Promise.all([slow, fast]);
+  assert.ok(isFailure(ring.authenticate({ 'x-api-key': issued.minted.secret }, anywhere)));
+  watch.stop();
+});

@@ -1,0 +1,65 @@
+import type { Usage } from '../../formats/neutral/usage.ts';
+
+/** What the caller pays in the end. */
+export interface Charge {
+  /** Milli-units kept of the reservation; the rest goes back. */
+  costMilli: number;
+  usage: Usage;
+  usageSource: UsageOrigin;
+}
+
+/** As the neutral form's UsageSource: who counted the usage. */
+export type UsageOrigin = 'upstream' | 'counted' | 'estimated' | 'abandoned' | 'none';
+
+/** Instead of it, in the record of a request that was refused before anything was held (books/metering/refusal). */
+export type RefusedSource = 'refused';
+
+/** Facts of a settled request, of which the columns of its row are made. */
+export interface SettledFacts {
+  clientRequestId: string | null;
+  status: number;
+  class: string;
+  stream: boolean;
+  aborted: boolean;
+  ms: number;
+  firstTokenMs: number | null;
+  target: string | null;
+  user: string | null;
+  /** Tag by which the caller sums its usage (`x-culvert-tag`). */
+  tag: string | null;
+  route: UsageRoute;
+  claim: {
+    requestId: string;
+    principal: { account: string; keyId: string; tenant: string };
+    endpoint: string;
+    alias: string;
+    tier: string | null;
+    /** Wall-clock ms of arrival. */
+    atMs: number;
+  };
+}
+
+/** A route record (inference/routing): its attempts as the ledger knows them; the rest is opaque here. */
+export interface UsageRoute {
+  attempts: readonly UsageAttempt[];
+  [key: string]: unknown;
+}
+
+export interface UsageAttempt {
+  /** `provider/model`; no provider's name holds a slash. */
+  target: string;
+  provider: string;
+  model: string;
+  credential: string;
+  class: string;
+  status: number | null;
+  /** After the request's arrival; null in records of a version that did not keep it. */
+  startMs: number | null;
+  ms: number;
+  firstTokenMs: number | null;
+  bytes: number;
+  usage: Usage | null;
+  usageSource: string;
+  costUsd: number | null;
+  message: string | null;
+}

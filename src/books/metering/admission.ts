@@ -1,0 +1,144 @@
+import type { Config } from '../../config/schema.ts';
+import type { Price } from '../../formats/neutral/price.ts';
+import type { Usage } from '../../formats/neutral/usage.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { Trace } from '../../kernel/trace.ts';
+import type { Principal } from '../auth/principal.ts';
+import type { SettledFacts, UsageOrigin } from '../ledger/settled-request.ts';
+import type { Held, Limit, LimitState, Spent } from './counters.ts';
+import type { UsageEvent } from './ledger.ts';
+
+export type { Charge, UsageOrigin } from '../ledger/settled-request.ts';
+
+/**
+ * The port between requests and plans. Answers without a promise where the counters do: it stands on every request's
+ * way. Books fail closed: what cannot be counted or written within 250 ms of our own loop's turns (decision 0013) is 503
+ * and never dispatched. A request is held against all its limits at once, or none; its tokens and USD are known and
+ * counted at settlement.
+ */
+export interface Admission {
+  /** Before the body is read: requests per minute and concurrency. */
+  admit(principal: Principal, weight: AdmitWeight, arrival: Arrival): Promise<Admitted | Failure> | Admitted | Failure;
+  /** After the model is known and before routing: tier limits and windows, all or nothing. */
+  reserve(claim: Claim): Promise<Reservation | Failure> | Failure;
+}
+
+/**
+ * How much of requests-per-minute a call takes (`milliPerCall`). `free`: what costs no units and runs at no provider for
+ * long, such as models, usage, count_tokens; it takes no place among the running requests either. `message`: what costs
+ * no units and takes no place, but a request a minute, such as a message of MCP that calls nothing.
+ */
+export type AdmitWeight = 'one' | 'vector' | 'free' | 'message';
+
+/** Vendor whose own limit headers an answer carries beside the IETF's. */
+export type LimitHeaderForm = 'openai' | 'anthropic';
+
+export interface Arrival {
+  requestId: string;
+  form: LimitHeaderForm;
+  /**
+   * Nobody waits for it: it leaves a quarter of every minute's limit to others, and takes no place among the running
+   * requests of its key.
+   */
+  isSparing?: boolean;
+}
+
+/** Let in: holds a place among the key's running requests. */
+export interface Admitted {
+  kind: 'admitted';
+  /** Limit headers for an answer that comes before any reservation: flat name, value… */
+  readonly headers: readonly string[];
+  /** How full the limits of calls a minute were on entry, for the headers of the reservation. */
+  readonly calls: readonly LimitState[];
+  readonly form: LimitHeaderForm;
+  /** As on arrival. */
+  isSparing?: boolean;
+  /** The provider has done it, or does it already: no limit refuses it any more. */
+  isOwed?: boolean;
+  /**
+   * For lines that a provider answers within a day: what they and others before them will use, which nobody has counted
+   * yet. It is taken from what tokens and USD have left, and no limit of a minute refuses them.
+   */
+  expected?: Pick<Spent, 'tokens' | 'usdNano'>;
+  /** The model that `reserve` was asked for. */
+  asked?: string;
+  /** Set by `reserve`: the ledger tells of this request, however it ends. */
+  booked?: boolean;
+  /** Gives concurrency back. Idempotent; must be called in `finally`. */
+  release(): void;
+}
+
+/** What a request asks of its plan. `atMs` is wall-clock time of arrival. */
+export interface Claim {
+  requestId: string;
+  principal: Principal;
+  admitted: Admitted;
+  endpoint: string;
+  alias: string;
+  tier: string | null;
+  costMilli: number;
+  inputTokensEstimate: number;
+  atMs: number;
+  /** Null: nobody traces it. */
+  trace: Trace | null;
+}
+
+/** Quota held for a running request; settlement ends it. */
+export interface Reservation {
+  kind: 'reserved';
+  requestId: string;
+  costMilli: number;
+  /** What the counters hold for it. */
+  held: Held;
+  /** All limit headers of the answer, those of its admission included: flat name, value… */
+  headers: readonly string[];
+  /** `open` when granted; settlement alone moves it, once. */
+  state: 'open' | 'settled';
+}
+
+/** How far a request came, which decides its cost. The pipeline sets one of these at its very end. */
+export type Delivered =
+  /** The answer went out whole. */
+  | 'whole'
+  /** Content went out, then the caller left or the upstream failed. */
+  | 'part'
+  /** The caller left before any content, while or after an attempt was dispatched. The plan says what that costs. */
+  | 'abandoned'
+  /** Nothing went out because of an upstream, of us, of bad input, or the caller left before any dispatch. */
+  | 'nothing';
+
+/** Line of `costs` that a call is charged by, or the units that every one costs. */
+export type CostLine = keyof Config['costs'] | number;
+
+/** What the pipeline knows at the end of a request, in the ledger's own words. Nothing here is checked again. */
+export interface RequestFacts extends SettledFacts {
+  claim: Claim;
+  delivery: Delivered;
+  /** The part of the reservation that was really done, if not all of it; in milli-units. */
+  doneMilli?: number;
+  price: Price | null;
+  /** Of the attempt that answered; null when neither the upstream nor we could count. */
+  usage: Usage | null;
+  usageSource: UsageOrigin;
+  /** Cost in USD beside that of `usage` at `price`: of other models that had a part in it. */
+  besideUsd: number;
+}
+
+/** Called once per settled reservation, before the books are closed: quota is given back here. */
+export type Settled = (reservation: Reservation, spent: Spent, claim: Claim) => void;
+
+/** Every reservation ends here. */
+export interface Settlement {
+  /**
+   * Ends a reservation: charges, gives back the rest, writes the usage event. Belongs in `finally`. Only the first
+   * call for a reservation counts; later ones return null. Never throws and never waits.
+   */
+  settle(reservation: Reservation, facts: RequestFacts): UsageEvent | null;
+}
+
+/** Told how full a caller's limits stand, one state for each limit. */
+export type ObserveLimits = (
+  claim: Pick<Claim, 'principal' | 'tier'>,
+  limits: readonly Limit[],
+  states: readonly LimitState[],
+) => void;

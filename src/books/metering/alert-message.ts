@@ -1,0 +1,83 @@
+import { randomBase62 } from '../../kernel/ids.ts';
+import type { AlertRow } from './alert-store.ts';
+import type { Notice } from './notice-store.ts';
+
+/** Messages of one time, as a webhook gets them. */
+export interface AlertMessage {
+  type: 'alerts';
+  timestamp: string;
+  data: { raised: AlertTold[]; resolved: AlertTold[] };
+}
+
+interface AlertTold {
+  name: string;
+  severity: string;
+  text: string;
+  fix: string | null;
+  since: string;
+}
+
+const prefix = 'alert ';
+
+/** A notice for a receiver of alerts: no plan has a name with a space. */
+export function alertNotice(
+  receiver: string,
+  { raised, resolved }: { raised: readonly AlertRow[]; resolved: readonly AlertRow[] },
+  nowMs: number,
+): Notice {
+  const message: AlertMessage = {
+    type: 'alerts',
+    timestamp: new Date(nowMs).toISOString(),
+    data: { raised: raised.map(told), resolved: resolved.map(told) },
+  };
+  const id = `msg_${randomBase62(24)}`;
+  return { id, plan: prefix + receiver, body: JSON.stringify(message), createdMs: nowMs, tries: 0 };
+}
+
+/** Whom a notice is for; null: it is a plan's. */
+export function receiverOf({ plan }: Notice): string | null {
+  return plan.startsWith(prefix) ? plan.slice(prefix.length) : null;
+}
+
+/** One line that says the most of it, for a subject. */
+export function alertSubject({ data: { raised, resolved } }: AlertMessage): string {
+  const [first, ...more] = raised.length > 0 ? raised : resolved;
+  const others = more.length + (raised.length > 0 ? resolved.length : 0);
+  const word = raised.length > 0 ? capital(first!.severity) : 'Resolved';
+  return `${word}: ${first!.text}${others > 0 ? ` And ${others} more.` : ''}`;
+}
+
+/** All of it as plain text, a paragraph each. */
+export function alertText({ data: { raised, resolved } }: AlertMessage): string {
+  const paragraphs = [
+    ...raised.map(({ severity, text, fix }) => `${capital(severity)}: ${text}${fix === null ? '' : `\n${fix}`}`),
+    ...resolved.map(({ text, since }) => `Resolved, it began at ${since}: ${text}`),
+  ];
+  return `${paragraphs.join('\n\n')}\n`;
+}
+
+/** The body of a Slack webhook. */
+export function slackBody(message: AlertMessage): string {
+  const { raised, resolved } = message.data;
+  const marks = { problem: ':red_circle:', warning: ':large_yellow_circle:' } as Record<string, string>;
+  const lines = [
+    ...raised.map(
+      ({ severity, text, fix }) => `${marks[severity]} *${escaped(text)}*${fix === null ? '' : `\n${escaped(fix)}`}`,
+    ),
+    ...resolved.map(({ text }) => `:large_green_circle: Resolved: ${escaped(text)}`),
+  ];
+  return JSON.stringify({ text: lines.join('\n\n') });
+}
+
+/** Slack's own three characters. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+function told({ name, severity, text, fix, sinceMs }: AlertRow): AlertTold {
+  return { name, severity, text, fix, since: new Date(sinceMs).toISOString() };
+}
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Counters } from './counters.ts';
+import type { Ledger, UsageEvent } from './ledger.ts';
+import type { ReplyStore } from './reply-store.ts';
+import { nanoUsd, scopesOf } from './scope.ts';
+
+/** Gives back what was charged for jobs that failed after their request had ended, each once, whoever looks. */
+export interface GiveBack {
+  /** Remembers which request paid for a tenant's job. Never rejects: a job that is not known stays charged. */
+  paidBy(tenant: string, job: string, requestId: string): Promise<void>;
+  /** The job came to nothing. False: nothing was given back now. Never rejects: the next look tries again. */
+  failed(tenant: string, job: string): Promise<boolean>;
+}
+
+export interface GiveBackParts {
+  ledger: Pick<Ledger, 'open' | 'close' | 'find' | 'flush'>;
+  counters: Pick<Counters, 'giveBack'>;
+  /** Keeps both: jobs by request, and what is being given back by whom. */
+  replies: Pick<ReplyStore, 'take' | 'keep' | 'release'>;
+  bootId: string;
+  clock: Clock;
+  onTrouble(message: string): void;
+}
+
+/** The endpoint of the rows that give back. */
+export const giveBackEndpoint = 'give-back';
+
+const keptForMs = 30 * 24 * 3_600_000;
+/** Rows that a crash left unfinished: nobody dies so often between two writes. */
+const crashesMax = 8;
+
+/**
+ * A request is given back by a second row of the ledger with the negative amounts, at the same instants: sums and windows
+ * are then as if it had cost nothing. One process at a time may write it, until it is over; whoever comes next looks for
+ * the row first.
+ */
+export function createGiveBack(parts: GiveBackParts): GiveBack {
+  const { replies, bootId, clock, onTrouble } = parts;
+
+  function rowOf(tenant: string, job: string, what: 'paid' | 'back', requestId: string) {
+    const key = createHash('sha256').update(job).digest('base64url');
+    const nowMs = clock.wallMs();
+    return {
+      scope: `${tenant} ${what}`,
+      key,
+      bodyHash: '',
+      requestId,
+      bootId,
+      nowMs,
+      expiresMs: nowMs + keptForMs,
+    };
+  }
+
+  async function paidBy(tenant: string, job: string, requestId: string): Promise<void> {
+    const row = rowOf(tenant, job, 'paid', requestId);
+    if ((await replies.take(row)).kind === 'taken') await replies.keep(row.scope, row.key, requestId, done);
+  }
+
+  async function payerOf(tenant: string, job: string): Promise<string | null> {
+    const row = rowOf(tenant, job, 'paid', '');
+    const taken = await replies.take(row);
+    if (taken.kind === 'taken') await replies.release(row.scope, row.key, '');
+    return taken.kind === 'kept' ? taken.requestId : null;
+  }
+
+  async function failed(tenant: string, job: string): Promise<boolean> {
+    const payer = await payerOf(tenant, job);
+    if (payer === null) return false;
+    const row = rowOf(tenant, job, 'back', payer);
+    if ((await replies.take(row)).kind !== 'taken') return false;
+    try {
+      const given = await giveBackPayer(parts, payer);
+      if (given === 'not settled') await replies.release(row.scope, row.key, payer);
+      else await replies.keep(row.scope, row.key, payer, done);
+      return given === 'given';
+    } catch (error) {
+      await replies.release(row.scope, row.key, payer);
+      throw error;
+    }
+  }
+
+  const told = async <T>(what: string, otherwise: T, work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      onTrouble(`give back: ${what}: ${String(error)}`);
+      return otherwise;
+    }
+  };
+  return {
+    paidBy: (...asked) => told('a job is not remembered', undefined, () => paidBy(...asked)),
+    failed: (...asked) => told('a failed job stays charged for now', false, () => failed(...asked)),
+  };
+}
+
+/** Writes the opposite row of a request, once. */
+async function giveBackPayer(parts: GiveBackParts, payer: string): Promise<'given' | 'given before' | 'not settled'> {
+  const { ledger } = parts;
+  const paid = await ledger.find(payer, null);
+  if (paid === null) return 'not settled';
+  for (let crashes = 0; crashes < crashesMax; crashes++) {
+    const id = giveBackId(payer, crashes);
+    const before = await ledger.find(id, null);
+    if (before !== null && before.class !== 'crashed') return 'given before';
+    if (before === null) {
+      await writeOpposite(parts, paid, id);
+      return 'given';
+    }
+  }
+  throw new Error(`${payer} was left unfinished ${crashesMax} times`);
+}
+
+async function writeOpposite(
+  { ledger, counters, bootId }: GiveBackParts,
+  paid: UsageEvent,
+  requestId: string,
+): Promise<void> {
+  const { atMs, account, keyId, tenant, alias, tier, quotaMs, settledMs } = paid;
+  const endpoint = giveBackEndpoint;
+  // What a crash charges for it is nothing.
+  const booked = { requestId, atMs, account, keyId, tenant, endpoint, alias, tier, quotaMs, costMilli: 0 };
+  await ledger.open({ ...booked, bootId, inputTokensEstimate: 0 });
+  ledger.close(opposite(paid, requestId));
+  await ledger.flush();
+  counters.giveBack({
+    account,
+    scopes: scopesOf(paid),
+    costMilli: paid.costMilli,
+    usdNano: nanoUsd(paid.costUsd),
+    quotaMs,
+    settledMs,
+  });
+}
+
+const done = { status: 200, sealed: null };
+
+/** As old as the request that paid, so that the two stand together. */
+function giveBackId(payer: string, crashes: number): string {
+  const hex = createHash('sha256').update(`${payer} ${crashes}`).digest('hex');
+  return `${payer.slice(0, 'req_00000000-0000-'.length)}7${hex.slice(0, 3)}-8${hex.slice(3, 6)}-${hex.slice(6, 18)}`;
+}
+
+/** Every amount of the row below 0. */
+function opposite(paid: UsageEvent, requestId: string): UsageEvent {
+  const { costMilli, costUsd, videoSeconds, inputTokens, outputTokens, images, characters, audioMs } = paid;
+  return {
+    ...paid,
+    requestId,
+    clientRequestId: null,
+    endpoint: giveBackEndpoint,
+    ms: 0,
+    firstTokenMs: null,
+    costMilli: -costMilli,
+    costUsd: costUsd === null ? null : -costUsd,
+    inputTokens: -inputTokens,
+    outputTokens: -outputTokens,
+    images: -images,
+    characters: -characters,
+    audioMs: -audioMs,
+    videoSeconds: -videoSeconds,
+    route: { alias: paid.alias, attempts: [], of: paid.requestId },
+  };
+}

@@ -1,0 +1,317 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import type {
+  Counters,
+  Entry,
+  EntryAnswer,
+  Full,
+  Held,
+  Hold,
+  Limit,
+  LimitState,
+  QuotaBooks,
+  Returned,
+  Scope,
+  Spent,
+  Unavailable,
+} from './counters.ts';
+import { LoadedScopes, loadedScopesMax, ScopesFull } from './loaded-scopes.ts';
+import { QuotaClock } from './quota-clock.ts';
+import type { RollingScope, RollingSum } from './rolling-sum.ts';
+import { milliPerCall } from './scope.ts';
+import { type Span, spans } from './window.ts';
+
+/** Running requests that hold units at one time: far more than a process can serve. */
+export const holdsMax = 100_000;
+
+export interface MemoryCountersOptions {
+  clock: Clock;
+  /** Source of the past at a scope's first request. When the ledger answers at once, so does this. */
+  books: Pick<QuotaBooks, 'buckets' | 'recentCalls'>;
+  /** Enforce 1/n of every limit (rounded down), beside n − 1 others that do the same. 1 when absent. */
+  share?: () => number;
+  /** Quota time begins here at the earliest: `newestBucketMs` of the books. */
+  startMs?: number;
+  scopesMax?: number;
+}
+
+/** Present contents of the memory. */
+export interface MemoryGauges {
+  scopes: number;
+  holds: number;
+}
+
+const booksUnreadable: Unavailable = { kind: 'unavailable', reason: 'the usage records cannot be read' };
+const tooMany: Unavailable = { kind: 'unavailable', reason: 'too many requests or keys are active at once' };
+
+/** The counters of one process: exact, and answering without a promise once a scope's past is known. */
+export class MemoryCounters implements Counters {
+  readonly #clock: QuotaClock;
+  readonly #share: (() => number) | undefined;
+  readonly #scopes: LoadedScopes;
+  readonly #open = new Map<string, Held>();
+  /**
+   * State by which lists of limits, places and scopes are counted. The same lists come with every request of a caller,
+   * so each is looked up once. All of it is dropped when a scope is forgotten, so that nothing counts in a forgotten
+   * scope.
+   */
+  #bindings = new WeakMap<readonly unknown[], readonly unknown[]>();
+  #forgotten = 0;
+
+  constructor(options: MemoryCountersOptions) {
+    this.#clock = new QuotaClock(options.clock);
+    this.#clock.startAt(options.startMs ?? 0);
+    this.#share = options.share;
+    const share = options.share ?? (() => 1);
+    const scopesMax = options.scopesMax ?? loadedScopesMax;
+    this.#scopes = new LoadedScopes({ clock: this.#clock, books: options.books, share, scopesMax });
+  }
+
+  enter(entry: Entry): EntryAnswer | Promise<EntryAnswer> {
+    const limits = this.#bound(entry.limits, boundLimit);
+    const places = this.#bound(entry.places, boundPlace);
+    if (limits === null || places === null) {
+      const scopes = [...entry.limits, ...entry.places].map(({ scope }) => scope);
+      return this.#whenLoaded(entry.account, scopes, () => this.enter(entry));
+    }
+    const nowMs = this.#clock.nowMs();
+    const full =
+      this.#refusedBy(nowMs, limits, entry.callMilli, 0) ?? (places.length === 0 ? null : this.#withoutPlace(places));
+    if (full !== null) return full;
+    countCalls(nowMs, limits, entry.callMilli);
+    for (const { scope, first } of places) {
+      if (!first) continue;
+      scope.lastUsedMs = nowMs;
+      scope.running++;
+    }
+    let left = false;
+    return {
+      kind: 'entered',
+      states: this.#statesOf(nowMs, limits, []),
+      leave() {
+        if (left) return;
+        left = true;
+        for (const { scope, first } of places) if (first) scope.running--;
+      },
+    };
+  }
+
+  hold(hold: Hold): Held | Full | Unavailable | Promise<Held | Full | Unavailable> {
+    const limits = this.#bound(hold.limits, boundLimit);
+    const counted = this.#bound(hold.scopes, loadedScope);
+    if (limits === null || counted === null) {
+      const needed = [...hold.scopes, ...hold.limits.map(({ scope }) => scope)];
+      return this.#whenLoaded(hold.account, needed, () => this.hold(hold));
+    }
+    const { requestId, account, scopes, costMilli } = hold;
+    const known = this.#open.get(requestId);
+    if (known !== undefined) return known;
+    if (this.#open.size >= holdsMax) return tooMany;
+    const nowMs = this.#clock.nowMs();
+    const full = this.#refusedBy(nowMs, limits, milliPerCall.one, costMilli);
+    if (full !== null) return full;
+    countCalls(nowMs, limits, milliPerCall.one);
+    for (let i = 0; i < counted.length; i++) {
+      const scope = counted[i]!;
+      scope.lastUsedMs = nowMs;
+      scope.holds++;
+      scope.addUnits(nowMs, costMilli);
+    }
+    const states = this.#statesOf(nowMs, limits, hold.states ?? []);
+    const held: Held = { kind: 'held', requestId, account, scopes, costMilli, quotaMs: nowMs, states };
+    this.#open.set(requestId, held);
+    return held;
+  }
+
+  settle({ requestId }: Held, spent: Spent): void {
+    const hold = this.#open.get(requestId);
+    if (hold === undefined) return;
+    this.#open.delete(requestId);
+    const nowMs = this.#clock.nowMs();
+    // A scope that holds something is never forgotten.
+    const scopes = this.#bound(hold.scopes, loadedScope)!;
+    const backMilli = hold.costMilli - spent.costMilli;
+    for (let i = 0; i < scopes.length; i++) {
+      const scope = scopes[i]!;
+      scope.holds--;
+      scope.lastUsedMs = nowMs;
+      if (backMilli > 0) scope.removeUnits(nowMs, hold.quotaMs, backMilli);
+      scope.addSpent(nowMs, spent.tokens, spent.usdNano);
+    }
+  }
+
+  giveBack({ scopes, costMilli, usdNano, quotaMs, settledMs }: Returned): void {
+    const nowMs = this.#clock.nowMs();
+    for (const name of scopes) {
+      const scope = this.#scopes.get(name);
+      scope?.removeUnits(nowMs, quotaMs, costMilli);
+      scope?.removeUsd(nowMs, settledMs, usdNano);
+    }
+  }
+
+  async read(account: string, limits: readonly Limit[]): Promise<readonly LimitState[]> {
+    const scopes = limits.map(({ scope }) => scope);
+    const answer = await this.#whenLoaded(account, scopes, () =>
+      this.#statesOf(this.#clock.nowMs(), this.#bound(limits, boundLimit)!, []),
+    );
+    if ('kind' in answer) throw new FailureError({ kind: 'quota-unavailable', message: answer.reason });
+    return answer;
+  }
+
+  async running(_account: string, scopes: readonly Scope[]): Promise<readonly number[]> {
+    return scopes.map((name) => this.#scopes.get(name)?.running ?? 0);
+  }
+
+  /** Books that cannot be read are the ledger's trouble, and concern only scopes that are not loaded. */
+  trouble(): null {
+    return null;
+  }
+
+  async close(): Promise<void> {}
+
+  gauges(): MemoryGauges {
+    return { scopes: this.#scopes.size(), holds: this.#open.size };
+  }
+
+  /** `answer` once all of these are loaded: at once where the books answer at once. */
+  #whenLoaded<A>(
+    account: string,
+    scopes: readonly Scope[],
+    answer: () => A | Promise<A>,
+  ): A | Unavailable | Promise<A | Unavailable> {
+    const loaded = () => {
+      if (scopes.some((name) => this.#scopes.get(name) === undefined)) throw new Error('a loaded scope is missing');
+      return answer();
+    };
+    let wait: Promise<void> | undefined;
+    try {
+      wait = this.#scopes.load(account, scopes);
+    } catch (error) {
+      return unavailableFor(error);
+    }
+    if (wait === undefined) return loaded();
+    return wait.then(loaded, unavailableFor);
+  }
+
+  /** Null where one of the list is not loaded. */
+  #bound<Item, Bound>(
+    list: readonly Item[],
+    bind: (scopes: LoadedScopes, list: readonly Item[], at: number) => Bound | null,
+  ): readonly Bound[] | null {
+    if (this.#forgotten !== this.#scopes.forgotten) {
+      this.#bindings = new WeakMap();
+      this.#forgotten = this.#scopes.forgotten;
+    }
+    const there = this.#bindings.get(list);
+    if (there !== undefined) return there as readonly Bound[];
+    const made: Bound[] = [];
+    for (let i = 0; i < list.length; i++) {
+      const one = bind(this.#scopes, list, i);
+      if (one === null) return null;
+      made.push(one);
+    }
+    this.#bindings.set(list, made);
+    return made;
+  }
+
+  /** Null when all let it pass; else the limit that frees last. A call takes `callMilli`, a unit limit `costMilli`. */
+  #refusedBy(nowMs: number, limits: readonly BoundLimit[], callMilli: number, costMilli: number): Full | null {
+    let full: Full | null = null;
+    let lastMs = 0;
+    const share = this.#share === undefined ? 1 : this.#share();
+    for (let i = 0; i < limits.length; i++) {
+      const { limit, sum, span } = limits[i]!;
+      const used = sum.usedAt(nowMs, span);
+      const allowed = share <= 1 ? limit.allowed : Math.floor(limit.allowed / share);
+      const cost = limit.measure === 'units' ? costMilli : limit.measure === 'calls' ? callMilli : 0;
+      // Amounts are whole: used < allowed is the same as used + 1 ≤ allowed.
+      const excess = used + (limit.rule === 'exact' ? cost : 1) - allowed;
+      if (excess <= 0) continue;
+      const freeMs = sum.freeAtMs(nowMs, span, excess);
+      if (full !== null && (freeMs ?? Number.POSITIVE_INFINITY) <= lastMs) continue;
+      lastMs = freeMs ?? Number.POSITIVE_INFINITY;
+      const freeAtMs = freeMs === null ? null : this.#clock.toWallMs(freeMs);
+      full = { kind: 'full', limit: limit.id, scope: limit.scope, used, allowed, freeAtMs };
+    }
+    return full;
+  }
+
+  #withoutPlace(places: readonly BoundPlace[]): Full | null {
+    const share = this.#share === undefined ? 1 : this.#share();
+    for (const { place, scope } of places) {
+      const allowed = share <= 1 ? place.allowed : Math.floor(place.allowed / share);
+      const used = scope.running;
+      if (used + 1 > allowed)
+        return { kind: 'full', limit: place.id, scope: place.scope, used, allowed, freeAtMs: null };
+    }
+    return null;
+  }
+
+  /** Written over `states`, the answer. */
+  #statesOf(nowMs: number, limits: readonly BoundLimit[], states: LimitState[]): LimitState[] {
+    const aheadMs = nowMs - this.#clock.toWallMs(nowMs);
+    states.length = limits.length;
+    for (let i = 0; i < limits.length; i++) {
+      const { sum, span } = limits[i]!;
+      states[i] ??= { used: 0, leavesAtMs: null };
+      sum.tell(states[i]!, nowMs, span, aheadMs);
+    }
+    return states;
+  }
+}
+
+function unavailableFor(error: unknown): Unavailable {
+  return error instanceof ScopesFull ? tooMany : booksUnreadable;
+}
+
+/** A limit and where it is counted. */
+interface BoundLimit {
+  limit: Limit;
+  scope: RollingScope;
+  sum: RollingSum;
+  span: Span;
+  /** No earlier one of the list looks at the same scope. */
+  first: boolean;
+}
+
+/** A place among the running requests, and where it is counted. */
+interface BoundPlace {
+  place: Entry['places'][number];
+  scope: RollingScope;
+  first: boolean;
+}
+
+function boundLimit(scopes: LoadedScopes, limits: readonly Limit[], at: number): BoundLimit | null {
+  const limit = limits[at]!;
+  const scope = scopes.get(limit.scope);
+  if (scope === undefined) return null;
+  const sum = scope.sumOf(limit.measure, limit.span);
+  return { limit, scope, sum, span: spans[limit.span], first: !isRepeated(limits, at) };
+}
+
+function boundPlace(scopes: LoadedScopes, places: Entry['places'], at: number): BoundPlace | null {
+  const place = places[at]!;
+  const scope = scopes.get(place.scope);
+  return scope === undefined ? null : { place, scope, first: !isRepeated(places, at) };
+}
+
+function loadedScope(scopes: LoadedScopes, names: readonly Scope[], at: number): RollingScope | null {
+  return scopes.get(names[at]!) ?? null;
+}
+
+/** Whether an earlier one of the list has the same scope. Lists are short. */
+function isRepeated(list: readonly { scope: Scope }[], at: number): boolean {
+  const { scope } = list[at]!;
+  for (let i = 0; i < at; i++) if (list[i]!.scope === scope) return true;
+  return false;
+}
+
+/** Calls count once in a scope, however many limits look at it. */
+function countCalls(nowMs: number, limits: readonly BoundLimit[], callMilli: number): void {
+  for (let i = 0; i < limits.length; i++) {
+    const { limit, scope, first } = limits[i]!;
+    if (limit.measure !== 'calls' || !first) continue;
+    scope.lastUsedMs = nowMs;
+    scope.addCalls(nowMs, callMilli);
+  }
+}

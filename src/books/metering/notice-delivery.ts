@@ -1,0 +1,169 @@
+import { setTimeout as rest } from 'node:timers/promises';
+import type { Clock } from '../../kernel/clock.ts';
+import { receiverOf } from './alert-message.ts';
+import { webhookHeaders } from './notice-message.ts';
+import type { Notice, NoticeStore } from './notice-store.ts';
+import type { PlanBook } from './plan-book.ts';
+
+/** Sends one POST and resolves to the status of its answer; rejects when none came within `postTimeoutMs`. */
+export type Post = (
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  timeoutMs: number,
+) => Promise<number>;
+
+/** Posts queued notices until they are received or given up. The queue is in the store, so it survives the process. */
+export interface NoticeDelivery {
+  /** Looks for due notices now; resolves when those it found are dealt with. Never rejects. */
+  look(): Promise<void>;
+  start(): void;
+  /** Nothing is begun any more; resolves when no try is under way, or after a second. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Sends to a receiver of alerts; rejects with the reason when it did not arrive. `gone`: there is no such receiver any
+ * more.
+ */
+export type SendAlert = (receiver: string, notice: Notice) => Promise<'sent' | 'gone'>;
+
+export interface DeliveryParts {
+  store: NoticeStore;
+  plans: () => PlanBook;
+  clock: Clock;
+  post: Post;
+  alert: SendAlert;
+  onTrouble(message: string): void;
+}
+
+const postTimeoutMs = 10_000;
+/** Longer than a try takes: a process that dies in one leaves it to another after this. */
+const leaseMs = 30_000;
+/** How long a stop waits for tries under way; one that is cut comes again, with its id, when its lease is over. */
+const stopWaitMs = 1_000;
+const lookIntervalMs = 5_000;
+/** Tries under way at one time; others wait in the store. */
+const underWayMax = 8;
+
+const secondMs = 1_000;
+const minuteMs = 60_000;
+/** Pauses between failed tries: eight tries in an hour. */
+export const retryGapsMs: readonly number[] = [
+  5 * secondMs,
+  30 * secondMs,
+  2 * minuteMs,
+  5 * minuteMs,
+  10 * minuteMs,
+  20 * minuteMs,
+  22 * minuteMs,
+];
+
+export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
+  const { store, plans, clock, post, alert, onTrouble } = parts;
+  let timer: NodeJS.Timeout | null = null;
+  let stopped = false;
+  let taking: Promise<void> | null = null;
+  let takeAgain = false;
+  /** The last look found as many as there was room for: whoever ends looks again. */
+  let moreWait = false;
+  let inTrouble = false;
+  /** Plans and receivers whose newest try failed. */
+  const failing = new Set<string>();
+  const underWay = new Set<Promise<void>>();
+
+  async function deliver(notice: Notice): Promise<void> {
+    const receiver = receiverOf(notice);
+    const whose = receiver === null ? `notices of plan ${notice.plan}` : `alerts to ${receiver}`;
+    let reason: string;
+    try {
+      const sent = receiver === null ? await postOf(notice) : await alert(receiver, notice);
+      if (sent === 'sent') {
+        if (failing.delete(whose)) onTrouble(`${whose} arrive again`);
+        return store.delivered(notice.id);
+      }
+      onTrouble(
+        `notice ${notice.id} was dropped, because ${receiver ?? `the plan ${notice.plan}`} has no webhook any more`,
+      );
+      return store.failed(notice.id, notice.tries, null);
+    } catch (error) {
+      reason = error instanceof Error ? error.message : String(error);
+    }
+    const tries = notice.tries + 1;
+    const gapMs = retryGapsMs[tries - 1] ?? null;
+    if (gapMs === null) onTrouble(`notice ${notice.id} (${whose}) was given up after ${tries} tries: ${reason}`);
+    else if (!failing.has(whose)) onTrouble(`${whose} do not arrive, and are tried again: ${reason}`);
+    failing.add(whose);
+    return store.failed(notice.id, tries, gapMs === null ? null : clock.wallMs() + gapMs);
+  }
+
+  async function postOf(notice: Notice): Promise<'sent' | 'gone'> {
+    const book = plans();
+    const notify = book.has(notice.plan) ? book.plan(notice.plan).notify : null;
+    if (notify === null) return 'gone';
+    const headers = webhookHeaders(notice, notify.secret, clock.wallMs());
+    // The path of a webhook is often a secret.
+    const { host } = new URL(notify.webhook);
+    const status = await post(notify.webhook, headers, notice.body, postTimeoutMs).catch((error: Error) => {
+      throw new Error(`${host} ${error.message}`);
+    });
+    // A redirect is not a receipt: nobody configured its target.
+    if (status < 200 || status > 299) throw new Error(`${host} answered ${status}`);
+    return 'sent';
+  }
+
+  async function takeDue(): Promise<void> {
+    while (takeAgain && !stopped) {
+      takeAgain = false;
+      const free = underWayMax - underWay.size;
+      if (free === 0) return;
+      const nowMs = clock.wallMs();
+      const due = await store.due(nowMs, nowMs + leaseMs, free);
+      moreWait = due.length === free;
+      for (const notice of due) begin(notice);
+      inTrouble = false;
+    }
+  }
+
+  function begin(notice: Notice): void {
+    const delivering = deliver(notice)
+      // It comes again when its lease is over, with the same id.
+      .catch((error: unknown) => {
+        if (!stopped) onTrouble(`notice ${notice.id}: ${String(error)}`);
+      })
+      .finally(() => {
+        underWay.delete(delivering);
+        if (moreWait) void look();
+      });
+    underWay.add(delivering);
+  }
+
+  async function look(): Promise<void> {
+    if (stopped) return;
+    takeAgain = true;
+    taking ??= takeDue()
+      .catch((error: unknown) => {
+        if (!inTrouble) onTrouble(`quota notices cannot be delivered: ${String(error)}`);
+        inTrouble = true;
+      })
+      .finally(() => {
+        taking = null;
+      });
+    await taking;
+    await Promise.all(underWay);
+  }
+
+  return {
+    look,
+    start() {
+      void look();
+      timer = setInterval(() => void look(), lookIntervalMs);
+      timer.unref();
+    },
+    async stop() {
+      stopped = true;
+      if (timer !== null) clearInterval(timer);
+      await Promise.race([Promise.all([taking, ...underWay]), rest(stopWaitMs, undefined, { ref: false })]);
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { createHmac } from 'node:crypto';
+import { randomBase62 } from '../../kernel/ids.ts';
+import { webhookKey } from '../../kernel/webhook-key.ts';
+import type { Principal } from '../auth/principal.ts';
+import type { Limit, LimitState } from './counters.ts';
+import type { Notice } from './notice-store.ts';
+import { amountOf } from './quota-message.ts';
+
+/** The caller whose request moved a limit. */
+export type Mover = Pick<Principal, 'account' | 'keyName' | 'plan'>;
+
+/** Message when a limit stands above a share for the first time. */
+export function thresholdNotice(
+  mover: Mover,
+  limit: Limit,
+  share: number,
+  { used, leavesAtMs }: LimitState,
+  nowMs: number,
+): Notice {
+  const body = {
+    type: 'quota.threshold',
+    timestamp: new Date(nowMs).toISOString(),
+    data: {
+      account: mover.account,
+      // Only when the limit belongs to one key: otherwise the key that happened to cross it says nothing.
+      ...(limit.scope.startsWith('k:') ? { key: mover.keyName } : {}),
+      plan: mover.plan,
+      limit: limit.id,
+      window: limit.span,
+      share,
+      used: amountOf(limit.measure, used),
+      allowed: amountOf(limit.measure, limit.allowed),
+      resets_at: leavesAtMs === null ? null : new Date(leavesAtMs).toISOString(),
+    },
+  };
+  return {
+    id: `msg_${randomBase62(24)}`,
+    plan: mover.plan,
+    body: JSON.stringify(body),
+    createdMs: nowMs,
+    tries: 0,
+  };
+}
+
+/**
+ * Headers of one try, as Standard Webhooks has them: the signature covers id, time and body. The time is that of the
+ * try, so that a receiver can refuse old ones. Throws for a secret that is too short to sign with.
+ */
+export function webhookHeaders(
+  notice: Pick<Notice, 'id' | 'body'>,
+  secret: string,
+  nowMs: number,
+): Record<string, string> {
+  const key = webhookKey(secret);
+  if (key === null) throw new Error('the secret of the webhook is too short to sign with');
+  const timestamp = String(Math.floor(nowMs / 1_000));
+  const signature = createHmac('sha256', key).update(`${notice.id}.${timestamp}.${notice.body}`).digest('base64');
+  return {
+    'content-type': 'application/json',
+    'webhook-id': notice.id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+  };
+}

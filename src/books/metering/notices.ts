@@ -1,0 +1,223 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { Principal } from '../auth/principal.ts';
+import type { ObserveLimits } from './admission.ts';
+import type { Limit, LimitState } from './counters.ts';
+import { createNoticeDelivery, type Post, type SendAlert } from './notice-delivery.ts';
+import { type Mover, thresholdNotice } from './notice-message.ts';
+import type { NoticeStore } from './notice-store.ts';
+import type { PlanBook } from './plan-book.ts';
+
+/** Tells an operator's webhook when windows fill up (design §11). Advisory: nothing here ever holds a request up. */
+export interface Notices {
+  /** Never throws, never waits. The watches of a list of limits are worked out once. */
+  observe: ObserveLimits;
+  /** Something was queued beside it, which is to go out now. */
+  deliver(): void;
+  /** Takes up what earlier processes have crossed and not delivered. */
+  start(): Promise<void>;
+  /** Nothing is begun any more; resolves when no try is under way, or after a second. */
+  stop(): Promise<void>;
+}
+
+export interface NoticeParts {
+  store: NoticeStore;
+  plans: () => PlanBook;
+  clock: Clock;
+  post: Post;
+  alert: SendAlert;
+  /** For the operator's log; no secrets. */
+  onTrouble(message: string): void;
+}
+
+/** How long another process's crossing, or its falling back, may be unknown here. */
+const refreshIntervalMs = 60_000;
+/** Most limits watched at one time. At the bound all are forgotten and made again on demand. */
+const gaugesMax = 100_000;
+
+interface Watched extends Gauge {
+  /** The last amount that is not handled yet. */
+  seen: { mover: Mover; state: LimitState } | null;
+  busy: boolean;
+}
+
+export function createNotices(parts: NoticeParts): Notices {
+  const { store, plans, clock, onTrouble } = parts;
+  const delivery = createNoticeDelivery(parts);
+  let watchedByList = new WeakMap<readonly Limit[], readonly (Watched | null)[]>();
+  const gauges = new Map<string, Watched>();
+  /** State of the store, for gauges that are made. */
+  let crossed = new Set<string>();
+  let inTrouble = false;
+  let refreshing: NodeJS.Timeout | null = null;
+
+  function watchedOf(plan: string, limits: readonly Limit[]): readonly (Watched | null)[] {
+    const { notify } = plans().plan(plan);
+    if (notify === null) return [];
+    if (gauges.size > gaugesMax) {
+      gauges.clear();
+      watchedByList = new WeakMap();
+    }
+    return limits.map((limit) => {
+      const name = `${nameOf(limit.scope, limit.id, limit.allowed)} ${notify.shares.join(' ')}`;
+      const there = gauges.get(name);
+      if (there !== undefined) return there;
+      const gauge = gaugeOf(limit, notify.shares, (share) => crossed.has(nameOf(limit.scope, limit.id, share)));
+      if (gauge === null) return null;
+      const watched: Watched = { ...gauge, seen: null, busy: false };
+      gauges.set(name, watched);
+      return watched;
+    });
+  }
+
+  function moverOf({ account, keyName, plan }: Principal): Mover {
+    return { account, keyName, plan: plans().plan(plan).name };
+  }
+
+  /** One at a time for a limit; the amount that comes meanwhile is handled next. */
+  async function deal(gauge: Watched): Promise<void> {
+    gauge.busy = true;
+    try {
+      while (gauge.seen !== null) {
+        const { seen } = gauge;
+        await move(gauge, seen.mover, seen.state);
+        if (gauge.seen === seen) gauge.seen = null;
+      }
+      inTrouble = false;
+    } catch (error) {
+      // The amount stays for the next request or the next refresh.
+      if (!inTrouble) onTrouble(`quota notices cannot be stored: ${String(error)}`);
+      inTrouble = true;
+    } finally {
+      gauge.busy = false;
+    }
+  }
+
+  async function move(gauge: Watched, mover: Mover, state: LimitState): Promise<void> {
+    const { limit, marks } = gauge;
+    for (const mark of marks) {
+      const { share } = mark;
+      if (!mark.crossed && state.used >= mark.at) {
+        const nowMs = clock.wallMs();
+        const crossing = { scope: limit.scope, limit: limit.id, share, crossedMs: nowMs };
+        const first = await store.cross(crossing, thresholdNotice(mover, limit, share, state, nowMs));
+        if (first) delivery.look();
+        mark.crossed = true;
+        crossed.add(nameOf(limit.scope, limit.id, share));
+      } else if (mark.crossed && state.used < mark.rearmBelow) {
+        await store.rearm(limit.scope, limit.id, share);
+        mark.crossed = false;
+        crossed.delete(nameOf(limit.scope, limit.id, share));
+      } else continue;
+      setBounds(gauge);
+    }
+  }
+
+  /** Notices of other processes. */
+  async function refresh(): Promise<void> {
+    try {
+      const busyBefore = new Set([...gauges.values()].filter((gauge) => gauge.busy));
+      const rows = await store.crossed();
+      crossed = new Set(rows.map(({ scope, limit, share }) => nameOf(scope, limit, share)));
+      for (const gauge of gauges.values()) {
+        const { scope, id } = gauge.limit;
+        // Its own move may be newer than the state that was read.
+        const moving = gauge.busy || busyBefore.has(gauge);
+        for (const mark of gauge.marks) {
+          const name = nameOf(scope, id, mark.share);
+          if (!moving) mark.crossed = crossed.has(name);
+          else if (mark.crossed) crossed.add(name);
+          else crossed.delete(name);
+        }
+        setBounds(gauge);
+        if (gauge.seen !== null && !gauge.busy) void deal(gauge);
+      }
+    } catch (error) {
+      if (!inTrouble) onTrouble(`quota notices cannot be read: ${String(error)}`);
+      inTrouble = true;
+    }
+  }
+
+  return {
+    observe({ principal }, limits, states) {
+      let watched = watchedByList.get(limits);
+      if (watched === undefined) {
+        watched = watchedOf(principal.plan, limits);
+        watchedByList.set(limits, watched);
+      }
+      for (let i = 0; i < watched.length; i++) {
+        const gauge = watched[i];
+        const state = states[i];
+        if (gauge == null || state === undefined) continue;
+        if (state.used < gauge.up && state.used >= gauge.down) continue;
+        // Copies: a driver may use its own again.
+        gauge.seen = { mover: moverOf(principal), state: { ...state } };
+        if (!gauge.busy) void deal(gauge);
+      }
+    },
+    deliver: () => void delivery.look(),
+    async start() {
+      await refresh();
+      refreshing = setInterval(() => void refresh(), refreshIntervalMs).unref();
+      delivery.start();
+    },
+    async stop() {
+      if (refreshing !== null) clearInterval(refreshing);
+      await delivery.stop();
+    },
+  };
+}
+
+function nameOf(scope: string, limit: string, number: number): string {
+  return `${scope} ${limit} ${number}`;
+}
+
+/** One share of a limit, and what is known of it. Amounts are the limit's whole numbers. */
+interface Mark {
+  share: number;
+  /** Used up to here or more: it is crossed. */
+  at: number;
+  /** Below this a crossed one may be told again. */
+  rearmBelow: number;
+  crossed: boolean;
+}
+
+/** A limit with shares to watch. Mutable: it is looked at on every request, and almost never moves. */
+interface Gauge {
+  limit: Limit;
+  /** Ascending. */
+  marks: readonly Mark[];
+  /** Nothing is to be done while `down` ≤ used < `up`. */
+  up: number;
+  down: number;
+}
+
+/** How far use must fall below a share before the next crossing is news: use that flickers around it is not. */
+const rearmShare = 0.05;
+
+/** Null for a limit that is not a window, or cannot fill up. */
+function gaugeOf(limit: Limit, shares: readonly number[], known: (share: number) => boolean): Gauge | null {
+  const { measure, span, allowed } = limit;
+  if (measure === 'calls' || span === 'minute' || !(allowed > 0) || allowed === Number.POSITIVE_INFINITY) return null;
+  const marks = [...new Set(shares)]
+    .sort((a, b) => a - b)
+    .map((share) => ({
+      share,
+      // 0.07 × 100 is 7.000000000000001 to the machine, and 7 to whoever wrote it.
+      at: Math.ceil(share * allowed - 1e-6),
+      rearmBelow: Math.max(share - rearmShare, share / 2) * allowed,
+      crossed: known(share),
+    }));
+  const gauge: Gauge = { limit, marks, up: 0, down: 0 };
+  setBounds(gauge);
+  return gauge;
+}
+
+/** After marks have moved. */
+function setBounds(gauge: Gauge): void {
+  gauge.up = Number.POSITIVE_INFINITY;
+  gauge.down = Number.NEGATIVE_INFINITY;
+  for (const mark of gauge.marks) {
+    if (mark.crossed) gauge.down = Math.max(gauge.down, mark.rearmBelow);
+    else gauge.up = Math.min(gauge.up, mark.at);
+  }
+}

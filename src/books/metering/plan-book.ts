@@ -1,0 +1,359 @@
+import type { Config } from '../../config/schema.ts';
+import { filePlans, planSchema } from '../../config/schema-plans.ts';
+import type { PlanRow } from '../auth/account-store.ts';
+import { matchesGlob } from '../auth/model-glob.ts';
+import type { Principal } from '../auth/principal.ts';
+import type { LimitHeaderForm } from './admission.ts';
+import type { Full, Limit, LimitState, Measure, Scope } from './counters.ts';
+import type { KeyLimits, Plan } from './plan.ts';
+import { keyLimitsOf, planOf } from './plan-rules.ts';
+import { amountOf } from './quota-message.ts';
+import { accountScope, freeScope, keyScope, scopesOf } from './scope.ts';
+import { type SpanName, spans, type WindowName, windowNames } from './window.ts';
+
+/** The plans in force: those of the configuration and those made through the admin API, the file's first. */
+export interface PlanBook {
+  /** A plan by name; the default plan for an unknown name. */
+  plan(name: string): Plan;
+  has(name: string): boolean;
+  all(): readonly { plan: Plan; from: 'configuration' | 'admin api' }[];
+  /** Everything that limits a request of this caller on a model of this tier. Kept per caller: asked at every request. */
+  limits(principal: Principal, tier: string | null): LimitSet;
+}
+
+/** The limits of one caller at one tier, in the order in which a 429 prefers them: tier, then windows. */
+export interface LimitSet {
+  /** Limits of measure `calls`, before the body. */
+  calls: readonly Limit[];
+  /** The same for free calls, which are counted apart. */
+  freeCalls: readonly Limit[];
+  /** Running requests. */
+  places: readonly { id: string; scope: string; allowed: number }[];
+  /** After the model: a tier's rpm, units, tokens, USD. */
+  windows: readonly Limit[];
+  /** Those of `windows` that only a settlement moves. */
+  postPaid: readonly Limit[];
+  /** Scopes in which a request counts whatever its limits are (`scopesOf`). */
+  scopes: readonly Scope[];
+  /** The counters' answer about `windows` at a hold; the next hold writes over it. */
+  states: LimitState[];
+  /** Somebody is notified when they fill up. */
+  notify: boolean;
+  headers: LimitHeaders;
+}
+
+export interface PlanSources {
+  config: Pick<Config, 'plans' | 'tiers' | 'default_plan'>;
+  /** Those made through the admin API; the file's win over them. */
+  stored: readonly PlanRow[];
+  /** A stored plan that cannot be read any more: its accounts have the default plan meanwhile. */
+  onUnreadable?(name: string): void;
+}
+
+/** The plans in force, until the next change of the configuration or of the stored plans makes another book. */
+export function createPlanBook({ config, stored, onUnreadable }: PlanSources): PlanBook {
+  const plans = new Map<string, { plan: Plan; from: 'configuration' | 'admin api' }>();
+  for (const [name, written] of Object.entries(filePlans(config.plans, stored.length))) {
+    plans.set(name, { plan: planOf(name, written, config.tiers), from: 'configuration' });
+  }
+  for (const { name, definition } of stored) {
+    if (plans.has(name)) continue;
+    const read = planSchema.safeParse(definition);
+    if (read.success) plans.set(name, { plan: planOf(name, read.data, config.tiers), from: 'admin api' });
+    else onUnreadable?.(name);
+  }
+  // The check has made sure of default_plan, and the schema of `default`.
+  const fallback = (plans.get(config.default_plan) ?? plans.get('default'))!.plan;
+  const plan = (name: string) => plans.get(name)?.plan ?? fallback;
+
+  /** By caller and tier. A key ring makes new principals at every change, so old entries vanish by themselves. */
+  const sets = new WeakMap<Principal, Map<string | null, LimitSet>>();
+
+  return {
+    plan,
+    has: (name) => plans.has(name),
+    all: () => [...plans.values()],
+    limits(principal, tier) {
+      let ofPrincipal = sets.get(principal);
+      if (ofPrincipal === undefined) {
+        ofPrincipal = new Map();
+        sets.set(principal, ofPrincipal);
+      }
+      let set = ofPrincipal.get(tier);
+      if (set === undefined) {
+        const own = principal.limits === null ? null : keyLimitsOf(principal.limits);
+        set = limitSetOf(plan(principal.plan), own, principal, tier);
+        ofPrincipal.set(tier, set);
+      }
+      return set;
+    },
+  };
+}
+
+/** Whether a plan may use this alias; its `models` are globs. */
+export function planAllows(plan: Plan, alias: string): boolean {
+  return plan.models === null || plan.models.some((glob) => matchesGlob(glob, alias));
+}
+
+/**
+ * Whether this caller may use an MCP server, or its tool or prompt `name` (`server__tool`): the plan and the key must
+ * both allow it. Their globs name servers, with all of their tools, or tools.
+ */
+export function mayUseMcp(plan: Plan, { limits }: Principal, server: string, name = server): boolean {
+  return [plan.mcp, limits?.mcp ?? null].every(
+    (globs) => globs === null || globs.some((glob) => matchesGlob(glob, server) || matchesGlob(glob, name)),
+  );
+}
+
+/** Every limit that a request of this caller on a model of this tier must pass: its plan's, then its key's own. */
+function limitSetOf(plan: Plan, own: KeyLimits | null, principal: Principal, tier: string | null): LimitSet {
+  const { account, tenant } = principal;
+  const scope = (ofTier: string | null): Scope =>
+    plan.scope === 'key' ? keyScope(tenant, ofTier) : accountScope(account, ofTier);
+  const tierLimits = tier === null ? undefined : plan.tiers.get(tier);
+  const calls: Limit[] = callLimits('minute', plan.rpm, scope(null));
+  const places = placeLimits(plan.concurrency, scope(null));
+  const windows: Limit[] = [];
+  if (tierLimits !== undefined) {
+    windows.push(...callLimits(`tier:${tier}:rpm`, tierLimits.rpm, scope(tier)));
+    windows.push(...windowLimits(`tier:${tier}:`, 'units', tierLimits.units, scope(tier)));
+  }
+  windows.push(...afterwards(plan, scope(null)));
+  if (own !== null) {
+    const ofKey = keyScope(tenant, null);
+    calls.push(...callLimits('minute', own.rpm, ofKey));
+    places.push(...placeLimits(own.concurrency, ofKey));
+    windows.push(...afterwards(own, ofKey));
+  }
+  const tightestCalls = tightest(calls);
+  const tightestWindows = tightest(windows);
+  return {
+    calls: tightestCalls,
+    freeCalls: tightestCalls.map((each) => ({ ...each, id: 'free', scope: freeScope(each.scope) })),
+    places: tightest(places),
+    windows: tightestWindows,
+    postPaid: tightestWindows.filter(({ rule }) => rule === 'post-paid'),
+    scopes: scopesOf({ account, tenant, tier }),
+    states: [],
+    notify: plan.notify !== null,
+    headers: new LimitHeaders(tightestCalls, tightestWindows),
+  };
+}
+
+/** Units, tokens and USD of a plan or key, in the order in which a 429 prefers them. */
+function afterwards(limits: KeyLimits, scope: Scope): Limit[] {
+  return [
+    ...windowLimits('', 'units', limits.units, scope),
+    ...(limits.tpm === null ? [] : [limit('tokens:minute', 'tokens', 'minute', limits.tpm, scope)]),
+    ...windowLimits('tokens:', 'tokens', limits.tokens, scope),
+    ...windowLimits('budget:', 'usd', limits.usdNano, scope),
+  ];
+}
+
+function callLimits(id: string, rpm: number | null, scope: Scope): Limit[] {
+  return rpm === null ? [] : [limit(id, 'calls', 'minute', rpm * 1_000, scope)];
+}
+
+function placeLimits(allowed: number | null, scope: Scope): { id: string; scope: Scope; allowed: number }[] {
+  return allowed === null ? [] : [{ id: 'concurrency', scope, allowed }];
+}
+
+function windowLimits(
+  prefix: string,
+  measure: Measure,
+  amounts: Readonly<Record<WindowName, number | null>>,
+  scope: Scope,
+): Limit[] {
+  return windowNames.flatMap((window) => {
+    const allowed = amounts[window];
+    return allowed === null ? [] : [limit(`${prefix}${window}`, measure, window, allowed, scope)];
+  });
+}
+
+/** Tokens and USD are known afterwards only; requests and units are exact. */
+export function limit(id: string, measure: Measure, span: SpanName, allowed: number, scope: Scope): Limit {
+  const rule = measure === 'tokens' || measure === 'usd' ? 'post-paid' : 'exact';
+  return { id, scope, measure, span, allowed, rule };
+}
+
+/** A plan that counts by key and a key's own limits meet in one scope: the lower of two that count the same stays. */
+function tightest<T extends { id: string; scope: Scope; allowed: number }>(limits: readonly T[]): T[] {
+  const kept: T[] = [];
+  for (const each of limits) {
+    const same = kept.findIndex(({ id, scope }) => id === each.id && scope === each.scope);
+    if (same === -1) kept.push(each);
+    else if (each.allowed < kept[same]!.allowed) kept[same] = each;
+  }
+  return kept;
+}
+
+/** One limit for headers. Its constant part is written once. */
+interface Column {
+  limit: Limit;
+  /** `"5h";r=` */
+  name: string;
+  /** In the measure's whole numbers: one request, token or USD. */
+  one: number;
+  /** Whole requests, tokens or USD. */
+  allowed: string;
+  /** `, "week";r=`: the limit after this one; '' for the last. */
+  next: string;
+  /** `;t=120, "week";r=`, and its seconds, -1 where nothing counts: for a second it is the same at every request. */
+  after: string;
+  seconds: number;
+}
+
+/**
+ * The headers of one LimitSet (design §6): the IETF draft's, then the caller's dialect's own. Flat lists: name, value…
+ */
+export class LimitHeaders {
+  readonly #calls: readonly Column[];
+  readonly #windows: readonly Column[];
+  readonly #callPolicy: string;
+  readonly #policy: string;
+  // OpenAI's and Anthropic's name one limit of requests and one of tokens: the minute's, as theirs are; else the first.
+  readonly #requestsAt: number;
+  readonly #tokensAt: number;
+
+  constructor(calls: readonly Limit[], windows: readonly Limit[]) {
+    this.#calls = columnsOf(calls);
+    this.#windows = columnsOf(windows);
+    this.#callPolicy = policyOf(this.#calls);
+    this.#policy = policyOf([...this.#calls, ...this.#windows]);
+    this.#requestsAt = windows.findIndex(({ measure }) => measure === 'units');
+    this.#tokensAt = windows.findIndex(({ id }) => id === 'tokens:minute');
+  }
+
+  /** After the entry: calls a minute alone. */
+  entered(states: readonly LimitState[], nowMs: number, form: LimitHeaderForm): string[] {
+    const calls = this.#calls;
+    // A plan that changed since then has other limits.
+    if (calls.length === 0 || states.length !== calls.length) return [];
+    const list = ['ratelimit-policy', this.#callPolicy, 'ratelimit', remainingOf(calls, states, nowMs, '')];
+    return pushOwn(list, ownNames[form].requests, calls[0]!, states[0]!, nowMs);
+  }
+
+  /** After the reservation: everything. */
+  reserved(
+    callStates: readonly LimitState[],
+    states: readonly LimitState[],
+    nowMs: number,
+    form: LimitHeaderForm,
+  ): string[] {
+    const calls = this.#calls;
+    const windows = this.#windows;
+    if (windows.length === 0) return this.entered(callStates, nowMs, form);
+    const withCalls = callStates.length === calls.length && calls.length > 0;
+    const first = withCalls ? remainingOf(calls, callStates, nowMs, '') : '';
+    const list = ['ratelimit-policy', this.#policy, 'ratelimit', remainingOf(windows, states, nowMs, first)];
+    const { requests, tokens } = ownNames[form];
+    if (withCalls) pushOwn(list, requests, calls[0]!, callStates[0]!, nowMs);
+    else if (this.#requestsAt !== -1)
+      pushOwn(list, requests, windows[this.#requestsAt]!, states[this.#requestsAt]!, nowMs);
+    if (this.#tokensAt !== -1) pushOwn(list, tokens, windows[this.#tokensAt]!, states[this.#tokensAt]!, nowMs);
+    return list;
+  }
+
+  /** With a 429: the limit that was reached, beside the calls a minute where they were entered. */
+  refused(full: Full, callStates: readonly LimitState[], nowMs: number, form: LimitHeaderForm): string[] {
+    const calls = this.#calls;
+    const isReached = ({ limit }: Column) => limit.id === full.limit && limit.scope === full.scope;
+    const ofCalls = calls.find(isReached);
+    const reached = ofCalls ?? this.#windows.find(isReached);
+    if (reached === undefined) return this.entered(callStates, nowMs, form);
+    const state = { used: full.used, leavesAtMs: full.freeAtMs };
+    const besideCalls = ofCalls === undefined && calls.length > 0 && callStates.length === calls.length;
+    const before = besideCalls ? remainingOf(calls, callStates, nowMs, '') : '';
+    const list = [
+      'ratelimit-policy',
+      this.#policy,
+      'ratelimit',
+      remainingOf(columnsOf([reached.limit]), [state], nowMs, before),
+    ];
+    const { measure } = reached.limit;
+    if (measure === 'usd') return list;
+    return pushOwn(list, ownNames[form][measure === 'tokens' ? 'tokens' : 'requests'], reached, state, nowMs);
+  }
+}
+
+function columnsOf(limits: readonly Limit[]): Column[] {
+  const names = limits.map(({ id, scope }) => `"${scope.startsWith('k:') ? `key:${id}` : id}";r=`);
+  return limits.map((limit, at) => {
+    const one = 1 / amountOf(limit.measure, 1);
+    const allowed = String(Math.floor(limit.allowed / one));
+    const next = at + 1 < names.length ? `, ${names[at + 1]}` : '';
+    return { limit, name: names[at]!, one, allowed, next, after: next, seconds: -1 };
+  });
+}
+
+/** `"5h";q=50;w=18000, …`; amounts in another unit than requests say so. */
+function policyOf(columns: readonly Column[]): string {
+  return columns
+    .map(({ limit, name, allowed }) => {
+      const unit = limit.measure === 'tokens' ? ';qu="tokens"' : limit.measure === 'usd' ? ';qu="usd"' : '';
+      return `${name.slice(0, name.lastIndexOf(';'))};q=${allowed}${unit};w=${spans[limit.span].spanMs / 1_000}`;
+    })
+    .join(', ');
+}
+
+/**
+ * `before`, then `"5h";r=37;t=120, …`: the rest, rounded down, and the seconds until the oldest usage no longer counts.
+ */
+function remainingOf(columns: readonly Column[], states: readonly LimitState[], nowMs: number, before: string): string {
+  let text = before === '' ? columns[0]!.name : `${before}, ${columns[0]!.name}`;
+  for (let i = 0; i < columns.length; i++) {
+    const column = columns[i]!;
+    const { leavesAtMs, used } = states[i]!;
+    const seconds = leavesAtMs === null ? -1 : Math.max(0, Math.ceil((leavesAtMs - nowMs) / 1_000));
+    if (seconds !== column.seconds) {
+      column.seconds = seconds;
+      column.after = seconds === -1 ? column.next : `;t=${seconds}${column.next}`;
+    }
+    text += Math.max(0, Math.floor((column.limit.allowed - used) / column.one));
+    text += column.after;
+  }
+  return text;
+}
+
+interface OwnNames {
+  limit: string;
+  remaining: string;
+  reset: string;
+  resetText(leavesAtMs: number, nowMs: number): string;
+}
+
+/** `x-ratelimit-limit-requests: 60` … or `anthropic-ratelimit-requests-limit: 60` …; adds to `list` and gives it. */
+function pushOwn(list: string[], names: OwnNames, column: Column, state: LimitState, nowMs: number): string[] {
+  const left = Math.max(0, Math.floor((column.limit.allowed - state.used) / column.one));
+  list.push(names.limit, column.allowed, names.remaining, String(left));
+  if (state.leavesAtMs !== null) list.push(names.reset, names.resetText(state.leavesAtMs, nowMs));
+  return list;
+}
+
+/** As OpenAI writes them: `20s`, `6m0s`, `1h0m30s`. */
+function durationText(leavesAtMs: number, nowMs: number): string {
+  const seconds = Math.max(0, Math.ceil((leavesAtMs - nowMs) / 1_000));
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  const rest = `${minutes % 60}m${seconds % 60}s`;
+  return minutes < 60 ? rest : `${Math.floor(minutes / 60)}h${rest}`;
+}
+
+function instantText(leavesAtMs: number): string {
+  return new Date(Math.ceil(leavesAtMs / 1_000) * 1_000).toISOString().replace('.000', '');
+}
+
+function openAiNames(what: 'requests' | 'tokens'): OwnNames {
+  const named = (name: string) => `x-ratelimit-${name}-${what}`;
+  return { limit: named('limit'), remaining: named('remaining'), reset: named('reset'), resetText: durationText };
+}
+
+function anthropicNames(what: 'requests' | 'tokens'): OwnNames {
+  const named = (name: string) => `anthropic-ratelimit-${what}-${name}`;
+  return { limit: named('limit'), remaining: named('remaining'), reset: named('reset'), resetText: instantText };
+}
+
+const ownNames = {
+  openai: { requests: openAiNames('requests'), tokens: openAiNames('tokens') },
+  anthropic: { requests: anthropicNames('requests'), tokens: anthropicNames('tokens') },
+} as const;

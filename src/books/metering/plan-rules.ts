@@ -1,0 +1,79 @@
+import type { Config, KeyLimitsConfig, PlanConfig } from '../../config/schema.ts';
+import type { KeyLimits, Plan, TierLimits } from './plan.ts';
+import { nanoUsd } from './scope.ts';
+import type { WindowName } from './window.ts';
+
+/** Amounts as written: a number, `off`, or nothing. */
+type Written = number | 'off' | undefined;
+type WrittenWindows = Partial<Record<WindowName, Written>> | 'off' | undefined;
+
+/**
+ * A plan as admission needs it, by design §11's rules: what a tier's limits leave out is the tier's own, and only `off`
+ * disables; everything else that is left out is unlimited (the schema has filled in an omitted rpm).
+ */
+export function planOf(name: string, written: PlanConfig, tiers: Config['tiers']): Plan {
+  return {
+    name,
+    scope: written.scope,
+    models: written.models === undefined || written.models === 'off' ? null : written.models,
+    mcp: written.mcp === undefined || written.mcp === 'off' ? null : written.mcp,
+    ...keyLimitsOf(written),
+    tiers: tiersOf(written, tiers),
+    abandoned: written.abandoned ?? 'tokens',
+    storageBytes: number(written.storage),
+    notify:
+      written.notify === undefined
+        ? null
+        : {
+            shares: written.notify.at.toSorted((a, b) => a - b),
+            webhook: written.notify.webhook,
+            secret: written.notify.secret,
+          },
+  };
+}
+
+/** The limits of plans and of single keys. A limit that is left out does not exist. */
+export function keyLimitsOf(written: Omit<KeyLimitsConfig, 'mcp'>): KeyLimits {
+  return {
+    rpm: number(written.rpm),
+    tpm: number(written.tpm),
+    concurrency: number(written.concurrency),
+    units: windowsOf(written.windows, milliUnits),
+    tokens: windowsOf(written.tokens, Math.round),
+    usdNano: windowsOf(written.budget, nanoUsd),
+  };
+}
+
+function tiersOf(written: PlanConfig, tiers: Config['tiers']): ReadonlyMap<string, TierLimits> {
+  const limits = new Map<string, TierLimits>();
+  if (written.tier_limits === 'off') return limits;
+  const ofPlan = new Map(Object.entries(written.tier_limits ?? {}));
+  const shared = new Map(Object.entries(tiers));
+  for (const tier of new Set([...shared.keys(), ...ofPlan.keys()])) {
+    const own = ofPlan.get(tier) ?? {};
+    if (own === 'off') continue;
+    const base = shared.get(tier) ?? {};
+    const field = (key: 'rpm' | WindowName): Written => own[key] ?? (base === 'off' ? undefined : base[key]);
+    const rpm = number(field('rpm'));
+    const units = windowsOf({ '5h': field('5h'), week: field('week'), month: field('month') }, milliUnits);
+    if (rpm === null && Object.values(units).every((amount) => amount === null)) continue;
+    limits.set(tier, { rpm, units });
+  }
+  return limits;
+}
+
+function windowsOf(written: WrittenWindows, whole: (amount: number) => number): Record<WindowName, number | null> {
+  const amount = (window: WindowName): number | null => {
+    const value = written === undefined || written === 'off' ? null : number(written[window]);
+    return value === null ? null : whole(value);
+  };
+  return { '5h': amount('5h'), week: amount('week'), month: amount('month') };
+}
+
+function number(written: Written): number | null {
+  return written === undefined || written === 'off' ? null : written;
+}
+
+function milliUnits(units: number): number {
+  return Math.round(units * 1_000);
+}

@@ -1,0 +1,84 @@
+import type { QuotaExceeded } from '../../kernel/failure.ts';
+import type { Full, Limit, Measure } from './counters.ts';
+import { type WindowName, windowLabels, windowNames } from './window.ts';
+
+/** Whole numbers of the measure in one of what callers read. */
+const wholeOf: Readonly<Record<Measure, number>> = { calls: 1_000, units: 1_000, tokens: 1, usd: 1e9 };
+
+/** What callers read: requests, units, tokens or USD, as decimals. */
+export function amountOf(measure: Measure, whole: number): number {
+  return whole / wholeOf[measure];
+}
+
+/**
+ * The 429 of a reached limit. `needs` is what this request would take of it, in its measure's whole numbers; 0 for what
+ * is paid afterwards. The instant is rounded up to the second, so that a caller who reads it passes then.
+ */
+export function quotaExceeded(
+  full: Full,
+  reached: Limit | null,
+  needs: number,
+  nowMs: number,
+  headers: readonly string[],
+): QuotaExceeded {
+  const freeAtMs = full.freeAtMs === null ? null : Math.ceil(full.freeAtMs / 1_000) * 1_000;
+  // Places are counted as they are.
+  const inWords = (whole: number) => (reached === null ? whole : amountOf(reached.measure, whole));
+  const [used, allowed] = [inWords(full.used), inWords(full.allowed)];
+  const what = reached === null ? 'requests running' : `${usedUnits[reached.measure]} used`;
+  const short = full.used < full.allowed && needs > 0 ? `, and this one needs ${inWords(needs)}` : '';
+  const ofKey = full.scope.startsWith('k:') ? ' of this key' : '';
+  return {
+    kind: 'quota-exceeded',
+    limit: full.limit,
+    window: windowOf(full.limit),
+    used,
+    allowed,
+    freeAtMs,
+    message: `Rate limit exceeded: ${labelOf(full.limit)}${ofKey}, ${used} of ${allowed} ${what}${short}. ${whenFree(full, reached, needs, freeAtMs, nowMs)}`,
+    headers,
+  };
+}
+
+const usedUnits: Readonly<Record<Measure, string>> = {
+  calls: 'requests',
+  units: 'requests',
+  tokens: 'tokens',
+  usd: 'USD',
+};
+
+function whenFree(full: Full, reached: Limit | null, needs: number, freeAtMs: number | null, nowMs: number): string {
+  if (freeAtMs !== null) {
+    const at = new Date(freeAtMs).toISOString().replace('.000', '');
+    return `The next request passes at ${at} (in ${Math.max(0, Math.ceil((freeAtMs - nowMs) / 1_000))} s).`;
+  }
+  if (reached === null) return 'The next request passes as soon as one of them has ended.';
+  const never = reached.rule === 'exact' ? needs > full.allowed : full.allowed === 0;
+  return never ? 'No such request ever passes under this limit.' : 'Nobody knows when the next request passes.';
+}
+
+/** `5-hour window`, `tier premium, requests per minute`, `monthly token window`, `weekly budget`. */
+function labelOf(id: string): string {
+  if (id === 'minute') return 'requests per minute';
+  if (id === 'free') return 'free requests per minute, 20 of which count as one';
+  if (id === 'concurrency') return 'concurrency';
+  const parts = id.split(':');
+  const last = parts.at(-1)!;
+  const window = windowOf(last);
+  switch (parts[0]) {
+    case 'tier': {
+      const tier = parts.slice(1, -1).join(':');
+      return `tier ${tier}, ${window === null ? 'requests per minute' : windowLabels[window]}`;
+    }
+    case 'tokens':
+      return window === null ? 'tokens per minute' : windowLabels[window].replace('window', 'token window');
+    case 'budget':
+      return window === null ? id : windowLabels[window].replace('window', 'budget');
+    default:
+      return window === null ? id : windowLabels[window];
+  }
+}
+
+function windowOf(id: string): WindowName | null {
+  return windowNames.find((name) => name === id) ?? null;
+}

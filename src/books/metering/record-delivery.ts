@@ -1,0 +1,168 @@
+import { setTimeout as rest } from 'node:timers/promises';
+import type { Clock } from '../../kernel/clock.ts';
+import type { OrderedRecord, RecordStore } from './record-store.ts';
+import { recordLine } from './request-record.ts';
+
+/** Receiver of records; `send` resolves when they have arrived. */
+export interface Sink {
+  name: string;
+  /** Whether its records hold bodies, if there are any. */
+  bodies: boolean;
+  batchRecordsMax: number;
+  /** Bytes of a batch; a longer record goes alone. */
+  batchBytesMax: number;
+  /** Pause between batches; none while batches are full. */
+  everyMs: number;
+  send(batch: Batch): Promise<void>;
+}
+
+export interface Batch {
+  /** JSON lines, each with its line end. */
+  lines: string;
+  records: number;
+  /** Id of the first request. A batch that is sent again after a crash begins with the same one. */
+  firstId: string;
+  /** When it came, in wall-clock ms. */
+  atMs: number;
+}
+
+export interface SinkStanding {
+  name: string;
+  /** `elsewhere`: another process sends. */
+  at: 'sending' | 'elsewhere' | 'failing';
+  /** Its answer to the newest try; null unless it fails. */
+  why: string | null;
+  /** How old the oldest record is that has not arrived; 0 when all have, or another process sends. */
+  lagMs: number;
+}
+
+/** Sends what the ledger has to sinks until it is received, by one process at a time, and survives the process. */
+export interface RecordDelivery {
+  start(): void;
+  standing(): readonly SinkStanding[];
+  /** Nothing is begun any more; resolves when no batch is under way, or after three seconds. */
+  stop(): Promise<void>;
+}
+
+/** Longer than a batch takes: a process that dies leaves its sinks to another after this. */
+const leaseMs = 30_000;
+const takeAgainMs = 5_000;
+/** Rows that are read, and made into lines, in one turn. */
+const readRows = 200;
+const firstRetryMs = 250;
+const retryMaxMs = 60_000;
+/** How long a stop waits for a batch under way; one that is cut is sent again by whoever comes next. */
+const stopWaitMs = 3_000;
+
+export function createRecordDelivery(parts: {
+  store: RecordStore;
+  sinks: readonly Sink[];
+  clock: Clock;
+  onTrouble(message: string): void;
+}): RecordDelivery {
+  const stopping = new AbortController();
+  const loops = parts.sinks.map((sink) => createLoop(sink, parts, stopping.signal));
+  let running: Promise<unknown> = Promise.resolve();
+  return {
+    start() {
+      running = Promise.all(loops.map(({ run }) => run()));
+    },
+    standing: () => loops.map(({ standing }) => standing()),
+    async stop() {
+      stopping.abort();
+      await Promise.race([running, rest(stopWaitMs, undefined, { ref: false })]);
+    },
+  };
+}
+
+/** The next batch after a position: as many whole records as the sink takes at once. */
+async function gather(sink: Sink, store: RecordStore, position: number) {
+  const records: OrderedRecord[] = [];
+  let lines = '';
+  let bytes = 0;
+  let isFull = false;
+  for (let after = position; !isFull; ) {
+    const limit = Math.min(readRows, sink.batchRecordsMax - records.length);
+    const rows = await store.read(after, limit);
+    for (const record of rows) {
+      const line = recordLine(record.event, sink.bodies ? record.bodies : null);
+      bytes += Buffer.byteLength(line);
+      isFull = records.length > 0 && bytes > sink.batchBytesMax;
+      if (isFull) break;
+      lines += line;
+      records.push(record);
+    }
+    if (records.length === sink.batchRecordsMax) isFull = true;
+    const last = rows.at(-1);
+    if (rows.length < limit || last === undefined) break;
+    after = last.position;
+  }
+  const first = records[0]?.event;
+  const last = records.at(-1);
+  if (first === undefined || last === undefined) return { batch: null, last: position, isFull: false, settledMs: null };
+  const batch: Batch = { lines, records: records.length, firstId: first.requestId, atMs: first.atMs };
+  return { batch, last: last.position, isFull, settledMs: first.settledMs };
+}
+
+function createLoop(
+  sink: Sink,
+  { store, clock, onTrouble }: { store: RecordStore; clock: Clock; onTrouble(message: string): void },
+  stopping: AbortSignal,
+) {
+  let at: SinkStanding['at'] = 'elsewhere';
+  let why: string | null = null;
+  let retryMs = 0;
+  /** When the oldest record that has not arrived was recorded; null when all have. */
+  let behindMs: number | null = null;
+
+  /** Ms until the next turn. */
+  async function turn(): Promise<number> {
+    const position = await store.take(sink.name, leaseMs);
+    if (position === null) {
+      at = 'elsewhere';
+      behindMs = null;
+      return takeAgainMs;
+    }
+    const { batch, last, isFull, settledMs } = await gather(sink, store, position);
+    behindMs = settledMs;
+    if (batch !== null) {
+      await sink.send(batch);
+      await store.arrived(sink.name, last);
+      behindMs = isFull ? settledMs : null;
+    }
+    if (at === 'failing') onTrouble(`the sink ${sink.name} accepts records again`);
+    at = 'sending';
+    why = null;
+    retryMs = 0;
+    return isFull ? 0 : sink.everyMs;
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.aborted) {
+      let pauseMs: number;
+      try {
+        pauseMs = await turn();
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        if (at !== 'failing')
+          onTrouble(`the sink ${sink.name} accepts no records, so they wait in the ledger: ${reason}`);
+        at = 'failing';
+        why = reason;
+        retryMs = Math.min(retryMaxMs, Math.max(firstRetryMs, retryMs * 2));
+        pauseMs = retryMs;
+      }
+      if (pauseMs > 0) await rest(pauseMs, undefined, { ref: false, signal: stopping }).catch(() => undefined);
+    }
+    if (at !== 'elsewhere') await store.letGo(sink.name).catch(() => undefined);
+  }
+
+  return {
+    run,
+    standing: (): SinkStanding => ({
+      name: sink.name,
+      at,
+      why,
+      lagMs: behindMs === null ? 0 : Math.max(0, clock.wallMs() - behindMs),
+    }),
+  };
+}

@@ -1,0 +1,173 @@
+import { type Failure, FailureError, type QuotaExceeded } from '../../kernel/failure.ts';
+import { createStorageCounts, type KeptKind, type StorageCountsParts } from './storage-counts.ts';
+import { createStorageHolds, type StorageHold } from './storage-hold.ts';
+
+/** What an account keeps on this server. */
+export type StorageKind = 'vectors' | 'pages' | 'crawls' | 'pictures' | 'replies' | 'responses' | 'files' | 'uploads';
+
+export interface StorageParts extends StorageCountsParts {
+  /** Bytes that the account's plan allows; null: unlimited. */
+  allowed(account: string): number | null;
+  /** The vector store's count of an account; null when nobody counts. */
+  vectors(account: string): Promise<number | null>;
+  /** Bytes of uploads that wait for their requests to end. */
+  uploads(account: string): number;
+  /** Why nothing large may be kept on the disk at all (503); null when it may. */
+  room(): Failure | null;
+}
+
+/**
+ * How many bytes accounts store, against their plans. Exact except for bytes that are on their way, and for recent
+ * deletions.
+ */
+export interface StorageBook {
+  /** Null when the account may keep more: else 429 of its plan, or 503 of the disk. Never rejects. */
+  mayKeep(account: string): Promise<Failure | null>;
+  /** For bytes that come slowly, when others of the account do too. What `mayKeep` refuses, else a hold. Never rejects. */
+  hold(account: string): Promise<StorageHold | Failure>;
+  /**
+   * For work that adds about `bytes`, which are held until it has ended: of several at once, those that come when the
+   * plan is full are refused. What `mayKeep` refuses, else a hold. Never rejects.
+   */
+  expect(account: string, bytes: number): Promise<StorageHold | Failure>;
+  /**
+   * Runs `write`, and counts `bytes` as kept. They are held meanwhile, so that of several writes at once those pass that
+   * fit. Rejects as `write` does, and with the FailureError of `mayKeep`, before it, when they do not fit.
+   */
+  keep<T>(account: string, kind: KeptKind, bytes: number, write: () => Promise<T>): Promise<T>;
+  /** `bytes` below 0: so many were removed. */
+  add(account: string, kind: KeptKind, bytes: number): void;
+  usage(account: string): Promise<StorageUsage>;
+}
+
+export interface StorageUsage {
+  usedBytes: number;
+  /** Null: unlimited. */
+  allowedBytes: number | null;
+  /** By kind; only those that there are any of. */
+  kinds: Readonly<Partial<Record<StorageKind, number>>>;
+}
+
+/** Older measures are made anew beside the answer; before a refusal those that are this old. */
+const measureIntervalMs = 5 * 60_000;
+const refusalMeasureMs = 5_000;
+
+export function createStorageBook(parts: StorageParts): StorageBook {
+  const counts = createStorageCounts(parts);
+  const holds = createStorageHolds();
+
+  async function kindsOf(account: string): Promise<Partial<Record<StorageKind, number>>> {
+    const vectors = (await parts.vectors(account)) ?? 0;
+    // Some of what is on its way waits on disk, and is one of these uploads.
+    const uploads = Math.max(parts.uploads(account), holds.bytes(account));
+    const all = { vectors, ...counts.of(account), uploads };
+    return Object.fromEntries(Object.entries(all).filter(([, bytes]) => bytes > 0));
+  }
+
+  /** Only the first measure is waited for. */
+  async function known(): Promise<void> {
+    const isFirst = !counts.isMeasured();
+    const renewing = counts.renewed(measureIntervalMs);
+    if (isFirst) await renewing;
+  }
+
+  async function usage(account: string): Promise<StorageUsage> {
+    await known();
+    const kinds = await kindsOf(account);
+    const usedBytes = Object.values(kinds).reduce((sum, bytes) => sum + bytes, 0);
+    return { usedBytes, allowedBytes: parts.allowed(account), kinds };
+  }
+
+  async function mayKeep(account: string): Promise<Failure | null> {
+    const full = parts.room();
+    if (full !== null || parts.allowed(account) === null) return full;
+    if (!isOver(await usage(account))) return null;
+    // Deletions since the last measurement no longer count.
+    await counts.renewed(refusalMeasureMs);
+    const now = await usage(account);
+    return isOver(now) ? storageFull(now) : null;
+  }
+
+  /** A hold against what is known now. Without a limit nobody is asked. */
+  async function opened(account: string): Promise<StorageHold> {
+    const vectors = parts.allowed(account) === null ? 0 : ((await parts.vectors(account)) ?? 0);
+    return holds.open(account, (uploads) => {
+      const allowedBytes = parts.allowed(account);
+      const kinds = { ...counts.of(account), vectors, uploads };
+      const usedBytes = Object.values(kinds).reduce((sum, bytes) => sum + bytes, 0);
+      const isFull = allowedBytes !== null && usedBytes > allowedBytes;
+      return parts.room() ?? (isFull ? storageFull({ usedBytes, allowedBytes, kinds }) : null);
+    });
+  }
+
+  return {
+    usage,
+    mayKeep,
+    async hold(account) {
+      const full = await mayKeep(account);
+      if (full !== null) return full;
+      // Deletions of other replicas do not count any more.
+      if (parts.allowed(account) !== null) await counts.renewed(refusalMeasureMs);
+      return opened(account);
+    },
+    async expect(account, bytes) {
+      const full = await mayKeep(account);
+      if (full !== null) return full;
+      const hold = await opened(account);
+      return hold.expect(bytes) ?? hold;
+    },
+    async keep(account, kind, bytes, write) {
+      const isLimited = parts.allowed(account) !== null;
+      if (isLimited) await known();
+      const hold = await opened(account);
+      let full = hold.grow(bytes);
+      if (full !== null && isLimited) {
+        await counts.renewed(refusalMeasureMs);
+        full = hold.grow(bytes);
+      }
+      if (full !== null) throw new FailureError(full);
+      try {
+        const written = await write();
+        hold.kept(bytes);
+        counts.add(account, kind, bytes);
+        return written;
+      } finally {
+        hold.release();
+      }
+    },
+    add: counts.add,
+  };
+}
+
+function isOver({ usedBytes, allowedBytes }: StorageUsage): boolean {
+  return allowedBytes !== null && usedBytes >= allowedBytes;
+}
+
+const waysOut: Readonly<Record<StorageKind, string>> = {
+  vectors: 'delete points or collections',
+  pages: 'pages are deleted when they are older than storage.retention',
+  crawls: 'crawls are deleted when their retention ends',
+  pictures: 'pictures are deleted an hour after they were made',
+  replies: 'replies of Idempotency-Key are deleted after a day',
+  responses: 'delete responses and conversations, or send "store": false',
+  files: 'delete files, or wait for the end of their retention',
+  uploads: 'uploads are deleted with their requests',
+};
+
+function storageFull({ usedBytes, allowedBytes, kinds }: StorageUsage): QuotaExceeded {
+  const allowed = allowedBytes ?? 0;
+  const largest = Object.entries(kinds)
+    .filter(([, bytes]) => bytes > 0)
+    .toSorted(([, one], [, other]) => other - one) as [StorageKind, number][];
+  const shown = largest.map(([kind, bytes]) => `${kind} ${bytes}`).join(', ');
+  const [kind] = largest[0] ?? ['vectors' as const];
+  return {
+    kind: 'quota-exceeded',
+    limit: 'storage',
+    window: null,
+    used: usedBytes,
+    allowed,
+    freeAtMs: null,
+    message: `Storage limit reached: this account keeps ${usedBytes} of ${allowed} bytes (${shown}). To free some, ${waysOut[kind]}. Nothing of this request was kept.`,
+  };
+}

@@ -1,0 +1,50 @@
+import type { Failure } from '../../kernel/failure.ts';
+
+/** Bytes on their way to a place that keeps them, held against the account's plan while they come. */
+export interface StorageHold {
+  /** Some more came. A failure when they are more than the account may keep; then they are not held. */
+  grow(bytes: number): Failure | null;
+  /** Of work whose bytes are known at its end: held where the account may keep anything more. */
+  expect(bytes: number): Failure | null;
+  /** Some of them are kept now, and counted there. */
+  kept(bytes: number): void;
+  /** Gives back what is still held. Idempotent. */
+  release(): void;
+}
+
+/** What accounts have on its way, by all their holds together. */
+export interface StorageHolds {
+  bytes(account: string): number;
+  /** `full`: why so many bytes more than the account keeps are too many; null: they are not. */
+  open(account: string, full: (onTheirWayBytes: number) => Failure | null): StorageHold;
+}
+
+export function createStorageHolds(): StorageHolds {
+  const held = new Map<string, number>();
+  return {
+    bytes: (account) => held.get(account) ?? 0,
+    open(account, full) {
+      let own = 0;
+      const move = (bytes: number) => {
+        own += bytes;
+        const all = (held.get(account) ?? 0) + bytes;
+        if (all > 0) held.set(account, all);
+        else held.delete(account);
+      };
+      return {
+        grow(bytes) {
+          const failure = full((held.get(account) ?? 0) + bytes);
+          if (failure === null) move(bytes);
+          return failure;
+        },
+        expect(bytes) {
+          const failure = full((held.get(account) ?? 0) + 1);
+          if (failure === null) move(bytes);
+          return failure;
+        },
+        kept: (bytes) => move(-Math.min(bytes, own)),
+        release: () => move(-own),
+      };
+    },
+  };
+}

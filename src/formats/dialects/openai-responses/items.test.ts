@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decodeRequest } from '../../../../test/fixtures/decode-request.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { NeutralEvent } from '../../neutral/event.ts';
+import type { NeutralPart } from '../../neutral/request.ts';
+import { encodeInput } from './encode-messages.ts';
+import { openAiResponses } from './index.ts';
+
+/* What items carry there and back: proofs of thoughts, ids, texts of custom tools. */
+
+function outputOf(events: readonly NeutralEvent[], echo?: JsonObject): JsonObject[] {
+  const head = { fallbackId: 'resp_1', model: 'm', createdS: 0, includeUsage: true, ...(echo && { echo }) };
+  const fold = openAiResponses.fold(head);
+  for (const event of events) fold.add(event);
+  fold.add({ type: 'end' });
+  return fold.result().output as JsonObject[];
+}
+
+/** The parts of a turn that a caller sends back unchanged. */
+function partsOf(output: readonly JsonObject[]): readonly NeutralPart[] {
+  const input = [{ role: 'user', content: 'x' }, ...output];
+  const decoded = decodeRequest(openAiResponses, { model: 'm', input });
+  assert.ok(decoded.ok, JSON.stringify(decoded));
+  return decoded.value.messages[1]?.parts ?? [];
+}
+
+const start = (call: number, id: string, name = 'f'): NeutralEvent => ({
+  type: 'tool-call-start',
+  choice: 0,
+  call,
+  id,
+  name,
+});
+
+test('AC-16 every vendor’s proof comes back with what it proves', () => {
+  const parts = partsOf(
+    outputOf([
+      { type: 'reasoning-delta', choice: 0, text: 'Hm.' },
+      { type: 'reasoning-signature', choice: 0, signature: 'a.b', vendor: 'anthropic-messages' },
+      { type: 'redacted-reasoning', choice: 0, data: 'r', vendor: 'anthropic-messages' },
+      { ...start(0, 'c1'), signature: 'g', vendor: 'gemini' } as NeutralEvent,
+      start(1, 'c2'),
+    ]),
+  );
+  assert.deepEqual(parts, [
+    { type: 'reasoning', text: 'Hm.', signature: 'a.b', vendor: 'anthropic-messages' },
+    { type: 'redacted-reasoning', data: 'r', vendor: 'anthropic-messages' },
+    { type: 'tool-call', id: 'c1', name: 'f', argumentsJson: '{}', signature: 'g', vendor: 'gemini' },
+    { type: 'tool-call', id: 'c2', name: 'f', argumentsJson: '{}' },
+  ]);
+});
+
+test('what a provider of this format encrypted stays as it is', () => {
+  const [item] = outputOf([
+    { type: 'reasoning-delta', choice: 0, text: 'Hm.' },
+    { type: 'reasoning-signature', choice: 0, signature: 'gAAAA', vendor: 'openai-responses' },
+  ]);
+  assert.equal(item!.encrypted_content, 'gAAAA');
+});
+
+test('ids of calls are each their own, also when the upstream repeats or forgets them', () => {
+  const ids = outputOf([start(0, 'a'), start(1, 'a'), start(2, '')]).map((item) => item.call_id);
+  assert.equal(new Set(ids).size, 3);
+  assert.equal(ids[0], 'a');
+  assert.ok(ids.every((id) => id !== ''));
+});
+
+test('a call that came as a custom one is one, though the request is not known', () => {
+  const call: NeutralEvent = { type: 'tool-call-start', choice: 0, call: 0, id: 'a', name: 'p', custom: true };
+  const [item] = outputOf([call, { type: 'tool-call-delta', choice: 0, call: 0, argumentsJson: '{"input":"x"}' }]);
+  assert.deepEqual([item!.type, item!.input], ['custom_tool_call', 'x']);
+});
+
+test('empty texts of the assistant are left out, and no choice stands without tools', () => {
+  const message = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: '' }] };
+  assert.deepEqual(partsOf([message]), []);
+  const decoded = decodeRequest(openAiResponses, {
+    model: 'm',
+    input: 'x',
+    tool_choice: 'auto',
+    tools: [{ type: 'y' }],
+  });
+  assert.ok(decoded.ok && decoded.value.toolChoice === undefined);
+});
+
+function read(events: readonly JsonObject[]): NeutralEvent[] {
+  const decoder = openAiResponses.decodeStream();
+  return events.flatMap((event) => decoder.step({ event: '', data: JSON.stringify(event) }));
+}
+
+test('a thought told in two forms is told once; two thoughts are parted', () => {
+  const added = (output_index: number) => ({
+    type: 'response.output_item.added',
+    output_index,
+    item: { type: 'reasoning', id: `rs_${output_index}`, summary: [] },
+  });
+  const events = read([
+    added(0),
+    { type: 'response.reasoning_text.delta', output_index: 0, delta: 'raw' },
+    { type: 'response.reasoning_summary_text.delta', output_index: 0, delta: 'short' },
+    added(1),
+    { type: 'response.reasoning_text.delta', output_index: 1, delta: 'more' },
+  ]);
+  assert.deepEqual(
+    events.slice(1).map((event) => (event.type === 'reasoning-delta' ? event.text : event.type)),
+    ['raw', 'part-end', 'more'],
+  );
+});
+
+test('the text of a custom call that never was said to be done is whole JSON at the end', () => {
+  const events = read([
+    {
+      type: 'response.output_item.added',
+      output_index: 0,
+      item: { type: 'custom_tool_call', id: 'ctc_1', call_id: 'a', name: 'p', input: '' },
+    },
+    { type: 'response.custom_tool_call_input.delta', output_index: 0, delta: 'a "b"\n' },
+    { type: 'response.completed', response: { output: [], status: 'completed' } },
+  ]);
+  const text = events.map((event) => (event.type === 'tool-call-delta' ? event.argumentsJson : '')).join('');
+  assert.deepEqual(JSON.parse(text), { input: 'a "b"\n' });
+});
+
+test('ids of calls that are longer than OpenAI takes are shortened, alike for call and output', () => {
+  const id = `call_${'x'.repeat(80)}`;
+  const { items } = encodeInput([
+    { role: 'assistant', parts: [{ type: 'tool-call', id, name: 'f', argumentsJson: '{}', custom: true }] },
+    { role: 'tool', parts: [{ type: 'tool-result', callId: id, parts: [], isError: false }] },
+  ]);
+  assert.deepEqual(
+    items.map(({ type }) => type),
+    ['custom_tool_call', 'custom_tool_call_output'],
+  );
+  assert.equal(items[0]!.call_id, items[1]!.call_id);
+  assert.equal(String(items[0]!.call_id).length, 64);
+});

@@ -1,0 +1,338 @@
+import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
+import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
+import { bodySchema, type Complaint, type JsonSchema } from '../described-check.ts';
+import type { Result } from '../dialect.ts';
+import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
+import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
+import {
+  anyJson,
+  arrayOf,
+  boolean,
+  byType,
+  cleanUser,
+  complain,
+  functionName,
+  integerIn,
+  isGiven,
+  members,
+  needed,
+  numberIn,
+  object,
+  oneOf,
+  string,
+  stringOf,
+  textOr,
+  within,
+  wordOr,
+} from '../fields.ts';
+import { metadata } from '../openai-metadata.ts';
+import { from, tokenLimit } from '../taken-fields.ts';
+import { input, orphanOutput } from './input-fields.ts';
+import type { ResponsesRequest, WireTool } from './wire.ts';
+
+/** Codex and its servers bring more than chat's 128. */
+const toolsMax = 1_024;
+const toolName = stringOf(1, 128);
+
+const typeSend = "a string such as 'function'";
+// The provider's own tools have neither a name nor a form in common.
+const tool = byType(
+  typeSend,
+  typeSend,
+  {
+    function: members(typeSend, {
+      name: needed(toolName, 'the name of the function'),
+      description: string,
+      parameters: object,
+      strict: boolean,
+    }),
+    custom: members(typeSend, { name: needed(toolName, 'the name of the tool'), description: string, format: object }),
+  },
+  'pass',
+);
+
+const tools = arrayOf(tool, 0, toolsMax, 'tools');
+
+const choiceSend = `'none', 'auto', 'required' or {"type":"function","name":…}`;
+const named = members(choiceSend, { name: needed(toolName, 'the name of a tool') });
+const toolChoice = wordOr(
+  ['none', 'auto', 'required'],
+  byType(
+    choiceSend,
+    "'function', 'custom', 'allowed_tools' or the type of a provider's tool",
+    {
+      function: named,
+      custom: named,
+      allowed_tools: members(choiceSend, {
+        mode: needed(oneOf('auto', 'required'), "'auto' or 'required'"),
+        tools: needed(arrayOf(object, 0, toolsMax, 'tools'), 'the tools to choose from'),
+      }),
+    },
+    'pass',
+  ),
+);
+
+const formatSend = `{"type":"text"}, {"type":"json_object"} or {"type":"json_schema","name":…,"schema":{…}}`;
+const textFormat = byType(formatSend, "'text', 'json_object' or 'json_schema'", {
+  text: null,
+  json_object: null,
+  json_schema: members(formatSend, {
+    name: needed(functionName, 'a name for the format'),
+    schema: needed(object, 'a JSON Schema'),
+    strict: boolean,
+    description: string,
+  }),
+});
+
+const text = members("an object with 'format' or 'verbosity'", {
+  format: textFormat,
+  verbosity: oneOf('low', 'medium', 'high'),
+});
+
+const reasoning = members("an object with 'effort' or 'summary'", {
+  effort: oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
+  summary: oneOf('auto', 'concise', 'detailed', 'none'),
+});
+
+/** Parts of the answer that a caller asks for: one that other dialects' answers have too. */
+export const outputLogprobs = 'message.output_text.logprobs';
+
+export function asksLogprobs({ include, top_logprobs: top }: JsonObject): boolean {
+  return (Array.isArray(include) && include.includes(outputLogprobs)) || (typeof top === 'number' && top > 0);
+}
+
+function putLogprobs(request: NeutralRequest, body: ResponsesRequest): undefined {
+  if (asksLogprobs(body)) request.logprobs = true;
+  const top = body.top_logprobs ?? 0;
+  if (top > 0) request.topLogprobs = top;
+}
+
+function putResponseFormat(request: NeutralRequest, body: ResponsesRequest): undefined {
+  const format = neutralFormat(body);
+  if (format !== null) request.responseFormat = format;
+}
+
+function neutralFormat({ text }: ResponsesRequest): NeutralResponseFormat | null {
+  const format = text?.format;
+  switch (format?.type) {
+    case 'text':
+      return { type: 'text' };
+    case 'json_object':
+      return { type: 'json-object' };
+    case 'json_schema': {
+      const neutral: NeutralResponseFormat = { type: 'json-schema', name: format.name, schema: format.schema };
+      if (isGiven(format.strict)) neutral.strict = format.strict;
+      if (isGiven(format.description)) neutral.description = format.description;
+      return neutral;
+    }
+    default:
+      return null;
+  }
+}
+
+function putReasoning(request: NeutralRequest, body: ResponsesRequest): undefined {
+  const { effort, summary } = body.reasoning ?? {};
+  if (!isGiven(effort) && !isGiven(summary)) return;
+  request.reasoning = { ...(isGiven(effort) && { effort }), ...(isGiven(summary) && { summary }) };
+}
+
+const modelName = stringOf(1, 256);
+const outputLimit = integerIn(1, Number.MAX_SAFE_INTEGER);
+const responseId = stringOf(1, 512);
+const conversationId = textOr(
+  members("an id or an object with 'id'", { id: needed(responseId, 'the id of a conversation') }),
+);
+const items = arrayOf(object, 0, Number.POSITIVE_INFINITY, 'items');
+const itemsOrText = textOr(items);
+
+/** Other fields are kept, and forwarded unchanged to targets of this dialect. */
+export const requestFields = fieldTable<ResponsesRequest>({
+  model: [modelName, 'read', null, modelName],
+  input: [input, 'read', null, itemsOrText],
+  instructions: [string, 'read'],
+  stream: [boolean, 'read', null, boolean],
+  stream_options: [anyJson, 'read'],
+  max_output_tokens: [
+    outputLimit,
+    (request, body) => {
+      if (isGiven(body.max_output_tokens)) request.maxOutputTokens = body.max_output_tokens;
+    },
+    // The least that OpenAI takes.
+    tokenLimit(16),
+    outputLimit,
+  ],
+  temperature: [numberIn(0, 2), 'temperature'],
+  top_p: [numberIn(0, 1), 'topP'],
+  top_logprobs: [integerIn(0, 20), putLogprobs, from('topLogprobs')],
+  include: [arrayOf(string, 0, 64, 'strings'), putLogprobs],
+  // Both by decodeTools, since each says something of the other.
+  tools: [tools, 'read'],
+  tool_choice: [toolChoice, 'read'],
+  parallel_tool_calls: [boolean, 'parallelToolCalls'],
+  truncation: [
+    oneOf('auto', 'disabled'),
+    (request, body) => {
+      if (body.truncation === 'auto') request.truncation = 'auto';
+    },
+    from('truncation'),
+  ],
+  text: [text, putResponseFormat],
+  reasoning: [reasoning, putReasoning],
+  user: [
+    stringOf(0, 256),
+    (request, body) => {
+      const user = cleanUser(body.user);
+      if (user !== null) request.user = user;
+    },
+    from('user'),
+  ],
+  metadata: [metadata, 'hint'],
+  service_tier: [string, 'hint'],
+  prompt_cache_key: [string, 'hint'],
+  prompt_cache_retention: [anyJson, 'hint'],
+  prompt_cache_options: [anyJson, 'hint'],
+  safety_identifier: [stringOf(0, 64), 'hint'],
+  // These say what is kept, and what kept it continues: inference/families/responses handles them before a conversion does.
+  store: [boolean, 'read'],
+  background: [boolean, 'read', null, boolean],
+  previous_response_id: [responseId, 'read', null, responseId],
+  conversation: [conversationId, 'read'],
+  prompt: [anyJson, 'read'],
+  models: [fallbackNames, 'read', null, fallbackNames],
+  fallbacks: [fallbackEntries, 'read', null, fallbackEntries],
+});
+
+export const encodedFields = writtenFields(requestFields);
+
+interface DecodedTools {
+  tools: NeutralTool[];
+  choice: NeutralToolChoice | null;
+  /** Tools that the provider runs itself, and forms of text that a function cannot hold to, by the name to list them. */
+  beyond: [string, JsonValue][];
+}
+
+/** One text, as the argument of a function. */
+const oneText: JsonObject = {
+  type: 'object',
+  properties: { input: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
+  required: ['input'],
+  additionalProperties: false,
+};
+
+export function decodeTools(body: ResponsesRequest): DecodedTools {
+  const tools: NeutralTool[] = [];
+  const beyond = new Map<string, JsonValue[]>();
+  for (const [index, tool] of (body.tools ?? []).entries()) {
+    if (tool.type === 'function') tools.push(functionTool(tool));
+    else if (tool.type === 'custom') {
+      tools.push(customTool(tool));
+      if (isGrammar(tool.format)) beyond.set(`tools[${index}].format`, [tool.format]);
+    } else {
+      const name = `tools.${wordsOf(tool.type)}`;
+      beyond.set(name, [...(beyond.get(name) ?? []), tool]);
+    }
+  }
+  const { choice, offered } = decodeChoice(body.tool_choice, tools);
+  return { tools: offered, choice, beyond: [...beyond] };
+}
+
+function functionTool(tool: WireTool & { type: 'function' }): NeutralTool {
+  const decoded: NeutralTool = { name: tool.name };
+  if (tool.description) decoded.description = tool.description;
+  if (tool.parameters) decoded.parameters = tool.parameters;
+  if (typeof tool.strict === 'boolean') decoded.strict = tool.strict;
+  return decoded;
+}
+
+function customTool(tool: WireTool & { type: 'custom' }): NeutralTool {
+  const { format } = tool;
+  const described = [
+    tool.description ?? '',
+    // A target that cannot hold the model to a grammar can still show it.
+    isGrammar(format) && typeof format.definition === 'string'
+      ? `The input must follow this ${typeof format.syntax === 'string' ? format.syntax : 'formal'} grammar:\n${format.definition}`
+      : '',
+  ].filter((text) => text !== '');
+  return {
+    name: tool.name,
+    ...(described.length > 0 && { description: described.join('\n\n') }),
+    parameters: oneText,
+    custom: { ...(isObject(format) && { format }), ...(tool.description && { description: tool.description }) },
+  };
+}
+
+function isGrammar(format: JsonValue | undefined): format is JsonObject {
+  return isObject(format) && format.type === 'grammar';
+}
+
+function decodeChoice(
+  choice: ResponsesRequest['tool_choice'],
+  tools: NeutralTool[],
+): { choice: NeutralToolChoice | null; offered: NeutralTool[] } {
+  if (choice === 'none' || choice === 'auto' || choice === 'required') {
+    return { choice: { type: choice }, offered: tools };
+  }
+  if (!isObject(choice)) return { choice: null, offered: tools };
+  if (choice.type === 'function' || choice.type === 'custom') {
+    return { choice: { type: 'tool', name: String(choice.name) }, offered: tools };
+  }
+  // A tool of the provider's, or of this gateway.
+  if (choice.type !== 'allowed_tools') return { choice: null, offered: tools };
+  // Elsewhere there is no such list: what may not be called is not offered.
+  const names = new Set((choice.tools as JsonObject[]).map((tool) => tool.name));
+  const offered = tools.filter((tool) => names.has(tool.name));
+  return { choice: { type: choice.mode === 'required' ? 'required' : 'auto' }, offered };
+}
+
+/**
+ * Types, bounds and combinations of a Responses request, by the published description; the first fault found names
+ * its field. Null means absent, except for `model`. The body is the caller's itself, not a copy, so unknown fields stay.
+ */
+export function checkRequest(body: JsonObject): Result<Checked<ResponsesRequest>> {
+  const required = bringsConversation(body) ? requiredBeside : requiredFields;
+  const complaint = checkFields(requestFields, body, required) ?? conversation(body) ?? choiceFitsTools(body);
+  return judged(requestFields, body, required, complaint);
+}
+
+const requiredBeside: ReadonlyMap<string, string> = new Map([
+  ['model', 'the name of a model (GET /v1/models lists them)'],
+]);
+const requiredFields: ReadonlyMap<string, string> = new Map([
+  ...requiredBeside,
+  ['input', 'a string or an array of input items'],
+]);
+
+function bringsConversation(body: JsonObject): boolean {
+  return isGiven(body.previous_response_id) || isGiven(body.conversation) || isGiven(body.prompt);
+}
+
+function conversation(body: JsonObject): Complaint | null {
+  const given = body.input;
+  if (bringsConversation(body) || !Array.isArray(given)) return null;
+  if (given.length === 0 && !isGiven(body.instructions)) {
+    return complain('input', given, 'a string or an array of at least one input item');
+  }
+  const orphan = orphanOutput(given);
+  if (orphan === null) return null;
+  return complain(`input[${orphan.index}].call_id`, orphan.callId, 'the call_id of a call that stands before it');
+}
+
+/** A choice that forces a tool needs that tool: an upstream's own complaint would come late and name less. */
+function choiceFitsTools(body: JsonObject): Complaint | null {
+  const choice = body.tool_choice;
+  // An earlier response may have brought the tools.
+  if (typeof body.previous_response_id === 'string' || isObject(body.prompt)) return null;
+  const offered = Array.isArray(body.tools) ? body.tools : [];
+  if (choice === 'required' && offered.length === 0) {
+    return complain('tools', undefined, "the tools that 'tool_choice' is to choose from");
+  }
+  if (!isObject(choice) || (choice.type !== 'function' && choice.type !== 'custom')) return null;
+  const fits = offered.some((one) => isObject(one) && one.type === choice.type && one.name === choice.name);
+  return fits ? null : within('tool_choice', complain('name', choice.name, "the name of one of 'tools'"));
+}
+
+/** Schema of such a body for `/openapi.json`. */
+export function requestSchema(): JsonSchema {
+  const choices = ['input', 'previous_response_id', 'conversation', 'prompt'].map((name) => ({ required: [name] }));
+  return { ...bodySchema(requestFields, requiredBeside), anyOf: choices };
+}

@@ -1,0 +1,303 @@
+import type { Authorizer, UpstreamRoute } from '../../upstream/transport/upstream-call.ts';
+import type { DialectId } from '../dialects/dialect.ts';
+import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
+import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
+import type { ImageFacts } from '../dialects/images/format.ts';
+import type { SpeechFacts } from '../dialects/speech/format.ts';
+import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
+import type { VideoFacts } from '../dialects/videos/format.ts';
+import type { ServerToolKind } from '../neutral/server-tool.ts';
+import { carriedDialects } from './catalog.ts';
+import {
+  type CredentialHeaders,
+  joinHeaders,
+  mayBeSecretHeader,
+  printable,
+  readOperatorHeaders,
+} from './credential-headers.ts';
+import type { BatchFacts, ModelFamily, PathAt, Provider } from './provider.ts';
+
+/** One configured provider, ready to be called: everything that a request can share is joined once, here. */
+export interface ProviderConnection {
+  /** The operator's name for it, the key under `providers:`. */
+  name: string;
+  provider: Provider;
+  /** Scheme, host, port: `https://api.openai.com`. */
+  origin: string;
+  /** Origin of its lists of models, should that be elsewhere. */
+  listOrigin: string;
+  /** How it is reached; undefined: as the environment says. */
+  route: UpstreamRoute | undefined;
+  /** Path of the base URL without a trailing slash, '' when none. */
+  basePath: string;
+  /** Chat requests can be sent there at all. */
+  chats: boolean;
+  /** `basePath` + the chat path; null when the path depends on the model, or the service does not chat. */
+  chatPath: string | null;
+  /** `basePath` + the path of the Responses format; null when it is not spoken. */
+  responsesPath: string | null;
+  /** `basePath` + the path of Anthropic's Messages; null when that is not spoken. */
+  messagesPath: string | null;
+  /** Paths of the endpoints that it serves in the one format they have. */
+  forwardPaths: ReadonlyMap<ForwardedEndpointId, string | ((model: string) => string)>;
+  /** How it makes vectors; null when it does not. */
+  embeds: EmbeddingFacts | null;
+  /** How it makes pictures; null when it does not. */
+  images: ImageFacts | null;
+  /** How it makes videos; null: it does not. */
+  videos: VideoFacts | null;
+  /** How it speaks; null when it does not. */
+  speech: SpeechFacts | null;
+  /** How it writes down speech; null when it does not. */
+  transcription: TranscriptionFacts | null;
+  /** Its own API for batches; null: lines are asked one by one. */
+  batches: BatchFacts | null;
+  /** Dialects that it is asked in; the first one for callers of any other. */
+  dialects: readonly DialectId[];
+  /** Tools that it runs without Culvert; null: as its formats' vendors do. */
+  serverTools: readonly ServerToolKind[] | null;
+  /** Models that are asked otherwise. */
+  families: readonly ModelFamily[];
+  apiVersion: string | null;
+  /** The operator's own service, which gets the trace of a request. */
+  traced: boolean;
+  /** By credential id (`name#0`, `name#team-a`…). At least one, also for a service that needs no key. */
+  credentials: ReadonlyMap<string, CredentialHeaders>;
+  /** The operator's own `anthropic-beta`, joined with the caller's; null when none. */
+  beta: string | null;
+  /** For `scrub` alone, and not enumerable: a connection that is logged or spread by mistake does not tell them. */
+  readonly secrets: readonly string[];
+  /** The upstream's host and host:port, which no message to a caller names. */
+  hosts: readonly string[];
+}
+
+export interface ConnectionFacts {
+  name: string;
+  provider: Provider;
+  /** The operator's; null takes the provider's own. */
+  baseUrl: string | null;
+  route?: UpstreamRoute | undefined;
+  /** In the order of the configuration; none for a service without keys. */
+  secrets: readonly string[];
+  /** Ids of the secrets, in the same order; absent or undefined: its index. */
+  ids?: readonly (string | undefined)[];
+  /** Makes what proves who asks with a secret, or with none, where no header of a fixed value does. */
+  authorizerOf?: ((secret: string | null) => Authorizer | undefined) | undefined;
+  /** The operator's extra headers; they take precedence over the provider's. */
+  headers: Readonly<Record<string, string>>;
+  apiVersion: string | null;
+  /** Where in a cloud. */
+  region?: string | null | undefined;
+  project?: string | null | undefined;
+  /** The operator's list of dialects; null or absent takes those of its type. */
+  dialects?: readonly DialectId[] | null;
+  /** The operator's list of tools that it runs without Culvert; null or absent: as its type says. */
+  serverTools?: readonly ServerToolKind[] | null;
+  /** The operator's word on its batch API. Default: it is used at the type's own address, at the vendor's price. */
+  batches?: { upstream: 'auto' | 'always' | 'never'; price?: number | undefined };
+  /** The connection's `traced`. Default: false. */
+  traced?: boolean;
+}
+
+export type ConnectionResult = { ok: true; connection: ProviderConnection } | { ok: false; message: string };
+
+/** Ids are `name#0`, `name#1`… in the order of the secrets, where the configuration says no other. */
+function credentialId(name: string, id: string | number): string {
+  return `${name}#${id}`;
+}
+
+/** Checks and joins what the configuration says of one provider. The message names the fault, never a secret. */
+export function createConnection(facts: ConnectionFacts): ConnectionResult {
+  const { name, provider } = facts;
+  const extra = readOperatorHeaders(facts.headers);
+  if (!extra.ok) return { ok: false, message: `provider ${name}: ${extra.message}` };
+
+  const secrets = facts.secrets.map((secret) => secret.trim());
+  const credentials = new Map<string, CredentialHeaders>();
+  const count = Math.max(1, secrets.length);
+  let keyed = false;
+  for (let i = 0; i < count; i++) {
+    const secret = secrets[i] || null;
+    const authorize = facts.authorizerOf?.(secret);
+    // What the authorizer makes of it is no header.
+    const key = authorize === undefined ? secret : null;
+    if (key !== null && !printable(key)) {
+      return { ok: false, message: `provider ${name}: an API key has characters that an HTTP header cannot hold` };
+    }
+    keyed ||= key !== null;
+    const headers = joinHeaders(provider, key, extra.headers);
+    credentials.set(
+      credentialId(name, facts.ids?.[i] ?? i),
+      authorize === undefined ? headers : { ...headers, authorize },
+    );
+  }
+  const base = readBaseUrl(facts, keyed);
+  if (!base.ok) return base;
+
+  const { chat, responses, messages } = provider.paths;
+  const messagesAt = provider.dialect === 'anthropic-messages' ? chat : messages;
+  const dialects = dialectsOf(facts);
+  const { families = [] } = provider;
+  const spoken = new Set([...dialects, ...families.flatMap((family) => family.dialects)]);
+  const { host, hostname } = new URL(base.origin);
+  const parts = {
+    name,
+    provider,
+    origin: base.origin,
+    listOrigin:
+      facts.baseUrl === null && facts.region ? (provider.regional?.lists(facts.region) ?? base.origin) : base.origin,
+    route: facts.route,
+    basePath: base.path,
+    chats: chat !== null,
+    chatPath: chat === null || provider.chatPath !== undefined ? null : base.path + chat,
+    responsesPath: responses && spoken.has('openai-responses') ? base.path + responses : null,
+    messagesPath: messagesAt && spoken.has('anthropic-messages') ? pathOf(messagesAt, base.path) : null,
+    forwardPaths: forwardPathsOf(facts, base.path),
+    embeds: embeddingFactsOf(provider, isElsewhere(facts) ? 'elsewhere' : 'at home'),
+    images: (isElsewhere(facts) ? provider.imagesElsewhere : undefined) ?? provider.images ?? null,
+    videos: (isElsewhere(facts) ? provider.videosElsewhere : undefined) ?? provider.videos ?? null,
+    speech: speechFactsOf(facts),
+    transcription: (isElsewhere(facts) ? provider.transcriptionElsewhere : undefined) ?? provider.transcription ?? null,
+    batches: batchFactsOf(facts),
+    dialects,
+    serverTools: facts.serverTools ?? (isElsewhere(facts) ? null : (provider.serverTools ?? null)),
+    families,
+    apiVersion: facts.apiVersion,
+    traced: facts.traced ?? false,
+    credentials,
+    beta: extra.headers.get('anthropic-beta') ?? null,
+    hosts: host === hostname ? [host] : [host, hostname],
+  };
+  const known = [
+    ...secrets.filter((secret) => secret !== ''),
+    ...[...extra.headers].filter(([header, value]) => mayBeSecretHeader(header, value)).map(([, value]) => value),
+  ];
+  return { ok: true, connection: withHidden(parts, known.flatMap(spellingsOf)) };
+}
+
+/** Formats in which a model is asked; the first one for callers of yet another. */
+export function dialectsOfModel(
+  { dialects, families }: Pick<ProviderConnection, 'dialects' | 'families'>,
+  model: string,
+): readonly DialectId[] {
+  return families.find(({ pattern }) => pattern.test(model))?.dialects ?? dialects;
+}
+
+/**
+ * The dialects of the operator's list that the type can speak. A server at another address speaks its type's own,
+ * unless the list says otherwise.
+ */
+function dialectsOf({ provider, baseUrl, dialects }: ConnectionFacts): readonly DialectId[] {
+  const { dialect, speaksToo = [] } = provider;
+  if (dialects === undefined || dialects === null) {
+    const isHome = provider.baseUrl === null || baseUrl === null || baseUrl === provider.baseUrl;
+    return isHome ? [dialect, ...speaksToo] : [dialect];
+  }
+  const carried = carriedDialects(provider);
+  const spoken = dialects.filter((one) => carried.includes(one));
+  return spoken.length > 0 ? spoken : [dialect];
+}
+
+function forwardPathsOf(
+  { provider, baseUrl }: ConnectionFacts,
+  basePath: string,
+): Map<ForwardedEndpointId, string | ((model: string) => string)> {
+  const elsewhere = isElsewhere({ provider, baseUrl }) ? provider.forwardsElsewhere : {};
+  const paths = new Map<ForwardedEndpointId, string | ((model: string) => string)>();
+  for (const [endpoint, at] of Object.entries({ ...provider.forwards, ...elsewhere })) {
+    const path = typeof at === 'function' ? (model: string) => basePath + at(model) : pathOf(at, basePath);
+    paths.set(endpoint as ForwardedEndpointId, path);
+  }
+  return paths;
+}
+
+export function pathOf(at: PathAt, basePath: string): string {
+  return typeof at === 'string' ? basePath + at : at.fromOrigin;
+}
+
+/** How a provider makes vectors, at its own address or at another one. */
+function embeddingFactsOf(provider: Provider, where: 'at home' | 'elsewhere'): EmbeddingFacts | null {
+  const { embeds, embedsElsewhere } = provider;
+  if (embeds === undefined) return null;
+  return where === 'elsewhere' && embedsElsewhere !== undefined ? { ...embeds, ...embedsElsewhere } : embeds;
+}
+
+function speechFactsOf(facts: ConnectionFacts): SpeechFacts | null {
+  const { speech, speechElsewhere } = facts.provider;
+  return speech === undefined ? null : { ...speech, ...(isElsewhere(facts) ? speechElsewhere : {}) };
+}
+
+function batchFactsOf({ provider, baseUrl, batches }: ConnectionFacts): BatchFacts | null {
+  const { upstream = 'auto', price } = batches ?? {};
+  // A type without an address has no vendor's address to be at.
+  const isAtHome = provider.baseUrl !== null && !isElsewhere({ provider, baseUrl });
+  if (provider.batches === undefined || upstream === 'never' || (upstream === 'auto' && !isAtHome)) return null;
+  return { ...provider.batches, priceShare: price ?? provider.batches.priceShare };
+}
+
+/** Another address than the service's own. */
+function isElsewhere({ provider, baseUrl }: Pick<ConnectionFacts, 'provider' | 'baseUrl'>): boolean {
+  return baseUrl !== null && baseUrl !== provider.baseUrl;
+}
+
+/** A shorter secret in another spelling would be found in texts without it. */
+const spelledCharsMin = 8;
+
+/** A secret as an upstream may repeat it: as it is, within JSON, within a URL, in base64. */
+function spellingsOf(secret: string): string[] {
+  if (secret.length < spelledCharsMin) return [secret];
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  const spellings = [secret, inJson, inJson.replaceAll('/', '\\/'), encodeURIComponent(secret.toWellFormed())];
+  return [...new Set([...spellings, Buffer.from(secret).toString('base64')])];
+}
+
+function withHidden(parts: Omit<ProviderConnection, 'secrets'>, secrets: readonly string[]): ProviderConnection {
+  const connection: ProviderConnection = { ...parts, secrets };
+  return Object.defineProperty(connection, 'secrets', { enumerable: false });
+}
+
+/** Address of a provider: the operator's, or its own. The message names the fault, never a secret. */
+function readBaseUrl(
+  facts: ConnectionFacts,
+  keyed: boolean,
+): { ok: true; origin: string; path: string } | { ok: false; message: string } {
+  const { name, provider, baseUrl, region = null, project = null, apiVersion } = facts;
+  const { regional } = provider;
+  if (regional !== undefined && region === null) {
+    return { ok: false, message: `provider ${name}: type ${provider.id} needs a region, or AWS_REGION` };
+  }
+  const place = provider.placeOf?.({ baseUrl, region, project, apiVersion, keyed });
+  if (place !== undefined && 'message' in place) return { ok: false, message: `provider ${name}: ${place.message}` };
+  const inRegion = region === null ? undefined : regional?.base(region);
+  const text = place?.baseUrl ?? baseUrl ?? inRegion ?? provider.baseUrl;
+  if (text === null) return { ok: false, message: `provider ${name}: type ${provider.id} needs a base_url` };
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return { ok: false, message: `provider ${name}: base_url is not a URL` };
+  }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    return { ok: false, message: `provider ${name}: base_url must begin with https:// or http://` };
+  }
+  if (url.username !== '' || url.password !== '') {
+    return {
+      ok: false,
+      message: `provider ${name}: base_url must not hold a user or password; use api_key or headers`,
+    };
+  }
+  if (url.search !== '' || url.hash !== '') {
+    return { ok: false, message: `provider ${name}: base_url must not hold ? or #; use api_version or headers` };
+  }
+  let path = withoutEndSlash(url);
+  const suffix = provider.baseSuffixes?.find((end) => path.endsWith(end));
+  if (suffix !== undefined) path = path.slice(0, -suffix.length);
+  // `http://gpu-box:11434` is how people write a local server; the API is under the preset's path.
+  if (path === '' && provider.local && provider.baseUrl !== null) path = withoutEndSlash(new URL(provider.baseUrl));
+  if (provider.baseEnd !== undefined && !path.endsWith(provider.baseEnd)) path += provider.baseEnd;
+  return { ok: true, origin: url.origin, path };
+}
+
+function withoutEndSlash({ pathname }: URL): string {
+  return pathname.replace(/\/+$/, '');
+}

@@ -1,0 +1,154 @@
+import { extname } from 'node:path';
+import { anthropicMessages } from '../../../formats/dialects/anthropic-messages/index.ts';
+import { type StoredFile, shownPurposes } from '../../../inference/batches/stored-files.ts';
+import { FailureError, invalid } from '../../../kernel/failure.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { Route } from '../../exchange.ts';
+import type { FormField } from '../../read-multipart.ts';
+import { wholeOf } from '../list-page.ts';
+import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
+import { type FileFormat, type FilesParts, fieldOf, fileOf, sendFile, uploadFile } from './file-calls.ts';
+
+const place: StoredPlace = { endpoint: 'files', dialect: anthropicMessages };
+const path = '/v1/files';
+const one = `${path}/:id`;
+const format: FileFormat = { factsOf, shown: shownFile };
+
+/** Anthropic's bound of `expires_in_seconds`. */
+const keptForSMin = 3_600;
+const keptForSMax = 90 * 24 * 3_600;
+/** Anthropic's bound of a list by ids. */
+const idsMax = 100;
+
+/** `/v1/files` as Anthropic's SDKs ask for it (`client.beta.files`): the same files as OpenAI's. */
+export function anthropicFilesRoutes(parts: FilesParts): Route[] {
+  const found = ({ tenant, params }: StoredCall) => fileOf(parts, tenant, params.id ?? '');
+  return [
+    {
+      method: 'POST',
+      path,
+      summary: 'Upload a file',
+      auth: 'key',
+      quota: 'one',
+      limitForm: 'anthropic',
+      ...place,
+      body: { form: 'multipart/form-data', schema: uploadSchema },
+      handle: (exchange) => uploadFile(parts, exchange, format),
+    },
+    storedRoute('GET', path, 'The files of this key', (call) => pageOf(parts, call), {}, place),
+    storedRoute('GET', one, 'A file', async (call) => shownFile(await found(call)), {}, place),
+    storedRoute(
+      'DELETE',
+      one,
+      'Delete a file',
+      async (call) => {
+        const { id } = await found(call);
+        await (await parts.files()).remove(call.tenant, id);
+        return { id, type: 'file_deleted' };
+      },
+      {},
+      place,
+    ),
+    storedRoute(
+      'GET',
+      `${one}/content`,
+      'The content of a file',
+      async (call) => {
+        await sendFile(call.exchange, await parts.files(), await found(call));
+        return null;
+      },
+      {},
+      place,
+    ),
+  ];
+}
+
+/** Newest first. Newer SDKs go on by `next_page`, older ones by `after_id` and `before_id`. */
+async function pageOf(parts: FilesParts, { tenant, query }: StoredCall): Promise<JsonObject> {
+  const ids = [...query.getAll('ids[]'), ...query.getAll('ids')];
+  if (ids.length > 0) return pageOfIds(parts, tenant, [...new Set(ids)]);
+  const limit = wholeOf(query, 'limit', 1_000) ?? 20;
+  const before = query.get('before_id');
+  const listed = { tenant, limit: limit + 1, purposes: shownPurposes };
+  const files = await parts.files();
+  const found =
+    before === null
+      ? await files.list({ ...listed, order: 'desc', after: query.get('page') ?? query.get('after_id') })
+      : await files.list({ ...listed, order: 'asc', after: before });
+  const page = found.slice(0, limit);
+  if (before !== null) page.reverse();
+  const more = found.length > limit;
+  return shownPage(page, more, before === null && more ? page.at(-1)!.id : null);
+}
+
+/** Ids that are unknown are left out, as Anthropic does. */
+async function pageOfIds(parts: FilesParts, tenant: string, ids: readonly string[]): Promise<JsonObject> {
+  if (ids.length > idsMax) throw new FailureError(invalid('ids', `'ids' may name at most ${idsMax} files.`));
+  const files = await parts.files();
+  const page: StoredFile[] = [];
+  for (const id of ids) {
+    const file = await files.find(tenant, id);
+    if (file !== null && shownPurposes.includes(file.purpose)) page.push(file);
+  }
+  return shownPage(page, false, null);
+}
+
+function shownPage(page: readonly StoredFile[], has_more: boolean, next_page: string | null): JsonObject {
+  return {
+    data: page.map(shownFile),
+    has_more,
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null,
+    next_page,
+  };
+}
+
+function factsOf(fields: readonly FormField[]) {
+  const text = fieldOf(fields, 'expires_in_seconds');
+  if (text === null) return { purpose: 'user_data', keptForMs: null };
+  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (seconds < keptForSMin || seconds > keptForSMax) {
+    const range = `from ${keptForSMin} to ${keptForSMax}`;
+    throw new FailureError(invalid('expires_in_seconds', `'expires_in_seconds' must be a whole number ${range}.`));
+  }
+  return { purpose: 'user_data', keptForMs: seconds * 1_000 };
+}
+
+function shownFile({ id, bytes, createdMs, expiresMs, name, mediaType }: StoredFile): JsonObject {
+  return {
+    id,
+    type: 'file',
+    filename: name,
+    mime_type: mediaType ?? mediaTypes[extname(name).toLowerCase()] ?? 'application/octet-stream',
+    size_bytes: bytes,
+    created_at: new Date(createdMs).toISOString(),
+    expires_at: new Date(expiresMs).toISOString(),
+    downloadable: true,
+  };
+}
+
+function uploadSchema() {
+  return {
+    type: 'object',
+    required: ['file'],
+    properties: {
+      file: { type: 'string', format: 'binary' },
+      expires_in_seconds: { type: 'integer', minimum: keptForSMin, maximum: keptForSMax },
+    },
+  };
+}
+
+/** Types of files that came without one. */
+const mediaTypes: Readonly<Record<string, string>> = {
+  '.csv': 'text/csv',
+  '.gif': 'image/gif',
+  '.jpeg': 'image/jpeg',
+  '.jpg': 'image/jpeg',
+  '.json': 'application/json',
+  '.jsonl': 'application/jsonl',
+  '.md': 'text/markdown',
+  '.pdf': 'application/pdf',
+  '.png': 'image/png',
+  '.txt': 'text/plain',
+  '.webp': 'image/webp',
+};

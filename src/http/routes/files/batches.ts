@@ -1,0 +1,152 @@
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import { type Batch, succeededSoFar } from '../../../inference/batches/batch-facts.ts';
+import { type Batches, batchNotFound, fileNotFound } from '../../../inference/batches/batches.ts';
+import type { StoredFiles } from '../../../inference/batches/stored-files.ts';
+import type { Services } from '../../../inference/endpoints/services.ts';
+import { checkedMetadata, metadataSchema } from '../../../inference/families/responses/conversation-fields.ts';
+import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { callerOf, type Route } from '../../exchange.ts';
+import { listed } from '../list-page.ts';
+import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
+import { expiryOf, listOf } from './files.ts';
+
+export interface BatchesRouteParts {
+  services: Services;
+  files(): Promise<StoredFiles>;
+  batches(): Promise<Batches>;
+  /** Endpoints that the lines of a batch may be sent to. */
+  endpoints: readonly string[];
+}
+
+const place: StoredPlace = { endpoint: 'batches', dialect: openAiChat };
+const path = '/v1/batches';
+const one = `${path}/:id`;
+
+/** `/v1/batches`: OpenAI's batches of requests, over any provider. */
+export function batchesRoutes(parts: BatchesRouteParts): Route[] {
+  const properties = {
+    input_file_id: { type: 'string' },
+    endpoint: { type: 'string', enum: [...parts.endpoints] },
+    completion_window: { type: 'string', pattern: '^\\d+[smhd]$' },
+    metadata: metadataSchema,
+    output_expires_after: { type: 'object' },
+  };
+  const shown = (batch: Batch | null, { params }: StoredCall): JsonObject => {
+    if (batch === null) throw new FailureError(batchNotFound(params.id ?? ''));
+    return shownBatch(batch);
+  };
+  return [
+    storedRoute('POST', path, 'Begin a batch of requests', (call) => begin(parts, call), properties, place),
+    storedRoute(
+      'GET',
+      path,
+      'The batches of this key',
+      async ({ tenant, query }) => {
+        const page = listed(query, { limitMax: 100, limit: 20 });
+        const batches = await parts.batches();
+        const found = await batches.list({ tenant, ...page, limit: page.limit + 1, format: 'openai' });
+        return listOf(found.map(shownBatch), page.limit);
+      },
+      {},
+      place,
+    ),
+    storedRoute(
+      'GET',
+      one,
+      'A batch',
+      async (call) => shown(await (await parts.batches()).find(call.tenant, 'openai', call.params.id ?? ''), call),
+      {},
+      place,
+    ),
+    storedRoute(
+      'POST',
+      `${one}/cancel`,
+      'Stop a batch',
+      async (call) => shown(await (await parts.batches()).cancel(call.tenant, 'openai', call.params.id ?? ''), call),
+      {},
+      place,
+    ),
+  ];
+}
+
+async function begin(parts: BatchesRouteParts, { tenant, account, exchange, body }: StoredCall): Promise<JsonObject> {
+  const { endpoint, input_file_id: inputFile, completion_window: window, output_expires_after: expiry } = body;
+  if (typeof inputFile !== 'string') throw wrong('input_file_id', 'must be the id of a file');
+  if (typeof endpoint !== 'string' || !parts.endpoints.includes(endpoint)) {
+    throw wrong('endpoint', `must be one of ${parts.endpoints.join(', ')}`);
+  }
+  if (typeof window !== 'string') throw wrongWindow();
+  const windowMs = windowOf(window);
+  const metadata = body.metadata === undefined || body.metadata === null ? null : checkedMetadata(body.metadata);
+  const outputKeptForMs = isObject(expiry) ? expiryOf(expiry, 'output_expires_after') : null;
+  const full = await parts.services.storage.mayKeep(account);
+  if (full !== null) throw new FailureError(full);
+  const file = await (await parts.files()).find(tenant, inputFile);
+  if (file === null) throw new FailureError(fileNotFound(inputFile, 'input_file_id'));
+  if (file.purpose !== 'batch') throw wrong('input_file_id', "must be a file with the purpose 'batch'");
+  if (file.expiresMs < parts.services.clock.wallMs() + windowMs) {
+    throw wrong('input_file_id', 'must be a file that does not expire before the completion_window ends');
+  }
+  const owner = { tenant, account, keyId: callerOf(exchange).keyId };
+  const facts = { format: 'openai', endpoint, inputFile, windowMs, window } as const;
+  const batches = await parts.batches();
+  return shownBatch(await batches.create(owner, { ...facts, metadata, headers: {}, outputKeptForMs }));
+}
+
+function wrong(param: string, what: string): FailureError {
+  return new FailureError(invalid(param, `'${param}' ${what}.`));
+}
+
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 24 * 3_600_000 };
+const windowMsMax = 7 * 24 * 3_600_000;
+
+function windowOf(window: string): number {
+  const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(window) ?? [];
+  const ms = amount === undefined ? Number.NaN : Number(amount) * unitMs[unit!]!;
+  if (ms >= 1_000 && ms <= windowMsMax) return ms;
+  throw wrongWindow();
+}
+
+function wrongWindow(): FailureError {
+  return wrong('completion_window', 'must be a time from 1s to 7d, such as 24h');
+}
+
+function shownBatch(batch: Batch): JsonObject {
+  const { ending, endedMs } = batch;
+  const endedAs = (which: Batch['ending']) => (ending === which ? secondsOf(endedMs) : null);
+  return {
+    id: batch.id,
+    object: 'batch',
+    endpoint: batch.endpoint,
+    errors:
+      batch.errors.length === 0 ? null : { object: 'list', data: batch.errors.map((one) => ({ ...one, param: null })) },
+    input_file_id: batch.inputFile,
+    completion_window: batch.window,
+    status: statusOf(batch),
+    output_file_id: batch.outputFile,
+    error_file_id: batch.errorFile,
+    created_at: secondsOf(batch.createdMs),
+    in_progress_at: secondsOf(batch.countedMs),
+    expires_at: secondsOf(batch.deadlineMs),
+    finalizing_at: secondsOf(batch.finalizingMs),
+    completed_at: endedAs('completed'),
+    failed_at: endedAs('failed'),
+    expired_at: endedAs('expired'),
+    cancelling_at: secondsOf(batch.cancellingMs),
+    cancelled_at: endedAs('cancelled'),
+    request_counts: { total: batch.total ?? 0, completed: succeededSoFar(batch), failed: batch.errored },
+    metadata: batch.metadata,
+  };
+}
+
+function statusOf({ ending, cancellingMs, finalizingMs, countedMs }: Batch): string {
+  if (ending !== null) return ending;
+  if (cancellingMs !== null) return 'cancelling';
+  if (finalizingMs !== null) return 'finalizing';
+  return countedMs === null ? 'validating' : 'in_progress';
+}
+
+function secondsOf(ms: number | null): number | null {
+  return ms === null ? null : Math.floor(ms / 1_000);
+}

@@ -1,0 +1,114 @@
+import { pipeline } from 'node:stream/promises';
+import type { StorageHold } from '../../../books/metering/storage-hold.ts';
+import { fileNotFound } from '../../../inference/batches/batches.ts';
+import {
+  type NewFile,
+  type StoredFile,
+  type StoredFiles,
+  shownPurposes,
+} from '../../../inference/batches/stored-files.ts';
+import type { Services } from '../../../inference/endpoints/services.ts';
+import { refuse } from '../../../inference/spine/sink.ts';
+import { FailureError, invalid } from '../../../kernel/failure.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { readerStallTimeoutMs } from '../../../kernel/limits.ts';
+import { identityHeaders } from '../../delivery.ts';
+import { callerOf, type Exchange } from '../../exchange.ts';
+import { type FormField, type Multipart, readMultipart } from '../../read-multipart.ts';
+import { writeJson } from '../../write-json.ts';
+
+export interface FilesParts {
+  services: Services;
+  files(): Promise<StoredFiles>;
+}
+
+/** The parts of an API of files that differ by vendor. */
+export interface FileFormat {
+  /** Facts of an upload other than its name. Throws a FailureError that names the field. */
+  factsOf(fields: readonly FormField[]): Pick<NewFile, 'purpose' | 'keptForMs'>;
+  shown(file: StoredFile): JsonObject;
+}
+
+/** Largest size of one file. */
+const fileBytesMax = 512 * 1024 * 1024;
+const formBytesMax = fileBytesMax + 1024 * 1024;
+const fileNameCharsMax = 512;
+/** The file of this key. Throws a FailureError where there is none. */
+export async function fileOf({ files }: FilesParts, tenant: string, id: string): Promise<StoredFile> {
+  const file = await (await files()).find(tenant, id);
+  if (file === null || !shownPurposes.includes(file.purpose)) throw new FailureError(fileNotFound(id));
+  return file;
+}
+
+/** The whole file as it is. */
+export async function sendFile(exchange: Exchange, files: StoredFiles, file: StoredFile): Promise<void> {
+  const { request, response } = exchange;
+  response.writeHead(200, [
+    ...identityHeaders(exchange),
+    ...(exchange.admitted?.headers ?? []),
+    'content-type',
+    'application/octet-stream',
+    'content-length',
+    String(file.bytes),
+    'x-content-type-options',
+    'nosniff',
+  ]);
+  if (request.method === 'HEAD') {
+    response.end();
+    return;
+  }
+  response.setTimeout(readerStallTimeoutMs, () => response.destroy());
+  // A reader who left, or a file that was deleted meanwhile, breaks the connection off: there is no other way to report
+  // it.
+  await pipeline(files.read(file), response).catch(() => response.destroy());
+}
+
+/** Keeps the file of a form, and answers with its facts. */
+export async function uploadFile(parts: FilesParts, exchange: Exchange, format: FileFormat): Promise<void> {
+  const { account } = callerOf(exchange);
+  const headers = exchange.admitted?.headers ?? [];
+  const hold = await parts.services.storage.hold(account);
+  if ('kind' in hold) return refuse(exchange.client, hold, headers);
+  try {
+    await uploadHeld(parts, exchange, format, hold);
+  } finally {
+    hold.release();
+  }
+}
+
+async function uploadHeld(
+  { services, files }: FilesParts,
+  exchange: Exchange,
+  format: FileFormat,
+  hold: StorageHold,
+): Promise<void> {
+  const { tenant } = callerOf(exchange);
+  const headers = exchange.admitted?.headers ?? [];
+  const form = await readMultipart(exchange, services.spool, { bodyBytes: formBytesMax, files: 1, hold });
+  if (form === null) return;
+  if ('kind' in form) return refuse(exchange.client, form, headers);
+  try {
+    const { content, ...facts } = readUpload(form, format);
+    const file = await (await files()).create(tenant, { ...facts, hold }, content.read());
+    // Before its answer: the caller's next request may need its place.
+    await form.release();
+    writeJson(exchange, 200, format.shown(file), headers);
+  } catch (error) {
+    if (!(error instanceof FailureError)) throw error;
+    refuse(exchange.client, error.failure, headers);
+  } finally {
+    await form.release();
+  }
+}
+
+function readUpload({ fields, files }: Multipart, format: FileFormat) {
+  const file = files.find(({ name }) => name === 'file');
+  if (file === undefined) throw new FailureError(invalid('file', "The form has no file 'file'."));
+  const name = file.fileName.slice(0, fileNameCharsMax) || 'file';
+  return { ...format.factsOf(fields), name, mediaType: file.mediaType, content: file.file };
+}
+
+/** Value of the first field of this name; null: there is none. */
+export function fieldOf(fields: readonly FormField[], wanted: string): string | null {
+  return fields.find(({ name }) => name === wanted)?.value ?? null;
+}

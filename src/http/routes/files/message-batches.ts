@@ -1,0 +1,243 @@
+import type { StorageHold } from '../../../books/metering/storage-hold.ts';
+import { anthropicMessages } from '../../../formats/dialects/anthropic-messages/index.ts';
+import { type Batch, succeededSoFar } from '../../../inference/batches/batch-facts.ts';
+import { bytesOf } from '../../../inference/batches/batch-line.ts';
+import { linesMax } from '../../../inference/batches/batch-run.ts';
+import { type Batches, batchNotFound } from '../../../inference/batches/batches.ts';
+import { requestElements } from '../../../inference/batches/request-elements.ts';
+import type { StoredFiles } from '../../../inference/batches/stored-files.ts';
+import { lineBytesMax } from '../../../inference/batches/upstream/upstream-client.ts';
+import { ownPurpose } from '../../../inference/batches/write-results.ts';
+import type { Services } from '../../../inference/endpoints/services.ts';
+import type { ObjectReader } from '../../../inference/spine/body-reader.ts';
+import { refuse } from '../../../inference/spine/sink.ts';
+import { FailureError, factsOf, invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { callerOf, type Exchange, type Route } from '../../exchange.ts';
+import { jsonPieces } from '../../json-pieces.ts';
+import { linkBaseOf } from '../../link-base.ts';
+import { writeJson } from '../../write-json.ts';
+import { wholeOf } from '../list-page.ts';
+import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
+import { sendFile } from './file-calls.ts';
+
+export interface MessageBatchesParts {
+  services: Services;
+  files(): Promise<StoredFiles>;
+  batches(): Promise<Batches>;
+}
+
+const place: StoredPlace = { endpoint: 'message-batches', dialect: anthropicMessages };
+const path = '/v1/messages/batches';
+const one = `${path}/:id`;
+
+/** Anthropic's bound of a batch. */
+const bodyBytesMax = 256 * 1024 * 1024;
+const windowMs = 24 * 3_600_000;
+const customIdForm = /^[a-zA-Z0-9_-]{1,64}$/;
+/** Headers of the caller that its lines go out with. */
+const storedHeaders = ['anthropic-version', 'anthropic-beta'] as const;
+
+/** `/v1/messages/batches`: Anthropic's batches of messages, over any provider. */
+export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
+  const base = ({ request }: Exchange) => linkBaseOf(request, parts.services.snapshot().config.server);
+  const found = async ({ tenant, params }: StoredCall): Promise<Batch> => {
+    const id = params.id ?? '';
+    const batch = await (await parts.batches()).find(tenant, 'anthropic', id);
+    if (batch === null) throw new FailureError(batchNotFound(id));
+    return batch;
+  };
+  return [
+    {
+      method: 'POST',
+      path,
+      summary: 'Begin a batch of messages',
+      auth: 'key',
+      quota: 'one',
+      limitForm: 'anthropic',
+      ...place,
+      body: { schema: bodySchema },
+      handle: (exchange) => begin(parts, exchange, base(exchange)),
+    },
+    storedRoute(
+      'GET',
+      path,
+      'The batches of messages of this key',
+      async (call) => {
+        const batches = await pageOf(call, await parts.batches());
+        return { ...batches, data: batches.data.map((batch) => shownBatch(batch, base(call.exchange))) };
+      },
+      {},
+      place,
+    ),
+    storedRoute(
+      'GET',
+      one,
+      'A batch of messages',
+      async (call) => shownBatch(await found(call), base(call.exchange)),
+      {},
+      place,
+    ),
+    storedRoute(
+      'GET',
+      `${one}/results`,
+      'The results of a batch of messages',
+      async (call) => {
+        const batch = await found(call);
+        const files = await parts.files();
+        const file = batch.outputFile === null ? null : await files.find(call.tenant, batch.outputFile);
+        if (file === null)
+          throw new FailureError(invalid(null, `The batch '${batch.id}' has no results yet: it has not ended.`));
+        await sendFile(call.exchange, files, file);
+        return null;
+      },
+      {},
+      place,
+    ),
+    storedRoute(
+      'POST',
+      `${one}/cancel`,
+      'Stop a batch of messages',
+      async (call) => {
+        const { id } = await found(call);
+        const batch = await (await parts.batches()).cancel(call.tenant, 'anthropic', id);
+        return shownBatch(batch!, base(call.exchange));
+      },
+      {},
+      place,
+    ),
+    storedRoute(
+      'DELETE',
+      one,
+      'Delete a batch of messages that has ended',
+      async (call) => {
+        const { id, ending, outputFile } = await found(call);
+        if (ending === null) {
+          throw new FailureError(invalid(null, `The batch '${id}' has not ended. Cancel it, and delete it then.`));
+        }
+        if (outputFile !== null) await (await parts.files()).remove(call.tenant, outputFile);
+        await (await parts.batches()).remove(call.tenant, id);
+        return { id, type: 'message_batch_deleted' };
+      },
+      {},
+      place,
+    ),
+  ];
+}
+
+/** The body is written to a file of lines as it comes: it is never whole in memory. */
+async function begin(parts: MessageBatchesParts, exchange: Exchange, base: string): Promise<void> {
+  const { account, tenant, keyId } = callerOf(exchange);
+  const answerHeaders = exchange.admitted?.headers ?? [];
+  const hold = await parts.services.storage.hold(account);
+  if ('kind' in hold) return refuse(exchange.client, hold, answerHeaders);
+  try {
+    const pieces = jsonPieces(exchange, bodyBytesMax);
+    const files = await parts.files();
+    const facts = { purpose: ownPurpose, name: 'requests', keptForMs: 2 * windowMs, hold };
+    const lines = linesIn(pieces, tenant, parts.services.bodies);
+    const { id } = await files.create(tenant, facts, held(lines, hold));
+    const headers: Record<string, string> = {};
+    for (const name of storedHeaders) {
+      const value = exchange.request.headers[name];
+      if (typeof value === 'string') headers[name] = value;
+    }
+    const order = { format: 'anthropic', endpoint: '/v1/messages', inputFile: id, windowMs, window: '24h' } as const;
+    const batches = await parts.batches();
+    const made = { ...order, metadata: null, headers, outputKeptForMs: null };
+    const batch = await batches.create({ tenant, account, keyId }, made);
+    writeJson(exchange, 200, shownBatch(batch, base), answerHeaders);
+  } catch (error) {
+    if (!(error instanceof FailureError)) throw error;
+    refuse(exchange.client, error.failure, answerHeaders);
+  } finally {
+    hold.release();
+  }
+}
+
+async function* held(pieces: AsyncIterable<Buffer>, hold: StorageHold): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    const full = hold.grow(piece.length);
+    if (full !== null) throw new FailureError(full);
+    yield piece;
+  }
+}
+
+const lineEnd = Buffer.from('\n');
+
+async function* linesIn(pieces: AsyncIterable<Buffer>, tenant: string, objects: ObjectReader): AsyncGenerator<Buffer> {
+  let at = 0;
+  for await (const element of requestElements(pieces, lineBytesMax)) {
+    const param = `requests.${at}`;
+    if (at >= linesMax) throw new FailureError(invalid('requests', `A batch may have ${linesMax} requests.`));
+    const read = await objects.readObject(tenant, element);
+    if (!read.ok)
+      throw new FailureError(invalid(param, factsOf(read.failure, 0).message.replace('The body', `'${param}'`)));
+    const { custom_id: customId, params } = read.value;
+    if (typeof customId !== 'string' || !customIdForm.test(customId)) {
+      const message = `'${param}.custom_id' must be 1 to 64 letters, digits, '_' or '-'.`;
+      throw new FailureError(invalid(`${param}.custom_id`, message));
+    }
+    if (!isObject(params)) throw new FailureError(invalid(`${param}.params`, `'${param}.params' must be an object.`));
+    const line = bytesOf({ custom_id: customId, params });
+    if (line === null) throw new FailureError(invalid(`${param}.params`, `'${param}.params' is nested too deeply.`));
+    yield Buffer.concat([line, lineEnd]);
+    at += 1;
+  }
+}
+
+/** Newest first; `before_id` asks for the page before. */
+async function pageOf({ tenant, query }: StoredCall, batches: Batches) {
+  const limit = wholeOf(query, 'limit', 1_000) ?? 20;
+  const before = query.get('before_id');
+  const listed = { tenant, format: 'anthropic', limit: limit + 1 } as const;
+  const found =
+    before === null
+      ? await batches.list({ ...listed, order: 'desc', after: query.get('after_id') })
+      : await batches.list({ ...listed, order: 'asc', after: before });
+  const page = found.slice(0, limit);
+  if (before !== null) page.reverse();
+  return {
+    data: page,
+    has_more: found.length > limit,
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null,
+  };
+}
+
+function shownBatch(batch: Batch, base: string): JsonObject {
+  const { id, ending, total, errored, cancellingMs } = batch;
+  const succeeded = succeededSoFar(batch);
+  const left = total === null ? 0 : total - succeeded - errored;
+  return {
+    id,
+    type: 'message_batch',
+    processing_status: ending !== null ? 'ended' : cancellingMs !== null ? 'canceling' : 'in_progress',
+    request_counts: {
+      processing: ending === null ? left : 0,
+      succeeded,
+      errored,
+      canceled: ending === 'cancelled' ? left : 0,
+      expired: ending === 'expired' ? left : 0,
+    },
+    ended_at: dateOf(batch.endedMs),
+    created_at: dateOf(batch.createdMs),
+    expires_at: dateOf(batch.deadlineMs),
+    archived_at: null,
+    cancel_initiated_at: dateOf(cancellingMs),
+    results_url: batch.outputFile === null ? null : `${base}${path}/${id}/results`,
+  };
+}
+
+function dateOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+function bodySchema() {
+  const request = {
+    type: 'object',
+    required: ['custom_id', 'params'],
+    properties: { custom_id: { type: 'string', pattern: customIdForm.source }, params: { type: 'object' } },
+  };
+  return { type: 'object', required: ['requests'], properties: { requests: { type: 'array', items: request } } };
+}

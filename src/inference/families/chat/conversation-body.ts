@@ -1,0 +1,258 @@
+import type {
+  CallerDialectId,
+  CallerRequest,
+  DialectId,
+  RequestExtras,
+  Result,
+} from '../../../formats/dialects/dialect.ts';
+import { dialects } from '../../../formats/dialects/dialect-table.ts';
+import { noExtras } from '../../../formats/dialects/extras.ts';
+import type { NamedObject } from '../../../formats/dialects/named-objects.ts';
+import { fitToolNames } from '../../../formats/neutral/fit-tool-names.ts';
+import type { Loss } from '../../../formats/neutral/loss.ts';
+import { type FetchedMedia, type MediaUrl, mediaUrlsIn, withMediaInline } from '../../../formats/neutral/media-urls.ts';
+import { type ServerTurn, withServerTurn } from '../../../formats/neutral/server-turn.ts';
+import { providerTypes } from '../../../formats/providers/catalog.ts';
+import type { BodyMembers, Provider, ProviderQuirks } from '../../../formats/providers/provider.ts';
+import { applyQuirks, quirksOf } from '../../../formats/providers/quirks.ts';
+import { anthropic } from '../../../formats/providers/services/anthropic.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import type { JsonObject, JsonScan } from '../../../kernel/json.ts';
+import { type EncodedBody, encodeForwarded, type ForwardOrder, membersFor } from '../../spine/encode-forwarded.ts';
+import { type MemberSurvey, parseBody, surveyMembers } from '../../spine/parse-body.ts';
+import type { RequestBody, RequestFacts } from '../../spine/request-body.ts';
+import { cutToContext } from './cut-to-context.ts';
+
+/** A checked conversation and what can be made of it. */
+export interface ConversationBody extends RequestBody<ConversationFacts> {
+  /** `MediaWanted`: to be asked again with them in `order.media`. */
+  encode(
+    order: EncodeOrder,
+  ): Result<EncodedConversation | MediaWanted> | Promise<Result<EncodedConversation | MediaWanted>>;
+}
+
+export interface EncodedConversation extends EncodedBody {
+  /** JSON schema that its answer should meet, where the order asks for it; undefined: none that we can read. */
+  schema?: JsonObject | undefined;
+}
+
+export interface ConversationFacts
+  extends RequestFacts,
+    Pick<CallerRequest, 'includeUsage' | 'n' | 'seed' | 'conversationStart'> {
+  echo: CallerRequest['echo'] | undefined;
+  /** Features that few requests use; null: it uses none of them. */
+  extras: ConversationExtras | null;
+}
+
+export interface ConversationExtras extends RequestExtras {
+  /** Ids in it of objects at a provider. */
+  named: readonly NamedObject[];
+}
+
+/** The target, as plain data. */
+export interface EncodeOrder extends ForwardOrder {
+  /** Ask for a stream, when it must be converted. */
+  stream: boolean;
+  /** Tokens of the model's context; null or absent: unknown. */
+  contextWindow?: number | null;
+  /** Whether the model accepts a wish for reasoning. Default: it does. */
+  reasoning?: 'taken' | 'refused';
+  /** Tell the schema of its answer as well: the meaning of a body is not read for nothing. */
+  schema?: 'wanted';
+  /** Pictures and files that were fetched from their URLs for a target that takes them inline only. */
+  media?: FetchedMedia;
+  /** Those that it names, by id; absent: it names none. */
+  items?: Readonly<Record<string, JsonObject>> | undefined;
+  /** This gateway runs its server tools; absent: the target does, or nobody. */
+  turn?: ServerTurn;
+}
+
+/** Media that a target accepts inline only and the caller named by URL. */
+export interface MediaWanted {
+  mediaWanted: readonly MediaUrl[];
+}
+
+/** Parses and checks; the failure is a 400 in every case. */
+export function readConversation(raw: Buffer, dialect: CallerDialectId): Result<ConversationBody> {
+  const parsed = parseBody(raw);
+  if (!parsed.ok) return parsed;
+  const { body, scan } = parsed.value;
+  const read = dialects[dialect].readRequest(raw, body, scan);
+  if (!read.ok) return read;
+  const named = namedIn(body, dialect, scan);
+  return named.ok ? { ok: true, value: bodyOf(read.value, dialect, named.value) } : named;
+}
+
+/** Ids that one body may name: a long conversation has hundreds. */
+const namedMax = 4_096;
+
+const nothingNamed: Result<readonly NamedObject[]> = { ok: true, value: [] };
+
+/**
+ * Ids in a conversation of objects at providers. A 400 when another parser could read other ids in it than we do.
+ */
+export function namedIn(body: JsonObject, dialectId: CallerDialectId, scan: JsonScan): Result<readonly NamedObject[]> {
+  const { objects } = dialects[dialectId];
+  const survey: MemberSurvey = { count: 0, hasNamed: false };
+  surveyMembers(body, objects.members, survey);
+  if (survey.count !== scan.membersInAll) {
+    return refuse(null, 'An object in the body has two members with the same name.');
+  }
+  if (!survey.hasNamed) return nothingNamed;
+  const named = objects.find(body);
+  const excess = named[namedMax];
+  if (excess === undefined) return { ok: true, value: named };
+  return refuse(excess.field, `The body names more than ${namedMax} objects at a provider. Name fewer.`);
+}
+
+function bodyOf(request: CallerRequest, dialectId: CallerDialectId, named: readonly NamedObject[]): ConversationBody {
+  const { extras } = request;
+  return {
+    facts: {
+      model: request.model,
+      stream: request.stream,
+      includeUsage: request.includeUsage,
+      n: request.n,
+      seed: request.seed,
+      user: request.user,
+      tag: request.tag ?? null,
+      conversationStart: request.conversationStart,
+      needs: request.needs,
+      echo: request.echo,
+      extras: extras === null && named.length === 0 ? null : { ...(extras ?? noExtras), named },
+    },
+    encode(order) {
+      const asked = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);
+      const isAsItCame = order.dialect === dialectId && order.turn === undefined;
+      const encoded = isAsItCame ? encodeForwarded(asked, order, fitOf(order).quirks) : converted(asked, order);
+      if (order.schema !== 'wanted' || !encoded.ok || 'mediaWanted' in encoded.value) return encoded;
+      return { ok: true, value: { ...encoded.value, schema: schemaOf(request) } };
+    },
+    release() {},
+  };
+}
+
+function schemaOf(request: CallerRequest): JsonObject | undefined {
+  if (!request.needs.jsonSchema || (request.extras?.nativeOnly ?? null) !== null) return undefined;
+  const { responseFormat } = request.neutral();
+  return responseFormat?.type === 'json-schema' ? responseFormat.schema : undefined;
+}
+
+function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBody | MediaWanted> {
+  const { extras } = callers;
+  if (extras !== null && extras.nativeOnly !== null && (order.turn === undefined || extras.nativeFor !== 'choice')) {
+    return { ok: false, failure: extras.nativeOnly };
+  }
+  const own = callers.neutral();
+  const whole = order.turn === undefined ? own : withServerTurn(own, order.turn);
+  const { asked, request, cut } =
+    whole.truncation === undefined ? { asked: whole, request: callers, cut: [] } : cutToContext(callers, whole, order);
+  // Anthropic takes longer names than all others do.
+  const named = order.dialect === 'anthropic-messages' ? null : fitToolNames(asked);
+  let neutral = named?.request ?? asked;
+  if (order.child !== null) {
+    neutral.n = 1;
+    if (order.child.seed !== null) neutral.seed = order.child.seed;
+  }
+  const { quirks, omit, members: ofProvider, fits } = fitOf(order);
+  const dialect = dialects[order.dialect];
+  if (dialect.mediaByUrl === 'fetch') {
+    const wanted = mediaUrlsIn(neutral);
+    if (wanted.length > 0) {
+      if (order.media === undefined) return { ok: true, value: { mediaWanted: wantedInCallersWords(wanted, request) } };
+      neutral = withMediaInline(neutral, order.media);
+    }
+  }
+  const encoded = dialect.encodeRequest(neutral, {
+    model: order.model,
+    maxOutputTokens: order.maxOutputTokens,
+    stream: order.stream,
+    omit: order.reasoning === 'refused' ? [...omit, ...reasoningFields] : omit,
+  });
+  if (!encoded.ok) return { ok: false, failure: inCallersWords(encoded.failure, request) };
+  const joined = dialect.withOperatorFields?.(encoded.value.body, order.body) ?? {
+    ...encoded.value.body,
+    ...(order.body as object),
+  };
+  // The operator's own fields may be any.
+  const fitted =
+    fits && Object.keys(order.body).length === 0 ? { body: joined, losses: [] } : applyQuirks(joined, quirks);
+  const { kept = [] } = encoded.value;
+  const lost = (neutral.lost ?? []).filter(({ field }) => !kept.includes(field));
+  const losses = [...lost, ...encoded.value.losses, ...fitted.losses];
+  const { members, losses: lostBetas } =
+    ofProvider === undefined ? { members: undefined, losses: [] } : membersFor(ofProvider, order.betas);
+  const body = members === undefined ? fitted.body : { ...members.with, ...fitted.body };
+  for (const name of members?.without ?? []) delete body[name];
+  return {
+    ok: true,
+    value: {
+      bytes: JSON.stringify(body),
+      losses: [
+        ...(request.wordFor === undefined ? losses : lossesInCallersWords(losses, request.wordFor)),
+        ...lostBetas,
+        ...cut,
+      ],
+      answer: 'converted',
+      unwrapTool: encoded.value.decode?.unwrapTool,
+      stop: encoded.value.decode?.stop,
+      ...(named !== null && { callersToolNames: named.callersNames }),
+      streamed: order.stream,
+    },
+  };
+}
+
+/** Demands of a model of a provider on bodies in one dialect. */
+interface ModelFit {
+  quirks: ProviderQuirks;
+  /** Fields that an encoder leaves out. */
+  omit: readonly string[];
+  members: BodyMembers | undefined;
+  /** The quirks concern no field that this dialect's encoder writes. */
+  fits: boolean;
+}
+
+const modelFits = new WeakMap<Provider, Map<string, Partial<Record<DialectId, ModelFit>>>>();
+/** Callers can make up models where a pattern lets them: at the bound the map begins anew. */
+const modelFitsMax = 1_000;
+
+/** The same object for each request to a model. */
+function fitOf({ provider: type, model, dialect }: EncodeOrder): ModelFit {
+  const provider = providerTypes.get(type)!;
+  return modelFits.get(provider)?.get(model)?.[dialect] ?? newFit(provider, model, dialect);
+}
+
+function newFit(provider: Provider, model: string, dialect: DialectId): ModelFit {
+  const quirks = quirksOf(provider, model, dialect);
+  const fit: ModelFit = {
+    quirks,
+    omit: [...quirks.omit, ...(quirks.omitConverted ?? [])],
+    members: provider.bodies?.[dialect],
+    fits: dialect === 'anthropic-messages' && quirks === quirksOf(anthropic, model),
+  };
+  const known = modelFits.get(provider);
+  const byModel = known === undefined || known.size >= modelFitsMax ? new Map() : known;
+  modelFits.set(provider, byModel.set(model, { ...byModel.get(model), [dialect]: fit }));
+  return fit;
+}
+
+/** By which dialects ask for reasoning: models that do not reason refuse them, whatever their API says. */
+const reasoningFields = ['reasoning_effort', 'reasoning'] as const;
+
+function wantedInCallersWords(wanted: readonly MediaUrl[], { wordFor }: CallerRequest): readonly MediaUrl[] {
+  return wordFor === undefined ? wanted : wanted.map((one) => ({ ...one, param: wordFor(one.param) }));
+}
+
+function inCallersWords(failure: Failure, request: CallerRequest): Failure {
+  if (request.wordFor === undefined || failure.kind !== 'invalid-request' || failure.param === null) return failure;
+  const param = request.wordFor(failure.param);
+  return { ...failure, param, message: failure.message.replaceAll(`'${failure.param}'`, `'${param}'`) };
+}
+
+function lossesInCallersWords(losses: readonly Loss[], wordFor: (field: string) => string): readonly Loss[] {
+  return losses.map((loss) => ({ ...loss, field: wordFor(loss.field) }));
+}
+
+function refuse(param: string | null, message: string): { ok: false; failure: Failure } {
+  return { ok: false, failure: invalid(param, message) };
+}

@@ -1,0 +1,177 @@
+import type { CallerDialect, CallerDialectId, Result, UpstreamDialect } from '../../../formats/dialects/dialect.ts';
+import { dialects } from '../../../formats/dialects/dialect-table.ts';
+import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
+import type { ServerTurn } from '../../../formats/neutral/server-turn.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import { dialectFor } from '../../../routing/capability.ts';
+import type { Target } from '../../../routing/target.ts';
+import { isEventStream } from '../../../upstream/transport/sse-reader.ts';
+import type { ConfiguredProvider } from '../../models/connections.ts';
+import { type AnswerStep, throughSteps } from '../../spine/after.ts';
+import { type Answer, EncodedAnswer, StreamedAnswer, WholeAnswer, type WrittenFor } from '../../spine/answer.ts';
+import type { AnswerReader } from '../../spine/answer-reader.ts';
+import { Attempt } from '../../spine/attempt.ts';
+import type { AttemptParts, Job, PreparedBody } from '../../spine/job.ts';
+import { PassedStream, PassedWhole, type PassingOptions } from '../../spine/pass-through.ts';
+import type { AttemptSink, Chunk, Client } from '../../spine/sink.ts';
+import type {
+  ConversationBody,
+  ConversationFacts,
+  EncodedConversation,
+  EncodeOrder,
+  MediaWanted,
+} from './conversation-body.ts';
+import { ConvertedAnswer, StreamedSource, WholeSource } from './converted.ts';
+import type { RequestMedia } from './fetch-media.ts';
+import { GatheredStream } from './gathered-stream.ts';
+
+/** State that the attempts at one conversation share. */
+export interface Conversation {
+  body: ConversationBody;
+  /** The caller's. */
+  dialect: CallerDialectId;
+  providers: ReadonlyMap<string, ConfiguredProvider>;
+  /** One of several choices, asked for by itself; null: what the caller asked. */
+  child: EncodeOrder['child'];
+  /** Steps that its answer passes; null: it is the client's as it comes. */
+  after: readonly AnswerStep[] | null;
+  /** Items of earlier answers that the body names, by id; undefined: it names none. */
+  items?: EncodeOrder['items'];
+  /** A turn of a model for which this gateway may run tools; absent: it runs none. */
+  turn?: ServerTurn;
+  /** Whether it does so at this target; absent: at none. */
+  runsToolsFor?(target: Target): boolean;
+  /** The caller's `anthropic-beta`; absent: none. */
+  betas?: string | undefined;
+  /** Name that its answer gives the model; absent: the provider's. */
+  answerModel?: string | undefined;
+  /** `client` tells that nobody waits for them any more. Default: the request's own. */
+  media(client?: Client): RequestMedia;
+}
+
+/** Body for a target, and the format of its answer. */
+export interface PreparedConversation extends EncodedConversation {
+  upstreamDialect: UpstreamDialect;
+}
+
+/**
+ * One attempt at a conversation. Its events are written as `writtenFor` says; null: the job's sink takes them as they
+ * are. Synchronous when its body is, so that the common case costs no turn of the loop.
+ */
+export function conversationTrial<C extends Chunk>(
+  parts: AttemptParts,
+  job: Job<C>,
+  conversation: Conversation,
+  answer: Answer<C>,
+  writtenFor: WrittenFor | null,
+): Attempt | Failure | Promise<Attempt | Failure> {
+  const { attempt } = answer;
+  const made = (prepared: PreparedConversation | Failure) => {
+    if ('kind' in prepared) return prepared;
+    const { facts } = conversation.body;
+    const taker = (
+      facts.stream ? new StreamedAnswer(answer, prepared) : new WholeAnswer(answer, prepared)
+    ) as AttemptSink;
+    const body: PreparedBody = {
+      bytes: prepared.bytes,
+      streamed: prepared.streamed,
+      upstreamDialect: prepared.upstreamDialect,
+      inputTokensEstimate: facts.needs.inputTokensEstimate,
+      reader: (contentType, onGiven) => {
+        const { usageOf } = job.providers.get(attempt.target.provider)!.connection.provider;
+        // A child is asked for one choice.
+        const choices = conversation.child === null ? facts.n : 1;
+        const { dialect, answerModel: name } = conversation;
+        const answerModel = name === undefined ? undefined : { dialect, name };
+        return readerFor(facts, prepared, dialects[dialect], contentType, { onGiven, usageOf, choices, answerModel });
+      },
+    };
+    const written = writtenFor === null ? taker : new EncodedAnswer(taker, writtenFor);
+    const { after } = conversation;
+    const sink = after === null ? written : throughSteps(after, written, { answer, job, schema: prepared.schema });
+    return new Attempt(parts, job, attempt, body, sink);
+  };
+  const prepared = prepareFor(attempt.target, conversation);
+  return prepared instanceof Promise ? prepared.then(made) : made(prepared);
+}
+
+/**
+ * Body of an attempt: the caller's own bytes when the target speaks the caller's dialect, which no conversion touches,
+ * or else the encoding of their meaning. Synchronous when the body is.
+ */
+export function prepareFor(
+  target: Target,
+  { body, dialect: callers, providers, child, after, items, betas, turn, runsToolsFor, media }: Conversation,
+): PreparedConversation | Failure | Promise<PreparedConversation | Failure> {
+  const { capabilities } = target;
+  const { connection } = providers.get(target.provider)!;
+  const order: EncodeOrder = {
+    provider: connection.provider.id,
+    dialect: dialectFor(target, callers),
+    model: target.model,
+    maxOutputTokens: target.maxOutputTokens,
+    contextWindow: target.contextWindow,
+    stream: target.stream && capabilities.streaming,
+    neverStreams: !capabilities.streaming,
+    wholeByStream: target.wholeByStream === true && capabilities.streaming,
+    body: target.body,
+    betas: [connection.beta, betas].filter((one) => one != null).join(',') || undefined,
+    reasoning: capabilities.reasoning ? 'taken' : 'refused',
+    child,
+    items,
+    ...(turn !== undefined && runsToolsFor?.(target) === true && { turn }),
+    ...(after?.some(({ wants }) => wants === 'schema') && { schema: 'wanted' as const }),
+  };
+  const encoded = body.encode(order);
+  return encoded instanceof Promise ? encoded.then(prepared) : prepared(encoded);
+
+  function prepared(encoded: Result<EncodedConversation | MediaWanted>) {
+    if (!encoded.ok) return encoded.failure;
+    if ('mediaWanted' in encoded.value) return withMedia(encoded.value.mediaWanted);
+    // A child's answer is merged with others: its bytes cannot be the caller's even in the same dialect.
+    // Steps read what they pass on.
+    const answer = child === null && after === null ? encoded.value.answer : 'converted';
+    return { ...encoded.value, answer, upstreamDialect: dialects[order.dialect] } as const;
+  }
+
+  async function withMedia(wanted: readonly MediaUrl[]): Promise<PreparedConversation | Failure> {
+    if (order.media !== undefined) throw new Error('media were given and are wanted still');
+    const fetched = await media().get(wanted);
+    if (!fetched.ok) return fetched.failure;
+    order.media = fetched.value;
+    return prepared(await body.encode(order));
+  }
+}
+
+/** The reader of an answer of this type. `onGiven` hears of ids that a conversation gives out. */
+function readerFor(
+  { stream, includeUsage, needs }: ConversationFacts,
+  { answer, streamed, unwrapTool, stop, callersToolNames, upstreamDialect }: PreparedConversation,
+  callers: CallerDialect & UpstreamDialect,
+  contentType: string,
+  { onGiven, usageOf, choices, answerModel }: Pick<PassingOptions, 'onGiven' | 'usageOf' | 'choices' | 'answerModel'>,
+): AnswerReader {
+  // Some servers stream where a whole answer was asked for, and the other way round. Believe what came.
+  const comesStreamed = contentType === '' ? streamed : isEventStream(contentType);
+  const passes = answer === 'pass-through';
+  const { inputTokensEstimate } = needs;
+  if (passes && comesStreamed === stream) {
+    const options = { onGiven, inputTokensEstimate, usageOf, choices, answerModel, contentType };
+    return stream
+      ? new PassedStream(callers, includeUsage ? 'show' : 'hide', options)
+      : new PassedWhole(callers, options);
+  }
+  if (passes && comesStreamed && callers.gatherWhole !== undefined) {
+    return new GatheredStream(callers, callers.gatherWhole(), {
+      onGiven,
+      inputTokensEstimate,
+      answerModel,
+      contentType,
+    });
+  }
+  const options = { unwrapTool, stop, usageOf, choices };
+  const source = comesStreamed
+    ? new StreamedSource(upstreamDialect, options, contentType)
+    : new WholeSource(upstreamDialect, options);
+  return new ConvertedAnswer(source, { inputTokensEstimate, onGiven, callersToolNames });
+}

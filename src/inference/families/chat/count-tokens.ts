@@ -1,0 +1,151 @@
+import type { Principal } from '../../../books/auth/principal.ts';
+import type { CallerDialectId, CountedRequest } from '../../../formats/dialects/dialect.ts';
+import { asCountRequest } from '../../../formats/dialects/gemini/path-members.ts';
+import { estimatedTokens } from '../../../formats/neutral/usage.ts';
+import { encodeCountTokens } from '../../../formats/providers/encode.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import { isObject } from '../../../kernel/json.ts';
+import { offLoopBodyBytes } from '../../../kernel/limits.ts';
+import { tooLargeForLoop } from '../../../kernel/parse-object.ts';
+import { dialectFor } from '../../../routing/capability.ts';
+import type { RouteCandidate } from '../../../routing/route.ts';
+import type { Target } from '../../../routing/target.ts';
+import { postJson } from '../../../upstream/transport/get-json.ts';
+import type { Snapshot } from '../../models/snapshot.ts';
+import { bindTo } from './bind-request.ts';
+import { type NamingCount, readForCount } from './count-request.ts';
+import { aliasAsked, candidatesOf } from './endpoint.ts';
+import { isUpload, withUploads } from './inline-uploads.ts';
+import type { CountServices } from './services.ts';
+
+/** One body whose tokens a caller wants to know. */
+export interface CountCall {
+  dialect: CallerDialectId;
+  principal: Principal;
+  body: Buffer;
+  callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+export interface CountedTokens {
+  kind: 'counted';
+  inputTokens: number;
+  /** The target that counted them itself; null when they were counted here, by another tokenizer than the model's. */
+  by: Target | null;
+}
+
+/** Clients ask while people wait; an own count is there in some ms. */
+const upstreamTimeoutMs = 5_000;
+
+/**
+ * The input tokens of a request that is not sent: by the upstream's own count when the target asked first has one,
+ * else by ours. An upstream that does not answer costs nothing but the precision.
+ */
+export async function countTokens(services: CountServices, call: CountCall): Promise<CountedTokens | Failure> {
+  const snapshot = services.snapshot();
+  // A large body is read in the thread that counts; it is never sent on, so this knows all that is needed of it.
+  if (call.body.length > offLoopBodyBytes) return countHere(services, snapshot, call, null);
+  const read = readForCount(call.body, call.dialect);
+  if (!read.ok && read.failure === tooLargeForLoop) return countHere(services, snapshot, call, null);
+  if (!read.ok) return read.failure;
+  const { find } = services.uploads;
+  if (find !== null && read.value.named.some(isUpload)) {
+    const { tenant, account } = call.principal;
+    const held = services.uploads.room.hold(account);
+    try {
+      const whole = await withUploads(find, { tenant, held }, call.dialect, call.body, read.value.named);
+      if (whole !== null && !Buffer.isBuffer(whole)) return whole;
+      // Once: an id may stand where no content can.
+      const uploads = { ...services.uploads, find: null };
+      if (whole !== null) return await countTokens({ ...services, uploads }, { ...call, body: whole });
+    } finally {
+      held.giveBack();
+    }
+  }
+  const first = await reachingTarget(services, snapshot, call, read.value);
+  if ('kind' in first) return first;
+  const counted = await countThere(services, snapshot, call, read.value, first);
+  // The text here is not all that a model would read.
+  const nativeOnly = read.value.extras?.nativeOnly ?? null;
+  if (counted === null && nativeOnly !== null) return nativeOnly;
+  return counted ?? countHere(services, snapshot, call, first);
+}
+
+/** The one that would be asked first if all are well. */
+function firstTarget(snapshot: Snapshot, principal: Principal, model: string): Target | Failure {
+  const candidates = candidatesFor(snapshot, principal, model);
+  return 'kind' in candidates ? candidates : firstOf(candidates);
+}
+
+/** The same of those that can reach what the body names. */
+async function reachingTarget(
+  services: CountServices,
+  snapshot: Snapshot,
+  call: CountCall,
+  { model, named, extras }: NamingCount,
+): Promise<Target | Failure> {
+  const candidates = candidatesFor(snapshot, call.principal, model);
+  if ('kind' in candidates || named.length === 0) return 'kind' in candidates ? candidates : firstOf(candidates);
+  const naming = { model, extras: { named, nativeOnly: extras?.nativeOnly ?? null } };
+  const bound = await bindTo(services, snapshot, call, naming, candidates);
+  return bound === null || bound.kind === 'bound' ? firstOf(bound?.candidates ?? candidates) : bound;
+}
+
+function candidatesFor(snapshot: Snapshot, principal: Principal, model: string): readonly RouteCandidate[] | Failure {
+  const alias = aliasAsked(snapshot, model, principal);
+  return 'kind' in alias ? alias : candidatesOf(snapshot, alias);
+}
+
+function firstOf(candidates: readonly RouteCandidate[]): Target {
+  return candidates.toSorted((a, b) => a.rank - b.rank || a.target.priority - b.target.priority)[0]!.target;
+}
+
+async function countThere(
+  { transport }: CountServices,
+  { providers }: Snapshot,
+  { dialect, callerHeaders }: CountCall,
+  request: CountedRequest,
+  target: Target,
+): Promise<CountedTokens | null> {
+  // A count takes the body of its own format alone.
+  if (dialectFor(target, dialect) !== dialect) return null;
+  const connection = providers.get(target.provider)?.connection;
+  if (connection === undefined) return null;
+  const address = encodeCountTokens(connection, target.credentials[0]!.id, dialect, callerHeaders, target.model);
+  if (address === null) return null;
+  const { bytes } = request.forward({
+    model: target.model,
+    maxOutputTokens: null,
+    body: {},
+    streamUsage: 'leave',
+    omit: [],
+    rename: {},
+  });
+  try {
+    // Services with a place of their own for it count the body as it is.
+    const wraps = dialect === 'gemini' && connection.provider.countPath === undefined;
+    const asked = wraps ? asCountRequest(bytes, target.model) : bytes;
+    const { status, body } = await postJson(transport, address, asked, upstreamTimeoutMs);
+    const tokens = status === 200 && isObject(body) ? (body.input_tokens ?? body.totalTokens) : null;
+    return typeof tokens === 'number' ? { kind: 'counted', inputTokens: tokens, by: target } : null;
+  } catch {
+    return null;
+  }
+}
+
+async function countHere(
+  { tokenCounter, bodies }: CountServices,
+  snapshot: Snapshot,
+  { body, dialect, principal }: CountCall,
+  known: Target | null,
+): Promise<CountedTokens | Failure> {
+  const counted = await tokenCounter.count(principal.tenant, body, dialect);
+  if (counted === null) {
+    // Nobody has looked at a large body yet: one that no endpoint takes has no tokens.
+    const read = known === null ? await bodies.readObject(principal.tenant, body) : null;
+    if (read?.ok === false) return read.failure;
+    return { kind: 'counted', inputTokens: estimatedTokens(body.length), by: null };
+  }
+  if (!counted.ok) return counted.failure;
+  const target = known ?? firstTarget(snapshot, principal, counted.value.model);
+  return 'kind' in target ? target : { kind: 'counted', inputTokens: counted.value.inputTokens, by: null };
+}

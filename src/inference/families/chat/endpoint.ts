@@ -1,0 +1,202 @@
+import type { Principal } from '../../../books/auth/principal.ts';
+import type { AnswerHead, CallerDialect, CallerDialectId } from '../../../formats/dialects/dialect.ts';
+import { dialects } from '../../../formats/dialects/dialect-table.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { noneCapable, noneUsable } from '../../../routing/capability.ts';
+import type { RouteCandidate, RouteQuery } from '../../../routing/route.ts';
+import type { Alias } from '../../models/alias.ts';
+import { chats } from '../../models/connections.ts';
+import type { Snapshot } from '../../models/snapshot.ts';
+import { headerSafe, type WrittenFor } from '../../spine/answer.ts';
+import type { Asked, Endpoint, Plan } from '../../spine/endpoint.ts';
+import type { Job } from '../../spine/job.ts';
+import { withAbleModels } from './able-models.ts';
+import { checksOf } from './checked-answer.ts';
+import { contentOf } from './content-of.ts';
+import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
+import { type Conversation, conversationTrial } from './conversation-trial.ts';
+import {
+  type Among,
+  type ChatCall,
+  type ChatPlan,
+  type PlainTrials,
+  type PlannedChat,
+  planWithExtras,
+  trialsWithExtras,
+  withFiles,
+} from './extras.ts';
+import { callsOf, runChoices } from './fan-out.ts';
+import { createRequestMedia, type RequestMedia } from './fetch-media.ts';
+import type { ChatServices, PlanServices } from './services.ts';
+
+/** Endpoint of conversations in the cost table and the ledger, and the prefix of its answers' ids. */
+const idPrefixes = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' } as const;
+
+export type ConversationEndpoint = keyof typeof idPrefixes;
+
+export type ChatEndpoint = Endpoint<Buffer, ConversationBody, ChatPlan>;
+
+/** Conversations, in whatever dialect the caller speaks. */
+export function chatEndpoint(
+  services: ChatServices,
+  id: ConversationEndpoint,
+  dialectId: CallerDialectId,
+): ChatEndpoint {
+  const endpoint: ChatEndpoint = {
+    id,
+    cost: id,
+    read({ principal }, raw) {
+      const reading = services.bodies.read(principal.tenant, raw, dialectId);
+      if (reading instanceof Promise) {
+        return reading.then((read) => (read.ok ? withFiles(services, principal, dialectId, raw, read.value) : read));
+      }
+      if (!reading.ok || reading.value.facts.extras === null) return reading;
+      return withFiles(services, principal, dialectId, raw, reading.value);
+    },
+    content: (raw) => raw,
+    plan: (snapshot, call, { facts }) => planOf(services, snapshot, { ...call, dialect: dialectId }, facts),
+    trials(asked, job) {
+      const plain = trialsOf(services, id, dialects[dialectId], asked, job);
+      const { extras } = asked.plan;
+      return extras === undefined ? plain.trials : trialsWithExtras(services, endpoint, asked, extras, job, plain);
+    },
+    traced: (raw, answer) => contentOf(dialectId, raw, answer),
+  };
+  return endpoint;
+}
+
+/** Who may answer a conversation, and for how much. `culvert explain` asks the same. */
+export function planOf(
+  services: PlanServices,
+  snapshot: Snapshot,
+  call: ChatCall,
+  facts: ConversationFacts,
+  use: Among['use'] = 'call',
+): PlannedChat | Failure | Promise<PlannedChat | Failure> {
+  const alias = aliasAsked(snapshot, facts.model, call.principal);
+  if ('kind' in alias) return alias;
+  const candidates = candidatesOf(snapshot, alias);
+  if ('kind' in candidates) return candidates;
+  const among: Among = { alias, charged: alias, candidates, use };
+  const { extras } = facts;
+  if (extras === null) return planOver(snapshot, call, facts, among);
+  return planWithExtras(services, snapshot, call, { ...facts, extras }, among, planOver);
+}
+
+function planOver(
+  snapshot: Snapshot,
+  call: ChatCall,
+  facts: ConversationFacts,
+  { alias, charged, candidates, use }: Among,
+): Plan | Failure {
+  const incapable = noneCapable(alias, candidates, facts.needs, () => snapshot.models.list(call.principal));
+  if (incapable !== null && use === 'call') return incapable;
+  const calls = facts.n === 1 ? 1 : callsOf(facts.n, candidates);
+  const query = routeQueryOf(call, facts, alias, candidates);
+  const plan: Plan = { alias, charged, calls, query, form: facts.stream ? 'events' : 'whole' };
+  if (alias.id !== facts.model) plan.headers = ['x-culvert-unknown-model', headerSafe(facts.model.slice(0, 256))];
+  return plan;
+}
+
+function trialsOf(
+  services: ChatServices,
+  endpoint: ConversationEndpoint,
+  dialect: CallerDialect,
+  { call, snapshot, request, plan }: Asked<ConversationBody, ChatPlan>,
+  job: Job,
+): PlainTrials {
+  const { n, stream, includeUsage, echo } = request.facts;
+  const { extras } = plan;
+  const { quality, onFilter } = plan.alias;
+  // Claude Code leaves thoughts out of its history where the answer's model is not the one that it asked.
+  const namedAs = plan.alias.answerModel ?? (dialect.id === 'anthropic-messages' ? 'asked' : 'upstream');
+  const answerModel = namedAs === 'asked' ? request.facts.model : undefined;
+  const head: AnswerHead = {
+    fallbackId: idPrefixes[endpoint] + call.requestId.slice(4),
+    model: plan.alias.id,
+    createdS: Math.floor(call.atMs / 1_000),
+    includeUsage,
+    answerModel,
+    ...(echo !== undefined && { echo }),
+  };
+  let media: RequestMedia | null = null;
+  const conversation: Conversation = {
+    body: request,
+    dialect: dialect.id,
+    providers: snapshot.providers,
+    child: null,
+    after:
+      quality === undefined && onFilter === undefined
+        ? null
+        : checksOf(services.schemas, plan.alias, request.facts, call.principal.tenant),
+    items: extras?.items,
+    betas: job.callerHeaders['anthropic-beta'] === undefined ? undefined : betasIn(job.callerHeaders),
+    answerModel,
+    media(client = call.client) {
+      media ??= createRequestMedia(services.media, {
+        leftMs: () => job.deadlineMs - services.clock.monotonicMs(),
+        onGone: (giveUp) => client.onGone(giveUp),
+      });
+      return media;
+    },
+  };
+  const writtenFor: WrittenFor = { dialect, head, stream, ...(extras?.keep !== undefined && { keep: extras.keep }) };
+  const steps: PlainTrials['trials'] = {
+    trial: (answer) => conversationTrial(services, job, conversation, answer, writtenFor),
+    remedy: (failure) =>
+      withAbleModels(failure, snapshot, { alias: plan.alias, principal: call.principal }, conversation),
+  };
+  if (n === 1) return { conversation, writtenFor, trials: steps };
+  const run = () => runChoices(services, job, steps, { conversation, dialect, head, remedy: steps.remedy });
+  return { conversation, writtenFor, trials: { ...steps, run } };
+}
+
+const betasCharsMax = 2_048;
+
+function betasIn({ 'anthropic-beta': betas }: Job['callerHeaders']): string | undefined {
+  const text = Array.isArray(betas) ? betas.join(',') : betas;
+  return text === undefined || text.length > betasCharsMax ? undefined : text;
+}
+
+/** The model that the caller named, or its replacement when nobody has it. */
+export function aliasAsked(snapshot: Snapshot, model: string, principal: Principal): Alias | Failure {
+  const found = snapshot.models.resolve(model, principal);
+  return 'kind' in found && found.kind === 'model-unknown' ? (snapshot.models.standIn(principal) ?? found) : found;
+}
+
+/** The targets of an alias that chat, which are the same for all of its requests. */
+const chatting = new WeakMap<Alias, readonly RouteCandidate[]>();
+
+/** The alias's targets that may answer: its own and those of its fallbacks. */
+export function candidatesOf({ providers }: Snapshot, alias: Alias): readonly RouteCandidate[] | Failure {
+  let candidates = chatting.get(alias);
+  if (candidates === undefined) {
+    candidates = alias.candidates.filter(({ target }) => chats(providers, target));
+    chatting.set(alias, candidates);
+  }
+  if (candidates.length > 0) return candidates;
+  if (alias.candidates.length === 0) return noneUsable(alias.id);
+  return invalid('model', `The model '${alias.id}' is of type ${alias.type}, not chat. Use a chat model.`);
+}
+
+/** What this request asks of routing. */
+function routeQueryOf(
+  call: Pick<ChatCall, 'principal' | 'wishes' | 'dialect'>,
+  facts: ConversationFacts,
+  alias: Alias,
+  candidates: readonly RouteCandidate[],
+): RouteQuery {
+  return {
+    alias: alias.id,
+    tenant: call.principal.tenant,
+    targets: candidates,
+    needs: facts.needs,
+    conversation: call.wishes.session ?? facts.conversationStart,
+    attemptsMax: alias.attempts,
+    fallback: call.wishes.fallback,
+    callerDialect: call.dialect,
+    hedge: alias.hedge,
+    ...(alias.prefer !== undefined && { prefer: alias.prefer }),
+    ...(alias.onFilter !== undefined && { onFilter: alias.onFilter }),
+  };
+}

@@ -1,0 +1,128 @@
+import type { PlanBook } from '../../../books/metering/plan-book.ts';
+import { costMilliOf } from '../../../books/metering/quota.ts';
+import type { Config } from '../../../config/schema.ts';
+import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
+import { lossHeader } from '../../../formats/neutral/loss.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import { knownEntry } from '../../../kernel/known-entry.ts';
+import { explainRoute } from '../../../routing/explain.ts';
+import type { HedgePolicy, HedgeReason } from '../../../routing/route.ts';
+import type { Target } from '../../../routing/target.ts';
+import type { Snapshot } from '../../models/snapshot.ts';
+import type { ExplainedRequest, ExplainedTarget, Question } from '../../spine/explained.ts';
+import { type ConversationBody, readConversation } from './conversation-body.ts';
+import { prepareFor } from './conversation-trial.ts';
+import { type ConversationEndpoint, planOf } from './endpoint.ts';
+import { withFiles } from './extras.ts';
+import { nothingFetched } from './fetch-media.ts';
+import type { ExplainServices, PlanServices } from './services.ts';
+
+export interface ChatQuestion extends Question {
+  endpoint: ConversationEndpoint;
+  /** Dialect of callers at that endpoint. */
+  dialect: CallerDialectId;
+}
+
+/** What would happen to this body, by the same code, without sending anything. */
+export async function explainChat(
+  planning: ExplainServices,
+  question: ChatQuestion,
+): Promise<ExplainedRequest | Failure> {
+  const { bodies, uploads } = planning;
+  const { principal, raw, dialect } = question;
+  const read = readConversation(raw, dialect);
+  if (!read.ok) return read.failure;
+  const whole =
+    bodies === undefined || uploads === undefined
+      ? read
+      : await withFiles({ bodies, uploads }, principal, dialect, raw, read.value);
+  if (!whole.ok) return whole.failure;
+  try {
+    return await explained(planning, question, whole.value);
+  } finally {
+    await whole.value.release();
+  }
+}
+
+async function explained(
+  planning: PlanServices,
+  question: ChatQuestion,
+  body: ConversationBody,
+): Promise<ExplainedRequest | Failure> {
+  const { snapshot, endpoint, dialect } = question;
+  const { facts } = body;
+  const plan = await planOf(planning, snapshot, question, facts, 'explain');
+  if ('kind' in plan) return plan;
+  const { alias, charged, calls, query } = plan;
+  const candidates = query.targets;
+  const route = explainRoute(query, question.health, question.nowMs);
+  const byId = new Map(candidates.map(({ target }) => [target.id, target]));
+  const fansOut = calls > 1 && !candidates.some(({ target }) => target.capabilities.nativeN);
+  return {
+    kind: 'explained',
+    alias: alias.id,
+    endpoint,
+    stream: facts.stream,
+    cost: costMilliOf(snapshot.config.costs, endpoint, charged.cost, fansOut ? calls : 1) / 1_000,
+    attemptsMax: question.wishes.fallback === 'off' ? 1 : alias.attempts,
+    hedgedWhen:
+      candidates.length < 2 || question.wishes.fallback === 'off' ? [] : hedgedWhen(alias.hedge, facts.stream),
+    inputTokensEstimate: facts.needs.inputTokensEstimate,
+    upstreamRequests: fansOut ? calls : 1,
+    candidates: await Promise.all(
+      route.candidates.map(async (candidate) => {
+        const target = knownEntry(byId, candidate.target);
+        const sending = await wouldSend(snapshot, body, target, dialect, fansOut ? { seed: facts.seed } : null);
+        return { ...candidate, simulated: target.simulated, ...sending };
+      }),
+    ),
+    unmet: route.unmet,
+  };
+}
+
+function hedgedWhen({ after }: HedgePolicy, stream: boolean): HedgeReason[] {
+  return stream && after === null ? ['silent', 'late'] : ['silent', 'slow', 'late'];
+}
+
+async function wouldSend(
+  snapshot: Snapshot,
+  body: ConversationBody,
+  target: Target,
+  callerDialect: CallerDialectId,
+  child: { seed: number | null } | null,
+): Promise<Pick<ExplainedTarget, 'sent' | 'why'>> {
+  const prepared = await prepareFor(target, {
+    body,
+    dialect: callerDialect,
+    providers: snapshot.providers,
+    child,
+    after: null,
+    media: () => nothingFetched,
+  });
+  if ('kind' in prepared) return { sent: null, why: 'message' in prepared ? prepared.message : prepared.kind };
+  return {
+    sent: {
+      answer: prepared.answer,
+      dialect: prepared.upstreamDialect.id,
+      calls: 1,
+      bytes: Buffer.byteLength(prepared.bytes),
+      dropped: lossHeader(prepared.losses) || null,
+    },
+    why: null,
+  };
+}
+
+/** For a process without stores: whatever a request names counts as there, and the configured tools as usable. */
+export function planningWithoutStores(plans: () => PlanBook, config: () => Config): PlanServices {
+  return {
+    plans,
+    items: { keep() {}, find: (_tenant, references) => Object.fromEntries(references.map(({ id }) => [id, {}])) },
+    objects: {
+      ready: async () => undefined,
+      give() {},
+      recorded: () => null,
+      bind: async ({ candidates }) => ({ kind: 'bound', candidates, field: null }),
+    },
+    serverTools: { ports: { has: (kind) => kind !== 'web_search' || config().tools.search.providers.length > 0 } },
+  };
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, test } from 'node:test';
+import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
+import { createMediaFetcher, createRequestMedia, mediaTypeOf } from './fetch-media.ts';
+
+const pngStart = Buffer.from('89504e470d0a1a0a', 'hex');
+let asked: string[] = [];
+const server = createServer((request, response) => {
+  asked.push(request.url ?? '');
+  const url = new URL(request.url ?? '/', 'http://x');
+  if (url.pathname === '/hang') return;
+  const bytes = Number(url.searchParams.get('bytes') ?? 100);
+  const type = url.searchParams.get('type') ?? 'image/png';
+  response.writeHead(200, { 'content-type': type });
+  response.end(type.startsWith('image/') ? Buffer.concat([pngStart, Buffer.alloc(bytes)]) : 'a,b');
+}).listen(0, '127.0.0.1');
+await once(server, 'listening');
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+const place = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+const fetcher = () =>
+  createMediaFetcher({
+    rules: () => ({ ports: [443], allow_private: [place] }),
+    resolve: () => Promise.reject(new Error('ENOTFOUND')),
+  });
+const wanted = (path: string, i = 0, kind: MediaUrl['kind'] = 'image'): MediaUrl => ({
+  url: `http://${place}${path}`,
+  param: `messages[0].content[${i}]`,
+  kind,
+});
+const patient = new AbortController().signal;
+
+async function refusal(list: readonly MediaUrl[], timeoutMs = 5_000): Promise<string> {
+  const fetched = await fetcher().fetch(list, timeoutMs, patient);
+  assert.ok(!fetched.ok);
+  const { failure } = fetched;
+  return failure.kind === 'invalid-request' ? `${failure.param}: ${failure.message}` : failure.kind;
+}
+
+test('each URL is fetched once, however many parts name it', async () => {
+  asked = [];
+  const fetched = await fetcher().fetch([wanted('/a'), wanted('/b', 1), wanted('/a', 2)], 5_000, patient);
+  assert.ok(fetched.ok);
+  assert.deepEqual(asked.sort(), ['/a', '/b']);
+  assert.deepEqual(Object.keys(fetched.value).sort(), [`http://${place}/a`, `http://${place}/b`]);
+  assert.equal(fetched.value[`http://${place}/a`]!.mediaType, 'image/png');
+});
+
+test('files are told by their bytes, else by what their server calls them', async () => {
+  const one = wanted('/f?type=text/csv;charset=utf-8', 0, 'document');
+  const fetched = await fetcher().fetch([one], 5_000, patient);
+  assert.deepEqual(fetched.ok && fetched.value[one.url], { mediaType: 'text/plain', base64: btoa('a,b') });
+  assert.match(
+    await refusal([wanted('/f?type=application/zip', 3, 'document')]),
+    /^messages\[0\]\.content\[3\]: .*not a file/,
+  );
+  assert.match(await refusal([wanted('/f?type=text/html')]), /not a picture/);
+});
+
+test('S18 a request gets 20 MB and 32 places in all', async () => {
+  const six = 6 * 1024 * 1024;
+  const large = Array.from({ length: 4 }, (_, i) => wanted(`/l${i}?bytes=${six}`, i));
+  assert.match(await refusal(large), /larger than 20971520 bytes/);
+  assert.ok((await fetcher().fetch(large.slice(0, 3), 5_000, patient)).ok);
+  asked = [];
+  const many = Array.from({ length: 33 }, (_, i) => wanted(`/m${i}`, i));
+  assert.match(await refusal(many), /^messages\[0\]\.content\[32\]: .*at most 32/);
+  assert.deepEqual(asked, []);
+});
+
+test('the first failure ends the others, and time is bounded', async () => {
+  assert.match(await refusal([wanted('/hang'), wanted('/x?type=text/html', 1)]), /^messages\[0\]\.content\[1\]/);
+  assert.match(await refusal([wanted('/hang')], 50), /took too long/);
+});
+
+test('S17 places that are not excepted are refused, naming the part and no address', async () => {
+  const said = await refusal([{ url: 'http://127.0.0.1:1/', param: 'messages[4].content[0]', kind: 'image' }]);
+  assert.match(said, /^messages\[4\]\.content\[0\]: The picture of 'messages\[4\]\.content\[0\]' could not be fetched/);
+  assert.doesNotMatch(said, /127\.0\.0\.1/);
+});
+
+test('above 64 requests at once the next is told to come again', async () => {
+  const busy = fetcher();
+  const leaving = new AbortController();
+  const running = Array.from({ length: 64 }, () => busy.fetch([wanted('/hang')], 5_000, leaving.signal));
+  const next = await busy.fetch([wanted('/a')], 5_000, patient);
+  assert.equal(!next.ok && next.failure.kind, 'overloaded');
+  leaving.abort();
+  await Promise.all(running);
+  assert.ok((await busy.fetch([wanted('/a')], 5_000, patient)).ok, 'places are given back');
+});
+
+test('one request fetches once for all its attempts, and gives up when its caller goes', async () => {
+  asked = [];
+  const gone: (() => void)[] = [];
+  const media = createRequestMedia(fetcher(), { leftMs: () => 5_000, onGone: (giveUp) => gone.push(giveUp) });
+  const [first, second] = await Promise.all([media.get([wanted('/once')]), media.get([wanted('/once')])]);
+  assert.equal(first, second);
+  assert.deepEqual(asked, ['/once']);
+  const hanging = createRequestMedia(fetcher(), { leftMs: () => 5_000, onGone: (giveUp) => gone.push(giveUp) });
+  const waiting = hanging.get([wanted('/hang')]);
+  gone.at(-1)!();
+  assert.equal((await waiting).ok, false);
+});
+
+test('media types by their first bytes', () => {
+  const of = (hex: string) => mediaTypeOf(Buffer.from(hex, 'hex'));
+  assert.equal(of('ffd8ffe000104a46'), 'image/jpeg');
+  assert.equal(of('474946383961'), 'image/gif');
+  assert.equal(of('52494646240a0000574542505650'), 'image/webp');
+  assert.equal(of('255044462d312e37'), 'application/pdf');
+  assert.equal(of('00000018667479706865696300000000'), 'image/heic');
+  assert.equal(of('0000001c66747970617669660000'), 'image/avif');
+  for (const other of ['', '00', '3c68746d6c3e', '3c737667', '504b0304']) assert.equal(of(other), null);
+});

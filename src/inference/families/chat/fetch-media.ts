@@ -1,0 +1,158 @@
+import type { Result } from '../../../formats/dialects/dialect.ts';
+import type { FetchedMedia, MediaUrl } from '../../../formats/neutral/media-urls.ts';
+import { invalid } from '../../../kernel/failure.ts';
+import { createFetchGuard, type FetchRules, type ResolveAddresses } from '../../../net/fetch-guard.ts';
+import { type Fetched, guardedFetch } from '../../../net/guarded-fetch.ts';
+
+/** Fetches what callers name by URL, for targets that take it inline only. */
+export interface MediaFetcher {
+  /** All of it or the first failure: a 400 that names the part. `timeoutMs` is for all together. */
+  fetch(wanted: readonly MediaUrl[], timeoutMs: number, signal: AbortSignal): Promise<Result<FetchedMedia>>;
+}
+
+/** Most different URLs of one request. */
+const urlsMax = 32;
+/** Most bytes of one request, all together, as many as Google accepts inline. */
+const bytesMax = 20 * 1024 * 1024;
+const atOnceMax = 4;
+/** Most bytes of all requests together. Above it callers must retry. */
+const runningMax = 64;
+const timeoutMaxMs = 15_000;
+
+/** `rules` are those in force. Every hop calls `resolve` again. */
+export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: ResolveAddresses }): MediaFetcher {
+  let running = 0;
+
+  async function fetchAll(
+    wanted: readonly MediaUrl[],
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<Result<FetchedMedia>> {
+    const guard = createFetchGuard(parts.rules(), parts.resolve);
+    const stop = new AbortController();
+    const all = AbortSignal.any([signal, stop.signal]);
+    const media: Record<string, { mediaType: string; base64: string }> = Object.create(null);
+    const queue = [...wanted];
+    let bytesLeft = bytesMax;
+    let failure: Result<FetchedMedia> | null = null;
+
+    const work = async () => {
+      for (let one = queue.shift(); one !== undefined && failure === null; one = queue.shift()) {
+        const options = { guard, bytesMax: bytesLeft, timeoutMs, accept: acceptOf[one.kind], signal: all };
+        const read = readFetched(one, await guardedFetch(one.url, options));
+        if (read.ok) bytesLeft -= read.value.bytes;
+        const fits = read.ok && bytesLeft >= 0;
+        if (read.ok && fits) media[one.url] = { mediaType: read.value.mediaType, base64: read.value.base64 };
+        else {
+          failure ??= read.ok ? refuse(one, `it and the ones before it are larger than ${bytesMax} bytes`) : read;
+          stop.abort();
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(atOnceMax, wanted.length) }, work));
+    return failure ?? { ok: true, value: media };
+  }
+
+  return {
+    async fetch(wanted, timeoutMs, signal) {
+      const different = [...new Map(wanted.map((one) => [one.url, one])).values()];
+      const last = different[urlsMax];
+      if (last !== undefined) return refuse(last, `a request may name at most ${urlsMax} by URL`);
+      if (running >= runningMax) {
+        const message = 'Culvert is fetching too many pictures at once. Retry shortly, or send them inline.';
+        return { ok: false, failure: { kind: 'overloaded', message } };
+      }
+      running++;
+      try {
+        return await fetchAll(different, Math.min(timeoutMs, timeoutMaxMs), signal);
+      } finally {
+        running--;
+      }
+    },
+  };
+}
+
+const acceptOf = {
+  image: 'image/*',
+  document: 'application/pdf, text/*;q=0.9, application/json;q=0.8',
+} as const satisfies Record<MediaUrl['kind'], string>;
+
+type ReadMedia = Result<{ mediaType: string; base64: string; bytes: number }>;
+
+function readFetched(wanted: MediaUrl, fetched: Fetched): ReadMedia {
+  if (!fetched.ok) return refuse(wanted, fetched.message);
+  if (fetched.status < 200 || fetched.status >= 300) return refuse(wanted, `its server answered ${fetched.status}`);
+  const mediaType = typeFor(wanted.kind, fetched.body, fetched.contentType);
+  if (mediaType === null) return refuse(wanted, `its content is not a ${wordOf[wanted.kind]}`);
+  const { body } = fetched;
+  return { ok: true, value: { mediaType, base64: body.toString('base64'), bytes: body.length } };
+}
+
+function typeFor(kind: MediaUrl['kind'], body: Buffer, contentType: string): string | null {
+  const known = mediaTypeOf(body);
+  if (kind === 'image') return known?.startsWith('image/') ? known : null;
+  if (known !== null) return known;
+  const said = contentType.replace(/;.*/s, '').trim().toLowerCase();
+  return said === 'application/json' || said.startsWith('text/') ? 'text/plain' : null;
+}
+
+const wordOf = { image: 'picture', document: 'file' } as const satisfies Record<MediaUrl['kind'], string>;
+
+function refuse({ kind, param }: MediaUrl, why: string): { ok: false; failure: ReturnType<typeof invalid> } {
+  const message = `The ${wordOf[kind]} of '${param}' could not be fetched: ${why}. Send its content inline instead.`;
+  return { ok: false, failure: invalid(param, message) };
+}
+
+const startBytes = 16;
+
+/**
+ * Type of the fetched bytes, told by the first of them: the type that a server gives is often wrong. Null for an
+ * unknown one.
+ */
+export function mediaTypeOf(bytes: Buffer): string | null {
+  const start = bytes.subarray(0, startBytes).toString('latin1');
+  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
+  if (start.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+  if (/^GIF8[79]a/.test(start)) return 'image/gif';
+  if (/^RIFF.{4}WEBP/s.test(start)) return 'image/webp';
+  if (start.startsWith('%PDF-')) return 'application/pdf';
+  const brand = /^.{4}ftyp(.{4})/s.exec(start)?.[1];
+  if (brand === undefined) return null;
+  if (/^hei[cxms]$/.test(brand)) return 'image/heic';
+  if (brand === 'mif1' || brand === 'msf1') return 'image/heif';
+  return brand === 'avif' ? 'image/avif' : null;
+}
+
+/** One request's media: fetched once, however many attempts and choices need them. */
+export interface RequestMedia {
+  get(wanted: readonly MediaUrl[]): Promise<Result<FetchedMedia>>;
+}
+
+/**
+ * `leftMs`: the time that the request has left. `onGone` gets a function that gives up when nobody waits any more. A
+ * fetched or refused URL stays so for the request.
+ */
+export function createRequestMedia(
+  fetcher: MediaFetcher,
+  request: { leftMs(): number; onGone(giveUp: () => void): void },
+): RequestMedia {
+  let fetching: Promise<Result<FetchedMedia>> | null = null;
+  return {
+    get(wanted) {
+      if (fetching === null) {
+        const leaving = new AbortController();
+        request.onGone(() => leaving.abort());
+        fetching = fetcher.fetch(wanted, Math.max(0, request.leftMs()), leaving.signal);
+      }
+      return fetching;
+    },
+  };
+}
+
+/** For explanations: fetches nothing, and reports what it would fetch. */
+export const nothingFetched: RequestMedia = {
+  async get([first]) {
+    const param = first?.param ?? 'messages';
+    return { ok: false, failure: invalid(param, `'${param}' would first be fetched from its URL, then sent inline.`) };
+  },
+};

@@ -1,0 +1,32 @@
+import { type Schema, Validator } from '@cfworker/json-schema';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { threadPort } from '../../../kernel/thread-port.ts';
+
+/** What the worker is asked; every order is answered once, in turn. */
+export interface SchemaOrder {
+  id: number;
+  text: string;
+  schema: JsonObject;
+}
+
+threadPort().on('message', ({ id, text, schema }: SchemaOrder) => {
+  try {
+    threadPort().postMessage({ id, result: lacking(text, schema) });
+  } catch (error) {
+    threadPort().postMessage({ id, error: String(error) });
+  }
+});
+// It has loaded.
+threadPort().postMessage({});
+
+/** Why the text does not meet the schema; '' when it does. */
+function lacking(text: string, schema: JsonObject): string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'it is no JSON';
+  }
+  const { valid, errors } = new Validator(schema as Schema, '2020-12', true).validate(value);
+  return valid ? '' : (errors.at(-1)?.error ?? 'it does not meet the schema');
+}

@@ -1,0 +1,51 @@
+import type { CallerDialectId, Result } from '../../../formats/dialects/dialect.ts';
+import { createTurns } from '../../../kernel/sharing/turns.ts';
+import { createTimedThread } from '../../../kernel/timed-thread.ts';
+import type { Counted } from './count-request.ts';
+import type { CountOrder } from './token-count-worker.ts';
+
+/** The second is started when one is busy with another tenant's text. */
+const threadsMax = 2;
+/** Claude Code asks for 25 at once, of 30 KB each. Beyond either bound a caller gets no count. One tenant has half. */
+const waitingMax = 512;
+const waitingBytesMax = 64 * 1024 * 1024;
+/** Time for waiting, again for the tables to be loaded, and again for counting. Tables that come later serve the next body. */
+const timeoutMs = 5_000;
+
+/** Counts the tokens of request bodies with a tokenizer in threads of its own, which start at the first body. */
+export interface TokenCounter {
+  /**
+   * A Failure (400) for a body that does not pass its dialect's check; null when no count can be had in time. Bodies of
+   * several tenants are counted in turn.
+   */
+  count(tenant: string, raw: Buffer, dialect: CallerDialectId): Promise<Result<Counted> | null>;
+  close(): Promise<void>;
+}
+
+export function createTokenCounter(): TokenCounter {
+  const entry = new URL('./token-count-worker.ts', import.meta.url);
+  const idle = Array.from({ length: threadsMax }, () =>
+    createTimedThread(entry, 'thread that counts tokens', { workMaxMs: timeoutMs }),
+  );
+  const all = [...idle];
+  const turns = createTurns({ name: 'Texts to count', places: threadsMax, waitingMax, waitingBytesMax });
+  return {
+    async count(tenant, raw, dialect) {
+      const turn = await turns.take(tenant, AbortSignal.timeout(timeoutMs), raw.length).catch(() => null);
+      if (turn === null) return null;
+      // The one that was used last has its tables.
+      const thread = idle.pop()!;
+      try {
+        const own = new Uint8Array(raw);
+        const order: Omit<CountOrder, 'id'> = { raw: own, dialect };
+        return await thread.run<Result<Counted>>(order, [own.buffer]);
+      } finally {
+        idle.push(thread);
+        turn.giveBack();
+      }
+    },
+    async close() {
+      await Promise.all(all.map((thread) => thread.close()));
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import type { Result } from '../../../formats/dialects/dialect.ts';
+import type { EncodingFacts } from '../../../formats/dialects/embeddings/format.ts';
+import { embeddingFormats } from '../../../formats/dialects/embeddings/index.ts';
+import { readGeminiRequest } from '../../../formats/dialects/embeddings/read-gemini-request.ts';
+import { readEmbeddingRequest } from '../../../formats/dialects/embeddings/read-request.ts';
+import {
+  type AnswerForm,
+  countOf,
+  type EmbeddingInputs,
+  type EmbeddingRequest,
+  type VectorEncoding,
+} from '../../../formats/neutral/embedding.ts';
+import type { Loss } from '../../../formats/neutral/loss.ts';
+import { estimatedTokens } from '../../../formats/neutral/usage.ts';
+import { parseBody } from '../../spine/parse-body.ts';
+import { plainFacts, type RequestBody, type RequestFacts } from '../../spine/request-body.ts';
+
+export interface EmbeddingFactsOfBody extends RequestFacts {
+  /** Tokens of each input: an estimate of texts, exact where tokens were sent. */
+  tokensEach: readonly number[];
+  encoding: VectorEncoding;
+  answerForm: AnswerForm;
+  /** `emptyAt` of the request. */
+  emptyAt?: string;
+}
+
+/** One call of an upstream, as plain data. */
+export interface EmbeddingOrder {
+  model: string;
+  /** Fields that the operator adds. */
+  body: Readonly<Record<string, unknown>>;
+  /** Indexes of the inputs. */
+  inputs: readonly number[];
+  /** For the upstream; null: left out. */
+  dimensions: number | null;
+  facts: EncodingFacts;
+}
+
+export interface EncodedEmbeddings {
+  bytes: Buffer | string;
+  losses: readonly Loss[];
+}
+
+/** A checked request for embeddings. */
+export interface EmbeddingBody extends RequestBody<EmbeddingFactsOfBody> {
+  encode(order: EmbeddingOrder): Result<EncodedEmbeddings> | Promise<Result<EncodedEmbeddings>>;
+}
+
+/** Callers' formats. */
+const readers = { embeddings: readEmbeddingRequest, 'gemini-embeddings': readGeminiRequest } as const;
+
+export type EmbeddingBodyKind = keyof typeof readers;
+
+/** Parses and checks; the failure is a 400 in every case. */
+export function readEmbeddings(raw: Buffer, kind: EmbeddingBodyKind): Result<EmbeddingBody> {
+  const parsed = parseBody(raw);
+  if (!parsed.ok) return parsed;
+  const read = readers[kind](parsed.value.body);
+  return read.ok ? { ok: true, value: embeddingBody(read.value) } : read;
+}
+
+/** A request for embeddings as attempts use it; where it was made from texts of our own, too. */
+export function embeddingBody(request: EmbeddingRequest): EmbeddingBody {
+  const { inputs, dimensions, encoding, answerForm, model, user } = request;
+  const tokensEach =
+    inputs.kind === 'texts'
+      ? inputs.texts.map((text) => estimatedTokens(Buffer.byteLength(text)))
+      : inputs.tokens.map((tokens) => tokens.length);
+  const inputTokensEstimate = tokensEach.reduce((sum, tokens) => sum + tokens, 0);
+  const plain = { model, user, stream: false, inputTokensEstimate };
+  return {
+    facts: {
+      ...plainFacts(plain, { embedding: { inputs: inputs.kind, dimensions } }),
+      tokensEach,
+      encoding,
+      answerForm,
+      ...(request.emptyAt !== undefined && { emptyAt: request.emptyAt }),
+    },
+    encode: (order) => ({ ok: true, value: encodeCall(request, order) }),
+    release() {},
+  };
+}
+
+function encodeCall(
+  request: EmbeddingRequest,
+  { model, body, inputs, dimensions, facts }: EmbeddingOrder,
+): EncodedEmbeddings {
+  const some = someOf(request.inputs, inputs);
+  const encoded = embeddingFormats[facts.format].encode({ model, inputs: some, dimensions, request, facts });
+  return { bytes: JSON.stringify({ ...encoded.body, ...body }), losses: encoded.losses };
+}
+
+function someOf(inputs: EmbeddingInputs, places: readonly number[]): EmbeddingInputs {
+  if (places.length === countOf(inputs)) return inputs;
+  return inputs.kind === 'texts'
+    ? { kind: 'texts', texts: places.flatMap((at) => inputs.texts[at] ?? []) }
+    : { kind: 'tokens', tokens: places.map((at) => inputs.tokens[at] ?? []) };
+}

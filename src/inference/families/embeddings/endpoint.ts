@@ -1,0 +1,141 @@
+import type { Principal } from '../../../books/auth/principal.ts';
+import { engineProvider } from '../../../engines/embedding-engine.ts';
+import { empty } from '../../../formats/dialects/embeddings/read-request.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import { noneCapable, noneServes, noneUsable } from '../../../routing/capability.ts';
+import type { RouteCandidate } from '../../../routing/route.ts';
+import type { Target } from '../../../routing/target.ts';
+import type { Alias } from '../../models/alias.ts';
+import type { Snapshot } from '../../models/snapshot.ts';
+import type { Endpoint, Plan, Trials } from '../../spine/endpoint.ts';
+import type { Job } from '../../spine/job.ts';
+import type { ModelCall } from '../../spine/model-call.ts';
+import { plainQuery, plainTarget } from '../../spine/plain-request.ts';
+import type { RequestFacts } from '../../spine/request-body.ts';
+import type { Bytes } from '../../spine/sink.ts';
+import { type EmbeddingRun, EmbeddingTrial } from './embed-attempt.ts';
+import { GatheredVectors, type Precision } from './embedding-batches.ts';
+import type { EmbeddingBody, EmbeddingBodyKind, EmbeddingFactsOfBody } from './embedding-body.ts';
+import type { EmbeddingServices } from './services.ts';
+
+/** Embeddings: routed and metered like a conversation, over targets of one vector space. */
+export function embeddingsEndpoint(
+  services: EmbeddingServices,
+  kind: EmbeddingBodyKind,
+): Endpoint<Buffer, EmbeddingBody> {
+  return {
+    id: 'embeddings',
+    cost: 'embeddings',
+    read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, kind),
+    content: (raw) => raw,
+    plan(snapshot, call, { facts }) {
+      const way = embeddingWay(snapshot, facts, call.principal);
+      return 'kind' in way ? way : embeddingPlan(way, facts, call);
+    },
+    trials({ call, request, plan }, job) {
+      const { encoding, answerForm } = request.facts;
+      return embeddingTrials(services, job, request, plan.alias, 'double', (vectors) => {
+        const answer = { ...vectors, model: plan.alias.id, encoding };
+        return services.embeddingCodec.encode(call.principal.tenant, answer, answerForm);
+      });
+    },
+  };
+}
+
+/** Candidates for a request for embeddings. */
+export interface EmbeddingWay {
+  alias: Alias;
+  candidates: readonly RouteCandidate[];
+}
+
+/** The alias and its targets; a 404, 403 or 400 when it is unknown, not allowed, or none of them can do it. */
+export function embeddingWay(
+  snapshot: Snapshot,
+  facts: RequestFacts & Pick<EmbeddingFactsOfBody, 'emptyAt'>,
+  principal: Principal,
+): EmbeddingWay | Failure {
+  const alias = snapshot.models.resolve(facts.model, principal);
+  if ('kind' in alias) return alias;
+  if (alias.candidates.length === 0) return noneUsable(alias.id);
+  const candidates = ofOneSpace(alias.candidates.filter(({ target }) => embeds(snapshot, target))).map(
+    ({ target, rank }) => ({
+      target: plainTarget(target, 'embeddings', alias.type === 'embedding' ? 'shared' : 'own'),
+      rank,
+    }),
+  );
+  if (candidates.length === 0) {
+    return noneServes(
+      alias,
+      'serves /v1/embeddings',
+      snapshot.models.list(principal).filter(({ type }) => type === 'embedding'),
+    );
+  }
+  const { emptyAt } = facts;
+  const judging = emptyAt === undefined ? candidates : judgesEmpty(snapshot, candidates);
+  if (emptyAt !== undefined && judging.length === 0) return empty(emptyAt);
+  return (
+    noneCapable(alias, judging, facts.needs, () => snapshot.models.list(principal)) ?? { alias, candidates: judging }
+  );
+}
+
+/** Candidates for an empty text: services of the caller's format, which judge it. Others refuse it or fail. */
+function judgesEmpty({ providers }: Snapshot, candidates: readonly RouteCandidate[]): readonly RouteCandidate[] {
+  return candidates.filter(({ target }) => providers.get(target.provider)?.connection.embeds?.format === 'openai');
+}
+
+function embeds({ providers }: Snapshot, { provider, embedding }: Target): boolean {
+  if (embedding === undefined) return false;
+  return provider === engineProvider || providers.get(provider)?.connection.embeds != null;
+}
+
+/**
+ * Vectors of two spaces cannot be compared: callers of one model must never get both in turn. The configuration is
+ * checked for that where it says `type: embedding`; for any other alias, targets outside the first target's space are
+ * left out.
+ */
+function ofOneSpace(candidates: readonly RouteCandidate[]): readonly RouteCandidate[] {
+  const space = candidates[0]?.target.embedding?.space ?? null;
+  return space === null ? candidates.slice(0, 1) : candidates.filter(({ target }) => target.embedding?.space === space);
+}
+
+/** Every input's vector. */
+export interface EmbeddedInputs {
+  /** Row after row, in the order of the inputs. */
+  rows: Float64Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
+  size: number;
+  inputTokens: number;
+}
+
+/** `wishes`: of the caller. */
+export function embeddingPlan(
+  way: EmbeddingWay,
+  facts: RequestFacts,
+  { wishes, principal }: Pick<ModelCall, 'wishes' | 'principal'>,
+): Plan {
+  const query = plainQuery(way, facts, wishes, principal.tenant);
+  return { alias: way.alias, charged: way.alias, calls: 1, query, form: 'whole' };
+}
+
+/** `write` makes the answer's body of the vectors of all inputs. */
+export function embeddingTrials(
+  services: EmbeddingServices,
+  job: Job,
+  body: EmbeddingBody,
+  { dimensions }: Pick<Alias, 'dimensions'>,
+  precision: Precision,
+  write: (vectors: EmbeddedInputs) => Promise<Bytes>,
+): Trials {
+  const { tokensEach, needs } = body.facts;
+  const size = needs.embedding!.dimensions ?? dimensions;
+  const gathered = new GatheredVectors(tokensEach.length, size, precision);
+  const run: EmbeddingRun = {
+    body,
+    gathered,
+    first: size === null ? (job.query.targets[0]?.target ?? null) : null,
+    write() {
+      const { rows, size, inputTokens } = gathered;
+      return write({ rows: rows!, size, inputTokens });
+    },
+  };
+  return { trial: (answer) => new EmbeddingTrial(services, job, run, answer) };
+}

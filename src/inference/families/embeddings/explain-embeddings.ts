@@ -1,0 +1,65 @@
+import { costMilliOf } from '../../../books/metering/quota.ts';
+import { type Loss, lossHeader } from '../../../formats/neutral/loss.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import { knownEntry } from '../../../kernel/known-entry.ts';
+import { explainRoute } from '../../../routing/explain.ts';
+import type { Target } from '../../../routing/target.ts';
+import type { Snapshot } from '../../models/snapshot.ts';
+import type { ExplainedRequest, Question, SentBody } from '../../spine/explained.ts';
+import { batchesOf } from './embedding-batches.ts';
+import { type EmbeddingBody, readEmbeddings } from './embedding-body.ts';
+import { embeddingFactsOf, encodeEmbeddingCall } from './embedding-call.ts';
+import { embeddingPlan, embeddingWay } from './endpoint.ts';
+
+/** The way that a body would take at `/v1/embeddings`, by the same code, without sending anything. */
+export async function explainEmbeddings(question: Question): Promise<ExplainedRequest | Failure> {
+  const { snapshot, principal, raw, wishes, health, nowMs } = question;
+  const read = readEmbeddings(raw, 'embeddings');
+  if (!read.ok) return read.failure;
+  const body = read.value;
+  const { facts } = body;
+  const way = embeddingWay(snapshot, facts, principal);
+  if ('kind' in way) return way;
+  const { alias, charged, query } = embeddingPlan(way, facts, { wishes, principal });
+  const route = explainRoute(query, health, nowMs);
+  const byId = new Map(query.targets.map(({ target }) => [target.id, target]));
+  return {
+    kind: 'explained',
+    alias: alias.id,
+    endpoint: 'embeddings',
+    stream: false,
+    cost: costMilliOf(snapshot.config.costs, 'embeddings', charged.cost) / 1_000,
+    attemptsMax: wishes.fallback === 'off' ? 1 : alias.attempts,
+    hedgedWhen: [],
+    inputTokensEstimate: facts.needs.inputTokensEstimate,
+    upstreamRequests: 1,
+    candidates: await Promise.all(
+      route.candidates.map(async (candidate) => {
+        const target = knownEntry(byId, candidate.target);
+        const sent = await wouldSend(snapshot, body, target);
+        return { ...candidate, simulated: target.simulated, sent, why: null };
+      }),
+    ),
+    unmet: route.unmet,
+  };
+}
+
+async function wouldSend({ providers }: Snapshot, body: EmbeddingBody, target: Target): Promise<SentBody> {
+  const facts = embeddingFactsOf(providers, target);
+  const { tokensEach } = body.facts;
+  const batches = batchesOf([...tokensEach.keys()], tokensEach, target.embedding!);
+  let bytes = 0;
+  let losses: readonly Loss[] = [];
+  for (const places of batches) {
+    const encoded = await encodeEmbeddingCall(body, target, facts, places);
+    bytes += Buffer.byteLength(encoded.bytes);
+    losses = encoded.losses;
+  }
+  return {
+    answer: 'converted',
+    dialect: facts.format,
+    calls: batches.length,
+    bytes,
+    dropped: lossHeader(losses) || null,
+  };
+}

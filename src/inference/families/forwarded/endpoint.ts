@@ -1,0 +1,156 @@
+import type { Principal } from '../../../books/auth/principal.ts';
+import type { UpstreamDialect } from '../../../formats/dialects/dialect.ts';
+import { dialects } from '../../../formats/dialects/dialect-table.ts';
+import type { ForwardedEndpoint, ForwardedEndpointId } from '../../../formats/dialects/forwarded/endpoint.ts';
+import { forwardedEndpoints } from '../../../formats/dialects/forwarded/index.ts';
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import { invalid } from '../../../kernel/failure.ts';
+import { knownEntry } from '../../../kernel/known-entry.ts';
+import { noneCapable, noneServes, noneUsable } from '../../../routing/capability.ts';
+import type { RouteCandidate } from '../../../routing/route.ts';
+import type { Alias } from '../../models/alias.ts';
+import type { Snapshot } from '../../models/snapshot.ts';
+import { type Answer, StreamedAnswer, WholeAnswer } from '../../spine/answer.ts';
+import { UnlikeAnswer } from '../../spine/answer-reader.ts';
+import { Attempt } from '../../spine/attempt.ts';
+import type { EncodedBody } from '../../spine/encode-forwarded.ts';
+import type { Endpoint, Plan } from '../../spine/endpoint.ts';
+import type { Job, PreparedBody } from '../../spine/job.ts';
+import type { ModelCall } from '../../spine/model-call.ts';
+import { PassedStream, PassedWhole } from '../../spine/pass-through.ts';
+import { plainQuery, plainTarget } from '../../spine/plain-request.ts';
+import type { ForwardedBody, ForwardedFacts } from './forwarded-body.ts';
+import { nobodyServes } from './nobody-serves.ts';
+import type { ForwardedServices } from './services.ts';
+
+/** An endpoint of one format: its body goes on unchanged, to whichever target of its model serves it. */
+export function forwardedEndpoint(
+  services: ForwardedServices,
+  id: ForwardedEndpointId,
+): Endpoint<Buffer, ForwardedBody> {
+  return {
+    id,
+    cost: forwardedEndpoints[id].cost,
+    read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, id),
+    content: (raw) => raw,
+    plan: (snapshot, call, { facts }) => forwardPlan(snapshot, call, id, facts),
+    trials: ({ request }, job) => ({
+      trial: (answer) => forwardTrial(services, job, request, forwardedEndpoints[id], answer),
+    }),
+  };
+}
+
+/** Candidates for such a request, and its price; a 404, 403 or 400 when there is none. */
+export function forwardPlan(
+  snapshot: Snapshot,
+  { principal, wishes }: Pick<ModelCall, 'principal' | 'wishes'>,
+  id: ForwardedEndpointId,
+  facts: ForwardedFacts,
+): Plan | Failure {
+  const alias = snapshot.models.resolve(facts.model, principal);
+  if ('kind' in alias) {
+    const why = alias.kind === 'model-unknown' ? nobodyServes(snapshot, id) : null;
+    return why === null ? alias : { kind: 'not-found', message: why, param: 'model' };
+  }
+  const candidates = servedBy(snapshot, principal, alias, id, facts.stream ? 'stream' : 'whole');
+  if ('kind' in candidates) return candidates;
+  const incapable = noneCapable(alias, candidates, facts.needs, () => snapshot.models.list(principal));
+  if (incapable !== null) return incapable;
+  const session = wishes.session ?? facts.conversationStart;
+  const query = {
+    ...plainQuery({ alias, candidates }, facts, wishes, principal.tenant),
+    conversation: session === '' ? null : session,
+  };
+  return { alias, charged: alias, calls: 1, query, form: facts.stream ? 'events' : 'whole' };
+}
+
+/**
+ * The targets, with those of fallbacks, whose provider serves the endpoint; a 400 when none does. A stream needs a
+ * target that streams: nothing here makes one of a whole answer.
+ */
+function servedBy(
+  snapshot: Snapshot,
+  principal: Principal,
+  alias: Alias,
+  endpoint: ForwardedEndpointId,
+  answer: 'stream' | 'whole',
+): readonly RouteCandidate[] | Failure {
+  if (alias.candidates.length === 0) return noneUsable(alias.id);
+  const serves = ({ target }: RouteCandidate) =>
+    snapshot.providers.get(target.provider)?.connection.forwardPaths.has(endpoint);
+  const serving = alias.candidates.filter(serves);
+  const able = answer === 'whole' ? serving : serving.filter(({ target }) => target.capabilities.streaming);
+  if (able.length > 0) return able.map(({ target, rank }) => ({ target: plainTarget(target, endpoint), rank }));
+  const { path } = forwardedEndpoints[endpoint];
+  if (serving.length > 0) {
+    return invalid('stream', `The model '${alias.id}' cannot stream answers of ${path}. Leave 'stream' out.`);
+  }
+  const why = nobodyServes(snapshot, endpoint);
+  if (why !== null) return invalid('model', why);
+  const others = snapshot.models.list(principal);
+  const named = others.filter(({ type, candidates }) => type === typeServed[endpoint] && candidates.some(serves));
+  return noneServes(alias, `serves ${path}`, named);
+}
+
+/** Types of models that a message may name: other types say nothing of whether they serve an endpoint. */
+const typeServed: Readonly<Partial<Record<ForwardedEndpointId, string>>> = { completions: 'chat', rerank: 'rerank' };
+
+/** One attempt. `format`: of the answer, and what in it is a fault. */
+export function forwardTrial(
+  services: Pick<ForwardedServices, 'clock' | 'transport'>,
+  job: Job,
+  { encode, facts }: ForwardedBody,
+  format: ForwardedEndpoint,
+  answer: Answer,
+): Attempt | Failure | Promise<Attempt | Failure> {
+  const { target } = answer.attempt;
+  const { provider } = knownEntry(job.providers, target.provider).connection;
+  const encoded = encode({
+    provider: provider.id,
+    dialect: openAiChat.id,
+    model: target.model,
+    maxOutputTokens: target.maxOutputTokens,
+    body: target.body,
+    child: null,
+  });
+  const made = (result: Awaited<typeof encoded>) => {
+    if (!result.ok) return result.failure;
+    const forwarded = result.value;
+    const sink = facts.stream ? new StreamedAnswer(answer, forwarded) : new WholeAnswer(answer, forwarded);
+    return new Attempt(
+      services,
+      job,
+      answer.attempt,
+      bodyOf(forwarded, format, facts, dialects[provider.dialect]),
+      sink,
+    );
+  };
+  return encoded instanceof Promise ? encoded.then(made) : made(encoded);
+}
+
+function bodyOf(
+  { bytes, streamed }: EncodedBody,
+  format: ForwardedEndpoint,
+  { stream, includeUsage, needs, answerShape = {} }: ForwardedFacts,
+  upstreamDialect: UpstreamDialect,
+): PreparedBody {
+  const { inputTokensEstimate } = needs;
+  return {
+    bytes,
+    streamed,
+    upstreamDialect,
+    endpoint: format.id,
+    inputTokensEstimate,
+    reader(contentType) {
+      const comesStreamed = contentType === '' ? streamed : contentType.startsWith('text/event-stream');
+      if (comesStreamed !== stream) return new UnlikeAnswer(stream);
+      return stream
+        ? new PassedStream(format, includeUsage ? 'show' : 'hide', { inputTokensEstimate })
+        : new PassedWhole(format, {
+            inputTokensEstimate,
+            shape: format.shape && ((given) => format.shape!(given, answerShape)),
+          });
+    },
+  };
+}

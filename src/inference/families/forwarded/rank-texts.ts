@@ -1,0 +1,67 @@
+import type { Principal } from '../../../books/auth/principal.ts';
+import type { Reservation } from '../../../books/metering/admission.ts';
+import { ranksIn, rerankOf, type TextRank } from '../../../formats/dialects/forwarded/rerank.ts';
+import { noNeeds } from '../../../formats/neutral/request.ts';
+import { estimatedTokens } from '../../../formats/neutral/usage.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import { plainWishes } from '../../../routing/route.ts';
+import type { Snapshot } from '../../models/snapshot.ts';
+import { keptWithin, type WithinCall } from '../../spine/call.ts';
+import type { Plan } from '../../spine/endpoint.ts';
+import { type JobProgress, newProgress } from '../../spine/job.ts';
+import { KeptAnswer } from '../../spine/kept-answer.ts';
+import { runAttempts } from '../../spine/run-attempts.ts';
+import { jobOf } from '../../spine/serve.ts';
+import { forwardPlan, forwardTrial } from './endpoint.ts';
+import type { ForwardedServices } from './services.ts';
+
+/** Ranks texts for another endpoint than `/v1/rerank`. */
+export interface RankedBy {
+  /** Alias. */
+  model: string;
+  query: string;
+}
+
+/**
+ * Candidates to rank, before the texts are known; a 404, 403 or 400 when the model is unknown, not allowed, or ranks
+ * nothing.
+ */
+export function rankPlan(snapshot: Snapshot, principal: Principal, { model, query }: RankedBy): Plan | Failure {
+  const needs = { ...noNeeds, inputTokensEstimate: estimatedTokens(query.length) };
+  const facts = { model, stream: false, user: null, needs, includeUsage: false, conversationStart: '' };
+  return forwardPlan(snapshot, { principal, wishes: plainWishes }, 'rerank', facts);
+}
+
+/**
+ * Ranks texts for a call that holds a reservation, by the same routing as `/v1/rerank`. The reservation stays open: its
+ * holder settles it with `progress`. `texts`: at least one.
+ */
+export async function rankTexts(
+  services: ForwardedServices,
+  snapshot: Snapshot,
+  call: WithinCall,
+  { by, plan, reserved }: { by: RankedBy; plan: Plan; reserved: Reservation },
+  texts: readonly string[],
+): Promise<{ outcome: readonly TextRank[] | Failure; progress: JobProgress }> {
+  const raw = Buffer.from(JSON.stringify({ model: by.model, query: by.query, documents: texts }));
+  const read = await services.bodies.read(call.principal.tenant, raw, 'rerank');
+  if (!read.ok) return { outcome: read.failure, progress: newProgress() };
+  const body = read.value;
+  try {
+    const answer = new KeptAnswer();
+    const runCall = keptWithin(call, answer);
+    const query = { ...plan.query, needs: body.facts.needs };
+    const job = jobOf(snapshot, 'rerank', runCall, { ...plan, query }, reserved, { user: null });
+    const format = rerankOf(texts.length);
+    await runAttempts(services, job, { trial: (answer) => forwardTrial(services, job, body, format, answer) });
+    return { outcome: ranksOf(answer, texts.length), progress: job.progress };
+  } finally {
+    await body.release();
+  }
+}
+
+function ranksOf({ outcome }: KeptAnswer, count: number): readonly TextRank[] | Failure {
+  if (outcome?.kind === 'refused') return outcome.failure;
+  const ranks = outcome === null ? null : ranksIn(JSON.parse(outcome.body.toString()), count);
+  return ranks ?? { kind: 'internal' };
+}

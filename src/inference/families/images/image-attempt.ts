@@ -1,0 +1,210 @@
+import type { ImageFormat, ImageModelFacts, ImageTokens } from '../../../formats/dialects/images/format.ts';
+import { imageFormats } from '../../../formats/dialects/images/index.ts';
+import type { ImageRequest } from '../../../formats/neutral/image.ts';
+import type { Fault } from '../../../formats/neutral/outcome.ts';
+import type { Usage } from '../../../formats/neutral/usage.ts';
+import { isObject } from '../../../kernel/json.ts';
+import { knownEntry } from '../../../kernel/known-entry.ts';
+import type { ConfiguredProvider } from '../../models/connections.ts';
+import type { Answer } from '../../spine/answer.ts';
+import { parseAnswer } from '../../spine/answer-reader.ts';
+import type { Job } from '../../spine/job.ts';
+import { endOfJob } from '../../spine/polled-job.ts';
+import type { AnswerForm, Bytes } from '../../spine/sink.ts';
+import { SplitTrial } from '../../spine/split-trial.ts';
+import type { GatheredImage, GatheredImages } from './gathered-images.ts';
+import type { PictureForm, ReadImage } from './image-codec.ts';
+import type { ImageEdit } from './image-edit.ts';
+import { prepareImages } from './prepare-images.ts';
+import type { ImageServices } from './services.ts';
+
+/** The images to make, and those made so far. */
+export interface ImageRun {
+  request: ImageRequest;
+  edit: ImageEdit | null;
+  gathered: GatheredImages;
+  /** Every picture is there: the answer's body. */
+  write(): Promise<Bytes>;
+}
+
+type TrialServices = Pick<ImageServices, 'clock' | 'transport' | 'imageCodec' | 'pictures'>;
+
+/**
+ * One attempt at one target: as many calls as it needs for the missing images. Finished ones are kept when a call
+ * fails; the rest is for the next target.
+ */
+export class ImageTrial extends SplitTrial {
+  /** Drawing takes a minute in silence, and twice would cost twice. */
+  readonly shows = null;
+  protected override readonly form: AnswerForm;
+  readonly #services: TrialServices;
+  readonly #run: ImageRun;
+  readonly #facts: ImageModelFacts;
+  readonly #provider: ConfiguredProvider;
+  readonly #ending = new AbortController();
+  /** Pictures that no call has been sent for. */
+  #unasked: number;
+
+  constructor(services: TrialServices, job: Job, run: ImageRun, answer: Answer) {
+    super(services, job, answer);
+    this.#services = services;
+    this.#run = run;
+    this.form = run.request.stream === null ? 'whole' : 'events';
+    const { target } = answer.attempt;
+    this.#facts = target.image!;
+    this.#provider = knownEntry(job.providers, target.provider);
+    this.#unasked = run.gathered.missing;
+  }
+
+  protected get calls(): number {
+    return Math.ceil(this.#unasked / this.#facts.perCall);
+  }
+
+  protected body(): Promise<Bytes> {
+    return this.#run.write();
+  }
+
+  protected async callNext(): Promise<boolean> {
+    if (this.#unasked === 0) return false;
+    const count = Math.min(this.#facts.perCall, this.#unasked);
+    this.#unasked -= count;
+    const drawn = await this.#call(count);
+    // Some give fewer than they were asked for, such as those that filter them; each call gives one at least.
+    this.#unasked += count - drawn;
+    return true;
+  }
+
+  protected override stopBeside(): void {
+    this.#ending.abort();
+  }
+
+  /** With a mask as the target reads it. */
+  async #editInItsWay(): Promise<ImageEdit | Fault | null> {
+    const { edit, request } = this.#run;
+    const maskedAs = imageFormats[this.#facts.format].maskedAs?.(request);
+    if (edit === null || edit.mask === null || maskedAs === undefined) return edit;
+    const pieces: Buffer[] = [];
+    for await (const piece of edit.mask.file.read()) pieces.push(piece);
+    const made = await this.#services.imageCodec.mask(this.job.tenant, Buffer.concat(pieces), maskedAs);
+    if ('class' in made) return made;
+    const mask = Buffer.from(made);
+    return { ...edit, mask: { type: 'image/png', file: { bytes: mask.length, read: () => piecesOf(mask) } } };
+  }
+
+  /** How many pictures came of it. */
+  async #call(count: number): Promise<number> {
+    const edit = await this.#editInItsWay();
+    if (edit !== null && 'class' in edit) {
+      this.fail(edit);
+      return 0;
+    }
+    const { request } = this.#run;
+    const { body, losses } = prepareImages(this.#provider.connection, this.attempt.target, { request, edit }, count, {
+      inputTokensEstimate: this.job.inputTokensEstimate,
+      preview: this.#newPreview(),
+    });
+    this.losses = losses;
+    const bytes = await this.#drawn(await this.ask(body));
+    if (bytes === null) return 0;
+    const read = await this.#services.imageCodec.read(this.job.tenant, bytes, this.#facts.format, this.#form);
+    if ('class' in read) {
+      this.fail(read);
+      return 0;
+    }
+    // Nobody asked for more than that.
+    const images = await Promise.all(read.images.slice(0, count).map((image) => this.#inHand(image)));
+    if (this.failed) return 0;
+    this.#run.gathered.add(images as GatheredImage[], read.usage, read.reported);
+    this.took(this.#usageOf(images.length, read.usage), read.usage !== null);
+    return images.length;
+  }
+
+  /** The drawn answer; of a service that draws later, the state with which its job ended. */
+  async #drawn(begun: Buffer | null): Promise<Buffer | null> {
+    const { job } = imageFormats[this.#facts.format];
+    const url = begun === null || job === undefined ? null : jobUrl(begun, job, this.#provider);
+    // What began no job is read as it is, which says why.
+    if (url === null) return begun;
+    const { connection } = this.#provider;
+    const ended = await endOfJob(
+      this.#services,
+      { connection, credential: this.attempt.credential.id, url, runs: job!.runs },
+      { deadlineMs: this.job.deadlineMs, signal: this.#ending.signal },
+    );
+    if (Buffer.isBuffer(ended)) return ended;
+    this.fail(ended);
+    return null;
+  }
+
+  #usageOf(images: number, tokens: ImageTokens | null): Usage {
+    if (tokens === null) return { inputTokens: this.job.inputTokensEstimate, outputTokens: 0, images };
+    const { inputTokens, outputTokens, imageTokens } = tokens;
+    const seen = imageTokens === null ? {} : { imageInputTokens: imageTokens };
+    // What such a model writes is the picture.
+    return { inputTokens, outputTokens, ...seen, imageOutputTokens: outputTokens, images };
+  }
+
+  /** Shows an event of an unfinished image at once; null: nobody wants any. */
+  #newPreview(): ((frame: Buffer) => void) | null {
+    const { request } = this.#run;
+    // With several images, nobody could tell which one an unfinished image belongs to.
+    if (request.stream === null || request.stream.partialImages === 0 || request.n > 1) return null;
+    if (this.#facts.previews !== true) return null;
+    const { sink } = this.job;
+    // A slow reader misses some, which later ones replace: an upstream may send any number.
+    let isBehind = false;
+    this.answer.onDrain(() => {
+      isBehind = false;
+    });
+    return (frame) => {
+      if (isBehind) return;
+      sink.start('events', this.answer.headers({ losses: this.losses }));
+      isBehind = sink.chunk(frame) === 'behind';
+    };
+  }
+
+  get #form(): PictureForm {
+    return this.#run.request.answerForm === 'url' ? 'bytes' : 'base64';
+  }
+
+  /** A link goes on unchanged if the caller wants one and can follow it; else the image is fetched. */
+  async #inHand(image: ReadImage): Promise<GatheredImage | null> {
+    if (!('url' in image)) return image;
+    const upstreamHost = upstreamHostOf(image.url, this.#provider);
+    if (this.#form === 'bytes' && upstreamHost === null) return image;
+    const picture = await this.#services.pictures.fetch(image.url, {
+      upstreamHost,
+      as: this.#form,
+      timeoutMs: this.job.deadlineMs - this.#services.clock.monotonicMs(),
+      signal: this.#ending.signal,
+    });
+    if ('class' in picture) {
+      this.fail(picture);
+      return null;
+    }
+    return { ...picture, revisedPrompt: image.revisedPrompt };
+  }
+}
+
+/** Null when the answer names no place, or one that is not the service's: its key goes there. */
+function jobUrl(begun: Buffer, job: NonNullable<ImageFormat['job']>, { connection }: ConfiguredProvider): URL | null {
+  const { value } = parseAnswer(begun);
+  const at = isObject(value) ? job.at(value) : null;
+  const url = at === null ? null : URL.parse(at);
+  if (url === null) return null;
+  return url.origin === connection.origin || (url.protocol === 'https:' && job.hosts.test(url.hostname)) ? url : null;
+}
+
+/**
+ * The upstream's host and port, when the picture is there and it is no Internet service: callers may not reach a server
+ * on the operator's machines, nor need they know where it is.
+ */
+function upstreamHostOf(url: string, { connection }: ConfiguredProvider): string | null {
+  const { origin, host, port } = new URL(url);
+  if (origin !== connection.origin || !origin.startsWith('http:')) return null;
+  return port === '' ? `${host}:80` : host;
+}
+
+async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}

@@ -1,0 +1,61 @@
+import type { Principal } from '../../../books/auth/principal.ts';
+import { costMilliOf } from '../../../books/metering/quota.ts';
+import { type Failure, FailureError } from '../../../kernel/failure.ts';
+import { outcomeOf, type UpstreamCall } from '../../../tools/mcp/upstream-tools.ts';
+import type { Bytes } from '../../spine/sink.ts';
+import { leavingOf, type ReadRequest, type WorkEndpoint } from '../../spine/work.ts';
+
+/** A call of a tool, a prompt or a resource of an MCP server elsewhere. */
+export interface McpOrder {
+  /** Checks it; what is wrong or not allowed throws a FailureError. */
+  prepare(principal: Principal): UpstreamCall | Promise<UpstreamCall>;
+  /** The body of the answer. */
+  write(result: object): Bytes;
+}
+
+interface McpRequest extends ReadRequest {
+  asked: UpstreamCall;
+  write: McpOrder['write'];
+}
+
+/** Each call costs what `costs.mcp` says, and its row names server and tool. */
+export const mcpEndpoint: WorkEndpoint<McpOrder, McpRequest> = {
+  async read({ principal }, { prepare, write }) {
+    try {
+      return { ok: true, value: { asked: await prepare(principal), write, release() {} } };
+    } catch (error) {
+      if (error instanceof FailureError) return { ok: false, failure: error.failure };
+      throw error;
+    }
+  },
+  plan({ config: { costs } }, _call, { asked: { about, called } }) {
+    const charge = { endpoint: 'mcp-call', alias: about, tier: null, costMilli: costMilliOf(costs, 'mcp') };
+    return { charge, mcp: { ...called, outcome: null, bytes: 0 } };
+  },
+  async work({ call, request: { asked, write } }) {
+    const done = await asked.run(leavingOf(call.client));
+    const answer = done.kind === 'failed' ? refusedWith(done.failure) : written(asked, done.result, write);
+    const bytes = answer.body === null ? 0 : Buffer.byteLength(answer.body);
+    const mcp = { ...asked.called, outcome: outcomeOf(done), bytes };
+    return call.client.gone ? { body: null, failure: null, mcp } : { ...answer, mcp };
+  },
+};
+
+interface McpAnswer {
+  body: Bytes | null;
+  failure: Failure | null;
+}
+
+function refusedWith(failure: Failure): McpAnswer {
+  return { body: null, failure };
+}
+
+function written({ about }: UpstreamCall, result: object, write: McpOrder['write']): McpAnswer {
+  try {
+    return { body: write(result), failure: null };
+  } catch {
+    // Nested deeper than the stack: a parser takes it, a writer does not.
+    const message = `The answer of '${about}' is nested too deeply.`;
+    return refusedWith({ kind: 'mcp-failed', server: about, message });
+  }
+}

@@ -1,0 +1,48 @@
+import type { PageReader } from '../../../tools/page-reader.ts';
+import { readScrapeOptions, readUrl } from '../../../tools/scrape/scrape-options.ts';
+import type { ScrapedPage } from '../../../tools/scrape/scraped-page.ts';
+import type { ToolJob } from '../../../tools/tool-call.ts';
+import { ToolFields } from '../../../tools/tool-fields.ts';
+import type { ServerToolPorts } from '../../server-tools/tool-ports.ts';
+import { call } from '../../spine/call.ts';
+import type { SpineServices } from '../../spine/services.ts';
+import { abandoned, costMilliIn } from '../../spine/work.ts';
+import { toolEndpoint } from './tool-endpoint.ts';
+
+/** Pages for models to read: scrapes of the owner's key, at the same cost. */
+export function createPageFetch(
+  services: SpineServices,
+  reader: Pick<PageReader, 'read'>,
+): ServerToolPorts['fetchPage'] {
+  return async ({ principal, requestId, tag }, address, { cache }, mayFollow, signal) => {
+    const pages: ScrapedPage[] = [];
+    const prepare = (): ToolJob => {
+      const fields = new ToolFields({ url: address, formats: ['markdown'], ...(cache === 'fresh' && { maxAge: 0 }) });
+      const url = readUrl(fields);
+      const { options } = readScrapeOptions(fields);
+      const { tenant, keyId } = principal;
+      return {
+        charge: { tool: 'scrape', pagesMax: 0 },
+        async run(leaving) {
+          const read = await reader.read({ tenant, keyId, url, options, paced: false, mayFollow, signal: leaving });
+          if ('kind' in read) return read;
+          pages.push(read);
+          return { kind: 'answer', body: {}, warnings: [] };
+        },
+      };
+    };
+    const order = { prepare, write: () => '' };
+    const outcome = await call(services, toolEndpoint, { principal, of: requestId, tag }, order, { signal });
+    if (outcome?.kind === 'refused') return outcome.failure;
+    const [page] = pages;
+    if (outcome === null || page === undefined) return abandoned;
+    return shown(page, costMilliIn(outcome.headers), services.clock.wallMs());
+  };
+}
+
+function shown({ metadata, markdown = '', warnings }: ScrapedPage, costMilli: number, nowMs: number) {
+  const { url, title, statusCode: status } = metadata;
+  // A picture is paid as a page is: it was fetched.
+  if (markdown === '' && warnings.length > 0) return { kind: 'unsupported' as const, message: warnings.join(' ') };
+  return { url, title: title ?? '', status, text: markdown, fetchedAt: new Date(nowMs).toISOString(), costMilli };
+}

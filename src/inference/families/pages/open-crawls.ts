@@ -1,0 +1,153 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { KeyRing } from '../../../books/auth/key-ring.ts';
+import type { Config } from '../../../config/schema.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import type { Sealer } from '../../../kernel/seal.ts';
+import { createFetchGuard, type ResolveAddresses } from '../../../net/fetch-guard.ts';
+import { guardedPost } from '../../../net/guarded-post.ts';
+import { createHostTurns } from '../../../net/host-turns.ts';
+import type { PageFetcher } from '../../../net/page-fetch.ts';
+import type { CrawlOptions } from '../../../tools/crawl/crawl-options.ts';
+import type { CrawlMeter, CrawlOwner, CrawlSink } from '../../../tools/crawl/crawl-ports.ts';
+import type { Crawl, CrawlStore } from '../../../tools/crawl/crawl-store.ts';
+import type { CrawlThreads } from '../../../tools/crawl/crawl-threads.ts';
+import { type Crawls, type CrawlsParts, createCrawls, runningMax } from '../../../tools/crawl/crawls.ts';
+import { refusalOfPatterns } from '../../../tools/crawl/read-crawl-options.ts';
+import { sealedCrawlStore } from '../../../tools/crawl/sealed-crawl-store.ts';
+import type { SharedPace } from '../../../tools/crawl/shared-pace.ts';
+import { turnsOverReplicas } from '../../../tools/crawl/shared-pace.ts';
+import type { PageModel } from '../../../tools/page-model.ts';
+import type { PageReader } from '../../../tools/page-reader.ts';
+import { isWritten } from '../../../tools/scrape/scraped-page.ts';
+import { noModel } from '../../../tools/scrape/write-of-page.ts';
+import { createSiteFiles } from '../../../tools/site-files.ts';
+import { type CrawlServices, createCrawlMeter } from './crawled-page.ts';
+
+export interface CrawlsOptions {
+  services: CrawlServices;
+  config(): Config;
+  stores: KeptCrawls;
+  /** Seals the callers' secrets in crawls. */
+  sealer: Sealer;
+  ring: Pick<KeyRing, 'principalOf'>;
+  reader: PageReader;
+  fetcher: PageFetcher;
+  threads: CrawlThreads;
+  /** Whether a model can write about pages. */
+  model: Pick<PageModel, 'modelFor'>;
+  resolve: ResolveAddresses;
+  sink: CrawlSink | null;
+  /** For the operator's log. */
+  onTrouble(message: string): void;
+}
+
+/** Crawls that outlive processes; opened when they are first asked for. */
+export interface KeptCrawls {
+  /** `others`: whether another process may be at work at them. */
+  crawls(): Promise<{ store: CrawlStore; others: 'alone' | 'may-live'; pace: SharedPace | null }>;
+  /** Whether there may be some already: then a start continues them. */
+  crawlsKept(): boolean;
+}
+
+export interface OpenedCrawls {
+  crawls: Omit<Crawls, 'start' | 'stop'>;
+  meter: CrawlMeter;
+  /** Null: there is no vector store to write to. */
+  sink: CrawlSink | null;
+  /** Why an address may not be fetched (400 `url_blocked`); null when it may. */
+  guard(url: string, param: string): Promise<Failure | null>;
+  /** Why patterns of these options are not taken; null when all are. */
+  patterns(tenant: string, options: CrawlOptions): Promise<Failure | null>;
+  /** Why a model cannot write about pages, if that is wanted; null when it can. */
+  writer(owner: CrawlOwner, options: CrawlOptions): Failure | null;
+  /** Crawls and batches of a tenant that run. */
+  running(tenant: string): Promise<readonly Crawl[]>;
+  close(): Promise<void>;
+}
+
+/** Of one host, over all crawls of this process. */
+const atOnceMax = 16;
+
+/** Crawls: taken up at the start where there are any, otherwise from the first on. */
+export function openCrawls(options: CrawlsOptions): OpenedCrawls {
+  const { services, config, stores, reader, fetcher, threads, resolve, sink, onTrouble } = options;
+  const { clock } = services;
+  const meter = createCrawlMeter(services, options.ring.principalOf);
+  const guard = () => createFetchGuard(config().fetch, resolve);
+  let closed = false;
+  let opening: Promise<Crawls> | null = null;
+
+  async function open(): Promise<Crawls> {
+    const { store: kept, others, pace } = await stores.crawls();
+    const store = sealedCrawlStore(kept, options.sealer);
+    const wait: CrawlsParts['pause'] = (ms, signal) =>
+      pause(ms, undefined, { signal, ref: false }).catch(() => undefined);
+    const turns = createHostTurns({ atOnceMax, waitingMax: 512, hostsMax: 10_000, nowMs: clock.monotonicMs });
+    const crawls = createCrawls({
+      store,
+      reader,
+      files: createSiteFiles(fetcher),
+      turns: pace === null ? turns : turnsOverReplicas(turns, { pace, clock, pause: wait }),
+      threads,
+      meter,
+      sink,
+      clock,
+      pause: wait,
+      retentionMs: () => config().tools.crawl.retention,
+      post: (url, headers, body, timeoutMs) => guardedPost(url, headers, body, { guard: guard(), timeoutMs }),
+      onTrouble,
+    });
+    await crawls.start(others);
+    return crawls;
+  }
+
+  function opened(): Promise<Crawls> {
+    if (closed) return Promise.reject(new Error('the server is stopping'));
+    opening ??= open().catch((error: unknown) => {
+      opening = null;
+      throw error;
+    });
+    return opening;
+  }
+
+  if (stores.crawlsKept()) {
+    opened().catch((error: unknown) => onTrouble(`crawls could not be continued: ${String(error)}`));
+  }
+
+  return {
+    crawls: lazily(opened),
+    meter,
+    sink,
+    patterns: (tenant, wished) => refusalOfPatterns(threads, tenant, wished),
+    writer: ({ keyId }, { scrape }) => (isWritten(scrape) && options.model.modelFor(keyId) === null ? noModel : null),
+    async guard(url, param): Promise<Failure | null> {
+      const verdict = await guard().check(new URL(url));
+      if (verdict.ok || verdict.reason === 'unresolved') return null;
+      const message = `'${param}' cannot be used (url_blocked): ${verdict.message}.`;
+      return { kind: 'page-refused', code: 'url_blocked', message, param };
+    },
+    async running(tenant) {
+      if (opening === null) return [];
+      const crawls = await opening;
+      const kinds = ['crawl', 'batch'] as const;
+      const listed = { which: 'running', before: null, limit: runningMax } as const;
+      return (await Promise.all(kinds.map((kind) => crawls.list(tenant, { ...listed, kind })))).flat();
+    },
+    async close() {
+      closed = true;
+      await (await opening?.catch(() => null))?.stop();
+    },
+  };
+}
+
+/** The same, opened when it is first asked. */
+function lazily(opened: () => Promise<Crawls>): OpenedCrawls['crawls'] {
+  return {
+    create: async (...asked) => (await opened()).create(...asked),
+    find: async (...asked) => (await opened()).find(...asked),
+    list: async (...asked) => (await opened()).list(...asked),
+    cancel: async (...asked) => (await opened()).cancel(...asked),
+    results: async (...asked) => (await opened()).results(...asked),
+    errors: async (...asked) => (await opened()).errors(...asked),
+  };
+}

@@ -1,0 +1,120 @@
+import type { ResponseWriter } from '../../../formats/dialects/realtime/response-writer.ts';
+import type { SessionSettings } from '../../../formats/dialects/realtime/session-settings.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { ModelCall } from '../../spine/model-call.ts';
+import type { CascadeSteps } from './cascade-steps.ts';
+import { soundWriter } from './session-sound.ts';
+
+export interface AnswerParts {
+  steps: CascadeSteps;
+  call: ModelCall;
+  /** The chat model, as the caller names it, and the one that speaks. */
+  models: { chat: string; speech: string; voice: string };
+}
+
+/** A piece of speech ends with a sentence of so many characters at least. */
+const spokenCharsMin = 24;
+
+/** One response: the chat model's words, and their sound. */
+export class CascadeAnswer {
+  /** The message for the conversation; null: there is none. */
+  message: JsonObject | null = null;
+  usage: JsonObject | null = null;
+  readonly #parts: AnswerParts;
+  readonly #settings: SessionSettings;
+  readonly #response: ResponseWriter;
+  readonly #signal: AbortSignal;
+  #text = '';
+  /** Not yet given to the speaker. */
+  #unspoken = '';
+  #speech: Promise<Failure | null> = Promise.resolve(null);
+  readonly #calls: { id: string; name: string; arguments: string }[] = [];
+
+  constructor(parts: AnswerParts, settings: SessionSettings, response: ResponseWriter, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#settings = settings;
+    this.#response = response;
+    this.#signal = signal;
+  }
+
+  async make(body: JsonObject): Promise<Failure | null> {
+    const { steps, call } = this.#parts;
+    const failure = await steps.chat({ call, signal: this.#signal }, body, (chunk) => this.#chunk(chunk));
+    if (failure === null) this.#speak(this.#unspoken);
+    const unspoken = await this.#speech;
+    if (!this.#signal.aborted) {
+      for (const { id, name, arguments: given } of this.#calls) this.#response.call(id, name, given);
+    }
+    const calls = this.#calls.map(({ id, ...called }) => ({ id, type: 'function', function: called }));
+    if (this.#text !== '' || calls.length > 0) {
+      this.message = { role: 'assistant', content: this.#text, ...(calls.length > 0 && { tool_calls: calls }) };
+    }
+    return failure ?? unspoken;
+  }
+
+  #chunk({ choices, usage }: JsonObject): void {
+    if (isObject(usage)) this.usage = usageOf(usage);
+    const [choice] = Array.isArray(choices) ? choices : [];
+    const delta = isObject(choice) && isObject(choice.delta) ? choice.delta : {};
+    if (typeof delta.content === 'string' && delta.content !== '') this.#words(delta.content);
+    for (const call of Array.isArray(delta.tool_calls) ? delta.tool_calls : []) {
+      if (!isObject(call)) continue;
+      const at = typeof call.index === 'number' ? call.index : this.#calls.length;
+      this.#calls[at] ??= { id: '', name: '', arguments: '' };
+      const called = this.#calls[at];
+      const given = isObject(call.function) ? call.function : {};
+      if (typeof call.id === 'string') called.id = call.id;
+      if (typeof given.name === 'string') called.name += given.name;
+      if (typeof given.arguments === 'string') called.arguments += given.arguments;
+    }
+  }
+
+  #words(text: string): void {
+    if (this.#signal.aborted) return;
+    this.#text += text;
+    this.#response.text(text);
+    if (this.#settings.output === 'text') return;
+    this.#unspoken += text;
+    const end = sentenceEnd(this.#unspoken);
+    if (end === -1) return;
+    this.#speak(this.#unspoken.slice(0, end));
+    this.#unspoken = this.#unspoken.slice(end);
+  }
+
+  /** After what is being spoken; the model goes on writing meanwhile. */
+  #speak(text: string): void {
+    if (this.#settings.output === 'text' || text.trim() === '') return;
+    const { steps, call, models } = this.#parts;
+    const voice = this.#settings.voice ?? models.voice;
+    const body = { model: models.speech, voice, input: text.trim(), response_format: 'pcm' };
+    const writer = soundWriter(this.#settings.formats.output);
+    const give = (sound: Buffer) => {
+      if (sound.length > 0 && !this.#signal.aborted) this.#response.audio(sound.toString('base64'));
+    };
+    this.#speech = this.#speech.then(async (failure) => {
+      if (failure !== null || this.#signal.aborted) return failure;
+      const failed = await steps.speak({ call, signal: this.#signal }, body, (sound) => give(writer.push(sound)));
+      give(writer.end());
+      return failed;
+    });
+  }
+}
+
+/** Where a piece that can be spoken ends; -1: nowhere yet. */
+function sentenceEnd(text: string): number {
+  const found = /[.!?…]["')\]]*\s|[。！？]|\n/g;
+  for (let match = found.exec(text); match !== null; match = found.exec(text)) {
+    if (found.lastIndex >= spokenCharsMin) return found.lastIndex;
+  }
+  return -1;
+}
+
+/** A chat completion's, in the words of the realtime API. */
+function usageOf({
+  prompt_tokens: input = 0,
+  completion_tokens: output = 0,
+  total_tokens: total = 0,
+}: JsonObject): JsonObject {
+  return { total_tokens: total, input_tokens: input, output_tokens: output };
+}

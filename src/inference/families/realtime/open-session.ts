@@ -1,0 +1,223 @@
+import type { WebSocket } from 'ws';
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import type { EventForm } from '../../../formats/dialects/realtime/response-writer.ts';
+import { withTranscriptionModel } from '../../../formats/dialects/realtime/session-settings.ts';
+import { responseTurns, transcriptionTurns } from '../../../formats/dialects/realtime/turns.ts';
+import { findVoice, unknownVoices } from '../../../formats/dialects/speech/voices.ts';
+import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
+import { pathOf } from '../../../formats/providers/connection.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { randomBase62 } from '../../../kernel/ids.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { knownEntry } from '../../../kernel/known-entry.ts';
+import type { RouteAttempt, RouteCandidate } from '../../../routing/route.ts';
+import { openWebSocket } from '../../../upstream/transport/web-socket.ts';
+import type { ConfiguredProvider } from '../../models/connections.ts';
+import { noDescriptor } from '../../spine/attempt.ts';
+import { statusFault, transportFault } from '../../spine/attempt-faults.ts';
+import { type HeaderList, refuse } from '../../spine/sink.ts';
+import { CascadeEnd, type CascadeParts } from './cascade-end.ts';
+import { GeminiEnd } from './gemini-end.ts';
+import { type HeldSession, holdSession, type SessionCall } from './held-session.ts';
+import { runSession } from './realtime-session.ts';
+import type { RealtimeServices } from './services.ts';
+import { type SessionEnd, SocketEnd } from './socket-end.ts';
+import { TranscriptionEnd, type TranscriptionFacts } from './transcription-end.ts';
+
+export interface SocketCall extends SessionCall {
+  /** Makes the caller's connection a WebSocket, paused, with these headers in the answer; null: it has left. */
+  accept(headers: HeaderList, messageBytesMax: number): Promise<SocketEnd | null>;
+  /** Whether a model answers, or what the caller says is written down alone. */
+  kind: 'realtime' | 'transcription';
+  /** Whether the caller has its `session.created` already. */
+  created: TranscriptionFacts['created'];
+}
+
+/**
+ * A session over a WebSocket. The upstream is connected before the caller's connection becomes one, so that a refusal
+ * is a plain HTTP answer. Resolves when the session is over.
+ */
+export async function openSession(services: RealtimeServices, opened: SocketCall): Promise<void> {
+  const { clock } = services;
+  const { call, settings, ending, errorEvent } = opened;
+  const limits = services.snapshot().config.server.realtime;
+  const bounds = { idleMs: limits.idle, longestMs: limits.longest };
+  const isTranscription = opened.kind === 'transcription';
+  const cascade = cascadeOf(services, opened);
+  if (cascade !== null) {
+    if ('kind' in cascade) return refuse(call.sink, cascade, call.admitted.headers);
+    return openCascade(services, opened, cascade);
+  }
+  const reach = async (attempt: RouteAttempt, to: ConfiguredProvider, signal: AbortSignal) => {
+    const { apiVersion, basePath, provider } = to.connection;
+    const facts = provider.realtime!;
+    const at = isTranscription ? facts.transcriptions! : facts.pathOf(attempt.target.model, { apiVersion });
+    const path = pathOf(at, basePath);
+    return connectAt(services, attempt, to, { path, callerHeaders: call.callerHeaders, signal });
+  };
+  await holdSession(
+    services,
+    opened,
+    ({ transcriptions }) => !isTranscription || transcriptions !== undefined,
+    reach,
+    async (held) => {
+      const { reached, headers, meter } = held;
+      const caller = await opened.accept(headers, limits.message_limit);
+      if (caller === null) return reached.socket.terminate();
+      const upstream = isTranscription
+        ? new TranscriptionEnd(new SocketEnd(reached.socket), {
+            model: { named: opened.model, there: held.attempt.target.model },
+            created: opened.created,
+            errorEvent,
+          })
+        : upstreamEnd(opened, held);
+      const session = isTranscription && opened.created === 'untold' ? named(opened) : settings;
+      if (session !== null) upstream.send(JSON.stringify({ type: 'session.update', session }));
+      await runSession({
+        clock,
+        caller,
+        upstream,
+        meter: meter(),
+        turns: isTranscription ? transcriptionTurns : responseTurns,
+        ...bounds,
+        ending,
+        known: held.to.connection,
+        errorEvent,
+      });
+    },
+  );
+}
+
+/** The models of a cascade. */
+type CascadeModels = Pick<CascadeParts, 'transcription' | 'answers'>;
+
+/** Null: the targets of the model hold the session themselves. */
+function cascadeOf(services: RealtimeServices, { model, kind, call }: SocketCall): CascadeModels | Failure | null {
+  const { models, providers } = services.snapshot();
+  const alias = models.resolve(model, call.principal);
+  if ('kind' in alias) return alias;
+  if (kind === 'transcription') {
+    if (alias.type !== 'transcription') {
+      return invalid('model', `The model '${model}' does not transcribe. Use one of the type 'transcription'.`);
+    }
+    const holds = ({ target }: RouteCandidate) =>
+      providers.get(target.provider)?.connection.provider.realtime?.transcriptions !== undefined;
+    return alias.candidates.some(holds) ? null : { transcription: model, answers: null };
+  }
+  if (alias.realtime === undefined) return null;
+  const { transcription, ...spoken } = alias.realtime;
+  for (const name of [transcription, spoken.speech]) {
+    const found = models.resolve(name, call.principal);
+    if ('kind' in found) return found;
+  }
+  return { transcription, answers: { chat: alias.id, ...spoken } };
+}
+
+/** A session for a model that holds none: there is nobody to connect, and each step is a separate call. */
+async function openCascade(services: RealtimeServices, opened: SocketCall, cascade: CascadeModels): Promise<void> {
+  const { call, settings, ending, errorEvent } = opened;
+  const { idle: idleMs, longest: longestMs, message_limit } = services.snapshot().config.server.realtime;
+  const caller = await opened.accept(call.admitted.headers, message_limit);
+  if (caller === null) return;
+  const end = new CascadeEnd({
+    ...cascade,
+    steps: services.steps,
+    call,
+    id: randomBase62(16),
+    form: formOf(call),
+    errorEvent,
+  });
+  const upstream =
+    opened.kind === 'realtime'
+      ? end
+      : new TranscriptionEnd(end, {
+          model: { named: opened.model, there: cascade.transcription },
+          created: opened.created,
+          errorEvent,
+        });
+  if (settings !== null) upstream.send(JSON.stringify({ type: 'session.update', session: settings }));
+  const { clock } = services;
+  const turns = responseTurns;
+  await runSession({ clock, caller, upstream, meter: null, turns, idleMs, longestMs, ending, errorEvent });
+}
+
+/** The settings of a transcription with its model, for the provider. */
+function named({ settings, model }: SocketCall): JsonObject {
+  return withTranscriptionModel({ type: 'transcription', ...settings }, model);
+}
+
+function formOf({ callerHeaders }: SessionCall['call']): EventForm {
+  return callerHeaders['openai-beta'] === 'realtime=v1' ? 'older' : 'present';
+}
+
+/** The upstream's end, in OpenAI's events. */
+function upstreamEnd({ call, model }: SocketCall, { reached, attempt, to }: HeldSession<Connected>): SessionEnd {
+  const { format, voices } = to.connection.provider.realtime!;
+  const socket = new SocketEnd(reached.socket);
+  if (format === 'openai') return socket;
+  const known = voices ?? unknownVoices;
+  return new GeminiEnd(socket, {
+    id: randomBase62(16),
+    alias: model,
+    model: reached.resource ?? attempt.target.model,
+    form: formOf(call),
+    voiceOf: (name) => findVoice(name, known, { mapped: undefined, listed: [] })?.name ?? null,
+    voices: known.names,
+  });
+}
+
+/** A WebSocket at a provider. */
+export interface Connected {
+  socket: WebSocket;
+  /** The model as its provider's setup names it, where that is not its id. */
+  resource: string | null;
+}
+
+/** Opens a WebSocket to a provider, with the credential of an attempt. */
+export async function connectAt(
+  { transport, clock, snapshot }: Pick<RealtimeServices, 'transport' | 'clock' | 'snapshot'>,
+  { target, credential }: RouteAttempt,
+  { connection }: ConfiguredProvider,
+  request: { path: string; callerHeaders: SessionCall['call']['callerHeaders']; signal: AbortSignal },
+): Promise<{ kind: 'reached'; value: Connected } | { kind: 'missed'; fault: Fault }> {
+  const { origin, route, credentials, provider } = connection;
+  const headers = knownEntry(credentials, credential.id);
+  const outcome = await openWebSocket(
+    transport,
+    {
+      origin,
+      route,
+      path: request.path,
+      headers: [
+        ...headers.get,
+        ...(provider.realtime?.format === 'openai' ? passedHeaders(request.callerHeaders) : []),
+      ],
+      authorize: headers.authorize,
+      subject: provider.realtime?.resourceOf?.(target.model, connection.basePath),
+      connectTimeoutMs: target.timeouts.connectMs,
+      acceptTimeoutMs: target.timeouts.firstTokenMs,
+      messageBytesMax: snapshot().config.server.realtime.message_limit,
+    },
+    request.signal,
+  );
+  if (outcome.kind === 'open') {
+    const resource = outcome.subject?.replace(/^\//, '') ?? null;
+    return { kind: 'reached', value: { socket: outcome.socket, resource } };
+  }
+  if (outcome.kind === 'failed') {
+    if (outcome.error.kind === 'no-descriptor') throw noDescriptor();
+    return { kind: 'missed', fault: transportFault(outcome.error, { begun: false, status: null }) };
+  }
+  // A redirect or a 200 is no refusal of the caller's, and no WebSocket either.
+  const { status } = outcome;
+  if (status < 400) return { kind: 'missed', fault: fault('malformed', `answered ${status} to a WebSocket`, status) };
+  return { kind: 'missed', fault: statusFault(outcome, openAiChat, connection, clock.wallMs()) };
+}
+
+/** The version of OpenAI's events that the caller speaks, and a hash of its user, by which OpenAI stops abuse. */
+function passedHeaders(headers: SessionCall['call']['callerHeaders']): string[] {
+  return ['openai-beta', 'openai-safety-identifier'].flatMap((name) => {
+    const value = headers[name];
+    return typeof value === 'string' && /^[\w=.,:; -]{1,200}$/.test(value) ? [name, value] : [];
+  });
+}

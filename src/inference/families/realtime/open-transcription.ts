@@ -1,0 +1,89 @@
+import { eventIn } from '../../../formats/dialects/realtime/events.ts';
+import { EventWriter } from '../../../formats/dialects/realtime/response-writer.ts';
+import {
+  firstSettings,
+  shownTranscriptions,
+  transcriptionModelIn,
+} from '../../../formats/dialects/realtime/session-settings.ts';
+import { invalid } from '../../../kernel/failure.ts';
+import { randomBase62 } from '../../../kernel/ids.ts';
+import { KeptAnswer } from '../../spine/kept-answer.ts';
+import { openSession, type SocketCall } from './open-session.ts';
+import type { LongWork } from './realtime-session.ts';
+import type { RealtimeServices } from './services.ts';
+import type { SocketEnd } from './socket-end.ts';
+
+/** A caller that says which model is to transcribe only within its session, as OpenAI's API wants it. */
+export type UnnamedCall = Omit<SocketCall, 'model' | 'settings' | 'kind' | 'created'>;
+
+/**
+ * The caller's connection becomes a WebSocket at once, and its first update names the model: only then is anything
+ * reserved and the transcriber reached. A refusal is an `error` event and 1008. Resolves when the session is over.
+ */
+export async function openTranscription(services: RealtimeServices, unnamed: UnnamedCall): Promise<void> {
+  const { call, errorEvent } = unnamed;
+  const { message_limit: messageBytesMax, idle: idleMs } = services.snapshot().config.server.realtime;
+  const caller = await unnamed.accept(call.admitted.headers, messageBytesMax);
+  if (caller === null) return;
+  const model = await modelNamedBy(caller, unnamed, idleMs);
+  if (model === null) return;
+  const answer = new KeptAnswer();
+  await openSession(services, {
+    ...unnamed,
+    call: { ...call, delivery: answer, client: answer, sink: answer },
+    model,
+    settings: null,
+    kind: 'transcription',
+    created: 'told',
+    accept: () => Promise.resolve(caller),
+  });
+  if (answer.outcome?.kind !== 'refused') return;
+  const { failure } = answer.outcome;
+  caller.send(JSON.stringify(errorEvent(failure)));
+  caller.close(1008, failure.kind);
+}
+
+/** Null: it has left without a word of it, or was silent for too long. */
+function modelNamedBy(caller: SocketEnd, { ending, errorEvent }: UnnamedCall, idleMs: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const done = (model: string | null) => {
+      clearTimeout(idle);
+      ending.remove(work);
+      resolve(model);
+    };
+    const idle = setTimeout(() => {
+      const message = `Nobody named a model in this session for ${idleMs / 1_000} s (server.realtime.idle).`;
+      caller.send(JSON.stringify(errorEvent({ kind: 'request-timeout', message })));
+      caller.close(1000, 'session expired');
+    }, idleMs);
+    const work: LongWork = {
+      drain: () => caller.close(1001, 'The server is shutting down. Connect again.'),
+      cut: () => caller.terminate(),
+    };
+    caller.listen({
+      frame(frame, binary) {
+        const event = eventIn(frame);
+        const model = event?.type === 'session.update' ? transcriptionModelIn(event.session) : null;
+        if (model === null) {
+          // A caller that reads no errors causes no more of them.
+          if (caller.send(JSON.stringify(errorEvent(unnamedModel))) === 'behind') caller.pause();
+          return;
+        }
+        caller.leaveAt(frame, binary);
+        done(model);
+      },
+      drained: () => caller.resume(),
+      closed: () => done(null),
+    });
+    const id = randomBase62(16);
+    const events = new EventWriter('present', id, (event) => caller.send(JSON.stringify(event)));
+    const session = shownTranscriptions(`sess_${id}`, null, firstSettings);
+    events.write('session.created', { session });
+    ending.add(work);
+  });
+}
+
+const unnamedModel = invalid(
+  'session.audio.input.transcription.model',
+  'Name the model first: send session.update with session.audio.input.transcription.model.',
+);

@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as rest } from 'node:timers/promises';
+import type { WebSocket } from 'ws';
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import { responseTurns } from '../../../formats/dialects/realtime/turns.ts';
+import { fieldPart, formEnd, formType } from '../../../formats/dialects/transcription/form-body.ts';
+import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { knownEntry } from '../../../kernel/known-entry.ts';
+import type { RouteAttempt } from '../../../routing/route.ts';
+import { NoAnswer, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
+import type { ConfiguredProvider } from '../../models/connections.ts';
+import { statusFault } from '../../spine/attempt-faults.ts';
+import { sendWhole } from '../../spine/sink.ts';
+import { holdSession, type SessionCall } from './held-session.ts';
+import { connectAt } from './open-session.ts';
+import { type LongWork, runSession } from './realtime-session.ts';
+import type { RealtimeServices } from './services.ts';
+import { type EndListener, type SessionEnd, SocketEnd } from './socket-end.ts';
+
+export interface OfferedCall extends SessionCall {
+  /** The caller's offer (RFC 8866). */
+  sdp: string;
+}
+
+interface PlacedCall {
+  sdp: string;
+  id: string;
+}
+
+const answerBytesMax = 256 * 1024;
+/** A provider may know the call by its id a moment after its answer; a call that cannot be watched is ended. */
+const watchWithinMs = 10_000;
+const watchAgainMs = 500;
+
+/**
+ * WebRTC's signalling: the provider answers the caller's offer, and sound goes between the two alone. Culvert watches
+ * the call by a second connection to it, meters its responses, and hangs up where a session over a WebSocket would be
+ * closed. Resolves when the call is over.
+ */
+export async function placeCall(services: RealtimeServices, offered: OfferedCall): Promise<void> {
+  const { call, sdp, settings, ending, errorEvent } = offered;
+  const reach = (attempt: RouteAttempt, to: ConfiguredProvider, signal: AbortSignal) =>
+    offerTo(services, attempt, to, { sdp, settings: settings ?? {}, signal });
+  await holdSession(
+    services,
+    offered,
+    ({ calls }) => calls !== undefined,
+    reach,
+    async (held) => {
+      const { reached, attempt, to, headers, snapshot } = held;
+      const shutdown = new AbortController();
+      const stop = () => shutdown.abort();
+      const watching: LongWork = { drain: stop, cut: stop };
+      ending.add(watching);
+      try {
+        const ourHeaders = ['content-type', 'application/sdp', 'location', `/v1/realtime/calls/${reached.id}`];
+        sendWhole(call.sink, [...headers, ...ourHeaders], reached.sdp, 201);
+        const socket = await watch(services, attempt, to, { id: reached.id, call, cut: shutdown.signal });
+        ending.remove(watching);
+        if (socket === null) return;
+        const { idle: idleMs, longest: longestMs } = snapshot.config.server.realtime;
+        const upstream = new SocketEnd(socket);
+        const meter = held.meter();
+        const caller = new AbsentEnd();
+        const turns = responseTurns;
+        await runSession({
+          clock: services.clock,
+          caller,
+          upstream,
+          meter,
+          turns,
+          idleMs,
+          longestMs,
+          ending,
+          errorEvent,
+        });
+      } finally {
+        ending.remove(watching);
+        // Nobody would pay for its conversation. A call that is over already is unknown there.
+        await post(services, attempt, to, { path: `/${reached.id}/hangup`, contentType: null, body: null }).catch(
+          () => null,
+        );
+      }
+    },
+  );
+}
+
+/** The caller of a call, who talks to the provider directly. */
+class AbsentEnd implements SessionEnd {
+  #listener: EndListener | null = null;
+
+  listen(listener: EndListener): void {
+    this.#listener = listener;
+  }
+
+  send(): 'ready' {
+    return 'ready';
+  }
+
+  pause(): void {}
+
+  resume(): void {}
+
+  close(code: number): void {
+    const listener = this.#listener;
+    this.#listener = null;
+    queueMicrotask(() => listener?.closed(code, ''));
+  }
+
+  terminate(): void {
+    this.close(1006);
+  }
+}
+
+async function offerTo(
+  services: RealtimeServices,
+  attempt: RouteAttempt,
+  to: ConfiguredProvider,
+  { sdp, settings, signal }: { sdp: string; settings: JsonObject; signal: AbortSignal },
+): Promise<{ kind: 'reached'; value: PlacedCall } | { kind: 'missed'; fault: Fault }> {
+  const missed = (why: Fault) => ({ kind: 'missed' as const, fault: why });
+  const boundary = `culvert-${randomUUID()}`;
+  const session = JSON.stringify({ type: 'realtime', ...settings, model: attempt.target.model });
+  const parts = [
+    fieldPart(boundary, { name: 'sdp', value: sdp }),
+    fieldPart(boundary, { name: 'session', value: session }),
+  ];
+  try {
+    const body = parts.join('') + formEnd(boundary);
+    const answer = await post(services, attempt, to, { path: '', contentType: formType(boundary), body, signal });
+    const { status, headers, bytes } = answer;
+    if (status < 200 || status > 299) {
+      return missed(statusFault({ status, headers, body: bytes }, openAiChat, to.connection, services.clock.wallMs()));
+    }
+    const id = /\/calls\/([\w-]{1,200})$/.exec(headers.get('location') ?? '')?.[1];
+    if (id === undefined) return missed(fault('malformed', 'did not say the id of the call', status));
+    return { kind: 'reached', value: { sdp: bytes.toString('utf8'), id } };
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    if (signal.aborted) return missed(signal.reason as Fault);
+    return missed(fault(error.kind === 'not-authorized' ? 'bad_credential' : 'unreachable', error.message));
+  }
+}
+
+/** A request below the provider's calls. */
+function post(
+  { transport }: Pick<RealtimeServices, 'transport'>,
+  { target, credential }: RouteAttempt,
+  { connection }: ConfiguredProvider,
+  request: { path: string; contentType: string | null; body: string | null; signal?: AbortSignal },
+) {
+  const { origin, route, basePath, credentials, provider } = connection;
+  const { get, authorize } = knownEntry(credentials, credential.id);
+  const headers = get.map((value, at) => (get[at - 1] === 'accept' && at % 2 === 1 ? '*/*' : value));
+  if (request.contentType !== null) headers.push('content-type', request.contentType);
+  const path = basePath + provider.realtime!.calls!.path + request.path;
+  const { connectMs, firstTokenMs } = target.timeouts;
+  const late = AbortSignal.timeout(firstTokenMs);
+  return wholeAnswer(
+    transport,
+    { origin, route, path, method: 'POST', headers, authorize, body: request.body },
+    {
+      connectTimeoutMs: connectMs,
+      bytesMax: answerBytesMax,
+      deadline: request.signal === undefined ? late : AbortSignal.any([late, request.signal]),
+    },
+  );
+}
+
+/** A connection on which the provider tells the events of a call; null: it could not be had in time. */
+async function watch(
+  services: RealtimeServices,
+  attempt: RouteAttempt,
+  to: ConfiguredProvider,
+  { id, call, cut }: { id: string; call: SessionCall['call']; cut: AbortSignal },
+): Promise<WebSocket | null> {
+  const { clock } = services;
+  const { connection } = to;
+  const path = `${connection.basePath}${connection.provider.realtime!.calls!.socket}?call_id=${id}`;
+  const untilMs = clock.monotonicMs() + watchWithinMs;
+  while (!cut.aborted) {
+    const outcome = await connectAt(services, attempt, to, { path, callerHeaders: call.callerHeaders, signal: cut });
+    if (outcome.kind === 'reached') return outcome.value.socket;
+    if (clock.monotonicMs() > untilMs) return null;
+    await rest(watchAgainMs);
+  }
+  return null;
+}

@@ -1,0 +1,35 @@
+import { decodeG711, encodeG711, g711RateHz } from '../../../engines/audio/g711.ts';
+import { createResampler } from '../../../engines/audio/resample.ts';
+import { readSamples, toS16le } from '../../../engines/audio/wav.ts';
+import type { SoundFormat } from '../../../formats/dialects/realtime/session-settings.ts';
+import { sampleRateHz } from './speech-detector.ts';
+
+/** Converts a caller's sound, piece by piece, to PCM of 24 kHz. */
+export function soundReader(format: SoundFormat): (bytes: Buffer) => Buffer {
+  if (format === 'pcm') return (bytes) => bytes;
+  const resampler = createResampler(g711RateHz, sampleRateHz);
+  return (bytes) => toS16le(resampler.push(decodeG711(bytes, format)));
+}
+
+/** PCM of 24 kHz, cut anywhere, in the caller's format. */
+export interface SoundWriter {
+  push(pcm: Buffer): Buffer;
+  end(): Buffer;
+}
+
+export function soundWriter(format: SoundFormat): SoundWriter {
+  let rest: Buffer = Buffer.alloc(0);
+  const whole = (pcm: Buffer) => {
+    const bytes = rest.length === 0 ? pcm : Buffer.concat([rest, pcm]);
+    const end = bytes.length - (bytes.length % 2);
+    rest = bytes.subarray(end);
+    return bytes.subarray(0, end);
+  };
+  if (format === 'pcm') return { push: whole, end: () => Buffer.alloc(0) };
+  const resampler = createResampler(sampleRateHz, g711RateHz);
+  const mono = { encoding: 's16', channels: 1 } as const;
+  return {
+    push: (pcm) => encodeG711(resampler.push(readSamples(whole(pcm), mono)), format),
+    end: () => encodeG711(resampler.end(), format),
+  };
+}

@@ -1,0 +1,190 @@
+import { costMilliOf } from '../../../books/metering/quota.ts';
+import type { TurnEnd } from '../../../formats/dialects/realtime/turns.ts';
+import { usdOf } from '../../../formats/neutral/price.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import { newRequestId } from '../../../kernel/ids.ts';
+import type { AttemptRecord, RouteAttempt } from '../../../routing/route.ts';
+import type { Alias } from '../../models/alias.ts';
+import { type HeldCall, holdCall } from '../../spine/held-call.ts';
+import { newProgress } from '../../spine/job.ts';
+import type { ModelCall } from '../../spine/model-call.ts';
+import type { RealtimeServices } from './services.ts';
+
+/** The call that opened a session, and who answers it. */
+export interface MeteredSession {
+  call: ModelCall;
+  alias: Alias;
+  attempt: RouteAttempt;
+  /** Attempts to open it that failed. */
+  failed: readonly AttemptRecord[];
+  /** Called for a response that its key may not have. */
+  refused(failure: Failure, requestId: string): void;
+}
+
+/** Held for one response. */
+interface Turn {
+  held: HeldCall;
+  firstTokenMs: number | null;
+}
+
+/** Holds what one response of a session costs; the first has the id of the call that opened it. */
+export function holdTurn(
+  services: RealtimeServices,
+  call: ModelCall,
+  { id, tier, cost }: Alias,
+  requestId: string,
+): Promise<HeldCall | Failure> {
+  const { snapshot, clock } = services;
+  // By which all responses of a session are found.
+  const clientRequestId = call.clientRequestId ?? (requestId === call.requestId ? null : call.requestId);
+  return holdCall(
+    services,
+    { ...call, requestId, clientRequestId, atMs: clock.wallMs() },
+    { endpoint: 'realtime', alias: id, tier, costMilli: costMilliOf(snapshot().config.costs, 'realtime', cost) },
+  );
+}
+
+/**
+ * Holds, for each response of a session, what it costs, and settles it when the response is done: each is a row of the
+ * ledger. The first one is held before the session opens, and nothing between two responses.
+ */
+export class TurnMeter {
+  readonly #services: RealtimeServices;
+  readonly #session: MeteredSession;
+  /** For a response that has not begun. */
+  #next: Turn | null;
+  readonly #running = new Map<string, Turn>();
+  /** Reservations under way, which a session's end waits for. */
+  readonly #reserving = new Set<Promise<unknown>>();
+  #over = false;
+
+  constructor(services: RealtimeServices, session: MeteredSession, held: HeldCall) {
+    this.#services = services;
+    this.#session = session;
+    this.#next = this.#turn(held);
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** Before the caller's request for a response goes on. Null: what it costs is held; else the promise tells why not. */
+  requested(): Promise<Failure | null> | null {
+    if (this.#next !== null) return null;
+    return this.#reserve((turn) => {
+      this.#next = turn;
+    });
+  }
+
+  /** The provider has begun a response, maybe unasked. As above. */
+  begun(id: string): Promise<Failure | null> | null {
+    const turn = this.#next;
+    if (turn === null) return this.#reserve((made) => this.#running.set(id, made));
+    this.#next = null;
+    turn.held.startedMs = this.#services.clock.monotonicMs();
+    this.#running.set(id, turn);
+    return null;
+  }
+
+  /** Something of it has come. */
+  content(id: string): void {
+    const turn = this.#running.get(id);
+    if (turn !== undefined) turn.firstTokenMs ??= this.#services.clock.monotonicMs() - turn.held.startedMs;
+  }
+
+  done(id: string, end: TurnEnd): void {
+    const turn = this.#running.get(id);
+    if (turn !== undefined) {
+      this.#running.delete(id);
+      return this.#settle(turn, end);
+    }
+    // It was over before its reservation was: it is paid for all the same.
+    if (this.#reserving.size > 0) void Promise.all(this.#reserving).then(() => this.#late(id, end));
+  }
+
+  /** The session is over. What was held for no response goes back. Resolves when nothing is held any more. */
+  async end(): Promise<void> {
+    this.#over = true;
+    await Promise.all(this.#reserving);
+    for (const turn of this.#running.values()) this.#settle(turn, { usage: null, status: 'cancelled' });
+    this.#running.clear();
+    if (this.#next !== null) this.#settle(this.#next, null);
+    this.#next = null;
+  }
+
+  #late(id: string, end: TurnEnd): void {
+    const turn = this.#running.get(id);
+    this.#running.delete(id);
+    if (turn !== undefined) this.#settle(turn, end);
+  }
+
+  #reserve(take: (turn: Turn) => void): Promise<Failure | null> {
+    const asking = this.#ask(take);
+    this.#reserving.add(asking);
+    return asking.finally(() => this.#reserving.delete(asking));
+  }
+
+  async #ask(take: (turn: Turn) => void): Promise<Failure | null> {
+    const { principalOf, clock } = this.#services;
+    const { call, alias } = this.#session;
+    const requestId = newRequestId(clock.wallMs());
+    const principal = principalOf(call.principal.keyId);
+    const refused = (failure: Failure) => {
+      this.#session.refused(failure, requestId);
+      return failure;
+    };
+    if ('kind' in principal) return refused(principal);
+    const held = await holdTurn(this.#services, { ...call, principal }, alias, requestId);
+    if (held.kind !== 'held') return refused(held);
+    const turn = this.#turn(held);
+    if (this.#over) this.#settle(turn, null);
+    else take(turn);
+    return null;
+  }
+
+  #turn(held: HeldCall): Turn {
+    held.startedMs = this.#services.clock.monotonicMs();
+    return { held, firstTokenMs: null };
+  }
+
+  /** `end` null: no response came of it. */
+  #settle({ held, firstTokenMs }: Turn, end: TurnEnd | null): void {
+    const { call, attempt, failed } = this.#session;
+    const { target, credential } = attempt;
+    const isFirst = held.claim.requestId === call.requestId;
+    const progress = newProgress();
+    if (isFirst) progress.attempts.push(...failed);
+    if (end !== null) {
+      const { usage, status } = end;
+      const usageSource = usage === null ? 'none' : 'upstream';
+      progress.attempts.push({
+        target: target.id,
+        provider: target.provider,
+        model: target.model,
+        credential: credential.id,
+        class: status === 'failed' ? 'transient' : status === 'cancelled' ? 'cancelled' : 'ok',
+        status: null,
+        startMs: 0,
+        ms: this.#services.clock.monotonicMs() - held.startedMs,
+        firstTokenMs,
+        bytes: 0,
+        usage,
+        usageSource,
+        costUsd: usage === null ? null : usdOf(usage, target.price, held.claim.atMs),
+        message: status === 'completed' ? null : `the response ended as '${status}'`,
+      });
+      // A response that failed or was cut is charged what its provider counted.
+      progress.delivered =
+        status === 'completed' || usage !== null ? 'whole' : firstTokenMs === null ? 'nothing' : 'partial';
+      progress.usage = usage;
+      progress.usageSource = usageSource;
+    }
+    progress.answeredBy = end === null ? null : attempt;
+    progress.passThrough = true;
+    progress.firstTokenMs = firstTokenMs;
+    const isFailed = end?.status === 'failed';
+    progress.status = isFailed ? 502 : 200;
+    if (isFailed) progress.class = 'upstreams-failed';
+    held.settle({ user: null, stream: true, progress, client: { gone: false, committed: true } });
+  }
+}

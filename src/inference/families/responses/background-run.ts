@@ -1,0 +1,145 @@
+import { openAiResponses } from '../../../formats/dialects/openai-responses/index.ts';
+import { type Failure, factsOf } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { Bytes, Delivery, Failed, Pace } from '../../spine/sink.ts';
+import { dataOf, ResponseFrames } from './response-frames.ts';
+import { cancelledResponse, failedResponse, hasEnded } from './response-states.ts';
+
+/** Frames of one response that are kept for those who follow it; beyond it only its end is told. */
+const framesBytesMax = 16 * 1024 * 1024;
+
+/** Who hears of a run's frames as they come. */
+export interface Follower {
+  frame(text: string): void;
+  end(): void;
+}
+
+/** The client of a response in the background: it never leaves by itself, and remembers what it is told. */
+export class BackgroundRun implements Delivery {
+  readonly id: string;
+  readonly tenant: string;
+  readonly requestId: string;
+  /** As callers get it now. */
+  response: JsonObject;
+  gone = false;
+  committed = false;
+  readonly #input = new ResponseFrames();
+  #frames: string[] | null = [];
+  #bytes = 0;
+  #ended = false;
+  readonly #followers = new Set<Follower>();
+  #goneListener: (() => void) | null = null;
+  /** What the answer must say of its place among others. */
+  readonly #place: JsonObject;
+  readonly #nowMs: () => number;
+
+  constructor(facts: { id: string; tenant: string; requestId: string; response: JsonObject; nowMs(): number }) {
+    this.id = facts.id;
+    this.tenant = facts.tenant;
+    this.requestId = facts.requestId;
+    this.response = facts.response;
+    const { background, store, previous_response_id, conversation } = facts.response;
+    this.#place = { id: facts.id, background, store, previous_response_id, ...(conversation && { conversation }) };
+    this.#nowMs = facts.nowMs;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** All frames; null: there were too many. */
+  get frames(): readonly string[] | null {
+    return this.#frames;
+  }
+
+  onGone(listener: () => void): void {
+    this.#goneListener = listener;
+  }
+
+  /** It takes all at once, and waits in silence. */
+  onDrain(): void {}
+  expect(): void {}
+  start(): void {
+    this.committed = true;
+  }
+
+  chunk(chunk: Bytes): Pace {
+    for (const { text, type } of this.#input.push(chunk)) this.#take(text, type);
+    return 'ready';
+  }
+
+  end(failed: Failed | null): void {
+    if (this.#ended) return;
+    if (failed !== null) this.#fail(failed.failure);
+    else if (!hasEnded(String(this.response.status))) this.#fail({ kind: 'internal' });
+    this.#finish();
+  }
+
+  /** Somebody cancelled it: what runs for it is stopped. */
+  cancel(): void {
+    if (this.#ended) return;
+    this.response = cancelledResponse(this.response);
+    this.#tell(`event: response.cancelled\ndata: ${JSON.stringify(this.#event('response.cancelled'))}\n\n`);
+    this.#leave();
+  }
+
+  /** The server stops, or nobody may have it any more. */
+  interrupt(response: JsonObject): void {
+    if (this.#ended) return;
+    this.response = response;
+    this.#leave();
+  }
+
+  /** Tells all that was and is to come; returns how to stop. */
+  follow(follower: Follower): () => void {
+    for (const frame of this.#frames ?? []) follower.frame(frame);
+    if (this.#ended) follower.end();
+    else this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
+  }
+
+  #leave(): void {
+    this.gone = true;
+    this.#finish();
+    this.#goneListener?.();
+  }
+
+  #finish(): void {
+    this.#ended = true;
+    for (const follower of this.#followers) follower.end();
+    this.#followers.clear();
+  }
+
+  #take(text: string, type: string): void {
+    if (this.#ended) return;
+    const data = /^response\.(created|queued|in_progress|completed|incomplete|failed)$/.test(type)
+      ? dataOf(text)
+      : null;
+    if (!isObject(data) || !isObject(data.response)) return this.#tell(text);
+    this.response = { ...data.response, ...this.#place };
+    this.#tell(`event: ${type}\ndata: ${JSON.stringify({ ...data, response: this.response })}\n\n`);
+  }
+
+  #fail(failure: Failure): void {
+    const { error } = openAiResponses.errorBody(failure, { requestId: this.requestId, nowMs: this.#nowMs() });
+    const { message } = factsOf(failure, this.#nowMs());
+    this.response = failedResponse(this.response, isObject(error) ? String(error.code) : 'server_error', message);
+    this.#tell(`event: response.failed\ndata: ${JSON.stringify(this.#event('response.failed'))}\n\n`);
+  }
+
+  #event(type: string): JsonObject {
+    return { type, sequence_number: this.#frames?.length ?? 0, response: this.response };
+  }
+
+  #tell(frame: string): void {
+    this.#bytes += frame.length;
+    if (this.#bytes > framesBytesMax) this.#frames = null;
+    this.#frames?.push(frame);
+    for (const follower of this.#followers) follower.frame(frame);
+  }
+}
+
+/** The number of a frame in its stream; -1 when it has none. */
+export function sequenceOf(frame: string): number {
+  return Number(/"sequence_number"\s*:\s*(\d+)/.exec(frame)?.[1] ?? -1);
+}

@@ -1,0 +1,189 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { responseObject } from '../../../formats/dialects/openai-responses/response-object.ts';
+import { FailureError, invalid } from '../../../kernel/failure.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { createTurns } from '../../../kernel/sharing/turns.ts';
+import type { ModelCall } from '../../spine/model-call.ts';
+import { serve } from '../../spine/serve.ts';
+import { BackgroundRun } from './background-run.ts';
+import { responsesEndpoint } from './endpoint.ts';
+import { keptItems } from './input-items.ts';
+import { saltOfId } from './kept-responses.ts';
+import { cancelledResponse, hasEnded, interruptedResponse } from './response-states.ts';
+import type { KeptItem } from './sealed-rows.ts';
+import type { ResponsesServices } from './services.ts';
+import { statelessRequest } from './stateless-request.ts';
+
+/** Responses that run without their callers. */
+export interface BackgroundRuns {
+  /**
+   * Keeps a response as queued and runs it when its tenant's turn comes. Its place among the running requests of its key
+   * is held until it has ended. Throws a FailureError when it is refused.
+   */
+  begin(call: ModelCall, body: JsonObject): Promise<BackgroundRun>;
+  /** One that runs in this process. */
+  find(tenant: string, id: string): BackgroundRun | null;
+  /** As it stands then. Throws a FailureError for one that is no background response, or not there (null). */
+  cancel(tenant: string, id: string): Promise<JsonObject | null>;
+  /** Stops all, each kept as failed. */
+  close(): Promise<void>;
+}
+
+/** At one time in this process; and those that wait, whose bodies are in memory. */
+const runsMax = 64;
+const waitingMax = 1_024;
+const waitingBytesMax = 256 * 1024 * 1024;
+/** How often it is looked whether another replica has cancelled one, or somebody deleted it. */
+const lookIntervalMs = 1_000;
+const writeTriesMax = 30;
+const writeRetryMs = 1_000;
+/** When the server stops; the next process knows of those without an end that they run no more. */
+const stopTriesMax = 3;
+
+export function createBackgroundRuns(services: ResponsesServices): BackgroundRuns {
+  const { responses, clock, onTrouble } = services;
+  const endpoint = responsesEndpoint(services);
+  const turns = createTurns({ name: 'Background responses', places: runsMax, waitingMax, waitingBytesMax });
+  const runs = new Map<string, { run: BackgroundRun; stop: AbortController; done: Promise<void> }>();
+  let timer: NodeJS.Timeout | null = null;
+  let triesMax = writeTriesMax;
+
+  async function look(): Promise<void> {
+    const asked = [...runs.values()].filter(({ run }) => !run.ended).map(({ run: { tenant, id } }) => ({ tenant, id }));
+    for (const { tenant, id } of await responses.stopped(asked)) {
+      const running = runs.get(keyOf(tenant, id));
+      running?.run.cancel();
+      running?.stop.abort();
+    }
+    if (runs.size === 0 && timer !== null) {
+      clearInterval(timer);
+      timer = null;
+    }
+  }
+
+  async function begin(call: ModelCall, body: JsonObject): Promise<BackgroundRun> {
+    const { tenant } = call.principal;
+    const { previous, conversation, stateless } = await statelessRequest(services, endpoint, call, body);
+    const read = await endpoint.read(call, stateless);
+    if (!read.ok) throw new FailureError(read.failure);
+    const plan = await endpoint.plan(services.snapshot(), call, read.value);
+    await read.value.release();
+    if ('kind' in plan) throw new FailureError(plan);
+    const stop = new AbortController();
+    const place = turns.take(tenant, stop.signal, stateless.length);
+    // Rejected already when too many wait.
+    await Promise.race([place, undefined]);
+    const id = `resp_${call.requestId.slice(4)}`;
+    const facts = { id, createdS: Math.floor(call.atMs / 1_000), model: plan.alias.id, echo: read.value.facts.echo };
+    const response: JsonObject = {
+      ...responseObject({ ...facts, output: [], usage: null }, { status: 'in_progress' }),
+      status: 'queued',
+      background: true,
+      store: true,
+      previous_response_id: previous,
+      ...(conversation !== null && { conversation: { id: conversation } }),
+    };
+    const input = keptItems(body.input, saltOfId(call.requestId));
+    try {
+      await responses.put(tenant, { id, previous, conversation, input, response, runs: true });
+    } catch (error) {
+      stop.abort();
+      place.then((turn) => turn.giveBack()).catch(() => undefined);
+      throw error;
+    }
+    const run = new BackgroundRun({ id, tenant, requestId: call.requestId, response, nowMs: clock.wallMs });
+    const done = follow();
+    runs.set(keyOf(tenant, id), { run, stop, done });
+    timer ??= setInterval(() => void look().catch(() => undefined), lookIntervalMs).unref();
+    return run;
+
+    async function follow(): Promise<void> {
+      try {
+        const turn = await place;
+        try {
+          const full = await services.storage.mayKeep(call.principal.account);
+          if (full === null) await runNow(call, run, stateless);
+          else run.end({ failure: full, headers: [] });
+        } finally {
+          turn.giveBack();
+        }
+      } catch (error) {
+        if (!stop.signal.aborted) onTrouble(`the background response ${id} failed: ${String(error)}`);
+        run.end({ failure: { kind: 'internal' }, headers: [] });
+      } finally {
+        call.admitted.release();
+        await keepEnd(services, run, { conversation, input, triesMax: () => triesMax });
+        runs.delete(keyOf(tenant, id));
+      }
+    }
+  }
+
+  async function runNow(call: ModelCall, run: BackgroundRun, raw: Buffer): Promise<void> {
+    const { tenant, id } = run;
+    run.response = { ...run.response, status: 'in_progress' };
+    const begun = { id, conversation: null, input: [], response: run.response };
+    if (!(await responses.change(tenant, { ...begun, end: 'runs on' }))) return run.cancel();
+    const now = { atMs: clock.wallMs(), startedMs: clock.monotonicMs() };
+    const served = { ...call, ...now, delivery: run, client: run, sink: run, idempotencyKey: null, trace: null };
+    await serve(services, endpoint, served, raw);
+  }
+
+  return {
+    begin,
+    find: (tenant, id) => runs.get(keyOf(tenant, id))?.run ?? null,
+    async cancel(tenant, id) {
+      const kept = await responses.find(tenant, id);
+      if (kept === null) return null;
+      if (kept.response.background !== true) throw new FailureError(notInBackground);
+      if (hasEnded(kept.status)) return kept.response;
+      const running = runs.get(keyOf(tenant, id));
+      if (running !== undefined) {
+        running.run.cancel();
+        running.stop.abort();
+        await running.done;
+      } else {
+        const response = cancelledResponse(kept.response);
+        await responses.change(tenant, { id, conversation: null, input: [], response, end: { frames: null } });
+      }
+      return (await responses.find(tenant, id))?.response ?? null;
+    },
+    async close() {
+      if (timer !== null) clearInterval(timer);
+      triesMax = stopTriesMax;
+      const all = [...runs.values()];
+      for (const { run, stop } of all) {
+        run.interrupt(interruptedResponse(run.response));
+        stop.abort();
+      }
+      await Promise.all(all.map(({ done }) => done));
+    },
+  };
+}
+
+const notInBackground = invalid(null, 'Only a response that was asked for with "background": true can be cancelled.');
+
+/** Keeps how a run ended; tries again for a while. Never rejects. */
+async function keepEnd(
+  { responses, onTrouble }: ResponsesServices,
+  run: BackgroundRun,
+  { conversation, input, triesMax }: { conversation: string | null; input: KeptItem[]; triesMax(): number },
+): Promise<void> {
+  const { tenant, id, response } = run;
+  // Nothing of what came to no end belongs to the conversation.
+  const whole = response.status === 'completed' || response.status === 'incomplete';
+  const end = { frames: run.frames?.join('') ?? null };
+  const change = { id, conversation: whole ? conversation : null, input, response, end };
+  for (let tries = 1; ; tries++) {
+    try {
+      await responses.change(tenant, change);
+      return;
+    } catch (error) {
+      if (tries < triesMax()) await pause(writeRetryMs, undefined, { ref: false });
+      else return onTrouble(`the end of the background response ${id} could not be kept: ${String(error)}`);
+    }
+  }
+}
+
+function keyOf(tenant: string, id: string): string {
+  return `${tenant} ${id}`;
+}

@@ -1,0 +1,47 @@
+import type { JsonSchema } from '../../../formats/dialects/described-check.ts';
+import { checkRequest } from '../../../formats/dialects/openai-responses/request-fields.ts';
+import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { newRequestId } from '../../../kernel/ids.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { keptItems } from './input-items.ts';
+import { saltOfId } from './kept-responses.ts';
+import type { KeptItem } from './sealed-rows.ts';
+
+const itemsMax = 1_000;
+const pairsMax = 16;
+const keyCharsMax = 64;
+const valueCharsMax = 512;
+
+export const itemsSchema: JsonSchema = { type: 'array', maxItems: itemsMax, items: { type: 'object' } };
+export const metadataSchema: JsonSchema = {
+  type: 'object',
+  maxProperties: pairsMax,
+  propertyNames: { maxLength: keyCharsMax },
+  additionalProperties: { type: 'string', maxLength: valueCharsMax },
+};
+
+/** Items as they are kept, by the check of a request's input. Throws a FailureError that names the field. */
+export function checkedItems(items: JsonValue | undefined): KeptItem[] {
+  if (!Array.isArray(items) || items.length > itemsMax) {
+    throw new FailureError(invalid('items', `'items' must be an array of at most ${itemsMax} items.`));
+  }
+  // What one of several calls holds may answer a call of another: only a conversation tells which.
+  const checked = checkRequest({ model: 'any', conversation: 'conv', input: items });
+  const failure = checked.ok ? checked.value.vendors : checked.failure;
+  if (failure?.kind === 'invalid-request') {
+    const param = failure.param?.replace(/^input/, 'items') ?? 'items';
+    throw new FailureError(invalid(param, failure.message.replaceAll("'input", "'items")));
+  }
+  return keptItems(items, saltOfId(newRequestId(Date.now())));
+}
+
+/** Throws a FailureError that names the field. */
+export function checkedMetadata(metadata: JsonValue | undefined): JsonObject {
+  const pairs = isObject(metadata) ? Object.entries(metadata) : [];
+  const fits = pairs.every(
+    ([key, value]) => key.length <= keyCharsMax && typeof value === 'string' && value.length <= valueCharsMax,
+  );
+  if (isObject(metadata) && fits && pairs.length <= pairsMax) return metadata;
+  const message = `'metadata' must be an object of at most ${pairsMax} strings of up to ${valueCharsMax} characters, with names of up to ${keyCharsMax}.`;
+  throw new FailureError(invalid('metadata', message));
+}

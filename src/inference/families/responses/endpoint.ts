@@ -1,0 +1,213 @@
+import type { Principal } from '../../../books/auth/principal.ts';
+import type { RequestState, Result } from '../../../formats/dialects/dialect.ts';
+import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { dialectFor } from '../../../routing/capability.ts';
+import type { RouteCandidate } from '../../../routing/route.ts';
+import type { Snapshot } from '../../models/snapshot.ts';
+import type { Endpoint, Plan } from '../../spine/endpoint.ts';
+import type { ModelCall } from '../../spine/model-call.ts';
+import { runAttempts } from '../../spine/run-attempts.ts';
+import type { ConversationBody } from '../chat/conversation-body.ts';
+import { chatEndpoint } from '../chat/endpoint.ts';
+import type { ChatPlan } from '../chat/extras.ts';
+import { conversationNotFound, expanded, previousNotFound } from './expand.ts';
+import { keptItems } from './input-items.ts';
+import { KeepingSink } from './keeping-sink.ts';
+import { keepsFor } from './keeps-for.ts';
+import { addedOf, saltOfId } from './kept-responses.ts';
+import type { ResponsesServices } from './services.ts';
+import { withSummaries } from './summaries.ts';
+
+/** A response asked for, with what is kept of it and what it continues. */
+export interface TurnBody extends ConversationBody {
+  /** Null: nothing is kept of it, and it names nothing that is. */
+  turn: Turn | null;
+}
+
+export interface Turn extends RequestState {
+  /** As the caller sent it. */
+  raw: Buffer;
+  /** `provider`: what it continues is not kept here, so a provider may have it. */
+  continues: 'nothing' | 'kept' | 'provider';
+}
+
+/** Who keeps the answer. */
+export interface TurnPlan extends ChatPlan {
+  keeper: 'gateway' | 'provider' | 'nobody';
+}
+
+export type ResponsesEndpoint = Endpoint<Buffer, TurnBody, TurnPlan>;
+
+/**
+ * `POST /v1/responses` with a memory: what a request continues is put before its input, so that any provider can answer
+ * it, and the answer is kept for the next turn. Where all that may answer are one provider that keeps responses itself,
+ * they stay there.
+ */
+export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoint {
+  const chat = chatEndpoint(services, 'responses', 'openai-responses');
+  const { id, cost, content, traced } = chat;
+  return {
+    id,
+    cost,
+    content,
+    ...(traced !== undefined && { traced }),
+    read(call, sent) {
+      const raw = withSummaries(services, call.principal.tenant, sent);
+      if (Buffer.isBuffer(raw)) return readTurn(call, raw);
+      return raw.then((told) => (Buffer.isBuffer(told) ? readTurn(call, told) : { ok: false, failure: told }));
+    },
+    async plan(snapshot, call, request) {
+      const plan = await chat.plan(snapshot, call, request);
+      const { turn } = request;
+      if ('kind' in plan) return turn === null ? plan : asNotFound(failureInCallersWords(plan, turn), request);
+      if (turn === null) return { ...plan, keeper: 'nobody' };
+      const bound = inCallersWords(plan.bound, turn);
+      return { ...plan, bound, keeper: await keeperOf(services, snapshot, call.principal, turn, plan) };
+    },
+    trials(asked, job) {
+      const trials = chat.trials(asked, job);
+      const { call, request, plan } = asked;
+      const { turn } = request;
+      if (turn === null || plan.keeper !== 'gateway') return trials;
+      const sink = new KeepingSink(
+        job.sink,
+        (response) => shownOf(call, turn, response),
+        (response) => keep(services, call, turn, response),
+      );
+      job.sink = sink;
+      return {
+        ...trials,
+        async run() {
+          await (trials.run === undefined ? runAttempts(services, job, trials) : trials.run());
+          await sink.finished;
+        },
+      };
+    },
+  };
+
+  function readTurn(call: ModelCall, raw: Buffer): Result<TurnBody> | Promise<Result<TurnBody>> {
+    const reading = chat.read(call, raw);
+    const turned = (read: Result<ConversationBody>) => {
+      if (!read.ok) return read;
+      const state = read.value.facts.extras?.state ?? null;
+      if (state?.background === true) return { ok: false as const, failure: plainBackground };
+      return state === null
+        ? { ok: true as const, value: withTurn(read.value, null) }
+        : opened(call, raw, read.value, state);
+    };
+    return reading instanceof Promise ? reading.then(turned) : turned(reading);
+  }
+
+  async function opened(
+    call: ModelCall,
+    raw: Buffer,
+    body: ConversationBody,
+    state: RequestState,
+  ): Promise<Result<TurnBody>> {
+    const turn: Turn = { ...state, raw, continues: 'nothing' };
+    if (state.previous === null && state.conversation === null) return { ok: true, value: withTurn(body, turn) };
+    const { body_limit: limitBytes } = services.snapshot().config.server;
+    const whole = await expanded(services.responses, call.principal.tenant, raw, state, limitBytes);
+    if (whole === null) return { ok: true, value: withTurn(body, { ...turn, continues: 'provider' }) };
+    await body.release();
+    if ('kind' in whole) return { ok: false, failure: whole };
+    const told = await withSummaries(services, call.principal.tenant, whole);
+    if (!Buffer.isBuffer(told)) return { ok: false, failure: told };
+    const read = await chat.read(call, told);
+    return read.ok ? { ok: true, value: withTurn(read.value, { ...turn, continues: 'kept' }) } : read;
+  }
+}
+
+/** One that runs without its caller never comes here: its member must have been written so that nobody sees it. */
+const plainBackground = invalid('background', "Write the name 'background' without escapes.");
+
+function withTurn(body: ConversationBody, turn: Turn | null): TurnBody {
+  return { facts: body.facts, encode: (order) => body.encode(order), release: () => body.release(), turn };
+}
+
+/** An item that was put before the input is named by what the caller sent in its place. */
+function inCallersWords(field: Plan['bound'], { continues, previous }: Turn): Plan['bound'] {
+  if (continues !== 'kept' || field?.startsWith('input[') !== true) return field;
+  return previous === null ? 'conversation' : 'previous_response_id';
+}
+
+function failureInCallersWords(failure: Failure, turn: Turn): Failure {
+  if (failure.kind !== 'invalid-request' || failure.param === null) return failure;
+  const param = inCallersWords(failure.param, turn) ?? failure.param;
+  return param === failure.param ? failure : invalid(param, failure.message.replaceAll(failure.param, param));
+}
+
+/** Where no provider of the model has what a request continues either, OpenAI's own words for that. */
+function asNotFound(failure: Failure, { turn, facts }: TurnBody): Failure {
+  if (turn?.continues !== 'provider' || (failure.kind !== 'not-found' && failure !== facts.extras?.nativeOnly))
+    return failure;
+  const { previous, conversation } = turn;
+  const param = 'param' in failure ? failure.param : null;
+  if (param === 'previous_response_id' && previous !== null) return previousNotFound();
+  return param === 'conversation' && conversation !== null ? conversationNotFound(conversation, param) : failure;
+}
+
+async function keeperOf(
+  { snapshot: now, storage }: ResponsesServices,
+  { providers }: Snapshot,
+  principal: Principal,
+  { store, conversation, continues }: Turn,
+  { query, extras }: ChatPlan,
+): Promise<TurnPlan['keeper']> {
+  // A conversation gets its items whatever the request says of the response itself.
+  if (!store && conversation === null) return 'nobody';
+  // What a provider keeps is continued there alone.
+  if (continues === 'provider') return 'provider';
+  // An answer of several turns is no response that a provider has.
+  if (continues === 'nothing' && (extras?.tools ?? null) === null && oneKeeps(query.targets, providers))
+    return 'provider';
+  const mayBeKept = keepsFor(now(), principal) && (await storage.mayKeep(principal.account)) === null;
+  return mayBeKept ? 'gateway' : 'nobody';
+}
+
+/** Whether all of these are one provider, which is asked in this format and keeps responses itself. */
+function oneKeeps(candidates: readonly RouteCandidate[], providers: Snapshot['providers']): boolean {
+  const [first] = candidates;
+  if (first === undefined || providers.get(first.target.provider)?.connection.provider.keepsResponses !== true)
+    return false;
+  return candidates.every(
+    ({ target }) =>
+      target.provider === first.target.provider && dialectFor(target, 'openai-responses') === 'openai-responses',
+  );
+}
+
+/**
+ * What a response says of its place among others. It is kept under an id of ours: some servers number theirs from 1 on
+ * after each start, or choose a short number at random, and it would take the place of another one.
+ */
+function shownOf({ requestId }: ModelCall, { store, previous, conversation }: Turn, response: JsonObject): JsonObject {
+  return {
+    ...response,
+    id: `resp_${requestId.slice(4)}`,
+    store,
+    previous_response_id: previous,
+    ...(conversation !== null && { conversation: { id: conversation } }),
+  };
+}
+
+/** False when it could not be kept: then the caller is told so, and has the answer all the same. */
+async function keep(
+  { responses, onTrouble }: ResponsesServices,
+  { principal, requestId }: ModelCall,
+  { raw, store, previous, conversation }: Turn,
+  response: JsonObject,
+): Promise<boolean> {
+  try {
+    const { input } = JSON.parse(raw.toString('utf8')) as JsonObject;
+    const items = keptItems(input, saltOfId(requestId));
+    if (!store) return await responses.addItems(principal.tenant, conversation!, [...items, ...addedOf(response)]);
+    const id = String(response.id);
+    await responses.put(principal.tenant, { id, previous, conversation, input: items, response, runs: false });
+    return true;
+  } catch (error) {
+    const isFull = error instanceof FailureError && error.failure.kind === 'quota-exceeded';
+    if (!isFull) onTrouble(`the response of ${requestId} could not be kept: ${String(error)}`);
+    return false;
+  }
+}

@@ -1,0 +1,108 @@
+import type { RequestState } from '../../../formats/dialects/dialect.ts';
+import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { itemsOf, ownItems, sentAgain } from './input-items.ts';
+import { type KeptResponses, turnsMax } from './kept-responses.ts';
+import { hasEnded } from './response-states.ts';
+import type { KeptItem } from './sealed-rows.ts';
+import type { ResponsesServices } from './services.ts';
+
+/**
+ * A request with all that it continues before its own input, and without the ids that name it. Null when that is not
+ * kept here.
+ */
+export async function expanded(
+  kept: KeptResponses,
+  tenant: string,
+  raw: Buffer,
+  { previous, conversation }: Pick<RequestState, 'previous' | 'conversation'>,
+  bodyBytesMax: number,
+): Promise<Buffer | Failure | null> {
+  try {
+    return await expandedNow(kept, tenant, raw, { previous, conversation }, bodyBytesMax);
+  } catch (error) {
+    if (error instanceof FailureError) return error.failure;
+    throw error;
+  }
+}
+
+async function expandedNow(
+  kept: KeptResponses,
+  tenant: string,
+  raw: Buffer,
+  { previous, conversation }: Pick<RequestState, 'previous' | 'conversation'>,
+  bodyBytesMax: number,
+): Promise<Buffer | Failure | null> {
+  if (previous !== null && conversation !== null) {
+    return invalid('conversation', "'conversation' and 'previous_response_id' exclude each other: send one of them.");
+  }
+  const before =
+    previous === null ? await conversationItems(kept, tenant, conversation!) : await chainItems(kept, tenant, previous);
+  if (before === null || 'kind' in before) return before;
+  const { previous_response_id: _, conversation: __, ...body } = JSON.parse(raw.toString('utf8')) as JsonObject;
+  const whole = Buffer.from(JSON.stringify({ ...body, input: [...sentAgain(before), ...ownItems(body.input)] }));
+  return whole.length > bodyBytesMax ? { kind: 'body-too-large', limitBytes: bodyBytesMax } : whole;
+}
+
+/** The same for a body whose tokens are only counted; as it came when it continues nothing that is kept here. */
+export async function expandedForCount(
+  { responses: kept, bodies }: Pick<ResponsesServices, 'responses' | 'bodies'>,
+  tenant: string,
+  raw: Buffer,
+  bodyBytesMax: number,
+): Promise<Buffer | Failure> {
+  if (!raw.includes('"previous_response_id"') && !raw.includes('"conversation"')) return raw;
+  const read = await bodies.readObject(tenant, raw);
+  if (!read.ok) return read.failure;
+  const { value: body } = read;
+  const conversation = isObject(body.conversation) ? body.conversation.id : body.conversation;
+  const named = {
+    previous: typeof body.previous_response_id === 'string' ? body.previous_response_id : null,
+    conversation: typeof conversation === 'string' ? conversation : null,
+  };
+  if (named.previous === null && named.conversation === null) return raw;
+  return (await expanded(kept, tenant, raw, named, bodyBytesMax)) ?? raw;
+}
+
+/** Null when it is not kept here. */
+export async function chainItems(
+  kept: KeptResponses,
+  tenant: string,
+  id: string,
+): Promise<KeptItem[] | Failure | null> {
+  const chain = await kept.chain(tenant, id);
+  if (chain === null) return (await kept.find(tenant, id)) === null ? null : previousNotFound();
+  const running = chain.find(({ status }) => !hasEnded(status));
+  if (running === undefined) return itemsOf(chain);
+  const message = `The response '${running.id}' is still ${running.status}: continue it once it has ended.`;
+  return invalid('previous_response_id', message);
+}
+
+async function conversationItems(
+  kept: KeptResponses,
+  tenant: string,
+  id: string,
+): Promise<KeptItem[] | Failure | null> {
+  if ((await kept.conversation(tenant, id)) === null) return null;
+  return kept.items(tenant, id, { order: 'asc', after: null, limit: 4 * turnsMax });
+}
+
+/** In OpenAI's words, which clients act on. */
+export function previousNotFound(): Failure {
+  return {
+    kind: 'not-found',
+    param: 'previous_response_id',
+    code: 'previous_response_not_found',
+    message: "Previous response not found: 'previous_response_id' names none that this key can continue.",
+  };
+}
+
+export function responseNotFound(id: string): Failure {
+  return { kind: 'not-found', message: `Response with id '${id}' not found.` };
+}
+
+export function conversationNotFound(id: string, param?: string): Failure {
+  const message = `Conversation with id '${id}' not found.`;
+  if (param === undefined) return { kind: 'not-found', message };
+  return { kind: 'not-found', param, message: `Conversation not found: '${param}' names none of this key.` };
+}

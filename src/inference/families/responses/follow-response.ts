@@ -1,0 +1,57 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { Delivery, HeaderList } from '../../spine/sink.ts';
+import { type BackgroundRun, sequenceOf } from './background-run.ts';
+import type { KeptResponses } from './kept-responses.ts';
+import { hasEnded } from './response-states.ts';
+
+/** How often a response that runs in another process is asked for. */
+const lookIntervalMs = 500;
+
+/** Streams a run's frames whose number is above `after`, those that were and those to come. Resolves at its end. */
+export function followRun(run: BackgroundRun, client: Delivery, after: number, headers: HeaderList): Promise<void> {
+  return new Promise((resolve) => {
+    client.start('events', headers);
+    const stop = run.follow({
+      frame(text) {
+        if (sequenceOf(text) > after) client.chunk(text);
+      },
+      end() {
+        if (run.frames === null) client.chunk(lastFrame(run.response, after));
+        client.end(null);
+        resolve();
+      },
+    });
+    client.onGone(() => {
+      stop();
+      resolve();
+    });
+  });
+}
+
+/** The same of a response that is kept, once it has ended. False: it was deleted meanwhile. */
+export async function followKept(
+  kept: KeptResponses,
+  { tenant, id }: { tenant: string; id: string },
+  client: Delivery,
+  after: number,
+  headers: HeaderList,
+): Promise<void> {
+  client.start('events', headers);
+  let found = await kept.find(tenant, id);
+  while (found !== null && !hasEnded(found.status) && !client.gone) {
+    await pause(lookIntervalMs);
+    found = await kept.find(tenant, id);
+  }
+  if (found !== null) {
+    const frames = found.frames()?.split(/(?<=\n\n)/) ?? [lastFrame(found.response, after)];
+    for (const frame of frames) if (sequenceOf(frame) > after) client.chunk(frame);
+  }
+  client.end(null);
+}
+
+/** The end alone, where the frames before it were not kept. */
+function lastFrame(response: JsonObject, after: number): string {
+  const type = `response.${String(response.status)}`;
+  return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: after + 1, response })}\n\n`;
+}

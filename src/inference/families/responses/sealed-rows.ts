@@ -1,0 +1,46 @@
+import type { ItemRow } from '../../../books/metering/response-store.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { Sealer } from '../../../kernel/seal.ts';
+
+export type KeptItem = JsonObject & { id: string };
+
+/** What is sealed of a row: no part can stand in for another. */
+type What = 'input' | 'answer' | 'events' | 'metadata' | 'item';
+
+/** What callers wrote and models answered, as it stands in rows. */
+export interface SealedRows {
+  /** Of a text as it is, of all else its JSON. */
+  seal(value: unknown, tenant: string, id: string, what: What): Buffer;
+  /** Throws for what another secret sealed: nothing else can be wrong with a row of ours. */
+  text(sealed: Uint8Array, tenant: string, id: string, what: What): string;
+  /** The JSON in it. Throws as `text` does. */
+  open<T>(sealed: Uint8Array, tenant: string, id: string, what: What): T;
+  items(tenant: string, conversation: string, items: readonly KeptItem[]): ItemRow[];
+  item(tenant: string, conversation: string, row: ItemRow): KeptItem;
+}
+
+export function sealedRows(sealer: Sealer): SealedRows {
+  const rows: SealedRows = {
+    seal: (value, tenant, id, what) =>
+      sealer.seal(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), contextOf(tenant, id, what)),
+    text(sealed, tenant, id, what) {
+      const plain = sealer.open(sealed, contextOf(tenant, id, what));
+      if (plain === null) throw new Error(`the ${what} of ${id} was sealed with another storage.secret`);
+      return plain.toString('utf8');
+    },
+    open: <T>(sealed: Uint8Array, tenant: string, id: string, what: What) =>
+      JSON.parse(rows.text(sealed, tenant, id, what)) as T,
+    items: (tenant, conversation, items) =>
+      items.map((one) => ({ id: one.id, item: rows.seal(one, tenant, `${conversation} ${one.id}`, 'item') })),
+    item: (tenant, conversation, { id, item }) => rows.open(item, tenant, `${conversation} ${id}`, 'item'),
+  };
+  return rows;
+}
+
+export function bytesOf(rows: readonly ItemRow[]): number {
+  return rows.reduce((sum, { item }) => sum + item.length, 0);
+}
+
+function contextOf(tenant: string, id: string, what: What): string {
+  return JSON.stringify([tenant, id, what]);
+}

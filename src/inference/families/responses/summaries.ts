@@ -1,0 +1,48 @@
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import type { KeptResponses } from './kept-responses.ts';
+import type { ResponsesServices } from './services.ts';
+
+/** Begins what a compaction of ours holds, which sets it apart from a provider's. */
+export const compactionMark = 'culvert.compacted.';
+
+/**
+ * A body with the summaries in place of the compactions of ours that it names, for a model of any provider; the body
+ * itself when it has none. A 400 for one that another key was given.
+ */
+export function withSummaries(
+  services: SummaryServices,
+  tenant: string,
+  raw: Buffer,
+): Buffer | Promise<Buffer | Failure> {
+  return raw.includes(compactionMark) ? summariesIn(services, tenant, raw) : raw;
+}
+
+interface SummaryServices extends Pick<ResponsesServices, 'bodies'> {
+  responses: Pick<KeptResponses, 'openText'>;
+}
+
+async function summariesIn(
+  { responses: kept, bodies }: SummaryServices,
+  tenant: string,
+  raw: Buffer,
+): Promise<Buffer | Failure> {
+  const read = await bodies.readObject(tenant, raw);
+  if (!read.ok) return read.failure;
+  const { value: body } = read;
+  if (!Array.isArray(body.input)) return raw;
+  const input: JsonValue[] = [];
+  for (const [at, item] of body.input.entries()) {
+    const sealed = isObject(item) && item.type === 'compaction' ? item.encrypted_content : undefined;
+    if (typeof sealed !== 'string' || !sealed.startsWith(compactionMark)) {
+      input.push(item);
+      continue;
+    }
+    const summary = kept.openText(tenant, sealed.slice(compactionMark.length));
+    if (summary === null) return invalid(`input[${at}].encrypted_content`, unreadable);
+    input.push({ type: 'message', role: 'user', content: `Summary of the conversation so far:\n\n${summary}` });
+  }
+  return Buffer.from(JSON.stringify({ ...body, input }));
+}
+
+const unreadable = 'This compaction cannot be read: it was made for another key, or it was changed.';

@@ -1,0 +1,42 @@
+import { tooLong } from '../../../formats/dialects/speech/read-request.ts';
+import type { Target } from '../../../routing/target.ts';
+import type { Endpoint, Plan } from '../../spine/endpoint.ts';
+import { plainQuery } from '../../spine/plain-request.ts';
+import type { SpeechServices } from './services.ts';
+import { speechTrial } from './speech-attempt.ts';
+import type { SpeechBody } from './speech-body.ts';
+import { type SpeechPlan, speechWay } from './speech-way.ts';
+
+interface SpokenPlan extends Plan {
+  plans: ReadonlyMap<Target, SpeechPlan>;
+}
+
+/** Speech: the answer is the sound. */
+export function speechEndpoint(services: SpeechServices): Endpoint<Buffer, SpeechBody, SpokenPlan> {
+  return {
+    id: 'speech',
+    cost: 'speech',
+    read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, 'speech'),
+    content: (raw) => raw,
+    async plan(snapshot, { principal, wishes, idempotencyKey }, { facts }) {
+      const { request } = facts;
+      const wrong = tooLong(request, snapshot.config.limits.speech_chars);
+      if (wrong !== null) return wrong;
+      const way = await speechWay(services, snapshot, request, principal);
+      if ('kind' in way) return way;
+      const query = plainQuery(way, facts, wishes, principal.tenant);
+      // In one piece where it may be kept for a repeat.
+      const streamed = idempotencyKey === null ? 'bytes' : 'whole';
+      const form = request.delivery === 'events' ? 'events' : streamed;
+      return { alias: way.alias, charged: way.alias, calls: 1, query, form, plans: way.plans };
+    },
+    trials({ request, plan }, job) {
+      const run = {
+        request: request.facts.request,
+        plans: plan.plans,
+        form: plan.form === 'whole' ? ('whole' as const) : ('streamed' as const),
+      };
+      return { trial: (answer) => speechTrial(services, job, run, answer) };
+    },
+  };
+}

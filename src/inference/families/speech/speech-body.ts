@@ -1,0 +1,23 @@
+import type { Result } from '../../../formats/dialects/dialect.ts';
+import { readSpeechRequest } from '../../../formats/dialects/speech/read-request.ts';
+import type { SpeechRequest } from '../../../formats/neutral/speech.ts';
+import { estimatedTokens } from '../../../formats/neutral/usage.ts';
+import { parseBody } from '../../spine/parse-body.ts';
+import { plainFacts, type RequestBody, type RequestFacts } from '../../spine/request-body.ts';
+
+/** A checked request for speech: small and plain, so it is encoded where the attempts are. */
+export type SpeechBody = RequestBody<RequestFacts & { request: SpeechRequest }>;
+
+/** Parses and checks; the failure is a 400 in every case. */
+export function readSpeech(raw: Buffer): Result<SpeechBody> {
+  const parsed = parseBody(raw);
+  if (!parsed.ok) return parsed;
+  const read = readSpeechRequest(parsed.value.body);
+  if (!read.ok) return read;
+  const request = read.value;
+  const { model, user, input, delivery } = request;
+  const inputTokensEstimate = estimatedTokens(Buffer.byteLength(input));
+  // A repeat by Idempotency-Key gets the sound whole; events are made here, for who asked for them now.
+  const plain = plainFacts({ model, user, stream: delivery === 'events', inputTokensEstimate }, { stream: false });
+  return { ok: true, value: { facts: { ...plain, request }, release() {} } };
+}

@@ -1,0 +1,118 @@
+import { sniffAudio, sniffBytesNeeded } from '../../../engines/audio/sniff.ts';
+import { needsTimes } from '../../../formats/dialects/transcription/format.ts';
+import { readTranscriptionRequest } from '../../../formats/dialects/transcription/read-request.ts';
+import { usdOf } from '../../../formats/neutral/price.ts';
+import type { TranscriptionRequest } from '../../../formats/neutral/transcript.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { knownEntry } from '../../../kernel/known-entry.ts';
+import type { SpooledFile } from '../../../net/spool.ts';
+import type { Target } from '../../../routing/target.ts';
+import type { Endpoint, Plan, Trials } from '../../spine/endpoint.ts';
+import { contentOfForm, type UploadedForm } from '../../spine/form-content.ts';
+import type { Job } from '../../spine/job.ts';
+import { plainQuery } from '../../spine/plain-request.ts';
+import { plainFacts, type RequestBody, type RequestFacts } from '../../spine/request-body.ts';
+import { runAttempts } from '../../spine/run-attempts.ts';
+import { TranscriptionEngineTrial } from './ask-transcription-engine.ts';
+import type { TranscriptionServices } from './services.ts';
+import { type TranscriptionRun, TranscriptionTrial } from './transcription-attempt.ts';
+import { type TranscriptionPlan, transcriptionWay } from './transcription-way.ts';
+import { createUploadedSound, type UploadedSound } from './uploaded-sound.ts';
+
+type TranscriptionBody = RequestBody & { request: TranscriptionRequest; sound: UploadedSound };
+
+interface TranscribedPlan extends Plan {
+  plans: ReadonlyMap<Target, TranscriptionPlan>;
+}
+
+/** Transcripts of uploaded files, or their translations; the form's own file is its receiver's to remove. */
+export function transcriptionEndpoint(
+  services: TranscriptionServices,
+  id: 'transcription' | 'translation',
+): Endpoint<UploadedForm, TranscriptionBody, TranscribedPlan> {
+  return {
+    id,
+    cost: 'transcription',
+    async read({ principal }, form) {
+      const read = readTranscriptionRequest(form.fields, id === 'translation' ? 'translate' : 'transcribe');
+      if (!read.ok) return read;
+      const file = fileOf(form);
+      if ('kind' in file) return { ok: false, failure: file };
+      const sniffed = sniffAudio(await file.head(sniffBytesNeeded));
+      if (sniffed === null) return { ok: false, failure: notAudio(file.bytes) };
+      const request = read.value;
+      const sound = createUploadedSound({ transcoder: services.transcoder.of(principal.tenant) }, file, sniffed);
+      return { ok: true, value: { facts: factsOf(request, sound), request, sound, release: () => sound.release() } };
+    },
+    content: (form) => contentOfForm(form),
+    plan(snapshot, { principal, wishes }, { facts, request, sound }) {
+      const way = transcriptionWay(services, snapshot, request, facts.needs, sound, principal);
+      if ('kind' in way) return way;
+      const query = plainQuery(way, facts, wishes, principal.tenant);
+      const form = request.stream ? 'events' : 'whole';
+      return { alias: way.alias, charged: way.alias, calls: 1, query, form, plans: way.plans };
+    },
+    trials({ request: { request, sound }, plan: { plans } }, job) {
+      const run: TranscriptionRun = { request, sound, plans };
+      const trial: Trials['trial'] = (answer) => {
+        const plan = knownEntry(plans, answer.attempt.target);
+        return plan.kind === 'engine'
+          ? new TranscriptionEngineTrial(services, job, run, plan.engine, answer)
+          : new TranscriptionTrial(services, job, run, plan, answer);
+      };
+      return {
+        trial,
+        async run() {
+          await foresee(request, sound);
+          await runAttempts(services, job, { trial });
+          await measure(job, sound);
+        },
+      };
+    },
+  };
+}
+
+/**
+ * The length of the audio is measured during the transcription, unless the transcriber will give it. For a wav it takes
+ * a look at its first bytes, so a caller with an answer finds it in the ledger.
+ */
+async function foresee(request: TranscriptionRequest, sound: UploadedSound): Promise<void> {
+  if (sound.sniffed.container === 'wav') await sound.durationMs();
+  else if (!needsTimes(request)) void sound.durationMs();
+}
+
+/** Length of the audio when the transcriber did not give it, for prices by the minute. */
+async function measure({ progress, atMs }: Job, sound: UploadedSound): Promise<void> {
+  const { usage, attempts } = progress;
+  if (progress.delivered === 'nothing' || usage === null || usage.audioMs !== undefined) return;
+  const durationMs = await sound.durationMs();
+  const last = attempts.at(-1);
+  if (durationMs === null || last === undefined) return;
+  progress.usage = { ...usage, audioMs: Math.round(durationMs) };
+  const price = progress.answeredBy?.target.price ?? null;
+  attempts[attempts.length - 1] = { ...last, usage: progress.usage, costUsd: usdOf(progress.usage, price, atMs) };
+}
+
+function fileOf({ files }: UploadedForm): SpooledFile | Failure {
+  const [first] = files;
+  if (first === undefined) {
+    const message = "Missing 'file': send the audio as a file of the form, such as mp3, mp4, wav, webm, ogg or flac.";
+    return invalid('file', message);
+  }
+  if (first.name !== 'file') {
+    return invalid('file', `The form has its file as '${first.name.slice(0, 80)}'. Send it as 'file'.`);
+  }
+  return first.file.bytes === 0 ? invalid('file', "'file' is empty: it has 0 bytes.") : first.file;
+}
+
+function notAudio(bytes: number): Failure {
+  const message = `'file' is not known audio: its ${bytes} bytes do not begin like mp3, mp4, m4a, wav, webm, ogg, flac, aac, aiff or amr. The name of the file does not matter.`;
+  return invalid('file', message);
+}
+
+function factsOf(request: TranscriptionRequest, sound: UploadedSound): RequestFacts {
+  const { model, user, timestamps, task, stream } = request;
+  const speakers = request.format === 'diarized_json';
+  const transcription = { timestamps, task, speakers, fileBytes: sound.bytes };
+  return plainFacts({ model, user, stream, inputTokensEstimate: 0 }, { transcription });
+}

@@ -1,0 +1,58 @@
+import type { ServerSource } from '../../../formats/neutral/server-tool.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { vectorFilter } from '../../server-tools/file-filter.ts';
+import type { ServerToolPorts } from '../../server-tools/tool-ports.ts';
+import type { SpineServices } from '../../spine/services.ts';
+import { askVectors } from './ask-vectors.ts';
+import type { VectorEndpoint } from './endpoint.ts';
+
+const passageCharsMax = 4_000;
+
+/** Searches of collections for models: those of the owner's key, at the same cost. */
+export function createFileSearch(services: SpineServices, endpoint: VectorEndpoint): ServerToolPorts['searchFiles'] {
+  return async ({ principal, requestId, tag }, query, how) => {
+    const filter = how.filters === null ? null : vectorFilter(how.filters, how.field);
+    if (filter !== null && 'kind' in filter) return filter as Failure;
+    const body: JsonObject = {
+      text: query,
+      limit: how.resultsMax,
+      with_payload: true,
+      ...(filter !== null && { filter }),
+      ...(how.scoreMin !== null && { score_threshold: how.scoreMin }),
+    };
+    const sources: ServerSource[] = [];
+    for (const collection of how.collections) {
+      const owner = { principal, of: requestId, tag };
+      const question = { owner, verb: 'search-points', params: { collection }, body, route: 'file search' } as const;
+      const answer = await askVectors(services, endpoint, question);
+      if ('kind' in answer) return answer;
+      sources.push(...(answer.result as readonly FoundPoint[]).map(passageOf));
+    }
+    sources.sort((a, b) => (b.score ?? 0) - (a.score ?? 0));
+    const cost = services.snapshot().config.costs.vectors * how.collections.length;
+    return { sources: sources.slice(0, how.resultsMax), costMilli: Math.round(cost * 1_000) };
+  };
+}
+
+interface FoundPoint {
+  id: string | number;
+  score: number;
+  payload?: JsonObject | null;
+}
+
+/** A crawled page is cited by its address, other passages as a file. */
+function passageOf({ id, score, payload }: FoundPoint): ServerSource {
+  const { text, ...attributes } = payload ?? {};
+  const { url, title, filename, source, file_id: file } = attributes;
+  const names = [filename, title, source, url].filter((name) => typeof name === 'string' && name !== '');
+  return {
+    url: typeof url === 'string' && /^https?:/i.test(url) ? url : null,
+    title: String(names[0] ?? id),
+    quote: (typeof text === 'string' ? text : JSON.stringify(attributes)).slice(0, passageCharsMax),
+    fileId: typeof file === 'string' ? file : String(id),
+    score,
+    attributes,
+    age: null,
+  };
+}

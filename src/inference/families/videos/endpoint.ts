@@ -1,0 +1,199 @@
+import type { Principal } from '../../../books/auth/principal.ts';
+import type { Result } from '../../../formats/dialects/dialect.ts';
+import { dialects } from '../../../formats/dialects/dialect-table.ts';
+import { pictureStartBytes, pictureTypeOfStart } from '../../../formats/dialects/images/picture-type.ts';
+import { objectNotFound } from '../../../formats/dialects/named-objects.ts';
+import type { VideoRequest } from '../../../formats/dialects/videos/format.ts';
+import { videoFormats } from '../../../formats/dialects/videos/index.ts';
+import { readRemix, readVideoRequest, secondsDefault } from '../../../formats/dialects/videos/read-request.ts';
+import { estimatedTokens } from '../../../formats/neutral/usage.ts';
+import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { noneUsable } from '../../../routing/capability.ts';
+import type { RouteCandidate } from '../../../routing/route.ts';
+import type { Target } from '../../../routing/target.ts';
+import type { Alias } from '../../models/alias.ts';
+import type { Snapshot } from '../../models/snapshot.ts';
+import type { Endpoint } from '../../spine/endpoint.ts';
+import { contentOfForm, type UploadedForm } from '../../spine/form-content.ts';
+import { plainQuery, plainTarget } from '../../spine/plain-request.ts';
+import { plainFacts } from '../../spine/request-body.ts';
+import { type VideoHome, videoAt, videoHome } from './jobs.ts';
+import type { VideoServices } from './services.ts';
+import type { FirstPicture, VideoBody } from './video-body.ts';
+import { VideoTrial } from './video-trial.ts';
+
+/** The request as it was received: JSON, or a form whose file its receiver removes. */
+export type VideoInput = { body: Buffer } | { form: UploadedForm };
+
+/** A remix of this video. */
+export interface RemixInput {
+  body: Buffer;
+  id: string;
+}
+
+/** Largest size of a picture, which is in a body in base64. */
+const pictureBytesMax = 20 * 1024 * 1024;
+
+/** New videos. */
+export function videosEndpoint(services: VideoServices): Endpoint<VideoInput, VideoBody> {
+  return {
+    id: 'video',
+    cost: 'video',
+    async read({ principal }, input) {
+      if ('form' in input) return readForm(input.form);
+      const read = await services.bodies.readObject(principal.tenant, input.body);
+      return read.ok ? readJson(read.value) : read;
+    },
+    content: (input) => ('form' in input ? contentOfForm(input.form) : input.body),
+    async plan(snapshot, { principal, wishes }, { facts, request, picture }) {
+      const way = videoWay(snapshot, request, principal);
+      if ('kind' in way) return way;
+      const fitting = way.candidates.filter(({ target }) => unmetBy(target, request, picture) === null);
+      if (fitting.length === 0) return unmetBy(way.candidates[0]!.target, request, picture)!;
+      await services.objects.ready();
+      const query = plainQuery({ ...way, candidates: fitting }, facts, wishes, principal.tenant);
+      return { alias: way.alias, charged: way.alias, calls: request.seconds, query, form: 'whole' };
+    },
+    trials: ({ request }, job) => ({ trial: (answer) => new VideoTrial(services, job, request, answer) }),
+  };
+}
+
+/** Videos made of others: at the provider and under the credential that has them. */
+export function videoRemixEndpoint(services: VideoServices): Endpoint<RemixInput, VideoBody> {
+  const made = videosEndpoint(services);
+  return {
+    ...made,
+    id: 'video-remix',
+    async read({ principal }, { body, id }) {
+      const remix = await services.bodies.readObject(principal.tenant, body);
+      if (!remix.ok) return remix;
+      const prompt = readRemix(remix.value);
+      if (!prompt.ok) return prompt;
+      const source = await sourceOf(services, principal.tenant, id);
+      if ('kind' in source) return { ok: false, failure: source };
+      const request: VideoRequest = {
+        model: source.home.target,
+        prompt: prompt.value,
+        seconds: source.seconds,
+        size: null,
+        pictureUrl: null,
+        extra: {},
+        user: null,
+      };
+      return { ok: true, value: bodyOf(request, null, { id, credential: source.home.credential }) };
+    },
+    content: ({ body, id }) => Buffer.concat([Buffer.from(id), body]),
+    async plan(snapshot, { principal, wishes }, { facts, request, remixOf }) {
+      const found = modelOfTarget(snapshot, request.model, principal);
+      if ('kind' in found) return found;
+      const { alias, candidate } = found;
+      const credentials = candidate.target.credentials.filter(({ id }) => id === remixOf!.credential);
+      const bound = [{ ...candidate, target: { ...candidate.target, credentials } }];
+      await services.objects.ready();
+      const query = plainQuery({ alias, candidates: bound }, facts, wishes, principal.tenant);
+      return { alias, charged: alias, calls: request.seconds, query, form: 'whole', bound: 'video_id' };
+    },
+  };
+}
+
+/** Where a video lives that can be remixed, and its length, which its remix has too. */
+async function sourceOf(
+  services: VideoServices,
+  tenant: string,
+  id: string,
+): Promise<{ home: VideoHome; seconds: number } | Failure> {
+  try {
+    const home = await videoHome(services, tenant, id);
+    if (home.facts.format !== 'openai') {
+      const message = `${home.connection.name} cannot remix videos. Make a new one with the prompt of the remix.`;
+      return invalid('video_id', message);
+    }
+    const seconds = Number((await videoAt(services, tenant, id)).seconds);
+    return { home, seconds: Number.isInteger(seconds) && seconds > 0 ? seconds : secondsDefault };
+  } catch (error) {
+    if (error instanceof FailureError) return error.failure;
+    throw error;
+  }
+}
+
+function readJson(body: JsonObject): Result<VideoBody> {
+  // Unknown members go on to the provider; ids of its files do not.
+  const [named] = dialects['openai-chat'].objects.find(body);
+  if (named !== undefined) return { ok: false, failure: objectNotFound(named.field) };
+  const read = readVideoRequest(body);
+  return read.ok ? { ok: true, value: bodyOf(read.value, null, null) } : read;
+}
+
+async function readForm({ fields, files }: UploadedForm): Promise<Result<VideoBody>> {
+  const members: JsonObject = {};
+  for (const { name, value } of fields) members[name] = value;
+  const [file, second] = files;
+  const wrong = second ?? (file?.name === 'input_reference' ? undefined : file);
+  if (wrong !== undefined) {
+    const field = wrong.name.slice(0, 80);
+    return {
+      ok: false,
+      failure: invalid(field, "A video begins with one picture: send one file as 'input_reference'."),
+    };
+  }
+  const read = readVideoRequest(members);
+  if (!read.ok) return read;
+  if (file === undefined) return { ok: true, value: bodyOf(read.value, null, null) };
+  const type = pictureTypeOfStart(await file.file.head(pictureStartBytes));
+  if (type === null || file.file.bytes > pictureBytesMax) {
+    const message =
+      "'input_reference' is not a PNG, JPEG or WebP of at most 20 MB. The name of the file does not matter.";
+    return { ok: false, failure: invalid('input_reference', message) };
+  }
+  return { ok: true, value: bodyOf(read.value, { type, file: file.file }, null) };
+}
+
+function bodyOf(request: VideoRequest, picture: FirstPicture | null, remixOf: VideoBody['remixOf']): VideoBody {
+  const { model, user, prompt } = request;
+  const inputTokensEstimate = estimatedTokens(Buffer.byteLength(prompt));
+  const facts = plainFacts({ model, user, stream: false, inputTokensEstimate });
+  return { facts, request, picture, remixOf, release() {} };
+}
+
+/** The alias and its targets that make videos; a 404, 403 or 400 without any. */
+function videoWay(
+  snapshot: Snapshot,
+  { model }: VideoRequest,
+  principal: Principal,
+): { alias: Alias; candidates: readonly RouteCandidate[] } | Failure {
+  const alias = snapshot.models.resolve(model, principal);
+  if ('kind' in alias) return alias;
+  if (alias.candidates.length === 0) return noneUsable(alias.id);
+  const candidates = alias.candidates
+    .filter(({ target }) => target.video !== undefined)
+    .map(({ target, rank }) => ({ target: plainTarget(target, 'videos'), rank }));
+  if (candidates.length > 0) return { alias, candidates };
+  return invalid('model', `No provider of the model '${alias.id}' makes videos. Use another model.`);
+}
+
+function unmetBy({ video, provider }: Target, request: VideoRequest, picture: FirstPicture | null): Failure | null {
+  const unmet = videoFormats[video!.format].unmet(request);
+  if (unmet !== null)
+    return invalid(unmet.field, `${unmet.message} (${provider}). Use another model, or leave it out.`);
+  if (picture !== null && request.pictureUrl !== null) {
+    return invalid('input_reference', "'input_reference' is there twice, as a file and as a field. Send one.");
+  }
+  return null;
+}
+
+/** The first model that this key may use and that has the target. */
+function modelOfTarget(
+  { models }: Snapshot,
+  target: string,
+  principal: Principal,
+): { alias: Alias; candidate: RouteCandidate } | Failure {
+  for (const alias of models.list(principal)) {
+    const candidate = alias.candidates.find((one) => one.target.id === target && one.target.video !== undefined);
+    if (candidate !== undefined) {
+      return { alias, candidate: { target: plainTarget(candidate.target, 'videos'), rank: candidate.rank } };
+    }
+  }
+  const message = `No model that you may use has the target '${target}', which made this video.`;
+  return { kind: 'forbidden', message };
+}

@@ -1,0 +1,257 @@
+import type { VideoFacts, VideoOperation } from '../../../formats/dialects/videos/format.ts';
+import { readVeoOperation, type VeoVideo } from '../../../formats/dialects/videos/veo.ts';
+import type { ProviderConnection } from '../../../formats/providers/connection.ts';
+import type { CredentialHeaders } from '../../../formats/providers/credential-headers.ts';
+import { encodeGet, type UpstreamAddress } from '../../../formats/providers/encode.ts';
+import { scrubMembers } from '../../../formats/providers/scrub-members.ts';
+import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { knownEntry } from '../../../kernel/known-entry.ts';
+import { type WholeRequest, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
+import { type VideoServices, videoNotFound } from './services.ts';
+
+/** Where a video is made. */
+export interface VideoHome {
+  connection: ProviderConnection;
+  facts: VideoFacts;
+  /** `provider/model`. */
+  target: string;
+  /** Its id, and the headers that prove it. */
+  credential: string;
+  headers: CredentialHeaders;
+}
+
+/** The content of a video: an address at its provider, or its bytes. */
+export type VideoContent =
+  | { kind: 'upstream'; address: UpstreamAddress }
+  | { kind: 'bytes'; bytes: Buffer; type: string };
+
+type Asking = Pick<VideoServices, 'objects' | 'snapshot' | 'transport' | 'videoSealer' | 'giveBack'>;
+
+const timeoutMs = 60_000;
+const connectTimeoutMs = 3_000;
+/** Vertex puts a clip into its answer, in base64. */
+const answerBytesMax = 128 * 1024 * 1024;
+
+const idPrefix = 'video_cv_';
+
+/** The id of a job that has none at its provider: what is needed to ask for it, for its tenant alone. */
+export function sealedVideoId({ videoSealer }: Asking, tenant: string, operation: VideoOperation): string {
+  return idPrefix + videoSealer.seal(Buffer.from(JSON.stringify(operation)), tenant).toString('base64url');
+}
+
+function operationOf({ videoSealer }: Asking, tenant: string, id: string): VideoOperation {
+  const sealed = id.startsWith(idPrefix) ? Buffer.from(id.slice(idPrefix.length), 'base64url') : Buffer.alloc(0);
+  const plain = videoSealer.open(sealed, tenant);
+  if (plain === null) throw new FailureError(videoNotFound(id));
+  return JSON.parse(plain.toString('utf8')) as VideoOperation;
+}
+
+/** Throws a 404 for an id that the tenant was never given. */
+export async function videoHome({ objects, snapshot }: Asking, tenant: string, id: string): Promise<VideoHome> {
+  const home = await objects.homeOf(tenant, id);
+  const connection = [...snapshot().providers.values()].find(
+    (one) => home !== null && one.connection.credentials.has(home.credential),
+  )?.connection;
+  if (home === null || connection === undefined || connection.videos === null) {
+    throw new FailureError(videoNotFound(id));
+  }
+  return {
+    connection,
+    facts: connection.videos,
+    ...home,
+    headers: knownEntry(connection.credentials, home.credential),
+  };
+}
+
+/** A video's job as its provider tells it, in OpenAI's form. */
+export async function videoAt(asking: Asking, tenant: string, id: string): Promise<JsonObject> {
+  const home = await videoHome(asking, tenant, id);
+  if (home.facts.format !== 'openai') return (await operationAt(asking, home, tenant, id)).job;
+  const job = await ask(asking, home, { method: 'GET', path: jobPath(home, id) }, id);
+  await givenBackIfFailed(asking, tenant, [job]);
+  return shownJob(job, home.connection);
+}
+
+/** Why a video failed, in words that callers may see. */
+function shownJob(job: JsonObject, connection: ProviderConnection): JsonObject {
+  return isObject(job.error) ? { ...job, error: scrubMembers(job.error, connection) } : job;
+}
+
+/** A video that failed after its request had been charged costs nothing. */
+async function givenBackIfFailed({ giveBack }: Asking, tenant: string, jobs: readonly JsonObject[]): Promise<void> {
+  for (const { id, status } of jobs) if (status === 'failed') await giveBack.failed(tenant, String(id));
+}
+
+/** Removes a video at its provider; a 400 where that cannot. */
+export async function deleteVideo(asking: Asking, tenant: string, id: string): Promise<JsonObject> {
+  const home = await videoHome(asking, tenant, id);
+  if (home.facts.format === 'openai') return ask(asking, home, { method: 'DELETE', path: jobPath(home, id) }, id);
+  const message = `${home.connection.name} cannot delete videos; Google removes them on its side.`;
+  throw new FailureError(invalid('video_id', message));
+}
+
+/** Where a finished video's bytes are; a 400 while it is not finished. `search`: the caller's query. */
+export async function videoContent(
+  asking: Asking,
+  tenant: string,
+  id: string,
+  search: URLSearchParams,
+): Promise<VideoContent> {
+  const home = await videoHome(asking, tenant, id);
+  const variant = search.get('variant');
+  if (variant !== null && !['video', 'thumbnail', 'spritesheet'].includes(variant)) {
+    throw new FailureError(invalid('variant', "'variant' is 'video', 'thumbnail' or 'spritesheet'."));
+  }
+  if (home.facts.format === 'openai') {
+    const path = jobPath(home, id, `/content${variant === null ? '' : `?variant=${variant}`}`);
+    return { kind: 'upstream', address: encodeGet(home.connection, path, home.headers) };
+  }
+  if (variant !== null && variant !== 'video') {
+    throw new FailureError(invalid('variant', `${home.connection.name} has no ${variant} of a video.`));
+  }
+  const { job, video } = await operationAt(asking, home, tenant, id);
+  if (video === null) {
+    throw new FailureError(invalid('video_id', `The video is not finished: its status is ${String(job.status)}.`));
+  }
+  return contentAt(video, home);
+}
+
+function contentAt(video: VeoVideo, { connection, headers }: VideoHome): VideoContent {
+  if ('base64' in video) return { kind: 'bytes', bytes: Buffer.from(video.base64, 'base64'), type: video.mediaType };
+  if ('bucket' in video) {
+    const message = `The video lies in the operator's bucket: ${connection.name} has the setting to keep it there.`;
+    throw new FailureError(invalid('video_id', message));
+  }
+  const url = URL.parse(video.uri);
+  // The credential goes to its own service alone.
+  if (url?.origin !== connection.origin) {
+    const message = `${connection.name} answered with a link that leads elsewhere.`;
+    throw new FailureError({ kind: 'overloaded', message });
+  }
+  const address = encodeGet(connection, url.pathname + url.search, headers);
+  return { kind: 'upstream', address: { ...address, origin: connection.origin } };
+}
+
+async function operationAt(asking: Asking, home: VideoHome, tenant: string, id: string) {
+  const operation = operationOf(asking, tenant, id);
+  const { path, body } = home.facts.operation!(operation.model, operation.name);
+  const below = home.connection.basePath + path;
+  const request =
+    body === null
+      ? ({ method: 'GET', path: below } as const)
+      : ({ method: 'POST', path: below, body: JSON.stringify(body) } as const);
+  const read = readVeoOperation(await ask(asking, home, request, id), id, operation);
+  await givenBackIfFailed(asking, tenant, [read.job]);
+  return { ...read, job: shownJob(read.job, home.connection) };
+}
+
+/** Pages of a provider's list that are looked through for a caller's own videos, and how long one is. */
+const pagesMax = 5;
+const pageRows = 100;
+
+/** The tenant's videos at every provider that lists any, the newest first; a 400 where none of them does. */
+export async function ownVideos(asking: Asking, tenant: string): Promise<JsonObject[]> {
+  const providers = [...asking.snapshot().providers.values()];
+  const homes = providers.flatMap(({ connection }) =>
+    connection.videos?.format !== 'openai'
+      ? []
+      : [...connection.credentials].map(([credential, headers]) => ({ connection, credential, headers })),
+  );
+  const google = providers.find(({ connection }) => connection.videos?.format === 'veo');
+  if (homes.length === 0 && google !== undefined) {
+    const message = `${google.connection.name} keeps no list of videos. Keep the ids that POST /v1/videos gives you.`;
+    throw new FailureError(invalid(null, message));
+  }
+  const found = await Promise.all(
+    homes.map(({ connection, credential, headers }) =>
+      listedVideos(asking, { connection, facts: connection.videos!, target: '', credential, headers }),
+    ),
+  );
+  // Keys of one project, and providers that share a key, list the same videos.
+  const all = [...new Map(found.flat().map((video) => [video.id, video])).values()];
+  const given = await asking.objects.givenTo(
+    tenant,
+    all.map(({ id }) => String(id)),
+  );
+  const shown = all.filter(({ id }) => given.has(String(id)));
+  await givenBackIfFailed(asking, tenant, shown);
+  return shown.toSorted((a, b) => Number(b.created_at) - Number(a.created_at));
+}
+
+/** The videos that one credential made; none where its provider has no such list for it. */
+async function listedVideos(asking: Asking, home: VideoHome): Promise<JsonObject[]> {
+  const rows: JsonObject[] = [];
+  for (let page = 0; page < pagesMax; page++) {
+    const last = rows.at(-1)?.id;
+    const after = last === undefined ? '' : `&after=${encodeURIComponent(String(last))}`;
+    const path = listPath(home, `limit=${pageRows}${after}`);
+    const { status, json } = await askOnce(asking, home, { method: 'GET', path });
+    if (status >= 500) throw new FailureError(unanswered(home.connection, `answered ${status}`));
+    const list = status === 200 && isObject(json) ? json : {};
+    const data = Array.isArray(list.data) ? list.data.filter(isObject) : [];
+    rows.push(...data.map((job) => shownJob(job, home.connection)));
+    if (list.has_more !== true || data.length === 0) break;
+  }
+  return rows;
+}
+
+function jobPath(home: VideoHome, id: string, rest = ''): string {
+  const [path, query] = pathOf(home);
+  const [below, parameters] = rest.split('?');
+  const search = [query, parameters].filter((part) => part !== undefined).join('&');
+  return `${path}/${encodeURIComponent(id)}${below}${search === '' ? '' : `?${search}`}`;
+}
+
+function listPath(home: VideoHome, parameters: string): string {
+  const [path, query] = pathOf(home);
+  return `${path}?${[query, parameters].filter((part) => part !== undefined).join('&')}`;
+}
+
+function pathOf({ connection, facts }: VideoHome): [path: string, query: string | undefined] {
+  const [path = '', query] = (connection.basePath + facts.pathOf('', { apiVersion: connection.apiVersion })).split('?');
+  return [path, query];
+}
+
+/** A JSON answer of a video's home; throws a 404, or a 503 when it does not answer. */
+async function ask(asking: Asking, home: VideoHome, request: HomeRequest, id: string): Promise<JsonObject> {
+  const { status, json } = await askOnce(asking, home, request);
+  if (status >= 200 && status <= 299 && isObject(json)) return json;
+  if (status === 404) throw new FailureError(videoNotFound(id));
+  throw new FailureError(unanswered(home.connection, `answered ${status}`));
+}
+
+interface HomeRequest {
+  method: WholeRequest['method'];
+  /** From the origin. */
+  path: string;
+  body?: string;
+}
+
+/** Whatever its status. Throws a 503 when no answer came. */
+async function askOnce(
+  { transport }: Asking,
+  { connection, headers }: Pick<VideoHome, 'connection' | 'headers'>,
+  { method, path, body }: HomeRequest,
+): Promise<{ status: number; json: unknown }> {
+  const { route, authorize } = encodeGet(connection, path, headers);
+  const sent = body === undefined ? headers.get : headers.whole;
+  const request = { origin: connection.origin, route, authorize, method, path, body: body ?? null, headers: sent };
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const bounds = { connectTimeoutMs, bytesMax: answerBytesMax, deadline };
+  const answered = await wholeAnswer(transport, request, bounds).catch(() => null);
+  if (answered === null) throw new FailureError(unanswered(connection, 'did not answer'));
+  return { status: answered.status, json: parsed(answered.bytes) };
+}
+
+function unanswered({ name }: ProviderConnection, how: string): Failure {
+  return { kind: 'overloaded', message: `${name}, which has this video, ${how}. Retry it.` };
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { attemptOf, ids, setUp } from '../../test/fixtures/create-route.ts';
+import { queryOf, targetOf } from '../../test/simulation/routing-samples.ts';
+import type { OutcomeClass } from '../formats/neutral/outcome.ts';
+
+const failures: OutcomeClass[] = [
+  'rate_limited',
+  'quota_exhausted',
+  'bad_credential',
+  'model_unavailable',
+  'region_blocked',
+  'unreachable',
+  'transient',
+  'stall_first_token',
+  'stall_idle',
+  'truncated',
+  'malformed',
+];
+for (const failure of failures) {
+  test(`${failure} goes to the next target`, () => {
+    const { route, fails, end, next } = setUp();
+    const of = route(queryOf([targetOf('a/m'), targetOf('b/m', { priority: 2 })]));
+    fails(of, failure);
+    const attempt = attemptOf(next(of));
+    assert.equal(attempt.target.id, 'b/m');
+    end(of, attempt, 'ok');
+  });
+}
+
+test('a caller fault ends the request', () => {
+  const { route, fails, next } = setUp();
+  const of = route(queryOf([targetOf('a/m'), targetOf('b/m')]));
+  fails(of, 'caller_fault', { status: 400 });
+  assert.deepEqual(next(of), {
+    kind: 'exhausted',
+    soonestMs: null,
+    reason: 'caller-fault',
+    unmet: [],
+    limitedBy: null,
+  });
+});
+
+test('a 400 to a converted request is asked once more of a target that reads it as it came, then ends', () => {
+  const { route, fails, next } = setUp();
+  const claude = targetOf('claude/m', { dialect: 'anthropic-messages' });
+  const alike = targetOf('claude2/m', { dialect: 'anthropic-messages' });
+  const openai = targetOf('openai/m', { priority: 3 });
+  const of = route(queryOf([claude, { target: alike, rank: 0 }, openai]));
+  fails(of, 'caller_fault', { status: 400 });
+  assert.equal(fails(of, 'transient').target.id, 'openai/m');
+  assert.equal((next(of) as { reason?: string }).reason, 'caller-fault', 'whatever the second opinion ended with');
+
+  const other = route(queryOf([claude, openai]));
+  fails(other, 'caller_fault', { status: 413 });
+  assert.equal((next(other) as { reason?: string }).reason, 'caller-fault', 'too large is too large');
+
+  const alone = route(queryOf([claude, alike]));
+  fails(alone, 'caller_fault', { status: 400 });
+  assert.equal((next(alone) as { reason?: string }).reason, 'caller-fault', 'nobody reads it as it came');
+});
+
+test('what a dialect cannot say is no attempt, and the route goes on in another dialect', () => {
+  const { route, fails, next } = setUp();
+  const claude = (name: string) => targetOf(`${name}/m`, { dialect: 'anthropic-messages' });
+  const of = route(queryOf([claude('a'), claude('b'), targetOf('openai/m', { priority: 2 })]));
+  fails(of, 'not_capable');
+  const attempt = attemptOf(next(of));
+  assert.deepEqual([attempt.target.id, attempt.number], ['openai/m', 1]);
+  const none = route(queryOf([claude('a'), claude('b')]));
+  fails(none, 'not_capable');
+  assert.deepEqual(next(none), {
+    kind: 'exhausted',
+    soonestMs: null,
+    reason: 'no-capable-target',
+    unmet: ['asked this in anthropic-messages'],
+    limitedBy: null,
+  });
+});
+
+test('what one target cannot do is asked of another in the same dialect', () => {
+  const { route, fails, next } = setUp();
+  const of = route(queryOf([targetOf('a/m'), targetOf('b/m', { priority: 2 })]));
+  fails(of, 'not_capable', { unmet: 'a file of this length' });
+  assert.equal(fails(of, 'not_capable', { unmet: 'a file of this length' }).target.id, 'b/m');
+  assert.deepEqual((next(of) as { unmet?: readonly string[] }).unmet, ['a file of this length']);
+});
+
+test('trouble of this machine is an attempt, after which another target is asked', () => {
+  const { route, fails, next } = setUp();
+  const of = route(queryOf([targetOf('a/m'), targetOf('b/m', { priority: 2 })]));
+  fails(of, 'gateway_fault');
+  const attempt = attemptOf(next(of));
+  assert.deepEqual([attempt.target.id, attempt.number], ['b/m', 2]);
+});
+
+test('a transient failure leaves the target’s other credentials alone while another target remains', () => {
+  const { route, fails } = setUp();
+  const of = route(queryOf([targetOf('a/m', { credentials: ['a#0', 'a#1'] }), targetOf('b/m', { priority: 2 })]));
+  assert.deepEqual(ids([fails(of), fails(of), fails(of)]), ['a/m', 'b/m', 'a/m']);
+});
+
+test('a refused credential rests for this model alone; with nothing else to ask it is asked all the same', () => {
+  const { route, fails, next } = setUp();
+  const target = targetOf('a/m', { credentials: ['a#0', 'a#1'] });
+  const of = route(queryOf([target]));
+  const first = fails(of, 'bad_credential');
+  assert.notEqual(attemptOf(next(of)).credential.id, first.credential.id);
+  const sibling = targetOf('a/other', { credentials: ['a#0', 'a#1'] });
+  const credentials = Array.from({ length: 30 }, () => fails(route(queryOf([sibling])), 'ok').credential.id);
+  assert.deepEqual([...new Set(credentials)].sort(), ['a#0', 'a#1']);
+  fails(route(queryOf([targetOf('b/m')])), 'bad_credential');
+  assert.equal(attemptOf(next(route(queryOf([targetOf('b/m')])))).target.id, 'b/m');
+});
+
+test('one request counts one failure against a target, however often it asks it', () => {
+  const { health, now, route, fails } = setUp();
+  const of = route(queryOf([targetOf('a/m'), targetOf('b/m', { priority: 2 })]));
+  for (let i = 0; i < 4; i++) fails(of);
+  assert.deepEqual(
+    health.snapshot(now()).map(({ target, failed }) => [target, failed]),
+    [
+      ['a/m', 1],
+      ['b/m', 1],
+    ],
+  );
+});
+
+test('S26 a request whose failures follow its tenant is asked elsewhere once', () => {
+  const { route, end, fails, next } = setUp();
+  const targets = ['a/m', 'b/m', 'c/m'].map((id) => targetOf(id));
+  const poisoned = () => route(queryOf(targets, { tenant: 'poisoned' }));
+  const serve = () => {
+    const of = route(queryOf(targets, { tenant: 'other' }));
+    end(of, attemptOf(next(of)), 'ok');
+  };
+  for (let i = 0; i < 5; i++) {
+    const of = poisoned();
+    for (let step = next(of); step.kind === 'attempt'; step = next(of)) end(of, step.attempt, 'transient');
+    for (let j = 0; j < 30; j++) serve();
+  }
+  const of = poisoned();
+  const tried = [fails(of), fails(of)];
+  assert.equal(new Set(ids(tried)).size, 2);
+  assert.deepEqual(next(of), {
+    kind: 'exhausted',
+    soonestMs: null,
+    reason: 'attempts-spent',
+    unmet: [],
+    limitedBy: null,
+  });
+});
+
+test('an attempt is counted once, however often its end is told', () => {
+  const { health, now, route, end, next } = setUp();
+  const of = route(queryOf([targetOf('a/m')]));
+  const attempt = attemptOf(next(of));
+  of.firstToken(attempt, now() + 100);
+  of.firstToken(attempt, now() + 900);
+  end(of, attempt, 'ok');
+  end(of, attempt, 'transient');
+  of.firstToken(attempt, now() + 900);
+  const [lane] = health.snapshot(now());
+  assert.deepEqual([lane!.inFlight, lane!.succeeded, lane!.failed, lane!.firstTokenMs], [0, 1, 0, 100]);
+});

@@ -1,0 +1,209 @@
+import type { Loss } from '../formats/neutral/loss.ts';
+import type { OutcomeClass, TooLong } from '../formats/neutral/outcome.ts';
+import type { RequestNeeds } from '../formats/neutral/request.ts';
+import type { Usage, UsageSource } from '../formats/neutral/usage.ts';
+import type { Lane } from './lane.ts';
+import type { Preference } from './prefer.ts';
+import type { Credential, Target } from './target.ts';
+
+/** Input of routing. Alias targets come in config order, fallbacks' targets after them. */
+export interface RouteQuery {
+  alias: string;
+  /** Key identity of the caller: failures that follow one tenant say nothing of a target. */
+  tenant: string;
+  targets: readonly RouteCandidate[];
+  needs: RequestNeeds;
+  /** By which a conversation finds its target again: the caller's session, or its first messages; null: by nothing. */
+  conversation: string | null;
+  attemptsMax: number;
+  /** `x-culvert-no-fallback`: only the first alias's own targets, one attempt. */
+  fallback: 'allowed' | 'off';
+  /** The caller's dialect: where a 400 of another dialect gets its second opinion. */
+  callerDialect: string;
+  hedge: HedgePolicy;
+  /** By what equals are chosen before their weights; absent: by weight and load alone. */
+  prefer?: Preference;
+  /** `next`: what a content filter refuses goes to the next target; absent: the refusal is the answer. */
+  onFilter?: 'next';
+}
+
+/** Routing wishes of a caller, in headers (design §6). */
+export interface RoutingWishes {
+  /** Overall deadline; null = the alias's own. */
+  timeoutMs: number | null;
+  fallback: 'allowed' | 'off';
+  /** By which its conversations find the same target again; null = by their beginning. */
+  session: string | null;
+}
+
+/** Of no caller. */
+export const plainWishes: RoutingWishes = { timeoutMs: null, fallback: 'allowed', session: null };
+
+/** When a request with a slow target is also sent elsewhere. Requests at a silent target always are. */
+export interface HedgePolicy {
+  /** The part of the alias's requests that may be, 0 to 1. */
+  atMost: number;
+  /** Percentile of a target's times to first token, 0 to 1, after which a stream counts as slow; null: never. */
+  after: number | null;
+}
+
+/** Whole answers that take longer than their target's usual, and no streams. */
+export const builtInHedge: HedgePolicy = { atMost: 0.05, after: null };
+
+/** A target that may answer this request. */
+export interface RouteCandidate {
+  target: Target;
+  /** 0 = the alias asked for; 1… = its fallbacks, tried after all targets before them. */
+  rank: number;
+  /** It cannot do exactly what was asked: tried after those of its rank that can. */
+  awkward?: boolean;
+}
+
+/**
+ * The ordered decision for one request; called again after each failed attempt. It hears of the attempts that it gave.
+ */
+export interface Route {
+  next(nowMs: number): RouteStep;
+  /** A second attempt beside the one that runs, at another target; null when none is ready or may be made. */
+  hedge(reason: HedgeReason, nowMs: number): RouteAttempt | null;
+  /** Must be called for each `attempt` step, once, before `next` is called again. */
+  ended(attempt: RouteAttempt, end: AttemptEnd, nowMs: number): void;
+  /** At first content or a whole answer: feeds PeakEWMA. */
+  firstToken(attempt: RouteAttempt, nowMs: number): void;
+  /** Its answer has stopped after its first content, for far longer than usual at its target; it may still go on. */
+  stalled(attempt: RouteAttempt, nowMs: number): void;
+  verdicts(): readonly Verdict[];
+  /** Some capable target was not asked that may answer later. */
+  untried(): boolean;
+}
+
+/**
+ * Why a request is also asked elsewhere: its target says nothing at all, or this answer takes longer than usual; `late`:
+ * longer than its target's `max_first_token`, or half of the request's time is gone.
+ */
+export type HedgeReason = 'silent' | 'slow' | 'late';
+
+/** The next step. */
+export type RouteStep =
+  | {
+      kind: 'attempt';
+      attempt: RouteAttempt;
+      /** Backoff before dispatch; 0 unless a target is repeated. */
+      delayMs: number;
+    }
+  /** Nothing can be tried now, but something within waitForTargetMaxMs: ask again then. */
+  | { kind: 'wait'; ms: number }
+  /**
+   * Nothing is left to try. `soonestMs` is the wait in ms until a capable target could be tried, null if none will be
+   * or one could. Nothing tried, or every attempt `rate_limited`, and a time: 429 or 503 with Retry-After; else 502.
+   */
+  | {
+      kind: 'exhausted';
+      soonestMs: number | null;
+      reason: ExhaustedReason;
+      /** For `no-capable-target`: what no target can do, such as `vision`; else empty. */
+      unmet: readonly string[];
+      /** The provider that limited us, when only limits keep every capable target away; else null. */
+      limitedBy: readonly UpstreamLimit[] | null;
+    };
+
+/** A provider that has said that it has had enough for now. */
+export interface UpstreamLimit {
+  provider: string;
+  /** Its message to this tenant; null: another tenant got it. */
+  words: string | null;
+}
+
+export type ExhaustedReason =
+  | 'no-capable-target'
+  | 'unavailable'
+  | 'attempts-spent'
+  /** The first `caller_fault` or `too_long` among the attempts is the answer, whatever others ended with. */
+  | 'caller-fault'
+  | 'retry-budget';
+
+/** One try, as the route has decided it. */
+export interface RouteAttempt {
+  number: number;
+  target: Target;
+  credential: Credential;
+  /** The path it takes. */
+  lane: Lane;
+  /** This real request tests an open breaker. */
+  probe: boolean;
+  /** Monotonic ms at which it is to be dispatched, the backoff included; times to first token count from here. */
+  startedMs: number;
+}
+
+export interface AttemptEnd {
+  class: OutcomeClass;
+  retryAfterMs: number | null;
+  /** The upstream's HTTP status: of caller faults only a 400 gets a second opinion. Unsaid counts as 400. */
+  status?: number | null;
+  /** Another target answered first: this one was given up. */
+  lost?: boolean;
+  /**
+   * For `not_capable`: the missing ability of this target alone, in words. Absent: nothing that speaks its dialect can.
+   */
+  unmet?: string;
+  /** For `rate_limited`: the upstream's message. */
+  words?: string;
+  /** For `too_long`: the sizes that the upstream named. */
+  tooLong?: TooLong;
+}
+
+/** Why a candidate was or was not taken; words for people. */
+export interface Verdict {
+  target: string;
+  verdict: string;
+}
+
+/** One attempt in the ledger. */
+export type AttemptRecord = {
+  target: string;
+  provider: string;
+  model: string;
+  credential: string;
+  class: OutcomeClass;
+  status: number | null;
+  /** Ms from the request's arrival to its dispatch: attempts may run beside each other. */
+  startMs: number;
+  /** Ms from dispatch to its end, and to first content (null: none came). */
+  ms: number;
+  firstTokenMs: number | null;
+  bytes: number;
+  usage: Usage | null;
+  usageSource: UsageSource;
+  costUsd: number | null;
+  message: string | null;
+};
+
+/** The explanation of one request, kept with its usage event. */
+export interface RouteRecord {
+  alias: string;
+  verdicts: readonly Verdict[];
+  attempts: readonly AttemptRecord[];
+  losses: readonly Loss[];
+  passThrough: boolean;
+  /** Lines of the upstream's stream that could not be read and were skipped; absent when none. */
+  malformedLines?: number;
+  /** Of calls of MCP servers elsewhere. */
+  mcp?: McpCallRecord;
+}
+
+/** What was called: of its arguments and its result nothing. */
+export interface CalledMcp {
+  server: string;
+  kind: 'tool' | 'prompt' | 'resource';
+  /** Its own name; null: a resource, whose address a caller makes. */
+  name: string | null;
+  /** Of a server that the caller named by URL; null: one of the configuration. */
+  host: string | null;
+}
+
+export interface McpCallRecord extends CalledMcp {
+  /** `ok`, `tool-error` for a result that says so, or the reason of the fault; null: nobody waited for it. */
+  outcome: string | null;
+  /** Of the result: as JSON, or as the text that a model gets. */
+  bytes: number;
+}

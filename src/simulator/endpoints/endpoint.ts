@@ -1,0 +1,100 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { JsonObject } from '../../kernel/json.ts';
+import { chatSpeech } from './speak-chat.ts';
+import { completionsSpeech } from './speak-completions.ts';
+import { embeddingsSpeech } from './speak-embeddings.ts';
+import { imageEditsSpeech, imagesSpeech, picturePath } from './speak-images.ts';
+import { messagesSpeech } from './speak-messages.ts';
+import { moderationsSpeech } from './speak-moderations.ts';
+import { rerankSpeech } from './speak-rerank.ts';
+import { responsesSpeech } from './speak-responses.ts';
+import { soundSpeech } from './speak-sound.ts';
+import { transcriptionSpeech, translationSpeech } from './speak-transcript.ts';
+import type { Speech } from './speech.ts';
+
+export type EndpointKind =
+  | 'chat'
+  | 'messages'
+  | 'responses'
+  | 'count-tokens'
+  | 'models'
+  | 'model'
+  | 'voices'
+  | 'picture'
+  | 'unknown';
+
+export interface Endpoint {
+  /** `chat`: a prompt is read and answered, whatever comes of it: text, vectors, sound, pictures. */
+  kind: EndpointKind;
+  /** The dialect of its answers and errors. */
+  speech: Speech;
+  method: 'GET' | 'POST';
+  /** The model that the path names: Azure's deployment, or the one asked of `/models/{id}`. */
+  pathModel: string | null;
+  /** Values in the path or the query that other dialects have in the body. */
+  urlMembers?: JsonObject;
+}
+
+/** The endpoint of a target (path and query) in a format that is not one of ours; null for another's. */
+export type OtherFormats = (target: string, headers: IncomingHttpHeaders) => Endpoint | null;
+
+const chat: Endpoint = { kind: 'chat', speech: chatSpeech, method: 'POST', pathModel: null };
+const messages: Endpoint = { kind: 'messages', speech: messagesSpeech, method: 'POST', pathModel: null };
+const responses: Endpoint = { kind: 'responses', speech: responsesSpeech, method: 'POST', pathModel: null };
+const completions: Endpoint = { kind: 'chat', speech: completionsSpeech, method: 'POST', pathModel: null };
+const moderations: Endpoint = { kind: 'chat', speech: moderationsSpeech, method: 'POST', pathModel: null };
+const rerank: Endpoint = { kind: 'chat', speech: rerankSpeech, method: 'POST', pathModel: null };
+const embeddings: Endpoint = { kind: 'chat', speech: embeddingsSpeech, method: 'POST', pathModel: null };
+/** Request of the end of a path that holds nothing else. */
+const mediaByEnd: readonly (readonly [end: string, speech: Speech])[] = [
+  ['/audio/speech', soundSpeech],
+  ['/audio/transcriptions', transcriptionSpeech],
+  ['/audio/translations', translationSpeech],
+  ['/images/generations', imagesSpeech],
+  ['/images/edits', imageEditsSpeech],
+];
+const inputTokens: Endpoint = { kind: 'count-tokens', speech: responsesSpeech, method: 'POST', pathModel: null };
+const countTokens: Endpoint = { kind: 'count-tokens', speech: messagesSpeech, method: 'POST', pathModel: null };
+
+/**
+ * Endpoints are known by the path's end, so that any provider's base URL works: `/v1`, `/openai/v1`, `/api/v1`, none, and
+ * Azure's `/openai/deployments/{deployment}`. `path` comes without its query.
+ */
+export function endpointOf(path: string, headers: IncomingHttpHeaders): Endpoint {
+  if (path.endsWith('/chat/completions')) return { ...chat, pathModel: deploymentOf(path) };
+  if (path.endsWith('/embeddings')) return { ...embeddings, pathModel: deploymentOf(path) };
+  if (path.endsWith('/messages')) return messages;
+  if (path.endsWith('/messages/count_tokens')) return countTokens;
+  if (path.endsWith('/responses')) return responses;
+  if (path.endsWith('/responses/input_tokens')) return inputTokens;
+  if (path.endsWith('/completions')) return completions;
+  if (path.endsWith('/moderations')) return moderations;
+  if (path.endsWith('/rerank')) return rerank;
+  const media = mediaByEnd.find(([end]) => path.endsWith(end))?.[1];
+  if (media !== undefined) return { kind: 'chat', speech: media, method: 'POST', pathModel: deploymentOf(path) };
+  if (path.endsWith('/audio/voices')) return { kind: 'voices', speech: chatSpeech, method: 'GET', pathModel: null };
+  if (path.includes(picturePath)) return { kind: 'picture', speech: chatSpeech, method: 'GET', pathModel: null };
+  const speech = headers['anthropic-version'] === undefined ? chatSpeech : messagesSpeech;
+  return modelsEndpoint(path, speech) ?? { kind: 'unknown', speech, method: 'POST', pathModel: null };
+}
+
+/** The list of models, or one of them; null for another path. */
+export function modelsEndpoint(path: string, speech: Speech): Endpoint | null {
+  if (path.endsWith('/models')) return { kind: 'models', speech, method: 'GET', pathModel: null };
+  const one = /\/models\/([^/]+(?:\/[^/]+)*)$/.exec(path);
+  return one === null ? null : { kind: 'model', speech, method: 'GET', pathModel: decoded(one[1]!) };
+}
+
+/** The model of Azure's paths. */
+function deploymentOf(path: string): string | null {
+  const deployment = /\/deployments\/([^/]+)\//.exec(path);
+  return deployment === null ? null : decoded(deployment[1]!);
+}
+
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,183 @@
+import { hash } from 'node:crypto';
+import type {
+  AuthorizationServerMetadata,
+  OAuthClientInformationMixed,
+} from '@modelcontextprotocol/sdk/shared/auth.js';
+import type { McpGrantRow, McpGrantStore } from '../../books/auth/mcp-grant-store.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+
+/** The authorization server of an MCP server, and which client we are there. */
+export interface Authorization {
+  /** Address of the MCP server. What was given for one address is never sent to another. */
+  url: string;
+  issuer: string;
+  metadata: AuthorizationServerMetadata;
+  /** Indicator of the MCP server (RFC 8707), as it is sent to the authorization server. */
+  resource: string;
+  scope: string | null;
+  client: Client;
+}
+
+export interface Client {
+  information: OAuthClientInformationMixed;
+  /** `registered`: by us, for one redirect address. */
+  origin: 'configured' | 'registered';
+  redirectUri: string;
+}
+
+/** The result of an operator's login. */
+export interface Grant extends Authorization {
+  /** Null: they are of no more use. */
+  tokens: Tokens | null;
+}
+
+/** Times are wall-clock ms. */
+export interface Tokens {
+  access: string;
+  refresh: string | null;
+  issuedMs: number;
+  /** Null: nobody said. */
+  expiresMs: number | null;
+}
+
+/** A login that waits for the browser to come back. */
+export interface Pending extends Authorization {
+  server: string;
+  verifier: string;
+  by: string;
+}
+
+export interface KeptGrant {
+  row: McpGrantRow;
+  /** Null: another `storage.secret` has sealed it. */
+  grant: Grant | null;
+}
+
+/** Grants of MCP servers, opened. */
+export interface McpGrants {
+  find(server: string): Promise<KeptGrant | null>;
+  /** The grant as of the last second, or of the store's last answer; changes by this process are seen at once. */
+  recent(server: string): Promise<KeptGrant | null>;
+  list(): Promise<readonly KeptGrant[]>;
+  /** In the place of an earlier one. */
+  save(server: string, grant: Grant, by: string): Promise<void>;
+  /** Null: another process has replaced or removed it. `ended`: why its tokens are of no more use. */
+  replace(row: McpGrantRow, grant: Grant, ended: string | null): Promise<KeptGrant | null>;
+  remove(server: string): Promise<boolean>;
+  /** One process renews at a time. */
+  lease(row: McpGrantRow, forMs: number): Promise<boolean>;
+  release(row: McpGrantRow): Promise<void>;
+  /** `state` comes back with the browser. */
+  begin(state: string, pending: Pending, forMs: number): Promise<void>;
+  /** Once, and in time; otherwise null. */
+  redeem(state: string): Promise<Pending | null>;
+  /** Seals all of them with the current secret. `left`: servers whose grant no secret here opens. */
+  reseal(): Promise<{ resealed: number; left: readonly string[] }>;
+}
+
+const freshMs = 1_000;
+
+/** The purpose of their sealer. */
+export const mcpGrantsPurpose = 'mcp grants';
+
+export function createMcpGrants(parts: { open(): Promise<McpGrantStore>; sealer(): Sealer; clock: Clock }): McpGrants {
+  const { open, sealer, clock } = parts;
+  const seal = (content: object, context: string) =>
+    sealer()
+      .seal(Buffer.from(JSON.stringify(content)), context)
+      .toString('base64');
+  const opened = (sealed: string, context: string): unknown => {
+    const plain = sealer().open(Buffer.from(sealed, 'base64'), context);
+    return plain === null ? null : JSON.parse(plain.toString());
+  };
+  const keptOf = (row: McpGrantRow): KeptGrant => ({ row, grant: opened(row.sealed, contextOf(row.server)) as Grant });
+  /** Above every earlier one, also of a row that is gone. */
+  const versionAfter = (was: number) => Math.max(clock.wallMs(), was + 1);
+
+  /** By server. */
+  const known = new Map<string, { kept: KeptGrant | null; readMs: number }>();
+  function know(server: string, kept: KeptGrant | null): KeptGrant | null {
+    known.set(server, { kept, readMs: clock.monotonicMs() });
+    return kept;
+  }
+
+  async function find(server: string): Promise<KeptGrant | null> {
+    const row = await (await open()).find(server);
+    return know(server, row === null ? null : keptOf(row));
+  }
+
+  async function replace(row: McpGrantRow, grant: Grant, ended: string | null): Promise<KeptGrant | null> {
+    const sealed = seal(grant, contextOf(row.server));
+    const next = { ...row, sealed, ended, leaseMs: 0, version: versionAfter(row.version) };
+    if (await (await open()).put(next, row.version)) return know(row.server, { row: next, grant });
+    known.delete(row.server);
+    return null;
+  }
+
+  return {
+    find,
+    async recent(server) {
+      const found = known.get(server);
+      if (found === undefined) return find(server);
+      if (clock.monotonicMs() - found.readMs < freshMs) return found.kept;
+      // While the store is out of reach, the tokens at hand go on.
+      return find(server).catch(() => found.kept);
+    },
+    async list() {
+      return (await (await open()).list()).map(keptOf);
+    },
+    async save(server, grant, by) {
+      const store = await open();
+      const before = await store.find(server);
+      const sealed = seal(grant, contextOf(server));
+      const version = versionAfter(before?.version ?? 0);
+      const row = { server, sealed, ended: null, version, leaseMs: 0, loginMs: clock.wallMs(), loginBy: by };
+      await store.put(row, null);
+      know(server, { row, grant });
+    },
+    replace,
+    async remove(server) {
+      known.delete(server);
+      return (await open()).remove(server);
+    },
+    async lease({ server, version }, forMs) {
+      const nowMs = clock.wallMs();
+      return (await open()).lease(server, version, nowMs, nowMs + forMs);
+    },
+    async release(row) {
+      await (await open()).put({ ...row, leaseMs: 0 }, row.version);
+    },
+    async begin(state, pending, forMs) {
+      const nowMs = clock.wallMs();
+      const id = hashOf(state);
+      const login = { hash: id, sealed: seal(pending, `mcp login ${id}`), endsMs: nowMs + forMs };
+      await (await open()).begin(login, nowMs);
+    },
+    async redeem(state) {
+      const id = hashOf(state);
+      const login = await (await open()).redeem(id, clock.wallMs());
+      return login === null ? null : (opened(login.sealed, `mcp login ${id}`) as Pending | null);
+    },
+    async reseal() {
+      const left: string[] = [];
+      let resealed = 0;
+      for (const row of await (await open()).list()) {
+        const { grant } = keptOf(row);
+        if (grant === null) left.push(row.server);
+        // Who has replaced it meanwhile has sealed it with the current secret.
+        else if ((await replace(row, grant, row.ended)) !== null) resealed += 1;
+      }
+      return { resealed, left };
+    },
+  };
+}
+
+/** Sealed bytes open for their own server alone. */
+function contextOf(server: string): string {
+  return `mcp grant ${server}`;
+}
+
+function hashOf(state: string): string {
+  return hash('sha256', state, 'hex');
+}

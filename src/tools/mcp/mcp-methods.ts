@@ -1,0 +1,104 @@
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { McpMessage, McpOffer } from './mcp-message.ts';
+import type { ApiCall } from './mcp-tools.ts';
+import { failedResult, type McpResult, messageIn, ownTools, ownToolWork, type ToolWork } from './own-tools.ts';
+
+/** The first description of the offer that a client gets. */
+export function describedOffer({ only, lists }: McpOffer) {
+  const more = lists === null ? {} : { prompts: {}, resources: {} };
+  return {
+    capabilities: { tools: {}, ...more },
+    instructions: only === null ? instructions : `The MCP server '${only}', through a Culvert gateway.`,
+  };
+}
+
+const instructions =
+  'Web search, reading of pages and sites, a vector store, and the list of models, of one Culvert gateway. Calls count against the quota of the key.';
+
+/** An error of the protocol. */
+export class RpcFault extends Error {
+  readonly code: number;
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const invalidParams = -32_602;
+const resourceNotFound = -32_002;
+const internalError = -32_603;
+
+/** A method by its name: from the parameters of a message to the members of its result. */
+export type McpMethods = Readonly<Record<string, (params: JsonObject) => Promise<McpResult>>>;
+
+export function methodsFor(message: Pick<McpMessage, 'offer' | 'call' | 'signal'>): McpMethods {
+  const { only, lists } = message.offer;
+  const tools = { 'tools/list': listTools, 'tools/call': callTool };
+  if (lists === null) return tools;
+  return {
+    ...tools,
+    'prompts/list': async () => listed({ prompts: (await lists()).prompts }),
+    'prompts/get': async ({ name, arguments: args = {} }) => {
+      if (typeof name !== 'string') throw new RpcFault(invalidParams, "'params.name' must be the name of a prompt.");
+      return whole(await ask({ prompt: full(name), arguments: args }));
+    },
+    'resources/list': async () => listed({ resources: (await lists()).resources }),
+    'resources/templates/list': async () => listed({ resourceTemplates: (await lists()).templates }),
+    'resources/read': async ({ uri }) => {
+      if (typeof uri !== 'string') throw new RpcFault(invalidParams, "'params.uri' must be the address of a resource.");
+      return whole(await ask({ resource: only === null ? uri : `${only}+${uri}` }));
+    },
+  };
+
+  function full(name: string): string {
+    return only === null ? name : `${only}__${name}`;
+  }
+
+  async function listTools(): Promise<JsonObject> {
+    const others = lists === null ? [] : (await lists()).tools;
+    return listed({ tools: only === null ? [...ownTools, ...others] : others });
+  }
+
+  async function callTool({ name, arguments: args = {} }: JsonObject): Promise<McpResult> {
+    if (typeof name !== 'string') throw new RpcFault(invalidParams, "'params.name' must be the name of a tool.");
+    if (!isObject(args)) throw new RpcFault(invalidParams, "'params.arguments' must be an object.");
+    const work = only === null ? ownToolWork(name, args) : null;
+    if (typeof work === 'string') return failedResult(work);
+    if (work === null && lists === null) return failedResult(unknownTool(name));
+    const { call, resultOf } = work ?? ofUpstream({ tool: full(name), arguments: args });
+    const answer = await message.call(call, message.signal);
+    if (answer === null) return failedResult('The caller left.');
+    const { status, body } = answer;
+    if (!isObject(body)) return failedResult(`The answer could not be read (${status}).`);
+    if (status < 400) return resultOf(body);
+    return { ...failedResult(messageIn(body, status)), structuredContent: body };
+  }
+
+  function ask(body: JsonObject): Promise<{ status: number; body: JsonValue } | null> {
+    return message.call(ofUpstream(body).call, message.signal);
+  }
+}
+
+/** The call of our API that asks another server, whose result is the answer as it is. */
+function ofUpstream(body: JsonObject): ToolWork {
+  const call: ApiCall = { method: 'POST', path: '/v1/mcp/call', params: {}, search: '', body };
+  return { call, resultOf: (result) => result };
+}
+
+/** The result of a call, or an error of the protocol. */
+function whole(answer: { status: number; body: JsonValue } | null): JsonObject {
+  if (answer === null) throw new RpcFault(internalError, 'The caller left.');
+  const { status, body } = answer;
+  if (!isObject(body)) throw new RpcFault(internalError, `The answer could not be read (${status}).`);
+  if (status < 400) return body;
+  const code = status === 404 ? resourceNotFound : status === 400 ? invalidParams : internalError;
+  throw new RpcFault(code, messageIn(body, status));
+}
+
+function listed(lists: object): JsonObject {
+  return lists as JsonObject;
+}
+
+function unknownTool(name: string): string {
+  return `There is no tool '${name.slice(0, 100)}'. Tools: ${ownTools.map((one) => one.name).join(', ')}.`;
+}

@@ -1,0 +1,258 @@
+import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { OAuthError } from '@modelcontextprotocol/sdk/server/auth/errors.js';
+import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import {
+  type CallToolResult,
+  CallToolResultSchema,
+  ErrorCode,
+  type GetPromptResult,
+  GetPromptResultSchema,
+  ListPromptsResultSchema,
+  ListResourcesResultSchema,
+  ListResourceTemplatesResultSchema,
+  ListToolsResultSchema,
+  McpError,
+  type ReadResourceResult,
+  ReadResourceResultSchema,
+  type Tool,
+} from '@modelcontextprotocol/sdk/types.js';
+import { FailureError } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { codeOf } from '../../upstream/transport/transport-error.ts';
+import { Blocked } from './guarded-connect.ts';
+import { McpFault, McpFaultError } from './mcp-fault.ts';
+import { callInProgress, type McpFetch } from './mcp-fetch.ts';
+import type { Offered } from './offered.ts';
+import { trustingValidator } from './trusting-validator.ts';
+
+/** Tools and results as MCP writes them. */
+export type { CallToolResult as McpResult, Tool as McpTool };
+
+/** A session with one MCP server. Nothing rejects: what goes wrong is a fault. Calls run side by side. */
+export interface McpSession {
+  /** All pages of its list, up to `toolsMax`. */
+  listTools(bounds: CallBounds): Promise<readonly Tool[] | McpFault>;
+  /** A call that the tool itself could not do is a result with `isError`. */
+  callTool(name: string, args: JsonObject, bounds: CallBounds): Promise<CallToolResult | McpFault>;
+  /** Everything that it lists; nothing where it says that it has no such thing. */
+  lists(bounds: CallBounds): Promise<Offered | McpFault>;
+  getPrompt(
+    name: string,
+    args: Readonly<Record<string, string>>,
+    bounds: CallBounds,
+  ): Promise<GetPromptResult | McpFault>;
+  readResource(uri: string, bounds: CallBounds): Promise<ReadResourceResult | McpFault>;
+  /** False: the connection was lost, or it was closed. */
+  isOpen(): boolean;
+  /** Ends running calls. */
+  close(): Promise<void>;
+}
+
+export interface CallBounds {
+  /** Bound on the whole call. At its end the server gets a cancellation. */
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Tools of one server that are listed; the others are left out. As many prompts, resources and templates. */
+const toolsMax = 1_000;
+
+/** Servers that cannot do what a newer client offers are asked for less. The server may ask nothing of us. */
+export async function openSession(
+  transport: Transport,
+  { version, timeoutMs, signal }: CallBounds & { version: string },
+): Promise<McpSession | McpFault> {
+  const client = new Client({ name: 'culvert', version }, { jsonSchemaValidator: trustingValidator });
+  const fault = await within({ timeoutMs, signal }, (options) => client.connect(transport, options).then(() => null));
+  if (fault !== null) {
+    await client.close();
+    return fault;
+  }
+  let state: 'open' | 'closed' = 'open';
+  client.onclose = () => {
+    state = 'closed';
+  };
+  const tools = (options: RequestOptions) =>
+    allPages(async (params) => {
+      const page = await client.request({ method: 'tools/list', params }, ListToolsResultSchema, options);
+      return { items: page.tools, nextCursor: page.nextCursor };
+    });
+  const prompts = (options: RequestOptions) =>
+    allPages(async (params) => {
+      const page = await client.request({ method: 'prompts/list', params }, ListPromptsResultSchema, options);
+      return { items: page.prompts, nextCursor: page.nextCursor };
+    });
+  const resources = (options: RequestOptions) =>
+    allPages(async (params) => {
+      const page = await client.request({ method: 'resources/list', params }, ListResourcesResultSchema, options);
+      return { items: page.resources, nextCursor: page.nextCursor };
+    });
+  const templates = (options: RequestOptions) =>
+    allPages(async (params) => {
+      const method = 'resources/templates/list';
+      const page = await client.request({ method, params }, ListResourceTemplatesResultSchema, options);
+      return { items: page.resourceTemplates, nextCursor: page.nextCursor };
+    });
+  return {
+    isOpen: () => state === 'open',
+    listTools: (bounds) => within(bounds, tools),
+    lists(bounds) {
+      const has = client.getServerCapabilities() ?? {};
+      return within(bounds, async (options) => ({
+        tools: has.tools === undefined ? [] : await tools(options),
+        prompts: has.prompts === undefined ? [] : await prompts(options),
+        resources: has.resources === undefined ? [] : await resources(options),
+        // Many servers with resources know no templates and say so by an error.
+        templates: has.resources === undefined ? [] : await templates(options).catch(noneWhereUnknown),
+      }));
+    },
+    getPrompt(name, args, bounds) {
+      const params = { name, arguments: { ...args } };
+      return within(bounds, (options) =>
+        client.request({ method: 'prompts/get', params }, GetPromptResultSchema, options),
+      );
+    },
+    readResource(uri, bounds) {
+      return within(bounds, (options) =>
+        client.request({ method: 'resources/read', params: { uri } }, ReadResourceResultSchema, options),
+      );
+    },
+    callTool(name, args, bounds) {
+      const params = { name, arguments: args };
+      return within(bounds, (options) =>
+        client.request({ method: 'tools/call', params }, CallToolResultSchema, options),
+      );
+    },
+    close: () => client.close(),
+  };
+}
+
+export interface HttpSessionOptions extends CallBounds {
+  version: string;
+  /** Headers of every message. */
+  headers: Readonly<Record<string, string>>;
+  /** Gets and renews tokens where the server wants some. */
+  authProvider?: OAuthClientProvider | undefined;
+}
+
+export async function openHttpSession(
+  url: URL,
+  http: McpFetch,
+  { headers, authProvider, ...bounds }: HttpSessionOptions,
+): Promise<McpSession | McpFault> {
+  const transport = new StreamableHTTPClientTransport(url, {
+    fetch: http.fetch,
+    requestInit: { headers },
+    ...(authProvider !== undefined && { authProvider }),
+  });
+  // The SDK's class says `sessionId: string | undefined`, where its interface has a member that may be absent.
+  const session = await openSession(transport as Transport, bounds);
+  if (session instanceof McpFault) return session;
+  return {
+    ...session,
+    async close() {
+      // Servers keep a session until its client ends it. Those that keep none, or are gone, need no message.
+      await within({ timeoutMs: farewellMs }, () => transport.terminateSession());
+      await session.close();
+    },
+  };
+}
+
+/** How long a stream may go on after the answer to a call, and how long a server may take to end a session. */
+const streamEndMs = 1_000;
+const farewellMs = 2_000;
+
+async function allPages<T>(
+  ask: (params: { cursor?: string }) => Promise<{ items: readonly T[]; nextCursor?: string | undefined }>,
+): Promise<readonly T[]> {
+  const all: T[] = [];
+  for (let cursor: string | undefined; all.length < toolsMax; ) {
+    const { items, nextCursor } = await ask(cursor === undefined ? {} : { cursor });
+    all.push(...items);
+    cursor = nextCursor;
+    if (cursor === undefined || items.length === 0) break;
+  }
+  return all.slice(0, toolsMax);
+}
+
+function noneWhereUnknown(error: unknown): readonly [] {
+  if (error instanceof McpError && error.code === ErrorCode.MethodNotFound) return [];
+  throw error;
+}
+
+async function within<T>(
+  { timeoutMs, signal }: CallBounds,
+  work: (options: RequestOptions) => Promise<T>,
+): Promise<T | McpFault> {
+  const ending = new AbortController();
+  const over = new AbortController();
+  let fault: McpFault | null = null;
+  const fail = (why: McpFault) => {
+    fault ??= why;
+    ending.abort(why.message);
+  };
+  const leave = () => fail(new McpFault('aborted', 'was not waited for'));
+  if (signal?.aborted) return new McpFault('aborted', 'was not waited for');
+  const timer = setTimeout(
+    () => fail(new McpFault('timeout', `took longer than ${Math.ceil(timeoutMs) / 1_000} s`)),
+    timeoutMs,
+  );
+  signal?.addEventListener('abort', leave, { once: true });
+  // The SDK's own timer is behind ours.
+  const options = { signal: ending.signal, timeout: timeoutMs + 1_000 };
+  try {
+    const fetching = AbortSignal.any([ending.signal, over.signal]);
+    return await callInProgress.run({ signal: fetching, bytes: 0, fail }, () => work(options));
+  } catch (error) {
+    return fault ?? faultOf(error);
+  } finally {
+    clearTimeout(timer);
+    // A server should end its stream of events behind the answer. The connection of one that does not is closed.
+    setTimeout(() => over.abort(), streamEndMs).unref();
+    signal?.removeEventListener('abort', leave);
+  }
+}
+
+/** Words of a server in a message. */
+const wordsMax = 500;
+
+/** The fault that ended a request to an MCP server or to its authorization server. */
+export function faultOf(error: unknown): McpFault {
+  if (error instanceof McpFaultError) return error.fault;
+  if (error instanceof FailureError) {
+    return new McpFault('unreachable', 'could not be asked: the store of its login is out of reach');
+  }
+  if (error instanceof Blocked) return new McpFault('blocked', `may not be asked: ${error.message}`);
+  if (error instanceof StreamableHTTPError) return faultOfStatus(error.code ?? 0);
+  if (error instanceof McpError) {
+    if (error.code === ErrorCode.ConnectionClosed) return new McpFault('unreachable', 'closed the connection');
+    const words = error.message.replace(/^MCP error -?\d+: /, '').slice(0, wordsMax);
+    return new McpFault('refused', `refused: ${words} (${error.code})`);
+  }
+  if (codeOf(error) !== 'unknown') return new McpFault('unreachable', `could not be reached (${codeOf(error)})`);
+  if (error instanceof OAuthError) return new McpFault('unauthorized', `was not authorized (${error.errorCode})`);
+  // The SDK has no class for an authorization server that is not the expected one.
+  if (error instanceof UnauthorizedError || (error instanceof Error && error.message.startsWith('OAuth '))) {
+    return new McpFault(
+      'unauthorized',
+      'was not authorized: it names another authorization server, or refuses its token',
+    );
+  }
+  const { cause } = error as { cause?: unknown };
+  if (cause instanceof Blocked) return faultOf(cause);
+  if (error instanceof TypeError && cause !== undefined) {
+    return new McpFault('unreachable', `could not be reached (${codeOf(cause)})`);
+  }
+  return new McpFault('broken', 'answered with what is no message of MCP');
+}
+
+function faultOfStatus(status: number): McpFault {
+  if (status === 401 || status === 403) return new McpFault('unauthorized', `wants other credentials (${status})`);
+  // Its sessions end so. A first message gets it where there is no server of MCP.
+  if (status === 404) return new McpFault('session-lost', 'knows no such session (404)');
+  if (status < 300) return new McpFault('broken', 'answered with what is no message of MCP');
+  return new McpFault('refused', `answered ${status}`);
+}

@@ -1,0 +1,233 @@
+import type { McpServerConfig } from '../../config/schema.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { McpFault, type McpFaultReason } from './mcp-fault.ts';
+import { isOffered, type Offered } from './offered.ts';
+import type { CallBounds, McpSession } from './session.ts';
+
+/** The state of a server, as the last look found it. */
+export type Standing =
+  | { at: 'unknown' }
+  | { at: 'up'; checkedMs: number }
+  /** It is not asked before `againMs`. Both on the monotonic clock. */
+  | { at: 'down'; why: McpFault; failures: number; checkedMs: number; againMs: number };
+
+export interface UpstreamParts {
+  name: string;
+  config: McpServerConfig;
+  /** Opens one session. */
+  open(bounds: CallBounds): Promise<McpSession | McpFault>;
+  /** Ends what its sessions share. */
+  release(): Promise<void>;
+  /** Concurrent sessions, the gateway's own aside. */
+  sessionsMax: number;
+  clock: Clock;
+  /** For the operator's log: it went down, or is up again. */
+  onTurn(standing: Standing): void;
+}
+
+/** A server that is down is asked again after 1 s, 2 s, 4 s … up to this. */
+const lookEveryMs = 60_000;
+const firstAgainMs = 1_000;
+const lookTimeoutMs = 15_000;
+/** Nobody is asked over the network meanwhile: a look sees a login at any replica. */
+const loginLookMs = 1_000;
+/** A session that nobody uses is closed. */
+const idleMs = 10 * 60_000;
+
+const lookedFor: ReadonlySet<McpFaultReason> = new Set(['unreachable', 'unauthorized', 'needs-login']);
+
+interface Held {
+  opening: Promise<McpSession | McpFault>;
+  /** Once it is open. */
+  session: McpSession | null;
+  calls: number;
+  usedMs: number;
+}
+
+/**
+ * One MCP server of the configuration. Each tenant has its own session, for HTTP as for a program, so that no tenant
+ * sees what another's calls left behind, or waits for them. The gateway's own session asks for the lists: that is
+ * the health check.
+ */
+export class UpstreamServer {
+  readonly name: string;
+  readonly config: McpServerConfig;
+  standing: Standing = { at: 'unknown' };
+  /** The lists of the last look that went well. */
+  offered: Offered = { tools: [], prompts: [], resources: [], templates: [] };
+  readonly #parts: UpstreamParts;
+  readonly #tenants = new Map<string, Held>();
+  #own: McpSession | null = null;
+  #looking: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #state: 'open' | 'closed' = 'open';
+
+  constructor(parts: UpstreamParts) {
+    this.name = parts.name;
+    this.config = parts.config;
+    this.#parts = parts;
+  }
+
+  /** Tools that the configuration does not offer, by their own names. */
+  get hidden(): string[] {
+    return this.offered.tools.flatMap(({ name }) => (isOffered(this.config, name) ? [] : [name]));
+  }
+
+  get sessions(): number {
+    return this.#tenants.size;
+  }
+
+  /** Asks for its lists now; the next look follows at its time. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  /** The same after a change: a look that runs already may not have seen it. */
+  async lookAnew(): Promise<void> {
+    await this.#looking;
+    await this.look();
+  }
+
+  /** Does one request in the session of a tenant. */
+  async ask<T extends object>(
+    tenant: string,
+    work: (session: McpSession, bounds: CallBounds) => Promise<T | McpFault>,
+    signal: AbortSignal,
+  ): Promise<T | McpFault> {
+    const nowMs = this.#parts.clock.monotonicMs();
+    // A login meanwhile is known without asking the server.
+    const rests = this.standing.at === 'down' && this.standing.why.reason !== 'needs-login';
+    if (this.standing.at === 'down' && rests && nowMs < this.standing.againMs) {
+      return new McpFault('resting', `is down (${this.standing.why.message})`, this.standing.againMs - nowMs);
+    }
+    const endMs = nowMs + this.config.timeout;
+    for (let tries = 1; ; tries++) {
+      const held = this.#hold(tenant);
+      if (held instanceof McpFault) return held;
+      held.calls += 1;
+      try {
+        const session = await held.opening;
+        if (session instanceof McpFault) {
+          void this.look();
+          return session;
+        }
+        const timeoutMs = Math.max(1, endMs - this.#parts.clock.monotonicMs());
+        const done = await work(session, { timeoutMs, signal });
+        if (!(done instanceof McpFault)) return done;
+        if (done.reason === 'session-lost') this.#drop(tenant, held);
+        // It did nothing: it did not know the session.
+        if (done.reason === 'session-lost' && tries === 1) continue;
+        // Our own look decides: a tenant's trouble does not take the server from others.
+        if (lookedFor.has(done.reason)) void this.look();
+        return done;
+      } finally {
+        held.calls -= 1;
+        held.usedMs = this.#parts.clock.monotonicMs();
+      }
+    }
+  }
+
+  /** Ends running calls. */
+  async close(): Promise<void> {
+    this.#state = 'closed';
+    clearTimeout(this.#timer);
+    const sessions = [this.#own, ...[...this.#tenants.values()].map(({ session }) => session)];
+    this.#own = null;
+    this.#tenants.clear();
+    await Promise.all(sessions.map((session) => session?.close()));
+    await this.#parts.release();
+  }
+
+  async #look(): Promise<void> {
+    clearTimeout(this.#timer);
+    const found = await this.#ownLists();
+    if (this.#state === 'closed') return;
+    const nowMs = this.#parts.clock.monotonicMs();
+    const before = this.standing;
+    let nextMs = lookEveryMs;
+    if (found instanceof McpFault) {
+      const failures = before.at === 'down' ? before.failures + 1 : 1;
+      nextMs = found.reason === 'needs-login' ? loginLookMs : Math.min(lookEveryMs, firstAgainMs * 2 ** (failures - 1));
+      this.standing = { at: 'down', why: found, failures, checkedMs: nowMs, againMs: nowMs + nextMs };
+    } else {
+      this.offered = found;
+      this.standing = { at: 'up', checkedMs: nowMs };
+    }
+    if (before.at !== this.standing.at) this.#parts.onTurn(this.standing);
+    this.#closeIdle(nowMs);
+    this.#timer = setTimeout(() => void this.look(), nextMs);
+    this.#timer.unref();
+  }
+
+  /** A server that was started again knows no session of before: it is asked in a new one. */
+  async #ownLists(): Promise<Offered | McpFault> {
+    const lists = await this.#listsOnce();
+    return lists instanceof McpFault && lists.reason === 'session-lost' ? this.#listsOnce() : lists;
+  }
+
+  async #listsOnce(): Promise<Offered | McpFault> {
+    const bounds = { timeoutMs: lookTimeoutMs };
+    if (this.#own?.isOpen() !== true) {
+      const opened = await this.#parts.open(bounds);
+      if (opened instanceof McpFault) return opened;
+      if (this.#state === 'closed') {
+        await opened.close();
+        return new McpFault('aborted', 'was not waited for');
+      }
+      this.#own = opened;
+    }
+    const lists = await this.#own.lists(bounds);
+    if (lists instanceof McpFault) {
+      const session = this.#own;
+      this.#own = null;
+      await session?.close();
+    }
+    return lists;
+  }
+
+  #hold(tenant: string): Held | McpFault {
+    const known = this.#tenants.get(tenant);
+    if (known !== undefined && (known.session === null || known.session.isOpen())) return known;
+    if (known !== undefined) this.#drop(tenant, known);
+    if (this.#tenants.size >= this.#parts.sessionsMax && !this.#closeLongestIdle()) {
+      const message = `has as many sessions as it may have, ${this.#parts.sessionsMax}, and all of them are at work`;
+      return new McpFault('busy', message, firstAgainMs);
+    }
+    const held: Held = {
+      opening: this.#parts.open({ timeoutMs: Math.min(this.config.timeout, lookTimeoutMs) }),
+      session: null,
+      calls: 0,
+      usedMs: this.#parts.clock.monotonicMs(),
+    };
+    this.#tenants.set(tenant, held);
+    held.opening.then((session) => {
+      if (session instanceof McpFault) this.#drop(tenant, held);
+      else if (this.#tenants.get(tenant) === held) held.session = session;
+      else void session.close();
+    });
+    return held;
+  }
+
+  #drop(tenant: string, held: Held): void {
+    if (this.#tenants.get(tenant) === held) this.#tenants.delete(tenant);
+    void held.session?.close();
+  }
+
+  #closeIdle(nowMs: number): void {
+    for (const [tenant, held] of this.#tenants) {
+      if (held.calls === 0 && nowMs - held.usedMs >= idleMs) this.#drop(tenant, held);
+    }
+  }
+
+  /** False: all are at work. */
+  #closeLongestIdle(): boolean {
+    const idle = [...this.#tenants].filter(([, { calls }]) => calls === 0);
+    const [longest] = idle.sort(([, a], [, b]) => a.usedMs - b.usedMs);
+    if (longest === undefined) return false;
+    this.#drop(...longest);
+    return true;
+  }
+}

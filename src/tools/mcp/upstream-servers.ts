@@ -1,0 +1,156 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
+import type { Config, McpServerConfig } from '../../config/schema.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { createConnect } from '../../upstream/transport/connect.ts';
+import { createLookup } from '../../upstream/transport/lookup.ts';
+import type { AuthorizationFetchParts } from './authorization-fetch.ts';
+import type { McpGrants } from './grants.ts';
+import type { McpFetch } from './mcp-fetch.ts';
+import { type Standing, type UpstreamParts, UpstreamServer } from './upstream-server.ts';
+
+/** The MCP servers of the configuration. */
+export interface UpstreamServers {
+  /** The servers in force, in the order of the configuration. */
+  all(): readonly UpstreamServer[];
+  get(name: string): UpstreamServer | undefined;
+  /** Resolves when each of them, or the one of this name, was looked at once, or this many ms have passed. */
+  known(waitMaxMs: number, only: string | null): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface UpstreamServersParts extends AuthorizationFetchParts {
+  /** In force; asked at every use. */
+  config(): Pick<Config, 'mcp'>;
+  /** The results of operators' logins. */
+  grants: McpGrants;
+  version: string;
+  clock: Clock;
+  onTurn(server: string, standing: Standing): void;
+}
+
+/** Sessions of one server that is asked over HTTP. */
+const httpSessionsMax = 1_000;
+/** How soon a change of the configuration is seen where nobody asks. */
+const followMs = 1_000;
+
+/** The servers follow the configuration: within a second after the start and after each change they are looked at. */
+export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServers {
+  const servers = new Map<string, UpstreamServer>();
+  const lookup = createLookup();
+  let taken: Config['mcp']['servers'] = {};
+
+  /** The servers of the present configuration. A changed one is closed, and another opened. */
+  function inForce(): ReadonlyMap<string, UpstreamServer> {
+    const { servers: wanted } = parts.config().mcp;
+    if (wanted === taken) return servers;
+    taken = wanted;
+    const before = new Map(servers);
+    servers.clear();
+    for (const [name, config] of Object.entries(wanted)) {
+      const known = before.get(name);
+      const same = known !== undefined && isDeepStrictEqual(known.config, config);
+      const server = same ? known : open(name, config);
+      servers.set(name, server);
+      if (same) before.delete(name);
+      else void server.look();
+    }
+    for (const gone of before.values()) void gone.close();
+    return servers;
+  }
+
+  function open(name: string, config: McpServerConfig): UpstreamServer {
+    const { clock } = parts;
+    const onTurn = (standing: Standing) => parts.onTurn(name, standing);
+    const sessionsMax = config.command === undefined ? httpSessionsMax : config.processes;
+    return new UpstreamServer({ name, config, ...opener(name, config), sessionsMax, clock, onTurn });
+  }
+
+  function opener(name: string, config: McpServerConfig): Pick<UpstreamParts, 'open' | 'release'> {
+    const { version, proxyOf, grants, clock } = parts;
+    const { command, args, env, url, headers, oauth, max_bytes: bytesMax } = config;
+    if (command !== undefined) {
+      return {
+        async open(bounds) {
+          const { openStdioSession } = await import('./stdio-session.ts');
+          return openStdioSession({ command, args, env, bytesMax }, { ...bounds, version });
+        },
+        async release() {},
+      };
+    }
+    let http: McpFetch | null = null;
+    let toIssuer: McpFetch | null = null;
+    /** One for all sessions, so that they share a token. */
+    let authProvider: OAuthClientProvider | undefined;
+    const login = loginOf(config);
+    async function connected(): Promise<McpFetch> {
+      const [{ createMcpFetch }, { createAuthorizationFetch, writtenOrigins }, { withGrantedTokens }] =
+        await Promise.all([
+          import('./mcp-fetch.ts'),
+          import('./authorization-fetch.ts'),
+          import('./granted-tokens.ts'),
+        ]);
+      if (http !== null) return http;
+      // The operator named it: it may be in the private network.
+      const connectTo = (origin: URL) => createConnect(origin, { lookup, proxy: proxyOf(origin) });
+      http = createMcpFetch({ connectTo, bytesMax });
+      if (login === 'none') return http;
+      toIssuer = createAuthorizationFetch(parts, writtenOrigins(config));
+      const { fetch } = toIssuer;
+      const send = withGrantedTokens({ server: name, url: url!, login, grants, fetch, clock }, http.fetch);
+      http = { ...http, fetch: send };
+      return http;
+    }
+    return {
+      async open(bounds) {
+        const [{ openHttpSession }, sent] = await Promise.all([import('./session.ts'), connected()]);
+        if (oauth?.grant === 'client_credentials' && authProvider === undefined) {
+          const { ClientCredentialsProvider } = await import('@modelcontextprotocol/sdk/client/auth-extensions.js');
+          authProvider ??= new ClientCredentialsProvider({
+            clientId: oauth.client_id!,
+            clientSecret: oauth.client_secret!,
+            clientName: 'culvert',
+            expectedIssuer: oauth.issuer!,
+            ...(oauth.scope !== undefined && { scope: oauth.scope }),
+          });
+        }
+        return openHttpSession(new URL(url!), sent, { ...bounds, headers, authProvider, version });
+      },
+      async release() {
+        await http?.close();
+        await toIssuer?.close();
+      },
+    };
+  }
+
+  const following = setInterval(inForce, followMs);
+  following.unref();
+
+  return {
+    all: () => [...inForce().values()],
+    get: (name) => inForce().get(name),
+    async known(waitMaxMs, only) {
+      const unknown = [...inForce().values()].filter(
+        ({ name, standing }) => standing.at === 'unknown' && (only === null || name === only),
+      );
+      if (unknown.length === 0) return;
+      let timer: NodeJS.Timeout | undefined;
+      const over = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, waitMaxMs);
+      });
+      await Promise.race([Promise.all(unknown.map((server) => server.look())), over]);
+      clearTimeout(timer);
+    },
+    async close() {
+      clearInterval(following);
+      await Promise.all([...servers.values()].map((server) => server.close()));
+    },
+  };
+}
+
+/** `required`: its configuration asks for one. `if-asked`: the server may want one. */
+export function loginOf({ url, oauth, headers }: McpServerConfig): 'required' | 'if-asked' | 'none' {
+  if (url === undefined) return 'none';
+  if (oauth !== undefined) return oauth.grant === 'authorization_code' ? 'required' : 'none';
+  return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization') ? 'none' : 'if-asked';
+}

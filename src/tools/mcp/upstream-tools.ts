@@ -1,0 +1,209 @@
+import type { Prompt, Resource, ResourceTemplate, Tool } from '@modelcontextprotocol/sdk/types.js';
+import type { Principal } from '../../books/auth/principal.ts';
+import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
+import { didYouMean } from '../../kernel/nearest.ts';
+import type { CalledMcp } from '../../routing/route.ts';
+import type { ToolFields } from '../tool-fields.ts';
+import { McpFault, type McpFaultReason } from './mcp-fault.ts';
+import { isOffered, prefixed, prefixedUri, withoutPrefix, withoutUriPrefix } from './offered.ts';
+import type { CallBounds, McpSession } from './session.ts';
+import type { UpstreamServer } from './upstream-server.ts';
+import type { UpstreamServers } from './upstream-servers.ts';
+
+/** Tools of the MCP servers elsewhere that a caller may use. */
+export interface UpstreamTools {
+  /** No server is configured. */
+  readonly none: boolean;
+  /** Whether there is such a server, and the caller may use anything of it. */
+  has(principal: Principal, server: string): boolean;
+  /**
+   * Lists of all servers, with prefixed names; of `only` one, with its own names. Servers that are down keep their
+   * lists.
+   */
+  lists(principal: Principal, only: string | null): Promise<UpstreamLists>;
+  /** Checks a request: a wrong field, or what the caller may not use, throws a FailureError. */
+  prepare(fields: ToolFields, principal: Principal): Promise<UpstreamCall>;
+}
+
+export interface UpstreamLists {
+  tools: Tool[];
+  prompts: Prompt[];
+  resources: Resource[];
+  templates: ResourceTemplate[];
+}
+
+/** A request whose fields were found right. */
+export interface UpstreamCall {
+  /** For the ledger: the prefixed name of the tool or prompt, the name of the server for a resource. */
+  about: string;
+  called: CalledMcp;
+  run(signal: AbortSignal): Promise<McpEnd>;
+}
+
+/** The server's result, as MCP has it, or why there is none. */
+export type McpEnd = { kind: 'result'; result: object } | { kind: 'failed'; failure: Failure; reason: McpFaultReason };
+
+/** For the ledger: how a call went. */
+export function outcomeOf(end: McpEnd): string {
+  if (end.kind === 'failed') return end.reason;
+  return (end.result as { isError?: unknown }).isError === true ? 'tool-error' : 'ok';
+}
+
+export interface UpstreamToolsParts {
+  servers: UpstreamServers;
+  /** Whether plan and key allow it. `name`: the prefixed one of a tool or prompt; absent: anything of the server. */
+  mayUse(principal: Principal, server: string, name?: string): boolean;
+}
+
+/** How long a list waits for servers that nobody has looked at yet. */
+const firstLookMaxMs = 10_000;
+const nameChars = { min: 1, max: 256 };
+const uriChars = { min: 1, max: 8_192 };
+
+export function createUpstreamTools({ servers, mayUse }: UpstreamToolsParts): UpstreamTools {
+  const used = (principal: Principal, { name, config, offered }: UpstreamServer) => {
+    const may = (one: { name: string }) =>
+      isOffered(config, one.name) && mayUse(principal, name, prefixed(name, one.name));
+    const reads = mayUse(principal, name);
+    return {
+      tools: offered.tools.filter(may),
+      prompts: offered.prompts.filter(may),
+      resources: reads ? offered.resources : [],
+      templates: reads ? offered.templates : [],
+    };
+  };
+
+  /** A tool or prompt by its prefixed name. */
+  async function find(principal: Principal, what: 'tool' | 'prompt', text: string) {
+    const parts = withoutPrefix(text);
+    const server = parts === null ? undefined : servers.get(parts.server);
+    // A new server that hangs keeps nobody from the others.
+    if (parts !== null) await servers.known(firstLookMaxMs, parts.server);
+    if (parts === null || server === undefined || !isListed(server, what, parts.name)) {
+      const known = servers.all().flatMap((one) => used(principal, one)[`${what}s`].map(named(one.name)));
+      const names = known.map(({ name }) => name);
+      return refuse({ kind: 'not-found', param: what, message: unknownName(what, text, names) });
+    }
+    if (!mayUse(principal, server.name, text)) refuse(notAllowed(what, text));
+    return { server, name: parts.name };
+  }
+
+  return {
+    get none() {
+      return servers.all().length === 0;
+    },
+    has: (principal, name) => {
+      const server = servers.get(name);
+      return server !== undefined && (mayUse(principal, name) || used(principal, server).tools.length > 0);
+    },
+    async lists(principal, only) {
+      await servers.known(firstLookMaxMs, only);
+      const lists: UpstreamLists = { tools: [], prompts: [], resources: [], templates: [] };
+      for (const server of servers.all()) {
+        if (only !== null && server.name !== only) continue;
+        const { tools, prompts, resources, templates } = used(principal, server);
+        const name = only === null ? named(server.name) : same;
+        const uri = only === null ? placed(server.name) : same;
+        lists.tools.push(...tools.map(name));
+        lists.prompts.push(...prompts.map(name));
+        lists.resources.push(...resources.map((one) => ({ ...name(one), uri: uri(one.uri) })));
+        lists.templates.push(...templates.map((one) => ({ ...name(one), uriTemplate: uri(one.uriTemplate) })));
+      }
+      return lists;
+    },
+    async prepare(fields, principal) {
+      const tool = fields.text('tool', nameChars);
+      const prompt = fields.text('prompt', nameChars);
+      const resource = fields.text('resource', uriChars);
+      const args = fields.value('arguments') ?? {};
+      if ([tool, prompt, resource].filter((one) => one !== null).length !== 1) {
+        refuse(invalid('tool', "Give one of 'tool', 'prompt' and 'resource'."));
+      }
+      if (typeof args !== 'object' || args === null || Array.isArray(args))
+        return fields.refuse('arguments', 'an object');
+      if (tool !== null) {
+        const { server, name } = await find(principal, 'tool', tool);
+        const called = { kind: 'tool', name, about: tool } as const;
+        return callOf(server, principal, called, (session, bounds) => session.callTool(name, args, bounds));
+      }
+      if (prompt !== null) {
+        const { server, name } = await find(principal, 'prompt', prompt);
+        const texts = Object.entries(args).map(([key, value]) =>
+          typeof value === 'string' ? ([key, value] as const) : fields.refuse('arguments', 'an object of strings'),
+        );
+        const called = { kind: 'prompt', name, about: prompt } as const;
+        return callOf(server, principal, called, (session, bounds) =>
+          session.getPrompt(name, Object.fromEntries(texts), bounds),
+        );
+      }
+      const parts = withoutUriPrefix(resource!);
+      const server = parts === null ? undefined : servers.get(parts.server);
+      if (parts === null || server === undefined) {
+        const message = `No MCP server has the resource '${resource!.slice(0, 200)}'. Its address begins with the name of its server and '+'.`;
+        return refuse({ kind: 'not-found', param: 'resource', message });
+      }
+      if (!mayUse(principal, server.name)) refuse(notAllowed('resource', resource!));
+      const called = { kind: 'resource', name: null, about: server.name } as const;
+      return callOf(server, principal, called, (session, bounds) => session.readResource(parts.uri, bounds));
+    },
+  };
+}
+
+function callOf(
+  server: UpstreamServer,
+  { tenant }: Principal,
+  { about, ...called }: Pick<UpstreamCall, 'about'> & Pick<CalledMcp, 'kind' | 'name'>,
+  work: (session: McpSession, bounds: CallBounds) => Promise<object | McpFault>,
+): UpstreamCall {
+  return {
+    about,
+    called: { ...called, server: server.name, host: null },
+    async run(signal) {
+      const done = await server.ask(tenant, work, signal);
+      if (!(done instanceof McpFault)) return { kind: 'result', result: done };
+      return { kind: 'failed', failure: failureOf(server.name, done), reason: done.reason };
+    },
+  };
+}
+
+/** While a server has never been heard, it decides itself what it knows. */
+function isListed({ config, offered, standing }: UpstreamServer, what: 'tool' | 'prompt', name: string): boolean {
+  if (!isOffered(config, name)) return false;
+  const list = what === 'tool' ? offered.tools : offered.prompts;
+  return list.some((one) => one.name === name) || (standing.at !== 'up' && list.length === 0);
+}
+
+function failureOf(server: string, { reason, message, retryAfterMs }: McpFault): Failure {
+  if (reason === 'refused') {
+    return { kind: 'upstream-refused', status: 400, provider: server, message, param: null };
+  }
+  const text = `The MCP server '${server}' ${message}.`;
+  if (retryAfterMs !== null) return { kind: 'no-target', model: server, retryAfterMs, message: text };
+  return { kind: 'mcp-failed', server, message: text };
+}
+
+function named(server: string) {
+  return <T extends { name: string }>(one: T): T => ({ ...one, name: prefixed(server, one.name) });
+}
+
+function placed(server: string) {
+  return (uri: string) => prefixedUri(server, uri);
+}
+
+function same<T>(one: T): T {
+  return one;
+}
+
+function unknownName(what: 'tool' | 'prompt', text: string, names: readonly string[]): string {
+  const shown = text.slice(0, 100);
+  return `No MCP server that this key may use has a ${what} '${shown}'${didYouMean(shown, names)}. GET /v1/mcp/tools lists them.`;
+}
+
+function notAllowed(what: string, text: string): Failure {
+  const message = `The plan or the key does not allow the ${what} '${text.slice(0, 200)}'. An operator can add it to \`mcp\` of the plan or the key.`;
+  return { kind: 'forbidden', message };
+}
+
+function refuse(failure: Failure): never {
+  throw new FailureError(failure);
+}

@@ -1,0 +1,184 @@
+import { FailureError, invalid } from '../../../kernel/failure.ts';
+import type { Random } from '../../../kernel/random.ts';
+import type { VectorSpec } from '../../collection.ts';
+import type { Filter } from '../../filter/filter.ts';
+import type { VectorValue } from '../../point.ts';
+import type { PointQuery, Prefetch, Target } from '../../vector-store.ts';
+import type { Steps } from '../index/steps.ts';
+import type { Ranked } from '../index/vector-index.ts';
+import type { OpenCollection } from '../open-collection.ts';
+import type { VectorRows, VectorTables } from '../vector-rows.ts';
+import { averageOf } from './average-vector.ts';
+import { discover, resolveContext, scoreByContext } from './discover-points.ts';
+import { diversified } from './diversify.ts';
+import { fuse } from './fuse-results.ts';
+import { idOrder, orderByValue, sampleSlots } from './order-points.ts';
+import { resolveExamples, scoreByExamples } from './recommend-points.ts';
+import { type Lookups, resolveInput, vectorsUsed } from './resolve-input.ts';
+import { scoreByFormula } from './score-by-formula.ts';
+import type { Candidates } from './score-each.ts';
+
+export interface RankParts {
+  tables: VectorTables;
+  open: OpenCollection & Lookups;
+  random: Random;
+}
+
+/** Slots to rank: all that pass, null being everything, or those that the prefetches found. */
+export function* candidateSlots(parts: RankParts, { prefetch = [], filter }: Prefetch): Steps<Uint32Array | null> {
+  const filters = filter === null ? [] : [filter];
+  if (prefetch.length > 0) return unionOf(yield* rankAll(parts, prefetch, filters));
+  return filter === null ? null : yield* parts.open.memory.selecting(filter);
+}
+
+/**
+ * The best `k` results of a query, best first and none worse than its threshold; points that it names are left out.
+ * `outer`: filters of the searches around it. Throws a FailureError when it does not fit the collection. In steps,
+ * between which the collection may not change.
+ */
+export function* rank(parts: RankParts, query: Prefetch, k: number, outer: readonly Filter[] = []): Steps<Ranked> {
+  const filters = query.filter === null ? outer : [...outer, query.filter];
+  const { prefetch = [], target } = query;
+  if (prefetch.length === 0) {
+    if (target.kind === 'fusion' || target.kind === 'formula') {
+      refuse('query', `a ${target.kind} needs a prefetch, because it works on its results`);
+    }
+    const slots = filters.length === 0 ? null : yield* parts.open.memory.selecting(allOf(filters));
+    return passing(yield* rankCandidates(parts, query, k, slots), query, parts.open);
+  }
+  if (target.kind === 'all') refuse('query', 'is missing: say how the results of the prefetch are ranked');
+  const sources = yield* rankAll(parts, prefetch, filters);
+  return passing(yield* rankSources(parts, query, k, sources), query, parts.open);
+}
+
+function* rankAll(parts: RankParts, queries: readonly Prefetch[], filters: readonly Filter[]): Steps<Ranked[]> {
+  const found: Ranked[] = [];
+  for (const one of queries) found.push(yield* rank(parts, one, one.limit, filters));
+  return found;
+}
+
+function* rankSources(parts: RankParts, query: Prefetch, k: number, sources: readonly Ranked[]): Steps<Ranked> {
+  const { target } = query;
+  if (target.kind === 'fusion') return fuse(sources, target.method, k);
+  if (target.kind === 'formula') return scoreByFormula(parts.tables, parts.open, target.formula, sources, k);
+  return yield* rankCandidates(parts, query, k, unionOf(sources));
+}
+
+function allOf(filters: readonly Filter[]): Filter {
+  if (filters.length === 1) return filters[0]!;
+  return { must: filters.map((filter) => ({ kind: 'filter', filter })), should: [], mustNot: [], minShould: null };
+}
+
+/** Ascending, each once. */
+function unionOf(sources: readonly Ranked[]): Uint32Array {
+  const all = new Set<number>();
+  for (const { slots } of sources) for (const slot of slots) all.add(slot);
+  return Uint32Array.from(all).sort();
+}
+
+function* rankCandidates(parts: RankParts, query: Prefetch, k: number, slots: Uint32Array | null): Steps<Ranked> {
+  const { open, random } = parts;
+  const { points } = parts.tables;
+  const { target } = query;
+  switch (target.kind) {
+    case 'order-by':
+      return withoutScores(orderByValue(open, target.order, slots, k).map(({ slot }) => slot));
+    case 'sample':
+      return withoutScores(sampleSlots(points, open, slots, k, random));
+    case 'all':
+      return withoutScores(idOrder(points, open, slots, null, k).map(({ slot }) => slot));
+    case 'fusion':
+    case 'formula':
+      return withoutScores([]);
+    default:
+      return yield* rankByVectors(parts, target, query, { k, slots });
+  }
+}
+
+type VectorTarget = Extract<Target, { kind: 'nearest' | 'recommend' | 'discover' | 'context' }>;
+
+function* rankByVectors(
+  { tables: { points }, open }: RankParts,
+  target: VectorTarget,
+  { using, exact }: Prefetch,
+  allowed: Pick<Candidates, 'k' | 'slots'>,
+): Steps<Ranked> {
+  const used = vectorsUsed(open, using);
+  const find = (vector: VectorValue, k: number, leaveOut: ReadonlySet<number>) =>
+    nearest(open, used, vector, { k, slots: allowed.slots, leaveOut }, exact);
+  switch (target.kind) {
+    case 'nearest': {
+      const { vector, slot } = resolveInput(points, open, used, target.vector, 'query');
+      const leaveOut = new Set(slot === null ? [] : [slot]);
+      if (target.mmr === null) return yield* find(vector, allowed.k, leaveOut);
+      const { candidates, diversity } = target.mmr;
+      const ranked = yield* find(vector, Math.min(candidates, open.row.points), leaveOut);
+      return diversified(used, vector, ranked, { limit: allowed.k, diversity });
+    }
+    case 'recommend': {
+      const examples = resolveExamples(points, open, used, target);
+      const named = [...examples.positive, ...examples.negative].map(({ slot }) => slot);
+      const leaveOut = new Set(named.filter((slot) => slot !== null));
+      if (target.strategy === 'average_vector') return yield* find(averageOf(examples), allowed.k, leaveOut);
+      return yield* scoreByExamples(used, examples, target.strategy, { ...allowed, leaveOut });
+    }
+    case 'discover': {
+      const { vector, slot } = resolveInput(points, open, used, target.target, 'target');
+      const context = resolveContext(points, open, used, target.context);
+      const leaveOut = new Set(slot === null ? context.named : [...context.named, slot]);
+      return yield* discover(used, vector, context, { ...allowed, leaveOut });
+    }
+    case 'context': {
+      const context = resolveContext(points, open, used, target.context);
+      return yield* scoreByContext(used, context, { ...allowed, leaveOut: new Set(context.named) });
+    }
+  }
+}
+
+/** The score that Qdrant gives where nothing is scored. */
+export const unscored = 1;
+
+function withoutScores(slots: readonly number[]): Ranked {
+  return { slots: Uint32Array.from(slots), scores: new Float64Array(slots.length).fill(unscored) };
+}
+
+function* nearest(
+  open: OpenCollection,
+  used: VectorRows,
+  vector: VectorValue,
+  { k, slots, leaveOut }: Candidates,
+  exact: boolean,
+): Steps<Ranked> {
+  if (k === 0 || slots?.length === 0) return withoutScores([]);
+  const ranked = yield* open.memory.search(used.name, vector, k + leaveOut.size, { slots, exact });
+  if (leaveOut.size === 0) return ranked;
+  const remaining = [...ranked.slots.keys()].filter((i) => !leaveOut.has(ranked.slots[i]!)).slice(0, k);
+  return {
+    slots: Uint32Array.from(remaining, (i) => ranked.slots[i]!),
+    scores: Float64Array.from(remaining, (i) => ranked.scores[i]!),
+  };
+}
+
+/** Without those that are worse than the threshold. Re-ranked by diversity, scores are in no order. */
+function passing({ slots, scores }: Ranked, query: Prefetch, { vectors }: OpenCollection): Ranked {
+  const threshold = query.scoreThreshold;
+  if (threshold === null || !isScored(query.target)) return { slots, scores };
+  const spec = vectors.get(query.using ?? '')?.spec;
+  const lessIsNearer = spec !== undefined && isDistance(query.target, spec);
+  const indexes = [...scores.keys()].filter((i) => (lessIsNearer ? scores[i]! <= threshold : scores[i]! >= threshold));
+  return { slots: Uint32Array.from(indexes, (i) => slots[i]!), scores: Float64Array.from(indexes, (i) => scores[i]!) };
+}
+
+function isScored({ kind }: PointQuery['target']): boolean {
+  return kind !== 'order-by' && kind !== 'sample' && kind !== 'all';
+}
+
+/** Whether less is nearer. */
+function isDistance(target: Target, spec: VectorSpec): boolean {
+  if (spec.kind === 'sparse' || spec.distance === 'Cosine' || spec.distance === 'Dot') return false;
+  return target.kind === 'nearest' || (target.kind === 'recommend' && target.strategy === 'average_vector');
+}
+
+function refuse(at: string, message: string): never {
+  throw new FailureError(invalid(at, `${at}: ${message}`));
+}

@@ -1,0 +1,187 @@
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { overloaded } from '../storage-trouble.ts';
+import { shardCount } from './shard-of.ts';
+
+/** Bytes of a point's row, its id and their index, without vector and payload. */
+export const pointOverheadBytes = 64;
+
+/** Longest that another process, such as a backup, may hold a write up. */
+const busyTimeoutMs = 250;
+/** Rows of 1,024 components fill two pages each to 88 %; larger pages cost single writes more. */
+const pageBytes = 4_096;
+/** Kept in memory of each open shard. */
+const cacheKb = 4_096;
+/** Bounds of the write-ahead log. */
+export interface WalBounds {
+  /** Bytes in it before its pages are moved into the file. Its disk space is given back beyond four times that. */
+  checkpointBytes: number;
+  /** It grows to this while a long read keeps it from being emptied; then writes are refused. */
+  bytesMax: number;
+}
+
+const walBounds: WalBounds = { checkpointBytes: 16 * 1024 * 1024, bytesMax: 512 * 1024 * 1024 };
+
+const schemaVersion = 3;
+
+const schema = `
+  CREATE TABLE shard (number INTEGER NOT NULL, count INTEGER NOT NULL);
+  CREATE TABLE collection (
+    cid INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, name TEXT NOT NULL, account TEXT NOT NULL,
+    size INTEGER NOT NULL, distance TEXT NOT NULL, model TEXT, points INTEGER NOT NULL, seq INTEGER NOT NULL,
+    indexes TEXT NOT NULL, sum INTEGER NOT NULL, UNIQUE (tenant, name)
+  );
+  CREATE TABLE alias (tenant TEXT NOT NULL, alias TEXT NOT NULL, cid INTEGER NOT NULL, sum INTEGER NOT NULL,
+    PRIMARY KEY (tenant, alias)) WITHOUT ROWID;
+  CREATE INDEX alias_of ON alias (cid);
+  CREATE TABLE point (
+    key INTEGER PRIMARY KEY, cid INTEGER NOT NULL, id NUMERIC NOT NULL, sum INTEGER NOT NULL,
+    vector_sum INTEGER NOT NULL, payload TEXT, vector BLOB NOT NULL
+  );
+  CREATE UNIQUE INDEX point_id ON point (cid, id);
+  CREATE TABLE doomed (cid INTEGER PRIMARY KEY, sum INTEGER NOT NULL);
+  -- Bytes of a collection's points. Changed with every write of it, and never read for an answer.
+  CREATE TABLE kept (cid INTEGER PRIMARY KEY, bytes INTEGER NOT NULL);
+`;
+
+/** The rows of all points are read once: seconds for many GB. */
+const secondVersion = `
+  CREATE TABLE kept (cid INTEGER PRIMARY KEY, bytes INTEGER NOT NULL);
+  INSERT INTO kept SELECT cid, 0 FROM collection;
+  INSERT OR REPLACE INTO kept
+    SELECT cid, sum(length(vector) + coalesce(octet_length(payload), 0) + ${pointOverheadBytes}) FROM point NOT INDEXED
+    WHERE cid IN (SELECT cid FROM collection) GROUP BY cid;
+`;
+
+/** Named vectors. `more`: JSON of a collection's parts other than its unnamed vector; null in those made before. */
+const thirdVersion = `
+  ALTER TABLE collection ADD COLUMN more TEXT;
+  CREATE TABLE field (
+    fid INTEGER PRIMARY KEY AUTOINCREMENT, cid INTEGER NOT NULL, rows INTEGER NOT NULL, sum INTEGER NOT NULL
+  );
+  CREATE INDEX field_of ON field (cid);
+  CREATE TABLE field_row (key INTEGER PRIMARY KEY, sum INTEGER NOT NULL, vector BLOB NOT NULL);
+`;
+
+/** One data file: the durable truth of a shard, used by one thread. */
+export interface ShardFile {
+  readonly number: number;
+  readonly file: string;
+  prepare(sql: string): StatementSync;
+  /** The same, rows read as arrays: half the cost of objects. */
+  prepareRows(sql: string): StatementSync;
+  exec(sql: string): void;
+  /**
+   * Many reads as one transaction: alone, each takes the file's locks and gives them back, more than half of its cost.
+   */
+  reading<T>(read: () => T): T;
+  /** A transaction is open; the database ends it when the disk is full. */
+  inTransaction(): boolean;
+  /** After a commit: moves the log into the file once it is long. Never throws. */
+  checkpoint(): void;
+  /** Why the log is at its bound and no write may be taken; null mostly. */
+  logFull(): string | null;
+  close(): void;
+}
+
+/** Opens or creates a shard's file. Throws what SQLite throws, and a plain Error for a file that is another's. */
+export function openShardFile(file: string, number: number, wal: WalBounds = walBounds): ShardFile {
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+  const database = new DatabaseSync(file, { timeout: 2_000 });
+  try {
+    // No memory map: of a file that was cut, or on a disk that fails, reading it would end the process.
+    database.exec(
+      `PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA mmap_size = 0;
+       PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${4 * wal.checkpointBytes};
+       PRAGMA cache_size = -${cacheKb}; PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA cell_size_check = ON`,
+    );
+    bringUpToDate(database, number);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  const look = database.prepare('PRAGMA wal_checkpoint(NOOP)');
+  const move = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+  const begin = database.prepare('BEGIN');
+  const end = database.prepare('COMMIT');
+  /** Nothing was written, so its end does not matter. After damaged pages SQLite does not commit. */
+  const endReading = () => {
+    try {
+      end.run();
+    } catch {
+      if (database.isTransaction) database.exec('ROLLBACK');
+    }
+  };
+  const logged = () => frames(look.get());
+  let written = logged();
+
+  return {
+    number,
+    file,
+    prepare: (sql) => database.prepare(sql),
+    prepareRows(sql) {
+      const statement = database.prepare(sql);
+      statement.setReturnArrays(true);
+      return statement;
+    },
+    exec: (sql) => database.exec(sql),
+    reading(read) {
+      if (database.isTransaction) return read();
+      begin.run();
+      try {
+        return read();
+      } finally {
+        endReading();
+      }
+    },
+    inTransaction: () => database.isTransaction,
+    checkpoint() {
+      try {
+        written = logged();
+        if (written < wal.checkpointBytes) return;
+        written = frames(move.get());
+      } catch {
+        // The disk is full: the log keeps its pages, and the next commit tries again.
+      }
+    },
+    logFull() {
+      if (written < wal.bytesMax) return null;
+      this.checkpoint();
+      return written < wal.bytesMax
+        ? null
+        : `the write-ahead log has ${wal.bytesMax} bytes, and a reader such as a backup keeps Culvert from emptying it`;
+    },
+    close: () => database.close(),
+  };
+}
+
+/** `wal_checkpoint` gives frames in the log and frames moved into the file. */
+function frames(row: Record<string, unknown> | undefined): number {
+  const log = Number(row?.log ?? 0);
+  const moved = Number(row?.checkpointed ?? 0);
+  return Math.max(0, log - moved) * pageBytes;
+}
+
+function bringUpToDate(database: DatabaseSync, number: number): void {
+  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  if (version > schemaVersion) throw overloaded('A newer Culvert wrote the vector data. Start that version.');
+  if (version === 0) {
+    database.exec('BEGIN IMMEDIATE');
+    database.exec(schema);
+    database.exec(thirdVersion);
+    database.prepare('INSERT INTO shard VALUES (?, ?)').run(number, shardCount);
+    database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT`);
+    return;
+  }
+  if (version < schemaVersion) {
+    database.exec('BEGIN IMMEDIATE');
+    if (version === 1) database.exec(secondVersion);
+    database.exec(thirdVersion);
+    database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT`);
+  }
+  const row = database.prepare('SELECT number, count FROM shard').get();
+  if (row?.number === number && row.count === shardCount) return;
+  throw overloaded(
+    `shard-${number}.db says it is shard ${row?.number} of ${row?.count}, not ${number} of ${shardCount}. Put the files back as they were.`,
+  );
+}

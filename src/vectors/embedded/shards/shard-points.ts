@@ -1,0 +1,130 @@
+import type { Filter } from '../../filter/filter.ts';
+import { readKeyPath } from '../../filter/read-key-path.ts';
+import type { PointId, ScoredPoint, StoredPoint, Want } from '../../point.ts';
+import type {
+  FacetHit,
+  FacetQuery,
+  GroupQuery,
+  Page,
+  PointGroup,
+  PointQuery,
+  ScrollQuery,
+  WriteOperation,
+} from '../../vector-store.ts';
+import { mappedInSteps, type Steps, scannedPerStep } from '../index/steps.ts';
+import type { OpenCollection } from '../open-collection.ts';
+import type { AnswerBudget } from '../query/answer-budget.ts';
+import { idOrder, orderByValue } from '../query/order-points.ts';
+import { searchGroups, searchPoints } from '../query/search-points.ts';
+import { pointReader } from '../query/stored-points.ts';
+import type { VectorTables } from '../vector-rows.ts';
+import { createWriteJob } from '../write-job.ts';
+import type { ShardState } from './shard-state.ts';
+
+/** Writes and finds points of a shard's collections. */
+export function shardPoints(state: ShardState) {
+  const { tables, group } = state;
+  const { points } = tables;
+  const { random, batches } = state.options;
+
+  /** A call that reads, in the turns of its tenant. */
+  async function inSteps<Found>(
+    tenant: string,
+    name: string,
+    read: (open: OpenCollection, budget: AnswerBudget) => Steps<Found>,
+  ): Promise<Found> {
+    const [found] = await batches.run(tenant, [null], (_, budget) =>
+      state.readingInSteps(tenant, name, (open) => read(open, budget)),
+    );
+    return found!;
+  }
+
+  return {
+    write(tenant: string, name: string, operations: readonly WriteOperation[]): Promise<number> {
+      const write = () => group.add(createWriteJob(state, tenant, name, operations));
+      const filters = operations.flatMap(filtersOf);
+      if (filters.length === 0) return write();
+      // In its transaction, nobody could come in between while columns are made.
+      const look = ({ memory }: OpenCollection) => filters.forEach(memory.look);
+      return state.withMemory(tenant, name, () => {
+        state.reading(tenant, name, look);
+        return write();
+      });
+    },
+
+    retrieve: (tenant: string, name: string, ids: readonly PointId[], want: Want): Promise<StoredPoint[]> =>
+      inSteps(tenant, name, function* (open, budget) {
+        const read = pointReader(tables, open, want, budget);
+        const slots = yield* mappedInSteps(ids, (id) => points.slotOfId(open.cid, id));
+        return yield* mappedInSteps(
+          slots.filter((slot) => slot !== null),
+          read,
+        );
+      }),
+
+    query: (tenant: string, name: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]> =>
+      state.withMemory(tenant, name, () =>
+        batches.run(tenant, queries, (query, budget) =>
+          state.readingInSteps(tenant, name, (open) =>
+            searchPoints(tables, open, query, { random, budget, lookUp: state.lookUpOf(tenant) }),
+          ),
+        ),
+      ),
+
+    queryGroups: (tenant: string, name: string, query: GroupQuery): Promise<PointGroup[]> =>
+      state.withMemory(tenant, name, () =>
+        inSteps(tenant, name, (open, budget) =>
+          searchGroups(tables, open, query, { random, budget, lookUp: state.lookUpOf(tenant) }),
+        ),
+      ),
+
+    scroll: (tenant: string, name: string, query: ScrollQuery): Promise<Page> =>
+      state.withMemory(tenant, name, () =>
+        inSteps(tenant, name, (open, budget) => readScroll(tables, open, query, budget)),
+      ),
+
+    count: (tenant: string, name: string, filter: Filter | null): Promise<number> =>
+      state.withMemory(tenant, name, () =>
+        state.reading(tenant, name, ({ row, memory }) => (filter === null ? row.points : memory.count(filter))),
+      ),
+
+    facet: (tenant: string, name: string, { key, filter, limit }: FacetQuery): Promise<readonly FacetHit[]> =>
+      state.withMemory(tenant, name, () =>
+        inSteps(tenant, name, function* ({ memory }) {
+          const slots = filter === null ? null : yield* memory.selecting(filter);
+          return memory.columns().facet(readKeyPath(key, 'key'), slots, limit);
+        }),
+      ),
+  };
+}
+
+function filtersOf(operation: WriteOperation): Filter[] {
+  const which = 'which' in operation && 'filter' in operation.which ? [operation.which.filter] : [];
+  const condition = 'updateFilter' in operation && operation.updateFilter !== undefined ? [operation.updateFilter] : [];
+  return [...which, ...condition];
+}
+
+/** One page; by `orderBy` there is no next one, as in Qdrant: `startFrom` goes on from the last value. */
+function* readScroll(
+  tables: VectorTables,
+  open: OpenCollection,
+  query: ScrollQuery,
+  budget: AnswerBudget,
+): Steps<Page> {
+  const { filter, limit, offset, orderBy, pageBytes = Number.POSITIVE_INFINITY } = query;
+  const slots = filter === null ? null : yield* open.memory.selecting(filter);
+  const read = pointReader(tables, open, query.want, budget);
+  if (orderBy !== null) {
+    const page = orderByValue(open, orderBy, slots, limit);
+    const points = yield* mappedInSteps(page, ({ slot, value }) => ({ ...read(slot), orderValue: value }));
+    return { points, next: null };
+  }
+  const found = idOrder(tables.points, open, slots, offset, limit + 1);
+  const page: StoredPoint[] = [];
+  for (const { slot } of found.slice(0, limit)) {
+    if (page.length > 0 && page.length % scannedPerStep === 0) yield;
+    page.push(read(slot));
+    if (budget.answerBytes >= pageBytes) break;
+  }
+  return { points: page, next: found[page.length]?.id ?? null };
+}
