@@ -1,10 +1,12 @@
-// `npm run check`: types, lint and format, rooms, and the unit tests that need nothing but Node; under a minute on two
-// cores. These tests share a process for each core: starting one for each file costs more than most of their tests.
+// `npm run check`: types, lint and format, gates, rooms, and the fast unit tests that need nothing but Node; under a
+// minute on two cores. These tests share a process for each core: starting one for each file costs more than most of
+// their tests. What neither the compiler nor the linter has seen change since the last time costs nothing.
 import { spawn } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { filesToLint, keepLinted } from './linted-files.mjs';
 import { failedFiles, reporters, testEnvironment, testOptions } from './test-options.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -16,53 +18,77 @@ const weighsItself = /memoryUsage\(/;
 const testTimeoutMs = 180_000;
 /** More files than this are not tests that found no time, but a change that breaks things. */
 const secondLookFilesMax = 5;
+/** What a file says whose tests take longer than those of fifty others. */
+const isSlow = /^\/\/ Slow: `npm test` runs it/;
+/** Programs that count a request's work, and mostly wait: each in a process, beside the rest. */
+const gates = 'test/gates/*.test.ts';
+const gatesTitle = 'tests of gates';
 /** How much of each property: `npm test` looks at all its cases, `npm run test:fuzz` at most. */
 const someCases = { FC_RUNS: '25', FC_SHARE: '0.1' };
 
-/** Test files that may share a process, below the root. */
-export function quickTests() {
-  const fast = 'test/{rooms,cited,commits,gates/*,upstream-formats/*,docs/links,docs/plain-english}.test.ts';
+/** Test files that may share a process, below the root; `slow`: with those that say that they are. */
+export function quickTests({ slow }) {
+  const fast = 'test/{rooms,cited,commits,upstream-formats/*,docs/links,docs/plain-english}.test.ts';
   return globSync([fast, 'src/**/*.test.ts'], { cwd: root })
     .sort()
     .filter((file) => {
       const text = readFileSync(join(root, file), 'utf8');
-      return !needsTool.test(text) && !weighsItself.test(text);
+      return !needsTool.test(text) && !weighsItself.test(text) && (slow || !isSlow.test(text));
     });
+}
+
+/** Test files that `npm test` has run when its check ends, below the root. */
+export function checkedTests() {
+  return [...quickTests({ slow: true }), ...globSync(gates, { cwd: root })];
 }
 
 /**
  * Runs everything at once and prints each part when it ends. Resolves to which failed. `cases`: how much of each
- * property (scripts/seeded-fast-check.mjs).
+ * property (scripts/seeded-fast-check.mjs). `slow`: with tests that say that they are slow.
  */
-export async function check({ names, cases }) {
-  const files = quickTests();
+export async function check({ names, cases, slow }) {
+  const files = quickTests({ slow });
   const shards = Math.min(availableParallelism(), files.length);
   const notes = mkdtempSync(join(tmpdir(), 'culvert-check-'));
   const failedIn = (at) => join(notes, `failed-${at}.json`);
-  const tests = Array.from({ length: shards }, (_, at) => [
-    '--test-isolation=none',
-    ...testOptions(testTimeoutMs),
-    ...reporters(names),
-    ...files.filter((_, index) => index % shards === at),
-  ]);
-  const parts = await Promise.all([
+  const usual = [...testOptions(testTimeoutMs), ...reporters(names)];
+  const tests = Array.from({ length: shards }, (_, at) => ({
+    title: `unit tests ${at + 1} of ${shards}`,
+    args: ['--test-isolation=none', ...usual, ...files.filter((_, index) => index % shards === at)],
+  }));
+  const gateFiles = globSync(gates, { cwd: root }).sort();
+  const lint = filesToLint(root);
+  const runTests = ({ title, args }, at) =>
+    part(title, process.execPath, args, { ...cases, FAILED_FILES: failedIn(at) });
+  const withoutTests = [
     part('types', bin('tsc'), typesOf('.')),
     part('types of the dashboard', bin('tsc'), typesOf('web')),
-    part('lint and format', bin('biome'), ['check', '--error-on-warnings', '.']),
-    ...tests.map((args, at) =>
-      part(`unit tests ${at + 1} of ${shards}`, process.execPath, args, { ...cases, FAILED_FILES: failedIn(at) }),
-    ),
-  ]);
+    part('lint and format', bin('biome'), ['check', '--error-on-warnings', '--no-errors-on-unmatched', ...lint.paths]),
+  ];
+  const withTests = tests.map(runTests);
+  // What they count is of a request alone where the machine is not crowded.
+  await Promise.all(withoutTests);
+  tests.push({ title: gatesTitle, args: [`--test-concurrency=${gateFiles.length}`, ...usual, ...gateFiles] });
+  withTests.push(runTests(tests.at(-1), tests.length - 1));
+  const parts = await Promise.all([...withoutTests, ...withTests]);
+  if (parts.some(({ title, passed }) => title === 'lint and format' && passed)) keepLinted(root, lint);
   const failed = parts.filter(({ passed }) => !passed).map(({ title }) => title);
-  const again = tests.flatMap((_, at) => failedFiles(failedIn(at))).filter((file) => file !== '');
+  const named = tests.flatMap((_, at) => failedFiles(failedIn(at))).map((file) => relative(root, file));
+  // A gate carries the name of the file that makes them all, which is no test.
+  const again = failed.includes(gatesTitle) ? gateFiles : [];
+  again.push(...named.filter((file) => files.includes(file)));
+  const isElsewhere = named.some((file) => !files.includes(file) && !file.startsWith(dirname(gates)));
   rmSync(notes, { recursive: true, force: true });
-  const failedTests = failed.filter((title) => title.startsWith('unit tests'));
-  if (failedTests.length === 0 || again.length === 0 || again.length > secondLookFilesMax) return failed;
+  const failedTests = failed.filter((title) => isOfTests(title));
+  if (failedTests.length === 0 || isElsewhere || again.length === 0 || again.length > secondLookFilesMax) return failed;
   // Beside the rest of the check a test may find no time; one that failed for that alone passes by itself.
   const args = ['--test-concurrency=1', ...testOptions(testTimeoutMs), ...reporters(names), ...again];
   const { passed } = await part(`a second look at ${again.length} files`, process.execPath, args, cases);
   return passed ? failed.filter((title) => !failedTests.includes(title)) : failed;
 }
+
+/** Whether a part that failed has tests, of which some may only have found no time. */
+export const isOfTests = (title) => /\btests\b/.test(title);
 
 /** With what the compiler found the last time: where few files changed, it takes a quarter of the time. */
 function typesOf(project) {
@@ -91,6 +117,6 @@ function part(title, command, args, environment) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const failed = await check({ names: process.argv.includes('--names'), cases: someCases });
+  const failed = await check({ names: process.argv.includes('--names'), cases: someCases, slow: false });
   process.exit(failed.length === 0 ? 0 : 1);
 }

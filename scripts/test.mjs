@@ -9,7 +9,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureBundle } from './build.mjs';
 import { ensureWeb } from './build-web.mjs';
-import { check, quickTests } from './check.mjs';
+import { check, checkedTests, isOfTests } from './check.mjs';
 import { groupsOf } from './test-groups.mjs';
 import { failedFiles, linesOf, reporters, testEnvironment, testOptions } from './test-options.mjs';
 import { slowest } from './test-times.mjs';
@@ -27,9 +27,9 @@ const testTimeoutMs = 600_000;
 // More files than this are not a test that found no peace, but a change that breaks things.
 const secondLookFilesMax = 15;
 
-const failedChecks = everything ? await check({ names }) : [];
-if (failedChecks.some((title) => !title.startsWith('unit tests'))) process.exit(1);
-const quick = new Set(everything ? quickTests() : []);
+const failedChecks = everything ? await check({ names, slow: true }) : [];
+if (failedChecks.some((title) => !isOfTests(title))) process.exit(1);
+const quick = new Set(everything ? checkedTests() : []);
 const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })
   .filter((file) => !quick.has(file))
   .filter((file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)))

@@ -1,3 +1,4 @@
+// Slow: `npm test` runs it, `npm run check` does not.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// Slow: `npm test` runs it, `npm run check` does not.
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

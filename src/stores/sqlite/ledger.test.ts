@@ -1,3 +1,4 @@
+// Slow: `npm test` runs it, `npm run check` does not.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

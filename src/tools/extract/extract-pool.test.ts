@@ -1,3 +1,4 @@
+// Slow: `npm test` runs it, `npm run check` does not.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { ExtractOrder } from './extract-order.ts';

@@ -1,3 +1,4 @@
+// Slow: `npm test` runs it, `npm run check` does not.
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import net from 'node:net';

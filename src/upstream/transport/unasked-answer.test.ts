@@ -1,3 +1,4 @@
+// Slow: `npm test` runs it, `npm run check` does not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeTime } from '../../../test/fake-time.ts';
