@@ -87,7 +87,7 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
 function within(config: Config, scope: AccountScope): Config {
   if (scope === null) return config;
   const { log } = config.telemetry;
-  const isOwn = (key: string) => scope.includes(key.split('/')[0]!);
+  const isOwn = (key: string) => scope.includes(key.replace(/\/.*/s, ''));
   const { oidc, ...dashboard } = config.dashboard;
   const roles = oidc?.roles.filter(({ accounts }) => accounts?.some((id) => scope.includes(id)) !== false) ?? [];
   const ownOf = (accounts: readonly string[]) => accounts.filter((id) => scope.includes(id));

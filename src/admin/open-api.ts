@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { knownEntry } from '../kernel/known-entry.ts';
 import { accessOf, type Operation } from './operation.ts';
 import { rolesThatMay } from './roles.ts';
 
@@ -71,7 +72,7 @@ function described(operation: Operation, shared: SharedSchemas): Json {
         content:
           reply.kind === 'json'
             ? { 'application/json': { schema: shared.schemaOf(reply.schema) } }
-            : { [reply.contentType.split(';')[0]!]: { schema: { type: 'string' } } },
+            : { [reply.contentType.replace(/;.*/s, '')]: { schema: { type: 'string' } } },
       },
       default: {
         description: 'Refused',
@@ -132,7 +133,7 @@ class SharedSchemas {
     const { $schema: _dialect, $defs: defs = {}, ...rest } = withoutKinds(made) as { $schema: unknown; $defs?: Json };
     const names = new Map(Object.keys(defs).map((name) => [`#/$defs/${name}`, this.#nameOf(name, defs)]));
     for (const [name, def] of Object.entries(defs)) {
-      this.all[names.get(`#/$defs/${name}`)!] = withReferences(def, names);
+      this.all[knownEntry(names, `#/$defs/${name}`)] = withReferences(def, names);
     }
     return withReferences(rest, names) as Json;
   }

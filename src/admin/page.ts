@@ -25,7 +25,8 @@ export function pageByText<Row>(
   const found: Row[] = [];
   for (const row of rows) {
     if ((after !== null && textOf(row) <= after) || !shows(row)) continue;
-    if (found.length === query.limit) return { rows: found, next: encoded(textOf(found.at(-1)!)) };
+    const last = found[query.limit - 1];
+    if (last !== undefined) return { rows: found, next: encoded(textOf(last)) };
     found.push(row);
   }
   return { rows: found, next: null };

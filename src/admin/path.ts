@@ -42,8 +42,7 @@ function matches(pattern: string, parts: readonly string[]): boolean {
 
 function paramsOf(pattern: string, parts: readonly string[]): Record<string, string> {
   const params: Record<string, string> = {};
-  for (const [i, want] of pattern.split('/').slice(1).entries()) {
-    if (want.startsWith('{')) params[want.slice(1, -1)] = parts[i]!;
-  }
+  const wanted = pattern.split('/').slice(1);
+  for (const [i, part] of parts.entries()) if (wanted[i]?.startsWith('{')) params[wanted[i].slice(1, -1)] = part;
   return params;
 }

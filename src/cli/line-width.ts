@@ -20,7 +20,7 @@ export function fitted(text: string, width: number): string {
 
 function linesOf(line: string, width: number): string[] {
   if (line.length <= width) return [line];
-  const indent = /^ */.exec(line)![0];
+  const [indent = ''] = /^ */.exec(line) ?? [];
   const lines: string[] = [];
   let current = '';
   for (const word of line.slice(indent.length).split(' ')) {

@@ -1,4 +1,5 @@
 import { carriedDialects, providerTypes } from '../formats/providers/catalog.ts';
+import { knownEntry } from '../kernel/known-entry.ts';
 import type { ProviderConfig } from './schema.ts';
 
 export type DialectName = NonNullable<ProviderConfig['dialects']>[number];
@@ -9,7 +10,7 @@ export function contradiction(
   dialect: DialectName,
 ): string | null {
   const { type } = provider;
-  const carried = carriedDialects(providerTypes.get(type)!);
+  const carried = carriedDialects(knownEntry(providerTypes, type));
   if (carried.length === 0) return `type ${type} has no chat models; leave dialects out`;
   if (!carried.includes(dialect)) {
     const fix = typeThatSpeaks[dialect];

@@ -55,8 +55,8 @@ function fill(written: unknown, path: readonly string[], value: unknown): boolea
     if (at[step] === undefined) at[step] = {};
     at = at[step];
   }
-  const last = path.at(-1)!;
-  if (!isMapping(at) || at[last] !== undefined) return false;
+  const last = path.at(-1);
+  if (last === undefined || !isMapping(at) || at[last] !== undefined) return false;
   at[last] = value;
   return true;
 }

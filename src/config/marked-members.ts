@@ -78,9 +78,9 @@ export function definitionMarks(schema: z.ZodType): DefinitionMarks {
     ],
     secrets: (definition) =>
       [...headers, ...secrets.map(({ path }) => path)].flatMap((path) => foundAt(definition, path)),
-    secretMembers: new Set(holders.map(({ path }) => path[0]!)),
+    secretMembers: new Set(holders.flatMap(({ path }) => path.slice(0, 1))),
     membersWithBody: (definition) =>
-      new Set(bodies.filter((path) => foundAt(definition, path).length > 0).map(([member]) => member!)),
+      new Set(bodies.filter((path) => foundAt(definition, path).length > 0).flatMap((path) => path.slice(0, 1))),
   };
 }
 

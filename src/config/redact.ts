@@ -22,7 +22,7 @@ function marked(): MarkedNames {
   if (names !== undefined) return names;
   const members = markedMembers(configSchema);
   const named = (fits: (member: MarkedMember) => boolean) =>
-    new Set(members.filter(fits).map(({ path }) => path.findLast((step) => step !== '[]' && step !== '*')!));
+    new Set(members.filter(fits).flatMap(({ path }) => path.filter((step) => step !== '[]' && step !== '*').slice(-1)));
   names = {
     secrets: named(({ mark, path }) => mark === 'secret' && path.at(-1) !== '*'),
     records: named(

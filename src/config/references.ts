@@ -114,7 +114,7 @@ function readReference(inner: string): Reference {
       meant === null ? `${forms} (write $\${NAME} for a plain \${NAME})` : `${forms}; did you mean \${${meant}}?`,
     );
   }
-  return { kind: 'env', name: match[1]!, fallback: match[2] };
+  return { kind: 'env', name: match[1] ?? '', fallback: match[2] };
 }
 
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: these are the references' own words

@@ -30,8 +30,8 @@ export function parseSizeBytes(text: string): number | undefined {
 }
 
 function parseAmount(text: string, form: RegExp, units: Readonly<Record<string, number>>): number | undefined {
-  const match = form.exec(text);
-  return match === null ? undefined : Math.round(Number(match[1]) * units[match[2]!]!);
+  const [, count, unit = ''] = form.exec(text) ?? [];
+  return count === undefined ? undefined : Math.round(Number(count) * (units[unit] ?? Number.NaN));
 }
 
 /** A duration within [min, max]; the output is ms. */
@@ -100,11 +100,11 @@ const instantForm = /^(\d{4}-\d{2}-(\d{2}))(?:[Tt ](\d{2}:\d{2}:\d{2}(?:\.\d{1,9
 
 /** Undefined when it is neither a date nor an RFC 3339 time. */
 export function parseInstantMs(text: string): number | undefined {
-  const match = instantForm.exec(text);
-  if (match === null) return undefined;
-  const ms = Date.parse(match[3] === undefined ? match[1]! : `${match[1]}T${match[3]}${match[4]!.toUpperCase()}`);
+  const [, date, day, time, zone = ''] = instantForm.exec(text) ?? [];
+  if (date === undefined) return undefined;
+  const ms = Date.parse(time === undefined ? date : `${date}T${time}${zone.toUpperCase()}`);
   // Date.parse rolls 2027-02-30 over into March; a day that does not exist is a typing error.
-  const dayExists = new Date(`${match[1]}T00:00:00Z`).getUTCDate() === Number(match[2]);
+  const dayExists = new Date(`${date}T00:00:00Z`).getUTCDate() === Number(day);
   return Number.isNaN(ms) || !dayExists ? undefined : ms;
 }
 

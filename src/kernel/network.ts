@@ -33,11 +33,11 @@ export interface Place {
 
 /** Reads `minio.internal:9000`, `127.0.0.1:9000`, `[::1]:9000`; null when it is none. */
 export function parsePlace(text: string): Place | null {
-  const match = /^([^\s/?#@\\]+):(\d{1,5})$/.exec(text);
-  if (match === null) return null;
-  const port = Number(match[2]);
-  const host = URL.parse(`http://${match[1]}/`)?.hostname ?? '';
-  return host === '' || port < 1 || port > 65_535 || (match[1]!.includes(':') && !host.startsWith('['))
+  const [, written, digits] = /^([^\s/?#@\\]+):(\d{1,5})$/.exec(text) ?? [];
+  if (written === undefined) return null;
+  const port = Number(digits);
+  const host = URL.parse(`http://${written}/`)?.hostname ?? '';
+  return host === '' || port < 1 || port > 65_535 || (written.includes(':') && !host.startsWith('['))
     ? null
     : { host, port };
 }
@@ -58,10 +58,11 @@ export function plainAddress(text: string): string | null {
 /** Written `::ffff:1.2.3.4`, `::ffff:102:304` or with its zeros. */
 function mappedIpv4(address: string): string | null {
   // The URL parser writes every IPv6 address in one way only: `[::ffff:102:304]`.
-  const match = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/.exec(new URL(`http://[${address}]/`).hostname);
-  if (match === null) return null;
-  const high = Number.parseInt(match[1]!, 16);
-  const low = Number.parseInt(match[2]!, 16);
+  const form = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/;
+  const [high, low] = (form.exec(new URL(`http://[${address}]/`).hostname) ?? [])
+    .slice(1)
+    .map((hex) => Number.parseInt(hex, 16));
+  if (high === undefined || low === undefined) return null;
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 }
 

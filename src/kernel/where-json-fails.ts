@@ -13,5 +13,5 @@ export function whereJsonFails(error: unknown, text: string): string {
 
 /** Such as `U+FEFF`, the byte order mark, which no terminal shows. */
 function codePointOf(character: string): string {
-  return `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
+  return `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
 }

@@ -6,6 +6,11 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+interface Answered {
+  result?: never;
+  error?: string;
+}
+
 /** The thread ended, by a crash or because it was ended, before it answered. */
 export class ThreadLost extends Error {}
 
@@ -45,17 +50,14 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
   function running(): Worker {
     if (worker !== null) return worker;
     const started = withLargeYoungGeneration(() => new Worker(entry, workerOptions));
-    started.on('message', (message: { id?: number; result?: never; error?: string }) => {
+    started.on('message', (message: Answered & { id?: number }) => {
       if (message.id === undefined) {
         // One that is being ended says nothing of its successor.
         if (worker === started) onMessage?.();
         return;
       }
-      const order = waiting.get(message.id);
-      waiting.delete(message.id);
+      settle(waiting, message.id, message);
       if (waiting.size === 0) started.unref();
-      if (message.error !== undefined) order?.reject(new Error(message.error));
-      else order?.resolve(message.result!);
     });
     const lost = (error: Error) => {
       // What waits now waits for its successor.
@@ -108,4 +110,11 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
       await kill();
     },
   };
+}
+
+function settle(waiting: Map<number, Waiting>, id: number, { result, error }: Answered): void {
+  const order = waiting.get(id);
+  waiting.delete(id);
+  if (error !== undefined) order?.reject(new Error(error));
+  else order?.resolve(result as never);
 }

@@ -64,9 +64,9 @@ async function open(
 function isNamed(signal: 'TRACES' | 'METRICS', { env, log }: { env: Env; log: GatewayOptions['log'] }): boolean {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false;
   const names = [`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, 'OTEL_EXPORTER_OTLP_ENDPOINT'];
-  const name = names.find((each) => (env[each] ?? '').trim() !== '');
+  const [name, value = ''] =
+    names.map((each) => [each, (env[each] ?? '').trim()]).find(([, text]) => text !== '') ?? [];
   if (name === undefined) return false;
-  const value = env[name]!.trim();
   if (/^https?:\/\/./.test(value) && URL.canParse(value)) return true;
   log.error(
     `${name} is not a URL such as http://127.0.0.1:4318, so no ${signal.toLowerCase()} are sent by OpenTelemetry`,

@@ -119,7 +119,8 @@ async function forward(passes: Passes, request: IncomingMessage, response: Serve
   }
   const { pass } = one;
   pass.holds(request.socket);
-  const place = /^http:/i.test(request.url ?? '') ? await checked(one, request.url!) : null;
+  const { url: wanted = '' } = request;
+  const place = /^http:/i.test(wanted) ? await checked(one, wanted) : null;
   // A page that is refused gets no answer of ours, which it would take for its server's.
   if (place === null) return void request.socket.destroy();
   const { url } = place;
@@ -211,8 +212,9 @@ function bareHost(url: URL): string {
 function passedOn(raw: readonly string[], but = ''): string[] {
   const forwarded: string[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) {
-    const name = raw[at]!.toLowerCase();
-    if (name !== but && !ownHeaders.has(name)) forwarded.push(raw[at]!, raw[at + 1]!);
+    const [name = '', value = ''] = raw.slice(at, at + 2);
+    if (name.toLowerCase() === but || ownHeaders.has(name.toLowerCase())) continue;
+    forwarded.push(name, value);
   }
   return forwarded;
 }

@@ -51,30 +51,32 @@ interface Beginning {
 /** Tenants remembered for one host. */
 const tenantsRememberedMax = 100;
 
+function newHost(places: number, waitingMax: number): Host {
+  const shared = { name: 'Pages of a host', refusal: () => new HostBusy() };
+  return {
+    running: createTurns({ ...shared, places, waitingMax }),
+    pausing: createTurns({
+      ...shared,
+      places: Number.POSITIVE_INFINITY,
+      tenantPlaces: 1,
+      // Pausing requests wait as well.
+      waitingMax: waitingMax - 1,
+      tenantWaitingMax: Math.ceil(waitingMax / 2) - 1,
+    }),
+    last: { atMs: Number.NEGATIVE_INFINITY, delayMs: 0 },
+    lastOf: new Map(),
+  };
+}
+
 export function createHostTurns({ atOnceMax, waitingMax, hostsMax, nowMs }: HostTurnsOptions): HostTurns {
   const hosts = new Map<string, Host>();
-  const refusal = () => new HostBusy();
-  const name = 'Pages of a host';
 
   function hostOf(host: string): Host {
     const known = hosts.get(host);
     if (known !== undefined) return known;
     if (hosts.size >= hostsMax) forgetIdle();
     if (hosts.size >= hostsMax) throw new HostBusy();
-    const made: Host = {
-      running: createTurns({ name, places: atOnceMax, waitingMax, refusal }),
-      pausing: createTurns({
-        name,
-        places: Number.POSITIVE_INFINITY,
-        tenantPlaces: 1,
-        // Pausing requests wait as well.
-        waitingMax: waitingMax - 1,
-        tenantWaitingMax: Math.ceil(waitingMax / 2) - 1,
-        refusal,
-      }),
-      last: { atMs: Number.NEGATIVE_INFINITY, delayMs: 0 },
-      lastOf: new Map(),
-    };
+    const made = newHost(atOnceMax, waitingMax);
     hosts.set(host, made);
     return made;
   }

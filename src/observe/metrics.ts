@@ -253,17 +253,16 @@ export class Buckets implements HistogramCell {
   }
 
   observe(value: number): void {
-    let at = 0;
-    while (at < this.bounds.length && value > this.bounds[at]!) at += 1;
-    this.counts[at]! += 1;
+    const at = this.bounds.findIndex((bound) => value <= bound);
+    this.counts[at < 0 ? this.bounds.length : at]! += 1;
     this.sum += value;
   }
 
   samples(name: string): Sample[] {
     const samples: Sample[] = [];
     let below = 0;
-    for (let at = 0; at < this.counts.length; at += 1) {
-      below += this.counts[at]!;
+    for (const [at, count] of this.counts.entries()) {
+      below += count;
       const labels = { le: this.bounds[at] ?? '+Inf', ...this.#labels };
       samples.push({ labels, value: below, metricName: `${name}_bucket` });
     }

@@ -7,9 +7,9 @@ const filler = tokensOf(
 
 /** Words that make exactly `count` tokens. */
 export function fillerTokens(count: number): string {
-  const words: string[] = [];
-  for (let at = 0; at < count; at += 1) words.push(filler[at % filler.length]!);
-  return words.join('').trimStart();
+  return Array.from({ length: count }, (_, at) => filler[at % filler.length])
+    .join('')
+    .trimStart();
 }
 
 const fillerLine = `${fillerTokens(filler.length)} `;

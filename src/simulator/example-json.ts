@@ -23,7 +23,7 @@ function example(given: JsonValue | undefined, place: Place): JsonValue {
   const schema = typeof given.$ref === 'string' ? resolved(given.$ref, place.root) : given;
   const inside = { ...place, depth: place.depth + 1 };
   if (schema.const !== undefined) return schema.const;
-  if (Array.isArray(schema.enum) && schema.enum.length > 0) return schema.enum[0]!;
+  if (Array.isArray(schema.enum) && schema.enum[0] !== undefined) return schema.enum[0];
   if (schema.default !== undefined) return schema.default;
   for (const union of [schema.anyOf, schema.oneOf]) {
     if (Array.isArray(union) && union.length > 0) return example(union[0], inside);
@@ -66,7 +66,7 @@ function objectOf(schema: JsonObject, place: Place): JsonObject {
 
 function allOf(parts: readonly JsonValue[], place: Place): JsonValue {
   const values = parts.map((part) => example(part, place));
-  return values.every(isObject) ? Object.assign({}, ...values) : values[0]!;
+  return values.every(isObject) ? Object.assign({}, ...values) : (values[0] ?? null);
 }
 
 function numberOf(schema: JsonObject): number {

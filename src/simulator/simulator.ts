@@ -116,15 +116,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const server: Server = createServer({ keepAliveTimeout: keepAliveTimeoutMs, requestTimeout: 0 }, onRequest);
 
   return {
-    listen: ({ host, port }) =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject);
-        server.listen({ host, port, backlog }, () => {
-          server.off('error', reject);
-          const bound = (server.address() as AddressInfo).port;
-          resolve({ url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`, port: bound });
-        });
-      }),
+    listen: (place) => listening(server, place),
     script(queues) {
       const wrong = script.set(queues);
       if (wrong !== null) throw new Error(wrong);
@@ -138,6 +130,17 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
         server.closeAllConnections();
       }),
   };
+}
+
+function listening(server: Server, { host, port }: { host: string; port: number }): ReturnType<Simulator['listen']> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port, backlog }, () => {
+      server.off('error', reject);
+      const bound = (server.address() as AddressInfo).port;
+      resolve({ url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`, port: bound });
+    });
+  });
 }
 
 /** `text`: what is recorded of it; for a form its fields, as JSON. */

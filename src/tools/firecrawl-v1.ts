@@ -34,7 +34,9 @@ export function mapFromV1({ ignoreSitemap, sitemapOnly, ...body }: JsonObject): 
 /** Links are addresses alone. */
 export function mapToV1(answer: JsonObject): JsonObject {
   const { links } = answer;
-  return Array.isArray(links) ? { ...answer, links: links.map((link) => (isObject(link) ? link.url! : link)) } : answer;
+  return Array.isArray(links)
+    ? { ...answer, links: links.map((link) => (isObject(link) ? (link.url ?? null) : link)) }
+    : answer;
 }
 
 export function crawlFromV1({

@@ -19,11 +19,12 @@ export function createBodyMemory(): BodyMemory {
   return {
     take(bytes) {
       const sizeBytes = 2 ** Math.ceil(Math.log2(bytes));
-      const at = free.findIndex((one) => one.byteLength === sizeBytes);
+      const held = free.find((one) => one.byteLength === sizeBytes);
       // The system gives it page by page as it is written: an announced size alone takes none.
-      if (at === -1) return new SharedArrayBuffer(sizeBytes);
+      if (held === undefined) return new SharedArrayBuffer(sizeBytes);
       freeBytes -= sizeBytes;
-      return free.splice(at, 1)[0]!;
+      free.splice(free.indexOf(held), 1);
+      return held;
     },
     give(memory) {
       if (freeBytes + memory.byteLength > freeBytesMax) return;

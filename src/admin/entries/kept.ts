@@ -123,9 +123,9 @@ function check(parts: AdminParts, before: KeptRows, after: KeptRows, focus: Pick
   if (own !== undefined) refuseUnfit(parts, focus, own);
   const others = [...left.keys()].filter((key) => key !== fragmentKey(focus));
   const earlier = others.length === 0 ? left : merge(parts, before).left;
-  const broken = others.filter((key) => !earlier.has(key));
+  const broken = [...left].filter(([key]) => key !== fragmentKey(focus) && !earlier.has(key));
   if (broken.length > 0) {
-    const named = broken.slice(0, 5).map((key) => `${key.slice(key.indexOf(' ') + 1)} (${whyLeft(left.get(key)!)})`);
+    const named = broken.slice(0, 5).map(([key, why]) => `${key.slice(key.indexOf(' ') + 1)} (${whyLeft(why)})`);
     const more = broken.length > named.length ? ` and ${broken.length - named.length} more` : '';
     const message = `These models would stop working without it: ${named.join(', ')}${more}. Change them first.`;
     refuse({ kind: 'conflict', message });

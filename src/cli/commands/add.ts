@@ -18,6 +18,7 @@ import { modelAtHand } from '../../engines/extras/model-at-hand.ts';
 import { AddFailed, askHost, defaultModelHost, type HostedModel } from '../../engines/extras/model-host.ts';
 import { type ExtraName, extraNames, type ModelManifest, modelManifests } from '../../engines/extras/model-manifest.ts';
 import { culvert } from '../../kernel/command-form.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import { dataFolderAt, openDataFolder } from '../../stores/sqlite/data-folder.ts';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
@@ -116,7 +117,7 @@ function pinned(manifest: ModelManifest, file: string | undefined): ModelManifes
   return {
     ...manifest,
     revision: pin.commit ?? manifest.revision,
-    files: manifest.files.map((one) => ({ ...one, sha256: sums.get(one.path)! })),
+    files: manifest.files.map((one) => ({ ...one, sha256: knownEntry(sums, one.path) })),
   };
 }
 

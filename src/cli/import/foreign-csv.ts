@@ -15,11 +15,11 @@ export function readForeignCsv(text: string): { ok: true; file: ForeignYaml } | 
   while (at < text.length || row.cells.length > 0) {
     const quotedEnd = text[at] === '"' ? endOfQuotes(text, at) : at;
     rest.lastIndex = quotedEnd;
-    const [whole, plain, end] = rest.exec(text) ?? [];
+    const [whole, plain = '', end] = rest.exec(text) ?? [];
     if (whole === undefined || (quotedEnd > at && plain !== '')) {
       return { ok: false, message: `is not valid CSV at line ${line}` };
     }
-    row.cells.push(quotedEnd > at ? text.slice(at + 1, quotedEnd - 1).replaceAll('""', '"') : plain!);
+    row.cells.push(quotedEnd > at ? text.slice(at + 1, quotedEnd - 1).replaceAll('""', '"') : plain);
     const next = quotedEnd + whole.length;
     line += text.slice(at, next).split('\n').length - 1;
     at = next;

@@ -206,9 +206,10 @@ function collectContinue(entry: JsonObject, path: Path, { values, wanted, header
 
 function collectRequest(request: JsonObject, path: Path, { values, wanted }: Collected): void {
   const models = modelsOf(request);
+  const [alias = ''] = models;
   noteDefaults(request, path, values);
   const extra = { ...objectOf(request.extra_body), ...request };
-  wanted.push({ alias: models[0]!, models, body: routingOf(extra), path, values });
+  wanted.push({ alias, models, body: routingOf(extra), path, values });
 }
 
 /** `model` first, then those of `models`, each once. */

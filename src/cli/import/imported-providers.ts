@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import type { Deployment, ProviderFacts } from './litellm-deployment.ts';
 import type { Settings } from './litellm-settings.ts';
 import { uniqueName } from './names.ts';
@@ -37,7 +38,7 @@ export function importProviders(
       ...(Object.keys(timeouts).length > 0 && { timeouts: { ...timeouts } }),
     };
   }
-  return { providers, nameOf: ({ provider }) => names.get(JSON.stringify(provider))! };
+  return { providers, nameOf: ({ provider }) => knownEntry(names, JSON.stringify(provider)) };
 }
 
 /** A rate belongs to a key here, and to a model there: both are the same where the key serves one model. */

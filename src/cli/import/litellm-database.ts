@@ -74,7 +74,7 @@ async function otherTables(run: Run, schema: string): Promise<LiteLlmRows['other
     const counted = await run<{ rows: string }>(
       `SELECT count(*) AS rows FROM (SELECT 1 FROM ${named(schema, table)} LIMIT ${rowsMax}) AS found`,
     );
-    const rows = Number(counted.rows[0]!.rows);
+    const rows = Number(counted.rows[0]?.rows);
     if (rows > 0) others.push({ table, rows });
   }
   return others;

@@ -102,7 +102,7 @@ export function budgetOf(max: number, duration: string | null, at: Path, notes: 
 /** `30d`, `1mo`, `weekly`; null where it is none. */
 function secondsOf(duration: string): number | null {
   const text = duration.trim().toLowerCase();
-  const match = /^(\d{1,6})(mo|[smhdw])$/.exec(words[text] ?? text);
-  const seconds = match === null ? 0 : Number(match[1]) * unitS[match[2]!]!;
+  const [, count, unit = ''] = /^(\d{1,6})(mo|[smhdw])$/.exec(words[text] ?? text) ?? [];
+  const seconds = Number(count) * (unitS[unit] ?? 0);
   return seconds > 0 ? seconds : null;
 }

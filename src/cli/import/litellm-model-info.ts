@@ -1,5 +1,6 @@
 import type { ModelType } from '../../config/schema.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { ownMember } from '../../kernel/known-entry.ts';
 import type { Path } from './notes.ts';
 import { numberOf, type Values } from './plain-values.ts';
 
@@ -108,7 +109,8 @@ export function modelFactsOf(
 }
 
 function typeOf({ notes }: Values, mode: unknown, path: Path, model: string): ModelType | null {
-  if (typeof mode === 'string' && Object.hasOwn(types, mode)) return types[mode]!;
+  const known = typeof mode === 'string' ? ownMember(types, mode) : undefined;
+  if (known !== undefined) return known;
   if (mode !== undefined && mode !== null)
     notes.add(path, `there is no type for mode ${String(mode)}, so the name decides`);
   return typesByName.find(([pattern]) => pattern.test(model))?.[1] ?? null;

@@ -67,9 +67,10 @@ export function readScopes({ tables }: LiteLlmRows, groups: AccessGroups, notes:
     add('LiteLLM_TeamMembership', `${user}/${team}`, `${who} in ${where}`, { models: budget.allowed_models }, budget);
   }
   for (const row of tables.LiteLLM_TagTable) {
-    const path = ['LiteLLM_TagTable', String(row.tag_name)];
-    if (listOfTexts(row.models).length > 0) notes.add([...path, 'models'], 'not carried over: tags choose no models');
-    add('LiteLLM_TagTable', path[1]!, path[1]!, {}, budgetOf(row.budget_id));
+    const name = String(row.tag_name);
+    if (listOfTexts(row.models).length > 0)
+      notes.add(['LiteLLM_TagTable', name, 'models'], 'not carried over: tags choose no models');
+    add('LiteLLM_TagTable', name, name, {}, budgetOf(row.budget_id));
   }
 
   const find = (table: LiteLlmTable, id: unknown) => all.get(`${table}/${id}`) ?? null;

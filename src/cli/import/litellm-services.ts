@@ -121,8 +121,8 @@ export function modelOf({ cloud, routes }: Service, model: string): { model: str
   let own = model;
   while (routes?.test(own) === true) own = own.replace(routes, '');
   own = own.replace(/^(responses|chat)\//, '');
-  const region = cloud === 'aws' ? /^([a-z]{2}(?:-[a-z]+)+-\d)\/(.+)$/.exec(own) : null;
-  if (region !== null) return { region: region[1]!, model: region[2]! };
+  const [, region, id] = (cloud === 'aws' && /^([a-z]{2}(?:-[a-z]+)+-\d)\/(.+)$/.exec(own)) || [];
+  if (region !== undefined && id !== undefined) return { region, model: id };
   // A tuned Gemini.
   return { region: null, model: cloud === 'google' ? own.replace(/^gemini\/(?=\d+$)/, 'endpoints/') : own };
 }

@@ -114,10 +114,11 @@ function spread(at: Leaf, notes: Notes): { leaves: Leaf[]; next: number } {
   const leaves: Leaf[] = [];
   let next = priority;
   if (mode === 'loadbalance') {
-    const shares = targets.map(({ config: { weight: own } }) => (typeof own === 'number' && own >= 0 ? own : 1));
-    const sum = shares.reduce((a, b) => a + b, 0);
-    for (const [index, target] of targets.entries()) {
-      const share = shares[index]!;
+    const shareOf = ({ config: { weight: own } }: (typeof targets)[0]) =>
+      typeof own === 'number' && own >= 0 ? own : 1;
+    const sum = targets.reduce((all, target) => all + shareOf(target), 0);
+    for (const target of targets) {
+      const share = shareOf(target);
       if (share === 0) notes.add(target.path, 'this target is not carried over: its weight is 0');
       else {
         const inner = spread({ ...target, priority, weight: Math.max(weightMin, (weight * share) / sum) }, notes);

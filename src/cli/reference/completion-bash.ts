@@ -67,7 +67,7 @@ complete -F _culvert culvert
 }
 
 function namesOf({ commands }: CommandOutline): string[] {
-  return commands.map(({ words }) => words.at(-1)!);
+  return commands.flatMap(({ words }) => words.slice(-1));
 }
 
 function offered(values: Values): string {

@@ -59,7 +59,7 @@ function example({ example }: CommandOutline): string[] {
 }
 
 function sentence(description: string): string {
-  return `${description[0]!.toUpperCase()}${description.slice(1)}.`;
+  return `${description.charAt(0).toUpperCase()}${description.slice(1)}.`;
 }
 
 /** In roff a backslash and a hyphen mean something, and a dot or an apostrophe at the start of a line. */

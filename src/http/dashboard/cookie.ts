@@ -18,7 +18,8 @@ export function cookieValue({ headers }: Pick<IncomingMessage, 'headers'>, name:
     .split(';')
     .map((pair) => pair.trim())
     .filter((pair) => pair.startsWith(beginning));
-  return values.length === 1 ? values[0]!.slice(beginning.length) : null;
+  const [value, second] = values;
+  return value !== undefined && second === undefined ? value.slice(beginning.length) : null;
 }
 
 /**

@@ -64,10 +64,6 @@ export function createLoginThrottle(
   const byAddress = new Map<string, Failures>();
   let all: Failures = { count: 0, endsMs: 0 };
 
-  function current(failures: Failures | undefined, nowMs: number): Failures {
-    return failures !== undefined && failures.endsMs > nowMs ? failures : { count: 0, endsMs: nowMs + windowMs };
-  }
-
   /** Failures of an address and of all addresses. */
   function counted(address: string | null): Tallied[] {
     const nowMs = clock.monotonicMs();
@@ -115,22 +111,19 @@ export function createLoginThrottle(
       if (ownMs > 0) return refused(ownMs);
       // Before anything is awaited: those that come meanwhile must see it.
       const counts = count(address);
-      const giveBack = () => {
+      const passed = () => {
         for (const one of counts) one.count -= 1;
       };
       const sharedMs = tally === null ? 0 : await shared(address);
-      if (sharedMs > 0) {
-        giveBack();
-        return refused(sharedMs);
-      }
-      return {
-        passed: giveBack,
-        failed() {
-          void tally?.add(namesOf(address), windowMs);
-        },
-      };
+      if (sharedMs === 0) return { passed, failed: () => void tally?.add(namesOf(address), windowMs) };
+      passed();
+      return refused(sharedMs);
     },
   };
+}
+
+function current(failures: Failures | undefined, nowMs: number): Failures {
+  return failures !== undefined && failures.endsMs > nowMs ? failures : { count: 0, endsMs: nowMs + windowMs };
 }
 
 /** 0: nothing is in the way. */

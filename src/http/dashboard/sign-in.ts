@@ -70,20 +70,9 @@ const adminInPlaceOfKey: Failure = {
 };
 
 export function createSignIn(parts: SignInParts): SignIn {
-  const { sessions, ring, clock, addressOf, server } = parts;
+  const { sessions, clock, addressOf, server } = parts;
   const throttle = createLoginThrottle(clock, parts.tally, 'logins');
   const addressFor = ({ request }: Exchange) => linkBaseOf(request, server());
-
-  async function proofOf({ way, secret }: Presented, address: string | null): Promise<Proof | Failure> {
-    if (way === 'token') return (await sessions.redeemToken(secret)) ?? refused.token;
-    const credential = hashKey(secret);
-    const opened = ring.opens(credential, () => address);
-    // A key of a suspended account, or from a wrong address: its holder may know why.
-    if ('kind' in opened) return opened.kind === 'forbidden' && way === 'key' ? opened : refused[way];
-    if (way === 'key') return opened.to === 'v1' ? { login: 'key', credential } : adminInPlaceOfKey;
-    if (opened.to !== 'admin') return refused.admin_key;
-    return { login: opened.operator === adminOperator ? 'admin_key' : 'operator_key', credential };
-  }
 
   /** Makes a new secret each time and ends the browser's earlier session: nobody can have planted it. */
   async function open(exchange: Exchange, proof: Proof, address: string | null): Promise<OpenedSession> {
@@ -113,7 +102,7 @@ export function createSignIn(parts: SignInParts): SignIn {
       if ('kind' in presented) return deny(presented);
       const attempt = await throttle.attempt(address);
       if ('kind' in attempt) return deny(attempt);
-      const proof = await proofOf(presented, address);
+      const proof = await proofOf(parts, presented, address);
       if ('kind' in proof) {
         attempt.failed();
         return deny(proof);
@@ -133,7 +122,7 @@ export function createSignIn(parts: SignInParts): SignIn {
     async end(exchange) {
       const session = await sessionOf(parts, exchange, 'needed');
       if ('kind' in session) return refuse(exchange.client, session, noStore);
-      await sessions.end(sessionSecret(exchange.request, server())!);
+      await sessions.end(sessionSecret(exchange.request, server()) ?? '');
       exchange.response.setHeader('set-cookie', sessionCookie(null, 0, addressFor(exchange)));
       const elsewhere = session.login === 'oidc' ? parts.endSessionUrl(exchange) : null;
       writeJson(exchange, 200, { ended: true, end_session_url: elsewhere }, noStore);
@@ -144,6 +133,21 @@ export function createSignIn(parts: SignInParts): SignIn {
 interface Presented {
   way: Way;
   secret: string;
+}
+
+async function proofOf(
+  { sessions, ring }: SignInParts,
+  { way, secret }: Presented,
+  address: string | null,
+): Promise<Proof | Failure> {
+  if (way === 'token') return (await sessions.redeemToken(secret)) ?? refused.token;
+  const credential = hashKey(secret);
+  const opened = ring.opens(credential, () => address);
+  // A key of a suspended account, or from a wrong address: its holder may know why.
+  if ('kind' in opened) return opened.kind === 'forbidden' && way === 'key' ? opened : refused[way];
+  if (way === 'key') return opened.to === 'v1' ? { login: 'key', credential } : adminInPlaceOfKey;
+  if (opened.to !== 'admin') return refused.admin_key;
+  return { login: opened.operator === adminOperator ? 'admin_key' : 'operator_key', credential };
 }
 
 /** Null: the caller left while sending. */

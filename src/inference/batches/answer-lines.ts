@@ -52,17 +52,7 @@ export async function answerLines(
   const leaving = new AbortController();
   const notes = createLineNotes(run.store, run.lease);
   const work: Work = { run, away, notes, halt, leaving, restUntilMs: 0 };
-  let grace: NodeJS.Timeout | null = null;
-  const aborted = () => {
-    halt.abort('aborted');
-    grace = setTimeout(() => leaving.abort(), stopGraceMs);
-  };
-  signal.addEventListener('abort', aborted, { once: true });
-  if (signal.aborted) aborted();
-  const ended = () => halt.abort(over.reason);
-  over.addEventListener('abort', ended, { once: true });
-  if (over.aborted) ended();
-
+  const unlisten = haltWhen(signal, over, halt, leaving);
   const running = new Set<Promise<void>>();
   let runningBytes = 0;
   let trouble: unknown = null;
@@ -109,10 +99,27 @@ export async function answerLines(
     halt.abort('aborted');
   }
   await Promise.all(running);
-  over.removeEventListener('abort', ended);
-  if (grace !== null) clearTimeout(grace);
-  signal.removeEventListener('abort', aborted);
+  unlisten();
   if (trouble !== null) throw trouble;
+}
+
+/** Halts when the process stops, which ends calls soon after, or when the batch is over. Returns what ends this. */
+function haltWhen(stop: AbortSignal, over: AbortSignal, halt: AbortController, leaving: AbortController): () => void {
+  let grace: NodeJS.Timeout | null = null;
+  const stopped = () => {
+    halt.abort('aborted');
+    grace = setTimeout(() => leaving.abort(), stopGraceMs);
+  };
+  const ended = () => halt.abort(over.reason);
+  stop.addEventListener('abort', stopped, { once: true });
+  if (stop.aborted) stopped();
+  over.addEventListener('abort', ended, { once: true });
+  if (over.aborted) ended();
+  return () => {
+    over.removeEventListener('abort', ended);
+    if (grace !== null) clearTimeout(grace);
+    stop.removeEventListener('abort', stopped);
+  };
 }
 
 /** A line, and what was known of it when this process took the batch up. */

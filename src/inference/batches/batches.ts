@@ -63,17 +63,6 @@ export function createBatches(parts: BatchesParts): Batches {
   });
   const timers: NodeJS.Timeout[] = [];
 
-  /** Removes what is over: lines of batches that have ended, batches and files whose time is over. */
-  async function prune(): Promise<void> {
-    try {
-      while ((await store.removeLines(linesPrunedAtOnce)) > 0);
-      await store.removeExpired(clock.wallMs());
-      await parts.files.sweep(clock.wallMs());
-    } catch (error) {
-      onTrouble(`old batches and files could not be removed: ${String(error)}`);
-    }
-  }
-
   async function find(tenant: string, format: BatchFormat, id: string): Promise<Batch | null> {
     const row = await store.findBatch(tenant, id, clock.wallMs());
     return row === null || row.format !== format ? null : openBatch(sealer, row);
@@ -113,11 +102,11 @@ export function createBatches(parts: BatchesParts): Batches {
       for (const [ms, work] of [
         [lookIntervalMs, () => leased.look()],
         [renewIntervalMs, () => leased.renew()],
-        [pruneIntervalMs, prune],
+        [pruneIntervalMs, () => prune(parts)],
       ] as const) {
         timers.push(setInterval(() => void work(), ms).unref());
       }
-      void prune();
+      void prune(parts);
       await leased.look();
     },
     async stop() {
@@ -126,6 +115,17 @@ export function createBatches(parts: BatchesParts): Batches {
       await leased.release();
     },
   };
+}
+
+/** Removes what is over: lines of batches that have ended, batches and files whose time is over. */
+async function prune({ store, files, clock, onTrouble }: BatchesParts): Promise<void> {
+  try {
+    while ((await store.removeLines(linesPrunedAtOnce)) > 0);
+    await store.removeExpired(clock.wallMs());
+    await files.sweep(clock.wallMs());
+  } catch (error) {
+    onTrouble(`old batches and files could not be removed: ${String(error)}`);
+  }
 }
 
 const tooMany: Failure = {

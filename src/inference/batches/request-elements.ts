@@ -15,7 +15,6 @@ export async function* requestElements(body: AsyncIterable<Buffer>, elementBytes
   let key = '';
   let inRequests = false;
   let found = 0;
-  let sawRequests = false;
   /** Of the present element. */
   let parts: Buffer[] = [];
   let bytes = 0;
@@ -41,10 +40,8 @@ export async function* requestElements(body: AsyncIterable<Buffer>, elementBytes
         case openBracket:
           depth += 1;
           if (depth > jsonDepthMax) throw tooDeep(inRequests ? `requests.${found}` : null);
-          if (depth === 2 && byte === openBracket && key === 'requests') {
-            inRequests = true;
-            sawRequests = true;
-          } else if (inRequests && depth === 3) {
+          if (depth === 2 && byte === openBracket && key === 'requests') inRequests = true;
+          else if (inRequests && depth === 3) {
             if (byte === openBracket) throw notAnObject(found);
             from = at;
           }
@@ -70,16 +67,15 @@ export async function* requestElements(body: AsyncIterable<Buffer>, elementBytes
     if (inRequests && depth >= 3) {
       parts.push(Buffer.from(piece.subarray(from)));
       bytes += piece.length - from;
-      if (bytes > elementBytesMax) {
-        const param = `requests.${found}`;
-        throw new FailureError(invalid(param, `'${param}' is longer than ${elementBytesMax} bytes.`));
-      }
+      if (bytes > elementBytesMax) throw tooLong(`requests.${found}`, elementBytesMax);
     }
   }
   if (depth !== 0 || inString) throw new FailureError(invalid(null, 'The request body is not valid JSON.'));
-  if (!sawRequests || found === 0) {
-    throw new FailureError(invalid('requests', "'requests' must be an array of at least one request."));
-  }
+  if (found === 0) throw new FailureError(invalid('requests', "'requests' must be an array of at least one request."));
+}
+
+function tooLong(param: string, bytesMax: number): FailureError {
+  return new FailureError(invalid(param, `'${param}' is longer than ${bytesMax} bytes.`));
 }
 
 const keyCharsMax = 16;

@@ -123,11 +123,6 @@ export function createAliasWatch(parts: {
     return labelTargets.length === 0 ? !label.includes('*') : health.status(labelTargets, nowMs) === 'down';
   }
 
-  /** Once it is down, only an answer proves that it is back; when nobody asks, time does. */
-  function isDown({ failures, ill, down }: Watched): boolean {
-    return failures >= failuresInRow || ill >= illLooks || (down && (failures > 0 || ill > 0));
-  }
-
   return {
     ended(label, { class: end, atMs }) {
       if (end === 'ok') {
@@ -163,6 +158,11 @@ export function createAliasWatch(parts: {
       if (back.length > 0) log.warn({ models: back.slice(0, namesListedMax) }, sentenceOf(back, 'back'));
     },
   };
+}
+
+/** Once it is down, only an answer proves that it is back; when nobody asks, time does. */
+function isDown({ failures, ill, down }: Watched): boolean {
+  return failures >= failuresInRow || ill >= illLooks || (down && (failures > 0 || ill > 0));
 }
 
 function newlyWatched(): Watched {

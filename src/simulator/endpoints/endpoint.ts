@@ -81,14 +81,14 @@ export function endpointOf(path: string, headers: IncomingHttpHeaders): Endpoint
 /** The list of models, or one of them; null for another path. */
 export function modelsEndpoint(path: string, speech: Speech): Endpoint | null {
   if (path.endsWith('/models')) return { kind: 'models', speech, method: 'GET', pathModel: null };
-  const one = /\/models\/([^/]+(?:\/[^/]+)*)$/.exec(path);
-  return one === null ? null : { kind: 'model', speech, method: 'GET', pathModel: decoded(one[1]!) };
+  const one = /\/models\/([^/]+(?:\/[^/]+)*)$/.exec(path)?.[1];
+  return one === undefined ? null : { kind: 'model', speech, method: 'GET', pathModel: decoded(one) };
 }
 
 /** The model of Azure's paths. */
 function deploymentOf(path: string): string | null {
-  const deployment = /\/deployments\/([^/]+)\//.exec(path);
-  return deployment === null ? null : decoded(deployment[1]!);
+  const deployment = /\/deployments\/([^/]+)\//.exec(path)?.[1];
+  return deployment === undefined ? null : decoded(deployment);
 }
 
 export function decoded(part: string): string {

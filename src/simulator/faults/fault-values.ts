@@ -53,8 +53,8 @@ export const share: ValueReader<number> = (value) => {
 export function duration(fallbackMs?: number): ValueReader<number> {
   return (value) => {
     if (value === null && fallbackMs !== undefined) return fallbackMs;
-    const match = /^(\d{1,9}(?:\.\d+)?)(ms|s|m)?$/.exec(value ?? '');
-    const ms = match ? Number(match[1]) * durationUnitsMs[match[2] ?? 'ms']! : Number.NaN;
+    const [, count, unit = 'ms'] = /^(\d{1,9}(?:\.\d+)?)(ms|s|m)?$/.exec(value ?? '') ?? [];
+    const ms = Number(count) * (durationUnitsMs[unit] ?? Number.NaN);
     if (!(ms <= durationMaxMs)) throw new BadFaultValue('a duration such as 500ms or 2s, at most 60m');
     return ms;
   };
@@ -64,8 +64,8 @@ export function duration(fallbackMs?: number): ValueReader<number> {
 export function size(maxBytes: number, fallbackBytes?: number): ValueReader<number> {
   return (value) => {
     if (value === null && fallbackBytes !== undefined) return fallbackBytes;
-    const match = /^(\d{1,12})(b|kb|mb|gb)?$/i.exec(value ?? '');
-    const bytes = match ? Number(match[1]) * sizeUnitsBytes[(match[2] ?? 'b').toLowerCase()]! : Number.NaN;
+    const [, count, unit = 'b'] = /^(\d{1,12})(b|kb|mb|gb)?$/i.exec(value ?? '') ?? [];
+    const bytes = Number(count) * (sizeUnitsBytes[unit.toLowerCase()] ?? Number.NaN);
     if (!(bytes <= maxBytes)) throw new BadFaultValue(`a size such as 120 or 2kb, at most ${maxBytes} bytes`);
     return bytes;
   };
@@ -81,10 +81,10 @@ export const point: ValueReader<Point> = (value) => {
 
 /** `1/10ms`: bytes per interval. */
 export const drip: ValueReader<Drip> = (value) => {
-  const match = /^(\d{1,7})\/(\d{1,7}(?:ms|s)?)$/.exec(value ?? '');
-  const bytes = Number(match?.[1] ?? 0);
-  if (match === null || bytes < 1) throw new BadFaultValue('bytes per interval, such as 1/10ms');
-  return { bytes, everyMs: duration()(match[2]!) };
+  const [, count = 0, every] = /^(\d{1,7})\/(\d{1,7}(?:ms|s)?)$/.exec(value ?? '') ?? [];
+  const bytes = Number(count);
+  if (every === undefined || bytes < 1) throw new BadFaultValue('bytes per interval, such as 1/10ms');
+  return { bytes, everyMs: duration()(every) };
 };
 
 /** `3s`, or `3s/down` for the other half of the time. */

@@ -62,7 +62,7 @@ function filesIn({ prefix, rows, write }: SqlTables) {
     async removeChunks(of) {
       // In pieces, so that no other write waits for long.
       const sql = `DELETE FROM ${chunk} WHERE (file, seq) IN (SELECT file, seq FROM ${chunk} WHERE file = $1 LIMIT 16)`;
-      while ((await write([{ sql, values: [of] }]))[0]! > 0);
+      while ((await write([{ sql, values: [of] }]))[0] !== 0);
     },
   } satisfies Partial<BatchStore>;
 }
@@ -121,14 +121,14 @@ function batchesIn({ prefix, rows, write }: SqlTables) {
       const sql = `DELETE FROM ${line} WHERE (batch, seq) IN (
         SELECT line.batch, line.seq FROM ${batch} AS over JOIN ${line} AS line ON line.batch = over.id
         WHERE over.ended_ms IS NOT NULL AND over.has_lines = 1 LIMIT $1)`;
-      const [removed] = await write([{ sql, values: [limit] }]);
+      const [removed = 0] = await write([{ sql, values: [limit] }]);
       if (removed === 0) await write([{ sql: noLines, values: [] }]);
-      return removed!;
+      return removed;
     },
     async removeExpired(nowMs) {
       const sql = `DELETE FROM ${batch} WHERE expires_ms <= $1 AND has_lines = 0`;
-      const [removed] = await write([{ sql, values: [nowMs] }]);
-      return removed!;
+      const [removed = 0] = await write([{ sql, values: [nowMs] }]);
+      return removed;
     },
   } satisfies Partial<BatchStore>;
 }

@@ -25,26 +25,7 @@ export function createReplyStore(
   { prefix, rows, write, bootIsOver, close }: ReplyTables,
   quick: Pick<SqlTables, 'rows' | 'write'> = { rows, write },
 ): ReplyStore & Pick<OwnTables, 'close'> {
-  const reply = `${prefix}reply`;
-  const ofRequest = 'scope = $1 AND key = $2 AND request_id = $3 AND status IS NULL';
-  /** One statement, so one winner: the loser changes nothing. */
-  const take = {
-    name: 'reply-take',
-    text: `INSERT INTO ${reply} AS old (scope, key, body_hash, request_id, boot_id, expires_ms)
-      VALUES ($1, $2, $3, $4, $5, $6)
-      ON CONFLICT (scope, key) DO UPDATE
-        SET body_hash = excluded.body_hash, request_id = excluded.request_id, boot_id = excluded.boot_id,
-            expires_ms = excluded.expires_ms, status = NULL, sealed = NULL
-        WHERE old.expires_ms <= $7 OR (old.status IS NULL AND ${bootIsOver('old.boot_id')})`,
-  };
-  const known = {
-    name: 'reply-read',
-    text: `SELECT body_hash, request_id, status, sealed FROM ${reply} WHERE scope = $1 AND key = $2`,
-  };
-  const keep = { name: 'reply-keep', text: `UPDATE ${reply} SET status = $4, sealed = $5 WHERE ${ofRequest}` };
-  const release = { name: 'reply-release', text: `DELETE FROM ${reply} WHERE ${ofRequest}` };
-  const sweep = `DELETE FROM ${reply} WHERE (scope, key) IN (
-    SELECT scope, key FROM ${reply} WHERE expires_ms <= $1 LIMIT ${sweptAtOnce})`;
+  const { take, known, keep, release, sweep } = statementsOf(`${prefix}reply`, bootIsOver('old.boot_id'));
 
   async function taken(row: ReplyTake): Promise<ReplyTaken> {
     const values = [row.scope, row.key, row.bodyHash, row.requestId, row.bootId, row.expiresMs, row.nowMs];
@@ -93,6 +74,30 @@ export function createReplyStore(
       }
     },
     close,
+  };
+}
+
+function statementsOf(reply: string, bootIsOver: string) {
+  const ofRequest = 'scope = $1 AND key = $2 AND request_id = $3 AND status IS NULL';
+  return {
+    /** One statement, so one winner: the loser changes nothing. */
+    take: {
+      name: 'reply-take',
+      text: `INSERT INTO ${reply} AS old (scope, key, body_hash, request_id, boot_id, expires_ms)
+      VALUES ($1, $2, $3, $4, $5, $6)
+      ON CONFLICT (scope, key) DO UPDATE
+        SET body_hash = excluded.body_hash, request_id = excluded.request_id, boot_id = excluded.boot_id,
+            expires_ms = excluded.expires_ms, status = NULL, sealed = NULL
+        WHERE old.expires_ms <= $7 OR (old.status IS NULL AND ${bootIsOver})`,
+    },
+    known: {
+      name: 'reply-read',
+      text: `SELECT body_hash, request_id, status, sealed FROM ${reply} WHERE scope = $1 AND key = $2`,
+    },
+    keep: { name: 'reply-keep', text: `UPDATE ${reply} SET status = $4, sealed = $5 WHERE ${ofRequest}` },
+    release: { name: 'reply-release', text: `DELETE FROM ${reply} WHERE ${ofRequest}` },
+    sweep: `DELETE FROM ${reply} WHERE (scope, key) IN (
+    SELECT scope, key FROM ${reply} WHERE expires_ms <= $1 LIMIT ${sweptAtOnce})`,
   };
 }
 

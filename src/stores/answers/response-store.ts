@@ -85,7 +85,7 @@ export function createResponseStore({ prefix, bootIsOver, rows, write, close }: 
     async stopped(keys) {
       const sql = `SELECT id FROM ${response} WHERE tenant = $1 AND id = $2 AND boot_id IS NOT NULL`;
       const running = await Promise.all(keys.map(({ tenant, id }) => rows(sql, [tenant, id])));
-      return keys.filter((_, at) => running[at]!.length === 0);
+      return keys.filter((_, at) => running[at]?.length === 0);
     },
 
     async putConversation({ tenant, id, createdMs, expiresMs, metadata }, items) {
@@ -141,7 +141,7 @@ export function createResponseStore({ prefix, bootIsOver, rows, write, close }: 
       const old = (table: string) => `SELECT tenant, id FROM ${table} WHERE expires_ms <= $1 LIMIT ${sweptAtOnce}`;
       let removed = 0;
       for (;;) {
-        const changes = await write([
+        const [, conversations = 0, responses = 0] = await write([
           {
             sql: `DELETE FROM ${item} WHERE (tenant, conversation) IN (${old(conversation)})`,
             values: [nowMs],
@@ -151,8 +151,8 @@ export function createResponseStore({ prefix, bootIsOver, rows, write, close }: 
             values: [nowMs],
           })),
         ]);
-        removed += changes[1]! + changes[2]!;
-        if (changes[1]! < sweptAtOnce && changes[2]! < sweptAtOnce) return removed;
+        removed += conversations + responses;
+        if (conversations < sweptAtOnce && responses < sweptAtOnce) return removed;
       }
     },
     close,

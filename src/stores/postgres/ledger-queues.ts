@@ -131,8 +131,9 @@ export class OpenQueue {
   #takeBatch(): WaitingOpen[] {
     const batch: WaitingOpen[] = [];
     let at = 0;
-    for (; at < this.#queue.length && batch.length < batchRowsMax; at += 1) {
-      const one = this.#queue[at]!;
+    for (const one of this.#queue) {
+      if (batch.length === batchRowsMax) break;
+      at += 1;
       if (one.state === 'answered') continue;
       one.state = 'sent';
       batch.push(one);
@@ -239,12 +240,10 @@ interface WaitingClose {
   sinceMs: number;
 }
 
+type WriteEvents = (events: readonly UsageEvent[]) => Promise<void>;
+
 /** One batch at a time, in order. `write` writes all of its events or none, and a repeat changes nothing. */
-export function createCloseQueue(
-  write: (events: readonly UsageEvent[]) => Promise<void>,
-  clock: Clock,
-  observer: CloseObserver,
-): CloseQueue {
+export function createCloseQueue(write: WriteEvents, clock: Clock, observer: CloseObserver): CloseQueue {
   let queue: WaitingClose[] = [];
   let running = false;
   let stopped = false;
@@ -274,7 +273,7 @@ export function createCloseQueue(
 
   async function writeBatch(): Promise<void> {
     const batch = queue.slice(0, batchRowsMax);
-    const { written, error } = await attempt(batch);
+    const { written, error } = await writtenOf(batch, write, observer);
     queue = queue.slice(written);
     finish(written);
     if (error === null) {
@@ -287,31 +286,10 @@ export function createCloseQueue(
     expire(reasonOf(error));
   }
 
-  /** How many of the batch, from its beginning, are written or given up. */
-  async function attempt(batch: readonly WaitingClose[]): Promise<{ written: number; error: unknown }> {
-    try {
-      await write(batch.map((one) => one.event));
-      return { written: batch.length, error: null };
-    } catch (error) {
-      if (!isRowsFault(error)) return { written: 0, error };
-      if (batch.length === 1) {
-        observer.onDropped([batch[0]!.event], reasonOf(error));
-        return { written: 1, error: null };
-      }
-    }
-    // One event cannot be written at all: it must not take the others with it.
-    for (let at = 0; at < batch.length; at += 1) {
-      const { error } = await attempt(batch.slice(at, at + 1));
-      if (error !== null) return { written: at, error };
-    }
-    return { written: batch.length, error: null };
-  }
-
   function expire(reason: string): void {
     const nowMs = clock.monotonicMs();
-    let late = 0;
-    while (late < queue.length && nowMs - queue[late]!.sinceMs >= closeRetryMs) late += 1;
-    giveUp(late, reason);
+    const inTime = queue.findIndex(({ sinceMs }) => nowMs - sinceMs < closeRetryMs);
+    giveUp(inTime < 0 ? queue.length : inTime, reason);
   }
 
   function giveUp(count: number, reason: string): void {
@@ -365,4 +343,29 @@ export function createCloseQueue(
       if (!running) giveUp(queue.length, 'Culvert is shutting down');
     },
   };
+}
+
+/** How many of the batch, from its beginning, are written or given up. */
+async function writtenOf(
+  batch: readonly WaitingClose[],
+  write: WriteEvents,
+  observer: CloseObserver,
+): Promise<{ written: number; error: unknown }> {
+  try {
+    await write(batch.map(({ event }) => event));
+    return { written: batch.length, error: null };
+  } catch (error) {
+    if (!isRowsFault(error)) return { written: 0, error };
+    const [only, second] = batch;
+    if (only !== undefined && second === undefined) {
+      observer.onDropped([only.event], reasonOf(error));
+      return { written: 1, error: null };
+    }
+  }
+  // One event cannot be written at all: it must not take the others with it.
+  for (const [at, one] of batch.entries()) {
+    const { error } = await writtenOf([one], write, observer);
+    if (error !== null) return { written: at, error };
+  }
+  return { written: batch.length, error: null };
 }

@@ -35,8 +35,9 @@ export function createPostgresPageStore(
           await run(put, [id, ...values, ...words]);
           await run(wordless, [id, variant]);
           await run(dropSurplus, [id, variantsMax]);
-          const { rows } = await run<{ pages: number; chars: number }>(held, [tenant]);
-          const { pages, chars: all } = rows[0]!;
+          const [{ pages, chars: all } = { pages: 0, chars: 0 }] = (
+            await run<{ pages: number; chars: number }>(held, [tenant])
+          ).rows;
           if (pages > bounds.pagesMax || all > bounds.charsMax) {
             await run(makeRoom, [tenant, bounds.pagesMax, bounds.charsMax]);
           }

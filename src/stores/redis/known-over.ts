@@ -67,9 +67,9 @@ export function createKnownOver(nowMs: () => number): KnownOver {
 function areSame(some: readonly Limit[], others: readonly Limit[]): boolean {
   return (
     some.length === others.length &&
-    some.every(({ id, scope, allowed }, i) => {
-      const other = others[i]!;
-      return id === other.id && scope === other.scope && allowed === other.allowed;
+    others.every(({ id, scope, allowed }, i) => {
+      const one = some[i];
+      return id === one?.id && scope === one.scope && allowed === one.allowed;
     })
   );
 }

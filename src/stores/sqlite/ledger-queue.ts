@@ -273,15 +273,11 @@ export class LedgerQueue {
     writer.begin();
     try {
       if (this.#beat !== null) writer.writeHeartbeat(this.#beat.bootId, this.#beat.nowMs);
-      for (let at = 0; at < closes.length; at += 1) {
-        const { key, event } = closes[at]!;
+      for (const { key, event } of closes) {
         if (key === null) writer.writeRefusal(event);
         else writer.writeEvent(key, event);
       }
-      for (let at = 0; at < opens.length; at += 1) {
-        const open = opens[at]!;
-        open.key = writer.writeReservation(open.row);
-      }
+      for (const open of opens) open.key = writer.writeReservation(open.row);
       writer.commit();
     } catch (error) {
       writer.rollback();
@@ -289,8 +285,7 @@ export class LedgerQueue {
     }
     this.#beat = null;
     this.#diskFault = null;
-    for (let at = 0; at < opens.length; at += 1) {
-      const { row, key, done } = opens[at]!;
+    for (const { row, key, done } of opens) {
       this.#reserved.set(row.requestId, key);
       this.calls.add(row.atMs, row);
       done.resolve();
@@ -348,7 +343,10 @@ export class LedgerQueue {
     if (this.#giveUpMs < Number.POSITIVE_INFINITY && this.#diskFault !== null)
       this.#closes = this.#closes.filter(({ key }) => key !== null);
     const isOver = ({ sinceMs }: WaitingClose) => nowMs - sinceMs >= closeRetryMs || nowMs >= this.#giveUpMs;
-    while (this.#closes.length > 0 && isOver(this.#closes[0]!)) this.#drop(this.#closes.shift()!, reason);
+    for (let first = this.#closes[0]; first !== undefined && isOver(first); first = this.#closes[0]) {
+      this.#closes.shift();
+      this.#drop(first, reason);
+    }
     if (this.#closes.length === 0) this.#closesDue = false;
   }
 

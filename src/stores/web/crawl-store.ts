@@ -357,7 +357,8 @@ function upkeepPart({ rows, write, transaction, oneOf, skipLocked, crawl, hook }
       // A few at a time: their pages go with them.
       const sql = `DELETE FROM ${crawl} WHERE id IN (
         SELECT id FROM ${crawl} WHERE expires_ms <= $1 ORDER BY expires_ms LIMIT 4)`;
-      return (await write(step(sql, [nowMs])))[0]!;
+      const [removed = 0] = await write(step(sql, [nowMs]));
+      return removed;
     },
   } satisfies Partial<CrawlStore>;
 }

@@ -99,14 +99,14 @@ function bestOf(places: readonly { at: number; word: number }[]): number {
   let bestWords = 0;
   let end = 0;
   for (const { at, word } of places) {
-    for (; end < places.length && places[end]!.at < at + snippetChars; end++) {
-      counts.set(places[end]!.word, (counts.get(places[end]!.word) ?? 0) + 1);
+    for (let next = places[end]; next !== undefined && next.at < at + snippetChars; next = places[++end]) {
+      counts.set(next.word, (counts.get(next.word) ?? 0) + 1);
     }
     if (counts.size > bestWords) {
       best = at;
       bestWords = counts.size;
     }
-    const left = counts.get(word)! - 1;
+    const left = (counts.get(word) ?? 0) - 1;
     if (left === 0) counts.delete(word);
     else counts.set(word, left);
   }

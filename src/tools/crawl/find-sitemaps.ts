@@ -23,8 +23,9 @@ export async function findInSitemaps(start: string, parts: SitemapParts): Promis
   const waiting = sitemaps.length > 0 ? [...sitemaps] : [`${origin}/sitemap.xml`];
   const fetched = new Set<string>();
   const pages: string[] = [];
-  while (waiting.length > 0 && fetched.size < filesMax && pages.length < urlsMax && !signal.aborted) {
-    const url = URL.parse(waiting.shift()!, origin)?.href;
+  for (const one of waiting) {
+    if (fetched.size >= filesMax || pages.length >= urlsMax || signal.aborted) break;
+    const url = URL.parse(one, origin)?.href;
     if (url === undefined || fetched.has(url)) continue;
     fetched.add(url);
     const body = await files.file(tenant, url, bytesMax, signal);

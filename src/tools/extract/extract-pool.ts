@@ -83,7 +83,7 @@ export function createExtractPool(options: ExtractPoolOptions): ExtractPool {
       if (takers.length === 0) return;
       if (thread.state !== 'idle') continue;
       thread.state = 'taken';
-      takers.shift()!(thread);
+      takers.shift()?.(thread);
     }
     let starting = 0;
     for (const { state } of threads) if (state === 'starting') starting += 1;

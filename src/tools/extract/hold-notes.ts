@@ -41,12 +41,12 @@ export function bringNotes(document: PageDocument, root: PageElement, notes: Hel
   const list = document.createElement('ol');
   const brought = new Set<number>();
   const bringFrom = (text: string) => {
-    for (const [, number] of text.matchAll(new RegExp(`${marks.note}(\\d+)${marks.noteEnd}`, 'g'))) {
+    for (const [, number = ''] of text.matchAll(new RegExp(`${marks.note}(\\d+)${marks.noteEnd}`, 'g'))) {
       const note = notes.get(Number(number));
       if (note === undefined || brought.has(Number(number))) continue;
       brought.add(Number(number));
       const item = document.createElement('li');
-      item.setAttribute('data-note', number!);
+      item.setAttribute('data-note', number);
       item.setAttribute('id', `fn-${number}`);
       item.innerHTML = note.innerHTML;
       list.append(item);

@@ -1,3 +1,4 @@
+import { knownEntry } from '../../kernel/known-entry.ts';
 import { bringLead } from './bring-lead.ts';
 import { bodyNames, commentNames, frameNames } from './frame-names.ts';
 import { isElement, type PageDocument, type PageElement } from './page-document.ts';
@@ -22,10 +23,10 @@ const contentShareMin = 0.95;
 export function namedContentOf(document: PageDocument): PageElement | null {
   const { body } = document;
   const whole = weigh(body);
-  const { prose } = whole.get(body)!;
+  const { prose } = knownEntry(whole, body);
   removeFrames(body, whole, prose, { left: prose });
   const weights = weigh(body);
-  if (weights.get(body)!.size === 0) return null;
+  if (knownEntry(weights, body).size === 0) return null;
   const root = densest(bodyIn(body, weights), weights);
   const heading = document.querySelector('article h1, main h1, [role="main"] h1') ?? document.querySelector('h1');
   if (heading !== null) bringLead(body, root, heading, weights);
@@ -56,7 +57,7 @@ const boxes = new Set('ul ol dl div section table header'.split(' '));
 
 /** A list of links, or cards of them. */
 function isLinks(element: PageElement, weights: Weights): boolean {
-  const { size, linkSize, prose } = weights.get(element)!;
+  const { size, linkSize, prose } = knownEntry(weights, element);
   return boxes.has(element.localName) && prose === 0 && size > 0 && linkSize >= linksShareMin * size;
 }
 
@@ -95,7 +96,8 @@ function bodyIn(page: PageElement, weights: Weights): PageElement {
   let best = page;
   let bestProse = 0;
   for (const [element, { prose }] of weights) {
-    if (prose < bodyShareMin * weights.get(page)!.prose || prose <= 1.02 * bestProse || !isBody(element)) continue;
+    if (prose < bodyShareMin * knownEntry(weights, page).prose || prose <= 1.02 * bestProse || !isBody(element))
+      continue;
     best = element;
     bestProse = prose;
   }
@@ -112,7 +114,7 @@ const paragraphs = new Set('p blockquote ul ol li pre span'.split(' '));
 
 /** The smallest part of `from` that holds nearly all of its prose. */
 function densest(from: PageElement, weights: Weights): PageElement {
-  const least = contentShareMin * weights.get(from)!.prose;
+  const least = contentShareMin * knownEntry(weights, from).prose;
   if (least === 0) return from;
   let at = from;
   for (;;) {

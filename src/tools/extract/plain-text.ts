@@ -41,9 +41,9 @@ export function plainHtml(html: string, url: string, onlyMain = false): Omit<Ext
     },
     onclosetag(name, isImplied) {
       if (onlyMain && frames.has(name)) {
-        const from = frameStarts.pop()!;
+        const from = frameStarts.pop();
         // One that nobody closes may hold the rest of the page.
-        if (!isImplied) parts.length = from;
+        if (!isImplied && from !== undefined) parts.length = from;
       }
       if (name === 'title') inTitle = false;
       if (hidden.has(name)) hiddenDepth -= 1;

@@ -68,7 +68,7 @@ function inline(nodes: Iterable<PageNode>): string {
  * White space around the words. It is done by hand, because a regular expression takes the square of a run's length.
  */
 function split(text: string): { before: string; words: string; after: string } {
-  const isSpace = (at: number) => text[at] === lineBreak || text[at]!.trim() === '';
+  const isSpace = (at: number) => text[at] === lineBreak || text.charAt(at).trim() === '';
   let from = 0;
   while (from < text.length && isSpace(from)) from += 1;
   let to = text.length;

@@ -48,7 +48,7 @@ function linksOf(request: MapRequest, start: string, found: readonly string[]): 
     if (canonical === null || !isOfDomain(canonical, host)) continue;
     const isSameHost = new URL(canonical).hostname.replace(/^www\./, '') === host;
     if (!isSameHost && !includeSubdomains) continue;
-    const link = ignoreQueryParameters ? canonical.split('?', 1)[0]! : canonical;
+    const link = ignoreQueryParameters ? canonical.replace(/\?.*/s, '') : canonical;
     const key = samePageKey(link);
     if (!links.has(key)) links.set(key, link);
     if (links.size >= foundMax) break;

@@ -80,8 +80,8 @@ function mismatchOf({ message, headers }: McpMessage, params: JsonObject): strin
 
 /** Values that are not plain ASCII become `=?base64?…?=`. */
 function decoded(value: string | undefined): string | undefined {
-  const encoded = value === undefined ? null : /^=\?base64\?(.*)\?=$/.exec(value);
-  return encoded === null ? value : Buffer.from(encoded[1]!, 'base64').toString('utf8');
+  const encoded = value === undefined ? undefined : /^=\?base64\?(.*)\?=$/.exec(value)?.[1];
+  return encoded === undefined ? value : Buffer.from(encoded, 'base64').toString('utf8');
 }
 
 function done({ message, version }: McpMessage, result: object): McpAnswer {

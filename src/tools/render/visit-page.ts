@@ -150,6 +150,6 @@ function hopsOf(response: Response | null): number {
 
 /** Chromium looks at content without a type. It is HTML if it comes out as a document. */
 function isHtml(response: Response | null): boolean {
-  const type = (response?.headers()['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
+  const type = (response?.headers()['content-type'] ?? '').replace(/;.*/s, '').trim().toLowerCase();
   return type === '' || type === 'text/html' || type === 'application/xhtml+xml';
 }

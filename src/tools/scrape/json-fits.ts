@@ -98,14 +98,14 @@ function ofMembers(value: JsonValue, schema: JsonObject, at: string, within: Wit
   const known = isObject(properties) ? properties : {};
   return firstOf(Object.keys(value), (name) => {
     const rule = Object.hasOwn(known, name) ? known[name] : additionalProperties;
-    return within(value[name]!, rule, `${at}.${name}`);
+    return within(value[name] ?? null, rule, `${at}.${name}`);
   });
 }
 
 function ofItems(value: JsonValue, { items, prefixItems }: JsonObject, at: string, within: Within): string | null {
   if (!Array.isArray(value)) return null;
   const first = Array.isArray(prefixItems) ? prefixItems : [];
-  return firstOf([...value.keys()], (index) => within(value[index]!, first[index] ?? items, `${at}[${index}]`));
+  return firstOf([...value.entries()], ([index, one]) => within(one, first[index] ?? items, `${at}[${index}]`));
 }
 
 function firstOf<T>(list: readonly T[], wrong: (one: T) => string | null): string | null {

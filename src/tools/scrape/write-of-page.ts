@@ -134,7 +134,7 @@ async function jsonOf(
     if (!answer.ok) continue;
     const read = readJson(answer.value);
     const wrong = read === undefined ? 'it is not JSON' : schema === null ? null : misfitOf(read, schema);
-    if (wrong === null) return { ...answer, value: read! };
+    if (read !== undefined && wrong === null) return { ...answer, value: read };
     if (!more) return { ok: false, why: `the answer of '${writer.alias}' does not fit: ${wrong}.` };
     messages.push(
       { role: 'assistant', content: answer.value },

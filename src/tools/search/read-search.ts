@@ -81,9 +81,9 @@ function countryOf(fields: ToolFields): string | null {
 function langOf(fields: ToolFields): { lang: string | null; country: string | null } {
   const text = fields.text('lang', { min: 2, max: 5 });
   if (text === null) return { lang: null, country: null };
-  const parts = /^([a-z]{2})(?:[-_]([a-z]{2}))?$/i.exec(text);
-  if (parts === null) return fields.refuse('lang', 'a code such as en or en-US');
-  return { lang: parts[1]!.toLowerCase(), country: parts[2]?.toUpperCase() ?? null };
+  const [, lang, country] = /^([a-z]{2})(?:[-_]([a-z]{2}))?$/i.exec(text) ?? [];
+  if (lang === undefined) return fields.refuse('lang', 'a code such as en or en-US');
+  return { lang: lang.toLowerCase(), country: country?.toUpperCase() ?? null };
 }
 
 /** Firecrawl's SDK has this instead of `time_range`. */

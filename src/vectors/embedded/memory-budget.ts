@@ -1,3 +1,4 @@
+import { knownEntry } from '../../kernel/known-entry.ts';
 import { withTextIndexes } from '../filter/with-text-indexes.ts';
 import { type CollectionMemory, createCollectionMemory } from './collection-memory.ts';
 import type { CollectionRow } from './collection-row.ts';
@@ -63,7 +64,7 @@ export function createMemoryBudget(options: {
       let logged = false;
       return createCollectionMemory({
         *openIndex(owner, name, early) {
-          const vector = vectors.get(name)!;
+          const vector = knownEntry(vectors, name);
           const image = images.open(imageKey(now(), vector));
           if (image !== null) {
             try {
@@ -79,11 +80,11 @@ export function createMemoryBudget(options: {
           return yield* indexes.open(owner, vector, spec.name);
         },
         isLarge(name) {
-          const { spec, count } = vectors.get(name)!;
+          const { spec, count } = knownEntry(vectors, name);
           return spec.kind === 'dense' && count() > tierLimits.floats;
         },
         look(name, slot) {
-          const vector = vectors.get(name)!;
+          const vector = knownEntry(vectors, name);
           return vector.has(slot) ? vector.look(slot) : null;
         },
         openColumns: () =>

@@ -116,8 +116,9 @@ export function* checkRows(points: PointTable, cid: number): Steps<void> {
     // One more: the first of the next part.
     const part = points.byId(cid, from, checkedPerStep + 1);
     for (const { slot, id } of part.slice(0, checkedPerStep)) difference ^= mark(slot, id);
-    if (part.length <= checkedPerStep) break;
-    from = part[checkedPerStep]!.id;
+    const next = part[checkedPerStep];
+    if (next === undefined) break;
+    from = next.id;
   }
   if (difference !== 0) throw new DamagedRows('points and their ids');
 }

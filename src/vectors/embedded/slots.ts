@@ -37,8 +37,7 @@ export function createSlots(next: number, used: (() => Iterable<number>) | null)
       return steps.length;
     },
     undo(mark) {
-      while (steps.length > mark) {
-        const { step, slot } = steps.pop()!;
+      for (const { step, slot } of steps.splice(mark).reverse()) {
         if (step === 'next') next--;
         else if (step === 'reused') free.push(slot);
         else free.pop();

@@ -58,10 +58,13 @@ export class WaitingJobs {
     const group: WaitingJob[] = [];
     let points = 0;
     for (const tenant of turns) {
-      const line = this.#lines.get(tenant)!;
-      points += line[0]!.job.points;
+      const line = this.#lines.get(tenant) ?? [];
+      const [first] = line;
+      if (first === undefined) continue;
+      points += first.job.points;
       if (group.length > 0 && points > this.#pointsMax) break;
-      group.push(line.shift()!);
+      group.push(first);
+      line.shift();
       this.#lines.delete(tenant);
       if (line.length === 0) continue;
       this.#lines.set(tenant, line);

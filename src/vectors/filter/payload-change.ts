@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { ownMember } from '../../kernel/known-entry.ts';
 import type { KeyStep } from './key-path.ts';
 
 /**
@@ -31,28 +32,28 @@ function mergeAt(value: JsonValue, steps: readonly KeyStep[], depth: number, cha
     return object;
   }
   if (!Array.isArray(value)) return [];
-  for (let i = 0; i < value.length; i++) {
-    if (step.kind === 'each' || step.at === i) value[i] = mergeAt(value[i]!, steps, depth + 1, changes);
+  for (const [i, element] of value.entries()) {
+    if (step.kind === 'each' || step.at === i) value[i] = mergeAt(element, steps, depth + 1, changes);
   }
   return value;
 }
 
 function mergeMembers(object: JsonObject, changes: JsonObject): void {
-  for (const [name, value] of Object.entries(changes)) {
+  for (const [name, value = null] of Object.entries(changes)) {
     if (value === null) delete object[name];
     // A copy for each place: several may be set at once, and later changes must reach one of them alone.
-    else setMember(object, name, typeof value === 'object' ? structuredClone(value) : value!);
+    else setMember(object, name, typeof value === 'object' ? structuredClone(value) : value);
   }
 }
 
 function deleteAt(value: JsonValue, steps: readonly KeyStep[], depth: number): void {
-  const step = steps[depth]!;
+  const step = steps[depth];
   const last = depth === steps.length - 1;
-  if (step.kind === 'key') {
+  if (step?.kind === 'key') {
     if (!isObject(value)) return;
     if (last) delete value[step.name];
     else deleteAt(memberOf(value, step.name), steps, depth + 1);
-  } else if (Array.isArray(value)) {
+  } else if (step !== undefined && Array.isArray(value)) {
     if (last && step.kind === 'each') value.length = 0;
     else if (!last)
       for (const [i, element] of value.entries()) {
@@ -62,5 +63,5 @@ function deleteAt(value: JsonValue, steps: readonly KeyStep[], depth: number): v
 }
 
 function memberOf(object: JsonObject, name: string): JsonValue {
-  return Object.hasOwn(object, name) ? object[name]! : null;
+  return ownMember(object, name) ?? null;
 }

@@ -26,7 +26,7 @@ export function payloadSelector(want: Want['payload']): PayloadSelector | null {
 /** `paths`: those that lead here, none of which has ended yet. */
 function included(value: JsonValue, paths: readonly KeyPath[], depth: number): JsonValue {
   return selectMembers(value, (step, member) => {
-    const onward = paths.filter((path) => sameStep(path.steps[depth]!, step));
+    const onward = paths.filter((path) => sameStep(path.steps[depth], step));
     if (onward.length === 0) return undefined;
     return onward.some((path) => path.steps.length === depth + 1) ? member : included(member, onward, depth + 1);
   });
@@ -34,7 +34,7 @@ function included(value: JsonValue, paths: readonly KeyPath[], depth: number): J
 
 function excluded(value: JsonValue, paths: readonly KeyPath[], depth: number): JsonValue {
   return selectMembers(value, (step, member) => {
-    const onward = paths.filter((path) => sameStep(path.steps[depth]!, step));
+    const onward = paths.filter((path) => sameStep(path.steps[depth], step));
     if (onward.some((path) => path.steps.length === depth + 1)) return undefined;
     return onward.length === 0 ? member : excluded(member, onward, depth + 1);
   });
@@ -48,13 +48,13 @@ function selectMembers(
     return value.map((element) => select(each, element)).filter((element) => element !== undefined);
   if (!isObject(value)) return value;
   const selected: JsonObject = {};
-  for (const [name, member] of Object.entries(value)) {
-    const part = select({ kind: 'key', name }, member!);
+  for (const [name, member = null] of Object.entries(value)) {
+    const part = select({ kind: 'key', name }, member);
     if (part !== undefined) setMember(selected, name, part);
   }
   return selected;
 }
 
-function sameStep(a: KeyStep, b: KeyStep): boolean {
-  return a.kind === 'key' ? b.kind === 'key' && a.name === b.name : a.kind === 'each' && b.kind === 'each';
+function sameStep(a: KeyStep | undefined, b: KeyStep): boolean {
+  return a?.kind === 'key' ? b.kind === 'key' && a.name === b.name : a?.kind === 'each' && b.kind === 'each';
 }

@@ -35,12 +35,12 @@ function walk(from: JsonValue, steps: readonly KeyStep[], at: number, visit: (va
     if (step.kind === 'key') {
       // An own member alone: a payload has no `constructor` unless its writer gave it one.
       if (!isObject(value) || !Object.hasOwn(value, step.name)) return false;
-      value = value[step.name]!;
+      value = value[step.name] ?? null;
     } else if (!Array.isArray(value)) {
       return false;
     } else if (step.kind === 'index') {
       if (step.at >= value.length) return false;
-      value = value[step.at]!;
+      value = value[step.at] ?? null;
     } else {
       for (const element of value) if (walk(element, steps, i + 1, visit)) return true;
       return false;

@@ -48,8 +48,9 @@ export function readField(object: JsonObject, at: string, budget: FilterBudget):
   if (tests.some((test) => test.kind === 'values-count' && inRange(test, 0)))
     conditions.push({ kind: 'is-empty', key });
   if (tests.length > 0) conditions.unshift({ kind: 'field', key, tests });
-  if (conditions.length === 0) refuse(at, `a condition on 'key' needs one of ${fieldKeys.slice(1).join(', ')}`);
-  return conditions.length === 1 ? conditions[0]! : { kind: 'filter', filter: filterOf('should', conditions) };
+  const [only, second] = conditions;
+  if (only === undefined) refuse(at, `a condition on 'key' needs one of ${fieldKeys.slice(1).join(', ')}`);
+  return second === undefined ? only : { kind: 'filter', filter: filterOf('should', conditions) };
 }
 
 function emptyFlag(flag: unknown, key: KeyPath, at: string): Condition | null {
@@ -79,9 +80,9 @@ function filterOf(clause: 'should' | 'mustNot', conditions: readonly Condition[]
 function readMatch(json: unknown, at: string, budget: FilterBudget): FieldTest | FieldTest[] {
   const object = readObject(json, at, matchKeys);
   const given = matchKeys.filter((key) => object[key] !== undefined);
-  if (given.length !== 1)
+  const [kind, second] = given;
+  if (kind === undefined || second !== undefined)
     refuse(at, `expected one of ${matchKeys.join(', ')}${given.length === 0 ? '' : `, got ${given.join(' and ')}`}`);
-  const kind = given[0]!;
   const inner = `${at}.${kind}`;
   const value = object[kind];
   switch (kind) {

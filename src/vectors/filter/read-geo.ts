@@ -45,8 +45,8 @@ function readRing(json: unknown, at: string): readonly GeoPoint[] {
   if (points.length < 4 || points.length > polygonPointsMax)
     refuse(`${at}.points`, `expected 4 to ${polygonPointsMax} points, got ${points.length}`);
   const ring = points.map((point, i) => readPoint(point, `${at}.points[${i}]`));
-  const [first, last] = [ring[0]!, ring.at(-1)!];
-  if (first.lat !== last.lat || first.lon !== last.lon)
+  const [first, last] = [ring[0], ring.at(-1)];
+  if (first?.lat !== last?.lat || first?.lon !== last?.lon)
     refuse(`${at}.points`, 'the last point must be the first again, to close the line');
   return ring;
 }

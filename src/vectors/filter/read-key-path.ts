@@ -40,8 +40,8 @@ function readKey(text: string, start: number): { step: KeyStep; end: number } | 
   const plain = plainKey.exec(text);
   if (plain !== null) return { step: { kind: 'key', name: plain[0] }, end: plainKey.lastIndex };
   quotedKey.lastIndex = start;
-  const found = quotedKey.exec(text);
-  return found === null ? null : { step: { kind: 'key', name: found[1]! }, end: quotedKey.lastIndex };
+  const name = quotedKey.exec(text)?.[1];
+  return name === undefined ? null : { step: { kind: 'key', name }, end: quotedKey.lastIndex };
 }
 
 function readBracket(text: string, start: number): { step: KeyStep; end: number } | null {

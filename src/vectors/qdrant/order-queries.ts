@@ -1,4 +1,5 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import { fuse } from '../embedded/query/fuse-results.ts';
 import type { Condition, Filter } from '../filter/filter.ts';
 import type { PointId, ScoredPoint } from '../point.ts';
@@ -88,8 +89,8 @@ export function orderQueries(reading: Reading, partition: Partition, run: RunQue
     reading.goOn();
     const want = { payload: false, vector: false } as const;
     const filter = allOf([...outer, ...filtersOf(query)]);
-    const [points] = await run([{ ...query, filter, offset: 0, want }]);
-    return points!;
+    const [points = []] = await run([{ ...query, filter, offset: 0, want }]);
+    return points;
   }
 
   async function replaced<Query extends Searched>(query: Query, outer: readonly Filter[]): Promise<Query> {
@@ -128,7 +129,7 @@ function fuseById(lists: readonly RankedHere[], method: Fusion, limit: number): 
   const numbers = new Map<PointId, number>();
   for (const { id } of lists.flat()) if (!numbers.has(id)) numbers.set(id, numbers.size);
   const sources = lists.map((list) => ({
-    slots: Uint32Array.from(list, ({ id }) => numbers.get(id)!),
+    slots: Uint32Array.from(list, ({ id }) => knownEntry(numbers, id)),
     scores: Float64Array.from(list, ({ score }) => score),
   }));
   const ids = [...numbers.keys()];

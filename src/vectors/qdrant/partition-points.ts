@@ -97,8 +97,7 @@ export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'mono
         answers.push(isMine ? await orders.answer(query) : null);
       }
       const found = byQdrant.length === 0 ? [] : await run(partition, byQdrant, lookups, reading.room);
-      let next = 0;
-      return answers.map((answer) => answer ?? found[next++]!);
+      return answers.map((answer) => answer ?? found.shift() ?? []);
     },
     async queryGroups(tenant, name, grouped) {
       const partition = await partitions.open(tenant, name);

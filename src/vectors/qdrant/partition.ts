@@ -66,8 +66,8 @@ export function keyInPayload(path: string): string {
 /** RFC 9562 §5.5: the same name in the same namespace (16 bytes) is the same UUID, for ever. */
 function uuidV5(namespace: Buffer, name: string): string {
   const bytes = hash('sha1', Buffer.concat([namespace, Buffer.from(name)]), 'buffer');
-  bytes[6] = 0x50 | (bytes[6]! & 0x0f);
-  bytes[8] = 0x80 | (bytes[8]! & 0x3f);
+  bytes.writeUInt8(0x50 | (bytes.readUInt8(6) & 0x0f), 6);
+  bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8);
   const hex = bytes.toString('hex', 0, 16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

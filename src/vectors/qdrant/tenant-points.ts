@@ -37,7 +37,7 @@ async function allRows(registry: Pick<VectorRegistry, 'all'>): Promise<readonly 
   do {
     const page: readonly RegisteredCollection[] = await registry.all(after, pageRows);
     rows.push(...page);
-    after = page.length === pageRows ? page.at(-1)!.generation : null;
+    after = page[pageRows - 1]?.generation ?? null;
   } while (after !== null && rows.length < summariesMax);
   return rows;
 }

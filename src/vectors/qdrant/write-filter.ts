@@ -89,7 +89,8 @@ function writeCondition(partition: Partition, condition: Condition, keyOf: KeyOf
     case 'field': {
       const key = keyOf(condition.key.text);
       const tests = condition.tests.flatMap(writeTest).map((test) => ({ key, ...test }));
-      return tests.length === 1 ? tests[0]! : { should: tests };
+      const [only, second] = tests;
+      return only !== undefined && second === undefined ? only : { should: tests };
     }
   }
 }

@@ -151,10 +151,8 @@ export function valueText(value: VectorValue): string {
 
 /** A vector as JSON. */
 function floatsText(vector: Float32Array): string {
-  const texts = new Array<string>(vector.length);
-  for (let at = 0; at < vector.length; at += 1) {
-    const value = vector[at]!;
-    texts[at] = Number.isInteger(value) ? String(value) : value.toPrecision(float32Digits);
-  }
+  const texts = Array.from(vector, (value) =>
+    Number.isInteger(value) ? String(value) : value.toPrecision(float32Digits),
+  );
   return `[${texts.join(',')}]`;
 }

@@ -1,3 +1,4 @@
+import { knownEntry } from '../../kernel/known-entry.ts';
 import type { PointId } from '../point.ts';
 import type { ContextPair, GroupQuery, Lookup, PointQuery, Prefetch, Target, VectorInput } from '../vector-store.ts';
 import { keyInPayload, type Partition } from './partition.ts';
@@ -32,7 +33,7 @@ export function writeGroupQuery(partition: Partition, query: GroupQuery, lookups
 function searchText(partition: Partition, search: Prefetch, rest: object, lookups: Lookups): string {
   const { prefetch = [], using } = search;
   const from = lookupOf(search);
-  const there = from === undefined ? partition : lookups.get(from.collection)!;
+  const there = from === undefined ? partition : knownEntry(lookups, from.collection);
   const target = targetText(partition, there, search.target);
   const members = [
     ...(target === null ? [] : [`"query":${target}`]),

@@ -49,5 +49,5 @@ function numberOf(term: string): number {
 
 function sparseOf(weights: ReadonlyMap<number, number>): SparseVector {
   const indices = Uint32Array.from(weights.keys()).sort();
-  return { indices, values: Float32Array.from(indices, (index) => weights.get(index)!) };
+  return { indices, values: Float32Array.from(indices, (index) => weights.get(index) ?? 0) };
 }

@@ -88,5 +88,5 @@ const asciiOf: Readonly<Record<string, string>> = {
 /** Latin letters as those of ASCII. */
 function folded(word: string): string {
   const plain = word.normalize('NFD').replaceAll(markedLatin, '$1').normalize('NFC');
-  return plain.replaceAll(foldedLetters, (letter) => asciiOf[letter]!);
+  return plain.replaceAll(foldedLetters, (letter) => asciiOf[letter] ?? letter);
 }

@@ -29,10 +29,10 @@ export async function findCandidates(
 ): Promise<Candidates> {
   const { payload } = query.want;
   const want = { ...query.want, payload: withKey(payload, textKey.text) };
-  const [points] = await store.query(tenant, collection, [{ ...query, want }]);
+  const [points = []] = await store.query(tenant, collection, [{ ...query, want }]);
   const worded: ScoredPoint[] = [];
   const texts: string[] = [];
-  for (const point of points!) {
+  for (const point of points) {
     const [text] = valuesAt(point.payload ?? null, textKey.steps);
     if (typeof text !== 'string' || text.trim() === '') continue;
     worded.push(point);
@@ -54,12 +54,13 @@ export async function findCandidates(
     texts,
     inOrder(ranked) {
       const best = [...ranked].sort((a, b) => b.score - a.score);
-      const first = new Set(best.map(({ index }) => worded[index]));
+      const ranks = best.flatMap(({ index, score }) => (worded[index] ? [{ point: worded[index], score }] : []));
+      const first = new Set(ranks.map(({ point }) => point));
       // Clients want a number, and an order by it that is the answer's.
       const lastScore = Math.min(0, best.at(-1)?.score ?? 0);
       const all = [
-        ...best.map(({ index, score }) => shown(worded[index]!, score)),
-        ...points!.filter((point) => !first.has(point)).map((point) => shown(point, lastScore)),
+        ...ranks.map(({ point, score }) => shown(point, score)),
+        ...points.filter((point) => !first.has(point)).map((point) => shown(point, lastScore)),
       ];
       return shownPoints(top === null ? all : all.slice(0, top), form);
     },

@@ -24,7 +24,9 @@ interface Neighbours {
 export async function matrixPairs(store: VectorStore, tenant: string, collection: string, matrix: DistanceMatrix) {
   const { ids, nearest } = await neighbours(store, tenant, collection, matrix);
   return {
-    pairs: ids.flatMap((a, row) => nearest[row]!.map(({ id, score }) => ({ a, b: id, score: shortestFloat(score) }))),
+    pairs: nearest.flatMap((of, row) =>
+      of.map(({ id, score }) => ({ a: ids[row], b: id, score: shortestFloat(score) })),
+    ),
   };
 }
 
@@ -49,8 +51,8 @@ async function neighbours(
   const mayBeTaken: Condition[] = [{ kind: 'has-vector', name: using }];
   if (filter !== null) mayBeTaken.push({ kind: 'filter', filter });
   const taken = { ...query(all(mayBeTaken), sample), target: { kind: 'sample' } } as const;
-  const [found] = await store.query(tenant, collection, [taken]);
-  const ids = found!.map(({ id }) => id).sort(comparePointIds);
+  const [found = []] = await store.query(tenant, collection, [taken]);
+  const ids = found.map(({ id }) => id).sort(comparePointIds);
   if (ids.length < 2) return { ids: [], nearest: [] };
   const candidates = query(all([{ kind: 'has-id', ids: new Set(ids) }]), limit);
   const searches = ids.map(

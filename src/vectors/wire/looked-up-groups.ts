@@ -1,6 +1,7 @@
 import { FailureError } from '../../kernel/failure.ts';
 import type { JsonValue } from '../../kernel/json.ts';
 import { isObject } from '../../kernel/json.ts';
+import { knownEntry } from '../../kernel/known-entry.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
 import type { PointId, StoredPoint, Want } from '../point.ts';
 import { readPointId } from '../point-id.ts';
@@ -44,7 +45,7 @@ export async function lookUpGroups(
     if (point !== null) ids.set(point, id);
   }
   const points = await store.retrieve(tenant, collection, [...ids.keys()], want);
-  return new Map(points.map((point) => [ids.get(point.id)!, point]));
+  return new Map(points.map((point) => [knownEntry(ids, point.id), point]));
 }
 
 /** Null for a value that cannot be a point's id. */

@@ -74,7 +74,7 @@ export function vectorBatch(
   vectors: VectorReader,
 ): { vectors: Float32Array; without?: ReadonlySet<number>; named?: NamedColumn[] } {
   const { size } = vectors.collection;
-  const absent = new Set([...rows.keys()].filter((i) => rows[i]!.unnamed === null));
+  const absent = new Set(rows.flatMap(({ unnamed }, i) => (unnamed === null ? [i] : [])));
   const numbers = new Float32Array(absent.size === rows.length ? 0 : rows.length * size);
   rows.forEach(({ unnamed }, i) => {
     if (unnamed !== null) vectors.place(unnamed.source, numbers.subarray(i * size, (i + 1) * size), unnamed.at);

@@ -108,7 +108,7 @@ function openLifted(bytes: Uint8Array, member: VectorMember): Pick<OpenedCall, '
   const places = placesOf(body, member);
   const areThese = places.length === found.vectors.length && places.every((place, i) => place.join() === `${i}`);
   // Others are in an object that is no point, or were given twice.
-  return areThese ? { body, lifted: new Map(places.map((place, i) => [place, found.vectors[i]!])) } : null;
+  return areThese ? { body, lifted: new Map(found.vectors.map((vector, i) => [places[i], vector])) } : null;
 }
 
 /** Arrays in place of vectors, in their order in the body. */
@@ -246,10 +246,8 @@ function readCreation({ spec, sizes }: CreatedCollection, form: 'contract' | 'qd
     fill({ size }) {
       for (const { name, at, given } of sizes?.of ?? []) {
         if (given !== 0 && given !== size) {
-          refuse(
-            at,
-            `is ${given}, but vectors of the embedding_model '${sizes!.model}' have ${size} numbers: leave it out`,
-          );
+          const vectors = `vectors of the embedding_model '${sizes?.model}'`;
+          refuse(at, `is ${given}, but ${vectors} have ${size} numbers: leave it out`);
         }
         const named = spec.named?.[name];
         if (name === '') spec.size = size;

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { isObject } from '../../kernel/json.ts';
+import { ownMember } from '../../kernel/known-entry.ts';
 import { datetimeMs } from '../filter/datetime.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { readObject, refuse } from '../filter/refuse.ts';
@@ -53,9 +54,9 @@ export function readTarget(
 ): Target {
   if (optional(value)) return { kind: 'all' };
   if (!isObject(value)) return nearest(readVectorInput(value, at, vectors, compared));
-  const unsupported = Object.keys(value).find((key) => Object.hasOwn(unsupportedKinds, key));
-  if (unsupported !== undefined) {
-    refuseUnsupported(`${at}.${unsupported}`, 'this kind of query is', unsupportedKinds[unsupported]!);
+  for (const key in value) {
+    const fix = ownMember(unsupportedKinds, key);
+    if (fix !== undefined) refuseUnsupported(`${at}.${key}`, 'this kind of query is', fix);
   }
   const kind = queryKinds.find((key) => key in value);
   if (kind === undefined) {

@@ -65,8 +65,8 @@ async function search(store: VectorStore, tenant: string, request: Search): Prom
   const { collection } = request;
   switch (request.kind) {
     case 'query': {
-      const [points] = await store.query(tenant, collection, [request.query]);
-      return shownPoints(points!.map(shownScored), request.form);
+      const [points = []] = await store.query(tenant, collection, [request.query]);
+      return shownPoints(points.map(shownScored), request.form);
     }
     case 'queries': {
       const lists = await store.query(tenant, collection, request.queries);

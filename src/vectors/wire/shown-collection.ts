@@ -43,7 +43,7 @@ function shownVectors({ size, distance, named = {}, settings = {} }: CollectionS
   const { vectors, sparse_vectors: sparse } = shownNamed(named);
   const all = Object.entries({ ...(size > 0 && { '': { size, distance } }), ...vectors });
   const dense = Object.fromEntries(all.map(([name, one]) => [name, { ...one, ...settings.vectors?.[name] }]));
-  const alone = all.length === 1 && all[0]![0] === '';
+  const alone = all.length === 1 && all[0]?.[0] === '';
   const sparseWithSettings = Object.entries(sparse ?? {}).map(([name, one]) => {
     return [name, { ...one, ...settings.sparse_vectors?.[name] }] as const;
   });
@@ -114,7 +114,7 @@ export function shownPoint({ id, payload, vector, named }: StoredPoint): object 
 function shownVectorsOf(vector: Float32Array | null, named: StoredPoint['named'] = {}): unknown {
   const values = Object.entries(named).map(([name, value]) => [name, shownValue(value)] as const);
   if (vector !== null && values.length === 0) return numbersOf(vector);
-  if (vector === null && values.length === 1 && values[0]![0] === '') return values[0]![1];
+  if (vector === null && values.length === 1 && values[0]?.[0] === '') return values[0][1];
   return Object.fromEntries(vector === null ? values : [['', numbersOf(vector)], ...values]);
 }
 
@@ -138,7 +138,5 @@ export function shownPoints(points: readonly object[], form: QueryForm): unknown
 }
 
 function numbersOf(vector: Float32Array): number[] {
-  const numbers = new Array<number>(vector.length);
-  for (let i = 0; i < vector.length; i++) numbers[i] = shortestFloat(vector[i]!);
-  return numbers;
+  return Array.from(vector, shortestFloat);
 }

@@ -90,16 +90,16 @@ export class VectorReader {
   /** Names of the vectors whose texts could be embedded without saying by which model. */
   get namesWithModel(): string[] {
     return vectorNamesOf(this.#spec).filter((name) => {
-      const spec = vectorSpecOf(this.#spec, name)!;
-      if (spec.kind === 'multi') return false;
+      const spec = vectorSpecOf(this.#spec, name);
+      if (spec === null || spec.kind === 'multi') return false;
       return spec.embeddingModel !== null || (name === '' && this.#bodyModel !== null);
     });
   }
 
   /** The one text that the call has, however often; null when it has none or several. */
   get wording(): string | null {
-    const [only] = this.#worded;
-    return this.#worded.size === 1 ? only! : null;
+    const [only = null, second] = this.#worded;
+    return second === undefined ? only : null;
   }
 
   get texts(): TextsToEmbed | null {

@@ -78,23 +78,22 @@ export function readInPassing({ usageOf = usual, choices }: DecodeOptions = {}):
       seen.characters += length;
       return contentOnly;
     },
-    whole(body) {
-      const wrong = faultInWhole(body);
-      if (wrong !== null) return wrong;
-      const answer = body as JsonObject;
-      seen.usage = neutralUsage(usageOf(answer)) ?? seen.usage;
-      seen.ended = true;
-      seen.answeredAs = stringOr(answer.model, null);
-      seen.give(idsGivenIn(answer));
-      for (const choice of answer.choices as JsonObject[]) {
-        seen.finishReason ??= stringOr(choice.finish_reason, null);
-        const { content } = (choice.message ?? {}) as JsonObject;
-        if (typeof content === 'string') seen.characters += content.length;
-      }
-      return null;
-    },
+    whole: (body) => faultInWhole(body) ?? readWhole(body as JsonObject, seen, usageOf),
     seen,
   };
+}
+
+function readWhole(answer: JsonObject, seen: SeenInPassing, usageOf: typeof usual): null {
+  seen.usage = neutralUsage(usageOf(answer)) ?? seen.usage;
+  seen.ended = true;
+  seen.answeredAs = stringOr(answer.model, null);
+  seen.give(idsGivenIn(answer));
+  for (const choice of answer.choices as JsonObject[]) {
+    seen.finishReason ??= stringOr(choice.finish_reason, null);
+    const { content } = (choice.message ?? {}) as JsonObject;
+    if (typeof content === 'string') seen.characters += content.length;
+  }
+  return null;
 }
 
 /** A class and not accessors in a literal: each evaluation of those makes a hidden class that holds its request. */

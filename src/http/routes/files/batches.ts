@@ -102,8 +102,8 @@ const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600
 const windowMsMax = 7 * 24 * 3_600_000;
 
 function windowOf(window: string): number {
-  const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(window) ?? [];
-  const ms = amount === undefined ? Number.NaN : Number(amount) * unitMs[unit!]!;
+  const [, amount, unit = ''] = /^(\d{1,6})([smhd])$/.exec(window) ?? [];
+  const ms = Number(amount) * (unitMs[unit] ?? Number.NaN);
   if (ms >= 1_000 && ms <= windowMsMax) return ms;
   throw wrongWindow();
 }

@@ -86,24 +86,16 @@ export function createColumn(key: KeyPath, saved?: SavedColumn): Column {
     put(slot, payload) {
       cachedSets.clear();
       values.each(slot, dictionary.release);
-      const codes: number[] = [];
-      const reached: number[] = [];
-      reach(payload, key.steps, (value) => {
-        reached.push(shapeOf(value));
-        if (!Array.isArray(value)) codes.push(dictionary.code(value));
-        else for (const element of value) codes.push(dictionary.code(element));
-        return false;
-      });
-      const rowCodes = distinct(codes);
-      for (const code of rowCodes) dictionary.retain(code);
-      values.set(slot, rowCodes);
-      shapes.set(slot, distinct(reached));
+      const reached = codesAt(payload, key, dictionary.code);
+      for (const code of reached.values) dictionary.retain(code);
+      values.set(slot, reached.values);
+      shapes.set(slot, reached.shapes);
     },
     codes: values.each,
     having,
     passing(tests, slotEnd) {
       const [test] = tests;
-      if (tests.length === 1 && test!.kind === 'value' && !isLong(test.value)) {
+      if (tests.length === 1 && test?.kind === 'value' && !isLong(test.value)) {
         return exactly(having(dictionary.find(test.value), slotEnd));
       }
       const hits = hitsOf(tests, dictionary);
@@ -125,6 +117,18 @@ export function createColumn(key: KeyPath, saved?: SavedColumn): Column {
     const level = (shape: number) => (shape === shapeEnd - 1 ? unsure : holds(countOfShape(shape)) ? sure : 0);
     return { sure: selectShapes(level, sure, slotEnd), possible: selectShapes(level, unsure, slotEnd) };
   }
+}
+
+function codesAt(payload: JsonObject | null, { steps }: KeyPath, codeOf: (value: JsonValue) => number) {
+  const values: number[] = [];
+  const shapes: number[] = [];
+  reach(payload, steps, (value) => {
+    shapes.push(shapeOf(value));
+    if (!Array.isArray(value)) values.push(codeOf(value));
+    else for (const element of value) values.push(codeOf(element));
+    return false;
+  });
+  return { values: distinct(values), shapes: distinct(shapes) };
 }
 
 function shapeOf(value: JsonValue): number {

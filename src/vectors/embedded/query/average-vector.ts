@@ -9,9 +9,10 @@ export interface Examples {
 /** Qdrant's average_vector: the mean of the positive examples, moved away from the mean of the negative ones. */
 export function averageOf({ positive, negative }: Examples): VectorValue {
   const [first] = positive;
-  if (isSparse(first!.vector)) return averageSparse(positive, negative);
-  if (isMulti(first!.vector)) return joined(positive, negative);
-  const size = first!.vector.length;
+  if (first === undefined) throw new Error('The average has no positive example.');
+  if (isSparse(first.vector)) return averageSparse(positive, negative);
+  if (isMulti(first.vector)) return joined(positive, negative);
+  const size = first.vector.length;
   const liked = mean(positive, size);
   if (negative.length === 0) return liked;
   const disliked = mean(negative, size);
@@ -39,7 +40,7 @@ function averageSparse(positive: readonly ResolvedInput[], negative: readonly Re
   addAll(positive, (negative.length === 0 ? 1 : 2) / positive.length);
   if (negative.length > 0) addAll(negative, -1 / negative.length);
   const indices = Uint32Array.from(sums.keys()).sort();
-  return { indices, values: Float32Array.from(indices, (index) => sums.get(index)!) };
+  return { indices, values: Float32Array.from(indices, (index) => sums.get(index) ?? 0) };
 }
 
 /** Multivectors have no mean: all rows are used, those of negative examples negated. */

@@ -40,8 +40,9 @@ export function idOrder(
       found.push(point);
       if (found.length === limit) return found;
     }
-    if (batch.length < walkBatch) return found;
-    next = batch.at(-1)!.id;
+    const last = batch[walkBatch - 1];
+    if (last === undefined) return found;
+    next = last.id;
   }
 }
 

@@ -42,11 +42,11 @@ export function createQueryBatches(
 
   function startNext(): void {
     if (running.size >= longMax) return;
-    const at = waiting.findIndex(({ tenant }) => !running.has(tenant));
-    if (at === -1) return;
-    const [next] = waiting.splice(at, 1);
-    running.add(next!.tenant);
-    next!.start();
+    const next = waiting.find(({ tenant }) => !running.has(tenant));
+    if (next === undefined) return;
+    waiting.splice(waiting.indexOf(next), 1);
+    running.add(next.tenant);
+    next.start();
     startNext();
   }
 

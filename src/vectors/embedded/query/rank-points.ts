@@ -65,7 +65,8 @@ function* rankSources(parts: RankParts, query: Prefetch, k: number, sources: rea
 }
 
 function allOf(filters: readonly Filter[]): Filter {
-  if (filters.length === 1) return filters[0]!;
+  const [only, second] = filters;
+  if (only !== undefined && second === undefined) return only;
   return { must: filters.map((filter) => ({ kind: 'filter', filter })), should: [], mustNot: [], minShould: null };
 }
 
@@ -152,11 +153,8 @@ function* nearest(
   if (k === 0 || slots?.length === 0) return withoutScores([]);
   const ranked = yield* open.memory.search(used.name, vector, k + leaveOut.size, { slots, exact });
   if (leaveOut.size === 0) return ranked;
-  const remaining = [...ranked.slots.keys()].filter((i) => !leaveOut.has(ranked.slots[i]!)).slice(0, k);
-  return {
-    slots: Uint32Array.from(remaining, (i) => ranked.slots[i]!),
-    scores: Float64Array.from(remaining, (i) => ranked.scores[i]!),
-  };
+  const kept = new Set([...ranked.slots.entries()].flatMap(([i, slot]) => (leaveOut.has(slot) ? [] : [i])).slice(0, k));
+  return keptOf(ranked, (i) => kept.has(i));
 }
 
 /** Without those that are worse than the threshold. Re-ranked by diversity, scores are in no order. */
@@ -165,8 +163,12 @@ function passing({ slots, scores }: Ranked, query: Prefetch, { vectors }: OpenCo
   if (threshold === null || !isScored(query.target)) return { slots, scores };
   const spec = vectors.get(query.using ?? '')?.spec;
   const lessIsNearer = spec !== undefined && isDistance(query.target, spec);
-  const indexes = [...scores.keys()].filter((i) => (lessIsNearer ? scores[i]! <= threshold : scores[i]! >= threshold));
-  return { slots: Uint32Array.from(indexes, (i) => slots[i]!), scores: Float64Array.from(indexes, (i) => scores[i]!) };
+  const passes = scores.map((score) => Number(lessIsNearer ? score <= threshold : score >= threshold));
+  return keptOf({ slots, scores }, (i) => passes[i] === 1);
+}
+
+function keptOf({ slots, scores }: Ranked, isKept: (i: number) => boolean): Ranked {
+  return { slots: slots.filter((_, i) => isKept(i)), scores: scores.filter((_, i) => isKept(i)) };
 }
 
 function isScored({ kind }: PointQuery['target']): boolean {

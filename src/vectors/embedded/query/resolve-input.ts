@@ -1,4 +1,5 @@
 import { FailureError } from '../../../kernel/failure.ts';
+import { knownEntry } from '../../../kernel/known-entry.ts';
 import { formed, vectorOf } from '../../check-vector.ts';
 import type { VectorValue } from '../../point.ts';
 import { noPoint } from '../../vector-refusals.ts';
@@ -21,7 +22,7 @@ export interface Lookups {
 /** The vectors that a query compares. Throws a FailureError (400) when the collection has none of that name. */
 export function vectorsUsed({ vectors, row }: OpenCollection, using = ''): VectorRows {
   vectorOf(row.spec, using, 'using');
-  return vectors.get(using)!;
+  return knownEntry(vectors, using);
 }
 
 /** Throws a FailureError: 404 for an unknown id or one without such a vector, 400 for a vector of another form. */

@@ -24,7 +24,6 @@ import type { ShardState } from './shard-state.ts';
 /** Writes and finds points of a shard's collections. */
 export function shardPoints(state: ShardState) {
   const { tables, group } = state;
-  const { points } = tables;
   const { random, batches } = state.options;
 
   /** A call that reads, in the turns of its tenant. */
@@ -53,14 +52,7 @@ export function shardPoints(state: ShardState) {
     },
 
     retrieve: (tenant: string, name: string, ids: readonly PointId[], want: Want): Promise<StoredPoint[]> =>
-      inSteps(tenant, name, function* (open, budget) {
-        const read = pointReader(tables, open, want, budget);
-        const slots = yield* mappedInSteps(ids, (id) => points.slotOfId(open.cid, id));
-        return yield* mappedInSteps(
-          slots.filter((slot) => slot !== null),
-          read,
-        );
-      }),
+      inSteps(tenant, name, (open, budget) => readPoints(tables, open, ids, pointReader(tables, open, want, budget))),
 
     query: (tenant: string, name: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]> =>
       state.withMemory(tenant, name, () =>
@@ -96,6 +88,19 @@ export function shardPoints(state: ShardState) {
         }),
       ),
   };
+}
+
+function* readPoints<Read>(
+  { points }: VectorTables,
+  { cid }: OpenCollection,
+  ids: readonly PointId[],
+  read: (slot: number) => Read,
+): Steps<Read[]> {
+  const slots = yield* mappedInSteps(ids, (id) => points.slotOfId(cid, id));
+  return yield* mappedInSteps(
+    slots.filter((slot) => slot !== null),
+    read,
+  );
 }
 
 function filtersOf(operation: WriteOperation): Filter[] {

@@ -197,12 +197,13 @@ export class ShardState {
     for (const { cid, vectors, memory } of [...this.opened.all()]) {
       for (const vector of vectors.values()) {
         const image = memory.image(vector.name);
-        const row = image === null || image.count < imageRowsMin ? null : this.#rowNow(cid);
-        if (row !== null) yield { key: imageKey(row, vector), image: image!, place: `${cid} ${vector.name}` };
+        if (image === null || image.count < imageRowsMin) continue;
+        const row = this.#rowNow(cid);
+        if (row !== null) yield { key: imageKey(row, vector), image, place: `${cid} ${vector.name}` };
       }
       const row = this.#rowNow(cid);
       const image = row === null || row.points < imageRowsMin ? null : memory.columnImage();
-      if (image !== null) yield { key: columnsKey(row!), image, place: `${cid} columns` };
+      if (row !== null && image !== null) yield { key: columnsKey(row), image, place: `${cid} columns` };
     }
   }
 
