@@ -90,7 +90,7 @@ if (collector.status !== 0) console.error('The collector could not be built (it 
 
 // The packages that run models, as `culvert add` installs them: by the same lock, without any script of theirs.
 const transformers = join(dirname(python), 'transformers');
-const extras = join(dirname(dirname(python)), 'src', 'inference', 'engines', 'extras');
+const extras = join(dirname(dirname(python)), 'src', 'engines', 'extras');
 mkdirSync(transformers, { recursive: true });
 copyFileSync(join(extras, 'runtime-package.json'), join(transformers, 'package.json'));
 copyFileSync(join(extras, 'runtime-lock.json'), join(transformers, 'package-lock.json'));
