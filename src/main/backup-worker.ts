@@ -3,7 +3,7 @@ import { type BackupHead, writeBackupFile } from '../cli/backup-file.ts';
 import type { Config } from '../config/schema.ts';
 import { cliStores } from './cli.ts';
 
-/** What the thread is given: as `culvert backup` has it. */
+/** Input of the thread: the same as that of `culvert backup`. */
 export interface BackupOrder {
   config: Config;
   version: string;

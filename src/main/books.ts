@@ -20,7 +20,7 @@ export interface Books {
   troubles: readonly BooksTrouble[];
   /** Sign and seal what this server gives out and takes back. */
   secrets: Secrets;
-  /** Tells whoever else wants the folder where this server is. */
+  /** Publishes where this server is, for any other process that wants the folder. */
   announce(url: string): void;
 }
 
@@ -28,7 +28,7 @@ export interface BooksOptions {
   config: Config;
   clock: Clock;
   onTrouble(message: string): void;
-  /** What the ledger writes for sinks. */
+  /** The records that the ledger writes for sinks. */
   order?: RecordOrder | undefined;
   /** Called at once with how each part is closed. */
   opened(close: () => Promise<void> | void): void;

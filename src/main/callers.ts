@@ -17,7 +17,7 @@ import type { Log } from '../observe/log.ts';
 import { type DataFolder, ensureAdminKey, keyFiles, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import { StartRefused } from './start-refused.ts';
 
-/** Who may call and how much: the present keys and plans of the file and of the store. */
+/** The present keys and plans, of the file and of the store. */
 export interface Callers {
   ring: KeyRing;
   plans(): PlanBook;
@@ -25,7 +25,7 @@ export interface Callers {
   planOf(account: string): string;
   /** The generated one; null where the configuration says which, or there is none. */
   adminKey: KeptKey | null;
-  /** A newcomer's key, made now; null when somebody has a key already. */
+  /** A newcomer's key, made now; null when there is a key already. */
   issueFirstKey(): Promise<KeptKey | null>;
   /** The file of a first start's key, as long as that key still opens this server. */
   firstKeyFile(): string | null;

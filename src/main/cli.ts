@@ -48,7 +48,7 @@ type StoreParts = Pick<
   'adminApi' | 'stored' | 'storeFacts' | 'damages' | 'migrations' | 'migrate' | 'readBackup' | 'writeBackup'
 >;
 
-/** What the CLI does in its own process, over the stores that a configuration names. */
+/** The CLI's work in its own process, over the stores that a configuration names. */
 export function cliStores(version: string): StoreParts {
   return {
     adminApi: (config, configFile) => adminApi(config, configFile, version),

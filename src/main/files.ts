@@ -23,7 +23,7 @@ export function openFiles(
   return createHostedFiles({ store, signer: books.secrets.signer('signed links'), clock });
 }
 
-/** What `storage.files` keeps in `folder` of its bucket; null where it names none. */
+/** The file store in `folder` of the bucket that `storage.files` names; null where it names none. */
 export function openBucketFolder(
   parts: Omit<Parameters<typeof openFiles>[0], 'books' | 'clock'>,
   folder: string,

@@ -47,8 +47,8 @@ export interface Gateway {
   /** The generated one; null where the configuration says which, or there is none. */
   adminKey: KeptKey | null;
   /**
-   * A newcomer's key, made now; null when somebody has a key already. It is made after the start: a write loads what
-   * compiles queries, and nobody without a key waits.
+   * A newcomer's key, made now; null when there is a key already. It is made after the start: a write loads what
+   * compiles queries, and no caller without a key waits.
    */
   issueFirstKey(): Promise<KeptKey | null>;
   /** The file of a first start's key, as long as that key still opens this server. */
@@ -117,7 +117,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
     clock,
   });
   opened(storage.stop);
-  // As early as it may: a thread that takes up kept indexes starts beside all that follows.
+  // As early as it may: a thread that takes up kept indexes starts in parallel to all that follows.
   const onKept = (bytes: number) => storage.room.taken(bytes);
   const vectors = await openVectors({ config, folder, stores, proxyOf, clock, starts: 'now', onKept, onTrouble });
   opened(vectors.close);

@@ -3,7 +3,7 @@ import type { LoggedBodies } from '../inference/endpoints/services.ts';
 /** Characters of all bodies together; beyond them the oldest go. Each has at most 64 KB, as in the log. */
 const keptCharsMax = 16 * 1024 * 1024;
 
-/** The newest bodies of keys that `telemetry.log.bodies` names, in memory, for whoever looks at a request. */
+/** The newest bodies of keys that `telemetry.log.bodies` names, in memory, for views of a request. */
 export interface KeptBodies {
   add(bodies: LoggedBodies): void;
   find(requestId: string): LoggedBodies | null;

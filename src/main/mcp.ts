@@ -19,9 +19,9 @@ import type { GatewayOptions } from './gateway-options.ts';
 
 export interface OpenedMcp {
   servers: UpstreamServers;
-  /** What operators do with them. */
+  /** Operations on them for operators. */
   operated: Pick<AdminParts, 'mcp' | 'mcpGrants'>;
-  /** What callers may use of them. */
+  /** Operations on them for callers. */
   upstream: UpstreamTools;
   /** Servers that callers name by URL. */
   guarded: GuardedServers;
@@ -87,7 +87,7 @@ export function openMcp(parts: McpParts): OpenedMcp {
   };
 }
 
-/** Where a browser comes back from a login. A server for this machine alone has an address of its own. */
+/** Address at which a browser comes back from a login. A server for this machine alone has its own. */
 async function redirectUri({ services, listening }: Pick<McpParts, 'services' | 'listening'>) {
   const { host, public_url } = services.snapshot().config.server;
   if (public_url === undefined && !isLoopback(host)) {

@@ -7,7 +7,7 @@ import { openSecrets } from '../stores/secrets.ts';
 import { dataFolderAt } from '../stores/sqlite/data-folder.ts';
 import { keptIn } from './kept-in-folder.ts';
 
-/** What a start would serve here. */
+/** The snapshot that a start would serve here. */
 export function previewSnapshot(config: Config, env: NodeJS.ProcessEnv): ReturnType<typeof snapshotOfStart> {
   const folder = dataFolderAt(config.storage.data_dir);
   return snapshotOfStart(config, env, { ...keptIn(folder, { warn() {} }), dataDir: folder.path });
@@ -28,9 +28,9 @@ export async function previewHere(config: Config, env: NodeJS.ProcessEnv): Retur
   const secrets = openSecrets(config, folder);
   const setup = createSetup({ config, env, secrets, log: { warn() {}, error() {} } });
   setup.take(stored);
-  const told = [...setup.report().problems].map(([kept, problem]) => `${kept}: ${problem}`);
+  const keptProblems = [...setup.report().problems].map(([kept, problem]) => `${kept}: ${problem}`);
   const { snapshot, problems } = await previewSnapshot(setup.inForce(), env);
-  return { snapshot, problems: [...told, ...problems] };
+  return { snapshot, problems: [...keptProblems, ...problems] };
 }
 
 /** Or why it cannot be read: a damaged file keeps nobody from a preview. */

@@ -12,7 +12,7 @@ import type { PageModel } from '../tools/page-model.ts';
 import type { VectorEngine } from '../vectors/vector-engine.ts';
 import type { OpenedMcp } from './mcp.ts';
 
-/** What requests run on, but for the tools of this server. */
+/** Services of requests without the tools of this server. */
 export type BaseServices = Omit<Services, 'serverTools'>;
 
 export interface ServerTools {
@@ -20,7 +20,7 @@ export interface ServerTools {
   /** Writes of pages. */
   pageModel: PageModel;
   vectorCalls: VectorEndpoint;
-  /** What runs tools for models. */
+  /** Run tools for models. */
   ports: ServerToolPorts;
 }
 

@@ -71,7 +71,7 @@ export interface OpenedServices {
   mcp: OpenedMcp;
 }
 
-/** What the requests of all families run on. */
+/** Opens the services of all families' requests. */
 export function openServices(parts: ServicesParts): OpenedServices {
   const { books, callers, clock, metrics, opened, options, snapshot, storage } = parts;
   const { stores, folder, secrets } = books;
@@ -95,7 +95,7 @@ export function openServices(parts: ServicesParts): OpenedServices {
   return { services: { ...base, serverTools: { ports: tools.ports } }, uploads, tools, mcp };
 }
 
-/** What the requests of all families run on, but for the tools of this server. */
+/** Opens the services of all families' requests, without the tools of this server. */
 function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServices {
   const { clock, transport, health, silence, snapshot, finished, plans, transcoder, files, objects } = parts;
   const { books, storage, notices, engines, log, resolve, onTrouble, traces } = parts;

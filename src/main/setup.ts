@@ -5,7 +5,7 @@ import { probeLocalServers } from '../formats/providers/probe-local.ts';
 import { createSealer } from '../kernel/seal.ts';
 import type { Secrets } from '../stores/secrets.ts';
 
-/** How long whoever changed a provider waits for its list of models. */
+/** How long a change of a provider waits for its list of models. */
 const heardMaxMs = 2_000;
 
 /** The admin API's view of it; `look` updates this process from the store. */

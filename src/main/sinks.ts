@@ -15,7 +15,7 @@ const jsonLines = 'application/x-ndjson';
 const postTimeoutMs = 10_000;
 const putTimeoutMs = 15_000;
 
-/** What the ledger writes beside each record for sinks; undefined when there are none. */
+/** The records for sinks that the ledger writes with each of its records; undefined when there are no sinks. */
 export function orderFor({ telemetry: { sinks } }: Config, bodies: Pick<KeptBodies, 'find'>): RecordOrder | undefined {
   if (sinks.length === 0) return undefined;
   const wantsBodies = sinks.some((sink) => sink.bodies);

@@ -18,7 +18,7 @@ export interface StartOptions {
   host: string | undefined;
   port: number | undefined;
   version: string;
-  /** Once everything stands: what may be written to disk for the next start. */
+  /** Called once everything has started: writes to disk what may help the next start. */
   flushCompileCache(): void;
 }
 
@@ -135,7 +135,7 @@ function untilStopped(
       log.info(`${signal}: ${first}running requests finish, within at most ${graceMs / 1_000} s`);
       flush();
       reloads.close();
-      // Idle threads do not keep the process, so it would end (with 13) before it hears that the last one is gone.
+      // Idle threads do not keep the process, so it would end (with 13) before it learns that the last one is gone.
       const alive = setInterval(() => undefined, delayMs + graceMs + 1_000);
       gateway
         .close(graceMs, delayMs)

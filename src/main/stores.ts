@@ -69,7 +69,7 @@ export interface Stores {
   accounts: AccountStore;
   ledger: Ledger;
   counters: Counters;
-  /** Counts that replicas share beside limits; null: there is one process. */
+  /** Counts that replicas share apart from limits; null: there is one process. */
   tally: SharedTally | null;
   replies: ReplyStore;
   notices: NoticeStore;
@@ -80,7 +80,7 @@ export interface Stores {
   responses(): Promise<ResponseStore>;
   /** Whether there may be some already. */
   responsesKept(): boolean;
-  /** Who is logged in to the dashboard; opened when the first is. */
+  /** Logins to the dashboard; opened at the first. */
   sessions(): Promise<SessionStore>;
   /** Logins at MCP servers; opened when one of these is first asked. */
   mcpGrants(): Promise<McpGrantStore>;
@@ -161,7 +161,7 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
     pages,
     async crawls() {
       crawls ??= openSqliteCrawlStore({ file: crawlDb, onTrouble });
-      // The folder's lock proves that whoever worked at them before is dead.
+      // The folder's lock proves that the process that worked at them before is dead.
       return { store: crawls, others: 'alone', pace: null };
     },
     crawlsKept: () => existsSync(crawlDb),

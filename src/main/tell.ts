@@ -7,16 +7,16 @@ import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { DiskRoom } from '../stores/disk-room.ts';
 
-/** How long refusals without a line of their own are gathered into one. */
+/** How long refusals without their own line are gathered into one. */
 const gatherMs = 1_000;
 
-/** Who hears of a refused request: metrics of each, the log and the books of some (`Refusals`). */
+/** Reports refused requests: each to the metrics, some to the log and the books (`Refusals`). */
 export function tellRefused(
   log: Log,
   metrics: Pick<Metrics, 'refused'>,
   refusals: Pick<Refusals, 'add'>,
 ): (refusal: Refusal) => void {
-  /** Requests without a line of their own: how many, by status and reason. */
+  /** Requests without their own line: how many, by status and reason. */
   let more: Record<string, number> | null = null;
 
   function sayMore(): void {

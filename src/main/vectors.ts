@@ -25,7 +25,8 @@ export interface VectorsOptions {
 
 /**
  * The vector store as `vectors` names it. Its threads start, and its files are opened, at the first vector call; where
- * indexes were kept, beside the rest of a server's start. Throws `StartRefused` where the way to a Qdrant cannot be gone.
+ * indexes were kept, in parallel to the rest of a server's start. Throws `StartRefused` where the way to a Qdrant
+ * cannot be gone.
  */
 export async function openVectors({
   config,
@@ -57,8 +58,9 @@ function wayOf({ vectors }: Config, proxyOf: ProxyOf): QdrantWay {
   const { ca, cert, key } = vectors.tls ?? {};
   const made = createRoute({ proxy: vectors.proxy, ca, cert, key });
   if (!made.ok) throw new StartRefused(`vectors.${made.message}`);
-  const { proxy: said = 'environment', ...certificates } = made.route ?? { ca, cert, key };
-  const proxy = said === 'environment' ? proxyOf(new URL(vectors.url!)) : said === 'off' ? null : said;
+  const { proxy: proxyChoice = 'environment', ...certificates } = made.route ?? { ca, cert, key };
+  const proxy =
+    proxyChoice === 'environment' ? proxyOf(new URL(vectors.url!)) : proxyChoice === 'off' ? null : proxyChoice;
   return {
     ca: certificates.ca,
     cert: certificates.cert,

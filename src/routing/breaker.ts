@@ -109,7 +109,7 @@ export function isRest(why: OpenReason): boolean {
   );
 }
 
-/** A later deadline wins over an earlier one; what opens again within ten minutes stays closed for longer. */
+/** The later of two deadlines counts. A breaker that opens again within ten minutes stays open for longer. */
 function opened(state: BreakerState, why: OpenReason, forMs: number | undefined, nowMs: number): BreakerState {
   // Failures of requests that are sent nevertheless, with nothing better to ask, say nothing new.
   if (state.at === 'open' && forMs === undefined && isRest(state.why) === isRest(why)) return state;

@@ -93,7 +93,8 @@ function isTight(window: number, needs: RequestNeeds): boolean {
 
 /**
  * Needs of an image request that a target cannot meet, as words for people that begin with the field. Targets that
- * would make another image of it are kept away; wishes such as `quality` and `style` are dropped and listed instead.
+ * would make another image of it are kept away; preferences such as `quality` and `style` are dropped and listed
+ * instead.
  */
 export function unmetImage(can: ImageModelFacts | undefined, needs: ImageNeeds): string | null {
   if (can === undefined) return 'pictures';
@@ -169,9 +170,9 @@ export function noneServes(
   does: string,
   able: readonly Pick<NamedModel, 'id'>[],
 ): Failure {
-  const asked = [...new Set(candidates.map(({ target }) => target.provider))].slice(0, namedMax);
+  const providers = [...new Set(candidates.map(({ target }) => target.provider))].slice(0, namedMax);
   const remedy = able.length === 0 ? 'another model' : eitherOf(able.slice(0, namedMax));
-  return invalid('model', `No provider of the model '${id}' ${does} (it has ${asked.join(', ')}). Use ${remedy}.`);
+  return invalid('model', `No provider of the model '${id}' ${does} (it has ${providers.join(', ')}). Use ${remedy}.`);
 }
 
 /** A refusal with models that can do it; the same where there are none. */
@@ -204,7 +205,7 @@ export function incapable(alias: string, unmet: readonly string[]): Failure {
   };
 }
 
-/** The field to change when one need alone stands in the way and has a field of its own; else the model. */
+/** The field to change when a single need is unmet and has its own field; else the model. */
 function paramOfNeed(unmet: readonly string[]): string {
   const fields = new Set(unmet.map((need) => fieldOfNeed[need.replace(/:.*/s, '')] ?? 'model'));
   const [field] = fields;

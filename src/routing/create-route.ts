@@ -169,7 +169,7 @@ class LiveRoute implements Route {
     return this.#choices.some(({ unfit, tries, lanes }) => unfit === null && tries === 0 && !lanes.every(isAtRest));
   }
 
-  /** What an attempt without an answer leaves to do. */
+  /** Draws the consequences of an attempt without an answer for the next ones. */
   #failed({ choice, lane, target, probe }: LiveAttempt, end: AttemptEnd, nowMs: number): void {
     const { callerDialect, tenant } = this.#query;
     const effect = effects[end.class];
@@ -209,7 +209,10 @@ class LiveRoute implements Route {
     if (this.#query.fallback === 'allowed') this.#attemptsMax++;
   }
 
-  /** As if it had been filtered; for something that its dialect cannot express, with all targets of that dialect. */
+  /**
+   * Takes the choice out without counting the attempt, as if it had been filtered. For something that its dialect
+   * cannot express (`unmet` is null), all targets of that dialect go with it.
+   */
   #withdraw(withdrawn: Choice, unmet: string | null): void {
     const { callerDialect } = this.#query;
     const dialect = dialectFor(withdrawn.target, callerDialect);

@@ -15,7 +15,7 @@ import {
   unmetNeeds,
 } from './survey.ts';
 
-/** What would happen to a request, without sending it. */
+/** The way that a request would take, without sending it. */
 export interface Explanation {
   /** In the order of tiers; those that are out come last. */
   candidates: readonly ExplainedCandidate[];

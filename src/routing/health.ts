@@ -88,7 +88,7 @@ export interface RestLook {
   targetId: string;
   credentialId: string;
   why: OpenReason;
-  /** `unknown`: the call told nothing, the next request may try. */
+  /** `unknown`: the call showed nothing, the next request may try. */
   ended(found: 'over' | 'goes on' | 'unknown', nowMs: number): void;
 }
 
@@ -313,7 +313,7 @@ function saidNothingOfHealth(
     const type = owns ? 'probe-failed' : 'opened';
     state.breaker = afterEvent(state.breaker, { type, why: rest }, nowMs);
   } else if (owns) {
-    // It told nothing, so the next request may try; unless it was given up for its silence.
+    // It showed nothing, so the next request may try; unless it was given up for its silence.
     const freed =
       end.lost === true ? ({ type: 'probe-failed', why: 'silent' } as const) : ({ type: 'probe-freed' } as const);
     state.breaker = afterEvent(state.breaker, freed, nowMs);

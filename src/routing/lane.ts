@@ -40,7 +40,7 @@ export interface LaneState {
   paces: Map<number, FirstTokenPace> | null;
   /** By kind of answer; made at the first sample. */
   readonly usual: Partial<Record<AnswerKind, UsualTime>>;
-  /** What its model was found to hold; null: nothing is known beside the configuration. */
+  /** The context that its model was found to hold; null: only the configuration's is known. */
   room: LearntRoom | null;
   /** The last sign of life: head, bytes or end of any attempt. */
   heardAtMs: number;
@@ -54,7 +54,7 @@ export interface LaneState {
 export interface LearntRoom {
   /** By our estimate of the same prompt. */
   tokens: number;
-  /** On the monotonic clock: somebody may have given the model more room since. */
+  /** On the monotonic clock: after it the model may have got more room. */
   untilMs: number;
 }
 
@@ -84,7 +84,7 @@ export type Standing = 'ready' | 'due' | 'probing' | 'open' | 'refused' | 'cooli
 export const sparedMax = 40;
 /** How long a refused connection keeps even the last resort away. */
 export const refusedForMs = 1_000;
-/** What a resting lane (bad credential, model gone) is worth as a last resort: less than any that merely fails. */
+/** Worth of a resting lane (bad credential, model gone) as a last resort: less than any that merely fails. */
 const restingHope = 0.02;
 /** Worth of a lane that cannot be reached or is silent, however well it did before. */
 const deadHope = 0.1;
@@ -189,7 +189,7 @@ export function wholeShareOf(state: LaneState, nowMs: number): number {
 
 /** No other target can mend an answer that breaks after its first content, so it weighs more than other failures. */
 const wholePower = 6;
-/** What each break is worth until an answer is whole again: the counts of a good minute would hide it. */
+/** Factor for each break until an answer is whole again: the counts of a good minute would hide it. */
 const rowShare = 0.6;
 /** Whole answers that a target is trusted with before any is known. */
 const wholePrior = 2;

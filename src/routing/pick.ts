@@ -64,7 +64,7 @@ function isClearlyBetter(
 ): boolean {
   const candidateLoad = (loadOf(candidate.state, nowMs) * factor) / healthOf(candidate.state, nowMs);
   const holderLoad = loadOf(holder.state, nowMs) / holderHealth;
-  // Both unloaded and alike: by weight, the heavier would always win here, and weight 1 beside 3 get nothing.
+  // Both unloaded and alike: by weight, the heavier would always be picked here, and weight 1 against 3 get nothing.
   if (candidate.state.inFlight === 0 && holder.state.inFlight === 0 && candidateLoad >= holderLoad) return false;
   return candidateLoad * holder.weight < holderLoad * candidate.weight;
 }
@@ -120,8 +120,8 @@ export function affinityOf(tenant: string, session: string): number {
 }
 
 /**
- * One option's draw in the contest for a conversation (weighted rendezvous hashing): the highest wins, every option
- * wins as often as its weight says, and when one leaves or joins only its own conversations move.
+ * One option's draw in the contest for a conversation (weighted rendezvous hashing): the highest is picked, every
+ * option as often as its weight says, and when one leaves or joins only its own conversations move.
  */
 export function rendezvousScore(affinity: number, key: number, weight: number): number {
   // Murmur3's finalizer: FNV alone leaves neighbours alike.

@@ -14,7 +14,7 @@ export type Preferable = Pickable & { target: PricedTarget };
 /** A target's price, and what it makes. */
 type PricedTarget = Pick<Target, 'price' | 'image' | 'video' | 'transcription'>;
 
-/** What a choice by price and time goes by. Times are ms: wall-clock for prices, monotonic for what was measured. */
+/** Basis of a choice by price and time. Times are ms: wall-clock for prices, monotonic for measurements. */
 export interface PreferredFor {
   by: Preference;
   needs: Pick<RequestNeeds, 'inputTokensEstimate' | 'maxOutputTokens'>;
@@ -28,7 +28,7 @@ const equalFactor = 1.25;
 const affinityEqualFactor = 2;
 
 /**
- * Of options that are not empty, those that are preferred: one of them is picked as usual. Deterministic. An unknown
+ * The preferred ones among options, which are not empty: one of them is picked as usual. Deterministic. An unknown
  * price counts as the highest of all; where none is known, price does not decide.
  */
 export function preferredOf<T extends Preferable>(
@@ -43,7 +43,7 @@ export function preferredOf<T extends Preferable>(
   return options.filter((_, at) => scores[at]! <= most);
 }
 
-/** What was measured fades slowly: who is slow or dear is asked for a new look every minute or two, not every few seconds. */
+/** Measurements fade slowly: a slow or dear target is tried anew every minute or two, not every few seconds. */
 const fadesInMs = 60_000;
 
 /** Lower is better: USD, ms to the first token, or their product. */
@@ -63,7 +63,7 @@ function scoresOf(options: readonly Preferable[], wanted: PreferredFor): number[
 /** Tokens of an answer whose caller states no maximum, or a higher one. */
 const usualOutputTokens = 500;
 
-/** What a request would about cost at a target, in USD; null where its price is unknown. */
+/** Rough cost of a request at a target, in USD; null where its price is unknown. */
 export function expectedUsd(
   { price, image, video, transcription }: PricedTarget,
   { needs, atMs }: Omit<PreferredFor, 'by' | 'nowMs'>,

@@ -65,7 +65,7 @@ export class RollingCount {
 /** The window of a target's health: 60 s in ten buckets. */
 const windowBuckets = 10;
 const windowBucketMs = 6_000;
-/** What one more outcome weighs in the recent share: nine failures in a row leave 13 %. */
+/** Weight of one more outcome in the recent share: nine failures in a row leave 13 %. */
 const recentWeight = 0.2;
 /** How fast the recent share drifts back to 1 without news: bad targets are tried again by and by. */
 const recentFadesMs = 30_000;
@@ -264,14 +264,14 @@ export const aliasesMax = 10_000;
 
 /**
  * Keeps an outage from being multiplied: further attempts at targets that hardly ever answer share this budget, and so
- * do second attempts beside slow ones.
+ * do second attempts that run along with slow ones.
  */
 export interface RetryBudget {
   /** A request begins. */
   requested(alias: string, nowMs: number): void;
   /** Takes one further attempt; false when the alias has none left just now. */
   take(alias: string, nowMs: number): boolean;
-  /** Takes one second attempt beside a slow one, of `share` (0 to 1) of the requests; one is always allowed. */
+  /** Takes one second attempt for a slow one, out of `share` (0 to 1) of the requests; one is always allowed. */
   takeHedge(alias: string, share: number, nowMs: number): boolean;
 }
 

@@ -27,7 +27,7 @@ export interface RouteQuery {
   onFilter?: 'next';
 }
 
-/** Routing wishes of a caller, in headers (design §6). */
+/** A caller's preferences for routing, in headers (design §6). */
 export interface RoutingWishes {
   /** Overall deadline; null = the alias's own. */
   timeoutMs: number | null;
@@ -36,7 +36,7 @@ export interface RoutingWishes {
   session: string | null;
 }
 
-/** Of no caller. */
+/** Defaults, for a request without such headers. */
 export const plainWishes: RoutingWishes = { timeoutMs: null, fallback: 'allowed', session: null };
 
 /** When a request with a slow target is also sent elsewhere. Requests at a silent target always are. */
@@ -60,11 +60,12 @@ export interface RouteCandidate {
 }
 
 /**
- * The ordered decision for one request; called again after each failed attempt. It hears of the attempts that it gave.
+ * The ordered decision for one request; called again after each failed attempt. The caller reports how each attempt
+ * that it gave went.
  */
 export interface Route {
   next(nowMs: number): RouteStep;
-  /** A second attempt beside the one that runs, at another target; null when none is ready or may be made. */
+  /** A second attempt, parallel to the running one, at another target; null when none is ready or may be made. */
   hedge(reason: HedgeReason, nowMs: number): RouteAttempt | null;
   /** Must be called for each `attempt` step, once, before `next` is called again. */
   ended(attempt: RouteAttempt, end: AttemptEnd, nowMs: number): void;
@@ -166,7 +167,7 @@ export type AttemptRecord = {
   credential: string;
   class: OutcomeClass;
   status: number | null;
-  /** Ms from the request's arrival to its dispatch: attempts may run beside each other. */
+  /** Ms from the request's arrival to its dispatch: attempts may run in parallel. */
   startMs: number;
   /** Ms from dispatch to its end, and to first content (null: none came). */
   ms: number;
@@ -187,23 +188,23 @@ export interface RouteRecord {
   passThrough: boolean;
   /** Lines of the upstream's stream that could not be read and were skipped; absent when none. */
   malformedLines?: number;
-  /** Of calls of MCP servers elsewhere. */
+  /** For calls of MCP servers elsewhere. */
   mcp?: McpCallRecord;
 }
 
-/** What was called: of its arguments and its result nothing. */
+/** Target of an MCP call, without its arguments and its result. */
 export interface CalledMcp {
   server: string;
   kind: 'tool' | 'prompt' | 'resource';
   /** Its own name; null: a resource, whose address a caller makes. */
   name: string | null;
-  /** Of a server that the caller named by URL; null: one of the configuration. */
+  /** Host of a server that the caller named by URL; null: one of the configuration. */
   host: string | null;
 }
 
 export interface McpCallRecord extends CalledMcp {
   /** `ok`, `tool-error` for a result that says so, or the reason of the fault; null: nobody waited for it. */
   outcome: string | null;
-  /** Of the result: as JSON, or as the text that a model gets. */
+  /** Size of the result: as JSON, or as the text that a model gets. */
   bytes: number;
 }

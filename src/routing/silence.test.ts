@@ -45,7 +45,7 @@ function setUp() {
       maxFirstTokenMs: null,
       attempt: { signs: 0, awaiting: true, paused: false },
       stalls: 0,
-      told: {
+      observer: {
         overdue(reason) {
           reasons.push(reason);
           return asks;

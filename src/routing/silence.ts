@@ -34,7 +34,7 @@ export interface Watched {
   readonly paused: boolean;
 }
 
-/** Hears of an attempt's silence. */
+/** Called when an attempt has been silent for too long. */
 export interface Overdue<W extends Watched = Watched> {
   /** It should be made elsewhere as well; true when that was done. */
   overdue(reason: HedgeReason): boolean;
@@ -49,14 +49,14 @@ export interface SilenceEntry {
   /** Monotonic ms of its dispatch. */
   readonly startedMs: number;
   readonly probe: boolean;
-  /** As in the hedge policy. */
+  /** The same as in the hedge policy. */
   readonly hedgeAfter: number | null;
   /** Monotonic ms at which half of the time is gone that its request had left when it began. */
   readonly halfwayMs: number;
   /** Its target's; null: none. */
   readonly maxFirstTokenMs: number | null;
   readonly attempt: Watched;
-  readonly told: Overdue;
+  readonly observer: Overdue;
 }
 
 /** Looks now and then at running attempts: silence is a signal long before a timeout. */
@@ -73,7 +73,7 @@ export interface Seen {
   readonly entry: SilenceEntry;
   signs: number;
   /** It was made elsewhere as well. */
-  asked: boolean;
+  hedged: boolean;
   /** Its answer has stopped after the first content. */
   stalled: boolean;
   /** After its first content: the last look that found new signs (-1: none yet), and the longest silence, in ms. */
@@ -127,12 +127,12 @@ export function createSilenceWatch(health: Health): SilenceWatch {
     if (seen.spokeAtMs < 0 || seen.entry.attempt.paused) seen.spokeAtMs = nowMs;
     if (seen.stalled || nowMs - seen.spokeAtMs <= stalledAfterMs(seen.entry.lane.state.gaps, gaps, nowMs)) return;
     seen.stalled = true;
-    seen.entry.told.stalled(seen.entry.attempt);
+    seen.entry.observer.stalled(seen.entry.attempt);
   }
 
   return {
     began(entry) {
-      const seen = { entry, signs: 0, asked: false, stalled: false, spokeAtMs: -1, longestGapMs: 0, at: count };
+      const seen = { entry, signs: 0, hedged: false, stalled: false, spokeAtMs: -1, longestGapMs: 0, at: count };
       places[count] = seen;
       count += 1;
       return seen;
@@ -166,9 +166,9 @@ export function createSilenceWatch(health: Health): SilenceWatch {
         const silentMs = nowMs - Math.max(entry.startedMs, state.heardAtMs);
         const silent = isSilent(entry);
         if (!silent && silentMs > (usualMs ?? unknownSilenceOf(entry))) health.fellSilent(entry.lane, nowMs);
-        if (seen.asked) continue;
+        if (seen.hedged) continue;
         const reason = overdueReason(entry, usualMs, nowMs);
-        if (reason !== null) seen.asked = entry.told.overdue(reason);
+        if (reason !== null) seen.hedged = entry.observer.overdue(reason);
       }
     },
   };

@@ -20,7 +20,7 @@ import type { RouteQuery, UpstreamLimit } from './route.ts';
 
 /** Tells equals apart. */
 export interface Draw {
-  /** Of the conversation (`affinityOf`); null: none. Only reorders equals. */
+  /** Number of the conversation (`affinityOf`); null: none. Only reorders equals. */
   affinity: number | null;
   random: Random;
 }
@@ -32,10 +32,12 @@ export interface Draw {
  */
 export type SurveyScope = 'first' | 'fresh' | 'own-dialect';
 
-/** What fails more often than not comes after what does not, whatever its priority: above every tier. */
+/** Share of failures from which a choice comes after all others, whatever its priority: above every tier. */
 const failingShare = 0.5;
 export const failingTier = 1e12;
-/** What is slower than its `max_first_token` comes after what is not, before what has no room or fails. */
+/**
+ * A choice slower than its `max_first_token` comes after those that are not, before those that have no room or fail.
+ */
 const lateTier = 1e10;
 
 /** Choices that could be asked now. */
@@ -63,7 +65,7 @@ export function survey(
   return surveyOnce(choices, scope, query, draw, nowMs);
 }
 
-/** As `survey`, but closed choices stay closed, unless their `reopened` says otherwise. */
+/** The same as `survey`, but closed choices stay closed, unless their `reopened` says otherwise. */
 export function surveyOnce(
   choices: readonly Choice[],
   scope: SurveyScope,
@@ -159,7 +161,7 @@ function closedOutHope({ lanes }: Choice, nowMs: number): number | null {
   return best;
 }
 
-/** Of those that are ready, what the alias prefers among them. */
+/** The choices that the alias prefers among those that are ready. */
 export function preferredChoices(
   ready: readonly Choice[],
   { prefer: by, needs }: RouteQuery,

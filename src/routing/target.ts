@@ -8,7 +8,7 @@ import type { Timestamps } from '../formats/neutral/transcript.ts';
 export interface Target {
   /** `provider/model`: names it in breakers, ledger and explanations. */
   id: string;
-  /** What its health is kept under, where that is not `id`: an endpoint whose failures say nothing of the others. */
+  /** Key of its health, where that is not `id`: an endpoint whose failures say nothing of the others. */
   healthId?: string;
   provider: string;
   /** Upstream model id. */
@@ -93,7 +93,7 @@ export interface Capabilities {
   streaming: boolean;
 }
 
-/** Of a target without chat. */
+/** Capabilities of a target without chat. */
 export const noCapabilities: Capabilities = {
   vision: false,
   tools: false,

@@ -172,7 +172,7 @@ export function simulate(scenario: Scenario, seed: number): Simulation {
       halfwayMs: atMs + (scenario.totalMs ?? 600_000) / 2,
       maxFirstTokenMs: attempt.target.maxFirstTokenMs ?? null,
       attempt: live,
-      told: {
+      observer: {
         overdue(reason) {
           if (request.answeredBy !== null) return true;
           const beside = request.route.hedge(reason, now());

@@ -10,7 +10,7 @@ import { type ImageBody, readImages } from '../families/images/image-body.ts';
 import { readSpeech, type SpeechBody } from '../families/speech/speech-body.ts';
 import type { BodyReader } from '../spine/body-reader.ts';
 
-/** What comes of a body, by how it is read: as a conversation in a dialect, or for another endpoint. */
+/** The body that each reader gives: a conversation in a dialect, or the body of another endpoint. */
 export type Bodies = Record<CallerDialectId, ConversationBody> &
   Record<ForwardedEndpointId, ForwardedBody> &
   Record<EmbeddingBodyKind, EmbeddingBody> & { speech: SpeechBody; images: ImageBody };
@@ -18,7 +18,7 @@ export type Bodies = Record<CallerDialectId, ConversationBody> &
 export type BodyKind = keyof Bodies;
 export type AnyBody = Bodies[BodyKind];
 
-/** Those that are no conversations. */
+/** Readers of bodies that are no conversations. */
 const readers: Record<Exclude<BodyKind, CallerDialectId>, (raw: Buffer) => Result<AnyBody>> = {
   speech: readSpeech,
   images: readImages,

@@ -7,7 +7,7 @@ import type { ForwardOrder } from '../spine/encode-forwarded.ts';
 import { bodyLost } from './body-lost.ts';
 import { type AnyBody, type BodyKind, readBody } from './body-readers.ts';
 
-/** As the body's own `encode` takes it. */
+/** The same order as the body's own `encode` takes. */
 export type AnyOrder = EncodeOrder | EmbeddingOrder | ForwardOrder;
 
 /** Orders to the worker; every message is answered once, with the same `id`, except `release`. */

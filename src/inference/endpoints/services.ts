@@ -9,7 +9,7 @@ import type { TranscriptionServices } from '../families/transcription/services.t
 import type { VideoServices } from '../families/videos/services.ts';
 import type { AllBodies } from './body-readers.ts';
 
-/** What the requests of all families need; lives as long as the process. */
+/** Services of all families' requests; they live as long as the process. */
 export interface Services
   extends CountServices,
     ResponsesServices,

@@ -8,7 +8,7 @@ import type { ServerToolPorts, ToolOwner } from './tool-ports.ts';
 const urlCharsMax = 8_192;
 const charsDefault = 100_000;
 const charsMax = 400_000;
-/** Of English prose. */
+/** For English prose. */
 const charsPerToken = 4;
 
 /** A page for the model, or why it got none. */
@@ -27,7 +27,7 @@ export class PageFetches {
   readonly #ports: Pick<ServerToolPorts, 'fetchPage'>;
   readonly #owner: ToolOwner;
   readonly #marks: SourceMarks;
-  readonly #heard = new Set<string>();
+  readonly #foundAddresses = new Set<string>();
   #read = 0;
 
   constructor(ports: Pick<ServerToolPorts, 'fetchPage'>, owner: ToolOwner, marks: SourceMarks) {
@@ -36,9 +36,9 @@ export class PageFetches {
     this.#marks = marks;
   }
 
-  /** What a search found. */
-  hear(sources: readonly ServerSource[]): void {
-    for (const { url, quote } of sources) addAddresses([url, quote], this.#heard);
+  /** Remembers the addresses that a search found: the model may read them. */
+  addSources(sources: readonly ServerSource[]): void {
+    for (const { url, quote } of sources) addAddresses([url, quote], this.#foundAddresses);
   }
 
   async fetch(tool: WebFetchTool, text: string, signal: AbortSignal): Promise<Fetched> {
@@ -47,7 +47,7 @@ export class PageFetches {
     const url = key === null ? null : URL.parse(/^https?:/i.test(text) ? text : `https://${text}`);
     if (url === null || key === null) return refused('invalid_tool_input', 'This is not an address of the web.');
     if (!mayRead(tool, url)) return refused('url_not_allowed', 'The request does not allow this domain.');
-    if (!tool.known.includes(key) && !(tool.hears && this.#heard.has(key))) {
+    if (!tool.known.includes(key) && !(tool.hears && this.#foundAddresses.has(key))) {
       const message = 'Only addresses that the user, a search or a page has named can be read.';
       return refused('url_not_in_prior_context', message);
     }
@@ -65,7 +65,7 @@ export class PageFetches {
     }
     const most = tool.tokensMax === null ? charsDefault : Math.min(charsMax, tool.tokensMax * charsPerToken);
     const quote = page.text.slice(0, most);
-    addAddresses(quote, this.#heard);
+    addAddresses(quote, this.#foundAddresses);
     const document = this.#read++;
     const source = { url: page.url, title: page.title, quote, document, score: null, attributes: {}, age: null };
     // A citation names the page. Nobody knows which of its words are meant.
@@ -88,8 +88,7 @@ function mayRead({ allowedDomains, blockedDomains }: WebFetchTool, url: URL): bo
 }
 
 /**
- * `example.com` stands for the hosts below it too, `example.com/blog` for what lies below that path, and a `*` in a path
- * for any text.
+ * `example.com` covers the hosts below it too, `example.com/blog` all below that path, and a `*` in a path any text.
  */
 function isWithin({ hostname, pathname }: URL, domain: string): boolean {
   const place = URL.parse(/^https?:\/\//i.test(domain) ? domain : `https://${domain}`);

@@ -23,7 +23,7 @@ export class LoopAnswer {
   #headers: HeaderList = [];
   #losses: readonly Loss[] = [];
   #begun = false;
-  /** The upstream's first word is told once. */
+  /** Whether the upstream's first word was reported: only that of the first turn is. */
   #started = false;
   #first: readonly NeutralEvent[] = [];
   #usage: Usage | null = null;

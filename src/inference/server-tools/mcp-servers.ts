@@ -12,7 +12,7 @@ const nameCharsMax = 120;
 /** The MCP servers of one request, with their tools. */
 export interface OpenedServers {
   offered: OfferedTool[];
-  /** What the caller is told of their lists. */
+  /** Steps that show their lists to the caller. */
   steps: ServerToolStep[];
   close(): Promise<void>;
 }

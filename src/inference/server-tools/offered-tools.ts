@@ -7,7 +7,7 @@ import type { McpServerSession } from './tool-ports.ts';
 export interface OfferedTool {
   function: NeutralTool;
   of: ServerTool;
-  /** Of an MCP server: its own name of the tool, and how it is asked. */
+  /** For a tool of an MCP server: its own name of the tool, and how it is asked. */
   mcp?: { name: string; session: McpServerSession };
 }
 

@@ -105,7 +105,7 @@ export class ToolRunner {
     await this.#servers?.close();
   }
 
-  /** What the caller is told before the first turn. */
+  /** Events that show the caller the lists of MCP servers, before the first turn. */
   get listed(): NeutralEvent[] {
     return (this.#servers?.steps ?? []).map((step) => ({ type: 'server-tool', choice: 0, step }));
   }
@@ -119,7 +119,7 @@ export class ToolRunner {
     return this.#offered.has(name);
   }
 
-  /** What the model must call in its first turn. */
+  /** The tool that the model must call in its first turn. */
   get choice(): ServerTurn['choice'] {
     const { choice } = this.#run.asked;
     const demanded = [...this.#offered.values()].find(({ of }) => of.kind === choice);
@@ -131,7 +131,7 @@ export class ToolRunner {
     return this.#calls >= Math.min(callsMaxOfAll, this.#run.asked.callsMax ?? callsMaxOfAll);
   }
 
-  /** Runs all calls of a turn beside each other. */
+  /** Runs all calls of a turn in parallel. */
   async run(calls: readonly TurnCall[]): Promise<TurnResults> {
     const done = await Promise.all(calls.map((call) => this.#answer(call)));
     const parts = done.flatMap(({ part }) => (part === null ? [] : [part]));
@@ -144,8 +144,8 @@ export class ToolRunner {
   }
 
   /** Makes the calls that the caller has approved, and tells the model of all that it was asked about. */
-  async approved(): Promise<{ said: NeutralMessage[]; costMilli: number }> {
-    const said: NeutralMessage[] = [];
+  async approved(): Promise<{ messages: NeutralMessage[]; costMilli: number }> {
+    const messages: NeutralMessage[] = [];
     let costMilli = 0;
     for (const { id, label, name, argumentsJson, approve } of this.#run.asked.approvals ?? []) {
       const all = [...this.#offered.values()];
@@ -157,9 +157,9 @@ export class ToolRunner {
         costMilli += end.costMilli;
         part = end.part ?? part;
       }
-      said.push({ role: 'assistant', parts: [{ type: 'tool-call', ...call }] }, { role: 'tool', parts: [part] });
+      messages.push({ role: 'assistant', parts: [{ type: 'tool-call', ...call }] }, { role: 'tool', parts: [part] });
     }
-    return { said, costMilli };
+    return { messages, costMilli };
   }
 
   #offer(tools: readonly OfferedTool[]): void {
@@ -260,7 +260,7 @@ export class ToolRunner {
     if ('kind' in found) return searchFailed(found, of);
     const first = marks.sources.length;
     marks.sources.push(...found.sources);
-    if (of.kind === 'web_search') this.#pages.hear(found.sources);
+    if (of.kind === 'web_search') this.#pages.addSources(found.sources);
     const words = found.sources.map((source, at) => sourceText(source, first + at));
     const text = words.length === 0 ? 'Nothing was found.' : words.join('\n\n');
     const result = { failure: null, sources: found.sources, text };

@@ -1,14 +1,14 @@
 import type { NeutralEvent } from '../../formats/neutral/event.ts';
 import type { ServerSource } from '../../formats/neutral/server-tool.ts';
 
-/** How the model is told to name a source: its number, in brackets that no prose or code has. */
+/** The mark by which the model names a source: its number, in brackets that no prose or code has. */
 export function markOf(index: number): string {
   return `${open}${index + 1}${close}`;
 }
 
 const open = '【';
 const close = '】';
-/** A longer one is no mark. Some models add words of their own: `【3†source】`. */
+/** A longer one is no mark. Some models add words: `【3†source】`. */
 const markCharsMax = 48;
 const numbers = /^【\s*(\d{1,4}(?:\s*[,，、]\s*\d{1,4})*)\s*(?:[^\d\s,，、】][^】]*)?】$/;
 
@@ -47,7 +47,7 @@ export class SourceMarks {
     return [...events, ...this.#say(rest)];
   }
 
-  /** What was held back is text: something else follows. */
+  /** Gives what was held back as text: something else follows. */
   flush(): NeutralEvent[] {
     const held = this.#held;
     this.#held = '';
@@ -75,10 +75,10 @@ export class SourceMarks {
     if (url === null) return [{ type: 'citation', choice: 0, citation }];
     const gap = this.#length === 0 || /\s/.test(this.#last) ? [] : this.#say(' ');
     const start = this.#length;
-    const said = this.#say(`([${hostOf(url)}](${url.replaceAll('(', '%28').replaceAll(')', '%29')}))`);
+    const link = this.#say(`([${hostOf(url)}](${url.replaceAll('(', '%28').replaceAll(')', '%29')}))`);
     return [
       ...gap,
-      ...said,
+      ...link,
       { type: 'citation', choice: 0, citation: { ...citation, span: { start, end: this.#length } } },
     ];
   }

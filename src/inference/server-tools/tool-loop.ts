@@ -29,10 +29,10 @@ export interface ToolLoop {
   endpoint: Pick<Endpoint<never, RequestBody>, 'id' | 'cost'>;
   asked: ServerToolsAsked;
   planned: PlannedCall;
-  /** Of the first turn, whose cost is held. */
+  /** The first turn's job, whose cost is held. */
   job: Job;
   writtenFor: WrittenFor;
-  /** As without tools; `trialOf` replaces the trial. */
+  /** The same steps as without tools; `trialOf` replaces the trial. */
   steps: Pick<AttemptSteps<Chunk>, 'remedy'>;
   /** One attempt at a turn, whose events go to the job's sink; bytes where the target runs the tools itself. */
   trialOf(job: Job<Chunk>, turn: ServerTurn): MakeTrial<Chunk>;
@@ -42,9 +42,9 @@ export interface ToolLoop {
 type TurnEnd = { kind: 'read' } | { kind: 'over' } | { kind: 'failed'; failed: Failed };
 
 /**
- * Model → tools → model, until an answer needs no tool of this gateway, calls one of the caller's own, or reaches a bound.
- * Each turn is routed, retried, reserved and settled as a request of its own; the first has the request's id. Ends the
- * client's answer in every case, once.
+ * Model → tools → model, until an answer needs no tool of this gateway, calls one of the caller's own, or reaches a
+ * bound. Each turn is routed, retried, reserved and settled as a separate request; the first has the request's id. Ends
+ * the client's answer in every case, once.
  */
 export async function runToolLoop(loop: ToolLoop): Promise<void> {
   const { services, ports, asked, planned, job } = loop;
@@ -67,14 +67,14 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     signal: leaving.signal,
     show: (events) => void answer.show(events),
   });
-  const said: NeutralMessage[] = [];
+  const messages: NeutralMessage[] = [];
   try {
     const closed = await runner.open();
     if (leaving.signal.aborted) return answer.left();
     if (closed !== null) return await answer.fail({ failure: closed, headers: refusalHeaders(job) });
     answer.first(runner.listed);
     const approved = await runner.approved();
-    said.push(...approved.said);
+    messages.push(...approved.messages);
     answer.costMilli += approved.costMilli;
     if (leaving.signal.aborted) return answer.left();
     return await turns();
@@ -86,7 +86,12 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
   async function turn(n: number, reader: TurnReader): Promise<TurnEnd> {
     const isLast = n === turnsMax - 1 || runner.isSpent;
     const choice = n === 0 ? runner.choice : isLast ? 'none' : 'free';
-    const order: ServerTurn = { offered: runner.offered, fields: asked.tools.map(({ field }) => field), said, choice };
+    const order: ServerTurn = {
+      offered: runner.offered,
+      fields: asked.tools.map(({ field }) => field),
+      said: messages,
+      choice,
+    };
     let end: TurnEnd = { kind: 'over' };
     const sink: Sink<Chunk> = {
       start: (_, headers) => answer.began(headers),
@@ -115,7 +120,7 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     };
     if (n === 0) await run(job);
     else {
-      const refused = await runPlan(services, loop.endpoint, laterTurn(loop, said), async (own) => {
+      const refused = await runPlan(services, loop.endpoint, laterTurn(loop, messages), async (own) => {
         await run(own);
         attempts += own.progress.attempts.length;
       });
@@ -137,19 +142,19 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
       answer.costMilli += results.costMilli;
       if (leaving.signal.aborted) return answer.left();
       if (results.wrong !== null) return answer.fail({ failure: results.wrong, headers: refusalHeaders(job) });
-      // It is the caller's turn: what was found for the model stands in the answer.
+      // It is the caller's turn: what was found for the model is in the answer.
       if (reader.callersCalls > 0 || results.waits) return answer.finish(reader, runner);
-      said.push({ role: 'assistant', parts: reader.parts }, { role: 'tool', parts: results.parts });
+      messages.push({ role: 'assistant', parts: reader.parts }, { role: 'tool', parts: results.parts });
     }
   }
 }
 
-/** A request of its own, which names the caller's as the one that it is for. */
-function laterTurn({ services, planned, job }: ToolLoop, said: readonly NeutralMessage[]): PlannedCall {
+/** A separate request, which names the caller's as the one that it is for. */
+function laterTurn({ services, planned, job }: ToolLoop, messages: readonly NeutralMessage[]): PlannedCall {
   const { snapshot, call, plan, facts } = planned;
   const atMs = services.clock.wallMs();
   const { needs } = job.query;
-  const inputTokensEstimate = needs.inputTokensEstimate + estimatedTokens(JSON.stringify(said).length);
+  const inputTokensEstimate = needs.inputTokensEstimate + estimatedTokens(JSON.stringify(messages).length);
   return {
     snapshot,
     call: {

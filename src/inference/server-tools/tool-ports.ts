@@ -19,8 +19,8 @@ export interface ToolOwner {
 }
 
 /**
- * Given by the composition: the tools of this gateway, as calls of the owner's own key. Each is held, charged and settled
- * by itself, and has a row in the ledger. Nothing rejects but for a fault of ours.
+ * Given by the composition: the tools of this gateway, as calls of the owner's own key. Each is held, charged and
+ * settled separately, and has a row in the ledger. Nothing rejects but for a fault of ours.
  */
 export interface ServerToolPorts {
   /** Whether there is something behind the tool: a search engine for `web_search`. */
@@ -37,7 +37,7 @@ export interface ServerToolPorts {
     mayFollow: (url: URL) => Promise<boolean>,
     signal: AbortSignal,
   ): Promise<FetchedPage | Failure>;
-  /** Opens a session and asks for the server's tools. Whoever opens it closes it. */
+  /** Opens a session and asks for the server's tools. The opener closes it. */
   openMcp(owner: ToolOwner, server: McpServerTool, bounds: CallBounds): Promise<McpServerSession | Failure>;
   searchFiles(
     owner: ToolOwner,

@@ -111,7 +111,7 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
         probe: attempt.probe,
         hedgeAfter: stream ? query.hedge.after : null,
         attempt: answer,
-        told: this,
+        observer: this,
       });
     }
     trial.run().then(

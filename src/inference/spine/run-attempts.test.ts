@@ -108,7 +108,7 @@ test('F56 an error of ours before anything is sent ends that request, and leaves
 });
 
 const unwatched: SilenceWatch = {
-  began: (entry) => ({ entry, signs: 0, asked: false, stalled: false, spokeAtMs: -1, longestGapMs: 0, at: 0 }),
+  began: (entry) => ({ entry, signs: 0, hedged: false, stalled: false, spokeAtMs: -1, longestGapMs: 0, at: 0 }),
   ended() {},
   look() {},
 };

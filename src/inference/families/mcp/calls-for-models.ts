@@ -17,15 +17,15 @@ export interface McpCallsParts {
   services: SpineServices;
   /** Servers that callers name by URL. */
   guarded: GuardedServers;
-  /** Those of the configuration. */
+  /** Servers of the configuration. */
   upstream: UpstreamTools;
 }
 
-/** Of one answer of a caller's server: all of its text goes to the model. */
+/** Limit of one answer of a caller's server: all of its text goes to the model. */
 const answerBytesMax = 1024 * 1024;
 const textCharsMax = 100_000;
 
-/** A result stands in an object of ours: a server may add members of any name to it. */
+/** A result is wrapped in an object of ours: a server may add members of any name to it. */
 type Asked = { kind: 'result'; result: McpResult } | Extract<McpEnd, { kind: 'failed' }>;
 
 /** A server, however it is reached. */

@@ -65,7 +65,7 @@ export interface OpenedCrawls {
   close(): Promise<void>;
 }
 
-/** Of one host, over all crawls of this process. */
+/** Pages of one host that all crawls of this process read at once. */
 const atOnceMax = 16;
 
 /** Crawls: taken up at the start where there are any, otherwise from the first on. */

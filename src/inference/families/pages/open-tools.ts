@@ -29,7 +29,7 @@ export interface ToolsOptions {
   pages: PageStore & Corpus;
   /** Writes of pages. */
   model: PageModel;
-  /** Of this process alone. */
+  /** A folder of this process alone. */
   dataDir: string;
   version: string;
   /** State of search engines, for the metrics. */
@@ -54,7 +54,7 @@ export interface Tools {
 /** With the time before and after it, a page that hangs its reader is answered within 10 s. */
 const extractKillMs = 9_000;
 const extractThreadsMax = 4;
-/** Scrapes of one host at one time; one tenant may have one less. */
+/** Scrapes of one host that may run at once; one tenant may have one less. */
 const hostPagesMax = 5;
 
 /** The web tools. Their threads start at the first page. */
