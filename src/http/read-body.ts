@@ -235,7 +235,7 @@ const wholeMsMin = 10 * 60_000;
 export class BodyPace {
   private readonly tooSlow: (failure: Failure) => void;
   private readonly wholeMs: number;
-  private stall: NodeJS.Timeout;
+  private readonly stall: NodeJS.Timeout;
   /** Set with the first 64 KB: a smaller body has no time for more than one wait. */
   private whole: NodeJS.Timeout | null = null;
   private bytes = 0;
@@ -244,15 +244,17 @@ export class BodyPace {
   constructor(limitBytes: number, tooSlow: (failure: Failure) => void) {
     this.tooSlow = tooSlow;
     this.wholeMs = Math.max(wholeMsMin, (limitBytes / wholeBytesPerS) * 1_000);
-    this.stall = this.wait();
+    this.stall = setTimeout(() => {
+      const least = `${paceBytesMin / 1024} KB in ${bodyStallTimeoutMs / 1_000} s`;
+      this.fail(`The request body arrives too slowly: less than ${least}.`);
+    }, bodyStallTimeoutMs);
   }
 
   came(bytes: number): void {
     this.bytes += bytes;
     if (this.bytes < paceBytesMin) return;
     this.bytes = 0;
-    clearTimeout(this.stall);
-    this.stall = this.wait();
+    this.stall.refresh();
     this.whole ??= setTimeout(() => {
       this.fail(`The request body took longer than ${Math.round(this.wholeMs / 60_000)} min to arrive.`);
     }, this.wholeMs);
@@ -262,14 +264,6 @@ export class BodyPace {
   end(): void {
     clearTimeout(this.stall);
     if (this.whole !== null) clearTimeout(this.whole);
-  }
-
-  private wait(): NodeJS.Timeout {
-    return setTimeout(() => {
-      this.fail(
-        `The request body arrives too slowly: less than ${paceBytesMin / 1024} KB in ${bodyStallTimeoutMs / 1_000} s.`,
-      );
-    }, bodyStallTimeoutMs);
   }
 
   private fail(message: string): void {

@@ -5,7 +5,7 @@ import { declaredKeys } from '../books/auth/declared-keys.ts';
 import { issueFirstKey } from '../books/auth/issue-key.ts';
 import { createKeyRing, type KeyRing } from '../books/auth/key-ring.ts';
 import { watchKeys } from '../books/auth/watch-keys.ts';
-import { createPlanBook, type PlanBook } from '../books/metering/plan-book.ts';
+import { createPlanBook, type PlanBook, PlansInForce } from '../books/metering/plan-book.ts';
 import { note } from '../cli/print.ts';
 import { accountsInForce, declaredAccounts } from '../config/declared.ts';
 import { isLoopback } from '../config/loopback-host.ts';
@@ -101,7 +101,7 @@ export async function openCallers(options: {
   let stored = nothingStored;
   let planByAccount: ReadonlyMap<string, string> | null = null;
   let knownLost: ReadonlySet<string> = new Set();
-  let plans = bookOfPlans();
+  const plans = new PlansInForce(bookOfPlans());
 
   function plansOfAccounts(): ReadonlyMap<string, string> {
     const all = [...stored.accounts, ...accountsInForce(declaredAccounts(config), stored.accounts)];
@@ -136,7 +136,7 @@ export async function openCallers(options: {
     (next) => {
       stored = next;
       // Before the ring, whose new principals ask the book for their limits.
-      plans = bookOfPlans();
+      plans.replace(bookOfPlans());
       ring.restock(next);
       options.onStored(next);
     },
@@ -155,7 +155,7 @@ export async function openCallers(options: {
 
   return {
     ring,
-    plans: () => plans,
+    plans: plans.current,
     planOf(account) {
       planByAccount ??= plansOfAccounts();
       return planByAccount.get(account) ?? config.default_plan;
@@ -178,7 +178,7 @@ export async function openCallers(options: {
     refresh: watch.poll,
     declare(next) {
       config = next;
-      plans = bookOfPlans();
+      plans.replace(bookOfPlans());
       ring.declare(declaredKeys(config, generatedAdminKey()?.key ?? null));
     },
     trouble: watch.trouble,

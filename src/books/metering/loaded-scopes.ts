@@ -1,6 +1,5 @@
 import type { BucketRow, QuotaBooks, RecentCall, Scope } from './counters.ts';
-import type { QuotaClock } from './quota-clock.ts';
-import { RollingScope } from './rolling-sum.ts';
+import { type QuotaClock, RollingScope } from './rolling-sum.ts';
 import { callMilliIn } from './scope.ts';
 import { spans } from './window.ts';
 

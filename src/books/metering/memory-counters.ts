@@ -16,8 +16,7 @@ import type {
   Unavailable,
 } from './counters.ts';
 import { LoadedScopes, loadedScopesMax, ScopesFull } from './loaded-scopes.ts';
-import { QuotaClock } from './quota-clock.ts';
-import type { RollingScope, RollingSum } from './rolling-sum.ts';
+import { QuotaClock, type RollingScope, type RollingSum } from './rolling-sum.ts';
 import { milliPerCall } from './scope.ts';
 import { type Span, spans } from './window.ts';
 
@@ -249,7 +248,7 @@ export class MemoryCounters implements Counters {
 
   /** Written over `states`, the answer. */
   #statesOf(nowMs: number, limits: readonly BoundLimit[], states: LimitState[]): LimitState[] {
-    const aheadMs = nowMs - this.#clock.toWallMs(nowMs);
+    const { aheadMs } = this.#clock;
     states.length = limits.length;
     for (let i = 0; i < limits.length; i++) {
       const { sum, span } = limits[i]!;

@@ -203,6 +203,21 @@ interface Column {
   seconds: number;
 }
 
+/** The book of plans that counts now. */
+export class PlansInForce {
+  private book: PlanBook;
+
+  constructor(first: PlanBook) {
+    this.book = first;
+  }
+
+  readonly current = (): PlanBook => this.book;
+
+  replace(next: PlanBook): void {
+    this.book = next;
+  }
+}
+
 /**
  * The headers of one LimitSet (design §6): the IETF draft's, then the caller's dialect's own. Flat lists: name, value…
  */

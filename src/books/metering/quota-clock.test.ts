@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { QuotaClock } from './quota-clock.ts';
+import { QuotaClock } from './rolling-sum.ts';
 
 function clocks(startMs = 1_000_000) {
   const at = { wallMs: startMs, monotonicMs: 50 };

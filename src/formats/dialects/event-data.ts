@@ -1,5 +1,4 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import { ownMember } from '../../kernel/known-entry.ts';
 import type { FinishReason } from '../neutral/event.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 
@@ -70,7 +69,8 @@ export function finishReasonOf(
   own: Readonly<Record<string, FinishReason>>,
   { toolCalls, unwrapped }: { toolCalls: number; unwrapped: number },
 ): FinishReason {
-  const reason = ownMember(own, stopReason) ?? ownMember(stopReasons, stopReason);
+  const words = Object.hasOwn(own, stopReason) ? own : stopReasons;
+  const reason = Object.hasOwn(words, stopReason) ? words[stopReason] : undefined;
   if (reason !== undefined) return reason;
   // The forced call is the answer's text, not a call.
   if (stopReason === 'tool_use') return toolCalls === 0 && unwrapped > 0 ? 'stop' : 'tool-calls';

@@ -1,5 +1,6 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { folded, type MemberNames } from '../../kernel/parse-object.ts';
 
 /** An id in a caller's body with a meaning only for the provider, which keeps the object. */
 export interface NamedObject {
@@ -62,14 +63,6 @@ export interface NamingRules {
   echoes?(type: string): boolean;
 }
 
-/** Names of members, which are the same in all cases of letters. */
-export interface MemberNames {
-  /** All of them, as `folded` writes them. */
-  folded: ReadonlySet<string>;
-  /** Spellings that came up, and whether each is one of the names. */
-  seen: Map<string, boolean>;
-}
-
 /** Where a dialect's bodies name objects at providers. */
 export interface ObjectsInBodies {
   /** Of the members that may hold ids: a body without any of them, at any depth, names no object. */
@@ -110,11 +103,6 @@ export function memberKinds(kinds: MemberKinds): MemberTable {
 const rememberedMax = 1_024;
 
 const holdsIds: ReadonlySet<MemberKind> = new Set(['id', 'holder', 'label', 'skill', 'file-uri', 'item-id']);
-
-/** Servers written in Go take members in any case, and more than ASCII's as equal (`ſ` and `s`). */
-export function folded(name: string): string {
-  return name.toUpperCase().toLowerCase();
-}
 
 /** Every id that a body names by `rules`. Goes over it once, whatever it holds. */
 export function findNamed(body: JsonObject, rules: NamingRules): NamedObject[] {

@@ -328,7 +328,9 @@ function answerHeaders(
     headerSafe(target.model),
     'x-culvert-attempts',
     String(made),
-    ...costHeaders(job),
+    'x-culvert-cost',
+    String(job.costMilli / 1_000),
+    ...job.headers,
   ];
   if (facts.losses.length > 0) headers.push(lossHeaderName, lossHeader(facts.losses));
   if (facts.answerType !== undefined) headers.push('content-type', facts.answerType);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { dialects } from '../../formats/dialects/dialect-table.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import { type MemberSurvey, surveyMembers } from './parse-body.ts';
+import { type MemberSurvey, surveyMembers } from '../../kernel/parse-object.ts';
 
 const callers = ['openai-chat', 'anthropic-messages', 'openai-responses', 'gemini'] as const;
 

@@ -5,11 +5,11 @@ import { StreamedAnswer, WholeAnswer } from '../../../src/inference/spine/answer
 import type { AnswerReader } from '../../../src/inference/spine/answer-reader.ts';
 import { Attempt } from '../../../src/inference/spine/attempt.ts';
 import type { Endpoint } from '../../../src/inference/spine/endpoint.ts';
-import { parseBody } from '../../../src/inference/spine/parse-body.ts';
 import { plainQuery } from '../../../src/inference/spine/plain-request.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../../../src/inference/spine/request-body.ts';
 import type { SpineServices } from '../../../src/inference/spine/services.ts';
 import { invalid } from '../../../src/kernel/failure.ts';
+import { parseBody } from '../../../src/kernel/parse-object.ts';
 import { noneUsable } from '../../../src/routing/capability.ts';
 
 type EchoBody = RequestBody<RequestFacts & { text: string }>;

@@ -6,8 +6,8 @@ import { estimatedTokens } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole, parsedData, stringOr } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
+import { UsageCounts } from './decode-answer.ts';
 import { faultOfError, readError } from './errors.ts';
-import { UsageCounts } from './read-usage.ts';
 
 // Text around the delta in an event of Anthropic's own spelling.
 const deltaFrameChars = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}'.length;

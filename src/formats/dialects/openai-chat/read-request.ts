@@ -74,6 +74,7 @@ function needsOf(body: ChatRequest, bodyBytes: number): RequestNeeds {
       audioIn ||= type === 'input_audio';
     }
   }
+  const limit = body.max_completion_tokens ?? body.max_tokens ?? 0;
   return {
     vision,
     audioIn,
@@ -84,14 +85,9 @@ function needsOf(body: ChatRequest, bodyBytes: number): RequestNeeds {
     n: body.n ?? 1,
     stream: body.stream === true,
     inputTokensEstimate: estimatedInput(body, bodyBytes),
-    maxOutputTokens: limitOf(body),
+    // No limit, or one that is left to the model by 0 or -1.
+    maxOutputTokens: limit > 0 ? limit : null,
   };
-}
-
-/** Null where the request sets no limit, or leaves it to the model by 0 or -1. */
-function limitOf({ max_completion_tokens: current, max_tokens: old }: ChatRequest): number | null {
-  const limit = current ?? old ?? 0;
-  return limit > 0 ? limit : null;
 }
 
 function isFilled(list: JsonValue | undefined): boolean {

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
-import { folded, memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
+import { folded } from '../../../kernel/parse-object.ts';
+import { memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
 import { isOwnId } from './wire.ts';
 
 /**

@@ -4,9 +4,9 @@ import { parsedData, parsedJson } from '../../../formats/dialects/event-data.ts'
 import type { NeutralEvent } from '../../../formats/neutral/event.ts';
 import type { NeutralPart } from '../../../formats/neutral/request.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { parseBody } from '../../../kernel/parse-object.ts';
 import type { TracedContent } from '../../../kernel/trace.ts';
 import { createSseReader } from '../../../upstream/transport/sse-reader.ts';
-import { parseBody } from '../../spine/parse-body.ts';
 
 /** A message as the GenAI conventions write it. */
 interface Message {

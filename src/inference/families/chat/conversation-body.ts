@@ -18,8 +18,8 @@ import { applyQuirks, quirksOf } from '../../../formats/providers/quirks.ts';
 import { anthropic } from '../../../formats/providers/services/anthropic.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonScan } from '../../../kernel/json.ts';
+import { type MemberSurvey, parseBody, surveyMembers } from '../../../kernel/parse-object.ts';
 import { type EncodedBody, encodeForwarded, type ForwardOrder, membersFor } from '../../spine/encode-forwarded.ts';
-import { type MemberSurvey, parseBody, surveyMembers } from '../../spine/parse-body.ts';
 import type { RequestBody, RequestFacts } from '../../spine/request-body.ts';
 import { cutToContext } from './cut-to-context.ts';
 

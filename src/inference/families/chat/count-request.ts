@@ -3,7 +3,7 @@ import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { NamedObject } from '../../../formats/dialects/named-objects.ts';
 import type { NeutralPart, NeutralRequest } from '../../../formats/neutral/request.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
-import { parseBody } from '../../spine/parse-body.ts';
+import { parseBody } from '../../../kernel/parse-object.ts';
 import { namedIn } from './conversation-body.ts';
 
 /** A checked body whose tokens were counted. */

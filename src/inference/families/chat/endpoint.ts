@@ -54,7 +54,8 @@ export function chatEndpoint(
       return withFiles(services, principal, dialectId, raw, reading.value);
     },
     content: (raw) => raw,
-    plan: (snapshot, call, { facts }) => planOf(services, snapshot, { ...call, dialect: dialectId }, facts),
+    plan: (snapshot, call, { facts }) =>
+      planOf(services, snapshot, { principal: call.principal, wishes: call.wishes, dialect: dialectId }, facts),
     trials(asked, job) {
       const plain = trialsOf(services, id, dialects[dialectId], asked, job);
       const { extras } = asked.plan;

@@ -12,7 +12,7 @@ import {
 } from '../../../formats/neutral/embedding.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
-import { parseBody } from '../../spine/parse-body.ts';
+import { parseBody } from '../../../kernel/parse-object.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../../spine/request-body.ts';
 
 export interface EmbeddingFactsOfBody extends RequestFacts {

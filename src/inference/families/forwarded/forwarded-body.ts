@@ -1,8 +1,8 @@
 import type { Result } from '../../../formats/dialects/dialect.ts';
 import type { ForwardedEndpointId, ForwardedRequest } from '../../../formats/dialects/forwarded/endpoint.ts';
 import { forwardedEndpoints } from '../../../formats/dialects/forwarded/index.ts';
+import { parseBody } from '../../../kernel/parse-object.ts';
 import { type EncodedBody, encodeForwarded, type ForwardOrder } from '../../spine/encode-forwarded.ts';
-import { parseBody } from '../../spine/parse-body.ts';
 import type { RequestBody, RequestFacts } from '../../spine/request-body.ts';
 
 export type ForwardedFacts = RequestFacts &

@@ -4,7 +4,7 @@ import { readImageRequest } from '../../../formats/dialects/images/read-request.
 import { objectNotFound } from '../../../formats/dialects/named-objects.ts';
 import type { ImageNeeds, ImageRequest } from '../../../formats/neutral/image.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
-import { parseBody } from '../../spine/parse-body.ts';
+import { parseBody } from '../../../kernel/parse-object.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../../spine/request-body.ts';
 import type { ImageEdit } from './image-edit.ts';
 

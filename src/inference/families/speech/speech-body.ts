@@ -2,7 +2,7 @@ import type { Result } from '../../../formats/dialects/dialect.ts';
 import { readSpeechRequest } from '../../../formats/dialects/speech/read-request.ts';
 import type { SpeechRequest } from '../../../formats/neutral/speech.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
-import { parseBody } from '../../spine/parse-body.ts';
+import { parseBody } from '../../../kernel/parse-object.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../../spine/request-body.ts';
 
 /** A checked request for speech: small and plain, so it is encoded where the attempts are. */
