@@ -50,13 +50,11 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
   const refused = encoding === undefined ? null : wrongEncoding(encoding);
   if (refused !== null) return Promise.resolve(refused);
   const declaredBytes = declared === undefined ? null : Number(declared);
-  if (declaredBytes !== null && declaredBytes > limitBytes)
-    return Promise.resolve({ kind: 'body-too-large', limitBytes });
+  const tooLarge: Failure = { kind: 'body-too-large', limitBytes };
+  if (declaredBytes !== null && declaredBytes > limitBytes) return Promise.resolve(tooLarge);
   if (expect !== undefined) response.writeContinue();
   const held = place?.held ?? exchange.held;
-
   return new Promise((resolve) => {
-    // Most bodies are one piece.
     let only: Buffer | null = null;
     let parts: BodyParts | null = null;
     let receivedBytes = 0;
@@ -85,8 +83,7 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
       if (receivedBytes > limitBytes) {
         request.pause();
         if (state === 'dropping') request.destroy();
-        settle({ kind: 'body-too-large', limitBytes });
-        return;
+        return settle(tooLarge);
       }
       const noRoom = state === 'dropping' || held === null ? null : held.take(bytes);
       if (noRoom !== null) {
@@ -112,10 +109,7 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
         if (state !== 'done') request.resume();
       });
     });
-    request.on('end', () => {
-      if (state === 'dropping') settle(null);
-      else settle(only ?? (parts ?? bodyParts(declaredBytes)).whole());
-    });
+    request.on('end', () => settle(state === 'dropping' ? null : (only ?? (parts ?? new Chunks()).whole())));
     request.on('close', left);
     request.on('error', left);
   });
@@ -235,7 +229,7 @@ const wholeMsMin = 10 * 60_000;
 export class BodyPace {
   private readonly tooSlow: (failure: Failure) => void;
   private readonly wholeMs: number;
-  private readonly stall: NodeJS.Timeout;
+  private stall: NodeJS.Timeout;
   /** Set with the first 64 KB: a smaller body has no time for more than one wait. */
   private whole: NodeJS.Timeout | null = null;
   private bytes = 0;
@@ -244,17 +238,15 @@ export class BodyPace {
   constructor(limitBytes: number, tooSlow: (failure: Failure) => void) {
     this.tooSlow = tooSlow;
     this.wholeMs = Math.max(wholeMsMin, (limitBytes / wholeBytesPerS) * 1_000);
-    this.stall = setTimeout(() => {
-      const least = `${paceBytesMin / 1024} KB in ${bodyStallTimeoutMs / 1_000} s`;
-      this.fail(`The request body arrives too slowly: less than ${least}.`);
-    }, bodyStallTimeoutMs);
+    this.stall = this.wait();
   }
 
   came(bytes: number): void {
     this.bytes += bytes;
     if (this.bytes < paceBytesMin) return;
     this.bytes = 0;
-    this.stall.refresh();
+    clearTimeout(this.stall);
+    this.stall = this.wait();
     this.whole ??= setTimeout(() => {
       this.fail(`The request body took longer than ${Math.round(this.wholeMs / 60_000)} min to arrive.`);
     }, this.wholeMs);
@@ -264,6 +256,14 @@ export class BodyPace {
   end(): void {
     clearTimeout(this.stall);
     if (this.whole !== null) clearTimeout(this.whole);
+  }
+
+  private wait(): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.fail(
+        `The request body arrives too slowly: less than ${paceBytesMin / 1024} KB in ${bodyStallTimeoutMs / 1_000} s.`,
+      );
+    }, bodyStallTimeoutMs);
   }
 
   private fail(message: string): void {

@@ -118,8 +118,8 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
   let stored = nothingStored;
   let known = knownFrom(declared, stored);
 
-  /** The last caller of each connection. A secret is kept for as long as its connection, and no longer. */
-  const callers = new WeakMap<object, KnownCaller>();
+  /** A secret is kept for as long as its connection, and no longer. */
+  const callers = new ConnectionCallers();
 
   function find(headers: KeyHeaders): KeyEntry | Failure {
     const secret = presentedSecret(headers, known.entries);
@@ -139,19 +139,13 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
 
   return {
     authenticate(headers, addressOf, connection) {
-      const before = connection === undefined ? undefined : callers.get(connection);
-      if (before !== undefined && before.known === known && isAlike(before.headers, headers)) return before.principal;
+      const before = connection === undefined ? null : callers.find(connection, known, headers);
+      if (before !== null) return before;
       const entry = find(headers);
       if (!('digest' in entry)) return entry;
       if (entry.kind === 'admin') return adminOnV1;
       const principal = principalFor(entry, addressOf);
-      // A key that ends at some time, or is bound to addresses, is looked at each time.
-      const lasts = entry.untilMs === never && entry.expiresMs === never && entry.addresses === null;
-      if (connection !== undefined && lasts && !isFailure(principal)) {
-        const { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google } = headers;
-        const kept = { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google };
-        callers.set(connection, { known, headers: kept, principal });
-      }
+      if (connection !== undefined && !isFailure(principal)) callers.keep(connection, known, headers, entry);
       return principal;
     },
     authenticateAdmin(headers) {
@@ -192,22 +186,31 @@ export interface KeyHeaders {
   readonly [name: string]: string | readonly string[] | undefined;
 }
 
-/** The caller that headers on a connection were found to name. */
-interface KnownCaller {
-  /** What was known then. */
-  known: object;
-  headers: KeyHeaders;
-  principal: Principal;
-}
+/** The last caller of each connection, as its headers named it. */
+class ConnectionCallers {
+  private readonly last = new WeakMap<object, { known: object; headers: KeyHeaders; principal: Principal }>();
 
-/** The same key, in the same header and no other. */
-function isAlike(before: KeyHeaders, now: KeyHeaders): boolean {
-  return (
-    before.authorization === now.authorization &&
-    before['x-api-key'] === now['x-api-key'] &&
-    before['api-key'] === now['api-key'] &&
-    before['x-goog-api-key'] === now['x-goog-api-key']
-  );
+  /** `known`: everybody who is known now. Null: the headers are others, or someone else may be known. */
+  find(connection: object, known: object, headers: KeyHeaders): Principal | null {
+    const last = this.last.get(connection);
+    if (last === undefined || last.known !== known) return null;
+    const before = last.headers;
+    // The same key, in the same header and no other.
+    const isSame =
+      before.authorization === headers.authorization &&
+      before['x-api-key'] === headers['x-api-key'] &&
+      before['api-key'] === headers['api-key'] &&
+      before['x-goog-api-key'] === headers['x-goog-api-key'];
+    return isSame ? last.principal : null;
+  }
+
+  /** But for a key that ends at some time or is bound to addresses: that one is looked at each time. */
+  keep(connection: object, known: object, headers: KeyHeaders, entry: KeyEntry): void {
+    if (entry.untilMs !== never || entry.expiresMs !== never || entry.addresses !== null) return;
+    const { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google } = headers;
+    const kept = { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google };
+    this.last.set(connection, { known, headers: kept, principal: entry.principal });
+  }
 }
 
 /** Longer values are not keys of ours; not hashing them bounds the work before authentication. */

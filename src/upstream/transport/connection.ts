@@ -207,8 +207,8 @@ function joinWrites(socket: Socket): void {
   if (writeList === undefined) return;
   socket._writev = (pieces, done) => {
     const [head, body] = pieces;
-    const isShort = pieces.length === 2 && head!.encoding === 'latin1' && body!.chunk.length <= joinedBytesMax;
-    if (!isShort || !Buffer.isBuffer(body!.chunk)) return writeList.call(socket, pieces, done);
-    socket._write(head!.chunk + body!.chunk.toString('latin1'), 'latin1', done);
+    const isRequest = pieces.length === 2 && head?.encoding === 'latin1' && Buffer.isBuffer(body?.chunk);
+    if (!isRequest || body.chunk.length > joinedBytesMax) return writeList.call(socket, pieces, done);
+    socket._write(head.chunk + body.chunk.toString('latin1'), 'latin1', done);
   };
 }
