@@ -80,9 +80,7 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
     return gone;
   }
 
-  function kill(): Promise<unknown> | undefined {
-    return forget(new ThreadLost(`the ${name} was ended`))?.terminate();
-  }
+  const kill = () => forget(new ThreadLost(`the ${name} was ended`))?.terminate();
 
   return {
     ask<T>(order: (id: number) => { message: object; transfer: ArrayBuffer[] }): Promise<T> {

@@ -40,27 +40,33 @@ export interface Metrics {
 
 const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
+function requestSeries(all: Series[]) {
+  return {
+    requests: counterSeries(all, 'culvert_requests_total', 'Finished requests.'),
+    tokens: counterSeries(all, 'culvert_tokens_total', 'Tokens by direction and by who counted them.'),
+    cost: counterSeries(all, 'culvert_cost_usd_total', 'Cost of answered requests with a known price.'),
+    duration: histogramSeries(
+      all,
+      'culvert_request_duration_seconds',
+      'From arrival to the end of the answer.',
+      secondsBuckets,
+    ),
+    firstToken: histogramSeries(
+      all,
+      'culvert_first_token_seconds',
+      'From dispatch to the first content.',
+      secondsBuckets,
+    ),
+    refusals: counterSeries(all, 'culvert_refused_requests_total', 'Requests refused before they were run.'),
+    failedAttempts: counterSeries(all, 'culvert_failed_attempts_total', 'Attempts at targets that failed.'),
+    searches: counterSeries(all, 'culvert_search_attempts_total', 'Questions to search engines.'),
+  };
+}
+
 /** Culvert's Prometheus metrics, in a separate registry: loaded with the first scrape, since a start needs none. */
 export function createMetrics(): Metrics {
   const all: Series[] = [];
-  const requests = counterSeries(all, 'culvert_requests_total', 'Finished requests.');
-  const tokens = counterSeries(all, 'culvert_tokens_total', 'Tokens by direction and by who counted them.');
-  const cost = counterSeries(all, 'culvert_cost_usd_total', 'Cost of answered requests with a known price.');
-  const duration = histogramSeries(
-    all,
-    'culvert_request_duration_seconds',
-    'From arrival to the end of the answer.',
-    secondsBuckets,
-  );
-  const firstToken = histogramSeries(
-    all,
-    'culvert_first_token_seconds',
-    'From dispatch to the first content.',
-    secondsBuckets,
-  );
-  const refusals = counterSeries(all, 'culvert_refused_requests_total', 'Requests refused before they were run.');
-  const failedAttempts = counterSeries(all, 'culvert_failed_attempts_total', 'Attempts at targets that failed.');
-  const searches = counterSeries(all, 'culvert_search_attempts_total', 'Questions to search engines.');
+  const series = requestSeries(all);
   let prometheus: Promise<typeof import('prom-client')> | null = null;
   let registry: Registry | null = null;
   let registered = 0;
@@ -81,12 +87,12 @@ export function createMetrics(): Metrics {
         status,
         class: end,
         usageSource,
-        requests: requests({ endpoint, model, target, status: String(status), class: end }),
-        input: tokens({ model, target, direction: 'input', usage_source: usageSource }),
-        output: tokens({ model, target, direction: 'output', usage_source: usageSource }),
-        cost: cost({ model, target, usage_source: usageSource }),
-        duration: duration({ endpoint, model }),
-        firstToken: firstToken({ model, target }),
+        requests: series.requests({ endpoint, model, target, status: String(status), class: end }),
+        input: series.tokens({ model, target, direction: 'input', usage_source: usageSource }),
+        output: series.tokens({ model, target, direction: 'output', usage_source: usageSource }),
+        cost: series.cost({ model, target, usage_source: usageSource }),
+        duration: series.duration({ endpoint, model }),
+        firstToken: series.firstToken({ model, target }),
       };
       children.set(key, found);
     }
@@ -106,13 +112,13 @@ export function createMetrics(): Metrics {
       if (request.firstTokenMs !== null) child.firstToken.observe(request.firstTokenMs / 1_000);
     },
     refused({ endpoint, status, reason, limit }) {
-      refusals({ endpoint, status: String(status), reason, limit }).total += 1;
+      series.refusals({ endpoint, status: String(status), reason, limit }).total += 1;
     },
     attemptFailed(target, end) {
-      failedAttempts({ target, class: end }).total += 1;
+      series.failedAttempts({ target, class: end }).total += 1;
     },
     searched(engine, end) {
-      searches({ engine, class: end }).total += 1;
+      series.searches({ engine, class: end }).total += 1;
     },
     gauge: (name, help, read) => gaugeSeries(all, name, help, read),
     gauges: (name, help, label, read) => gaugesSeries(all, name, help, label, read),

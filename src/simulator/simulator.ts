@@ -81,8 +81,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
 
   function onRequest(request: IncomingMessage, response: ServerResponse): void {
     const target = request.url ?? '/';
-    const queryAt = target.indexOf('?');
-    const path = queryAt < 0 ? target : target.slice(0, queryAt);
+    const [path = ''] = target.split('?', 1);
     if (purpose === 'zero-key') {
       arrived(request, (body) => service.healthy({ request, response, path, body, exchange: forgotten }));
       return;

@@ -14,19 +14,13 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { callerOf, type Route } from '../exchange.ts';
 import { responsesPlace, type StoredCall, storedRoute } from './stored-route.ts';
 
+const path = '/v1/conversations';
+const one = `${path}/:id`;
+
 /** `/v1/conversations`: lists of items that responses read from and add to, kept here for models of any provider. */
 export function conversationsRoutes(services: Services): Route[] {
   const { responses } = services;
-  const path = '/v1/conversations';
-  const one = `${path}/:id`;
-  const items = `${one}/items`;
-  const shown = async ({ tenant }: StoredCall, id: string) => {
-    const found = await responses.conversation(tenant, id);
-    if (found === null) throw new FailureError(conversationNotFound(id));
-    return shownConversation(found);
-  };
   const large = { ...responsesPlace, objects: services.bodies };
-  const idOf = ({ params }: StoredCall) => params.id ?? '';
 
   return [
     storedRoute(
@@ -36,20 +30,20 @@ export function conversationsRoutes(services: Services): Route[] {
       async (call) => {
         const metadata = checkedMetadata(call.body.metadata ?? {});
         const begun = checkedItems(call.body.items ?? []);
-        await makeSure(call);
+        await makeSure(services, call);
         return shownConversation(await responses.putConversation(call.tenant, metadata, begun));
       },
       { metadata: metadataSchema, items: itemsSchema },
       large,
     ),
-    storedRoute('GET', one, 'A conversation', (call) => shown(call, idOf(call))),
+    storedRoute('GET', one, 'A conversation', (call) => shown(services, call, idOf(call))),
     storedRoute(
       'POST',
       one,
       "Change a conversation's metadata",
       async (call) => {
         await responses.setMetadata(call.tenant, idOf(call), checkedMetadata(call.body.metadata ?? {}));
-        return shown(call, idOf(call));
+        return shown(services, call, idOf(call));
       },
       { metadata: metadataSchema },
     ),
@@ -59,13 +53,22 @@ export function conversationsRoutes(services: Services): Route[] {
         return { id, object: 'conversation.deleted', deleted: true };
       throw new FailureError(conversationNotFound(id));
     }),
+    ...itemsRoutes(services),
+  ];
+}
+
+function itemsRoutes(services: Services): Route[] {
+  const { responses } = services;
+  const items = `${one}/items`;
+  const large = { ...responsesPlace, objects: services.bodies };
+  return [
     storedRoute(
       'POST',
       items,
       'Add items to a conversation',
       async (call) => {
         const added = checkedItems(call.body.items);
-        await makeSure(call);
+        await makeSure(services, call);
         if (await responses.addItems(call.tenant, idOf(call), added)) return listOf(added, added.length);
         throw new FailureError(conversationNotFound(idOf(call)));
       },
@@ -74,7 +77,7 @@ export function conversationsRoutes(services: Services): Route[] {
     ),
     storedRoute('GET', items, 'Items of a conversation', async (call) => {
       const { after, limit, order } = readPage(call.query);
-      await shown(call, idOf(call));
+      await shown(services, call, idOf(call));
       if (after !== null && (await itemOf(call, after)) === null) throw new FailureError(unknownAfter(after));
       return listOf(await responses.items(call.tenant, idOf(call), { order, after, limit: limit + 1 }), limit);
     }),
@@ -84,7 +87,7 @@ export function conversationsRoutes(services: Services): Route[] {
     }),
     storedRoute('DELETE', `${items}/:item`, 'Delete an item of a conversation', async (call) => {
       const removed = await responses.removeItem(call.tenant, idOf(call), call.params.item ?? '');
-      return removed ? shown(call, idOf(call)) : itemNotFound(call);
+      return removed ? shown(services, call, idOf(call)) : itemNotFound(call);
     }),
   ];
 
@@ -98,12 +101,20 @@ export function conversationsRoutes(services: Services): Route[] {
     const message = `Item with id '${call.params.item}' not found in conversation '${idOf(call)}'.`;
     throw new FailureError({ kind: 'not-found', message });
   }
+}
 
-  /** Throws why nothing is kept for this key, or no more. */
-  async function makeSure({ exchange, account }: StoredCall): Promise<void> {
-    const why = keepsFor(services.snapshot(), callerOf(exchange)) ? await services.storage.mayKeep(account) : notKept;
-    if (why !== null) throw new FailureError(why);
-  }
+const idOf = ({ params }: StoredCall) => params.id ?? '';
+
+async function shown({ responses }: Services, { tenant }: StoredCall, id: string): Promise<JsonObject> {
+  const found = await responses.conversation(tenant, id);
+  if (found === null) throw new FailureError(conversationNotFound(id));
+  return shownConversation(found);
+}
+
+/** Throws why nothing is kept for this key, or no more. */
+async function makeSure(services: Services, { exchange, account }: StoredCall): Promise<void> {
+  const why = keepsFor(services.snapshot(), callerOf(exchange)) ? await services.storage.mayKeep(account) : notKept;
+  if (why !== null) throw new FailureError(why);
 }
 
 function shownConversation({ id, createdMs, metadata }: KeptConversation): JsonObject {

@@ -10,7 +10,7 @@ import type { OwnTables, SqlTables, Step } from '../sql-tables.ts';
 
 /** Files, batches and their lines over either database. */
 export function createBatchStore(tables: OwnTables): BatchStore {
-  return { ...filesIn(tables), ...batchesIn(tables), ...workIn(tables), close: tables.close };
+  return { ...filesIn(tables), ...batchesIn(tables), ...workIn(tables), ...linesIn(tables), close: tables.close };
 }
 
 function filesIn({ prefix, rows, write }: SqlTables) {
@@ -136,9 +136,7 @@ function batchesIn({ prefix, rows, write }: SqlTables) {
 /** The work at batches, under leases. */
 function workIn({ prefix, rows, write, skipLocked }: SqlTables) {
   const batch = `${prefix}batch`;
-  const line = `${prefix}batch_line`;
   const file = `${prefix}stored_file`;
-  const held = 'id = $1 AND worker = $2 AND ended_ms IS NULL';
   return {
     async lease(worker, nowMs, untilMs, limit) {
       const free = 'ended_ms IS NULL AND lease_until_ms <= $1';
@@ -164,6 +162,44 @@ function workIn({ prefix, rows, write, skipLocked }: SqlTables) {
       const [changes] = await write([{ sql, values: [id, worker, total, nowMs] }]);
       return changes === 1;
     },
+    async away({ id, worker }, { facts, expected, aheadSucceeded }) {
+      const sql = `UPDATE ${batch} SET facts = $3, expected_tokens = $4, expected_usd_nano = $5, ahead_succeeded = $6
+        WHERE ${held}`;
+      const values = [id, worker, facts, expected.tokens, expected.usdNano, aheadSucceeded];
+      return (await write([{ sql, values }]))[0] === 1;
+    },
+    async expected(account) {
+      // Sums of whole numbers may be too large for them.
+      const sql = `SELECT sum(CAST(expected_tokens AS DOUBLE PRECISION)) AS tokens,
+          sum(CAST(expected_usd_nano AS DOUBLE PRECISION)) AS usd_nano
+        FROM ${batch} WHERE ended_ms IS NULL AND account = $1`;
+      const [row] = await rows(sql, [account]);
+      return { tokens: Number(row?.tokens ?? 0), usdNano: Number(row?.usd_nano ?? 0) };
+    },
+    async finalizing({ id, worker }, nowMs) {
+      const sql = `UPDATE ${batch} SET finalizing_ms = coalesce(finalizing_ms, $3) WHERE ${held}`;
+      const [changes] = await write([{ sql, values: [id, worker, nowMs] }]);
+      return changes === 1;
+    },
+    async end({ id, worker }, { ending, atMs, expiresMs, outputFile, errorFile, facts }) {
+      const sql = `UPDATE ${batch} SET ending = $3, ended_ms = $4, expires_ms = $5, output_file = $6, error_file = $7,
+          facts = coalesce($8, facts), worker = NULL WHERE ${held}`;
+      const files = [outputFile, errorFile].filter((one) => one !== null);
+      const complete = `UPDATE ${file} SET complete = 1 WHERE id = $1`;
+      const [changes] = await write([
+        { sql, values: [id, worker, ending, atMs, expiresMs, outputFile, errorFile, facts], needed: true },
+        ...files.map((one) => ({ sql: complete, values: [one] })),
+      ]);
+      return changes === 1;
+    },
+  } satisfies Partial<BatchStore>;
+}
+
+/** The work at lines of a leased batch. */
+function linesIn({ prefix, rows, write }: SqlTables) {
+  const batch = `${prefix}batch`;
+  const line = `${prefix}batch_line`;
+  return {
     async lines(id, after, limit) {
       const sql = `SELECT seq, request_id, state, part FROM ${line} WHERE batch = $1 AND seq > $2 ORDER BY seq LIMIT $3`;
       return (await rows(sql, [id, after, limit])).map((row) => ({
@@ -198,12 +234,6 @@ function workIn({ prefix, rows, write, skipLocked }: SqlTables) {
       if (changes[0] === 0) return null;
       return new Set(begun.filter((_, at) => changes[at + 1] === 0).map(({ seq }) => seq));
     },
-    async away({ id, worker }, { facts, expected, aheadSucceeded }) {
-      const sql = `UPDATE ${batch} SET facts = $3, expected_tokens = $4, expected_usd_nano = $5, ahead_succeeded = $6
-        WHERE ${held}`;
-      const values = [id, worker, facts, expected.tokens, expected.usdNano, aheadSucceeded];
-      return (await write([{ sql, values }]))[0] === 1;
-    },
     async returned({ id, worker }, part, lines) {
       const fence = `UPDATE ${batch} SET worker = worker WHERE ${held}`;
       const sql = `UPDATE ${line} SET state = 'returned', result = $5
@@ -228,14 +258,6 @@ function workIn({ prefix, rows, write, skipLocked }: SqlTables) {
       ]);
       return changes === 1;
     },
-    async expected(account) {
-      // Sums of whole numbers may be too large for them.
-      const sql = `SELECT sum(CAST(expected_tokens AS DOUBLE PRECISION)) AS tokens,
-          sum(CAST(expected_usd_nano AS DOUBLE PRECISION)) AS usd_nano
-        FROM ${batch} WHERE ended_ms IS NULL AND account = $1`;
-      const [row] = await rows(sql, [account]);
-      return { tokens: Number(row?.tokens ?? 0), usdNano: Number(row?.usd_nano ?? 0) };
-    },
     async results(id, after, limit) {
       const sql = `SELECT seq, state, result FROM ${line}
         WHERE batch = $1 AND seq > $2 AND state IN ('succeeded', 'errored') ORDER BY seq LIMIT $3`;
@@ -245,24 +267,10 @@ function workIn({ prefix, rows, write, skipLocked }: SqlTables) {
         result: row.result as Uint8Array,
       }));
     },
-    async finalizing({ id, worker }, nowMs) {
-      const sql = `UPDATE ${batch} SET finalizing_ms = coalesce(finalizing_ms, $3) WHERE ${held}`;
-      const [changes] = await write([{ sql, values: [id, worker, nowMs] }]);
-      return changes === 1;
-    },
-    async end({ id, worker }, { ending, atMs, expiresMs, outputFile, errorFile, facts }) {
-      const sql = `UPDATE ${batch} SET ending = $3, ended_ms = $4, expires_ms = $5, output_file = $6, error_file = $7,
-          facts = coalesce($8, facts), worker = NULL WHERE ${held}`;
-      const files = [outputFile, errorFile].filter((one) => one !== null);
-      const complete = `UPDATE ${file} SET complete = 1 WHERE id = $1`;
-      const [changes] = await write([
-        { sql, values: [id, worker, ending, atMs, expiresMs, outputFile, errorFile, facts], needed: true },
-        ...files.map((one) => ({ sql: complete, values: [one] })),
-      ]);
-      return changes === 1;
-    },
   } satisfies Partial<BatchStore>;
 }
+
+const held = 'id = $1 AND worker = $2 AND ended_ms IS NULL';
 
 /** The first three values of a list, more places, and its condition. */
 function pageOf({ tenant, nowMs, limit, after, order }: Listed) {

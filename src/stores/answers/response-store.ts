@@ -11,25 +11,49 @@ export interface ResponseTables extends OwnTables {
 const sweptAtOnce = 100;
 
 /** Kept responses and conversations over either database. */
-export function createResponseStore({ prefix, bootIsOver, rows, write, close }: ResponseTables): ResponseStore {
-  const response = `${prefix}response`;
-  const conversation = `${prefix}conversation`;
-  const item = `${prefix}conversation_item`;
+export function createResponseStore(tables: ResponseTables): ResponseStore {
+  const { prefix, write, close } = tables;
+  const names = {
+    response: `${prefix}response`,
+    conversation: `${prefix}conversation`,
+    item: `${prefix}conversation_item`,
+  };
+  const { response, conversation, item } = names;
+  return {
+    ...responsesIn(tables, names),
+    ...conversationsIn(tables, names),
+    async sweep(nowMs) {
+      const old = (table: string) => `SELECT tenant, id FROM ${table} WHERE expires_ms <= $1 LIMIT ${sweptAtOnce}`;
+      let removed = 0;
+      for (;;) {
+        const [, conversations = 0, responses = 0] = await write([
+          {
+            sql: `DELETE FROM ${item} WHERE (tenant, conversation) IN (${old(conversation)})`,
+            values: [nowMs],
+          },
+          ...[conversation, response].map((table) => ({
+            sql: `DELETE FROM ${table} WHERE (tenant, id) IN (${old(table)})`,
+            values: [nowMs],
+          })),
+        ]);
+        removed += conversations + responses;
+        if (conversations < sweptAtOnce && responses < sweptAtOnce) return removed;
+      }
+    },
+    close,
+  };
+}
+
+interface TableNames {
+  response: string;
+  conversation: string;
+  item: string;
+}
+
+function responsesIn({ bootIsOver, rows, write }: ResponseTables, names: TableNames) {
+  const { response } = names;
   const columns = 'tenant, id, previous, conversation, status, boot_id, created_ms, expires_ms, input, answer, events';
   const found = `${columns}, (boot_id IS NOT NULL AND ${bootIsOver('boot_id')}) AS orphaned`;
-
-  /** The first step locks the conversation, so that two turns that end at once add their items one after another. */
-  function adding(tenant: string, id: string, items: readonly ItemRow[], expiresMs: number): Step[] {
-    const touch = `UPDATE ${conversation} SET expires_ms = $3 WHERE tenant = $1 AND id = $2`;
-    const add = `INSERT INTO ${item} (tenant, conversation, seq, id, item)
-      SELECT $1, $2, 1 + coalesce((SELECT max(seq) FROM ${item} WHERE tenant = $1 AND conversation = $2), 0), $3, $4
-      WHERE NOT EXISTS (SELECT 1 FROM ${item} WHERE tenant = $1 AND conversation = $2 AND id = $3)`;
-    return [
-      { sql: touch, values: [tenant, id, expiresMs], needed: true },
-      ...items.map((one) => ({ sql: add, values: [tenant, id, one.id, one.item] })),
-    ];
-  }
-
   return {
     async put(row, items) {
       const { tenant, id, previous, status, bootId, createdMs, expiresMs, input, answer } = row;
@@ -40,7 +64,7 @@ export function createResponseStore({ prefix, bootIsOver, rows, write, close }: 
       const values = [tenant, id, previous, row.conversation, status, bootId, createdMs, expiresMs, input, answer];
       await write([
         { sql, values },
-        ...(row.conversation === null ? [] : adding(tenant, row.conversation, items, expiresMs)),
+        ...(row.conversation === null ? [] : adding(names, tenant, row.conversation, items, expiresMs)),
       ]);
     },
     async change({ tenant, id, status, answer, end, conversation: of, expiresMs }, items) {
@@ -50,7 +74,7 @@ export function createResponseStore({ prefix, bootIsOver, rows, write, close }: 
       const more = end === 'runs on' ? [] : [end.events, expiresMs];
       const [changes] = await write([
         { sql, values: [tenant, id, status, answer, ...more], needed: true },
-        ...(of === null ? [] : adding(tenant, of, items, expiresMs)),
+        ...(of === null ? [] : adding(names, tenant, of, items, expiresMs)),
       ]);
       return changes === 1;
     },
@@ -87,13 +111,18 @@ export function createResponseStore({ prefix, bootIsOver, rows, write, close }: 
       const running = await Promise.all(keys.map(({ tenant, id }) => rows(sql, [tenant, id])));
       return keys.filter((_, at) => running[at]?.length === 0);
     },
+  } satisfies Partial<ResponseStore>;
+}
 
+function conversationsIn({ rows, write }: ResponseTables, names: TableNames) {
+  const { conversation, item } = names;
+  return {
     async putConversation({ tenant, id, createdMs, expiresMs, metadata }, items) {
       const sql = `INSERT INTO ${conversation} (tenant, id, created_ms, expires_ms, metadata)
         VALUES ($1, $2, $3, $4, $5)`;
       await write([
         { sql, values: [tenant, id, createdMs, expiresMs, metadata] },
-        ...adding(tenant, id, items, expiresMs),
+        ...adding(names, tenant, id, items, expiresMs),
       ]);
     },
     async findConversation(tenant, id, nowMs) {
@@ -115,7 +144,7 @@ export function createResponseStore({ prefix, bootIsOver, rows, write, close }: 
       return changes === 1;
     },
     async addItems(tenant, id, items, expiresMs) {
-      const [changes] = await write(adding(tenant, id, items, expiresMs));
+      const [changes] = await write(adding(names, tenant, id, items, expiresMs));
       return changes === 1;
     },
     async items({ tenant, conversation: of, order, after, limit, id }) {
@@ -136,27 +165,25 @@ export function createResponseStore({ prefix, bootIsOver, rows, write, close }: 
       const [changes] = await write([{ sql, values: [tenant, of, id] }]);
       return changes === 1;
     },
+  } satisfies Partial<ResponseStore>;
+}
 
-    async sweep(nowMs) {
-      const old = (table: string) => `SELECT tenant, id FROM ${table} WHERE expires_ms <= $1 LIMIT ${sweptAtOnce}`;
-      let removed = 0;
-      for (;;) {
-        const [, conversations = 0, responses = 0] = await write([
-          {
-            sql: `DELETE FROM ${item} WHERE (tenant, conversation) IN (${old(conversation)})`,
-            values: [nowMs],
-          },
-          ...[conversation, response].map((table) => ({
-            sql: `DELETE FROM ${table} WHERE (tenant, id) IN (${old(table)})`,
-            values: [nowMs],
-          })),
-        ]);
-        removed += conversations + responses;
-        if (conversations < sweptAtOnce && responses < sweptAtOnce) return removed;
-      }
-    },
-    close,
-  };
+/** The first step locks the conversation, so that two turns that end at once add their items one after another. */
+function adding(
+  { conversation, item }: TableNames,
+  tenant: string,
+  id: string,
+  items: readonly ItemRow[],
+  expiresMs: number,
+): Step[] {
+  const touch = `UPDATE ${conversation} SET expires_ms = $3 WHERE tenant = $1 AND id = $2`;
+  const add = `INSERT INTO ${item} (tenant, conversation, seq, id, item)
+    SELECT $1, $2, 1 + coalesce((SELECT max(seq) FROM ${item} WHERE tenant = $1 AND conversation = $2), 0), $3, $4
+    WHERE NOT EXISTS (SELECT 1 FROM ${item} WHERE tenant = $1 AND conversation = $2 AND id = $3)`;
+  return [
+    { sql: touch, values: [tenant, id, expiresMs], needed: true },
+    ...items.map((one) => ({ sql: add, values: [tenant, id, one.id, one.item] })),
+  ];
 }
 
 function responseOf(row: Record<string, unknown>): FoundResponse {

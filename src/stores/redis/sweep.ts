@@ -1,4 +1,4 @@
-import type { QuotaBooks } from '../../books/metering/counters.ts';
+import type { QuotaBooks, Scope } from '../../books/metering/counters.ts';
 import { openKey, scopeKey, sweptKey } from './keys.ts';
 import type { Link } from './link.ts';
 import { forgetScript, oldScript } from './lua-seed.ts';
@@ -49,11 +49,7 @@ export function createSweep(link: Pick<Link, 'run' | 'ready'>, books: QuotaBooks
   }
 
   async function sweepAccount(account: string): Promise<void> {
-    const answer = await link.run(
-      oldScript,
-      [openKey(account), sweptKey(account)],
-      [String(oldMs), String(sweepEveryMs - 1_000)],
-    );
+    const answer = await oldIn(link, account);
     if (typeof answer === 'string') return;
     const running = answer[1] as number;
     // Nothing runs: it is used again, or it is of no interest.
@@ -76,12 +72,7 @@ export function createSweep(link: Pick<Link, 'run' | 'ready'>, books: QuotaBooks
       if (stillOpen.has(requestId)) continue;
       if (!settled.has(requestId))
         settlements.settle({ requestId, account, scopes }, { costMilli: 0, tokens: 0, usdNano: 0 });
-      else if (before?.has(requestId))
-        await link.run(
-          forgetScript,
-          [openKey(account), ...scopes.map((scope) => scopeKey(account, scope))],
-          [requestId],
-        );
+      else if (before?.has(requestId)) await forget(link, account, requestId, scopes);
       else settledNow.add(requestId);
     }
     if (settledNow.size > 0) suspects.set(account, settledNow);
@@ -101,4 +92,13 @@ export function createSweep(link: Pick<Link, 'run' | 'ready'>, books: QuotaBooks
     run: sweep,
     close: () => clearInterval(timer),
   };
+}
+
+function oldIn(link: Pick<Link, 'run'>, account: string) {
+  const times = [String(oldMs), String(sweepEveryMs - 1_000)];
+  return link.run(oldScript, [openKey(account), sweptKey(account)], times);
+}
+
+function forget(link: Pick<Link, 'run'>, account: string, requestId: string, scopes: readonly Scope[]) {
+  return link.run(forgetScript, [openKey(account), ...scopes.map((scope) => scopeKey(account, scope))], [requestId]);
 }

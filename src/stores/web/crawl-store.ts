@@ -60,11 +60,7 @@ function heldOf(row: Row) {
  */
 const open = `state IN ('waiting', 'fetching')`;
 
-/** Changes of a crawl's pages, within a transaction. */
-function pageChanges({ prefix, pages, given }: CrawlTables) {
-  const crawl = `${prefix}crawl`;
-  const page = `${prefix}crawl_page`;
-  const { key, shape, value } = pages;
+function pageStatements(crawl: string, page: string, { key, shape, value }: CrawlTables['pages'], given: string) {
   const fresh = `SELECT page_key, url, depth, page_shape, at FROM (
       SELECT ${value('(value ->> 0)')} AS page_key, value ->> 1 AS url, CAST(value ->> 2 AS INTEGER) AS depth,
         ${value('(value ->> 3)')} AS page_shape, at
@@ -82,14 +78,23 @@ function pageChanges({ prefix, pages, given }: CrawlTables) {
       SELECT page_key, url, depth, page_shape, row_number() OVER (ORDER BY at) AS nth FROM (${links}) AS links
     ) AS fitting
     WHERE c.id = $1 AND c.rows + nth <= $3`;
-  const addFresh = adding(fresh);
-  const addFewOfShape = adding(fewOfShape);
-  const addAlias = `INSERT INTO ${page} (crawl, seq, ${key}, url, depth, state, charged)
-    SELECT c.id, c.rows + 1, ${value('$2')}, '', 0, 'alias', 0 FROM ${crawl} c WHERE c.id = $1 ON CONFLICT DO NOTHING`;
-  const dropAlias = `UPDATE ${page} SET state = 'alias'
-    WHERE crawl = $1 AND ${key} = ${value('$2')} AND seq <> $3 AND state = 'waiting'`;
-  const countEnd = `UPDATE ${crawl} SET ends = ends + $2, done = done + $3, failed = failed + $4, waiting = waiting - 1,
-    charged = charged - $5 WHERE id = $1`;
+  return {
+    addFresh: adding(fresh),
+    addFewOfShape: adding(fewOfShape),
+    addAlias: `INSERT INTO ${page} (crawl, seq, ${key}, url, depth, state, charged)
+    SELECT c.id, c.rows + 1, ${value('$2')}, '', 0, 'alias', 0 FROM ${crawl} c WHERE c.id = $1 ON CONFLICT DO NOTHING`,
+    dropAlias: `UPDATE ${page} SET state = 'alias'
+    WHERE crawl = $1 AND ${key} = ${value('$2')} AND seq <> $3 AND state = 'waiting'`,
+    countEnd: `UPDATE ${crawl} SET ends = ends + $2, done = done + $3, failed = failed + $4, waiting = waiting - 1,
+    charged = charged - $5 WHERE id = $1`,
+  };
+}
+
+/** Changes of a crawl's pages, within a transaction. */
+function pageChanges({ prefix, pages, given }: CrawlTables) {
+  const crawl = `${prefix}crawl`;
+  const page = `${prefix}crawl_page`;
+  const { addFresh, addFewOfShape, addAlias, dropAlias, countEnd } = pageStatements(crawl, page, pages, given);
 
   /** Rows that are known, too many, or too many of one shape are left out. */
   function* add(id: string, { urls, rowsMax, shapeMax }: FoundUrls): Work<void> {
@@ -264,25 +269,7 @@ function workersPart({ rows, write, transaction, holding, oneOf, skipLocked, pag
       const [which, values] = worker === null ? [`status = 'scraping'`, []] : ['worker = $1', [worker]];
       await write([{ sql: `UPDATE ${crawl} SET worker = NULL, lease_until_ms = 0 WHERE ${which}`, values }]);
     },
-    take: (lease, count) =>
-      holding(lease, null, function* (held): Work<TakenPage[]> {
-        const waiting = `SELECT seq, url, depth, charged FROM ${page}
-          WHERE crawl = $1 AND state = 'waiting' AND ${open} ORDER BY seq LIMIT $2`;
-        let { charged } = held;
-        const taken: TakenPage[] = [];
-        for (const row of yield* read(waiting, [lease.id, count])) {
-          const paid = row.charged === 1;
-          if (!paid && charged >= held.pageLimit) continue;
-          if (!paid) charged += 1;
-          taken.push({ seq: Number(row.seq), url: String(row.url), depth: Number(row.depth), paid });
-        }
-        if (taken.length === 0) return taken;
-        const places = taken.map((_, at) => `$${at + 2}`).join(', ');
-        const take = `UPDATE ${page} SET state = 'fetching', charged = 1 WHERE crawl = $1 AND seq IN (${places})`;
-        yield* change(take, [lease.id, ...taken.map(({ seq }) => seq)]);
-        yield* change(`UPDATE ${crawl} SET charged = $2 WHERE id = $1`, [lease.id, charged]);
-        return taken;
-      }),
+    take: (lease, count) => holding(lease, null, (held) => takePages(crawl, page, held, lease.id, count)),
     async putBack(lease, seq, { charged }) {
       await holding(lease, undefined, function* (): Work<undefined> {
         const back = `UPDATE ${page} SET state = 'waiting', charged = $3
@@ -321,6 +308,31 @@ function workersPart({ rows, write, transaction, holding, oneOf, skipLocked, pag
         return true;
       }),
   } satisfies Partial<CrawlStore>;
+}
+
+function* takePages(
+  crawl: string,
+  page: string,
+  { charged: before, pageLimit }: ReturnType<typeof heldOf>,
+  id: string,
+  count: number,
+): Work<TakenPage[]> {
+  const waiting = `SELECT seq, url, depth, charged FROM ${page}
+          WHERE crawl = $1 AND state = 'waiting' AND ${open} ORDER BY seq LIMIT $2`;
+  let charged = before;
+  const taken: TakenPage[] = [];
+  for (const row of yield* read(waiting, [id, count])) {
+    const paid = row.charged === 1;
+    if (!paid && charged >= pageLimit) continue;
+    if (!paid) charged += 1;
+    taken.push({ seq: Number(row.seq), url: String(row.url), depth: Number(row.depth), paid });
+  }
+  if (taken.length === 0) return taken;
+  const places = taken.map((_, at) => `$${at + 2}`).join(', ');
+  const take = `UPDATE ${page} SET state = 'fetching', charged = 1 WHERE crawl = $1 AND seq IN (${places})`;
+  yield* change(take, [id, ...taken.map(({ seq }) => seq)]);
+  yield* change(`UPDATE ${crawl} SET charged = $2 WHERE id = $1`, [id, charged]);
+  return taken;
 }
 
 /** Work beside the pages: webhooks that are due, and crawls whose retention is over. */

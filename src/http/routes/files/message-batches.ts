@@ -47,6 +47,8 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
     if (batch === null) throw new FailureError(batchNotFound(id));
     return batch;
   };
+  const route = (...[method, path, summary, answer]: Parameters<typeof storedRoute>) =>
+    storedRoute(method, path, summary, answer, {}, place);
   return [
     {
       method: 'POST',
@@ -59,69 +61,34 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
       body: { schema: bodySchema },
       handle: (exchange) => begin(parts, exchange, base(exchange)),
     },
-    storedRoute(
-      'GET',
-      path,
-      'The batches of messages of this key',
-      async (call) => {
-        const batches = await pageOf(call, await parts.batches());
-        return { ...batches, data: batches.data.map((batch) => shownBatch(batch, base(call.exchange))) };
-      },
-      {},
-      place,
-    ),
-    storedRoute(
-      'GET',
-      one,
-      'A batch of messages',
-      async (call) => shownBatch(await found(call), base(call.exchange)),
-      {},
-      place,
-    ),
-    storedRoute(
-      'GET',
-      `${one}/results`,
-      'The results of a batch of messages',
-      async (call) => {
-        const batch = await found(call);
-        const files = await parts.files();
-        const file = batch.outputFile === null ? null : await files.find(call.tenant, batch.outputFile);
-        if (file === null)
-          throw new FailureError(invalid(null, `The batch '${batch.id}' has no results yet: it has not ended.`));
-        await sendFile(call.exchange, files, file);
-        return null;
-      },
-      {},
-      place,
-    ),
-    storedRoute(
-      'POST',
-      `${one}/cancel`,
-      'Stop a batch of messages',
-      async (call) => {
-        const { id } = await found(call);
-        const batch = await (await parts.batches()).cancel(call.tenant, 'anthropic', id);
-        return shownBatch(batch!, base(call.exchange));
-      },
-      {},
-      place,
-    ),
-    storedRoute(
-      'DELETE',
-      one,
-      'Delete a batch of messages that has ended',
-      async (call) => {
-        const { id, ending, outputFile } = await found(call);
-        if (ending === null) {
-          throw new FailureError(invalid(null, `The batch '${id}' has not ended. Cancel it, and delete it then.`));
-        }
-        if (outputFile !== null) await (await parts.files()).remove(call.tenant, outputFile);
-        await (await parts.batches()).remove(call.tenant, id);
-        return { id, type: 'message_batch_deleted' };
-      },
-      {},
-      place,
-    ),
+    route('GET', path, 'The batches of messages of this key', async (call) => {
+      const batches = await pageOf(call, await parts.batches());
+      return { ...batches, data: batches.data.map((batch) => shownBatch(batch, base(call.exchange))) };
+    }),
+    route('GET', one, 'A batch of messages', async (call) => shownBatch(await found(call), base(call.exchange))),
+    route('GET', `${one}/results`, 'The results of a batch of messages', async (call) => {
+      const batch = await found(call);
+      const files = await parts.files();
+      const file = batch.outputFile === null ? null : await files.find(call.tenant, batch.outputFile);
+      if (file === null)
+        throw new FailureError(invalid(null, `The batch '${batch.id}' has no results yet: it has not ended.`));
+      await sendFile(call.exchange, files, file);
+      return null;
+    }),
+    route('POST', `${one}/cancel`, 'Stop a batch of messages', async (call) => {
+      const { id } = await found(call);
+      const batch = await (await parts.batches()).cancel(call.tenant, 'anthropic', id);
+      return shownBatch(batch ?? (await found(call)), base(call.exchange));
+    }),
+    route('DELETE', one, 'Delete a batch of messages that has ended', async (call) => {
+      const { id, ending, outputFile } = await found(call);
+      if (ending === null) {
+        throw new FailureError(invalid(null, `The batch '${id}' has not ended. Cancel it, and delete it then.`));
+      }
+      if (outputFile !== null) await (await parts.files()).remove(call.tenant, outputFile);
+      await (await parts.batches()).remove(call.tenant, id);
+      return { id, type: 'message_batch_deleted' };
+    }),
   ];
 }
 

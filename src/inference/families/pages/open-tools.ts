@@ -125,9 +125,7 @@ export function openTools({
     threads: crawlThreads,
     search,
     engines: createEngineOperator({ ...asking, engines: search.engines }),
-    async close() {
-      await Promise.all([reader.close(), crawlThreads.close()]);
-    },
+    close: async () => void (await Promise.all([reader.close(), crawlThreads.close()])),
   };
 }
 

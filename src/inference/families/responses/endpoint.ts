@@ -94,29 +94,31 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
       if (state?.background === true) return { ok: false as const, failure: plainBackground };
       return state === null
         ? { ok: true as const, value: withTurn(read.value, null) }
-        : opened(call, raw, read.value, state);
+        : opened(services, chat, call, raw, read.value, state);
     };
     return reading instanceof Promise ? reading.then(turned) : turned(reading);
   }
+}
 
-  async function opened(
-    call: ModelCall,
-    raw: Buffer,
-    body: ConversationBody,
-    state: RequestState,
-  ): Promise<Result<TurnBody>> {
-    const turn: Turn = { ...state, raw, continues: 'nothing' };
-    if (state.previous === null && state.conversation === null) return { ok: true, value: withTurn(body, turn) };
-    const { body_limit: limitBytes } = services.snapshot().config.server;
-    const whole = await expanded(services.responses, call.principal.tenant, raw, state, limitBytes);
-    if (whole === null) return { ok: true, value: withTurn(body, { ...turn, continues: 'provider' }) };
-    await body.release();
-    if ('kind' in whole) return { ok: false, failure: whole };
-    const told = await withSummaries(services, call.principal.tenant, whole);
-    if (!Buffer.isBuffer(told)) return { ok: false, failure: told };
-    const read = await chat.read(call, told);
-    return read.ok ? { ok: true, value: withTurn(read.value, { ...turn, continues: 'kept' }) } : read;
-  }
+async function opened(
+  services: ResponsesServices,
+  chat: ReturnType<typeof chatEndpoint>,
+  call: ModelCall,
+  raw: Buffer,
+  body: ConversationBody,
+  state: RequestState,
+): Promise<Result<TurnBody>> {
+  const turn: Turn = { ...state, raw, continues: 'nothing' };
+  if (state.previous === null && state.conversation === null) return { ok: true, value: withTurn(body, turn) };
+  const { body_limit: limitBytes } = services.snapshot().config.server;
+  const whole = await expanded(services.responses, call.principal.tenant, raw, state, limitBytes);
+  if (whole === null) return { ok: true, value: withTurn(body, { ...turn, continues: 'provider' }) };
+  await body.release();
+  if ('kind' in whole) return { ok: false, failure: whole };
+  const told = await withSummaries(services, call.principal.tenant, whole);
+  if (!Buffer.isBuffer(told)) return { ok: false, failure: told };
+  const read = await chat.read(call, told);
+  return read.ok ? { ok: true, value: withTurn(read.value, { ...turn, continues: 'kept' }) } : read;
 }
 
 /** One that runs without its caller never comes here: its member must have been written so that nobody sees it. */
