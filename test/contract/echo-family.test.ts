@@ -17,8 +17,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const checkout = temporaryFolder({ after });
 for (const part of ['bin', 'src', 'package.json']) cpSync(join(root, part), join(checkout, part), { recursive: true });
 symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
-mkdirSync(join(checkout, 'src/inference/echo'));
-add('endpoint.ts', 'src/inference/echo/endpoint.ts');
+mkdirSync(join(checkout, 'src/inference/families/echo'));
+add('endpoint.ts', 'src/inference/families/echo/endpoint.ts');
 add('route.ts', 'src/http/routes/echo.ts');
 const table = join(checkout, 'src/main/routes.ts');
 const line = '    embeddingsRoute(services),\n';
@@ -90,9 +90,10 @@ test('an added family refuses what it cannot read, and what the plan has no more
 
 function add(file: string, place: string): void {
   const text = readFileSync(join(root, 'test/contract/echo', file), 'utf8');
+  const toSources = '../'.repeat(place.split('/').length - 2);
   const own = text
-    .replaceAll("'../../../src/", "'../../")
-    .replace("'./endpoint.ts'", "'../../inference/echo/endpoint.ts'");
+    .replaceAll("'../../../src/", `'${toSources}`)
+    .replace("'./endpoint.ts'", "'../../inference/families/echo/endpoint.ts'");
   writeFileSync(join(checkout, place), own);
 }
 
