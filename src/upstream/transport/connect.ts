@@ -7,7 +7,7 @@ import { askForTunnel } from './tunnel.ts';
 
 export interface ConnectOptions {
   lookup: LookupFunction & Partial<Pick<Lookup, 'failedAt'>>;
-  /** Certificates to trust beside the system's, PEM; undefined: those only. */
+  /** Certificates to trust in addition to the system's, PEM; undefined: only the system's. */
   ca?: string | Buffer | undefined;
   /** Client certificate for an origin that asks for one, PEM. */
   cert?: string | undefined;
@@ -26,7 +26,7 @@ export interface Opening {
   destroy(): void;
 }
 
-/** Told exactly once, unless it was given up. */
+/** Called exactly once, unless the opening was given up. */
 export type Connected = (error: ConnectFailure | null, socket: Socket | null) => void;
 
 /** Opens one socket to the origin it was made for. `timeoutMs` covers name, proxy, TCP and TLS together. */
@@ -81,7 +81,7 @@ function straight(origin: URL, options: Certificates & Pick<ConnectOptions, 'loo
   return failedAt === undefined || net.isIP(target.host) !== 0 ? open : orWhereItMoved(open, target.host, failedAt);
 }
 
-/** As `Connected`, with the addresses that refused. */
+/** The same as `Connected`, with the addresses that refused. */
 type TriedAt = (error: ConnectFailure | null, socket: Socket | null, refusedAt: readonly string[]) => void;
 
 /** Where a name has moved, the address that was known refuses: the new one is tried at once. */

@@ -14,7 +14,7 @@ export interface ConnectionParts {
   http2: boolean;
 }
 
-/** What a connection reports to the pool that gives it exchanges. */
+/** Reports of a connection to the pool that gives it exchanges. */
 export interface ConnectionKeeper {
   /** Its exchange is over and it may carry another. */
   keep(connection: Connection): void;
@@ -56,7 +56,7 @@ export class Connection {
   private protocol: 'http/1.1' | 'h2' = 'http/1.1';
   /** Exchanges on it. */
   private streams = 0;
-  /** As many as the peer has been seen to accept. */
+  /** The most that the peer has been seen to accept at once. */
   private streamsMax = streamsMax;
   private retired = false;
 
@@ -138,7 +138,7 @@ export class Connection {
     this.streams = 0;
     if (end === 'unseen') this.destroy();
     else if (this.socket?.writableLength === 0) this.keep();
-    // Over TLS a socket hears that all was sent a turn later, which an answer may come before.
+    // Over TLS a socket learns a turn later that all was sent, and an answer may come before.
     else setImmediate(() => this.keep());
   }
 
@@ -153,7 +153,7 @@ export class Connection {
     this.endStream();
   }
 
-  /** Closes the socket now, connected or connecting. Its exchanges are told. */
+  /** Closes the socket now, connected or connecting. Its exchanges get the failure. */
   destroy(): void {
     this.keeper.forget(this);
     this.client.destroy();
@@ -175,7 +175,7 @@ export class Connection {
     if (this.retired && this.streams === 0) this.destroy();
   }
 
-  /** Those on it go on; undici repeats elsewhere what the peer says it has not begun. */
+  /** Takes no new streams. The running ones go on; undici repeats elsewhere what the peer says it has not begun. */
   private retire(): void {
     if (this.retired) return;
     this.retired = true;

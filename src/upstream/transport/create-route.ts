@@ -4,7 +4,7 @@ import { readProxy } from './proxy.ts';
 import { codeOf } from './transport-error.ts';
 import type { UpstreamRoute } from './upstream-call.ts';
 
-/** As an operator writes it; certificates and keys are PEM, or the path of a PEM file. */
+/** A route in an operator's terms; certificates and keys are PEM, or the path of a PEM file. */
 export interface RouteFacts {
   /** Undefined: as the environment says. */
   proxy: string | 'off' | undefined;

@@ -21,7 +21,9 @@ export interface DecompressorSink {
 
 export type Encoding = 'gzip' | 'deflate' | 'br' | 'zstd';
 
-/** Of a Content-Encoding header (RFC 9110 §8.4): null for none, undefined for one we cannot read. */
+/**
+ * The encoding that a Content-Encoding header (RFC 9110 §8.4) names: null for none, undefined for one we cannot read.
+ */
 export function encodingOf(header: string): Encoding | null | undefined {
   const name = header.trim().toLowerCase();
   if (name === '' || name === 'identity') return null;

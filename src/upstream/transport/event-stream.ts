@@ -7,11 +7,11 @@ import type { SplitEvent, SseEvent, SseReaderOptions, SseSplitter } from './spli
 export const eventStreamType = 'application/vnd.amazon.eventstream';
 
 /**
- * AWS's event stream, cut anywhere, as the server-sent events that it stands for: the event's type and its JSON. What
- * InvokeModel wraps (`chunk`, base64) is unwrapped: its type is that of the event inside. SageMaker's `PayloadPart` is a
- * piece, cut anywhere, of server-sent events themselves. An exception becomes an
- * `error` event, `{type: "error", error: {type, message, status}}`, and so does a message whose checksum is wrong.
- * `createInside`: makes the reader of such pieces.
+ * Reads AWS's event stream, cut anywhere, as server-sent events: each message becomes one, with its type and its JSON.
+ * What InvokeModel wraps (`chunk`, base64) is unwrapped: its type is that of the event inside. SageMaker's
+ * `PayloadPart` is a piece, cut anywhere, of server-sent events themselves. An exception becomes an `error` event,
+ * `{type: "error", error: {type, message, status}}`, and so does a message whose checksum is wrong. `createInside`:
+ * makes the reader of such pieces.
  */
 export function createEventStreamSplitter(
   { eventBytesMax = upstreamEventBytesMax }: SseReaderOptions,
@@ -32,7 +32,7 @@ class EventStreamSplitter implements SseSplitter {
   #framed: readonly SplitEvent[] = noEvents;
   #bytes: Buffer | null = null;
   #broken = false;
-  /** Of events that came in parts. */
+  /** Reader of events that came in parts. */
   #inside: SseSplitter | null = null;
   readonly #createInside: (options: SseReaderOptions) => SseSplitter;
 
@@ -45,7 +45,7 @@ class EventStreamSplitter implements SseSplitter {
     return this.#pending.length;
   }
 
-  /** Written when somebody forwards them: who converts needs none. */
+  /** Written when the events are forwarded: a conversion needs none. */
   get bytes(): Buffer {
     this.#bytes ??= Buffer.from(this.#framed.map(frameOf).join(''));
     return this.#bytes;
@@ -123,7 +123,7 @@ function onOneLine({ event, data }: SseEvent): SseEvent {
 }
 
 interface Message {
-  /** Those that are text. */
+  /** Headers whose value is text. */
   headers: Readonly<Record<string, string>>;
   body: Buffer;
 }
@@ -131,7 +131,7 @@ interface Message {
 /** Two lengths and their checksum. */
 const preludeBytes = 12;
 const textType = 7;
-/** Of values by their type; types 6 and 7 say their own length. */
+/** Size of a value, by its type; types 6 and 7 carry their own length. */
 const valueBytes: Readonly<Record<number, number>> = { 0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16 };
 
 /**
@@ -180,9 +180,9 @@ function eventOf({ headers, body }: Message): SseEvent | null {
       return event === 'chunk' ? unwrapped(body) : { event: plainName(event), data: body.toString('utf8') };
     }
     case 'exception': {
-      const said = objectIn(body.toString('utf8'));
+      const details = objectIn(body.toString('utf8'));
       const name = header(':exception-type');
-      return errorEvent(name, wordsOf(said) || name, statusOf(name, said));
+      return errorEvent(name, messageOf(details) || name, statusOf(name, details));
     }
     case 'error':
       return errorEvent(header(':error-code'), header(':error-message') || header(':error-code'), 500);
@@ -201,7 +201,7 @@ function unwrapped(body: Buffer): SseEvent | null {
   return onOneLine({ event: typeof type === 'string' ? type : '', data });
 }
 
-/** Nothing that could begin a line of its own, and one byte a character. */
+/** The name without anything that could begin a new line, and with one byte a character. */
 function plainName(name: string): string {
   return /^[\w.-]{1,100}$/.test(name) ? name : '';
 }
@@ -222,14 +222,14 @@ const statusByException: Readonly<Record<string, number>> = {
   ModelStreamError: 424,
 };
 
-function statusOf(name: string, said: JsonObject | null): number {
-  const original = said?.originalStatusCode;
+function statusOf(name: string, details: JsonObject | null): number {
+  const original = details?.originalStatusCode;
   if (name === 'modelStreamErrorException' && typeof original === 'number') return original === 429 ? 429 : 424;
   return statusByException[name] ?? 500;
 }
 
-function wordsOf(said: JsonObject | null): string {
-  const words = said?.message ?? said?.Message ?? said?.originalMessage;
+function messageOf(details: JsonObject | null): string {
+  const words = details?.message ?? details?.Message ?? details?.originalMessage;
   return typeof words === 'string' ? words : '';
 }
 

@@ -20,11 +20,11 @@ import {
 
 /**
  * A kept-alive socket that dies under a request shows it within a round trip. One that dies later belonged to an
- * upstream that had begun to work on it: that is a failure to be told, and not ours to repeat unseen.
+ * upstream that had begun to work on it: that is a failure to report, and not ours to repeat unseen.
  */
 const staleSocketMs = 2_000;
 
-/** What an exchange needs of its transport. */
+/** The side of the transport that an exchange needs. */
 export interface ExchangeHost {
   decompressedBytesMax: number;
   repeats: 'unanswered' | 'unsent';
@@ -36,7 +36,7 @@ export interface ExchangeHost {
 
 /** Where an exchange gets its connections: one origin, by one route. */
 export interface ConnectionSource {
-  /** What the path of a request begins with: the whole origin, for a proxy that passes requests on. */
+  /** Beginning of a request's path: the whole origin, for a proxy that passes requests on. */
   readonly pathStart: string;
   /** For that proxy. */
   readonly headers: readonly string[];
@@ -70,7 +70,7 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
   private answerHeaders: IncomingHeaders = noHeaders;
   private encoding: Encoding | null = null;
   private decompressor: Decompressor | null = null;
-  /** Of a body with a declared length. */
+  /** Bytes still to come of a body with a declared length. */
   private leftBytes = endless;
   private end: 'seen' | 'unseen' = 'seen';
   private held = false;
@@ -229,7 +229,7 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
     else this.breakOff(transportErrorOf(error));
   }
 
-  /** Of the answer. */
+  /** A header of the answer. */
   get(name: string): string | undefined {
     const value = this.answerHeaders[name];
     return Array.isArray(value) ? value.join(', ') : value;

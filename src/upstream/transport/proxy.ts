@@ -24,7 +24,7 @@ export function readProxy(text: string): ForwardProxy | null {
 
 /**
  * `HTTPS_PROXY` and `HTTP_PROXY` by the origin's scheme, without hosts in `NO_PROXY` and without this machine.
- * Lower-case names win, as for curl. Throws an Error that names the variable whose value is not a proxy.
+ * Lower-case names go first, as for curl. Throws an Error that names the variable whose value is not a proxy.
  */
 export function environmentProxies(env: Readonly<Record<string, string | undefined>>): ProxyOf {
   const read = (name: string): ForwardProxy | null => {
@@ -46,7 +46,9 @@ function isLocal(hostname: string): boolean {
   return hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || /^127\./.test(hostname);
 }
 
-/** Of `NO_PROXY`: names with all below them, addresses, networks, each with a port or without; `*` for everything. */
+/**
+ * Reads `NO_PROXY`: names with all below them, addresses, networks, each with a port or without; `*` for everything.
+ */
 function exceptions(list: string): (origin: URL) => boolean {
   const networks = new BlockList();
   const names: { host: string; port: string | null }[] = [];

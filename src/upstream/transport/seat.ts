@@ -8,7 +8,7 @@ export type ExchangeHandler = Required<
   >
 > & { onResponseError(controller: Dispatcher.DispatchController | null, error: Error): void };
 
-/** Reason for resetting a stream whose exchange is over: nobody hears it. */
+/** Reason for resetting a stream whose exchange is over: nobody reads it. */
 export const givenUp = new Error('given up');
 
 /**
@@ -42,16 +42,16 @@ export class Seat implements ExchangeHandler {
     this.handler?.onResponseStarted();
   }
 
-  onResponseStart(...told: Parameters<ExchangeHandler['onResponseStart']>): void {
-    this.handler?.onResponseStart(...told);
+  onResponseStart(...args: Parameters<ExchangeHandler['onResponseStart']>): void {
+    this.handler?.onResponseStart(...args);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.handler?.onResponseData(controller, chunk);
   }
 
-  onResponseEnd(...told: Parameters<ExchangeHandler['onResponseEnd']>): void {
-    this.handler?.onResponseEnd(...told);
+  onResponseEnd(...args: Parameters<ExchangeHandler['onResponseEnd']>): void {
+    this.handler?.onResponseEnd(...args);
   }
 
   onResponseError(controller: Dispatcher.DispatchController | null, error: Error): void {

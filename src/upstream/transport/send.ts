@@ -21,18 +21,18 @@ import {
 export interface TransportOptions {
   /** How names become addresses; default: our own cache before the system's name servers. */
   lookup?: ConnectOptions['lookup'];
-  /** PEM certificates to trust beside the built-in ones. */
+  /** PEM certificates to trust in addition to the built-in ones. */
   ca?: string | Buffer;
   /** The proxies of the environment; default: none. */
   proxyOf?: ProxyOf;
   /** Origins whose connections are kept. At one more, the longest unused one without a running exchange is closed. */
   originsMax?: number;
-  /** Of one compressed answer. */
+  /** Limit of one compressed answer, after decompression. */
   decompressedBytesMax?: number;
   time?: Time;
-  /** Of a connection between two exchanges; default: `restAfterAnswerMs`. */
+  /** Pause of a connection between two exchanges; default: `restAfterAnswerMs`. */
   restMs?: number;
-  /** Of an idle connection, unless its origin says otherwise; default: 30 s. */
+  /** How long an idle connection stays open, unless its origin says otherwise; default: 30 s. */
   keepAliveMs?: number;
   /**
    * Requests that are repeated when a kept-alive socket dies under them. `unanswered` (the default): those without a
@@ -50,7 +50,7 @@ export interface TransportCounts {
   readonly connections: number;
 }
 
-/** How exact an exchange's timeouts are: they stand behind an attempt's own. */
+/** How exact an exchange's timeouts are: they only guard an attempt's own. */
 const sweepIntervalMs = 1_000;
 
 /** Undici is loaded with the first request, so that no start waits for it. */
@@ -83,7 +83,7 @@ export function createTransport(
     finished() {
       counts.running -= 1;
       if (counts.running > 0) return;
-      for (const told of onIdle) told();
+      for (const idle of onIdle) idle();
       onIdle = [];
     },
   };
@@ -136,7 +136,7 @@ export function createTransport(
     },
     async close() {
       state = 'closing';
-      if (counts.running > 0) await new Promise<void>((told) => onIdle.push(told));
+      if (counts.running > 0) await new Promise<void>((idle) => onIdle.push(idle));
       destroy();
     },
     destroy,
@@ -146,7 +146,7 @@ export function createTransport(
 
 const noHeaders: readonly string[] = Object.freeze([]);
 
-/** Rejects where the authorizer throws: nothing is told before `send` has returned. */
+/** Rejects where the authorizer throws: the observer is not called before `send` has returned. */
 function proofOf(
   request: UpstreamRequest,
   authorize: Authorizer,

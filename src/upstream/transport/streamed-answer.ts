@@ -8,7 +8,7 @@ export interface StreamedAnswer {
   content: AsyncGenerator<Buffer, void, undefined>;
 }
 
-/** Read ahead of whoever takes the content. */
+/** Limit of what is read ahead of the content's reader. */
 const aheadBytesMax = 1024 * 1024;
 
 /** One exchange whose answer is read as it comes, at the reader's own speed. Rejects with `NoAnswer` only. */

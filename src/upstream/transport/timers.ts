@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../kernel/clock.ts';
 
-/** A clock that can also wake somebody up: given, not taken, so that tests move it. */
+/** A clock with timers: given, not taken, so that tests move it. */
 export interface Time extends Clock {
   /** Calls `wake` once, after `ms`. Its result goes to `cancel`, at any time and any number of times. */
   after(ms: number, wake: () => void): unknown;
@@ -60,16 +60,16 @@ export class AttemptTimers {
     if (this.state === 'stopped') return;
     const nowMs = this.time.monotonicMs();
     this.sinceMs = nowMs;
-    // Bytes that were on their way when the pause began: the wait that stands still is a new one.
+    // Bytes that were on their way when the pause began: the paused wait is a new one.
     if (this.state === 'paused') this.pausedAtMs = nowMs;
     if (this.waitsFor === 'idle') return;
     this.waitsFor = 'idle';
     this.waitMs = this.limits.idleMs;
-    // The alarm may stand later than the new wait ends.
+    // The alarm may be set for later than the new wait's end.
     if (this.limits.idleMs < this.limits.firstTokenMs) this.reset();
   }
 
-  /** A slow reader holds us back: `first-token` and `idle` stand still until `resume`, `total` runs on. */
+  /** Pauses for a slow reader: `first-token` and `idle` do not run until `resume`, `total` does. */
   pause(): void {
     if (this.state !== 'running') return;
     this.state = 'paused';

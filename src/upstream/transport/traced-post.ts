@@ -3,7 +3,7 @@ import { newRequestId } from '../../kernel/ids.ts';
 import type { Traces } from '../../kernel/trace.ts';
 import type { PostWebhook } from './post-webhook.ts';
 
-/** The same webhook, each call of which is a trace of its own. Of its address the path may be a secret. */
+/** The same webhook with a trace for each call. The path of its address may be a secret. */
 export function tracedPost(post: PostWebhook, traces: Traces | null, clock: Clock): PostWebhook {
   if (traces === null) return post;
   return async (url, headers, body, timeoutMs) => {

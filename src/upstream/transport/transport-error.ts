@@ -17,7 +17,7 @@ export interface TransportError {
   message: string;
 }
 
-/** What went wrong before the request could be written: the connection never stood. */
+/** A failure before the request could be written: there was no connection. */
 export class ConnectFailure extends Error {
   readonly kind: 'connect' | 'connect-timeout' | 'dns' | 'tls';
   /** The system's word for it, such as ECONNREFUSED. */

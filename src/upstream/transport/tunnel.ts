@@ -10,8 +10,11 @@ export interface TunnelOrder {
   authorization: string | null;
 }
 
-/** Asks a proxy to pass everything on to `place` (CONNECT, RFC 9110 §9.3.6). Told once; null: what follows is the origin's. */
-export function askForTunnel(order: TunnelOrder, told: (refused: ConnectFailure | null) => void): void {
+/**
+ * Asks a proxy to pass everything on to `place` (CONNECT, RFC 9110 §9.3.6). `done` is called once; null: what follows
+ * is the origin's.
+ */
+export function askForTunnel(order: TunnelOrder, done: (refused: ConnectFailure | null) => void): void {
   const { socket, place, authorization } = order;
   const request = httpRequest({
     method: 'CONNECT',
@@ -22,8 +25,8 @@ export function askForTunnel(order: TunnelOrder, told: (refused: ConnectFailure 
   request.once('connect', ({ statusCode = 0 }, _, head) => {
     // An origin of TLS does not speak first.
     const isTunnel = statusCode >= 200 && statusCode < 300 && head.length === 0;
-    told(isTunnel ? null : new ConnectFailure('connect', `PROXY_${statusCode}`));
+    done(isTunnel ? null : new ConnectFailure('connect', `PROXY_${statusCode}`));
   });
-  request.once('error', (error) => told(new ConnectFailure('connect', `PROXY_${codeOf(error)}`)));
+  request.once('error', (error) => done(new ConnectFailure('connect', `PROXY_${codeOf(error)}`)));
   request.end();
 }

@@ -2,7 +2,7 @@ import type { Connected, Opening } from './connect.ts';
 import type { ForwardProxy } from './proxy.ts';
 import type { TransportError } from './transport-error.ts';
 
-/** One HTTP exchange with an upstream, told by callbacks; nothing is copied or awaited on the way. */
+/** One HTTP exchange with an upstream, reported by callbacks; nothing is copied or awaited on the way. */
 export interface UpstreamRequest {
   /** Scheme, host, port. */
   origin: string;
@@ -41,7 +41,7 @@ export interface UpstreamRoute {
   id: string;
   /** `off`: straight. */
   proxy: ForwardProxy | 'off' | 'environment';
-  /** PEM. Certificates to trust beside the system's. */
+  /** PEM. Certificates to trust in addition to the system's. */
   ca: string | undefined;
   /** PEM. Sent to an origin that asks for a client certificate. */
   cert: string | undefined;
@@ -91,7 +91,7 @@ export interface UpstreamCall {
 
 export interface Transport {
   send(request: UpstreamRequest, observer: UpstreamObserver): UpstreamCall;
-  /** A socket to an origin, reached as requests reach it, and never over HTTP/2. It belongs to whoever asked. */
+  /** A socket to an origin, reached as requests reach it, and never over HTTP/2. It belongs to the caller. */
   connect(to: Pick<UpstreamRequest, 'origin' | 'route' | 'connectTimeoutMs'>, connected: Connected): Opening;
   /** Lets running calls finish, then closes every socket; new ones fail. */
   close(): Promise<void>;

@@ -17,7 +17,7 @@ import {
 export interface WebSocketRequest
   extends Pick<UpstreamRequest, 'origin' | 'route' | 'path' | 'headers' | 'connectTimeoutMs'> {
   authorize?: Authorizer | undefined;
-  /** What it is opened for, where the path does not say it: a project that it leaves open is completed. */
+  /** Subject of the connection, where the path does not say it: a project that it leaves open is completed. */
   subject?: string | undefined;
   /** How long the upstream may take to accept it, once it is connected. */
   acceptTimeoutMs: number;
@@ -26,7 +26,7 @@ export interface WebSocketRequest
 }
 
 export type WebSocketOutcome =
-  /** It is paused until somebody listens. */
+  /** It is paused until it gets a listener. */
   | { kind: 'open'; socket: WebSocket; subject: string | undefined }
   /** The upstream answered with a status other than 101. */
   | { kind: 'refused'; status: number; headers: UpstreamHeaders; body: Buffer }
@@ -86,7 +86,7 @@ export async function openWebSocket(
       made.on('open', () => {
         made.pause();
         made.removeAllListeners('error');
-        // Whoever holds it hears of the close that follows.
+        // Its holder learns of an error by the close that follows.
         made.on('error', () => undefined);
         done({ kind: 'open', socket: made, subject });
       });
@@ -104,7 +104,7 @@ export async function openWebSocket(
   }
 }
 
-/** As an authorizer sees it. */
+/** The request in the form that an authorizer sees. */
 function plainRequest(request: WebSocketRequest): UpstreamRequest {
   const { origin, route, path, subject = path, headers, connectTimeoutMs } = request;
   const timeouts = { connectTimeoutMs, headersTimeoutMs: connectTimeoutMs, bodyTimeoutMs: connectTimeoutMs };

@@ -20,7 +20,7 @@ export interface AnswerBounds {
 
 export type WholeRequest = Omit<UpstreamRequest, 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs'>;
 
-/** The exchange's own guards stand far behind the deadline. */
+/** The exchange's own guards end far behind the deadline. */
 const guardMs = 24 * 60 * 60_000;
 
 /** One exchange with a whole answer, whatever its status. Rejects with `NoAnswer` only. */

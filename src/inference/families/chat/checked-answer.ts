@@ -13,7 +13,7 @@ import type { AttemptSink, AttemptSource, Chunk, Pace } from '../../spine/sink.t
 import type { ConversationFacts } from './conversation-body.ts';
 import type { SchemaCheck } from './schema-check.ts';
 
-/** What an answer is checked for, and by whom. */
+/** Facts of an answer's checks: the rules, the schema and the thread that checks it. */
 export interface QualityCheck {
   /** Undefined: it is only looked at for `onFilter`. */
   quality: QualityConfig | undefined;

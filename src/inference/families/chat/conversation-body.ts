@@ -61,7 +61,7 @@ export interface EncodeOrder extends ForwardOrder {
   schema?: 'wanted';
   /** Pictures and files that were fetched from their URLs for a target that takes them inline only. */
   media?: FetchedMedia;
-  /** Those that it names, by id; absent: it names none. */
+  /** Items that it names, by id; absent: it names none. */
   items?: Readonly<Record<string, JsonObject>> | undefined;
   /** This gateway runs its server tools; absent: the target does, or nobody. */
   turn?: ServerTurn;

@@ -49,7 +49,7 @@ export interface Conversation {
   /** The caller's. */
   dialect: CallerDialectId;
   providers: ReadonlyMap<string, ConfiguredProvider>;
-  /** One of several choices, asked for by itself; null: what the caller asked. */
+  /** One of several choices, asked for in a separate call; null: what the caller asked. */
   child: EncodeOrder['child'];
   /** Steps that its answer passes; null: it is the client's as it comes. */
   after: readonly AnswerStep[] | null;
@@ -161,7 +161,7 @@ export function prepareFor(
   }
 }
 
-/** The reader of an answer of this type. `onGiven` hears of ids that a conversation gives out. */
+/** The reader of an answer of this type. `onGiven` is called with ids that a conversation gives out. */
 function readerFor(
   { stream, includeUsage, needs }: ConversationFacts,
   { answer, streamed, unwrapTool, stop, callersToolNames, upstreamDialect }: PreparedConversation,
@@ -194,7 +194,7 @@ function readerFor(
   return new ConvertedAnswer(source, { inputTokensEstimate, onGiven, callersToolNames });
 }
 
-/** What the reader of a converted answer knows of its request. */
+/** The request's facts that the reader of a converted answer needs. */
 interface ConvertedFacts {
   inputTokensEstimate: number;
   onGiven?: OnGiven | undefined;

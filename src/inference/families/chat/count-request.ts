@@ -28,7 +28,7 @@ export function readForCount(raw: Buffer, dialectId: CallerDialectId): Result<Na
   return named.ok ? { ok: true, value: { ...read.value, named: named.value } } : named;
 }
 
-/** Tokens of every message and tool beside its text. */
+/** Tokens of every message and tool apart from its text. */
 const wrappingTokens = 4;
 /** A picture or a page: 1,092 × 1,092 pixels by Anthropic's rule, the largest it does not shrink. */
 const mediaTokens = 1_590;

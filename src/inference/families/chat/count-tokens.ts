@@ -54,7 +54,7 @@ export async function countTokens(services: CountServices, call: CountCall): Pro
     try {
       const whole = await withUploads(find, { tenant, held }, call.dialect, call.body, read.value.named);
       if (whole !== null && !Buffer.isBuffer(whole)) return whole;
-      // Once: an id may stand where no content can.
+      // Only once: an id may remain, at a place where content cannot be.
       const uploads = { ...services.uploads, find: null };
       if (whole !== null) return await countTokens({ ...services, uploads }, { ...call, body: whole });
     } finally {
@@ -106,7 +106,7 @@ async function countThere(
   request: CountedRequest,
   target: Target,
 ): Promise<CountedTokens | null> {
-  // A count takes the body of its own format alone.
+  // A count takes a body in its own format only.
   if (dialectFor(target, dialect) !== dialect) return null;
   const connection = providers.get(target.provider)?.connection;
   if (connection === undefined) return null;
@@ -121,7 +121,7 @@ async function countThere(
     rename: {},
   });
   try {
-    // Services with a place of their own for it count the body as it is.
+    // Services with a separate path for counting take the body as it is.
     const wraps = dialect === 'gemini' && connection.provider.countPath === undefined;
     const asked = wraps ? asCountRequest(bytes, target.model) : bytes;
     const { status, body } = await postJson(transport, address, asked, upstreamTimeoutMs);

@@ -16,7 +16,7 @@ export function cutToContext(
   asked: NeutralRequest,
   { dialect, contextWindow }: { dialect: DialectId; contextWindow?: number | null | undefined },
 ): Cut {
-  // Responses have a word for it: a provider that speaks them cuts by itself.
+  // Responses have a field for it: a provider that speaks them cuts the input itself.
   if (dialect === 'openai-responses') return { asked, request, cut: [] };
   if (contextWindow == null) return { asked, request, cut: [{ field: 'truncation', why: 'unsupported' }] };
   const kept = truncatedInput(asked, contextWindow);

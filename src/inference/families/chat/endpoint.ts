@@ -66,7 +66,7 @@ export function chatEndpoint(
   return endpoint;
 }
 
-/** Who may answer a conversation, and for how much. `culvert explain` asks the same. */
+/** Plans a conversation: the targets that may answer it, and for how much. `culvert explain` asks the same. */
 export function planOf(
   services: PlanServices,
   snapshot: Snapshot,
@@ -180,7 +180,7 @@ export function candidatesOf({ providers }: Snapshot, alias: Alias): readonly Ro
   return invalid('model', `The model '${alias.id}' is of type ${alias.type}, not chat. Use a chat model.`);
 }
 
-/** What this request asks of routing. */
+/** The request's facts that routing needs. */
 function routeQueryOf(
   call: Pick<ChatCall, 'principal' | 'wishes' | 'dialect'>,
   facts: ConversationFacts,

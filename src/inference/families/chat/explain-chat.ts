@@ -23,7 +23,7 @@ export interface ChatQuestion extends Question {
   dialect: CallerDialectId;
 }
 
-/** What would happen to this body, by the same code, without sending anything. */
+/** Shows the way that this body would take, by the same code, without sending anything. */
 export async function explainChat(
   planning: ExplainServices,
   question: ChatQuestion,

@@ -32,7 +32,7 @@ export interface PlannedExtras extends Partial<Pick<WrittenFor, 'keep'>> {
   tools: ToolsHere | null;
   /** Items that it names, by id. */
   items: Conversation['items'];
-  /** Of an answer that gives ids out: resolves when these are written; null: it gives none. */
+  /** For an answer that gives ids out: resolves when these are written; null: it gives none. */
   unwritten: AnswerIds['unwritten'] | null;
 }
 

@@ -24,9 +24,9 @@ export interface Choices {
 }
 
 /**
- * `n` > 1 over targets that give one choice a call: n children under one deadline, each with attempts of its own and
- * `seed + i`, merged into one answer with their choice indexes. A child's failure before content is the request's; after
- * it, an error event.
+ * `n` > 1 over targets that give one choice a call: n children under one deadline, each with its own attempts and `seed
+ * + i`, merged into one answer with their choice indexes. A child's failure before content is the request's; after it,
+ * an error event.
  */
 export async function runFanOut(parts: ContestParts, job: Job, choices: Choices): Promise<void> {
   const { conversation, dialect, head, remedy } = choices;
@@ -62,7 +62,7 @@ export async function runFanOut(parts: ContestParts, job: Job, choices: Choices)
           remedy,
         });
       } catch (error) {
-        // Whoever answers for the crash ends the client's answer: nothing of the others comes after it.
+        // The handler of the crash ends the client's answer: nothing of the others comes after it.
         merge.stop();
         throw error;
       }
@@ -89,7 +89,7 @@ class Merge {
   readonly #usages = new Map<number, Usage>();
   /** Children that have not ended. */
   running: number;
-  /** What began is the client's: of a whole answer, nothing is before it is there. */
+  /** Whether the client has received something: a stream from its start, a whole answer only once it is complete. */
   reached: boolean;
   #started = false;
   #headers: HeaderList = [];

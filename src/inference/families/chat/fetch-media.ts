@@ -92,8 +92,8 @@ function typeFor(kind: MediaUrl['kind'], body: Buffer, contentType: string): str
   const known = mediaTypeOf(body);
   if (kind === 'image') return known?.startsWith('image/') ? known : null;
   if (known !== null) return known;
-  const said = contentType.replace(/;.*/s, '').trim().toLowerCase();
-  return said === 'application/json' || said.startsWith('text/') ? 'text/plain' : null;
+  const declared = contentType.replace(/;.*/s, '').trim().toLowerCase();
+  return declared === 'application/json' || declared.startsWith('text/') ? 'text/plain' : null;
 }
 
 const wordOf = { image: 'picture', document: 'file' } as const satisfies Record<MediaUrl['kind'], string>;
@@ -106,7 +106,7 @@ function refuse({ kind, param }: MediaUrl, why: string): { ok: false; failure: R
 const startBytes = 16;
 
 /**
- * Type of the fetched bytes, told by the first of them: the type that a server gives is often wrong. Null for an
+ * Type of the fetched bytes, recognized by the first of them: the type that a server gives is often wrong. Null for an
  * unknown one.
  */
 export function mediaTypeOf(bytes: Buffer): string | null {

@@ -16,7 +16,7 @@ export interface GivenObjectsParts {
 /** The credential that gave the ids of an answer. */
 export type GivingAttempt = Pick<RouteAttempt, 'target' | 'credential'>;
 
-/** As long as OpenAI keeps responses. */
+/** The time for which OpenAI keeps responses. */
 const objectKeptForMs = 30 * 24 * 3_600_000;
 /** Ids of one tenant; beyond it the oldest are forgotten. */
 const objectsPerTenantMax = 1_000_000;
@@ -84,7 +84,7 @@ export class GivenObjects {
     }
   }
 
-  /** All that is known of these ids, whoever was given them; `wanted`: those of them that are worth a second look. */
+  /** All that is known of these ids, of all tenants; `wanted`: those of them that are worth a second look. */
   async find(tenant: string, hashes: readonly string[], wanted: readonly string[]): Promise<GivenObject[]> {
     const { clock } = this.#parts;
     // An id that this process has just given out may not be written yet.

@@ -20,14 +20,15 @@ export interface UploadedFile {
 /** Given by the composition: the tenant's file of this id; null: it has none. */
 export type FindUpload = (tenant: string, id: string) => Promise<UploadedFile | null>;
 
-/** Of all files in one request, each as often as it is named: as many as fetched media may have. */
+/** Limit of all files in one request, each as often as it is named: the same as for fetched media. */
 const bytesMax = 20 * 1024 * 1024;
 const filesMax = 64;
 const base64Growth = 4 / 3;
 
 /**
  * The body with the content of files that its sender has uploaded here, in place of their ids: no provider knows these.
- * `held` gets room for it. Null: it names none. Ids of other tenants are unknown, and stay; whoever looks for their owner refuses them.
+ * `held` gets room for it. Null: it names none. Ids of other tenants are unknown, and stay; the look for their owner
+ * refuses them.
  */
 export async function withUploads(
   find: FindUpload,
@@ -46,7 +47,7 @@ export async function withUploads(
     const body = inlineFiles(JSON.parse(raw.toString('utf8')) as JsonObject, (id) => {
       const file = typeof id === 'string' ? files.get(id) : undefined;
       if (file === undefined) return undefined;
-      // An id may stand in more places than those that are known to name files.
+      // An id may be in more places than those that are known to name files.
       bytes += file.bytes;
       if (bytes > bytesMax) throw tooLarge(file.field);
       return file;

@@ -10,7 +10,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
 export interface KeptItems {
   /** Items with an id. Those that are too large are not kept. */
   keep(tenant: string, items: readonly JsonObject[]): void;
-  /** Those that are there, by id. */
+  /** The referenced items that are there, by id. */
   find(tenant: string, references: readonly ItemReference[]): Readonly<Record<string, JsonObject>>;
 }
 
@@ -22,7 +22,7 @@ export const itemCharsMax = 256 * 1024;
 export const tenantCharsMax = 4 * 1024 * 1024;
 /** Bound of all tenants. Beyond it the tenant with most items loses its oldest. */
 export const allCharsMax = 32 * 1024 * 1024;
-/** Rough size of an entry beside its text. */
+/** Rough size of an entry apart from its text. */
 const entryChars = 256;
 
 interface KeptItem {

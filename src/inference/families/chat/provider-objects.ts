@@ -23,15 +23,17 @@ export interface ProviderObjects {
    */
   recorded(tenant: string, ids: readonly string[]): Promise<void> | null;
   /**
-   * Who may answer a request that names these ids. 404 for an id that the tenant was never given, 503 when nobody can
-   * tell.
+   * The targets that may answer a request that names these ids. 404 for an id that the tenant was never given, 503 when
+   * the owner cannot be found out.
    */
   bind(asked: BindQuery): Promise<Bound | Failure>;
   /** The credential that gave this id to a tenant; null: none did. Rejects when the database cannot be asked. */
   credentialOf(tenant: string, id: string): Promise<string | null>;
-  /** Who gave this id to a tenant; null: nobody did. Rejects when the database cannot be asked. */
+  /**
+   * The target and credential that gave this id to a tenant; null: none did. Rejects when the database cannot be asked.
+   */
   homeOf(tenant: string, id: string): Promise<Pick<GivenObject, 'target' | 'credential'> | null>;
-  /** Those of these ids that the tenant was given. Rejects likewise. */
+  /** The ids among these that the tenant was given. Rejects likewise. */
   givenTo(tenant: string, ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Forgets what is old, unless nobody has named or been given anything since the start; resolves to how many. */
   sweep(nowMs: number): Promise<number>;

@@ -2,7 +2,7 @@ import { type Schema, Validator } from '@cfworker/json-schema';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { threadPort } from '../../../kernel/thread-port.ts';
 
-/** What the worker is asked; every order is answered once, in turn. */
+/** An order to the worker; each is answered once, in turn. */
 export interface SchemaOrder {
   id: number;
   text: string;

@@ -5,10 +5,10 @@ import type { SchemaOrder } from './schema-check-worker.ts';
 
 const waitingMax = 256;
 const waitingBytesMax = 16 * 1024 * 1024;
-/** Of waiting, and again of checking: schemas and answers are callers', and both can be made to take for ever. */
+/** Limit of waiting, and again of checking: schemas and answers are callers', and both can be made to take for ever. */
 const timeoutMs = 2_000;
 
-/** Says whether texts meet JSON schemas, in a thread of its own, started at the first of them. */
+/** Says whether texts meet JSON schemas, in a separate thread, started at the first of them. */
 export interface SchemaCheck {
   /** Why the text does not meet the schema; null when it does, or when nobody could tell in time. */
   lacking(tenant: string, text: string, schema: JsonObject): Promise<string | null>;

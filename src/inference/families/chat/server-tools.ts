@@ -18,8 +18,8 @@ export interface ToolsHere extends ServerToolsAsked {
 }
 
 /**
- * What this gateway runs of a request's server tools; null: nothing, so that they are passed on to whoever knows them,
- * and left out elsewhere.
+ * The part of a request's server tools that this gateway runs; null: none, so that they are passed on to a provider
+ * that knows them, and left out elsewhere.
  */
 export function toolsHere(
   ports: Pick<ServerToolPorts, 'has'> | null,

@@ -23,14 +23,14 @@ export interface ChatServices extends SpineServices {
   /** Files that callers uploaded; `find` is null where a body may name none. */
   uploads: {
     find: FindUpload | null;
-    /** Of the bodies of all callers: what stands in them in place of an id counts as if it had come with them. */
+    /** Room for the bodies of all callers: content put in place of an id counts as if it had come with them. */
     room: Room;
   };
-  /** What runs tools for models; null for requests that have none. */
+  /** Run tools for models; null for requests that have none. */
   serverTools: { ports: ServerToolPorts | null };
 }
 
-/** What the plan of a conversation asks beside the configuration. */
+/** Services that the plan of a conversation needs in addition to the configuration. */
 export interface PlanServices extends Pick<ChatServices, 'plans' | 'items'> {
   objects: Pick<ProviderObjects, 'bind' | 'ready' | 'give' | 'recorded'>;
   serverTools: { ports: Pick<ServerToolPorts, 'has'> | null };
@@ -39,7 +39,7 @@ export interface PlanServices extends Pick<ChatServices, 'plans' | 'items'> {
 /** The same, with the files that a body may name; absent: none of them is known. */
 export interface ExplainServices extends PlanServices, Partial<Pick<ChatServices, 'bodies' | 'uploads'>> {}
 
-/** What counting tokens without an upstream needs. */
+/** Services that count tokens without an upstream. */
 export interface CountServices extends ChatServices {
   tokenCounter: TokenCounter;
 }

@@ -12,7 +12,7 @@ const waitingBytesMax = 64 * 1024 * 1024;
 /** Time for waiting, again for the tables to be loaded, and again for counting. Tables that come later serve the next body. */
 const timeoutMs = 5_000;
 
-/** Counts the tokens of request bodies with a tokenizer in threads of its own, which start at the first body. */
+/** Counts the tokens of request bodies with a tokenizer in separate threads, which start at the first body. */
 export interface TokenCounter {
   /**
    * A Failure (400) for a body that does not pass its dialect's check; null when no count can be had in time. Bodies of

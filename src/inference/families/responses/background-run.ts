@@ -5,21 +5,21 @@ import type { Bytes, Delivery, Failed, Pace } from '../../spine/sink.ts';
 import { dataOf, ResponseFrames } from './response-frames.ts';
 import { cancelledResponse, failedResponse, hasEnded } from './response-states.ts';
 
-/** Frames of one response that are kept for those who follow it; beyond it only its end is told. */
+/** Frames of one response that are kept for those who follow it; beyond it they only learn of its end. */
 const framesBytesMax = 16 * 1024 * 1024;
 
-/** Who hears of a run's frames as they come. */
+/** Receives a run's frames as they come. */
 export interface Follower {
   frame(text: string): void;
   end(): void;
 }
 
-/** The client of a response in the background: it never leaves by itself, and remembers what it is told. */
+/** The client of a response in the background: it never leaves before the end, and keeps what it receives. */
 export class BackgroundRun implements Delivery {
   readonly id: string;
   readonly tenant: string;
   readonly requestId: string;
-  /** As callers get it now. */
+  /** The response that callers get now. */
   response: JsonObject;
   gone = false;
   committed = false;
@@ -29,7 +29,7 @@ export class BackgroundRun implements Delivery {
   #ended = false;
   readonly #followers = new Set<Follower>();
   #goneListener: (() => void) | null = null;
-  /** What the answer must say of its place among others. */
+  /** The fields of the answer that place it among others: its id, what it continues and how it is kept. */
   readonly #place: JsonObject;
   readonly #nowMs: () => number;
 
@@ -75,7 +75,7 @@ export class BackgroundRun implements Delivery {
     this.#finish();
   }
 
-  /** Somebody cancelled it: what runs for it is stopped. */
+  /** Called when the response is cancelled: what runs for it is stopped. */
   cancel(): void {
     if (this.#ended) return;
     this.response = cancelledResponse(this.response);

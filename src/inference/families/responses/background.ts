@@ -23,17 +23,20 @@ export interface BackgroundRuns {
   begin(call: ModelCall, body: JsonObject): Promise<BackgroundRun>;
   /** One that runs in this process. */
   find(tenant: string, id: string): BackgroundRun | null;
-  /** As it stands then. Throws a FailureError for one that is no background response, or not there (null). */
+  /**
+   * The response as it is after the cancelling. Throws a FailureError for one that is no background response, or not
+   * there (null).
+   */
   cancel(tenant: string, id: string): Promise<JsonObject | null>;
   /** Stops all, each kept as failed. */
   close(): Promise<void>;
 }
 
-/** At one time in this process; and those that wait, whose bodies are in memory. */
+/** Runs at once in this process, and those that wait, whose bodies are in memory. */
 const runsMax = 64;
 const waitingMax = 1_024;
 const waitingBytesMax = 256 * 1024 * 1024;
-/** How often it is looked whether another replica has cancelled one, or somebody deleted it. */
+/** How often it is looked whether another replica has cancelled a response, or a caller has deleted it. */
 const lookIntervalMs = 1_000;
 const writeTriesMax = 30;
 const writeRetryMs = 1_000;

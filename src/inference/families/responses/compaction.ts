@@ -15,8 +15,8 @@ const question =
   'Summarize this conversation so that it can go on without its text. Keep what the user wants, decisions, names, numbers, open questions, and results of tools that still matter. Write the summary alone.';
 
 /**
- * Has the model of a request summarize the conversation that it holds or continues, and resolves to one item that stands
- * for it. Costs what that answer costs. Throws a FailureError when there is none.
+ * Has the model of a request summarize the conversation that it holds or continues, and resolves to one item that
+ * replaces it. Costs what that answer costs. Throws a FailureError when there is none.
  */
 export async function compacted(
   services: ResponsesServices,

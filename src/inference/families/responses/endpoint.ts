@@ -26,13 +26,13 @@ export interface TurnBody extends ConversationBody {
 }
 
 export interface Turn extends RequestState {
-  /** As the caller sent it. */
+  /** The body from the caller, unchanged. */
   raw: Buffer;
   /** `provider`: what it continues is not kept here, so a provider may have it. */
   continues: 'nothing' | 'kept' | 'provider';
 }
 
-/** Who keeps the answer. */
+/** The plan of a turn, with the keeper of its answer. */
 export interface TurnPlan extends ChatPlan {
   keeper: 'gateway' | 'provider' | 'nobody';
 }
@@ -55,7 +55,9 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     read(call, sent) {
       const raw = withSummaries(services, call.principal.tenant, sent);
       if (Buffer.isBuffer(raw)) return readTurn(call, raw);
-      return raw.then((told) => (Buffer.isBuffer(told) ? readTurn(call, told) : { ok: false, failure: told }));
+      return raw.then((extended) =>
+        Buffer.isBuffer(extended) ? readTurn(call, extended) : { ok: false, failure: extended },
+      );
     },
     async plan(snapshot, call, request) {
       const plan = await chat.plan(snapshot, call, request);
@@ -115,9 +117,9 @@ async function opened(
   if (whole === null) return { ok: true, value: withTurn(body, { ...turn, continues: 'provider' }) };
   await body.release();
   if ('kind' in whole) return { ok: false, failure: whole };
-  const told = await withSummaries(services, call.principal.tenant, whole);
-  if (!Buffer.isBuffer(told)) return { ok: false, failure: told };
-  const read = await chat.read(call, told);
+  const extended = await withSummaries(services, call.principal.tenant, whole);
+  if (!Buffer.isBuffer(extended)) return { ok: false, failure: extended };
+  const read = await chat.read(call, extended);
   return read.ok ? { ok: true, value: withTurn(read.value, { ...turn, continues: 'kept' }) } : read;
 }
 
@@ -180,8 +182,8 @@ function oneKeeps(candidates: readonly RouteCandidate[], providers: Snapshot['pr
 }
 
 /**
- * What a response says of its place among others. It is kept under an id of ours: some servers number theirs from 1 on
- * after each start, or choose a short number at random, and it would take the place of another one.
+ * The response with the fields that place it among others. It is kept under an id of ours: some servers number theirs
+ * from 1 on after each start, or choose a short number at random, and it would take the place of another one.
  */
 function shownOf({ requestId }: ModelCall, { store, previous, conversation }: Turn, response: JsonObject): JsonObject {
   return {
@@ -193,7 +195,7 @@ function shownOf({ requestId }: ModelCall, { store, previous, conversation }: Tu
   };
 }
 
-/** False when it could not be kept: then the caller is told so, and has the answer all the same. */
+/** False when it could not be kept: then the caller learns so, and has the answer all the same. */
 async function keep(
   { responses, onTrouble }: ResponsesServices,
   { principal, requestId }: ModelCall,

@@ -13,8 +13,9 @@ const lifecycle: ReadonlySet<string> = new Set([
 const ends: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete']);
 
 /**
- * The same sink, for a response that is kept: whoever has heard its end finds it. What the response says of its place
- * among others (`shown`) is written in here, since whoever answered was asked without. A failed answer is not kept.
+ * The same sink, for a response that is kept: a caller that has received its end finds it. The fields that place the
+ * response among others (`shown`) are written in here, since the upstream was asked without. A failed answer is not
+ * kept.
  */
 export class KeepingSink implements Sink {
   readonly #next: Sink;
@@ -54,12 +55,12 @@ export class KeepingSink implements Sink {
       this.#whole.push(Buffer.from(chunk as Buffer));
       return 'ready';
     }
-    let told = '';
+    let text = '';
     for (const frame of this.#frames.push(chunk)) {
-      if (this.#end === null) told += this.#textOf(frame);
+      if (this.#end === null) text += this.#textOf(frame);
       else this.#end.behind += frame.text;
     }
-    return told === '' ? 'ready' : this.#next.chunk(told);
+    return text === '' ? 'ready' : this.#next.chunk(text);
   }
 
   end(failed: Failed | null): void {

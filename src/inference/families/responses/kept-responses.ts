@@ -43,14 +43,14 @@ export interface KeptResponse {
   createdMs: number;
   /** Its own, without those of the responses before it. */
   input: KeptItem[];
-  /** As callers get it. */
+  /** The response that callers get. */
   response: JsonObject;
   /** The frames of its stream; null: they were not kept. */
   frames(): string | null;
 }
 
 export interface NewResponse extends Pick<KeptResponse, 'id' | 'previous' | 'conversation' | 'input' | 'response'> {
-  /** It goes on in this process after it was told. */
+  /** It goes on in this process after it was shown. */
   runs: boolean;
 }
 
@@ -76,7 +76,7 @@ export interface KeptResponsesParts {
   open(): Promise<ResponseStore>;
   /** Whether there may be something to sweep although nobody has opened it since the start. */
   keptBefore(): boolean;
-  /** Of a purpose of its own. */
+  /** Used for kept responses alone. */
   sealer: Sealer;
   bootId: string;
   clock: Clock;
@@ -90,7 +90,7 @@ export interface KeptResponsesParts {
 
 /** Turns of one conversation that one request reads again. */
 export const turnsMax = 2_000;
-/** What is continued expires later again once it has lost so much of its time: not at every turn. */
+/** A continued response expires later again once it has lost so much of its time: not at every turn. */
 const renewedAfterMs = 24 * 3_600_000;
 
 export function createKeptResponses(parts: KeptResponsesParts): KeptResponses {
@@ -257,7 +257,7 @@ export function outputOf({ output }: JsonObject): KeptItem[] {
   );
 }
 
-/** What is unique of a request's id, without marks that ids of OpenAI's have not. */
+/** The unique part of a request's id, without marks that ids of OpenAI's have not. */
 export function saltOfId(requestId: string): string {
   return requestId.slice(4).replaceAll('-', '');
 }

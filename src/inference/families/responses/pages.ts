@@ -12,7 +12,7 @@ export interface Page {
 
 const limitMax = 100;
 
-/** Of a query. Throws a FailureError that names the parameter. */
+/** Reads the page that a query asks for. Throws a FailureError that names the parameter. */
 export function readPage(query: URLSearchParams): Page {
   const limit = query.get('limit') ?? '20';
   if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > limitMax) {

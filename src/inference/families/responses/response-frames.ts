@@ -4,7 +4,7 @@ import type { Bytes } from '../../spine/sink.ts';
 /** One frame of a stream, as it came: with the blank line at its end. */
 export interface ResponseFrame {
   text: string;
-  /** Of the event: `response.created` …; '' when it has none. */
+  /** Type of the event: `response.created` …; '' when it has none. */
   type: string;
 }
 
@@ -29,7 +29,7 @@ export class ResponseFrames {
     return frames;
   }
 
-  /** What is left behind the last whole frame. */
+  /** The text behind the last whole frame. */
   rest(): string {
     return this.#rest + this.#decoder.end();
   }

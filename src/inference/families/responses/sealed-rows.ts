@@ -4,12 +4,12 @@ import type { Sealer } from '../../../kernel/seal.ts';
 
 export type KeptItem = JsonObject & { id: string };
 
-/** What is sealed of a row: no part can stand in for another. */
+/** Sealed parts of a row, named in the seal: no part can be put in another's place. */
 type What = 'input' | 'answer' | 'events' | 'metadata' | 'item';
 
-/** What callers wrote and models answered, as it stands in rows. */
+/** Seals and opens the parts of rows that callers wrote and models answered. */
 export interface SealedRows {
-  /** Of a text as it is, of all else its JSON. */
+  /** Seals a text as it is, anything else as its JSON. */
   seal(value: unknown, tenant: string, id: string, what: What): Buffer;
   /** Throws for what another secret sealed: nothing else can be wrong with a row of ours. */
   text(sealed: Uint8Array, tenant: string, id: string, what: What): string;

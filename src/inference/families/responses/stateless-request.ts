@@ -41,7 +41,7 @@ export async function statelessRequest(
 
 const needsStore = invalid('store', "A response in the background is kept: leave 'store' out, or send true.");
 
-/** What a provider keeps cannot be continued here either. */
+/** Failure of a request that continues what a provider keeps: it cannot be continued here either. */
 function notHere(previous: string | null, conversation: string | null): Failure {
   return previous === null ? conversationNotFound(conversation!, 'conversation') : previousNotFound();
 }
