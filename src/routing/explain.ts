@@ -1,5 +1,5 @@
 import { seededRandom } from '../kernel/random.ts';
-import { type Choice, choicesOf } from './choice.ts';
+import { type Choice, choicesOf } from './capability.ts';
 import type { Health } from './health.ts';
 import { sparedMax } from './lane.ts';
 import { preferredWords } from './prefer.ts';

@@ -1,7 +1,6 @@
 import type { RequestNeeds } from '../formats/neutral/request.ts';
 import type { Random } from '../kernel/random.ts';
-import { dialectFor } from './capability.ts';
-import type { Blocked, Choice } from './choice.ts';
+import { type Blocked, type Choice, dialectFor } from './capability.ts';
 import type { Health } from './health.ts';
 import {
   backAtMs,

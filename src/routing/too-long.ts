@@ -1,6 +1,6 @@
 import type { TooLong } from '../formats/neutral/outcome.ts';
 import type { RequestNeeds } from '../formats/neutral/request.ts';
-import type { Choice } from './choice.ts';
+import type { Choice } from './capability.ts';
 import type { Lane } from './lane.ts';
 
 /**

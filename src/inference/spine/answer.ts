@@ -90,7 +90,8 @@ export class Answer<C = Bytes> implements Watched {
     if (form !== 'whole') progress.delivered = 'partial';
     const costUsd = form === 'whole' ? this.#costUsd() : null;
     const headers = this.headers(facts);
-    sink.start(form, costUsd === null ? headers : [...headers, ...usdHeader(costUsd)]);
+    if (costUsd !== null) headers.push(...usdHeader(costUsd));
+    sink.start(form, headers);
     return true;
   }
 
@@ -104,7 +105,7 @@ export class Answer<C = Bytes> implements Watched {
     return ownUsd === null ? null : ownUsd + progress.besideUsd;
   }
 
-  headers(facts: Omit<AnswerFacts, 'answer'>): HeaderList {
+  headers(facts: Omit<AnswerFacts, 'answer'>): string[] {
     const { job } = this.#contest;
     // One that was held back has been counted.
     const before = job.attemptsMade === null ? job.progress.attempts.length : job.attemptsMade();
@@ -319,7 +320,7 @@ function answerHeaders(
   attempt: RouteAttempt,
   made: number,
   facts: Omit<AnswerFacts, 'answer'>,
-): HeaderList {
+): string[] {
   const { target } = attempt;
   const headers = [
     'x-culvert-provider',
