@@ -208,22 +208,23 @@ export function hopeOf(state: LaneState, when: 'lately' | 'right now', nowMs: nu
 
 /** When the lane is ready or can be probed again, at the earliest; `nowMs` when it can. */
 export function backAtMs(lane: Lane, nowMs: number): number {
-  const { breaker, ofCredential } = lane.state;
-  let atMs = Math.max(nowMs, ofCredential.coolingUntilMs);
-  if (isFull(lane, nowMs)) {
-    atMs = Math.max(atMs, ofCredential.carried!.atMostMs(lane.credential.rpm! - 1, nowMs));
-  }
-  if (breaker.at === 'open') atMs = Math.max(atMs, breaker.untilMs);
-  return atMs;
+  const { breaker } = lane.state;
+  const atMs = credentialAtMs(lane, nowMs);
+  return breaker.at === 'open' ? Math.max(atMs, breaker.untilMs) : atMs;
+}
+
+function credentialAtMs(lane: Lane, nowMs: number): number {
+  const { coolingUntilMs, carried } = lane.state.ofCredential;
+  const { rpm } = lane.credential;
+  const fullUntilMs =
+    isFull(lane, nowMs) && carried !== null && rpm !== null ? carried.atMostMs(rpm - 1, nowMs) : nowMs;
+  return Math.max(nowMs, coolingUntilMs, fullUntilMs);
 }
 
 /** The first instant at which it could be tried at all; `nowMs` when that is now. */
 export function triableAtMs(lane: Lane, nowMs: number): number {
-  const { breaker, unreachableAtMs, ofCredential } = lane.state;
-  let atMs = Math.max(nowMs, ofCredential.coolingUntilMs);
-  if (isFull(lane, nowMs)) {
-    atMs = Math.max(atMs, ofCredential.carried!.atMostMs(lane.credential.rpm! - 1, nowMs));
-  }
+  const { breaker, unreachableAtMs } = lane.state;
+  const atMs = credentialAtMs(lane, nowMs);
   const isOpen = breaker.at === 'open' || breaker.at === 'probing';
   return isOpen && breaker.why === 'unreachable' ? Math.max(atMs, unreachableAtMs + refusedForMs) : atMs;
 }

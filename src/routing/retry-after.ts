@@ -101,9 +101,9 @@ function durationIn(text: string): number | null {
   const part = /(\d+(?:\.\d+)?)(ms|[smhd])/y;
   let sumMs = 0;
   while (part.lastIndex < text.length) {
-    const match = part.exec(text);
-    if (match === null) return null;
-    sumMs += Number(match[1]) * unitMs[match[2]!]!;
+    const [, count, unit = ''] = part.exec(text) ?? [];
+    if (count === undefined) return null;
+    sumMs += Number(count) * (unitMs[unit] ?? Number.NaN);
   }
   return sumMs;
 }

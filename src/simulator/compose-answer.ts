@@ -43,6 +43,11 @@ export interface Call {
 /** `zero-key` replaces a provider that nobody has configured, and says so; `mock` is the fault upstream. */
 export type Purpose = 'zero-key' | 'mock';
 
+export function firstChoice({ choices: [choice] }: Answer): Choice {
+  if (choice === undefined) throw new Error('The answer has no choice.');
+  return choice;
+}
+
 /** The speaker. `name` distinguishes mocks; '' when there is but one. */
 export interface Voice {
   purpose: Purpose;

@@ -142,8 +142,8 @@ export function createRecording(clock: Clock, onEnded?: (request: RecordedReques
 function shown(exchange: Exchange): RecordedRequest {
   const headers: Record<string, string> = {};
   for (let at = 0; at + 1 < exchange.rawHeaders.length; at += 2) {
-    const name = exchange.rawHeaders[at]!.toLowerCase();
-    const value = exchange.rawHeaders[at + 1]!;
+    const [written = '', value = ''] = exchange.rawHeaders.slice(at, at + 2);
+    const name = written.toLowerCase();
     headers[name] = Object.hasOwn(headers, name) ? `${headers[name]}, ${value}` : value;
   }
   return {

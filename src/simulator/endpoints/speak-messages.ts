@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import { argumentParts, beforeDelta, reasoningParts, reasoningPauseMs, textParts } from '../answer-pace.ts';
-import type { Answer, Choice } from '../compose-answer.ts';
+import { type Answer, type Choice, firstChoice } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
 import type { Prompt } from '../prompt.ts';
 import type { Step } from '../steps.ts';
@@ -27,7 +27,7 @@ export const messagesSpeech: Speech = {
   requestIdHeader: 'request-id',
   models: anthropicModels,
   whole: (answer, _prompt, spec) => {
-    const choice = answer.choices[0]!;
+    const choice = firstChoice(answer);
     const message = { ...startOf(answer), content: contentOf(choice, answer.serial), ...stopOf(choice, spec) };
     return JSON.stringify({ ...message, usage: usageOf(answer, answer.outputTokens) });
   },
@@ -37,7 +37,7 @@ export const messagesSpeech: Speech = {
 };
 
 function* messagesFrames(answer: Answer, _prompt: Prompt, spec: FaultSpec): Generator<Step> {
-  const choice = answer.choices[0]!;
+  const choice = firstChoice(answer);
   const omit = spec.omit ?? [];
   const named = !omit.includes('names');
   const frame = (event: string, rest: string): string =>

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { isObject } from '../../kernel/json.ts';
 import { argumentParts, beforeDelta, reasoningParts, reasoningPauseMs, textParts } from '../answer-pace.ts';
-import type { Answer, Call, Choice } from '../compose-answer.ts';
+import { type Answer, type Call, type Choice, firstChoice } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
 import type { Prompt } from '../prompt.ts';
 import type { Step } from '../steps.ts';
@@ -81,7 +81,7 @@ interface Item {
 }
 
 function itemsOf(answer: Answer, prompt: Prompt): Item[] {
-  const choice = answer.choices[0]!;
+  const choice = firstChoice(answer);
   const items: Item[] = [];
   if (choice.reasoning !== '') items.push(thoughtItem(choice, `rs_sim${answer.serial}`));
   if (choice.text !== '') items.push(messageItem(choice, prompt, `msg_sim${answer.serial}`));
@@ -188,7 +188,7 @@ function textIn(argumentsJson: string): string {
 }
 
 function ended(answer: Answer, prompt: Prompt, spec: FaultSpec): JsonObject {
-  const reason = incompleteReason(spec.finish ?? answer.choices[0]!.finish);
+  const reason = incompleteReason(spec.finish ?? firstChoice(answer).finish);
   const response = responseOf(
     answer,
     reason === null ? 'completed' : 'incomplete',

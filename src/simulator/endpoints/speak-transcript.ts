@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { beforeDelta, textParts } from '../answer-pace.ts';
-import type { Answer } from '../compose-answer.ts';
+import { type Answer, firstChoice } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
 import type { Heard, Prompt, Refusal } from '../prompt.ts';
 import { stringsOf } from '../prompt.ts';
@@ -76,7 +76,7 @@ function heardIn(prompt: Prompt): Heard {
 }
 
 function jsonOf(answer: Answer, heard: Heard, spec: FaultSpec): JsonObject {
-  const { text } = answer.choices[0]!;
+  const { text } = firstChoice(answer);
   const usage = (spec.omit ?? []).includes('usage') ? {} : { usage: usageOf(heard) };
   if (heard.format === 'diarized_json')
     return { task: heard.task, duration: heard.seconds, text, segments: spokenInTurn(text, heard.seconds), ...usage };
@@ -120,7 +120,7 @@ function usageOf({ seconds }: Heard): JsonValue {
 /** The formats that are not JSON. */
 function textOf(answer: Answer, prompt: Prompt): Media | null {
   const heard = heardIn(prompt);
-  const { text } = answer.choices[0]!;
+  const { text } = firstChoice(answer);
   const { segments } = timed(text, heard.seconds);
   switch (heard.format) {
     case 'text':
@@ -137,7 +137,7 @@ function textOf(answer: Answer, prompt: Prompt): Media | null {
 const brokenFrame = 'data: {"type":"transcript.text.delta","del\n\n';
 
 function* deltas(answer: Answer, prompt: Prompt, spec: FaultSpec): Generator<Step> {
-  const { text } = answer.choices[0]!;
+  const { text } = firstChoice(answer);
   const frame = (event: JsonObject) => `data: ${JSON.stringify(event)}\n\n`;
   for (const [at, tokens] of textParts(text, spec).entries()) {
     yield* beforeDelta(spec, at);

@@ -39,15 +39,14 @@ function sectionsOf(markdown: string): Section[] {
   };
   for (const line of markdown.split('\n')) {
     if (/^\s{0,3}(?:```|~~~)/.test(line)) fenced = !fenced;
-    const found = fenced ? null : /^(#{1,6}) (.{1,200})/.exec(line);
-    if (found === null) {
+    const [, marks, heading = ''] = (!fenced && /^(#{1,6}) (.{1,200})/.exec(line)) || [];
+    if (marks === undefined) {
       lines.push(line);
       continue;
     }
     close();
-    const level = found[1]!.length;
-    path.length = Math.min(path.length, level - 1);
-    path[level - 1] = found[2]!.trim();
+    path.length = Math.min(path.length, marks.length - 1);
+    path[marks.length - 1] = heading.trim();
   }
   close();
   return sections;
@@ -83,6 +82,6 @@ function parts(paragraph: string): string[] {
 /** A UUID as RFC 9562 §5.8 allows: 122 bits of a hash. */
 function uuidOf(name: string): string {
   const hex = createHash('sha256').update(`culvert crawl ${name}`).digest('hex');
-  const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16);
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

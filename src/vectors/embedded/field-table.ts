@@ -43,6 +43,7 @@ export function openFieldTable(shard: ShardFile): FieldTable {
   );
   const forget = shard.prepare('DELETE FROM field WHERE fid = ?');
   const array = (found: unknown) => found as unknown[] | undefined;
+  const rowOf = (found: unknown) => found as unknown[];
 
   return {
     create(cid) {
@@ -75,11 +76,11 @@ export function openFieldTable(shard: ShardFile): FieldTable {
     each: (fid, visit, part) =>
       eachOf(each, fid, part, (slot, [, sum, bytes]) => visit(slot, checked(fid, slot, bytes, sum))),
     *slots(fid) {
-      for (const found of keys.iterate(...keyRange(fid))) yield slotOf(array(found)![0] as number);
+      for (const found of keys.iterate(...keyRange(fid))) yield slotOf(rowOf(found)[0] as number);
     },
     purge(cid, limit) {
       for (const found of ofCollection.all(cid)) {
-        const fid = array(found)![0] as number;
+        const fid = rowOf(found)[0] as number;
         const gone = Number(purge.run(...keyRange(fid), limit).changes);
         if (gone > 0) return gone;
         forget.run(fid);

@@ -88,6 +88,7 @@ export function openPointTable(shard: ShardFile): PointTable {
     'SELECT key FROM point NOT INDEXED WHERE key BETWEEN ? AND ? AND length(vector) > 0',
   );
   const array = (found: unknown) => found as unknown[] | undefined;
+  const rowOf = (found: unknown) => found as unknown[];
 
   return {
     slotOfId(cid, id) {
@@ -141,14 +142,14 @@ export function openPointTable(shard: ShardFile): PointTable {
     },
     eachId(cid, visit) {
       for (const found of ids.iterate(cid)) {
-        const [at, stored] = array(found)!;
+        const [at, stored] = rowOf(found);
         visit(slotOf(at as number), decodeId(stored));
       }
     },
     byId(cid, from, limit) {
       const found = from === null ? fromFirst.all(cid, limit) : fromId.all(cid, encodeId(from), limit);
       return found.map((one) => {
-        const [at, stored] = array(one)!;
+        const [at, stored] = rowOf(one);
         return { slot: slotOf(at as number), id: decodeId(stored) };
       });
     },
@@ -163,10 +164,10 @@ export function openPointTable(shard: ShardFile): PointTable {
       return typeof found === 'number' ? slotOf(found) : -1;
     },
     *slots(cid) {
-      for (const found of keys.iterate(...keyRange(cid))) yield slotOf(array(found)![0] as number);
+      for (const found of keys.iterate(...keyRange(cid))) yield slotOf(rowOf(found)[0] as number);
     },
     *slotsWithVector(cid) {
-      for (const found of withVector.iterate(...keyRange(cid))) yield slotOf(array(found)![0] as number);
+      for (const found of withVector.iterate(...keyRange(cid))) yield slotOf(rowOf(found)[0] as number);
     },
     purge: (cid, limit) => Number(purge.run(...keyRange(cid), limit).changes),
   };

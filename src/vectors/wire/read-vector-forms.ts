@@ -48,10 +48,10 @@ export function readSparseVector(value: JsonValue | undefined, at: string): Spar
 }
 
 function inOrder({ indices, values }: SparseVector, at: string): SparseVector {
-  const order = Uint32Array.from(indices.keys()).sort((a, b) => indices[a]! - indices[b]!);
+  const pairs = Array.from(indices, (index, i) => ({ index, value: values[i] ?? 0 })).sort((a, b) => a.index - b.index);
   const ordered = {
-    indices: indices.map((_, i) => indices[order[i]!]!),
-    values: values.map((_, i) => values[order[i]!]!),
+    indices: Uint32Array.from(pairs, ({ index }) => index),
+    values: Float32Array.from(pairs, ({ value }) => value),
   };
   const twice = ordered.indices.findIndex((index, i) => i > 0 && index === ordered.indices[i - 1]);
   if (twice >= 0) refuse(`${at}.indices`, `the list has the index ${ordered.indices[twice]} twice`);

@@ -1,4 +1,4 @@
-import { type LimitReading, type PlanReadings, readLimits } from '../../../books/metering/limit-view.ts';
+import { type PlanReadings, readLimits } from '../../../books/metering/limit-view.ts';
 import { keyLimitsOf } from '../../../books/metering/plan-rules.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import { FailureError } from '../../../kernel/failure.ts';
@@ -71,7 +71,7 @@ async function concurrency(parts: FirecrawlAccountParts, exchange: Exchange): Pr
 /** The key's own where it may have fewer than its plan. */
 function placesOf({ concurrency: ofPlan, key }: PlanReadings): { used: number; allowed: number } {
   const ofKey = key?.concurrency.allowed == null ? null : key.concurrency;
-  const tighter = ofKey !== null && ofKey.allowed! < (ofPlan.allowed ?? endless) ? ofKey : ofPlan;
+  const tighter = ofKey !== null && (ofKey.allowed ?? endless) < (ofPlan.allowed ?? endless) ? ofKey : ofPlan;
   return { used: tighter.used, allowed: tighter.allowed ?? endless };
 }
 
@@ -85,14 +85,12 @@ async function left(
   const limits = await limitsOf(parts, exchange);
   const readings = [limits, ...(limits.key === null ? [] : [limits.key])].flatMap((one) => {
     const { month, week, '5h': hours } = of === 'credits' ? one.windows : one.tokens;
-    return [month, week, hours].find(({ allowed }) => allowed !== null) ?? [];
+    const longest = [month, week, hours].find(({ allowed }) => allowed !== null);
+    return longest?.allowed == null ? [] : [{ allowed: longest.allowed, remaining: longest.remaining ?? 0 }];
   });
-  const tightest = readings.reduce<LimitReading | null>(
-    (least, reading) => (least === null || reading.remaining! < least.remaining! ? reading : least),
-    null,
-  );
-  const remaining = tightest === null ? endless : Math.floor(tightest.remaining!);
-  const plan = tightest === null ? null : Math.floor(tightest.allowed!);
+  const [tightest] = readings.sort((one, other) => one.remaining - other.remaining);
+  const remaining = tightest === undefined ? endless : Math.floor(tightest.remaining);
+  const plan = tightest === undefined ? null : Math.floor(tightest.allowed);
   const data =
     api === 'firecrawl-v1'
       ? { [`remaining_${of}`]: remaining, [`plan_${of}`]: plan, billing_period_start: null, billing_period_end: null }
