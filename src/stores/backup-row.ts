@@ -18,7 +18,7 @@ export type BackupItem = BackupRow | FilePiece;
 /** Its message is a sentence for the operator. */
 export class RestoreRefused extends Error {}
 
-/** PostgreSQL's own text form of bytes, which it reads by itself. */
+/** PostgreSQL's text form of bytes, which it reads without a cast. */
 export function bytesAsText(bytes: Uint8Array): string {
   return `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`;
 }

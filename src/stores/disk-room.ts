@@ -3,12 +3,12 @@ import { statfs } from 'node:fs/promises';
 import type { Failure } from '../kernel/failure.ts';
 
 const lookIntervalMs = 1_000;
-/** What the reserve is where none is configured: enough for the books of some hours, and no more than this share. */
+/** Default of the reserve: enough for the books of some hours, and no more than this share. */
 const reserveDefaultBytes = 512 * 1024 * 1024;
 const reserveShare = 0.05;
 /**
- * A disk counts as filling when less than this share of it is free beside the reserve, or less than this many bytes if
- * that is smaller.
+ * A disk counts as filling when less than this share of it is free on top of the reserve, or less than this many bytes
+ * if that is smaller.
  */
 const fillingShare = 0.1;
 const fillingMaxBytes = 10_000_000_000;
@@ -23,9 +23,9 @@ export interface DiskReading {
 export interface DiskRoom {
   /** Why nothing large may be written now; null while more than the reserve is free. */
   refusal(): Failure | null;
-  /** As of the last look. */
+  /** Free bytes at the last look. */
   freeBytes(): number;
-  /** Bytes written since, which the next look sees by itself. */
+  /** Counts bytes written since the last look; the next one finds them anyway. */
   taken(bytes: number): void;
   stop(): void;
 }
@@ -47,7 +47,7 @@ export function createDiskRoom(path: string, reserve: () => number | null): Disk
       known = readingOf(await statfs(path));
       takenBytes -= before;
     } catch {
-      // A folder that is gone is somebody else's trouble.
+      // A folder that is gone is not this watch's trouble.
     } finally {
       looking = false;
     }
@@ -72,7 +72,7 @@ export function createDiskRoom(path: string, reserve: () => number | null): Disk
   };
 }
 
-/** Of the file system that holds `path`, which must exist. */
+/** Reads the file system that holds `path`, which must exist. */
 export function diskReading(path: string): DiskReading {
   return readingOf(statfsSync(path));
 }

@@ -10,7 +10,7 @@ export interface Migration {
 export interface SchemaState {
   /** A file's name in the data folder, or PostgreSQL's place. */
   database: string;
-  /** Version of the schema that stands there, 0 for none. */
+  /** Present version of the schema, 0 for none. */
   current: number;
   /** Names of the steps that a start would take, in order. */
   pending: readonly string[];

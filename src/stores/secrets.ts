@@ -3,7 +3,7 @@ import { createSealer, type Sealer } from '../kernel/seal.ts';
 import { createSigner, type Signer } from '../kernel/sign.ts';
 import { type DataFolder, forgetEarlierSecrets, renewSecret, secretsOf } from './sqlite/data-folder.ts';
 
-/** What this server seals and signs with: `storage.secret`, or what the data folder has instead. */
+/** Secrets with which this server seals and signs: `storage.secret`, or the data folder's. */
 export interface Secrets {
   /** The current one first, then those that only open. */
   all(): readonly string[];

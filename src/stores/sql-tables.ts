@@ -24,7 +24,7 @@ export interface SqlTables extends SqlWords {
 /** `snapshot`: reads of one instant. `write`: changes. `durable`: changes that survive a power cut wherever they are. */
 export type TransactionKind = 'snapshot' | 'write' | 'durable';
 
-/** What databases write differently. */
+/** Fragments of SQL that databases write differently. */
 export interface SqlWords {
   /** Before the name of each table: '' or `culvert.`. */
   prefix: string;
@@ -36,11 +36,11 @@ export interface SqlWords {
   byBytes: string;
   /** Condition: `column` is one of the list at `place`, such as `$2`. */
   oneOf(column: string, place: string): string;
-  /** Until the transaction ends, whoever locks the same name of the same `kind` (a number of ours) waits. */
+  /** Until the transaction ends, others that lock the same name of the same `kind` (a number of ours) wait. */
   lock(kind: number, name: string): Work<void>;
 }
 
-/** Of one store alone: it closes them. */
+/** Tables of one store alone: it closes them. */
 export interface OwnTables extends SqlTables {
   close(): Promise<void>;
 }

@@ -5,7 +5,7 @@ export interface StorageLook {
   kind: MeasuredKind;
   /** The file of the data folder that has its tables; PostgreSQL has those of all. */
   file: string;
-  /** Gives `owner` and `bytes`. `prefix` stands before the name of each table: '' or `culvert.`. Reads lengths only. */
+  /** Gives `owner` and `bytes`. `prefix` goes before the name of each table: '' or `culvert.`. Reads lengths only. */
   sql(prefix: string): string;
   accountOf(owner: string): string;
 }

@@ -20,21 +20,21 @@ export function createTroubleReport(options: {
   clock: Pick<Clock, 'monotonicMs'>;
 }): TroubleReport {
   const { trouble, words, tell, clock } = options;
-  let told: string | null = null;
-  let toldMs = Number.NEGATIVE_INFINITY;
+  let reported: string | null = null;
+  let reportedMs = Number.NEGATIVE_INFINITY;
   return {
     look() {
       const now = trouble();
-      if (now === told) return;
+      if (now === reported) return;
       if (now === null) {
-        told = null;
+        reported = null;
         tell(words.over);
         return;
       }
       const nowMs = clock.monotonicMs();
-      if (nowMs - toldMs < quietMs) return;
-      told = now;
-      toldMs = nowMs;
+      if (nowMs - reportedMs < quietMs) return;
+      reported = now;
+      reportedMs = nowMs;
       tell(words.begins(now));
     },
   };

@@ -46,7 +46,7 @@ const readRooms = [
   'src/formats/providers/**/*.ts',
   'src/inference/{endpoints,models,server-tools}/**/*.ts',
   'src/inference/families/**/*.ts',
-  'src/{routing,upstream}/**/*.ts',
+  'src/{routing,stores,upstream}/**/*.ts',
   'web/src/**/*.{ts,tsx}',
 ];
 
@@ -56,7 +56,7 @@ const namedRooms = [
   'src/formats/providers/**/*.ts',
   'src/inference/{endpoints,models,server-tools}/**/*.ts',
   'src/inference/families/**/*.ts',
-  'src/{routing,upstream}/**/*.ts',
+  'src/{routing,stores,upstream}/**/*.ts',
 ];
 
 const sourcesOf = (rooms: readonly string[]) =>

@@ -4,7 +4,7 @@ import type { Bucket } from '../s3/bucket.ts';
 
 /**
  * Files in a bucket, which all replicas share. `open` is called with the first file. While the bucket cannot be used
- * callers get 503, and `tell` hears once why, and once that it is over.
+ * callers get 503, and `tell` is called once with the reason, and once when it is over.
  */
 export function createS3Files(open: () => Promise<Bucket>, tell: (message: string) => void): FileStore {
   let opening: Promise<Bucket> | null = null;
@@ -15,7 +15,7 @@ export function createS3Files(open: () => Promise<Bucket>, tell: (message: strin
     return opening;
   }
 
-  async function told<T>(work: (bucket: Bucket) => Promise<T>): Promise<T> {
+  async function reportingTrouble<T>(work: (bucket: Bucket) => Promise<T>): Promise<T> {
     try {
       const result = await work(await bucket());
       if (trouble !== null) tell('files can be kept in the bucket again');
@@ -32,16 +32,16 @@ export function createS3Files(open: () => Promise<Bucket>, tell: (message: strin
   return {
     put(name, bytes) {
       if (!isFileName(name)) throw new Error('not a name for a file');
-      return told(({ put }) => put(name, bytes, 'application/octet-stream'));
+      return reportingTrouble(({ put }) => put(name, bytes, 'application/octet-stream'));
     },
     async open(name) {
-      return isFileName(name) ? told(({ get }) => get(name)) : null;
+      return isFileName(name) ? reportingTrouble(({ get }) => get(name)) : null;
     },
     async remove(name) {
-      if (isFileName(name)) await told((bucket) => bucket.delete(name));
+      if (isFileName(name)) await reportingTrouble((bucket) => bucket.delete(name));
     },
     sweep: (beforeMs) =>
-      told(async ({ list, delete: remove }) => {
+      reportingTrouble(async ({ list, delete: remove }) => {
         let removed = 0;
         let after: string | null = null;
         do {

@@ -27,7 +27,7 @@ export function daySql(schema: '' | 'culvert.', hours: Bounds): string {
 const tokens = 'input_tokens + output_tokens';
 const usdNano = 'CAST(round(coalesce(cost_usd, 0) * 1e9) AS BIGINT)';
 const ofSource = (amount: string, source: string) => `CASE WHEN usage_source = '${source}' THEN ${amount} ELSE 0 END`;
-/** What one event adds to each sum, as in `BatchSums.add`. */
+/** Share of one event in each sum, as in `BatchSums.add`. */
 const ofEvent: Readonly<Record<string, string>> = {
   requests: '1',
   errors: `CASE WHEN class = 'ok' THEN 0 ELSE 1 END`,

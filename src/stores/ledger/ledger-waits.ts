@@ -9,7 +9,7 @@ import { FailureError } from '../../kernel/failure.ts';
 export const openTimeoutMs = 230;
 /** A close that cannot be written is kept in memory this long; then its reservation is charged at the estimate. */
 export const closeRetryMs = 30_000;
-/** And so long when the process stops: whoever stops it kills it soon, mostly after 10 s. */
+/** The same when the process stops: a supervisor kills it soon, mostly after 10 s. */
 export const stopRetryMs = 5_000;
 /** Waiting reservations beyond these are refused: memory stays bounded while the database is away. */
 export const queuedOpensMax = 20_000;

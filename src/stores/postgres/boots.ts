@@ -7,8 +7,8 @@ const lostBeatIntervalMs = 1_000;
 /** Longer silent than this, a boot is over (design §11). */
 const silentMs = 30_000;
 /**
- * Whoever judges by silence must have heard the others beat for two beats without a break: after an outage everybody
- * has been silent, the living too.
+ * A judge of silence must have seen two beats of the others without a break: after an outage everybody has been silent,
+ * the living too.
  */
 const watchMs = 2 * beatIntervalMs;
 /** Rows of boots that left nothing behind. */
@@ -39,7 +39,7 @@ export interface Boots {
   end(): Promise<void>;
 }
 
-/** `onBeat` hears of each attempt: null, or the trouble. */
+/** `onBeat` is called after each attempt: with null, or the trouble. */
 export function createBoots(
   { rest }: Pick<Database, 'rest'>,
   bootId: string,
@@ -183,15 +183,15 @@ export async function takeLease(options: LeaseOptions): Promise<LeaseResult> {
     async release() {
       released = true;
       if (timer !== null) clearTimeout(timer);
-      // If that cannot be written, it ends by itself.
+      // If that cannot be written, the lease expires.
       await run('DELETE FROM culvert.lease WHERE boot_id = $1', [bootId]).catch(() => {});
     },
   };
 }
 
 /**
- * For a server that shares its counters, any number of which may run. Not beside one that counts in its own memory:
- * together they would let everybody have every limit twice.
+ * For a server that shares its counters, any number of which may run. Not together with one that counts in its own
+ * memory: every limit would hold twice.
  */
 export async function takeNoLease({
   database,
@@ -213,7 +213,7 @@ function sharedMessage(servers: number, place: string): string {
 
 const buryOwn = `
   UPDATE culvert.boot SET seen_ms = 0 WHERE id = (SELECT boot_id FROM culvert.lease WHERE folder_id = $1)`;
-/** Those that hold the lease are refused, or waited for, by the lease itself. */
+/** Other servers that live, without the holder of the lease: the lease refuses that one, or waits for it. */
 const othersThatLive = `
   SELECT count(*) AS servers FROM culvert.boot
   WHERE seen_ms > ${databaseNowMs} - ${leaseMs} AND id <> $1 AND id NOT IN (SELECT boot_id FROM culvert.lease)`;

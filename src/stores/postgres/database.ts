@@ -95,7 +95,7 @@ export async function connect(url: string, sizes: PoolSizes = poolSizes): Promis
       statement_timeout: statementTimeoutMs,
       query_timeout: statementTimeoutMs + silenceMs,
     });
-    // A connection that breaks while idle leaves the pool by itself. Without a listener it would end the process.
+    // A connection that breaks while idle leaves the pool. Without a listener it would end the process.
     made.on('error', () => {});
     made.on('connect', (client) => client.on('error', () => {}));
     pools.push(made);

@@ -46,7 +46,7 @@ export class OpenQueue {
   readonly #loop: Pick<LoopClock, 'now' | 'leftMs'>;
   readonly #observer: OpenObserver;
   #queue: WaitingOpen[] = [];
-  /** Answered ones still stand in the queue until a batch passes over them. */
+  /** Answered ones stay in the queue until a batch passes over them. */
   #waiting = 0;
   #lanes = 0;
   #scheduled = false;

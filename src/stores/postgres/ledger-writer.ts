@@ -157,7 +157,7 @@ const sumTimeoutMs = 600_000;
  */
 const daysLock = 0x64_61_79_73;
 
-/** Adds up the days that are over, oldest first, each in a transaction of its own. Replicas wait for each other. */
+/** Adds up the days that are over, oldest first, each in a separate transaction. Replicas wait for each other. */
 export async function sumDays(connections: Connections, nowMs: number): Promise<void> {
   while (await connections.transaction('write', (run) => sumNextDay(run, nowMs)));
 }

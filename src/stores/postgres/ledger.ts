@@ -55,7 +55,7 @@ export interface PostgresLedgerOptions {
   use?: 'serve' | 'look';
   /** Tries a step of the opening again while PostgreSQL may only be slow. Absent: once. */
   patient?: <T>(step: () => Promise<T>) => Promise<T>;
-  /** Hears of what no caller is told: dropped closes, an outage's beginning and end. For the log. */
+  /** Called with troubles that no caller sees: dropped closes, an outage's beginning and end. For the log. */
   onTrouble: (message: string) => void;
 }
 
@@ -80,21 +80,21 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   let fault: string | null = null;
   let dropped = 0;
 
-  function hear(error: unknown): void {
-    fault = error === null ? null : `${database.place}: ${reasonOf(error)}: ${wordsOf(error)}`;
+  function noteOutcome(error: unknown): void {
+    fault = error === null ? null : `${database.place}: ${reasonOf(error)}: ${messageOf(error)}`;
     troubles.look();
   }
 
   const opens = new OpenQueue((rows) => writeReservations(database.opens.run, rows), poolSizes.opens, loop, {
     onOpened: (requestId) => reserved.add(requestId),
     onUnwanted: leftovers.unwanted,
-    onOutcome: hear,
+    onOutcome: noteOutcome,
   });
   const traffic = createTrafficBook(run);
   const writeAll = async (events: readonly UsageEvent[]) =>
     traffic.add(await writeCloses(database.closes, events, { ...options, nowMs: clock.wallMs() }));
   const closes = createCloseQueue(writeAll, clock, {
-    onOutcome: hear,
+    onOutcome: noteOutcome,
     onDropped(given, reason) {
       const events = given.filter((event) => !isRefusal(event));
       if (events.length === 0) return;
@@ -106,7 +106,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     },
   });
   const troubles = createTroubleReport({ trouble: () => fault, words: ledgerWords, tell: onTrouble, clock });
-  const boots = createBoots(database, bootId, clock, hear);
+  const boots = createBoots(database, bootId, clock, noteOutcome);
   // Before the first reservation, which would look like a dead boot's without it.
   if (use === 'serve') await patient(() => boots.begin());
   else opens.refuse('this process only reads it');
@@ -180,15 +180,15 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   };
 }
 
-function wordsOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Error && error.message !== '' ? error.message : String(error);
 }
 
 const recoveredAtOnce = 200;
 
 /**
- * Charges every reservation of a boot that is over once; resolves to how many. On all replicas at once: whoever gets
- * the row out of the table writes its event, in the same commit.
+ * Charges every reservation of a boot that is over once; resolves to how many. On all replicas at once: the one that
+ * gets the row out of the table writes its event, in the same commit.
  */
 export async function recoverReservations(
   connections: Connections,

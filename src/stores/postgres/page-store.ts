@@ -12,7 +12,7 @@ import {
   searchedCharsMax,
   variantsMax,
 } from '../web/page-rows.ts';
-import { isBeginning, searchedText, wordsOf } from '../web/page-words.ts';
+import { isBeginning, searchedText, wordsInQuery } from '../web/page-words.ts';
 import { type Database, type Run, unavailable } from './database.ts';
 
 /** Pages in PostgreSQL, for all replicas. */
@@ -49,7 +49,7 @@ export function createPostgresPageStore(
       return rows[0] === undefined ? null : keptPageOf(rows[0]);
     },
     async search(tenant, query, limit, offset) {
-      const words = wordsOf(query);
+      const words = wordsInQuery(query);
       if (words.length === 0) return [];
       const rows = await unavailable(matching(rest.run, tenant, words, limit, offset));
       return rows.map((row) => foundPageOf(row, words));
@@ -65,7 +65,7 @@ export function createPostgresPageStore(
   };
 }
 
-/** Pages with some of the words are better than none, but not beside those that have all. */
+/** Pages with some of the words are better than none, but they do not mix with those that have all. */
 async function matching(run: Run, tenant: string, words: readonly string[], limit: number, offset: number) {
   const terms = words.map((word) => (isBeginning(word) ? `${word}:*` : word));
   const asked = (joined: string, first: number, count: number) =>

@@ -120,7 +120,7 @@ const ledgerMigration: Migration = {
   `,
 };
 
-/** How much of a roll-up no upstream told: for hours before, of the requests that are still kept. */
+/** How much of a roll-up was counted or estimated here: for hours before, of the requests that are still kept. */
 export const usageSourceMigration: Migration = {
   version: 11,
   name: 'what was counted or estimated, in roll-ups',

@@ -80,7 +80,7 @@ async function done<T>(run: Run, work: () => Work<T>): Promise<T> {
   }
 }
 
-/** As `unavailable`, with a constraint of the schema as a `Conflict`. */
+/** The same as `unavailable`, with a constraint of the schema as a `Conflict`. */
 async function reported<T>(result: Promise<T>): Promise<T> {
   try {
     return await result;

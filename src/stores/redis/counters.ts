@@ -73,7 +73,7 @@ export interface RedisCountersOptions {
   booksId: string;
   /** The ledger that all processes over these counters share. */
   books: QuotaBooks;
-  /** Those of books/metering/scope.ts. */
+  /** Functions of books/metering/scope.ts. */
   rules: Pick<SeedFacts, 'scopesOf' | 'callMilliIn'>;
   clock: Clock;
   /** For the operator's log: that nothing can be admitted, and that it can again. */
@@ -83,11 +83,12 @@ export interface RedisCountersOptions {
 }
 
 /**
- * Counters that many processes share. Connects by itself, and again for ever. Until the first connection, and whenever
- * Redis is away, slow or has lost its memory, the answer is `unavailable`: admission fails closed.
+ * Counters that many processes share. They connect, and connect again for ever, without a call. Until the first
+ * connection, and whenever Redis is away, slow or has lost its memory, the answer is `unavailable`: admission fails
+ * closed.
  */
 export class RedisCounters implements Counters {
-  /** Of counts apart from limits. */
+  /** Counts apart from limits. */
   readonly tally: SharedTally;
   readonly #loop: LoopClock;
   readonly #knownOver: KnownOver;
@@ -215,7 +216,7 @@ export class RedisCounters implements Counters {
     return this.#link.whenReady();
   }
 
-  /** Looks for requests that nobody will end. It also runs by itself every 10 s. */
+  /** Looks for requests that nobody will end. It also runs every 10 s without a call. */
   sweep(): Promise<void> {
     return this.#sweep.run();
   }

@@ -1,12 +1,12 @@
 import type { Scope } from '../../books/metering/counters.ts';
 
 /**
- * Names in Redis, all of them below `keysOf` the books. All keys of an account share a hash tag, so that they stand
- * together; the epoch alone stands apart. Account ids hold neither braces nor spaces.
+ * Names in Redis, all of them below `keysOf` the books. All keys of an account share a hash tag, so that they are in
+ * one slot; only the epoch is apart from them. Account ids hold neither braces nor spaces.
  */
 export const epochKey = 'epoch';
 
-/** Hash of the account's running requests: id → `quotaMs|milli-units|scopes`, beside its generation `g` of epoch `e`. */
+/** Hash of the account's running requests: id → `quotaMs|milli-units|scopes`, with its generation `g` of epoch `e`. */
 export function openKey(account: string): string {
   return `{${account}}:open`;
 }
@@ -27,7 +27,7 @@ export function sweptKey(account: string): string {
 }
 
 /**
- * What names begin with that count for these books: a Redis may be shared, and one that outlived its database (which was
+ * Prefix of the names that count for these books: a Redis may be shared, and one that outlived its database (which was
  * restored, or replaced) knows nothing of the new one's past.
  */
 export function keysOf(booksId: string): string {

@@ -5,7 +5,7 @@ import { leaveScript, renewScript } from './lua-leases.ts';
 
 const renewEveryMs = 10_000;
 
-/** Places that could not be given back at once. Further ones run out by themselves after 30 s. */
+/** Places that could not be given back at once. Further ones expire after 30 s. */
 const owedMax = 10_000;
 
 /** Places in one command. */

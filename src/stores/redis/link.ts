@@ -6,7 +6,7 @@ import { evictionPolicy } from './facts.ts';
 import { epochKey, keysOf } from './keys.ts';
 import { pulseScript } from './lua-leases.ts';
 import { epochScript } from './lua-seed.ts';
-import { cannotServe, wordsOf } from './refusal.ts';
+import { cannotServe, errorMessage } from './refusal.ts';
 import type { Script } from './script.ts';
 import { NoReply, openWire, type Reply, type Wire } from './wire.ts';
 
@@ -38,7 +38,7 @@ export interface LinkOptions {
   clock: Clock;
   /** Replaces the server's time, for tests. */
   nowMs?: () => number;
-  /** Those that will be run. */
+  /** Scripts that will be run. */
   scripts: readonly Script[];
   /** For the operator's log. */
   onTrouble: (message: string) => void;
@@ -62,9 +62,9 @@ export class Link {
   #round = 0;
   #distrusted = false;
   #trouble: string | null = 'Redis is not connected yet';
-  /** As `trouble`, without faults that heal in a moment: for the log. */
+  /** The same as `trouble`, without faults that heal in a moment: for the log. */
   #loss: string | null = null;
-  /** The last refusal of a single command, and the last policy that was warned of: told once. */
+  /** The last refusal of a single command, and the last policy that was warned of: each is reported once. */
   #complaint = '';
   #warnedPolicy = '';
   #retryMs = retryFirstMs;
@@ -176,7 +176,7 @@ export class Link {
       await Promise.all(this.#options.scripts.map(({ text }) => opened.send(['SCRIPT', 'LOAD', text])));
       if (this.#wire === opened) await this.#verify(opened);
     } catch (error) {
-      this.#lose(wordsOf(error));
+      this.#lose(errorMessage(error));
     }
   }
 
@@ -206,7 +206,7 @@ export class Link {
       if (waitMs > 0) this.#later(waitMs, () => this.#begin(on, mine));
       else this.#begin(on, mine);
     } catch (error) {
-      if (this.#wire === on && this.#round === mine) this.#lose(wordsOf(error));
+      if (this.#wire === on && this.#round === mine) this.#lose(errorMessage(error));
     }
   }
 
@@ -237,7 +237,7 @@ export class Link {
       try {
         reply = await on.send(['EVALSHA', script.sha, ...rest]);
       } catch (error) {
-        if (error instanceof NoReply || !wordsOf(error).startsWith('NOSCRIPT')) throw error;
+        if (error instanceof NoReply || !errorMessage(error).startsWith('NOSCRIPT')) throw error;
         reply = await on.send(['EVAL', script.text, ...rest]);
       }
       const answer = reply as readonly Reply[];
@@ -246,7 +246,7 @@ export class Link {
       return 'unsent';
     } catch (error) {
       if (error instanceof NoReply) return error.sent ? 'unknown' : 'unsent';
-      const words = wordsOf(error);
+      const words = errorMessage(error);
       if (this.#wire === on && cannotServe(words)) this.#lose(words);
       else if (words !== this.#complaint) {
         this.#complaint = words;

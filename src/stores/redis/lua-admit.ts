@@ -7,7 +7,7 @@ export const leaseMs = 30_000;
 /**
  * Loads scopes: KEYS from 3 on are hashes of scopes, KEYS[2] the account's running requests. A scope that is absent or
  * of another generation must be seeded before anything is counted in it. What the script will look at is loaded with
- * the scope: each further look would be a call of its own.
+ * the scope: each further look would be a separate call.
  */
 const luaScopes = `
 local serverNow = serverMs()
@@ -100,8 +100,8 @@ return answer
 
 /**
  * After the model. ARGV: 3 request, 4 milli-units, 5 number of scopes to count in, 6 their names, 7 number of scopes in
- * all, 8 milli-calls for limits of calls, then for each limit its scope's place, measure, span, allowed, rule. Answers 0,
- * the instant that the units stand in, and (used, leaves at) of each limit; 1, which limit, used, free at, now.
+ * all, 8 milli-calls for limits of calls, then for each limit its scope's place, measure, span, allowed, rule. Answers
+ * 0, the instant at which the units count, and (used, leaves at) of each limit; 1, which limit, used, free at, now.
  */
 export const holdScript = script(`${luaWindows}${luaScopes}
 local id, cost, counted, nScopes = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[7])

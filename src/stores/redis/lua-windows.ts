@@ -1,19 +1,19 @@
-/** A bit longer than the longest span: an idle account goes away by itself, and begins anew from the ledger. */
+/** A bit longer than the longest span: an idle account expires, and begins anew from the ledger. */
 const scopeTtlMs = 31 * 24 * 3_600_000;
 
 /** Running requests outlive their counters: when they are lost, counts may belong to requests that nobody knows. */
 const openTtlMs = scopeTtlMs + 24 * 3_600_000;
 
 /**
- * What every script begins with. KEYS[1] is the epoch, ARGV[1] the epoch that the caller believes in, ARGV[2] the
- * time in ms, empty for the server's own (tests give it). Answers begin with a code: 0 done, 1 full, 2 another epoch, 3 some
+ * Beginning of every script. KEYS[1] is the epoch, ARGV[1] the epoch that the caller believes in, ARGV[2] the time in
+ * ms, empty for the server's own (tests give it). Answers begin with a code: 0 done, 1 full, 2 another epoch, 3 some
  * scopes must be seeded first (their places among the script's scopes follow).
  *
  * A scope's hash holds, for each measure (c calls, u units, t tokens, d USD) and span (1 minute, 5 hours, 7 days, 30
  * days), a running total `<measure><span>` and the oldest bucket that is in it, `<measure><span>p`, which counts only
  * while the total is not 0; and the buckets themselves, `<measure><grain><number>` with grain s(econd), m(inute) or
  * h(our). Zeroes are not stored. `l` is the newest time that was counted by, which never runs back, `g` the generation
- * of the account's running requests that it was seeded beside.
+ * of the account's running requests with which it was seeded.
  * Same geometry as books/metering/window.ts: a bucket counts until its end has left the span.
  */
 export const luaWindows = `

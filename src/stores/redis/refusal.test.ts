@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cannotServe, wordsOf } from './refusal.ts';
+import { cannotServe, errorMessage } from './refusal.ts';
 
 const sha = 'b01e47d9aa03e0ba8af1757b580ee71756f392b2';
 
@@ -8,8 +8,8 @@ test('F42 a full memory is told in the same words whichever script meets it', ()
   const error = new Error(
     `OOM command not allowed when used memory > 'maxmemory'. script: ${sha}, on @user_script:49.`,
   );
-  assert.equal(wordsOf(error), "OOM command not allowed when used memory > 'maxmemory'.");
-  assert.equal(wordsOf(new TypeError()), 'TypeError');
+  assert.equal(errorMessage(error), "OOM command not allowed when used memory > 'maxmemory'.");
+  assert.equal(errorMessage(new TypeError()), 'TypeError');
 });
 
 for (const [words, cannot] of [

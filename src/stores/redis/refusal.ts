@@ -1,5 +1,5 @@
 /** Words of Redis, or the reason for its silence, without addresses and passwords. */
-export function wordsOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // The name of the script is of no use to an operator, and would make many troubles of one.
   return error.message.replace(/,? script: [0-9a-f]{40}, on @user_script:\d+\.?$/, '').trim() || error.name;
@@ -7,7 +7,7 @@ export function wordsOf(error: unknown): string {
 
 /**
  * Whether a server with this answer cannot serve us now, whatever it is asked; another connection may find one that
- * can. Redis 6 reports a script's error in words of its own, with the code within.
+ * can. Redis 6 reports a script's error in a sentence with the code within.
  */
 export function cannotServe(words: string): boolean {
   return /(^|: -)(READONLY|LOADING|MASTERDOWN|NOAUTH|NOPERM|OOM|MISCONF|NOREPLICAS)\b/.test(words);

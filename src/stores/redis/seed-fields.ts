@@ -2,7 +2,7 @@ import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../books/meteri
 import type { ReservationRow } from '../../books/metering/ledger.ts';
 import type { SpanName } from '../../books/metering/window.ts';
 
-/** A running request as Redis keeps it: which units stand in which instant, and the scopes that count it. */
+/** A running request as Redis keeps it: its units, the instant at which they count, and the scopes that count it. */
 export interface OpenEntry {
   requestId: string;
   quotaMs: number;

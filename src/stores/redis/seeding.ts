@@ -5,7 +5,7 @@ import { epochGuardMs, type Link } from './link.ts';
 import { beginSeedScript, seedScript } from './lua-seed.ts';
 import { readEntry, type SeedFacts, seedScope } from './seed-fields.ts';
 
-/** Accounts that this process seeds at one time: the ledger serves other things too. */
+/** Accounts that this process seeds at once: the ledger serves other things too. */
 const seedsAtOnceMax = 16;
 
 /** Accounts that wait for their turn; more are refused. */
@@ -31,7 +31,7 @@ export function createSeeding(options: {
   const running = new Map<string, { scopes: ReadonlySet<Scope>; done: Promise<boolean> }>();
   let working = 0;
   const turns: (() => void)[] = [];
-  let told = '';
+  let reported = '';
 
   async function ensure(account: string, scopes: readonly Scope[]): Promise<boolean> {
     for (;;) {
@@ -53,8 +53,8 @@ export function createSeeding(options: {
       return await seed(account, scopes);
     } catch (error) {
       const words = String(error);
-      if (words !== told) onTrouble(`redis: counters cannot be seeded from the ledger: ${words}`);
-      told = words;
+      if (words !== reported) onTrouble(`redis: counters cannot be seeded from the ledger: ${words}`);
+      reported = words;
       return false;
     } finally {
       working -= 1;
@@ -64,7 +64,8 @@ export function createSeeding(options: {
 
   async function seed(account: string, scopes: readonly Scope[]): Promise<boolean> {
     const hashes = scopes.map((scope) => scopeKey(account, scope));
-    // What runs is read before the ledger is: whoever ends meanwhile is in its snapshot, or still to be ended here.
+    // Running requests are read before the ledger is: one that ends meanwhile is in its snapshot, or still to be ended
+    // here.
     let begun = await link.run(beginSeedScript, [openKey(account), ...hashes], [randomUUID(), String(epochGuardMs)]);
     if (typeof begun === 'string') return false;
     const waitMs = begun[3] as number;
@@ -84,10 +85,10 @@ export function createSeeding(options: {
         scopes,
         entries.map(({ requestId }) => requestId),
       ),
-      // In a turn of its own: should it throw at once, the other is still awaited.
+      // In a separate turn: should it throw at once, the other is still awaited.
       Promise.resolve().then(() => books.recentCalls(account, nowMs - recentCallsMs)),
     ]);
-    told = '';
+    reported = '';
     const facts: SeedFacts = { seed: fromLedger, calls, entries, nowMs, ...rules };
     const done = await Promise.all(
       scopes.map((scope, i) => {

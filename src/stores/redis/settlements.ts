@@ -4,7 +4,7 @@ import type { Link } from './link.ts';
 import { settleScript } from './lua-admit.ts';
 import type { Seeding } from './seeding.ts';
 
-/** Settlements that Redis could not be told; above it the oldest are left to the sweep, which reads the ledger. */
+/** Settlements that did not reach Redis; above it the oldest are left to the sweep, which reads the ledger. */
 const pendingMax = 10_000;
 
 /** By then the ledger has the end of the request, or gives it up: the sweep knows more than we do. */
@@ -12,15 +12,15 @@ const pendingMaxMs = 60_000;
 
 const retryEveryMs = 500;
 
-/** Settlements tried again at one time. */
+/** Settlements tried again at once. */
 const retriesAtOnceMax = 32;
 
 const needsSeed = 3;
 
-/** What must be told of a hold: enough of it to find it again. */
+/** The parts of a hold that Redis needs to find it again. */
 export type Ended = Pick<Held, 'requestId' | 'account' | 'scopes'>;
 
-/** Tells Redis what requests came to: pipelined, never waited for, told again until it is known to be done. */
+/** Reports to Redis what requests came to: pipelined, never waited for, and again until it is known to be done. */
 export interface Settlements {
   settle(held: Ended, spent: Spent): void;
   onReady(): void;

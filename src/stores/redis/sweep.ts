@@ -10,7 +10,7 @@ const sweepEveryMs = 10_000;
 /** By then a reservation is in the ledger, or was refused. */
 const oldMs = 30_000;
 
-/** Accounts that are looked after; above it the longest unused are left to whoever uses them next. */
+/** Accounts that are looked after; above it the longest unused are left to the process that uses them next. */
 const sweptAccountsMax = 10_000;
 
 /**
@@ -80,7 +80,7 @@ export function createSweep(link: Pick<Link, 'run' | 'ready'>, books: QuotaBooks
 
   return {
     used(account) {
-      // The most recently used stand last.
+      // The most recently used are last.
       accounts.delete(account);
       accounts.add(account);
       if (accounts.size > sweptAccountsMax)

@@ -21,7 +21,7 @@ end
 return answer
 `);
 
-/** Counts that are gone with Redis, and by themselves when their window is over. */
+/** Counts that are gone with Redis, and expire when their window is over. */
 export function createRedisTally(link: Pick<Link, 'run'>): SharedTally {
   async function asked(names: readonly string[], windowMs: string): Promise<readonly Tallied[] | null> {
     const keys = names.map((name) => `tally:${name}`);

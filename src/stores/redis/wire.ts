@@ -48,7 +48,7 @@ interface Client {
   destroy(): void;
 }
 
-/** Connects, or rejects. `onOver` is called once when an established connection ends by itself. */
+/** Connects, or rejects. `onOver` is called once when an established connection ends without our closing it. */
 export async function openWire(
   url: string,
   clock: Clock,

@@ -24,7 +24,7 @@ export interface BucketPlace {
   region: string;
   /** `path`: https://endpoint/bucket/key. `host`: https://bucket.endpoint/key. */
   style: 'path' | 'host';
-  /** Of a whole call with its retries; of a read until its headers. */
+  /** Limit of a whole call with its retries; of a read until its headers. */
   timeoutMs: number;
 }
 
@@ -34,9 +34,9 @@ export interface S3Credentials {
   sessionToken?: string;
 }
 
-/** The storage said no, or nothing. Its message names the bucket and the storage's own code. */
+/** The storage refused a call, or did not answer. Its message names the bucket and the storage's own code. */
 export class S3Error extends Error {
-  /** Of the answer; null when there was none. */
+  /** Status of the answer; null when there was none. */
   readonly status: number | null;
   constructor(message: string, status: number | null) {
     super(message);
@@ -108,8 +108,8 @@ export function createBucket(
   }
 
   async function refused({ statusCode, body }: Dispatcher.ResponseData): Promise<S3Error> {
-    const said = new Map(elements(await body.text().catch(() => '')));
-    const words = [said.get('Code'), said.get('Message')].filter((word) => word !== undefined).join(': ');
+    const fields = new Map(elements(await body.text().catch(() => '')));
+    const words = [fields.get('Code'), fields.get('Message')].filter((word) => word !== undefined).join(': ');
     return new S3Error(`${place.bucket} at ${base.host} answers ${statusCode} ${words}`.trimEnd(), statusCode);
   }
 
@@ -141,14 +141,14 @@ export function createBucket(
       if (answer.statusCode !== 200) throw await refused(answer);
       const objects: { key: string; atMs: number }[] = [];
       let next: string | null = null;
-      let said = new Map<string, string>();
+      let fields = new Map<string, string>();
       for (const [name, text] of elements(await answer.body.text())) {
-        said.set(name, text);
+        fields.set(name, text);
         if (name === 'NextContinuationToken') next = text;
         if (name !== 'Contents') continue;
-        const key = (said.get('Key') ?? '').slice(place.prefix.length);
-        objects.push({ key, atMs: Date.parse(said.get('LastModified') ?? '') });
-        said = new Map();
+        const key = (fields.get('Key') ?? '').slice(place.prefix.length);
+        objects.push({ key, atMs: Date.parse(fields.get('LastModified') ?? '') });
+        fields = new Map();
       }
       return { objects, next };
     },

@@ -1,6 +1,6 @@
 import type { Ddl } from './ddl.ts';
 
-/** Owners of collections in Qdrant; the embedded engine has files of its own. */
+/** Owners of collections in Qdrant; the embedded engine has files for that. */
 export const vectorTables: Ddl = `
   CREATE TABLE @vector_collection (
     generation CODE PRIMARY KEY,

@@ -107,18 +107,18 @@ export const culvertMigrations: readonly Migration[] = [
   { version: 11, name: 'logins at MCP servers', sql: sqliteDdl(grantTables) },
 ];
 
-/** `responses.db`. A file of its own: it may grow to many GB, and its writes would hold up those of accounts. */
+/** `responses.db`. A separate file: it may grow to many GB, and its writes would hold up those of accounts. */
 export const responseMigrations: readonly Migration[] = [
   { version: 1, name: 'responses and conversations', sql: sqliteDdl(responseTables) },
 ];
 
-/** `batches.db`. A file of its own for the same reason. */
+/** `batches.db`. A separate file for the same reason. */
 export const batchMigrations: readonly Migration[] = [
   { version: 1, name: 'files and batches', sql: sqliteDdl(batchTables) },
   { version: 2, name: 'lines at providers', sql: sqliteDdl(awayLines) },
 ];
 
-/** `crawl.db`: what crawls have read. A file of its own for the same reason. */
+/** `crawl.db`: what crawls have read. A separate file for the same reason. */
 export const crawlMigrations: readonly Migration[] = [
   { version: 1, name: 'crawls', sql: sqliteDdl(crawlTable, crawlPageTable('key TEXT', 'shape TEXT'), crawlHookTable) },
 ];

@@ -74,7 +74,7 @@ export function lockOwner(folder: DataFolder): LockOwner | null {
   if (owner === null) return null;
   const holder = hold(folder);
   if (holder === null) return owner;
-  // It could be had, so whoever wrote the file is gone.
+  // It could be had, so the process that wrote the file is gone.
   holder.close();
   return null;
 }

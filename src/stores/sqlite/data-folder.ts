@@ -140,13 +140,13 @@ export function whyUnusable(error: unknown): string | null {
   const code = sqliteCode(error);
   if (code !== null && ofTheFile.includes(code)) return `The data folder cannot be used: ${error.message}. ${hint}`;
   if (file === null || !('code' in error)) return null;
-  return `The data folder cannot be used: ${file}: ${wordsOf[String(error.code)] ?? String(error.code)}. ${hint}`;
+  return `The data folder cannot be used: ${file}: ${messageOfCode[String(error.code)] ?? String(error.code)}. ${hint}`;
 }
 
 /** PERM, BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB. SQL that does not fit its table is our mistake. */
 const ofTheFile: readonly number[] = [3, 5, 8, 10, 11, 13, 14, 26];
 
-const wordsOf: Readonly<Record<string, string>> = {
+const messageOfCode: Readonly<Record<string, string>> = {
   EACCES: 'this user has no right to it',
   EPERM: 'this user has no right to it',
   EROFS: 'the file system is read-only',

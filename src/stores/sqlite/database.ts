@@ -23,7 +23,7 @@ const synchronous = { fsync: 'FULL', os: 'OFF', checkpoint: 'NORMAL' } as const;
 
 /**
  * Opens or creates a WAL database. `busyTimeoutMs` is how long a statement blocks the calling thread while another
- * connection writes; 0 where the caller retries by itself. `pageBytes` is for a file that is made here.
+ * connection writes; 0 where the caller retries. `pageBytes` is for a file that is made here.
  */
 export function openDatabase(
   file: string,

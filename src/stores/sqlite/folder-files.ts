@@ -10,7 +10,10 @@ import { naming } from './database.ts';
 /** Bytes of one piece, and the most of any file that is in memory at a time. */
 const pieceBytes = 256 * 1024;
 
-/** What of a data folder a backup holds file by file; `pages`, `crawls`, `responses` and `batches` stand elsewhere with PostgreSQL. */
+/**
+ * Part of a data folder that a backup holds file by file; with PostgreSQL, `pages`, `crawls`, `responses` and `batches`
+ * are elsewhere.
+ */
 export type FolderPart = 'secret' | 'files' | 'crawls' | 'pages' | 'responses' | 'batches' | 'vectors';
 
 /** Files of a part, as paths within the folder. */

@@ -104,10 +104,10 @@ export interface LateCheckpoint {
 const walCheckpointBytes = 16 * 1024 * 1024;
 /** The log is measured once so much was written: it costs as much as a small commit. */
 const measuredBytes = 1024 * 1024;
-/** Pages that a commit changes beside its large values: of the table, of its indexes, of both their inner nodes. */
+/** Pages that a commit changes apart from its large values: of the table, of its indexes, of both their inner nodes. */
 const commitBytes = 32 * 1024;
 
-/** For a connection opened with `checkpoint`; `onFailed` hears of a failed checkpoint. */
+/** For a connection opened with `checkpoint`; `onFailed` is called for a failed checkpoint. */
 export function createLateCheckpoint(
   database: Database,
   housekeeper: Housekeeper,

@@ -60,7 +60,7 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
     return objectUpkeep(tablesIn(database, { waitMaxMs: 1_000 }));
   }
 
-  /** A connection of its own: a read within a transaction of `prune` would see half of it. */
+  /** A separate connection: a read within a transaction of `prune` would see half of it. */
   function reader(): Database {
     reading ??= openDatabase(file, 'checkpoint', busyTimeoutMs);
     return reading;
@@ -73,7 +73,7 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
   }
 
   function checkpoint(): number {
-    // Passive copies and syncs beside the running writer; restart then has little left to do while it holds the lock.
+    // Passive copies and syncs while the writer runs; restart then has little left to do while it holds the lock.
     database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
     // Its own `busy` answer is not a failure: a reader is in the way, and the next round tries again.
     database.prepare('PRAGMA wal_checkpoint(RESTART)').get();

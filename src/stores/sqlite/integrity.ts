@@ -66,7 +66,7 @@ export interface IntegrityLook {
 }
 
 /**
- * Reads through every database of the folder once, soon after a start and in a thread of its own, and logs the damaged
+ * Reads through every database of the folder once, soon after a start and in a separate thread, and logs the damaged
  * ones. Further writes into a damaged ledger are lost with it.
  */
 export function lookForDamage({ folder, tell }: { folder: DataFolder; tell(message: string): void }): IntegrityLook {

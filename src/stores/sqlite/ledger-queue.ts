@@ -132,7 +132,7 @@ export class LedgerQueue {
     else this.#enqueue(close);
   };
 
-  /** Written with the next commit, or by one of its own. */
+  /** Written with the next commit, or by a separate one. */
   heartbeat(bootId: string, nowMs: number): void {
     this.#beat = { bootId, nowMs };
     this.#schedule();
@@ -243,7 +243,7 @@ export class LedgerQueue {
   }
 
   #takeBatch(): Batch {
-    // Opens first: somebody waits for them.
+    // Opens first: callers wait for them.
     const openCount = Math.min(this.#opens.length, batchRowsMax);
     const closeCount = this.#closesDue ? Math.min(this.#closes.length, batchRowsMax - openCount) : 0;
     const batch = { opens: this.#opens, closes: closeCount === 0 ? noCloses : this.#closes };

@@ -42,7 +42,7 @@ export interface LedgerWriter {
   /** The record of a request that never had a reservation. */
   writeRefusal(event: UsageEvent): void;
   writeHeartbeat(bootId: string, nowMs: number): void;
-  /** Writes the traffic of minutes that no heartbeat has written yet, in a transaction of its own. Never throws. */
+  /** Writes the traffic of minutes that no heartbeat has written yet, in a separate transaction. Never throws. */
   writeTraffic(minutesMax: number): void;
   /** Reservations of other boots, oldest first. */
   strangers(bootId: string, limit: number): { key: number; row: ReservationRow }[];
@@ -110,7 +110,7 @@ export function createLedgerWriter(
       try {
         rollback.run();
       } catch {
-        // SQLite rolls back by itself when the disk is full or broken; then there is no transaction to end.
+        // SQLite has rolled back already when the disk is full or broken; then there is no transaction to end.
       }
     },
     writeReservation(row) {
@@ -290,8 +290,8 @@ export class WalSync {
   };
 
   /**
-   * Resolves once everything committed so far is on the disk. One at a time; whoever comes while one runs gets the one
-   * after it, since its own commits may have missed it.
+   * Resolves once everything committed so far is on the disk. One at a time; a call that comes while one runs gets the
+   * one after it, since the caller's commits may have missed it.
    */
   async sync(): Promise<void> {
     while (this.#running !== null) await this.#running.catch(() => {});

@@ -24,7 +24,7 @@ export interface SqliteLedgerOptions {
   bucketsOf: BucketsOf;
   /** Absent: no sink is to get records. */
   order?: RecordOrder;
-  /** Hears of what no caller is told: dropped closes and failed housekeeping. For the log. */
+  /** Called with troubles that no caller sees: dropped closes and failed housekeeping. For the log. */
   onTrouble: (message: string) => void;
 }
 

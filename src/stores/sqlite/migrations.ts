@@ -15,8 +15,8 @@ export function migrationState(database: Pick<Database, 'prepare'>, migrations: 
 }
 
 /**
- * As `migrate`, for a file that cannot be made again: the file of an earlier version is copied first, so that its
- * program can be used again. Throws an error for `whyUnusable` when the disk has no room for the copy.
+ * The same as `migrate`, for a file that cannot be made again: the file of an earlier version is copied first, so that
+ * its program can be used again. Throws an error for `whyUnusable` when the disk has no room for the copy.
  */
 export function migrateKept(database: Database, migrations: readonly Migration[]): string[] {
   const { current, pending } = migrationState(database, migrations);
@@ -68,8 +68,8 @@ function copyBeforeSchema(file: string, version: number): string {
 }
 
 /**
- * Copies the database, which is at `version`, beside itself, whole and durable; of earlier copies none stays. `versionNow`
- * reads its version: another process may take the steps meanwhile, and has then made the copy.
+ * Copies the database, which is at `version`, into its folder, whole and durable; of earlier copies none stays.
+ * `versionNow` reads its version: another process may take the steps meanwhile, and has then made the copy.
  */
 function keepCopy(database: Database, version: number, versionNow: () => number): void {
   const copy = copyBeforeSchema(database.file, version);

@@ -14,7 +14,7 @@ import {
   searchedCharsMax,
   variantsMax,
 } from '../web/page-rows.ts';
-import { isBeginning, searchedText, wordsOf } from '../web/page-words.ts';
+import { isBeginning, searchedText, wordsInQuery } from '../web/page-words.ts';
 import { openDatabase, transaction } from './database.ts';
 import { migrate } from './migrations.ts';
 
@@ -101,11 +101,11 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
       return row === undefined ? null : keptPageOf(row as PageColumns);
     },
     async search(tenant, query, limit, offset) {
-      const words = wordsOf(query);
+      const words = wordsInQuery(query);
       if (words.length === 0) return [];
       const quoted = words.map((word) => `"${word}"${isBeginning(word) ? '*' : ''}`);
       const all = matching(tenant, quoted.join(' AND '), limit, offset);
-      // Pages with some of the words are better than none, but not beside those that have all.
+      // Pages with some of the words are better than none, but they do not mix with those that have all.
       const none = all.length === 0 && (offset === 0 || matching(tenant, quoted.join(' AND '), 1, 0).length === 0);
       const rows = none ? matching(tenant, quoted.join(' OR '), limit, offset) : all;
       return rows.map((row) => foundPageOf(row, words));
@@ -139,9 +139,7 @@ function ownerOf(tenant: string): string {
   return `t${hash.slice(0, 32)}`;
 }
 
-/**
- * `pages.db`: pages that were read. A file of its own: its writes would hold up those of accounts.
- */
+/** `pages.db`: pages that were read. A separate file: its writes would hold up those of accounts. */
 export const pageMigrations: readonly Migration[] = [
   {
     version: 1,

@@ -45,7 +45,7 @@ export function createSqlitePageThread(file: string, bounds: PageBounds = pageBo
     find: (...asked) => call('find', ...asked),
     search: (...asked) => call('search', ...asked),
     holdsPages: (tenant) => call('holdsPages', tenant),
-    // Pages of an earlier start are removed when somebody uses the store again.
+    // Pages of an earlier start are removed when the store is used again.
     prune: async (beforeMs) => (used ? call('prune', beforeMs) : 0),
     async close() {
       if (used) await call('close').catch(() => undefined);

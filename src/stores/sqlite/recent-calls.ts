@@ -1,6 +1,6 @@
 import type { RecentCall } from '../../books/metering/counters.ts';
 
-/** Who called: the same object for all calls that are alike. */
+/** Caller of a call: the same object for all calls that are alike. */
 interface Caller {
   account: string;
   tenant: string;

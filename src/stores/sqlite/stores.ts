@@ -34,12 +34,12 @@ export interface LateTables extends OwnTables {
 /** The tables of the database in `file`. A power cut may take the last commits, but for those that are `durable`. */
 function openTables(options: {
   file: string;
-  /** What it holds, in messages. */
+  /** Noun for its content, in messages. */
   noun: string;
   migrations: readonly Migration[];
   /** How long a write waits for a checkpoint; default: as a transaction does. */
   waitMaxMs?: number;
-  /** Hears of housekeeping that failed. For the log. */
+  /** Called with housekeeping that failed. For the log. */
   onTrouble: (message: string) => void;
 }): LateTables {
   const { file, noun, migrations, onTrouble, ...patience } = options;
@@ -73,7 +73,7 @@ export function openCulvertTables(file: string): OwnTables {
 
 export interface LateFile {
   file: string;
-  /** Hears of housekeeping that failed. For the log. */
+  /** Called with housekeeping that failed. For the log. */
   onTrouble: (message: string) => void;
 }
 

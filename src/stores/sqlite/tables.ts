@@ -105,7 +105,7 @@ function bound(value: unknown): SqlValue {
   return (Array.isArray(value) ? JSON.stringify(value) : value) as SqlValue;
 }
 
-/** Of what is large: texts and what is sealed. */
+/** Bytes of large values: texts and what is sealed. */
 function largeBytesOf(values: readonly unknown[]): number {
   let sum = 0;
   for (const value of values) if (typeof value === 'string' || value instanceof Uint8Array) sum += value.length;

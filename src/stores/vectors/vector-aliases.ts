@@ -1,7 +1,7 @@
 import type { AliasesChanged } from '../../vectors/registry.ts';
 import type { AliasChange } from '../../vectors/vector-store.ts';
 
-/** What changes lead to: aliases to write (by alias, the generation) and to remove; or why none may be made. */
+/** Outcome of a change of aliases: those to write (by alias, the generation) and to remove; or why none may be made. */
 export type AliasPlan =
   | { kind: 'planned'; put: ReadonlyMap<string, string>; remove: readonly string[] }
   | Exclude<AliasesChanged, { kind: 'done' }>;

@@ -20,7 +20,7 @@ export function createVectorRegistry(tables: OwnTables): VectorRegistry & Pick<O
 
 type Collections = ReturnType<typeof collectionsIn>;
 
-/** What transactions look at and take away. */
+/** Reads and removals that transactions share. */
 function collectionsIn({ prefix }: SqlTables) {
   const collection = `${prefix}vector_collection`;
   const joined = `${prefix}vector_alias a JOIN ${collection} c ON c.generation = a.generation`;

@@ -2,7 +2,7 @@ import type { CrawlOptions } from '../../tools/crawl/crawl-options.ts';
 import type { Crawl, CrawlStatus, Hook } from '../../tools/crawl/crawl-store.ts';
 import type { Row } from '../sql-tables.ts';
 
-/** Of a row of `crawl`. */
+/** Reads a row of `crawl`. */
 export function crawlOf(row: Row): Crawl {
   return {
     id: String(row.id),
@@ -24,7 +24,7 @@ export function crawlOf(row: Row): Crawl {
   };
 }
 
-/** Of a row of its table, with the options of its crawl. */
+/** Reads a row of the table of webhooks, with the options of its crawl. */
 export function hookOf(row: Row): Hook {
   return {
     id: String(row.id),

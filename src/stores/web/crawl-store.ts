@@ -245,8 +245,8 @@ function workersPart({ rows, write, transaction, holding, oneOf, skipLocked, pag
     async lease(worker, nowMs, untilMs, limit) {
       // Asked all the time, and mostly there is nothing: then it waits for nobody's write.
       if ((await rows(`SELECT 1 AS one FROM ${crawl} WHERE ${free} LIMIT 1`, [nowMs])).length === 0) return [];
-      // Round the tenants: each one's first that nobody works at, less those of it that somebody does. Replicas that ask
-      // at one moment get different ones.
+      // Round the tenants: first the crawls with the fewest others of their tenant before them, leased or older.
+      // Replicas that ask at the same moment get different ones.
       const lease = `UPDATE ${crawl} SET worker = $2, lease_until_ms = $3 WHERE id IN (
         SELECT id FROM ${crawl} AS one WHERE ${free}
         ORDER BY (SELECT count(*) FROM ${crawl} AS other WHERE other.tenant = one.tenant AND other.status = 'scraping'
@@ -335,7 +335,7 @@ function* takePages(
   return taken;
 }
 
-/** Work beside the pages: webhooks that are due, and crawls whose retention is over. */
+/** Work apart from the pages: webhooks that are due, and crawls whose retention is over. */
 function upkeepPart({ rows, write, transaction, oneOf, skipLocked, crawl, hook }: Access) {
   const step = (sql: string, values: readonly unknown[]): Step[] => [{ sql, values }];
   return {

@@ -69,7 +69,7 @@ const leadChars = 60;
 /** Places of one word that are looked at. */
 const placesMax = 50;
 
-/** The piece of a text in which most of the words stand, on one line; its beginning when none is found. */
+/** The piece of a text that has most of the words, on one line; its beginning when none is found. */
 export function snippetOf(text: string, words: readonly string[]): string {
   const lower = text.toLowerCase();
   const places: { at: number; word: number }[] = [];

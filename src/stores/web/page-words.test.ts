@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isBeginning, searchedText, wordsOf } from './page-words.ts';
+import { isBeginning, searchedText, wordsInQuery } from './page-words.ts';
 
 test('a query is its words, each once, at most 32 of them', () => {
   const words = ['red', 'pandas', 'and', 'c', 'überfluß', '日本'];
-  assert.deepEqual(wordsOf('Red "pandas" AND red* c++ Überfluß 日本'), words);
-  assert.equal(wordsOf(Array.from({ length: 99 }, (_, at) => `w${at}`).join(' ')).length, 32);
-  assert.equal(wordsOf('x'.repeat(500))[0]!.length, 64);
-  assert.equal(wordsOf('字'.repeat(10) + '\u{20000}'.repeat(10)).length, 3);
+  assert.deepEqual(wordsInQuery('Red "pandas" AND red* c++ Überfluß 日本'), words);
+  assert.equal(wordsInQuery(Array.from({ length: 99 }, (_, at) => `w${at}`).join(' ')).length, 32);
+  assert.equal(wordsInQuery('x'.repeat(500))[0]!.length, 64);
+  assert.equal(wordsInQuery('字'.repeat(10) + '\u{20000}'.repeat(10)).length, 3);
 });
 
 test('scripts without spaces are pairs of characters, in queries as in texts', () => {
-  assert.deepEqual(wordsOf('Node.js入門ガイド v24、한국어'), [
+  assert.deepEqual(wordsInQuery('Node.js入門ガイド v24、한국어'), [
     ...['node', 'js', '入門', '門ガ', 'ガイ', 'イド', 'v24', '한국', '국어'],
   ]);
   assert.equal(searchedText('Das 日本語。x本y'), 'Das  日本 本語 語 。x 本 y');

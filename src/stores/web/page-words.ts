@@ -1,7 +1,7 @@
 const wordsMax = 32;
 const wordCharsMax = 64;
 /**
- * Most pairs of one page: each is a word of its own to the databases. This many different ones take SQLite's thread 30
+ * Most pairs of one page: each is a separate word to the databases. This many different ones take SQLite's thread 30
  * ms.
  */
 const pairsMax = 20_000;
@@ -13,7 +13,7 @@ const unspaced = /[[\p{L}\p{N}]&&[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{
  * The words of a query as a person types them, lower case, each once: no operator of a database gets through. Chinese,
  * Japanese and Korean by pairs of characters, as `searchedText` has them.
  */
-export function wordsOf(query: string): string[] {
+export function wordsInQuery(query: string): string[] {
   const spaced = query.toLowerCase().replace(unspaced, (run) => ` ${pairsOf([...run]).join(' ')} `);
   const words = spaced.match(/[\p{L}\p{N}]+/gu) ?? [];
   return [...new Set(words.map((word) => word.slice(0, wordCharsMax)))].slice(0, wordsMax);
