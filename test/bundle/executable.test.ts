@@ -15,7 +15,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { stringify } from 'yaml';
 import { chromiumMissing } from '../chromium.ts';
 import { missingTool } from '../sound.ts';
@@ -38,12 +38,14 @@ mkdirSync(tools);
 for (const name of readdirSync('/usr/bin'))
   if (!/^(node|npm|npx)/.test(name)) symlinkSync(join('/usr/bin', name), join(tools, name));
 if (skip === false) {
-  const { buildExecutable } = (await import(
-    String(new URL('../../scripts/build-executable.mjs', import.meta.url))
-  )) as {
-    buildExecutable(file: string): Promise<void>;
+  const scripts = new URL('../../scripts/', import.meta.url);
+  const { ensureBundle } = (await import(String(new URL('build.mjs', scripts)))) as { ensureBundle(): Promise<void> };
+  const { buildExecutable } = (await import(String(new URL('build-executable.mjs', scripts)))) as {
+    buildExecutable(file: string, dist: string): Promise<void>;
   };
-  await buildExecutable(executable);
+  // As a release does. The test of the package makes a bundle from the start.
+  await ensureBundle();
+  await buildExecutable(executable, fileURLToPath(new URL('../../dist', import.meta.url)));
 }
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 const says = async () => {
