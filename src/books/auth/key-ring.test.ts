@@ -266,6 +266,7 @@ test('a connection keeps its caller until the key changes, ends or is revoked', 
     return isFailure(caller) ? statusOf(caller) : caller.keyName;
   };
   for (let again = 0; again < 2; again += 1) assert.equal(nameOf({ 'x-api-key': key.secret }), 'stored');
+  assert.equal(nameOf({ 'x-api-key': `${key.secret.slice(0, -1)}é` }), 401);
   assert.equal(nameOf({ authorization: `Bearer ${devKey}` }), 'laptop');
   assert.equal(nameOf({ authorization: `Bearer ${devKey}`, 'x-api-key': key.secret }), 401);
   assert.equal(nameOf({}), 401);

@@ -197,10 +197,10 @@ class ConnectionCallers {
     const before = last.headers;
     // The same key, in the same header and no other.
     const isSame =
-      before.authorization === headers.authorization &&
-      before['x-api-key'] === headers['x-api-key'] &&
-      before['api-key'] === headers['api-key'] &&
-      before['x-goog-api-key'] === headers['x-goog-api-key'];
+      isSameSecret(before.authorization, headers.authorization) &&
+      isSameSecret(before['x-api-key'], headers['x-api-key']) &&
+      isSameSecret(before['api-key'], headers['api-key']) &&
+      isSameSecret(before['x-goog-api-key'], headers['x-goog-api-key']);
     return isSame ? last.principal : null;
   }
 
@@ -211,6 +211,12 @@ class ConnectionCallers {
     const kept = { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google };
     this.last.set(connection, { known, headers: kept, principal: entry.principal });
   }
+}
+
+/** In constant time: a proxy sends many callers' keys over one connection. */
+function isSameSecret(kept: KeyHeaders[string], sent: KeyHeaders[string]): boolean {
+  if (typeof kept !== 'string' || typeof sent !== 'string') return kept === undefined && sent === undefined;
+  return kept.length === sent.length && timingSafeEqual(Buffer.from(kept, 'latin1'), Buffer.from(sent, 'latin1'));
 }
 
 /** Longer values are not keys of ours; not hashing them bounds the work before authentication. */
