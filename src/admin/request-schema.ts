@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { eventColumns, type FieldOf, type LedgerColumn, type Shown, type UsageEvent } from '../books/ledger/columns.ts';
 import { listOf } from './fields.ts';
 
 const routeSchema = z.looseObject({
@@ -48,38 +49,48 @@ const routeSchema = z.looseObject({
   passThrough: z.boolean().optional().describe("The upstream's bytes went out as they were."),
 });
 
+type Column = (typeof eventColumns)[number];
+type Unseen<C> = C extends readonly [unknown, 'route'] | readonly [unknown, unknown, unknown, { to: 'nobody' }]
+  ? C
+  : never;
+type OfUsage<C> = C extends readonly [unknown, unknown, unknown, { in: 'usage' }] ? C : never;
+type NameOf<C> = C extends readonly [unknown, unknown, unknown, { as: infer As extends string }]
+  ? As
+  : C extends readonly [infer Name extends string, ...unknown[]]
+    ? Name
+    : never;
+type ValueOf<C> = C extends readonly [unknown, unknown, unknown, { by: (value: never) => infer Value }]
+  ? Value
+  : C extends readonly [infer Name extends string, ...unknown[]]
+    ? UsageEvent[FieldOf<Name> & keyof UsageEvent]
+    : never;
+type Shape<Columns> = { [C in Columns as NameOf<C>]: z.ZodType<ValueOf<C>> };
+
+/** The columns of the ledger that a record shows, in its usage or outside of it. */
+function shapeOf(place: 'usage' | undefined): Record<string, z.ZodType> {
+  const columns: readonly LedgerColumn[] = eventColumns;
+  return Object.fromEntries(
+    columns
+      .filter(([, type, , shown]) => type !== 'route' && shown?.to !== 'nobody' && shown?.in === place)
+      .map(([name, type, , shown]) => {
+        const made = shown?.by === undefined ? null : typeof (shown as Shown).by?.(0);
+        const value = made === null ? typed(type) : made === 'string' ? z.string() : z.number();
+        const known = shown?.about === undefined ? value : value.describe(shown.about);
+        return [shown?.as ?? name, shown?.unless === 'zero' ? known.optional() : known];
+      }),
+  );
+}
+
+function typed(type: LedgerColumn[1]): z.ZodType {
+  const value = type.startsWith('text') ? z.string() : type.startsWith('whole') ? z.int() : z.number();
+  return type === 'flag' ? z.boolean() : type.endsWith('?') ? value.nullable() : value;
+}
+
 export const requestSchema = z
   .looseObject({
     object: z.literal('request'),
-    id: z.string(),
-    account: z.string(),
-    key: z.string().describe('Id of the key.'),
-    tenant: z.string(),
-    created_at: z.string(),
-    endpoint: z.string(),
-    model: z.string(),
-    target: z.string().nullable(),
-    client_request_id: z.string().nullable(),
-    tier: z.string().nullable(),
-    status: z.int().describe('The status that the caller got; 499: the client disconnected before.'),
-    class: z.string().describe('ok, or the failure.'),
-    stream: z.boolean(),
-    aborted: z.boolean().describe('The client disconnected before the end.'),
-    ms: z.int(),
-    first_token_ms: z.int().nullable(),
-    usage: z.looseObject({
-      input_tokens: z.int(),
-      output_tokens: z.int(),
-      cached_input_tokens: z.int(),
-      reasoning_tokens: z.int(),
-      source: z
-        .string()
-        .describe('Who counted: upstream, counted, estimated, abandoned, none; refused: nothing was run.'),
-    }),
-    units: z.number(),
-    cost_usd: z.number().nullable(),
-    user: z.string().nullable(),
-    tag: z.string().nullable(),
+    ...(shapeOf(undefined) as Shape<Exclude<Column, Unseen<Column> | OfUsage<Column>>>),
+    usage: z.looseObject(shapeOf('usage') as Shape<OfUsage<Column>>),
     route: routeSchema.describe('What routing did and why.'),
   })
   .describe('One settled request, as GET /v1/requests/{id} shows it, with whose it is.');

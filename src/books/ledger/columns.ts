@@ -34,6 +34,8 @@ export interface Shown<Value = unknown> {
   unless?: 'zero';
   /** `operator`: only the admin API shows it. `nobody`: it is kept for Culvert itself. */
   to?: 'operator' | 'nobody';
+  /** Description in the OpenAPI document. */
+  about?: string;
 }
 
 /** `value` is what a settled request has there. Crashed and refused ones have nothing: '', 0, false or null. */
@@ -47,8 +49,8 @@ export type LedgerColumn = {
 }[ColumnType];
 
 /**
- * The columns of `usage_event`, one row a request, in the order in which a CSV shows them. Both databases, the CSV and
- * the record that people see are made of this table: a further column is a line here and a migration for each database.
+ * The columns of `usage_event`, one row a request, in the order in which a CSV shows them. Both databases, the CSV,
+ * the record that people see and its OpenAPI schema are made of this table: a further column is a line here and a migration for each database.
  * A line that was released is not changed. Names ending in `_ms` are durations or wall-clock instants in ms.
  */
 export const eventColumns = [
@@ -62,19 +64,26 @@ export const eventColumns = [
     { as: 'created_at', by: (atMs: number) => new Date(atMs).toISOString() },
   ],
   ['account', 'text', ({ facts }) => facts.claim.principal.account, { to: 'operator' }],
-  ['key_id', 'text', ({ facts }) => facts.claim.principal.keyId, { as: 'key', to: 'operator' }],
+  [
+    'key_id',
+    'text',
+    ({ facts }) => facts.claim.principal.keyId,
+    { as: 'key', to: 'operator', about: 'Id of the key.' },
+  ],
   ['tenant', 'text', ({ facts }) => facts.claim.principal.tenant, { to: 'operator' }],
   ['endpoint', 'text', ({ facts }) => facts.claim.endpoint],
   ['alias', 'text', ({ facts }) => facts.claim.alias, { as: 'model' }],
   ['tier', 'text?', ({ facts }) => facts.claim.tier],
-  // Of the attempt that answered; null when none did.
-  ['target', 'text?', ({ facts }) => facts.target],
-  // The HTTP status that the caller got; 499 when the caller left before one was sent.
-  ['status', 'whole', ({ facts }) => facts.status],
-  // `ok` or the failure's class.
-  ['class', 'text', ({ facts }) => facts.class],
+  ['target', 'text?', ({ facts }) => facts.target, { about: 'The target that answered; null: none did.' }],
+  [
+    'status',
+    'whole',
+    ({ facts }) => facts.status,
+    { about: 'The status that the caller got; 499: the client disconnected before.' },
+  ],
+  ['class', 'text', ({ facts }) => facts.class, { about: 'ok, or the failure.' }],
   ['stream', 'flag', ({ facts }) => facts.stream],
-  ['aborted', 'flag', ({ facts }) => facts.aborted],
+  ['aborted', 'flag', ({ facts }) => facts.aborted, { about: 'The client disconnected before the end.' }],
   ['route', 'route', ({ facts }) => facts.route],
   ['ms', 'whole', ({ facts }) => Math.round(facts.ms)],
   ['first_token_ms', 'whole?', ({ facts }) => (facts.firstTokenMs === null ? null : Math.round(facts.firstTokenMs))],
@@ -86,7 +95,16 @@ export const eventColumns = [
   ['audio_ms', 'whole', ({ charge }) => charge.usage.audioMs ?? 0, { in: 'usage', unless: 'zero' }],
   ['images', 'whole', ({ charge }) => charge.usage.images ?? 0, { in: 'usage', unless: 'zero' }],
   ['video_seconds', 'whole', ({ charge }) => charge.usage.videoSeconds ?? 0, { in: 'usage', unless: 'zero' }],
-  ['usage_source', 'text', ({ charge }) => charge.usageSource, { in: 'usage', as: 'source' }],
+  [
+    'usage_source',
+    'text',
+    ({ charge }) => charge.usageSource,
+    {
+      in: 'usage',
+      as: 'source',
+      about: 'Who counted: upstream, counted, estimated, abandoned, none; refused: nothing was run.',
+    },
+  ],
   ['cost_milli', 'whole', ({ charge }) => charge.costMilli, { as: 'units', by: (milli: number) => milli / 1_000 }],
   ['cost_usd', 'real?', ({ costUsd }) => costUsd],
   ['user', 'text?', ({ facts }) => facts.user],
