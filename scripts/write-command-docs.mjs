@@ -3,9 +3,9 @@
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { createProgram } from '../src/cli/program.ts';
-import { commandsPage } from '../src/cli/reference/command-pages.ts';
 import { manPage } from '../src/cli/reference/man-page.ts';
 import { outlineOf } from '../src/cli/reference/outline.ts';
+import { commandsPage } from './docs/command-pages.ts';
 
 const nothing = async () => {};
 

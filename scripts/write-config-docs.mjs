@@ -1,7 +1,7 @@
 // Writes docs/configuration.md and culvert.schema.json from src/config; with --check it only says whether they are current.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { configJsonSchema } from '../src/config/json-schema.ts';
-import { configReference } from '../src/config/reference.ts';
+import { configReference } from './docs/config-reference.ts';
 
 const files = [
   ['docs/configuration.md', configReference()],

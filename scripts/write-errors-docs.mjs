@@ -1,5 +1,5 @@
 // Writes docs/errors.md from the table of errors. Run with Node 24: `node_modules/.bin/node scripts/write-errors-docs.mjs`.
 import { writeFileSync } from 'node:fs';
-import { errorsReference } from '../src/kernel/error-reference.ts';
+import { errorsReference } from './docs/error-reference.ts';
 
 writeFileSync(new URL('../docs/errors.md', import.meta.url), errorsReference());

@@ -1,5 +1,5 @@
 // Writes docs/providers.md from the catalog. Run with Node 24: `node_modules/.bin/node scripts/write-provider-docs.mjs`.
 import { writeFileSync } from 'node:fs';
-import { providersReference } from '../src/formats/providers/provider-reference.ts';
+import { providersReference } from './docs/provider-reference.ts';
 
 writeFileSync(new URL('../docs/providers.md', import.meta.url), providersReference());

@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
+import { configReference } from '../../scripts/docs/config-reference.ts';
 import { checkConfigText } from './check.ts';
 import { zeroConfig } from './defaults.ts';
 import { initialConfigText } from './init.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { configJsonSchema, inputSchema } from './json-schema.ts';
-import { configReference } from './reference.ts';
 
 const written = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 const rewrite = 'run node scripts/write-config-docs.mjs';

@@ -4,7 +4,7 @@ import { createSecureServer } from 'node:http2';
 import https from 'node:https';
 import { test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
-import * as named from '../../src/upstream/transport/upstream-certificate.ts';
+import * as named from '../upstream-certificate.ts';
 import { listening, startForwardProxy } from '../forward-proxy.ts';
 import { cert, key } from '../loopback-certificate.ts';
 import { startGateway, type TestGateway } from '../start-gateway.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { errorEntries } from '../../src/kernel/error-reference.ts';
+import { errorEntries } from '../../scripts/docs/error-reference.ts';
 import { overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 

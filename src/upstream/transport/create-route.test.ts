@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { cert, key } from '../../../test/upstream-certificate.ts';
 import { createRoute, type RouteFacts } from './create-route.ts';
-import { cert, key } from './upstream-certificate.ts';
 
 const nothing: RouteFacts = { proxy: undefined, ca: undefined, cert: undefined, key: undefined };
 

@@ -4,8 +4,8 @@ import https from 'node:https';
 import type { AddressInfo, LookupFunction, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { send, type Told, testTransport, textOf } from '../../../test/loopback-transport.ts';
+import { cert, key } from '../../../test/upstream-certificate.ts';
 import type { UpstreamRequest } from './upstream-call.ts';
-import { cert, key } from './upstream-certificate.ts';
 
 const route: NonNullable<UpstreamRequest['route']> = {
   id: 'h2',

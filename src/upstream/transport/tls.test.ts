@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import tls, { type TLSSocket } from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import { onRequest, originOf, send, testTransport, textOf } from '../../../test/loopback-transport.ts';
-import { cert, key } from './upstream-certificate.ts';
+import { cert, key } from '../../../test/upstream-certificate.ts';
 
 const toLoopback: LookupFunction = (_, { all }, callback) =>
   all ? callback(null, [{ address: '127.0.0.1', family: 4 }]) : callback(null, '127.0.0.1', 4);

@@ -1,4 +1,4 @@
-import { type CommandOutline, flagsOf, optionsAt, runnable, usageLine } from './outline.ts';
+import { type CommandOutline, flagsOf, optionsAt, runnable, usageLine } from '../../src/cli/reference/outline.ts';
 
 /** docs/commands.md: every command with what it takes, a table each. */
 export function commandsPage(program: CommandOutline): string {

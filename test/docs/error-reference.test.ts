@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { errorEntries, errorsReference } from './error-reference.ts';
+import { errorEntries, errorsReference } from '../../scripts/docs/error-reference.ts';
 
 const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8');
 

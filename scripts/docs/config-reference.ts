@@ -1,5 +1,5 @@
-import type { JsonSchema } from './json-schema.ts';
-import { inputSchema } from './json-schema.ts';
+import type { JsonSchema } from '../../src/config/json-schema.ts';
+import { inputSchema } from '../../src/config/json-schema.ts';
 
 interface Row {
   key: string;

@@ -1,6 +1,6 @@
-import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
-import { catalog } from './catalog.ts';
-import type { Provider } from './provider.ts';
+import type { EmbeddingFacts } from '../../src/formats/dialects/embeddings/format.ts';
+import { catalog } from '../../src/formats/providers/catalog.ts';
+import type { Provider } from '../../src/formats/providers/provider.ts';
 
 /** The text of docs/providers.md, made from the catalog so that it cannot say anything else. */
 export function providersReference(): string {

@@ -1,5 +1,11 @@
-import type { ErrorTopic } from './error-topic.ts';
-import { errorTypeOf, type FailureKind, failureStatus, type PageRefusal, pageRefusalStatus } from './failure.ts';
+import type { ErrorTopic } from '../../src/kernel/error-topic.ts';
+import {
+  errorTypeOf,
+  type FailureKind,
+  failureStatus,
+  type PageRefusal,
+  pageRefusalStatus,
+} from '../../src/kernel/failure.ts';
 
 interface Entry {
   /** The cause, in whole sentences. */
@@ -294,7 +300,7 @@ function wrapped(paragraph: string): string {
 
 const introduction = `# Errors
 
-<!-- Generated from src/kernel/error-reference.ts by scripts/write-errors-docs.mjs; do not edit. -->
+<!-- Generated from scripts/docs/error-reference.ts by scripts/write-errors-docs.mjs; do not edit. -->
 
 Every error that Culvert answers has an entry here, with its cause and its remedy. The error body links to its entry:
 
