@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test';
 import { stringify } from 'yaml';
 import { checkConfigText } from '../src/config/check.ts';
 import { formatProblem } from '../src/config/problem.ts';
+import type { ScopedStep } from '../src/inference/models/steps.ts';
 import { type Gateway, openGateway } from '../src/main/gateway.ts';
 import type { ResolveAddresses } from '../src/net/fetch-guard.ts';
 import { createLog, type Log } from '../src/observe/log.ts';
@@ -38,6 +39,7 @@ export async function startGateway(
     env?: Readonly<Record<string, string | undefined>>;
     resolve?: ResolveAddresses;
     pagesFolder?: string;
+    steps?: readonly ScopedStep[];
   } = {},
 ): Promise<TestGateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'culvert-test-'));
@@ -72,6 +74,7 @@ export async function startGateway(
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', {}),
     reload: async () => ({ ok: true, config: parse(config) }),
     ...(parts.resolve !== undefined && { resolve: parts.resolve }),
+    ...(parts.steps !== undefined && { steps: parts.steps }),
     ...(parts.pagesFolder !== undefined && { pagesFolder: parts.pagesFolder }),
   });
   let closed = false;

@@ -1,10 +1,11 @@
 import type { AdminParts } from '../admin/parts.ts';
 import type { Config } from '../config/schema.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
+import type { SnapshotParts } from '../inference/models/keep-snapshot.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { Log } from '../observe/log.ts';
 
-export interface GatewayOptions {
+export interface GatewayOptions extends Pick<SnapshotParts, 'steps'> {
   config: Config;
   env: Readonly<Record<string, string | undefined>>;
   log: Log;

@@ -71,6 +71,7 @@ export async function openUpstreams({
     locals,
     plans,
     log,
+    ...(options.steps !== undefined && { steps: options.steps }),
   });
   opened(keeper.close);
   opened(startRestLooks({ ...shared, snapshot: keeper.snapshot }));

@@ -3,10 +3,10 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import { type TestContext, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
-import * as named from '../upstream-certificate.ts';
 import { listening, startForwardProxy } from '../forward-proxy.ts';
 import { cert, key } from '../loopback-certificate.ts';
 import { otherKey, startGateway } from '../start-gateway.ts';
+import * as named from '../upstream-certificate.ts';
 
 /* Issue 12 §2: a Qdrant is reached as providers are, through proxies and with certificates. */
 

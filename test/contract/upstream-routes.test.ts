@@ -4,10 +4,10 @@ import { createSecureServer } from 'node:http2';
 import https from 'node:https';
 import { test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
-import * as named from '../upstream-certificate.ts';
 import { listening, startForwardProxy } from '../forward-proxy.ts';
 import { cert, key } from '../loopback-certificate.ts';
 import { startGateway, type TestGateway } from '../start-gateway.ts';
+import * as named from '../upstream-certificate.ts';
 
 /* Issue 12 §2: the way to a provider, through proxies and with certificates. */
 

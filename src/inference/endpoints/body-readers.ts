@@ -1,14 +1,19 @@
 import type { CallerDialectId, Result } from '../../formats/dialects/dialect.ts';
+import { dialects } from '../../formats/dialects/dialect-table.ts';
 import type { ForwardedEndpointId } from '../../formats/dialects/forwarded/endpoint.ts';
-import { offLoopBodyBytes } from '../../kernel/limits.ts';
+import { textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
+import { type JsonObject, scanJson } from '../../kernel/json.ts';
+import { jsonDepthMax, offLoopBodyBytes } from '../../kernel/limits.ts';
 import { loopWidthMax, parseObject, tooLargeForLoop } from '../../kernel/parse-object.ts';
 import { withModel } from '../../kernel/with-model.ts';
+import { canonicalConversation } from '../families/chat/canonical.ts';
 import { type ConversationBody, readConversation } from '../families/chat/conversation-body.ts';
 import { type EmbeddingBody, type EmbeddingBodyKind, readEmbeddings } from '../families/embeddings/embedding-body.ts';
 import { type ForwardedBody, readForwarded } from '../families/forwarded/forwarded-body.ts';
 import { type ImageBody, readImages } from '../families/images/image-body.ts';
 import { readSpeech, type SpeechBody } from '../families/speech/speech-body.ts';
-import type { BodyReader } from '../spine/body-reader.ts';
+import type { BodyLook, BodyReader, LookedUp } from '../spine/body-reader.ts';
+import { canonicalBody } from '../spine/readable-input.ts';
 
 /** The body that each reader gives: a conversation in a dialect, or the body of another endpoint. */
 export type Bodies = Record<CallerDialectId, ConversationBody> &
@@ -36,6 +41,22 @@ export function readBody(raw: Buffer, kind: BodyKind): Result<AnyBody> {
   return kind in readers ? readers[kind as keyof typeof readers](raw) : readConversation(raw, kind as CallerDialectId);
 }
 
+/** The answer to a question about a body, in whatever thread. All but `object` and `named` are of one that was read before. */
+export function lookInto<L extends BodyLook>(raw: Buffer, kind: string, look: L): Result<LookedUp<L>>;
+export function lookInto(raw: Buffer, kind: string, look: BodyLook): Result<LookedUp<BodyLook>> {
+  if (look.get === 'object') {
+    const parsed = parseObject(raw, undefined, loopWidthMax);
+    return parsed.ok ? { ok: true, value: parsed.value.body } : parsed;
+  }
+  // Of any width, so that none is refused.
+  if (look.get === 'named') return { ok: true, value: withModel(raw, look.model) as Buffer };
+  if (look.get === 'canonical' && kind in dialects) return canonicalConversation(raw, kind as CallerDialectId);
+  const text = raw.toString('utf8');
+  if (look.get === 'rewritten') return { ok: true, value: Buffer.from(withTexts(text, look.changes)) };
+  const body = JSON.parse(text) as JsonObject;
+  return { ok: true, value: look.get === 'texts' ? textsIn(body) : canonicalBody(kind, body, text) };
+}
+
 /** The bodies of every family. */
 export interface AllBodies extends BodyReader<Bodies> {
   /** By `kernel/with-model`, off the loop where `raw` is large; `raw` stays as it is. */
@@ -51,10 +72,13 @@ export function createBodyReader(offLoop: AllBodies): AllBodies {
       const read = readBody(raw, kind);
       return !read.ok && read.failure === tooLargeForLoop ? offLoop.read(tenant, raw, kind) : read;
     },
+    look(tenant, raw, kind, look) {
+      const isLarge = raw.length > offLoopBodyBytes || scanJson(raw, jsonDepthMax, loopWidthMax).tooWide;
+      return isLarge ? offLoop.look(tenant, raw, kind, look) : lookInto(raw, kind, look);
+    },
     readObject(tenant, raw) {
       if (raw.length > offLoopBodyBytes) return offLoop.readObject(tenant, raw);
-      const parsed = parseObject(raw);
-      return parsed.ok ? { ok: true, value: parsed.value.body } : parsed;
+      return lookInto(raw, '', { get: 'object' });
     },
     withModel(tenant, raw, model) {
       if (raw.length > offLoopBodyBytes) return offLoop.withModel(tenant, raw, model);

@@ -1,11 +1,10 @@
-import { loopWidthMax, parseObject } from '../../kernel/parse-object.ts';
 import { threadPort } from '../../kernel/thread-port.ts';
-import { withModel } from '../../kernel/with-model.ts';
 import type { EncodeOrder } from '../families/chat/conversation-body.ts';
 import type { EmbeddingOrder } from '../families/embeddings/embedding-body.ts';
+import type { BodyLook } from '../spine/body-reader.ts';
 import type { ForwardOrder } from '../spine/encode-forwarded.ts';
 import { bodyLost } from './body-lost.ts';
-import { type AnyBody, type BodyKind, readBody } from './body-readers.ts';
+import { type AnyBody, type BodyKind, lookInto, readBody } from './body-readers.ts';
 
 /** The same order as the body's own `encode` takes. */
 export type AnyOrder = EncodeOrder | EmbeddingOrder | ForwardOrder;
@@ -13,8 +12,7 @@ export type AnyOrder = EncodeOrder | EmbeddingOrder | ForwardOrder;
 /** Orders to the worker; every message is answered once, with the same `id`, except `release`. */
 export type WorkerOrder =
   | { id: number; kind: 'read'; raw: Uint8Array<ArrayBuffer>; bodyKind: BodyKind }
-  | { id: number; kind: 'object'; raw: Uint8Array<ArrayBuffer> }
-  | { id: number; kind: 'model'; raw: Uint8Array<ArrayBuffer>; model: string }
+  | { id: number; kind: 'look'; raw: Uint8Array<ArrayBuffer>; bodyKind: string; look: BodyLook }
   | { id: number; kind: 'encode'; body: number; order: AnyOrder }
   | { kind: 'release'; body: number };
 
@@ -28,8 +26,7 @@ threadPort().on('message', (message: WorkerOrder) => {
   const { id } = message;
   try {
     if (message.kind === 'read') return read(id, message.raw, message.bodyKind);
-    if (message.kind === 'object') return readObject(id, message.raw);
-    if (message.kind === 'model') return nameModel(id, message.raw, message.model);
+    if (message.kind === 'look') return look(id, message.raw, message.bodyKind, message.look);
     const body = bodies.get(message.body);
     if (body === undefined) return threadPort().postMessage({ id, result: { ok: false, failure: bodyLost } });
     const encoded = encode(body, message.order);
@@ -49,13 +46,10 @@ function encode(body: AnyBody, order: AnyOrder) {
   return body.encode(order as never);
 }
 
-function readObject(id: number, raw: Uint8Array<ArrayBuffer>): void {
-  const parsed = parseObject(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), undefined, loopWidthMax);
-  threadPort().postMessage({ id, result: parsed.ok ? { ok: true, value: parsed.value.body } : parsed });
-}
-
-function nameModel(id: number, raw: Uint8Array<ArrayBuffer>, model: string): void {
-  const own = new Uint8Array(withModel(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), model) as Buffer);
+function look(id: number, raw: Uint8Array<ArrayBuffer>, kind: string, asked: BodyLook): void {
+  const result = lookInto(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), kind, asked);
+  if (!result.ok || !Buffer.isBuffer(result.value)) return threadPort().postMessage({ id, result });
+  const own = new Uint8Array(result.value);
   threadPort().postMessage({ id, result: { ok: true, value: own } }, [own.buffer]);
 }
 

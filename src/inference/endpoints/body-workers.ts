@@ -1,8 +1,8 @@
 import type { Result } from '../../formats/dialects/dialect.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
 import { createTurns, type Turn } from '../../kernel/sharing/turns.ts';
 import { createWorkThread, ThreadLost } from '../../kernel/work-thread.ts';
+import type { BodyLook, LookedUp } from '../spine/body-reader.ts';
 import type { RequestFacts } from '../spine/request-body.ts';
 import { bodyLost } from './body-lost.ts';
 import type { AllBodies, Bodies, BodyKind } from './body-readers.ts';
@@ -38,22 +38,20 @@ export function createBodyWorkers(): AllBodies {
     idle.unref();
   }
 
-  /** An order about a copy of `raw`, of which the thread keeps nothing. */
-  async function alone<T>(
-    tenant: string,
-    raw: Buffer,
-    order: (own: Uint8Array<ArrayBuffer>) => { kind: 'object' | 'model'; raw: Uint8Array<ArrayBuffer> },
-  ): Promise<Result<T>> {
+  /** In the thread, about a copy of `raw`, of which it keeps nothing. */
+  async function look<L extends BodyLook>(tenant: string, raw: Buffer, bodyKind: string, look: L) {
     const turn = await held.take(tenant, null).catch(failureOf);
-    if ('kind' in turn) return { ok: false, failure: turn };
+    if ('kind' in turn) return { ok: false, failure: turn } as const;
     if (idle !== null) clearTimeout(idle);
     try {
-      return await turns.run(tenant, null, () =>
-        thread.ask<Result<T>>((id) => {
+      const looked = await turns.run(tenant, null, () =>
+        thread.ask<Result<LookedUp<L>>>((id) => {
           const own = new Uint8Array(raw);
-          return { message: { id, ...order(own) }, transfer: [own.buffer] };
+          return { message: { id, kind: 'look', raw: own, bodyKind, look }, transfer: [own.buffer] };
         }),
       );
+      if (!looked.ok || !(looked.value instanceof Uint8Array)) return looked;
+      return { ok: true, value: Buffer.from(looked.value.buffer) as LookedUp<L> } as const;
     } catch (error) {
       return lostOf(error);
     } finally {
@@ -83,11 +81,9 @@ export function createBodyWorkers(): AllBodies {
         return lostOf(error);
       }
     },
-    readObject: (tenant, raw) => alone<JsonObject>(tenant, raw, (own) => ({ kind: 'object', raw: own })),
-    async withModel(tenant, raw, model): Promise<Result<Buffer>> {
-      const named = await alone<Uint8Array<ArrayBuffer>>(tenant, raw, (own) => ({ kind: 'model', raw: own, model }));
-      return named.ok ? { ok: true, value: Buffer.from(named.value.buffer) } : named;
-    },
+    look,
+    readObject: (tenant, raw) => look(tenant, raw, '', { get: 'object' }),
+    withModel: (tenant, raw, model) => look(tenant, raw, '', { get: 'named', model }),
     async close() {
       if (idle !== null) clearTimeout(idle);
       await thread.close();

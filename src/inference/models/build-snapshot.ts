@@ -14,6 +14,7 @@ import type { KnownModelStore } from './known-models.ts';
 import { createModelTable } from './model-table.ts';
 import type { PriceList } from './price-list.ts';
 import type { Snapshot } from './snapshot.ts';
+import { type ScopedStep, stepTable } from './steps.ts';
 
 /** The simulator's provider name; its models are `sim/…`. */
 export const simulatorName = 'sim';
@@ -30,6 +31,8 @@ export interface SnapshotSources {
   /** Address of the simulator; null when it does not run yet. */
   simulatorUrl: string | null;
   nowMs: number;
+  /** Over requests and answers. Default: none. */
+  steps?: readonly ScopedStep[];
   /** The plans in force at any later time. Default: those of the file. */
   plans?: () => PlanBook;
 }
@@ -70,9 +73,10 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
     plans,
     nowS: Math.floor(nowMs / 1_000),
   });
+  const steps = stepTable(sources.steps ?? []);
   return {
     kind: 'built',
-    snapshot: { config, providers: connected, models, localSearch: localSearch(sources) },
+    snapshot: { config, providers: connected, models, localSearch: localSearch(sources), steps },
     problems,
   };
 }

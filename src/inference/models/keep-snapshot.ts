@@ -12,6 +12,7 @@ import { createHealthChecks } from './health-checks.ts';
 import { createKnownModels, createModelRefresh, type KnownModelParts } from './known-models.ts';
 import { createPrices, type SavedPrices } from './prices.ts';
 import type { Snapshot } from './snapshot.ts';
+import type { ScopedStep } from './steps.ts';
 
 type Report = (facts: object, message: string) => void;
 
@@ -36,6 +37,8 @@ export interface SnapshotParts {
   /** Starts the upstream that answers where nothing is configured. */
   startSimulator(): Promise<RunningSimulator>;
   plans(): PlanBook;
+  /** Over requests and answers. Default: none. */
+  steps?: readonly ScopedStep[];
   transport: Transport;
   health: Health;
   clock: Clock;
@@ -78,6 +81,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       known,
       prices: prices.list,
       plans,
+      ...(parts.steps !== undefined && { steps: parts.steps }),
       engines: parts.lookForEngines(),
       simulatorUrl: simulator?.url ?? null,
       nowMs: clock.wallMs(),

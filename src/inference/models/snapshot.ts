@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { ModelTable } from './model-table.ts';
+import type { StepTable } from './steps.ts';
 
 /** One state of the configuration, replaced whole by a reload. */
 export interface Snapshot {
@@ -9,4 +10,6 @@ export interface Snapshot {
   models: ModelTable;
   /** A confirmed SearXNG of this machine, where the configuration names no search engine. */
   localSearch: string | null;
+  /** Steps over requests and answers; null: there are none, and no code of theirs is entered. */
+  steps: StepTable | null;
 }

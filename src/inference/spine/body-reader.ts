@@ -1,8 +1,10 @@
 import type { Result } from '../../formats/dialects/dialect.ts';
+import type { TextChange, Texts } from '../../formats/neutral/json-texts.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import type { Canonical } from '../models/steps.ts';
 
 /** Reads request bodies: small ones here and now, large ones off the loop. `Bodies`: the results of each kind. */
-export interface BodyReader<Bodies> extends ObjectReader {
+export interface BodyReader<Bodies> extends ObjectReader, BodyLooks {
   read<K extends keyof Bodies>(tenant: string, raw: Buffer, kind: K): Result<Bodies[K]> | Promise<Result<Bodies[K]>>;
 }
 
@@ -14,3 +16,28 @@ export interface ObjectReader {
    */
   readObject(tenant: string, raw: Buffer): Result<JsonObject> | Promise<Result<JsonObject>>;
 }
+
+/** Looks into bodies that were read before. */
+export interface BodyLooks {
+  /** About a body that was read before, off the loop where it is large; `raw` stays as it is. `kind`: of `Bodies`, or a name. */
+  look<L extends BodyLook>(
+    tenant: string,
+    raw: Buffer,
+    kind: string,
+    look: L,
+  ): Result<LookedUp<L>> | Promise<Result<LookedUp<L>>>;
+}
+
+/** Questions about a body, as plain data. */
+export type BodyLook =
+  | { get: 'texts' | 'canonical' | 'object' }
+  | { get: 'rewritten'; changes: readonly TextChange[] }
+  | { get: 'named'; model: string };
+
+export type LookedUp<L extends BodyLook> = {
+  texts: Texts;
+  canonical: Canonical;
+  object: JsonObject;
+  rewritten: Buffer;
+  named: Buffer;
+}[L['get']];

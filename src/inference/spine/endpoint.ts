@@ -8,6 +8,7 @@ import type { ChargedAs } from '../models/charged-as.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { Job } from './job.ts';
 import type { ModelCall } from './model-call.ts';
+import type { ReadableInput } from './readable-input.ts';
 import type { RequestBody } from './request-body.ts';
 import type { AttemptSteps } from './run-attempts.ts';
 import type { AnswerForm, HeaderList } from './sink.ts';
@@ -28,12 +29,6 @@ export interface Plan {
   given?: Job['given'] | undefined;
 }
 
-/** A plan, and the steps that it has to pass. */
-export type Planned<R extends RequestBody, P extends Plan> = P & {
-  /** Absent: there are none, and no code of theirs is entered. */
-  before?: readonly RequestStep<R, P>[];
-};
-
 /** One request on its way, as its family knows it. */
 export interface Asked<R, P> {
   call: ModelCall;
@@ -41,14 +36,6 @@ export interface Asked<R, P> {
   request: R;
   plan: P;
 }
-
-/**
- * A step over a request that is admitted, read and planned, before anything is held for it. It gives what changes in
- * the plan, or the failure that refuses the request.
- */
-export type RequestStep<R extends RequestBody, P extends Plan> = (
-  asked: Asked<R, P>,
-) => Partial<P> | Failure | Promise<Partial<P> | Failure>;
 
 /**
  * A family of endpoints, as the spine sees it: the meaning of a request, who may answer it, and the work of one
@@ -60,10 +47,12 @@ export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
   readonly cost: CostLine;
   /** Checks the received form; the failure is the caller's. */
   read(call: ModelCall, input: I): Result<R> | Promise<Result<R>>;
+  /** Its texts, as steps see and change them; absent: nobody reads them. */
+  readable?(call: ModelCall, input: I): ReadableInput<I> | null;
   /** What two equal requests have in common, for their Idempotency-Key. */
   content(input: I): Buffer | Promise<Buffer>;
   /** Who may answer, and for how much; the failure comes before anything is held. */
-  plan(snapshot: Snapshot, call: ModelCall, request: R): Planned<R, P> | Failure | Promise<Planned<R, P> | Failure>;
+  plan(snapshot: Snapshot, call: ModelCall, request: R): P | Failure | Promise<P | Failure>;
   /** The work of its attempts, once its cost is held. */
   trials(asked: Asked<R, P>, job: Job): Trials;
   /** For the traces of keys that allow it: request and answer; absent: a trace has nothing to show. */

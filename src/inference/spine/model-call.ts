@@ -2,6 +2,7 @@ import type { Principal } from '../../books/auth/principal.ts';
 import type { Admitted } from '../../books/metering/admission.ts';
 import type { Trace } from '../../kernel/trace.ts';
 import type { RoutingWishes } from '../../routing/route.ts';
+import type { AnswerTexts } from '../models/steps.ts';
 import type { Client, Delivery, Sink } from './sink.ts';
 
 /** One request that a model answers, its caller known and admitted. */
@@ -23,6 +24,8 @@ export interface ModelCall {
   idempotencyKey: string | null;
   /** Null: nobody traces it. */
   trace: Trace | null;
+  /** Filters of its answer's texts; absent: there are none. */
+  answerTexts?: AnswerTexts | undefined;
   /** Wall-clock and monotonic ms of arrival. */
   atMs: number;
   startedMs: number;

@@ -4,7 +4,7 @@ import type { Result } from '../../formats/dialects/dialect.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { costHeaders } from './answer.ts';
-import { passSteps } from './before.ts';
+import { throughSteps } from './before.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
 import { holdCall } from './held-call.ts';
 import { type Job, newProgress } from './job.ts';
@@ -29,18 +29,25 @@ export async function serve<
 >(
   services: SpineServices,
   endpoint: Endpoint<I, R, P> | WorkEndpoint<I, W, Q>,
-  call: ModelCall,
+  asked: ModelCall,
   input: I,
 ): Promise<void> {
-  const { idempotencyKey: key, sink, requestId, admitted } = call;
+  let call = asked;
   const reading: Result<R | W> | Promise<Result<R | W>> = endpoint.read(call, input);
   const read = reading instanceof Promise ? await reading : reading;
-  if (!read.ok) return refuse(sink, read.failure, admitted.headers);
-  const { value } = read;
+  if (!read.ok) return refuse(call.sink, read.failure, call.admitted.headers);
+  let { value } = read;
   try {
+    const snapshot = services.snapshot();
+    if (snapshot.steps !== null) {
+      const stepped = await throughSteps<I, R | W>(snapshot, endpoint, call, input, value);
+      if ('kind' in stepped) return refuse(call.sink, stepped, call.admitted.headers);
+      ({ call, value } = stepped);
+    }
     // The compiler does not see that an endpoint's own `read` made the value.
     if ('work' in endpoint) return await doWork(services, endpoint, call, value as W);
     const request = value as R;
+    const { idempotencyKey: key, sink, requestId, admitted } = call;
     // A stream is run whatever its key says.
     if (key === null || request.facts.stream) return await run(services, endpoint, call, request);
     const { tenant } = call.principal;
@@ -67,11 +74,7 @@ async function run<I, R extends RequestBody, P extends Plan>(
   if (pricing !== null) await pricing;
   const snapshot = services.snapshot();
   const planning = endpoint.plan(snapshot, call, request);
-  const planned = planning instanceof Promise ? await planning : planning;
-  if ('kind' in planned) return refuse(sink, planned, admitted.headers);
-  const { before } = planned;
-  const plan: P | Failure =
-    before === undefined ? planned : await passSteps(before, { call, snapshot, request, plan: planned });
+  const plan = planning instanceof Promise ? await planning : planning;
   if ('kind' in plan) return refuse(sink, plan, admitted.headers);
 
   const refused = await runPlan(services, endpoint, { snapshot, call, plan, facts: request.facts }, (job) => {

@@ -6,6 +6,7 @@ import { costHeaders } from './answer.ts';
 import { type Charge, type EndedJob, type HeldCall, holdCall } from './held-call.ts';
 import { type JobProgress, newProgress } from './job.ts';
 import type { ModelCall } from './model-call.ts';
+import type { ReadableInput } from './readable-input.ts';
 import type { SpineServices } from './services.ts';
 import { type Bytes, type Client, refuse, sendWhole } from './sink.ts';
 
@@ -16,6 +17,10 @@ export interface ReadRequest {
 
 /** A family whose requests no model answers alone: searches, pages, calls of MCP servers and of the vector store. */
 export interface WorkEndpoint<I, R extends ReadRequest = ReadRequest, P extends WorkPlan = WorkPlan> {
+  /** Name for steps. */
+  readonly id: string;
+  /** Its texts, as steps see and change them; absent: nobody reads them. */
+  readable?(call: ModelCall, input: I): ReadableInput<I> | null;
   /** Checks the received form; the failure is the caller's. */
   read(call: ModelCall, input: I): Result<R> | Promise<Result<R>>;
   /** What it costs at most; the failure comes before anything is held. */

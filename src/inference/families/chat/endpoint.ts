@@ -9,7 +9,9 @@ import { chats } from '../../models/connections.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import { headerSafe, type WrittenFor } from '../../spine/answer.ts';
 import type { Asked, Endpoint, Plan } from '../../spine/endpoint.ts';
+import { filteredEvents } from '../../spine/filtered-events.ts';
 import type { Job } from '../../spine/job.ts';
+import { readableBody } from '../../spine/readable-input.ts';
 import { withAbleModels } from './able-models.ts';
 import { checksOf } from './checked-answer.ts';
 import { contentOf } from './content-of.ts';
@@ -20,7 +22,6 @@ import {
   type ChatCall,
   type ChatPlan,
   type PlainTrials,
-  type PlannedChat,
   planWithExtras,
   trialsWithExtras,
   withFiles,
@@ -53,6 +54,7 @@ export function chatEndpoint(
       if (!reading.ok || reading.value.facts.extras === null) return reading;
       return withFiles(services, principal, dialectId, raw, reading.value);
     },
+    readable: (call, raw) => readableBody(services.bodies, call, raw, dialectId, (body) => body),
     content: (raw) => raw,
     plan: (snapshot, call, { facts }) =>
       planOf(services, snapshot, { principal: call.principal, wishes: call.wishes, dialect: dialectId }, facts),
@@ -73,7 +75,7 @@ export function planOf(
   call: ChatCall,
   facts: ConversationFacts,
   use: Among['use'] = 'call',
-): PlannedChat | Failure | Promise<PlannedChat | Failure> {
+): ChatPlan | Failure | Promise<ChatPlan | Failure> {
   const alias = aliasAsked(snapshot, facts.model, call.principal);
   if ('kind' in alias) return alias;
   const candidates = candidatesOf(snapshot, alias);
@@ -109,6 +111,11 @@ function trialsOf(
   const { n, stream, includeUsage, echo } = request.facts;
   const { extras } = plan;
   const { quality, onFilter } = plan.alias;
+  const { answerTexts } = call;
+  const checks =
+    quality === undefined && onFilter === undefined
+      ? null
+      : checksOf(services.schemas, plan.alias, request.facts, call.principal.tenant);
   // Claude Code leaves thoughts out of its history where the answer's model is not the one that it asked.
   const namedAs = plan.alias.answerModel ?? (dialect.id === 'anthropic-messages' ? 'asked' : 'upstream');
   const answerModel = namedAs === 'asked' ? request.facts.model : undefined;
@@ -126,10 +133,7 @@ function trialsOf(
     dialect: dialect.id,
     providers: snapshot.providers,
     child: null,
-    after:
-      quality === undefined && onFilter === undefined
-        ? null
-        : checksOf(services.schemas, plan.alias, request.facts, call.principal.tenant),
+    after: answerTexts === undefined ? checks : [...(checks ?? []), filteredEvents(answerTexts)],
     items: extras?.items,
     betas: job.callerHeaders['anthropic-beta'] === undefined ? undefined : betasIn(job.callerHeaders),
     answerModel,

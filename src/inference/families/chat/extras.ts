@@ -10,7 +10,7 @@ import { chats } from '../../models/connections.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import { runToolLoop, type ToolLoop } from '../../server-tools/tool-loop.ts';
 import type { WrittenFor } from '../../spine/answer.ts';
-import type { Asked, Endpoint, Plan, Planned, RequestStep, Trials } from '../../spine/endpoint.ts';
+import type { Asked, Endpoint, Plan, Trials } from '../../spine/endpoint.ts';
 import type { Job } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import type { RequestBody } from '../../spine/request-body.ts';
@@ -41,8 +41,6 @@ export interface ChatPlan extends Plan {
   /** Absent: it has none. */
   extras?: PlannedExtras;
 }
-
-export type PlannedChat = Planned<ConversationBody, ChatPlan>;
 
 /** A request that is planned, and the format of its caller. */
 export type ChatCall = Pick<ModelCall, 'principal' | 'wishes'> & { dialect: CallerDialectId };
@@ -99,7 +97,7 @@ export async function planWithExtras(
   facts: ConversationFacts & { extras: ConversationExtras },
   { alias, ...among }: Among,
   planOver: PlanOver,
-): Promise<PlannedChat | Failure> {
+): Promise<ChatPlan | Failure> {
   const { fallbackModels, references } = facts.extras;
   const candidates = withFallbacks(snapshot, alias, among.candidates, fallbackModels, call.principal);
   if ('kind' in candidates) return candidates;
@@ -125,24 +123,13 @@ export async function planWithExtras(
   const plan = planOver(snapshot, call, asked, reachable);
   if ('kind' in plan) return plan;
   const { tenant } = call.principal;
+  const ids = extras.answerGives === null ? null : await keeperOf(services, call, extras);
   const keep: WrittenFor['keep'] = (kept) => services.items.keep(tenant, kept);
   return {
     ...plan,
     bound: bound?.field,
-    extras: { tools, items, unwritten: null, ...(extras.answerGives === 'all' && { keep }) },
-    ...(extras.answerGives !== null && { before: [answerIds(services, call, extras)] }),
-  };
-}
-
-/** The step of an answer that gives ids out: remembers who was given them, and holds them back until that is written. */
-function answerIds(
-  services: PlanServices,
-  call: ChatCall,
-  extras: ConversationExtras,
-): RequestStep<ConversationBody, ChatPlan> {
-  return async ({ plan }) => {
-    const { given, unwritten } = await keeperOf(services, call, extras);
-    return { given, extras: { ...plan.extras!, unwritten } };
+    ...(ids !== null && { given: ids.given }),
+    extras: { tools, items, unwritten: ids?.unwritten ?? null, ...(extras.answerGives === 'all' && { keep }) },
   };
 }
 

@@ -11,6 +11,7 @@ import type { Endpoint, Plan, Trials } from '../../spine/endpoint.ts';
 import type { Job } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import { plainQuery, plainTarget } from '../../spine/plain-request.ts';
+import { readableBody } from '../../spine/readable-input.ts';
 import type { RequestFacts } from '../../spine/request-body.ts';
 import type { Bytes } from '../../spine/sink.ts';
 import { type EmbeddingRun, EmbeddingTrial } from './embed-attempt.ts';
@@ -27,6 +28,7 @@ export function embeddingsEndpoint(
     id: 'embeddings',
     cost: 'embeddings',
     read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, kind),
+    readable: (call, raw) => readableBody(services.bodies, call, raw, kind, (body) => body),
     content: (raw) => raw,
     plan(snapshot, call, { facts }) {
       const way = embeddingWay(snapshot, facts, call.principal);

@@ -20,6 +20,7 @@ import type { Job, PreparedBody } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import { PassedStream, PassedWhole } from '../../spine/pass-through.ts';
 import { plainQuery, plainTarget } from '../../spine/plain-request.ts';
+import { readableBody } from '../../spine/readable-input.ts';
 import type { ForwardedBody, ForwardedFacts } from './forwarded-body.ts';
 import { nobodyServes } from './nobody-serves.ts';
 import type { ForwardedServices } from './services.ts';
@@ -33,6 +34,7 @@ export function forwardedEndpoint(
     id,
     cost: forwardedEndpoints[id].cost,
     read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, id),
+    readable: (call, raw) => readableBody(services.bodies, call, raw, id, (body) => body),
     content: (raw) => raw,
     plan: (snapshot, call, { facts }) => forwardPlan(snapshot, call, id, facts),
     trials: ({ request }, job) => ({

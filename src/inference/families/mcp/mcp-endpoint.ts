@@ -20,6 +20,7 @@ interface McpRequest extends ReadRequest {
 
 /** Each call costs what `costs.mcp` says, and its row names server and tool. */
 export const mcpEndpoint: WorkEndpoint<McpOrder, McpRequest> = {
+  id: 'mcp-call',
   async read({ principal }, { prepare, write }) {
     try {
       return { ok: true, value: { asked: await prepare(principal), write, release() {} } };

@@ -49,6 +49,7 @@ const nothing: PageEnd = { end: 'nothing', failure: null };
 
 function crawledPageEndpoint(storage: StorageBook): WorkEndpoint<Pick<CrawledPage, 'work'>, CrawledPage> {
   return {
+    id: 'crawl-page',
     read: (_call, { work }) => ({ ok: true, value: { work, release() {} } }),
     async plan({ config }, { principal }) {
       const full = await storage.mayKeep(principal.account);

@@ -30,6 +30,7 @@ interface ToolPlan extends WorkPlan {
 
 /** A search, a page or the map of a site, charged by the pages that it read. */
 export const toolEndpoint: WorkEndpoint<ToolOrder, ToolRequest, ToolPlan> = {
+  id: 'tool',
   read(call, { prepare, write }) {
     try {
       return { ok: true, value: { job: prepare(call), write, release() {} } };

@@ -84,6 +84,7 @@ export interface PassedOrder {
 /** Its answer streams to the client as it comes. Nothing is asked twice. */
 export function passedEndpoint(services: SpineServices): WorkEndpoint<PassedOrder, PassedOrder & ReadRequest> {
   return {
+    id: 'passthrough',
     read: (_call, order) => ({ ok: true, value: { ...order, release() {} } }),
     plan({ config }, _call, { way }) {
       const alias = passedModel(way.target.provider);

@@ -46,11 +46,12 @@ export type ResponsesEndpoint = Endpoint<Buffer, TurnBody, TurnPlan>;
  */
 export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoint {
   const chat = chatEndpoint(services, 'responses', 'openai-responses');
-  const { id, cost, content, traced } = chat;
+  const { id, cost, content, traced, readable } = chat;
   return {
     id,
     cost,
     content,
+    ...(readable !== undefined && { readable }),
     ...(traced !== undefined && { traced }),
     read(call, sent) {
       const raw = withSummaries(services, call.principal.tenant, sent);

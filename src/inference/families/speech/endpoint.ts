@@ -2,6 +2,7 @@ import { tooLong } from '../../../formats/dialects/speech/read-request.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { Endpoint, Plan } from '../../spine/endpoint.ts';
 import { plainQuery } from '../../spine/plain-request.ts';
+import { readableBody } from '../../spine/readable-input.ts';
 import type { SpeechServices } from './services.ts';
 import { speechTrial } from './speech-attempt.ts';
 import type { SpeechBody } from './speech-body.ts';
@@ -17,6 +18,7 @@ export function speechEndpoint(services: SpeechServices): Endpoint<Buffer, Speec
     id: 'speech',
     cost: 'speech',
     read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, 'speech'),
+    readable: (call, raw) => readableBody(services.bodies, call, raw, 'speech', (body) => body),
     content: (raw) => raw,
     async plan(snapshot, { principal, wishes, idempotencyKey }, { facts }) {
       const { request } = facts;

@@ -78,6 +78,7 @@ const probeText = 'How long is a vector?';
  */
 export function vectorEndpoint(services: VectorServices, engine: Pick<VectorEngine, 'prepare'>): VectorEndpoint {
   return {
+    id: 'vectors',
     async read({ principal: { tenant, account } }, { onRead, held, ...order }) {
       // Its memory may go to the thread.
       const bodyBytes = order.body.length;

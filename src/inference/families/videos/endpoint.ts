@@ -61,7 +61,7 @@ export function videosEndpoint(services: VideoServices): Endpoint<VideoInput, Vi
 
 /** Videos made of others: at the provider and under the credential that has them. */
 export function videoRemixEndpoint(services: VideoServices): Endpoint<RemixInput, VideoBody> {
-  const made = videosEndpoint(services);
+  const { readable, ...made } = videosEndpoint(services);
   return {
     ...made,
     id: 'video-remix',

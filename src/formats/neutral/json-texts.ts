@@ -1,0 +1,182 @@
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+
+/** The author of a text, or its use. `label`: a word or id of the format, which nobody should change. */
+export type TextKind =
+  | 'system'
+  | 'user'
+  | 'assistant'
+  | 'reasoning'
+  | 'refusal'
+  | 'tool-definition'
+  | 'tool-arguments'
+  | 'tool-result'
+  | 'address'
+  | 'file-text'
+  | 'query'
+  | 'document'
+  | 'metadata'
+  | 'label'
+  | 'other';
+
+/** Members and indexes from the root. A path goes on within a text that is JSON, such as the arguments of a call. */
+export type TextPath = readonly (string | number)[];
+
+export interface TextChange {
+  path: TextPath;
+  /** The text is the name of the member at `path`, which can be read but not changed. Absent: its value. */
+  as?: 'name';
+  text: string;
+}
+
+export interface TextPart extends TextChange {
+  kind: TextKind;
+}
+
+export interface Texts {
+  parts: TextPart[];
+  /** Content that is no text, or that a provider keeps. */
+  unread: { path: TextPath; kind: 'bytes' | 'provider-object' }[];
+}
+
+/** Kinds by the names that have them. */
+function kindTable(names: Partial<Record<TextKind, string>>): ReadonlyMap<string, TextKind> {
+  const pairs = Object.entries(names) as [TextKind, string][];
+  return new Map(pairs.flatMap(([kind, all]) => all.split(' ').map((name) => [name, kind])));
+}
+
+const kinds = kindTable({
+  system: 'system instructions systemInstruction system_instruction',
+  user: 'messages input contents prompt negative_prompt',
+  reasoning: 'reasoning reasoning_content thinking summary',
+  refusal: 'refusal',
+  'tool-definition':
+    'tools functions parameters input_schema inputSchema schema responseSchema responseJsonSchema response_format',
+  'tool-result': 'output functionResponse',
+  address: 'url urls image_url file_url fileUri file_uri uri',
+  query: 'query q queries search',
+  document: 'documents passages',
+  metadata: 'user user_id safety_identifier prompt_cache_key',
+  label:
+    'type role id model name call_id tool_call_id tool_use_id object status detail effort format media_type mimeType mime_type encoding_format finish_reason stop_reason voice size quality language service_tier truncation previous_response_id conversation tool_choice phase event_id item_id response_id',
+});
+const roles = kindTable({
+  system: 'system developer',
+  user: 'user',
+  assistant: 'assistant model',
+  'tool-result': 'tool function',
+});
+/** Members whose objects are the caller's or the model's altogether: their names are texts too. */
+const free = kindTable({
+  'tool-arguments': 'arguments args',
+  'tool-result': 'response',
+  metadata: 'metadata',
+  document: 'payload',
+  query: 'filter',
+});
+const bytes = new Set(['data', 'file_data', 'b64_json', 'bytesBase64Encoded', 'image', 'audio', 'mask', 'blob']);
+const providerObjects = new Set(['file_id', 'container', 'cachedContent', 'encrypted_content', 'signature']);
+const dataUrl = /^data:[^,]*;base64,/;
+
+/**
+ * Every text of a JSON value, each with its place, and what of it is no text. `root`: kind of what says no more. `free`:
+ * no member has a meaning that is known.
+ */
+export function textsIn(body: JsonValue, root: TextKind = 'other', members: 'known' | 'free' = 'known'): Texts {
+  const found: Texts = { parts: [], unread: [] };
+  visit(body, [], { kind: root, free: members === 'free', holder: null }, found);
+  return found;
+}
+
+interface Around {
+  kind: TextKind;
+  free: boolean;
+  /** The object that has the value. */
+  holder: JsonObject | null;
+}
+
+function visit(value: JsonValue | undefined, path: TextPath, around: Around, found: Texts): void {
+  if (typeof value === 'string') visitText(value, path, around, found);
+  else if (Array.isArray(value)) {
+    for (const [at, one] of value.entries()) {
+      // Vectors have thousands of numbers.
+      if (typeof one === 'string' || typeof one === 'object') visit(one, [...path, at], around, found);
+    }
+  } else if (isObject(value)) {
+    const inside: Around = { ...around, kind: around.free ? around.kind : kindOfObject(value, around), holder: value };
+    for (const [name, one] of Object.entries(value)) {
+      const at = [...path, name];
+      if (around.free) found.parts.push({ path: at, as: 'name', kind: around.kind, text: name });
+      visit(one, at, around.free ? inside : aroundMember(name, one, inside), found);
+    }
+  }
+}
+
+function kindOfObject({ role, type }: JsonObject, { kind }: Around): TextKind {
+  const written = typeof role === 'string' ? roles.get(role) : undefined;
+  if (written !== undefined) return written;
+  if (typeof type !== 'string') return kind;
+  if (/tool_result|_output$/.test(type)) return 'tool-result';
+  return type === 'thinking' || type === 'reasoning' ? 'reasoning' : kind;
+}
+
+function aroundMember(name: string, value: JsonValue | undefined, { kind, holder }: Around): Around {
+  const isCall = typeof holder?.type === 'string' && /tool_use|tool_call|mcp_call/.test(holder.type);
+  if (name === 'input' && isCall) return { kind: 'tool-arguments', free: true, holder };
+  const freeKind = free.get(name);
+  if (freeKind !== undefined) return { kind: freeKind, free: true, holder };
+  if (kind === 'tool-definition' && name === 'properties') return { kind, free: true, holder };
+  const named = kinds.get(name) ?? kind;
+  // A label is one word: a list or an object of this name holds something else.
+  return { kind: named === 'label' && typeof value !== 'string' ? kind : named, free: false, holder };
+}
+
+function visitText(text: string, path: TextPath, { kind, free, holder }: Around, found: Texts): void {
+  const name = path.findLast((step) => typeof step === 'string') as string | undefined;
+  if (dataUrl.test(text)) return void found.unread.push({ path, kind: 'bytes' });
+  if (!free && name !== undefined) {
+    const isTyped = (holder?.media_type ?? holder?.mimeType ?? holder?.mime_type) !== undefined;
+    const isBytes = bytes.has(name) && (isTyped || name !== 'data') && holder?.type !== 'text';
+    if (isBytes) return void found.unread.push({ path, kind: 'bytes' });
+    if (providerObjects.has(name)) return void found.unread.push({ path, kind: 'provider-object' });
+  }
+  const inner = kind === 'tool-arguments' ? jsonIn(text) : null;
+  if (inner !== null) visit(inner, path, { kind, free: true, holder: null }, found);
+  else found.parts.push({ path, kind, text });
+}
+
+/** An object or a list that a text holds as JSON; null: none. */
+export function jsonIn(text: string): JsonObject | JsonValue[] | null {
+  if (!/^\s*[{[]/.test(text)) return null;
+  try {
+    return exactly(text) as JsonObject;
+  } catch {
+    return null;
+  }
+}
+
+/** Of ECMAScript 2026, which the compiler's library lacks. */
+const { rawJSON } = JSON as { rawJSON?: (text: string) => object };
+
+/** A parsed JSON text that is written again with the numbers as they came. */
+function exactly(json: string): JsonValue {
+  const exact = (_: string, value: unknown, { source }: { source: string }) =>
+    typeof value === 'number' && String(value) !== source ? rawJSON?.(source) : value;
+  return JSON.parse(json, exact as (name: string, value: unknown) => unknown) as JsonValue;
+}
+
+/** The JSON text with these texts in their places; all others, and all numbers, stay as they are. */
+export function withTexts(json: string, changes: readonly TextChange[]): string {
+  let root = exactly(json);
+  for (const change of changes) if (change.as !== 'name') root = withText(root, change, 0);
+  return JSON.stringify(root);
+}
+
+function withText(value: JsonValue, change: TextChange, depth: number): JsonValue {
+  const { path, text } = change;
+  if (depth === path.length) return text;
+  if (typeof value === 'string') return JSON.stringify(withText(exactly(value), change, depth));
+  const step = path[depth] ?? '';
+  const holder = value as Record<string | number, JsonValue>;
+  holder[step] = withText(holder[step] ?? null, change, depth + 1);
+  return value;
+}

@@ -1,0 +1,113 @@
+import type { CallerDialectId, Result } from '../../../formats/dialects/dialect.ts';
+import { dialects } from '../../../formats/dialects/dialect-table.ts';
+import { jsonIn } from '../../../formats/neutral/json-texts.ts';
+import type { NeutralMessage, NeutralPart, NeutralRequest } from '../../../formats/neutral/request.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { parseBody } from '../../../kernel/parse-object.ts';
+import type { Canonical } from '../../models/steps.ts';
+import { canonicalBody, canonicalOf, longNumbersIn } from '../../spine/readable-input.ts';
+
+/**
+ * Digests of all that can change the answer of a conversation, equal for all formats in which it can be said. What its neutral form
+ * does not hold brings the whole body in, so that no field is left out of it.
+ */
+export function canonicalConversation(raw: Buffer, dialect: CallerDialectId): Result<Canonical> {
+  const parsed = parseBody(raw);
+  if (!parsed.ok) return parsed;
+  const { body, scan } = parsed.value;
+  const read = dialects[dialect].readRequest(raw, body, scan);
+  if (!read.ok) return read;
+  const text = raw.toString('utf8');
+  const { extras } = read.value;
+  const state = extras?.state ?? null;
+  const isContinued = state !== null && (state.previous !== null || state.conversation !== null || state.background);
+  if (isContinued || (extras?.nativeOnly ?? extras?.references ?? null) !== null) {
+    return { ok: true, value: canonicalBody(dialect, body, text) };
+  }
+  const request = read.value.neutral();
+  const beside =
+    (request.lost ?? []).length > 0 || hasMore(body) ? canonicalBody(dialect, body, text).digest : undefined;
+  const fallbacks = extras === null || extras.fallbackModels.length === 0 ? undefined : [...extras.fallbackModels];
+  const fields = { ...normalForm(request), fallbacks, ' body': beside, ' digits': longNumbersIn(text) };
+  return { ok: true, value: canonicalOf(fields) };
+}
+
+function normalForm(request: NeutralRequest): Record<string, unknown> {
+  const { stream, includeUsage, user, hints, lost, n, messages, tools, toolChoice, responseFormat, ...others } =
+    request;
+  const ids = new Map<string, string>();
+  return {
+    ...others,
+    ...(n !== undefined && n !== 1 && { n }),
+    ...(toolChoice !== undefined && toolChoice.type !== 'auto' && { toolChoice }),
+    ...(responseFormat !== undefined && responseFormat.type !== 'text' && { responseFormat }),
+    ...(tools !== undefined && tools.length > 0 && { tools: tools.map(({ cache, ...tool }) => tool) }),
+    messages: messages.flatMap((message) => turnsOf(message, ids)),
+  };
+}
+
+/** Results of tools are turns of `tool`, whoever gives them. */
+function turnsOf({ role, parts, ...message }: NeutralMessage, ids: Map<string, string>): unknown[] {
+  const { results = [], others = [] } = Object.groupBy(parts, ({ type }) =>
+    type === 'tool-result' ? 'results' : 'others',
+  );
+  const normal = (some: readonly NeutralPart[]) => some.map((part) => normalPart(part, ids));
+  return [
+    ...(results.length > 0 ? [{ role: 'tool', parts: normal(results) }] : []),
+    ...(others.length > 0 || results.length === 0 ? [{ role, ...message, parts: normal(others) }] : []),
+  ];
+}
+
+/** Ids of calls are made up: they only say which result belongs to which call. */
+function normalPart(part: NeutralPart, ids: Map<string, string>): unknown {
+  const { cache, ...own } = { cache: undefined, ...part };
+  if (own.type === 'tool-call')
+    return { ...own, id: idOf(own.id, ids), argumentsJson: jsonIn(own.argumentsJson) ?? own.argumentsJson };
+  if (own.type !== 'tool-result') return own;
+  return { ...own, callId: idOf(own.callId, ids), parts: own.parts.map((inner) => normalPart(inner, ids)) };
+}
+
+function idOf(id: string, ids: Map<string, string>): string {
+  const known = ids.get(id) ?? String(ids.size);
+  ids.set(id, known);
+  return known;
+}
+
+/** By the member that has an object, or a list of them: the members of it that the neutral form holds. */
+const held: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  Object.entries({
+    messages: 'role content tool_calls tool_call_id refusal',
+    content: 'type text image_url input_audio source tool_use_id content is_error id name input cache_control',
+    image_url: 'url detail',
+    input_audio: 'data format',
+    tool_calls: 'id type function',
+    function: 'name description parameters strict arguments',
+    source: 'type media_type data url',
+    system: 'type text cache_control',
+    tools: 'type function name description input_schema parameters strict cache_control functionDeclarations',
+    functionDeclarations: 'name description parameters parametersJsonSchema',
+    input: 'type role content call_id name arguments output',
+    systemInstruction: 'parts role',
+    contents: 'role parts',
+    parts: 'text inlineData functionCall functionResponse',
+    inlineData: 'mimeType data',
+    functionCall: 'name args',
+    functionResponse: 'name response',
+  }).map(([name, members]) => [name, members.split(' ')]),
+);
+/** Values that the neutral form holds whole. */
+const whole = new Set(['parameters', 'parametersJsonSchema', 'input_schema', 'args', 'response', 'cache_control']);
+
+/** A message or a tool has a member that the neutral form does not hold. Others of the request are its extensions. */
+function hasMore(body: JsonObject): boolean {
+  const roots = ['messages', 'system', 'tools', 'input', 'systemInstruction', 'contents'];
+  return roots.some((name) => lacks(name, body[name], body));
+}
+
+function lacks(name: string, value: JsonValue | undefined, holder: JsonObject): boolean {
+  if (Array.isArray(value)) return value.some((one) => lacks(name, one, holder));
+  if (!isObject(value) || whole.has(name) || (name === 'input' && holder.type === 'tool_use')) return false;
+  return Object.entries(value).some(
+    ([member, one]) => held[name]?.includes(member) !== true || lacks(member, one, value),
+  );
+}

@@ -1,0 +1,87 @@
+import type { Principal } from '../../books/auth/principal.ts';
+import type { TextChange, TextKind, Texts } from '../../formats/neutral/json-texts.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { Alias } from './alias.ts';
+
+/** A configured look at requests and their answers: a guard, a cache's key, an operator's hook. */
+export interface GatewayStep {
+  /** Begins a request; what it remembers of it lives in what it gives. Null: it leaves this one alone. */
+  begin(about: StepRequest): RunningStep | null;
+}
+
+export interface StepRequest {
+  requestId: string;
+  principal: Principal;
+  callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
+  /** Name in the ledger. */
+  endpoint: string;
+  /** Null: no model answers, or nobody has the one that it names. */
+  alias: Alias | null;
+}
+
+/** One step over one request and its answer. */
+export interface RunningStep {
+  /** Over the request before anything is planned or held. Absent: it only sees the answer. */
+  request?(body: RequestView): Verdict | Promise<Verdict>;
+  /** Over one text of the answer, whole or as it is streamed; null: it leaves that text alone. Absent: all of them. */
+  answer?: AnswerTexts;
+}
+
+/** Null: the request goes on as it is. `model`: another alias answers, which the caller must be allowed to use. */
+export type Verdict = { changes?: readonly TextChange[]; model?: string } | { refused: Failure } | null;
+
+/** A request as steps see it, wherever its body is; null: nobody reads the body. Both throw a FailureError where it is lost. */
+export interface RequestView {
+  texts(): Promise<Texts | null>;
+  canonical(): Promise<Canonical | null>;
+}
+
+/**
+ * Digests (SHA-256) of all that can change an answer, equal for requests that mean the same: in whatever order of
+ * members, and of conversations in whatever format. `fields`: of each, which says where two requests differ.
+ */
+export interface Canonical {
+  digest: string;
+  fields: Readonly<Record<string, string>>;
+}
+
+/** The filter for one text of an answer; null: it goes on as it comes. */
+export type AnswerTexts = (place: AnswerTextPlace) => TextFilter | null;
+
+export interface AnswerTextPlace {
+  kind: TextKind;
+  /** Index of the answer, where there are several. */
+  choice: number;
+}
+
+/** Takes a text in pieces and gives those that may go on, or the failure that ends the answer. */
+export interface TextFilter {
+  push(text: string): string | Failure;
+  /** The text that it still holds. */
+  end(): string | Failure;
+}
+
+/** A step, and the requests that it applies to: all of them, or those of the models, plans, accounts or keys named. */
+export interface ScopedStep {
+  step: GatewayStep;
+  on: 'server' | Partial<Record<'models' | 'plans' | 'accounts' | 'keys', readonly string[]>>;
+}
+
+/** The steps of a configuration, prepared when its snapshot is made: those that apply, in order, or null. */
+export interface StepTable {
+  of(principal: Principal, alias: Alias | null): readonly GatewayStep[] | null;
+}
+
+/** The table of these steps; null: there are none. */
+export function stepTable(scoped: readonly ScopedStep[]): StepTable | null {
+  if (scoped.length === 0) return null;
+  return {
+    of({ account, plan, keyId }, alias) {
+      const named = { accounts: account, plans: plan, keys: keyId, models: alias?.id ?? '' };
+      const applies = ({ on }: ScopedStep) =>
+        on === 'server' || Object.entries(named).some(([by, name]) => on[by as keyof typeof named]?.includes(name));
+      const steps = scoped.filter(applies).map(({ step }) => step);
+      return steps.length === 0 ? null : steps;
+    },
+  };
+}

@@ -1,0 +1,196 @@
+import type { StreamMark } from '../../formats/dialects/dialect.ts';
+import { type FinishReason, isContent, type NeutralEvent } from '../../formats/neutral/event.ts';
+import { jsonIn, type TextKind, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
+import type { Loss } from '../../formats/neutral/loss.ts';
+import { type Fault, fault } from '../../formats/neutral/outcome.ts';
+import { type Failure, FailureError } from '../../kernel/failure.ts';
+import type { JsonValue } from '../../kernel/json.ts';
+import type { AnswerTextPlace, AnswerTexts, TextFilter } from '../models/steps.ts';
+import type { AnswerStep } from './after.ts';
+import { type Answer, answeredElsewhere } from './answer.ts';
+import type { AttemptSink, AttemptSource, Chunk, Pace } from './sink.ts';
+
+/** The filters of an answer's texts as a step over its events. */
+export const filteredEvents = (texts: AnswerTexts): AnswerStep => ({
+  over: (next, { answer }) => new FilteredEvents(next, answer, texts),
+});
+
+/** Texts of events that may come in pieces. */
+type TextEvent = Extract<NeutralEvent, { type: 'text-delta' | 'reasoning-delta' | 'refusal-delta' }>;
+const kindOf = { 'text-delta': 'assistant', 'reasoning-delta': 'reasoning', 'refusal-delta': 'refusal' } as const;
+
+interface OpenText {
+  type: TextEvent['type'];
+  choice: number;
+  filter: TextFilter | null;
+}
+
+/**
+ * Passes each text of an answer through its filter. Arguments of tools wait until they are complete, and their strings
+ * pass one by one, so that they stay JSON. An answer that a filter refuses ends there: before its first content as a
+ * fault, later as one that a content filter has cut. Log probabilities repeat the text in pieces, and are left out.
+ */
+class FilteredEvents<C> implements AttemptSink {
+  readonly #next: AttemptSink;
+  readonly #answer: Answer<C>;
+  readonly #texts: AnswerTexts;
+  readonly #open = new Map<string, OpenText>();
+  /** Arguments by choice and call, as far as they came. */
+  readonly #calls = new Map<string, { choice: number; call: number; json: string }>();
+  readonly #choices = new Set<number>();
+  #source: AttemptSource | null = null;
+  #began = false;
+  #refused = false;
+
+  constructor(next: AttemptSink, answer: Answer<C>, texts: AnswerTexts) {
+    this.#next = next;
+    this.#answer = answer;
+    this.#texts = texts;
+  }
+
+  start(source: AttemptSource): void {
+    this.#source = source;
+    this.#next.start(source);
+  }
+
+  content(): boolean {
+    this.#answer.noteFirst();
+    return true;
+  }
+
+  chunk(chunk: Chunk): Pace {
+    if (this.#refused) return 'ready';
+    const passed: NeutralEvent[] = [];
+    try {
+      for (const event of chunk as readonly NeutralEvent[]) this.#take(event, passed);
+    } catch (error) {
+      if (!(error instanceof FailureError)) throw error;
+      this.#refuse(error.failure, passed);
+    }
+    return this.#pass(passed);
+  }
+
+  lose(losses: readonly Loss[]): void {
+    this.#next.lose?.(losses);
+  }
+
+  end(found: Fault | null, mark?: StreamMark): ReturnType<AttemptSink['end']> {
+    return this.#next.end(found, mark);
+  }
+
+  #pass(events: readonly NeutralEvent[]): Pace {
+    if (events.length === 0) return 'ready';
+    if (!this.#began && events.some(isContent)) {
+      this.#began = true;
+      if (!this.#next.content()) {
+        this.#source?.stop(answeredElsewhere());
+        return 'ready';
+      }
+    }
+    return this.#next.chunk(events);
+  }
+
+  #take(event: NeutralEvent, passed: NeutralEvent[]): void {
+    if ('choice' in event) this.#choices.add(event.choice);
+    switch (event.type) {
+      case 'text-delta':
+      case 'reasoning-delta':
+      case 'refusal-delta':
+        return this.#takeText(event, passed);
+      case 'tool-call-delta': {
+        const { choice, call, argumentsJson } = event;
+        const key = `${choice} ${call}`;
+        const json = (this.#calls.get(key)?.json ?? '') + argumentsJson;
+        this.#calls.set(key, { choice, call, json });
+        return;
+      }
+      case 'logprobs':
+        return;
+      case 'usage':
+      case 'start':
+        passed.push(event);
+        return;
+      case 'end':
+      case 'failed':
+        this.#close(null, passed);
+        passed.push(event);
+        return;
+      default:
+        this.#close(event.choice, passed);
+        passed.push(event.type === 'finish' || event.type === 'part-end' ? event : this.#whole(event));
+    }
+  }
+
+  #takeText(event: TextEvent, passed: NeutralEvent[]): void {
+    const { type, choice } = event;
+    const key = `${type} ${choice}`;
+    let open = this.#open.get(key);
+    if (open === undefined) {
+      this.#close(choice, passed);
+      open = { type, choice, filter: this.#texts({ kind: kindOf[type], choice }) };
+      this.#open.set(key, open);
+    }
+    const text = open.filter === null ? event.text : given(open.filter.push(event.text));
+    if (text !== '' || event.text === '') passed.push({ ...event, text });
+  }
+
+  /** Ends the texts and calls of a choice; null: of all. */
+  #close(choice: number | null, passed: NeutralEvent[]): void {
+    for (const [key, open] of this.#open) {
+      if (choice !== null && open.choice !== choice) continue;
+      this.#open.delete(key);
+      const text = open.filter === null ? '' : given(open.filter.end());
+      if (text !== '') passed.push({ type: open.type, choice: open.choice, text });
+    }
+    for (const [key, { json, ...call }] of this.#calls) {
+      if (choice !== null && call.choice !== choice) continue;
+      this.#calls.delete(key);
+      passed.push({ type: 'tool-call-delta', ...call, argumentsJson: this.#arguments(json, call.choice) });
+    }
+  }
+
+  #arguments(json: string, choice: number): string {
+    const value = jsonIn(json);
+    if (value === null) return throughFilter(this.#texts, { kind: 'tool-arguments', choice }, json);
+    return filteredJson(this.#texts, json, value, 'tool-arguments', choice);
+  }
+
+  /** An event that comes in one piece: a source, or a part that only one format knows. */
+  #whole<E extends NeutralEvent & { choice: number }>(event: E): E {
+    const json = JSON.stringify(event);
+    return JSON.parse(filteredJson(this.#texts, json, JSON.parse(json), 'assistant', event.choice));
+  }
+
+  #refuse({ kind, ...failure }: Failure, passed: NeutralEvent[]): void {
+    this.#refused = true;
+    const message = 'message' in failure && typeof failure.message === 'string' ? failure.message : kind;
+    if (!this.#began && !passed.some(isContent)) {
+      passed.length = 0;
+      this.#source?.stop(fault('filtered', message, 400));
+      return;
+    }
+    const reason: FinishReason = 'content-filter';
+    for (const choice of this.#choices) passed.push({ type: 'finish', choice, reason, stopSequence: null });
+    passed.push({ type: 'end' });
+  }
+}
+
+function given(text: string | Failure): string {
+  if (typeof text === 'string') return text;
+  throw new FailureError(text);
+}
+
+function throughFilter(texts: AnswerTexts, place: AnswerTextPlace, text: string): string {
+  const filter = texts(place);
+  return filter === null ? text : given(filter.push(text)) + given(filter.end());
+}
+
+/** A JSON text whose strings have passed their filters. `root`: kind of those that say no more. */
+function filteredJson(texts: AnswerTexts, json: string, value: JsonValue, root: TextKind, choice: number): string {
+  const { parts } = textsIn(value, root, root === 'tool-arguments' ? 'free' : 'known');
+  const changes = parts.flatMap((part) => {
+    const text = throughFilter(texts, { kind: part.kind, choice }, part.text);
+    return text === part.text ? [] : [{ ...part, text }];
+  });
+  return changes.length === 0 ? json : withTexts(json, changes);
+}

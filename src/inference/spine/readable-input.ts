@@ -1,0 +1,64 @@
+import { hash } from 'node:crypto';
+import type { Result } from '../../formats/dialects/dialect.ts';
+import type { TextChange, Texts } from '../../formats/neutral/json-texts.ts';
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import type { Canonical } from '../models/steps.ts';
+import type { BodyLooks } from './body-reader.ts';
+import type { ModelCall } from './model-call.ts';
+
+/** The input of an endpoint, whose texts can be read and replaced. */
+export interface ReadableInput<I> {
+  texts(): Result<Texts> | Promise<Result<Texts>>;
+  rewrite(changes: readonly TextChange[]): Result<I> | Promise<Result<I>>;
+  canonical(): Result<Canonical> | Promise<Result<Canonical>>;
+}
+
+/** Members of bodies that change nothing of an answer. */
+const besideAnswers = ['stream', 'stream_options', 'user', 'metadata', 'safety_identifier', 'store', 'service_tier'];
+
+/** The digests of these fields. `digits`: of numbers that a double cannot hold, which JSON.parse makes equal. */
+export function canonicalOf(fields: Readonly<Record<string, unknown>>): Canonical {
+  const digests: Record<string, string> = {};
+  for (const name of Object.keys(fields).sort()) {
+    if (fields[name] !== undefined) digests[name] = hash('sha256', sortedJson(fields[name] as JsonValue), 'base64url');
+  }
+  return { digest: hash('sha256', JSON.stringify(digests), 'base64url'), fields: digests };
+}
+
+/** Of a body that no other format can say. */
+export function canonicalBody(kind: string, body: JsonObject, raw: string): Canonical {
+  const left = Object.entries(body).filter(([name]) => !besideAnswers.includes(name));
+  return canonicalOf({ ...Object.fromEntries(left), ' kind': kind, ' digits': longNumbersIn(raw) });
+}
+
+/** Digits of numbers beyond what a double holds exactly; undefined: there are none. */
+export function longNumbersIn(raw: string): string[] | undefined {
+  return raw.match(/(?<=[:,[\s-])[\d.]{16,}(?:[eE][+-]?\d+)?/g) ?? undefined;
+}
+
+/** JSON whose objects have their members in alphabetical order. */
+function sortedJson(value: JsonValue): string {
+  return JSON.stringify(value, (_, one: JsonValue | undefined) =>
+    typeof one === 'object' && one !== null && !Array.isArray(one)
+      ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : one,
+  );
+}
+
+/** An input of bytes that `bodies` reads. `make`: the input with another body. */
+export function readableBody<I>(
+  bodies: BodyLooks,
+  { principal: { tenant } }: Pick<ModelCall, 'principal'>,
+  raw: Buffer,
+  kind: string,
+  make: (body: Buffer) => I,
+): ReadableInput<I> {
+  return {
+    texts: () => bodies.look(tenant, raw, kind, { get: 'texts' }),
+    canonical: () => bodies.look(tenant, raw, kind, { get: 'canonical' }),
+    async rewrite(changes) {
+      const looked = await bodies.look(tenant, raw, kind, { get: 'rewritten', changes });
+      return looked.ok ? { ok: true, value: make(looked.value) } : looked;
+    },
+  };
+}
