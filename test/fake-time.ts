@@ -1,5 +1,5 @@
-import { fakeClock } from '../src/kernel/clock.ts';
 import type { Time } from '../src/upstream/transport/timers.ts';
+import { fakeClock } from './fake-clock.ts';
 
 /** Time for tests: alarms go off inside `advance`, each at its own instant, in order. */
 export function fakeTime(): Time & { advance(ms: number): void; alarms(): number } {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Distance } from '../src/vectors/collection.ts';
 import { createArena } from '../src/vectors/embedded/index/arena.ts';
-import { createVectorIndex } from '../src/vectors/embedded/index/create-vector-index.ts';
+import { makeVectorIndex } from '../src/vectors/embedded/index/create-vector-index.ts';
+import { finish } from '../src/vectors/embedded/index/steps.ts';
 import type { Ranked } from '../src/vectors/embedded/index/vector-index.ts';
 import { createMemoryRows, normalised, vectorMaker } from './memory-rows.ts';
 
@@ -20,5 +21,5 @@ export function filled(distance: Distance, size: number, count: number, clusters
   const rows = createMemoryRows();
   for (let slot = 0; slot < count; slot += 1) rows.set(slot, next());
   const arena = createArena({ bytesMax: 256 * 2 ** 20 });
-  return { rows, arena, next, index: createVectorIndex({ distance, size, rows }, arena)! };
+  return { rows, arena, next, index: finish(makeVectorIndex({ distance, size, rows }, arena))! };
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import { fakeClock } from '../kernel/clock.ts';
+import { fakeClock } from '../../test/fake-clock.ts';
 import { EngineChild, type EngineChildOptions, queuedOrdersMax } from './engine-child.ts';
 import { EngineError } from './engine-error.ts';
 

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fakeClock } from '../kernel/clock.ts';
+import { fakeClock } from '../../test/fake-clock.ts';
 import { EngineError } from './engine-error.ts';
 import { extrasFolderAt, markInstalled, tellProgress } from './extras/extras-folder.ts';
 import { runtimePackage, runtimeVersion } from './extras/install-runtime.ts';

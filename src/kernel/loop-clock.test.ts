@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fakeClock } from './clock.ts';
+import { fakeClock } from '../../test/fake-clock.ts';
 import { createLoopClock, ownLagMaxMs } from './loop-clock.ts';
 
 test('a wait does not count what our own loop took, up to a bound', (t) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fakeClock } from '../../test/fake-clock.ts';
 import { plainNeeds, queryOf, targetOf } from '../../test/simulation/routing-samples.ts';
 import type { OutcomeClass } from '../formats/neutral/outcome.ts';
-import { fakeClock } from '../kernel/clock.ts';
 import { explainRoute } from './explain.ts';
 import { createHealth } from './health.ts';
 import { standingOf } from './lane.ts';

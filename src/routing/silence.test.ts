@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fakeClock } from '../../test/fake-clock.ts';
 import { targetOf } from '../../test/simulation/routing-samples.ts';
-import { fakeClock } from '../kernel/clock.ts';
 import { createHealth } from './health.ts';
 import type { AnswerKind } from './lane.ts';
 import { standingOf } from './lane.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fakeClock } from '../kernel/clock.ts';
+import { fakeClock } from '../../test/fake-clock.ts';
 import { createRecording, recordedBodyChars, recordedMax } from './recording.ts';
 
 test('times come from the clock, headers with the same name are joined', () => {

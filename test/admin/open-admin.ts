@@ -24,7 +24,6 @@ import { scrub } from '../../src/formats/providers/scrub.ts';
 import { planningWithoutStores } from '../../src/inference/families/chat/explain-chat.ts';
 import { buildSnapshot } from '../../src/inference/models/build-snapshot.ts';
 import { createKnownModels } from '../../src/inference/models/known-models.ts';
-import { fakeClock } from '../../src/kernel/clock.ts';
 import { adminSetup } from '../../src/main/setup.ts';
 import { createHealth } from '../../src/routing/health.ts';
 import { createMcpGrantStore } from '../../src/stores/accounts/mcp-grant-store.ts';
@@ -41,6 +40,7 @@ import { createEmbeddedStore } from '../../src/vectors/embedded/embedded-store.t
 import { allShards } from '../../src/vectors/embedded/shards/shard-of.ts';
 import { createVectorOperator } from '../../src/vectors/vector-operator.ts';
 import type { VectorStore } from '../../src/vectors/vector-store.ts';
+import { fakeClock } from '../fake-clock.ts';
 import { createReplyCheck } from './described.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: what a test looks at in an answer is what it asserts.

@@ -6,10 +6,10 @@ import { createNoticeDelivery, type DeliveryParts, retryGapsMs } from '../../src
 import type { Notice } from '../../src/books/metering/notice-store.ts';
 import type { Plan } from '../../src/books/metering/plan.ts';
 import type { PlanBook } from '../../src/books/metering/plan-book.ts';
-import { fakeClock } from '../../src/kernel/clock.ts';
 import { createWebhookPost } from '../../src/upstream/transport/post-webhook.ts';
 import { environmentProxies } from '../../src/upstream/transport/proxy.ts';
 import { createTransport } from '../../src/upstream/transport/send.ts';
+import { fakeClock } from '../fake-clock.ts';
 import { listening } from '../listening.ts';
 import { memoryNoticeStore } from '../memory-notice-store.ts';
 import { overUpstreams, startGateway } from '../start-gateway.ts';

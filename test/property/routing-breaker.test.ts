@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { OutcomeClass } from '../../src/formats/neutral/outcome.ts';
-import { fakeClock } from '../../src/kernel/clock.ts';
 import { isRest } from '../../src/routing/breaker.ts';
 import { createHealth } from '../../src/routing/health.ts';
 import { healthOf, hopeOf, type Lane, standingOf, triableAtMs } from '../../src/routing/lane.ts';
+import { fakeClock } from '../fake-clock.ts';
 import { targetOf } from '../simulation/routing-samples.ts';
 
 const outcome = fc.constantFrom<OutcomeClass>(

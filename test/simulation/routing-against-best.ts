@@ -1,9 +1,9 @@
-import { fakeClock } from '../../src/kernel/clock.ts';
 import { seededRandom } from '../../src/kernel/random.ts';
 import { createRoute } from '../../src/routing/create-route.ts';
 import { createHealth } from '../../src/routing/health.ts';
 import { createRetryBudget } from '../../src/routing/rolling-counts.ts';
 import type { Route } from '../../src/routing/route.ts';
+import { fakeClock } from '../fake-clock.ts';
 import { queryOf, targetOf } from './routing-samples.ts';
 
 /** How one target fails over the time of a run. */

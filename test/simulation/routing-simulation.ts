@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import type { OutcomeClass } from '../../src/formats/neutral/outcome.ts';
-import { fakeClock } from '../../src/kernel/clock.ts';
 import { type Random, seededRandom } from '../../src/kernel/random.ts';
 import { createRoute } from '../../src/routing/create-route.ts';
 import { createHealth, type Health } from '../../src/routing/health.ts';
@@ -8,6 +7,7 @@ import { answerKindOf } from '../../src/routing/lane.ts';
 import { createRetryBudget } from '../../src/routing/rolling-counts.ts';
 import type { AttemptEnd, Route, RouteAttempt, RouteQuery } from '../../src/routing/route.ts';
 import { createSilenceWatch, type Seen, type Watched } from '../../src/routing/silence.ts';
+import { fakeClock } from '../fake-clock.ts';
 
 /** End of one upstream call. */
 export interface Ending {

@@ -1,8 +1,9 @@
 import type { Counters } from '../../src/books/metering/counters.ts';
 import { MemoryCounters } from '../../src/books/metering/memory-counters.ts';
 import { callMilliIn, scopesOf } from '../../src/books/metering/scope.ts';
-import { fakeClock, systemClock } from '../../src/kernel/clock.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { RedisCounters } from '../../src/stores/redis/counters.ts';
+import { fakeClock } from '../fake-clock.ts';
 import { redisMissing, type StartedRedis, startRedis } from '../start-redis.ts';
 import { type FakeBooks, fakeBooks } from './counter-books.ts';
 

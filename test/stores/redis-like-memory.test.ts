@@ -5,8 +5,9 @@ import type { Counters, Held, Limit, Measure } from '../../src/books/metering/co
 import { MemoryCounters } from '../../src/books/metering/memory-counters.ts';
 import { callMilliIn, scopesOf } from '../../src/books/metering/scope.ts';
 import type { SpanName } from '../../src/books/metering/window.ts';
-import { fakeClock, systemClock } from '../../src/kernel/clock.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { RedisCounters } from '../../src/stores/redis/counters.ts';
+import { fakeClock } from '../fake-clock.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
 import { fakeBooks } from './counter-books.ts';
 import { type Asker, limitOf, newAsker } from './counter-requests.ts';

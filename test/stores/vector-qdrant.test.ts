@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fakeClock } from '../../src/kernel/clock.ts';
 import { type Failure, FailureError } from '../../src/kernel/failure.ts';
 import { openCulvertTables } from '../../src/stores/sqlite/stores.ts';
 import { createVectorRegistry } from '../../src/stores/vectors/vector-registry.ts';
 import { readFilter } from '../../src/vectors/filter/read-filter.ts';
 import type { PointBatch } from '../../src/vectors/point.ts';
 import { createQdrantStore } from '../../src/vectors/qdrant/qdrant-store.ts';
+import { fakeClock } from '../fake-clock.ts';
 import { done, type QdrantCall, type QdrantReply, refused, startScriptedQdrant } from '../scripted-qdrant.ts';
 
 const owner = { tenant: 'acme/laptop', account: 'acme' };

@@ -4,7 +4,6 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { fakeClock } from '../../src/kernel/clock.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { createHostTurns } from '../../src/net/host-turns.ts';
 import { createPageFetcher } from '../../src/net/page-fetch.ts';
@@ -13,6 +12,7 @@ import { createExtractPool } from '../../src/tools/extract/extract-pool.ts';
 import { createPageReader } from '../../src/tools/scrape/read-page.ts';
 import { readScrapeOptions } from '../../src/tools/scrape/scrape-options.ts';
 import { ToolFields } from '../../src/tools/tool-fields.ts';
+import { fakeClock } from '../fake-clock.ts';
 import { startAwkwardSite } from './awkward-site.ts';
 import { noRendering } from './no-rendering.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fakeClock } from '../../kernel/clock.ts';
+import { fakeClock } from '../../../test/fake-clock.ts';
 import { statusOf } from '../../kernel/failure.ts';
 import { type KeyRow, nothingStored } from './account-store.ts';
 import { mintAdminKey, mintKey } from './api-key.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fakeClock } from '../../../test/fake-clock.ts';
 import { memoryAccountStore } from '../../../test/fixtures/account-store.ts';
-import { fakeClock } from '../../kernel/clock.ts';
 import type { Stored } from './account-store.ts';
 import { revokeKey } from './change-key.ts';
 import { issueFirstKey } from './issue-key.ts';

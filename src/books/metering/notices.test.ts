@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { fakeClock } from '../../../test/fake-clock.ts';
 import { memoryNoticeStore } from '../../../test/memory-notice-store.ts';
-import { fakeClock } from '../../kernel/clock.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { Limit, LimitState } from './counters.ts';
 import { createNotices, type Notices } from './notices.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fakeClock } from '../../../test/fake-clock.ts';
 import { type Asked, alone, exceeded, metered, startMs } from '../../../test/fixtures/quota.ts';
 import { configSchema } from '../../config/schema.ts';
-import { fakeClock } from '../../kernel/clock.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { Admitted } from './admission.ts';
 import { createPlanBook } from './plan-book.ts';

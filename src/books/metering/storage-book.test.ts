@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fakeClock } from '../../kernel/clock.ts';
+import { fakeClock } from '../../../test/fake-clock.ts';
 import { createStorageBook } from './storage-book.ts';
 
 test('what went since the last measure counts no more, before anybody is refused for it', async () => {

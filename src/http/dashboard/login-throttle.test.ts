@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fakeClock } from '../../kernel/clock.ts';
+import { fakeClock } from '../../../test/fake-clock.ts';
 import { createLoginThrottle, failuresMax, failuresOfAllMax, type LoginThrottle } from './login-throttle.ts';
 
 async function failed(throttle: LoginThrottle, address: string): Promise<void> {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { fakeClock } from '../../../test/fake-clock.ts';
 import { targetOf } from '../../../test/simulation/routing-samples.ts';
 import type { OutcomeClass } from '../../formats/neutral/outcome.ts';
 import { providerTypes } from '../../formats/providers/catalog.ts';
 import { createConnection } from '../../formats/providers/connection.ts';
-import { fakeClock } from '../../kernel/clock.ts';
 import { createHealth } from '../../routing/health.ts';
 import { standingOf } from '../../routing/lane.ts';
 import type { UpstreamObserver, UpstreamRequest } from '../../upstream/transport/upstream-call.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fakeClock } from '../clock.ts';
+import { fakeClock } from '../../../test/fake-clock.ts';
 import { createWorkTurns } from './work-turns.ts';
 
 /** Calls are the milliseconds that they take, in one step or in several. */

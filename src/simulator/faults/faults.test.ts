@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { fakeClock } from '../../../test/fake-clock.ts';
 import { type RawRequest, rawExchange } from '../../../test/raw-exchange.ts';
 import { startUpstream } from '../../../test/start-upstream.ts';
-import { fakeClock } from '../../kernel/clock.ts';
 
 const upstream = await startUpstream();
 after(() => upstream.close());

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fakeClock } from '../../../test/fake-clock.ts';
 import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
-import { fakeClock } from '../../kernel/clock.ts';
 import { takeLease, takeNoLease } from './boots.ts';
 import { openPostgres } from './open.ts';
 

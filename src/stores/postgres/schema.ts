@@ -3,19 +3,7 @@ import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
 import { nameTablesSql } from '../ledger/day-sums.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import type { Migration } from '../migration.ts';
-import {
-  accountTable,
-  grantTables,
-  keptTables,
-  keyIdentity,
-  keyTable,
-  planAndAuditTables,
-  providerObjectTable,
-  secretIndex,
-  secretTable,
-  sessionTables,
-  storeVersion,
-} from '../schema/accounts.ts';
+import * as accounts from '../schema/accounts.ts';
 import { alertTable, awayLines, batchTables, noticeTables, replyTable, responseTables } from '../schema/answers.ts';
 import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts';
 import { postgresDdl } from '../schema/ddl.ts';
@@ -306,13 +294,13 @@ export const migrations: readonly Migration[] = [
     version: 1,
     name: 'accounts, keys, plans, audit, replies, notices',
     sql: postgresDdl(
-      accountTable,
-      keyTable,
-      keyIdentity,
-      secretTable,
-      secretIndex,
-      planAndAuditTables,
-      storeVersion,
+      accounts.accountTable,
+      accounts.keyTable,
+      accounts.keyIdentity,
+      accounts.secretTable,
+      accounts.secretIndex,
+      accounts.planAndAuditTables,
+      accounts.storeVersion,
       replyTable,
       noticeTables,
     ),
@@ -329,11 +317,11 @@ export const migrations: readonly Migration[] = [
   { version: 7, name: 'pages', sql: pageTable },
   { version: 8, name: 'page variants', sql: pageVariants },
   { version: 9, name: 'crawl turns', sql: crawlTurnTable },
-  { version: 10, name: 'objects at providers', sql: postgresDdl(providerObjectTable) },
+  { version: 10, name: 'objects at providers', sql: postgresDdl(accounts.providerObjectTable) },
   usageSourceMigration,
   { version: 12, name: 'named vectors', sql: postgresDdl(namedVectors) },
-  { version: 13, name: 'providers and models set up at run time', sql: postgresDdl(keptTables) },
-  { version: 14, name: 'operators and sessions', sql: postgresDdl(sessionTables) },
+  { version: 13, name: 'providers and models set up at run time', sql: postgresDdl(accounts.keptTables) },
+  { version: 14, name: 'operators and sessions', sql: postgresDdl(accounts.sessionTables) },
   trafficMigration,
   { version: 16, name: 'settings of collections of vectors', sql: postgresDdl(vectorSettings) },
   nameTablesMigration,
@@ -343,7 +331,7 @@ export const migrations: readonly Migration[] = [
   { version: 20, name: 'responses and conversations', sql: postgresDdl(responseTables) },
   { version: 21, name: 'files and batches', sql: postgresDdl(batchTables) },
   { version: 22, name: 'MCP servers set up at run time', sql: keptMcp },
-  { version: 23, name: 'logins at MCP servers', sql: postgresDdl(grantTables) },
+  { version: 23, name: 'logins at MCP servers', sql: postgresDdl(accounts.grantTables) },
   { version: 24, name: 'lines of batches at providers', sql: postgresDdl(awayLines) },
   videoSecondsMigration,
 ];

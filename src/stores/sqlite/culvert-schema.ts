@@ -1,17 +1,5 @@
 import type { Migration } from '../migration.ts';
-import {
-  accountTable,
-  grantTables,
-  keptTables,
-  keyIdentity,
-  keyTable,
-  planAndAuditTables,
-  providerObjectTable,
-  secretIndex,
-  secretTable,
-  sessionTables,
-  storeVersion,
-} from '../schema/accounts.ts';
+import * as accounts from '../schema/accounts.ts';
 import { alertTable, awayLines, batchTables, noticeTables, replyTable, responseTables } from '../schema/answers.ts';
 import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts';
 import { sqliteDdl } from '../schema/ddl.ts';
@@ -40,7 +28,7 @@ export const culvertMigrations: readonly Migration[] = [
     version: 1,
     name: 'accounts and keys',
     sql: sqliteDdl(
-      accountTable,
+      accounts.accountTable,
       `CREATE TABLE api_key (
         id TEXT PRIMARY KEY,
         account TEXT NOT NULL REFERENCES account (id),
@@ -53,8 +41,8 @@ export const culvertMigrations: readonly Migration[] = [
         created_ms INTEGER NOT NULL,
         revoked_ms INTEGER
       ) STRICT;`,
-      keyIdentity,
-      storeVersion,
+      accounts.keyIdentity,
+      accounts.storeVersion,
     ),
   },
   {
@@ -63,25 +51,25 @@ export const culvertMigrations: readonly Migration[] = [
     sql: sqliteDdl(
       `ALTER TABLE api_key RENAME TO api_key_1;
       DROP INDEX api_key_identity;`,
-      keyTable,
+      accounts.keyTable,
       `INSERT INTO api_key (id, account, name, tenant, prefix, kind, expires_ms, models, created_ms, revoked_ms)
         SELECT id, account, name, account || '/' || name, prefix, kind, expires_ms, models, created_ms, revoked_ms
         FROM api_key_1;`,
-      keyIdentity,
-      secretTable,
+      accounts.keyIdentity,
+      accounts.secretTable,
       'INSERT INTO api_key_secret (hash, key_id) SELECT hash, id FROM api_key_1;',
-      secretIndex,
+      accounts.secretIndex,
       'DROP TABLE api_key_1;',
-      planAndAuditTables,
+      accounts.planAndAuditTables,
       replyTable,
       noticeTables,
     ),
   },
   { version: 3, name: 'collections of vectors', sql: sqliteDdl(vectorTables) },
-  { version: 4, name: 'objects at providers', sql: sqliteDdl(providerObjectTable) },
+  { version: 4, name: 'objects at providers', sql: sqliteDdl(accounts.providerObjectTable) },
   { version: 5, name: 'named vectors', sql: sqliteDdl(namedVectors) },
-  { version: 6, name: 'providers and models set up at run time', sql: sqliteDdl(keptTables) },
-  { version: 7, name: 'operators and sessions', sql: sqliteDdl(sessionTables) },
+  { version: 6, name: 'providers and models set up at run time', sql: sqliteDdl(accounts.keptTables) },
+  { version: 7, name: 'operators and sessions', sql: sqliteDdl(accounts.sessionTables) },
   { version: 8, name: 'settings of collections of vectors', sql: sqliteDdl(vectorSettings) },
   { version: 9, name: 'alerts', sql: sqliteDdl(alertTable) },
   {
@@ -104,7 +92,7 @@ export const culvertMigrations: readonly Migration[] = [
       DROP TABLE kept_9;
     `,
   },
-  { version: 11, name: 'logins at MCP servers', sql: sqliteDdl(grantTables) },
+  { version: 11, name: 'logins at MCP servers', sql: sqliteDdl(accounts.grantTables) },
 ];
 
 /** `responses.db`. A separate file: it may grow to many GB, and its writes would hold up those of accounts. */

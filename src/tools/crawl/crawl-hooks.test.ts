@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import { fakeClock } from '../../kernel/clock.ts';
+import { fakeClock } from '../../../test/fake-clock.ts';
 import { createHookDelivery } from './crawl-hooks.ts';
 import { newWebhookSecret } from './crawl-message.ts';
 import type { Hook, HookShare } from './crawl-store.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fakeClock } from '../../../test/fake-clock.ts';
 import type { McpGrantStore } from '../../books/auth/mcp-grant-store.ts';
-import { fakeClock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { createSealer } from '../../kernel/seal.ts';
 import { createMcpGrants, type Grant } from './grants.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fakeClock } from '../../kernel/clock.ts';
+import { fakeClock } from '../../../test/fake-clock.ts';
 import type { FoundHits } from './run-search.ts';
 import { createSearchCache } from './search-cache.ts';
 

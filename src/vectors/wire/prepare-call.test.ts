@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { fakeClock } from '../../../test/fake-clock.ts';
 import { specValidator } from '../../../test/spec/validate.ts';
 import {
   type CallParts,
@@ -9,7 +10,6 @@ import {
   textSpec,
   vectorCall,
 } from '../../../test/vector-call.ts';
-import { fakeClock } from '../../kernel/clock.ts';
 import type { VectorStore } from '../vector-store.ts';
 import { type VectorVerb, vectorVerbNames } from '../verbs.ts';
 import { type PreparedCall, prepareCall, type UnrankedAnswer } from './prepare-call.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { fakeClock } from '../../../kernel/clock.ts';
+import { fakeClock } from '../../../../test/fake-clock.ts';
 import type { FileStore } from '../../../kernel/file-store.ts';
 import { createSigner } from '../../../kernel/sign.ts';
 import { createHostedFiles, hostedForMs } from './hosted-files.ts';

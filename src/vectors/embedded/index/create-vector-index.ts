@@ -3,7 +3,7 @@ import { CodeTier } from './code-tier.ts';
 import { scanInSteps } from './disk-index.ts';
 import { comparable } from './exact-score.ts';
 import { createFloatTier, type FloatTier } from './float-tier.ts';
-import { finish, type Steps } from './steps.ts';
+import type { Steps } from './steps.ts';
 import type { Tier } from './tier.ts';
 import type { EarlySearch, IndexOptions, VectorIndex } from './vector-index.ts';
 
@@ -20,13 +20,8 @@ const rowsPerStep = 500;
  * An index that changes its tier as the collection grows and shrinks: rows on disk, f32 in memory, one byte a component
  * (with bits before it when large). Null: the arena has no room for it. `put` throws ArenaFull when it does not fit any
  * more; then only `close` may be called. Throws ImageUnusable. Each put on the smallest tier calls `rows.count()`,
- * which must be cheap.
+ * which must be cheap. Made in steps; it has each row as it was when that was read.
  */
-export function createVectorIndex(options: IndexOptions, arena: Arena): VectorIndex | null {
-  return finish(makeVectorIndex(options, arena));
-}
-
-/** The same in steps. It has each row as it was when that was read. */
 export function* makeVectorIndex(options: IndexOptions, arena: Arena): Steps<VectorIndex | null> {
   const { rows, distance, size } = options;
   const codesHelp = distance !== 'Manhattan' && size >= codesSizeMin;

@@ -6,7 +6,7 @@ import { assertSame, filled } from '../../../../test/filled-index.ts';
 import { createMemoryRows, type MemoryRows, normalised, vectorMaker } from '../../../../test/memory-rows.ts';
 import { distances } from '../../collection.ts';
 import { type Arena, ArenaFull, createArena } from './arena.ts';
-import { createVectorIndex, tierLimits } from './create-vector-index.ts';
+import { makeVectorIndex, tierLimits } from './create-vector-index.ts';
 import { createDiskIndex } from './disk-index.ts';
 import { finish } from './steps.ts';
 
@@ -64,6 +64,8 @@ for (const distance of distances) {
     );
   });
 }
+
+const createVectorIndex = (...of: Parameters<typeof makeVectorIndex>) => finish(makeVectorIndex(...of));
 
 test('points come, change and go, and the index always finds what looking at each point finds', () => {
   const size = 33;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fakeClock } from '../../../kernel/clock.ts';
+import { fakeClock } from '../../../../test/fake-clock.ts';
 import { FailureError } from '../../../kernel/failure.ts';
 import { createWorkTurns } from '../../../kernel/sharing/work-turns.ts';
 import { callBounds } from '../call-bounds.ts';
