@@ -23,7 +23,7 @@ export interface StepRequest {
 export interface RunningStep {
   /** Over the request before anything is planned or held. Absent: it only sees the answer. */
   request?(body: RequestView): Verdict | Promise<Verdict>;
-  /** Over one text of the answer, whole or as it is streamed; null: it leaves that text alone. Absent: all of them. */
+  /** Over one text of a conversation's answer, whole or streamed; null: it leaves that text alone. Absent: all of them. */
   answer?: AnswerTexts;
 }
 

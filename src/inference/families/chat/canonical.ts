@@ -46,7 +46,7 @@ function normalForm(request: NeutralRequest): Record<string, unknown> {
   };
 }
 
-/** Results of tools are turns of `tool`, whoever gives them. */
+/** Results of tools are turns of `tool`, in whatever format they come. */
 function turnsOf({ role, parts, ...message }: NeutralMessage, ids: Map<string, string>): unknown[] {
   const { results = [], others = [] } = Object.groupBy(parts, ({ type }) =>
     type === 'tool-result' ? 'results' : 'others',
