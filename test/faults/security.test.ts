@@ -319,7 +319,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'removedAtOnce',
     'where',
   ],
-  'src/stores/answers/reply-store.ts': ["bootIsOver('old.boot_id')", 'ofRequest', 'reply', 'sweptAtOnce'],
+  'src/stores/answers/reply-store.ts': ['bootIsOver', 'ofRequest', 'reply', 'sweptAtOnce'],
   'src/stores/answers/response-store.ts': [
     'behind',
     'columns',
@@ -420,13 +420,13 @@ const runsOneWord = 'src/net/spool.ts';
 const startsPrograms = [
   'src/engines/audio/ffmpeg-process.ts',
   'src/engines/audio/transcode.ts',
-  // The operator's own login by Azure's command line.
-  'src/upstream/credentials/entra.ts',
   'src/engines/engine-run.ts',
   'src/engines/espeak.ts',
   'src/engines/extras/install-runtime.ts',
   // MCP servers that the configuration file names, and it alone.
   'src/tools/mcp/stdio-session.ts',
+  // The operator's own login by Azure's command line.
+  'src/upstream/credentials/entra.ts',
 ];
 
 test('S5 no endpoint can start a program that its caller chooses: few files know child_process, none a shell', () => {
