@@ -199,6 +199,17 @@ export const modelSchema = z.strictObject({
     .describe(
       "`model` of its answers: the name that was asked for, or the provider's id, which the header x-culvert-model always has. Default: asked in Messages, upstream elsewhere.",
     ),
+  cache: z
+    .strictObject({
+      ttl: duration({ min: '1s', max: '30d' }).describe('How long an answer is kept.'),
+      scope: z
+        .enum(['key', 'account', 'plan', 'all'])
+        .default('key')
+        .describe('Who shares answers: one key, the keys of an account, those of a plan, or everybody.'),
+      tool_calls: z.boolean().default(false).describe('Keeps answers that call tools too.'),
+    })
+    .optional()
+    .describe('Keeps complete answers, and gives them to equal requests. Default: nothing is kept.'),
   cost: milliMultiple(z.number().min(0).max(costUnitsMax))
     .default(1)
     .describe("Units a request costs, times the endpoint's cost."),

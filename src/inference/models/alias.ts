@@ -33,6 +33,15 @@ export interface ModelTableParts {
 /** Models of the providers' own lists, by the operator's name of the provider. */
 export type KnownModels = ReadonlyMap<string, readonly DiscoveredModel[]>;
 
+export interface AliasCache {
+  /** How long an answer is kept. */
+  ttlMs: number;
+  /** The callers that share answers. */
+  scope: 'key' | 'account' | 'plan' | 'all';
+  /** Keeps answers that call tools. */
+  toolCalls: boolean;
+}
+
 /** A model that callers name, with everything a request needs to know of it. */
 export interface Alias {
   id: string;
@@ -52,6 +61,8 @@ export interface Alias {
   answerModel?: 'asked' | 'upstream';
   /** Absent: no answer is checked. */
   quality?: QualityConfig;
+  /** Absent: no answer is kept for equal requests. */
+  cache?: AliasCache;
   ownedBy: string;
   createdS: number;
   /** Length of its vectors as the configuration or the contract declares it; null when neither does. */

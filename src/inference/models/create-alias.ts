@@ -6,7 +6,7 @@ import type { DiscoveredModel } from '../../formats/providers/provider.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
 import { builtInHedge, type HedgePolicy, type RouteCandidate } from '../../routing/route.ts';
 import type { Target } from '../../routing/target.ts';
-import type { Alias, ModelTableParts } from './alias.ts';
+import type { Alias, AliasCache, ModelTableParts } from './alias.ts';
 import { embeddingEngineTarget, soundEngineTarget } from './engine-target.ts';
 import { targetOf } from './target-of.ts';
 
@@ -60,6 +60,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       ...(model.on_filter === 'next' && { onFilter: model.on_filter }),
       ...(model.answer_model !== undefined && { answerModel: model.answer_model }),
       ...(model.quality !== undefined && { quality: model.quality }),
+      ...(model.cache !== undefined && { cache: cacheOf(model.cache) }),
       ownedBy: targets[0]?.provider ?? 'culvert',
       createdS: parts.nowS,
       dimensions: model.dimensions ?? null,
@@ -148,6 +149,10 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
 /** `after` is a percentile such as p95. */
 function hedgeOf({ hedge }: ModelConfig): HedgePolicy {
   return hedge === undefined ? builtInHedge : { atMost: hedge.at_most, after: Number(hedge.after.slice(1)) / 100 };
+}
+
+function cacheOf({ ttl, scope, tool_calls }: NonNullable<ModelConfig['cache']>): AliasCache {
+  return { ttlMs: ttl, scope, toolCalls: tool_calls };
 }
 
 function usualDimensions(model: string | undefined): number | null {

@@ -1,0 +1,43 @@
+/**
+ * The port of answers kept for equal requests (design §20): one entry per (scope, digest). Its drivers bound the bytes
+ * of each scope, drop the oldest entries first, and seal the bodies.
+ */
+export interface CacheStore {
+  /** Null: there is none, or its time is over. It may reject or be slow: the caller takes both for a miss. */
+  get(scope: string, digest: string): Promise<CacheEntry | null>;
+  /** Replaces an older entry. One that is larger than a scope may be is not kept. */
+  put(scope: string, digest: string, entry: CacheEntry): Promise<void>;
+  /** Removes the entries that meet all the fields given; resolves to how many. Without fields: all entries. */
+  clear(which: CacheSelection): Promise<number>;
+  stats(): Promise<readonly CacheScopeStats[]>;
+  close(): Promise<void>;
+}
+
+export interface CacheEntry {
+  /** When the answer was complete. */
+  atMs: number;
+  expiresAtMs: number;
+  /** The key whose request was asked. */
+  keyId: string;
+  /** The id of the alias that answered. */
+  model: string;
+  /** The tag of the request that was asked. */
+  tag: string | null;
+  /** Opaque; the store seals it. */
+  body: Buffer;
+}
+
+export interface CacheSelection {
+  scope?: string;
+  keyId?: string;
+  model?: string;
+  tag?: string;
+}
+
+export interface CacheScopeStats {
+  scope: string;
+  entries: number;
+  bytes: number;
+  /** `atMs` of its oldest entry. */
+  oldestMs: number;
+}
