@@ -8,6 +8,9 @@ const pieces = ['one quie', 'tou', 't two qu', 'ieto', 'ut'];
 const args = JSON.stringify({ to: quietOut, more: `${quietOut}!` });
 const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
 
+/** A PNG of one black pixel. */
+const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC';
+
 type Answer = (stream: boolean) => unknown[] | object | string;
 
 const answers: Record<string, Answer> = {
@@ -84,7 +87,7 @@ const answers: Record<string, Answer> = {
           { type: 'transcript.text.done', text: said },
         ]
       : { text: said },
-  '/v1/images/generations': () => ({ created: 1, data: [{ b64_json: 'aGVsbG8=', revised_prompt: said }] }),
+  '/v1/images/generations': () => ({ created: 1, data: [{ b64_json: pixel, revised_prompt: said }] }),
   '/v1/embeddings': () => ({
     object: 'list',
     model: 'm',

@@ -1,4 +1,5 @@
-import { mcpEndpoint } from '../../inference/families/mcp/mcp-endpoint.ts';
+import { type McpOrder, mcpEndpoint } from '../../inference/families/mcp/mcp-endpoint.ts';
+import { madeOrder } from '../../inference/spine/readable-input.ts';
 import { serve } from '../../inference/spine/serve.ts';
 import type { SpineServices } from '../../inference/spine/services.ts';
 import { refuse } from '../../inference/spine/sink.ts';
@@ -64,14 +65,15 @@ async function answerCall({ services, upstream }: McpUpstreamParts, exchange: Ex
   if (raw === null) return;
   const parsed = Buffer.isBuffer(raw) ? parseObject(raw) : { ok: false as const, failure: raw };
   if (!parsed.ok) return refuse(sink, parsed.failure, admitted.headers);
-  const fields = new ToolFields(parsed.value.body);
-  await serve(services, mcpEndpoint, call, {
+  const order = madeOrder<McpOrder>('mcp-call', parsed.value.body, (received) => ({
     async prepare(principal) {
+      const fields = new ToolFields(received);
       const prepared = await upstream.prepare(fields, principal);
       const unknown = fields.unknownWarning();
       if (unknown === null) return prepared;
       throw new FailureError(invalid(fields.unknown()[0]!, unknown.replace(' and were ignored', '')));
     },
     write: (result) => JSON.stringify(result),
-  });
+  }));
+  await serve(services, mcpEndpoint, call, order);
 }

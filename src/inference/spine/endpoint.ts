@@ -45,6 +45,8 @@ export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
   /** Name in the ledger. */
   readonly id: string;
   readonly cost: CostLine;
+  /** Steps filter the events of its answers (`ModelCall.answerTexts`), or they hold no text; absent: the bytes. */
+  readonly filters?: 'events' | 'nothing';
   /** Checks the received form; the failure is the caller's. */
   read(call: ModelCall, input: I): Result<R> | Promise<Result<R>>;
   /** Its texts, as steps see and change them; absent: nobody reads them. */

@@ -1,13 +1,13 @@
 import type { StreamMark } from '../../formats/dialects/dialect.ts';
 import { type FinishReason, isContent, type NeutralEvent } from '../../formats/neutral/event.ts';
-import { jsonIn, type TextKind, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
+import { jsonIn } from '../../formats/neutral/json-texts.ts';
 import type { Loss } from '../../formats/neutral/loss.ts';
 import { type Fault, fault } from '../../formats/neutral/outcome.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
-import type { JsonValue } from '../../kernel/json.ts';
-import type { AnswerTextPlace, AnswerTexts, TextFilter } from '../models/steps.ts';
+import type { AnswerTexts, TextFilter } from '../models/steps.ts';
 import type { AnswerStep } from './after.ts';
 import { type Answer, answeredElsewhere } from './answer.ts';
+import { filteredJson, given, throughFilter } from './filtered-text.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from './sink.ts';
 
 /** The filters of an answer's texts as a step over its events. */
@@ -173,24 +173,4 @@ class FilteredEvents<C> implements AttemptSink {
     for (const choice of this.#choices) passed.push({ type: 'finish', choice, reason, stopSequence: null });
     passed.push({ type: 'end' });
   }
-}
-
-function given(text: string | Failure): string {
-  if (typeof text === 'string') return text;
-  throw new FailureError(text);
-}
-
-function throughFilter(texts: AnswerTexts, place: AnswerTextPlace, text: string): string {
-  const filter = texts(place);
-  return filter === null ? text : given(filter.push(text)) + given(filter.end());
-}
-
-/** A JSON text whose strings have passed their filters. `root`: kind of those that say no more. */
-function filteredJson(texts: AnswerTexts, json: string, value: JsonValue, root: TextKind, choice: number): string {
-  const { parts } = textsIn(value, root, root === 'tool-arguments' ? 'free' : 'known');
-  const changes = parts.flatMap((part) => {
-    const text = throughFilter(texts, { kind: part.kind, choice }, part.text);
-    return text === part.text ? [] : [{ ...part, text }];
-  });
-  return changes.length === 0 ? json : withTexts(json, changes);
 }

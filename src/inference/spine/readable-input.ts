@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import type { Result } from '../../formats/dialects/dialect.ts';
-import type { TextChange, Texts } from '../../formats/neutral/json-texts.ts';
+import { type TextChange, type Texts, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { Canonical } from '../models/steps.ts';
 import type { BodyLooks } from './body-reader.ts';
+import { contentOfForm, type UploadedForm } from './form-content.ts';
 import type { ModelCall } from './model-call.ts';
 
 /** The input of an endpoint, whose texts can be read and replaced. */
@@ -60,5 +61,52 @@ export function readableBody<I>(
       const looked = await bodies.look(tenant, raw, kind, { get: 'rewritten', changes });
       return looked.ok ? { ok: true, value: make(looked.value) } : looked;
     },
+  };
+}
+
+/** A form, whose texts are the values of its fields. */
+export function readableForm<I>(form: UploadedForm, make: (form: UploadedForm) => I): ReadableInput<I> {
+  const { fields, files } = form;
+  return {
+    texts() {
+      const parts = fields.flatMap(({ name, value }, at) =>
+        textsIn({ [name]: value }).parts.map((part) => ({ ...part, path: [at] })),
+      );
+      return { ok: true, value: { parts, unread: files.map(({ name }) => ({ path: [name], kind: 'bytes' })) } };
+    },
+    rewrite(changes) {
+      const changed = fields.map((field, at) => {
+        const change = changes.find(({ path: [place] }) => place === at || place === field.name);
+        return change === undefined ? field : { ...field, value: change.text };
+      });
+      return { ok: true, value: make({ ...form, fields: changed }) };
+    },
+    async canonical() {
+      const left = fields.filter(({ name }) => !besideAnswers.includes(name));
+      const content = await contentOfForm({ ...form, fields: left });
+      return { ok: true, value: canonicalOf({ form: content.toString() }) };
+    },
+  };
+}
+
+/** An order that was made of fields. */
+export type MadeOrder<O> = O & { readable(): ReadableInput<MadeOrder<O>> };
+
+/** The order that `make` makes of these fields; steps may change them. `kind`: sets its digest apart from those of others. */
+export function madeOrder<O extends object>(
+  kind: string,
+  fields: JsonObject,
+  make: (fields: JsonObject) => O,
+): MadeOrder<O> {
+  return {
+    ...make(fields),
+    readable: () => ({
+      texts: () => ({ ok: true, value: textsIn(fields) }),
+      canonical: () => ({ ok: true, value: canonicalBody(kind, fields, '') }),
+      rewrite(changes) {
+        const changed = JSON.parse(withTexts(JSON.stringify(fields), changes)) as JsonObject;
+        return { ok: true, value: madeOrder(kind, changed, make) };
+      },
+    }),
   };
 }

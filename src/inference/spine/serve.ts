@@ -6,6 +6,7 @@ import type { Snapshot } from '../models/snapshot.ts';
 import { costHeaders } from './answer.ts';
 import { throughSteps } from './before.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
+import { FilteredBytes } from './filtered-bytes.ts';
 import { holdCall } from './held-call.ts';
 import { type Job, newProgress } from './job.ts';
 import type { ModelCall, RunCall } from './model-call.ts';
@@ -45,7 +46,7 @@ export async function serve<
       ({ call, value } = stepped);
     }
     // The compiler does not see that an endpoint's own `read` made the value.
-    if ('work' in endpoint) return await doWork(services, endpoint, call, value as W);
+    if ('work' in endpoint) return await doWork(services, endpoint, filtered(call), value as W);
     const request = value as R;
     const { idempotencyKey: key, sink, requestId, admitted } = call;
     // A stream is run whatever its key says.
@@ -62,13 +63,19 @@ export async function serve<
   }
 }
 
+/** A call whose answer passes the filters of its texts. */
+function filtered(call: ModelCall): ModelCall {
+  return call.answerTexts === undefined ? call : { ...call, sink: new FilteredBytes(call.sink, call.answerTexts) };
+}
+
 /** From the model on. */
 async function run<I, R extends RequestBody, P extends Plan>(
   services: SpineServices,
   endpoint: Endpoint<I, R, P>,
-  call: ModelCall,
+  asked: ModelCall,
   request: R,
 ): Promise<void> {
+  const call = endpoint.filters === undefined ? filtered(asked) : asked;
   const { sink, admitted } = call;
   const pricing = services.pricing();
   if (pricing !== null) await pricing;

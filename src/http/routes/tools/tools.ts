@@ -1,5 +1,6 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import { type ToolCaller, type ToolOrder, toolEndpoint } from '../../../inference/families/pages/tool-endpoint.ts';
+import { madeOrder } from '../../../inference/spine/readable-input.ts';
 import { serve } from '../../../inference/spine/serve.ts';
 import type { SpineServices } from '../../../inference/spine/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
@@ -62,7 +63,8 @@ async function answerToolCall(
   if (raw === null) return;
   const parsed = Buffer.isBuffer(raw) ? parseObject(raw) : { ok: false as const, failure: raw };
   if (!parsed.ok) return refuse(sink, parsed.failure, admitted.headers);
-  await serve(services, toolEndpoint, call, orderOf(tool, mount, parsed.value.body));
+  const order = madeOrder<ToolOrder>(tool.name, parsed.value.body, (received) => orderOf(tool, mount, received));
+  await serve(services, toolEndpoint, call, order);
 }
 
 function orderOf(tool: Tool, { api }: ToolMount, received: JsonObject): ToolOrder {

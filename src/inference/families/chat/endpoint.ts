@@ -54,6 +54,7 @@ export function chatEndpoint(
       if (!reading.ok || reading.value.facts.extras === null) return reading;
       return withFiles(services, principal, dialectId, raw, reading.value);
     },
+    filters: 'events',
     readable: (call, raw) => readableBody(services.bodies, call, raw, dialectId, (body) => body),
     content: (raw) => raw,
     plan: (snapshot, call, { facts }) =>

@@ -28,6 +28,7 @@ export function embeddingsEndpoint(
     id: 'embeddings',
     cost: 'embeddings',
     read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, kind),
+    filters: 'nothing',
     readable: (call, raw) => readableBody(services.bodies, call, raw, kind, (body) => body),
     content: (raw) => raw,
     plan(snapshot, call, { facts }) {

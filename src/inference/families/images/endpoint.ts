@@ -12,6 +12,7 @@ import { contentOfForm, type UploadedForm } from '../../spine/form-content.ts';
 import type { Job } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import { plainQuery, plainTarget } from '../../spine/plain-request.ts';
+import { readableBody, readableForm } from '../../spine/readable-input.ts';
 import type { RequestFacts } from '../../spine/request-body.ts';
 import { type GatheredImage, GatheredImages } from './gathered-images.ts';
 import { type ImageRun, ImageTrial } from './image-attempt.ts';
@@ -43,6 +44,8 @@ export function imagesEndpoint(services: ImageServices): Endpoint<ImageInput, Im
       const read = await services.bodies.read(principal.tenant, body, 'images');
       return read.ok ? { ok: true, value: { ...read.value, linkBase, edit: null } } : read;
     },
+    readable: (call, { body, linkBase }) =>
+      readableBody(services.bodies, call, body, 'images', (own) => ({ body: own, linkBase })),
     content: ({ body }) => body,
     ...drawing(services),
   };
@@ -60,6 +63,7 @@ export function imageEditsEndpoint(services: ImageServices): Endpoint<ImageEditI
       if ('kind' in edit) return { ok: false, failure: edit };
       return { ok: true, value: { ...imageBody(read.value, edit), linkBase, edit } };
     },
+    readable: (_call, { form, linkBase }) => readableForm(form, (own) => ({ form: own, linkBase })),
     content: ({ form }) => contentOfForm(form),
     ...drawing(services),
   };

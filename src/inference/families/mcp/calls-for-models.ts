@@ -9,6 +9,7 @@ import type { McpEnd, UpstreamTools } from '../../../tools/mcp/upstream-tools.ts
 import { ToolFields } from '../../../tools/tool-fields.ts';
 import type { CallBounds, McpServerFunction, ServerToolPorts, ToolOwner } from '../../server-tools/tool-ports.ts';
 import { call } from '../../spine/call.ts';
+import { madeOrder } from '../../spine/readable-input.ts';
 import type { SpineServices } from '../../spine/services.ts';
 import { abandoned, costMilliIn } from '../../spine/work.ts';
 import { type McpOrder, mcpEndpoint } from './mcp-endpoint.ts';
@@ -49,18 +50,19 @@ export function createMcpCalls(parts: McpCallsParts): ServerToolPorts['openMcp']
       async call(name, args, { timeoutMs, signal }) {
         let text = '';
         let isError = false;
-        const order: McpOrder = {
+        const fields = { server: label, tool: name, arguments: args };
+        const order = madeOrder<McpOrder>('mcp-call', fields, ({ arguments: given }) => ({
           prepare: () => ({
             about: prefixed(label, name),
             called: { server: label, kind: 'tool', name, host },
-            run: (leaving) => reached.ask(name, args, { timeoutMs, signal: leaving }),
+            run: (leaving) => reached.ask(name, given as JsonObject, { timeoutMs, signal: leaving }),
           }),
           write(result) {
             text = textOf(result as McpResult).slice(0, textCharsMax);
             isError = (result as McpResult).isError === true;
             return text;
           },
-        };
+        }));
         const outcome = await call(parts.services, mcpEndpoint, { principal, of, tag }, order, { signal });
         if (outcome?.kind === 'answered') return { text, isError, costMilli: costMilliIn(outcome.headers) };
         return { text: factsOf(outcome?.failure ?? abandoned, 0).message, isError: true, costMilli: 0 };

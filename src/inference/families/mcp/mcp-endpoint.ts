@@ -2,6 +2,7 @@ import type { Principal } from '../../../books/auth/principal.ts';
 import { costMilliOf } from '../../../books/metering/quota.ts';
 import { type Failure, FailureError } from '../../../kernel/failure.ts';
 import { outcomeOf, type UpstreamCall } from '../../../tools/mcp/upstream-tools.ts';
+import type { MadeOrder } from '../../spine/readable-input.ts';
 import type { Bytes } from '../../spine/sink.ts';
 import { leavingOf, type ReadRequest, type WorkEndpoint } from '../../spine/work.ts';
 
@@ -19,8 +20,9 @@ interface McpRequest extends ReadRequest {
 }
 
 /** Each call costs what `costs.mcp` says, and its row names server and tool. */
-export const mcpEndpoint: WorkEndpoint<McpOrder, McpRequest> = {
+export const mcpEndpoint: WorkEndpoint<MadeOrder<McpOrder>, McpRequest> = {
   id: 'mcp-call',
+  readable: (_call, order) => order.readable(),
   async read({ principal }, { prepare, write }) {
     try {
       return { ok: true, value: { asked: await prepare(principal), write, release() {} } };

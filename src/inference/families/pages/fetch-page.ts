@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../kernel/json.ts';
 import type { PageReader } from '../../../tools/page-reader.ts';
 import { readScrapeOptions, readUrl } from '../../../tools/scrape/scrape-options.ts';
 import type { ScrapedPage } from '../../../tools/scrape/scraped-page.ts';
@@ -5,9 +6,10 @@ import type { ToolJob } from '../../../tools/tool-call.ts';
 import { ToolFields } from '../../../tools/tool-fields.ts';
 import type { ServerToolPorts } from '../../server-tools/tool-ports.ts';
 import { call } from '../../spine/call.ts';
+import { madeOrder } from '../../spine/readable-input.ts';
 import type { SpineServices } from '../../spine/services.ts';
 import { abandoned, costMilliIn } from '../../spine/work.ts';
-import { toolEndpoint } from './tool-endpoint.ts';
+import { type ToolOrder, toolEndpoint } from './tool-endpoint.ts';
 
 /** Pages for models to read: scrapes of the owner's key, at the same cost. */
 export function createPageFetch(
@@ -16,8 +18,8 @@ export function createPageFetch(
 ): ServerToolPorts['fetchPage'] {
   return async ({ principal, requestId, tag }, address, { cache }, mayFollow, signal) => {
     const pages: ScrapedPage[] = [];
-    const prepare = (): ToolJob => {
-      const fields = new ToolFields({ url: address, formats: ['markdown'], ...(cache === 'fresh' && { maxAge: 0 }) });
+    const prepare = (given: JsonObject): ToolJob => {
+      const fields = new ToolFields(given);
       const url = readUrl(fields);
       const { options } = readScrapeOptions(fields);
       const { tenant, keyId } = principal;
@@ -31,7 +33,11 @@ export function createPageFetch(
         },
       };
     };
-    const order = { prepare, write: () => '' };
+    const asked = { url: address, formats: ['markdown'], ...(cache === 'fresh' && { maxAge: 0 }) };
+    const order = madeOrder<ToolOrder>('scrape', asked, (fields) => ({
+      prepare: () => prepare(fields),
+      write: () => '',
+    }));
     const outcome = await call(services, toolEndpoint, { principal, of: requestId, tag }, order, { signal });
     if (outcome?.kind === 'refused') return outcome.failure;
     const [page] = pages;

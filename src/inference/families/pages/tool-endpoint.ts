@@ -4,6 +4,7 @@ import { isPaid } from '../../../tools/page-reader.ts';
 import type { ToolAnswer, ToolCharge, ToolJob } from '../../../tools/tool-call.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
+import type { MadeOrder } from '../../spine/readable-input.ts';
 import type { Bytes } from '../../spine/sink.ts';
 import { leavingOf, type ReadRequest, type WorkEndpoint, type WorkPlan } from '../../spine/work.ts';
 
@@ -29,8 +30,9 @@ interface ToolPlan extends WorkPlan {
 }
 
 /** A search, a page or the map of a site, charged by the pages that it read. */
-export const toolEndpoint: WorkEndpoint<ToolOrder, ToolRequest, ToolPlan> = {
+export const toolEndpoint: WorkEndpoint<MadeOrder<ToolOrder>, ToolRequest, ToolPlan> = {
   id: 'tool',
+  readable: (_call, order) => order.readable(),
   read(call, { prepare, write }) {
     try {
       return { ok: true, value: { job: prepare(call), write, release() {} } };

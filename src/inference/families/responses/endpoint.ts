@@ -51,6 +51,7 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     id,
     cost,
     content,
+    filters: 'events',
     ...(readable !== undefined && { readable }),
     ...(traced !== undefined && { traced }),
     read(call, sent) {

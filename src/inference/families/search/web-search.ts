@@ -5,9 +5,10 @@ import type { ToolAnswer, ToolJob } from '../../../tools/tool-call.ts';
 import { ToolFields } from '../../../tools/tool-fields.ts';
 import type { ServerToolPorts } from '../../server-tools/tool-ports.ts';
 import { call } from '../../spine/call.ts';
+import { madeOrder } from '../../spine/readable-input.ts';
 import type { SpineServices } from '../../spine/services.ts';
 import { abandoned, costMilliIn } from '../../spine/work.ts';
-import { type ToolCaller, toolEndpoint } from '../pages/tool-endpoint.ts';
+import { type ToolCaller, type ToolOrder, toolEndpoint } from '../pages/tool-endpoint.ts';
 
 /** Pages of a search, and how much of each the model reads; with `read`, the pages themselves. */
 const details = {
@@ -30,13 +31,13 @@ export function prepareSearch(
 export function createWebSearch(services: SpineServices, search: SearchTool): ServerToolPorts['searchWeb'] {
   return async ({ principal, requestId, tag }, query, how, signal) => {
     const answers: ToolAnswer[] = [];
-    const order = {
-      prepare: (caller: ToolCaller) => prepareSearch(search, fieldsOf(query, how), caller),
-      write(answer: ToolAnswer) {
+    const order = madeOrder<ToolOrder>('search', fieldsOf(query, how), (fields) => ({
+      prepare: (caller) => prepareSearch(search, new ToolFields(fields), caller),
+      write(answer) {
         answers.push(answer);
         return '';
       },
-    };
+    }));
     const outcome = await call(services, toolEndpoint, { principal, of: requestId, tag }, order, { signal });
     if (outcome?.kind === 'refused') return outcome.failure;
     const [answer] = answers;
@@ -46,16 +47,16 @@ export function createWebSearch(services: SpineServices, search: SearchTool): Se
   };
 }
 
-function fieldsOf(query: string, { detail, allowedDomains, blockedDomains, country }: WebSearchTool): ToolFields {
+function fieldsOf(query: string, { detail, allowedDomains, blockedDomains, country }: WebSearchTool): JsonObject {
   const { limit, read } = details[detail];
-  return new ToolFields({
+  return {
     query: query.slice(0, queryCharsMax),
     limit,
     ...(country !== null && { country }),
     ...(allowedDomains.length > 0 && { includeDomains: [...allowedDomains] }),
     ...(blockedDomains.length > 0 && { excludeDomains: [...blockedDomains] }),
     ...(read && { scrapeOptions: { formats: ['markdown'] } }),
-  });
+  };
 }
 
 function pagesIn({ body: { data } }: { body: JsonObject }, charsMax: number): ServerSource[] {

@@ -11,6 +11,7 @@ import type { Endpoint, Plan, Trials } from '../../spine/endpoint.ts';
 import { contentOfForm, type UploadedForm } from '../../spine/form-content.ts';
 import type { Job } from '../../spine/job.ts';
 import { plainQuery } from '../../spine/plain-request.ts';
+import { readableForm } from '../../spine/readable-input.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../../spine/request-body.ts';
 import { runAttempts } from '../../spine/run-attempts.ts';
 import { TranscriptionEngineTrial } from './ask-transcription-engine.ts';
@@ -44,6 +45,7 @@ export function transcriptionEndpoint(
       const sound = createUploadedSound({ transcoder: services.transcoder.of(principal.tenant) }, file, sniffed);
       return { ok: true, value: { facts: factsOf(request, sound), request, sound, release: () => sound.release() } };
     },
+    readable: (_call, form) => readableForm(form, (own) => own),
     content: (form) => contentOfForm(form),
     plan(snapshot, { principal, wishes }, { facts, request, sound }) {
       const way = transcriptionWay(services, snapshot, request, facts.needs, sound, principal);

@@ -13,6 +13,7 @@ import type { Plan } from '../../spine/endpoint.ts';
 import type { Charge, HeldCall } from '../../spine/held-call.ts';
 import type { JobProgress } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
+import { madeOrder, readableBody } from '../../spine/readable-input.ts';
 import { abandoned, type Done, left, type ReadRequest, type WorkEndpoint, type WorkPlan } from '../../spine/work.ts';
 import { embedTexts, type TextsToEmbed, textsBody } from '../embeddings/embed-texts.ts';
 import type { EmbeddingBody } from '../embeddings/embedding-body.ts';
@@ -79,11 +80,18 @@ const probeText = 'How long is a vector?';
 export function vectorEndpoint(services: VectorServices, engine: Pick<VectorEngine, 'prepare'>): VectorEndpoint {
   return {
     id: 'vectors',
+    readable(call, { onRead, ...order }) {
+      if (order.body.length === 0) return madeOrder('vectors', {}, () => order).readable();
+      const { buffer, byteOffset, length } = order.body;
+      const raw = Buffer.from(buffer, byteOffset, length);
+      return readableBody(services.bodies, call, raw, 'vectors', (body) => ({ ...order, body }));
+    },
     async read({ principal: { tenant, account } }, { onRead, held, ...order }) {
-      // Its memory may go to the thread.
       const bodyBytes = order.body.length;
+      // Its memory may go to the thread, and steps read it afterwards.
+      const body = services.snapshot().steps === null ? order.body : Buffer.from(order.body);
       try {
-        const prepared = await engine.prepare({ ...order, owner: { tenant, account } });
+        const prepared = await engine.prepare({ ...order, body, owner: { tenant, account } });
         if (prepared.kind !== 'prepared') return { ok: false, failure: prepared };
         return { ok: true, value: { prepared, bodyBytes, held, began: false, room: null, release } };
       } finally {

@@ -17,6 +17,7 @@ import type { Snapshot } from '../../models/snapshot.ts';
 import type { Endpoint } from '../../spine/endpoint.ts';
 import { contentOfForm, type UploadedForm } from '../../spine/form-content.ts';
 import { plainQuery, plainTarget } from '../../spine/plain-request.ts';
+import { readableBody, readableForm } from '../../spine/readable-input.ts';
 import { plainFacts } from '../../spine/request-body.ts';
 import { type VideoHome, videoAt, videoHome } from './jobs.ts';
 import type { VideoServices } from './services.ts';
@@ -45,6 +46,10 @@ export function videosEndpoint(services: VideoServices): Endpoint<VideoInput, Vi
       const read = await services.bodies.readObject(principal.tenant, input.body);
       return read.ok ? readJson(read.value) : read;
     },
+    readable: (call, input) =>
+      'form' in input
+        ? readableForm(input.form, (form) => ({ form }))
+        : readableBody(services.bodies, call, input.body, 'video', (body) => ({ body })),
     content: (input) => ('form' in input ? contentOfForm(input.form) : input.body),
     async plan(snapshot, { principal, wishes }, { facts, request, picture }) {
       const way = videoWay(snapshot, request, principal);
@@ -61,7 +66,7 @@ export function videosEndpoint(services: VideoServices): Endpoint<VideoInput, Vi
 
 /** Videos made of others: at the provider and under the credential that has them. */
 export function videoRemixEndpoint(services: VideoServices): Endpoint<RemixInput, VideoBody> {
-  const { readable, ...made } = videosEndpoint(services);
+  const made = videosEndpoint(services);
   return {
     ...made,
     id: 'video-remix',
@@ -83,6 +88,8 @@ export function videoRemixEndpoint(services: VideoServices): Endpoint<RemixInput
       };
       return { ok: true, value: bodyOf(request, null, { id, credential: source.home.credential }) };
     },
+    readable: (call, { body, id }) =>
+      readableBody(services.bodies, call, body, 'video-remix', (own) => ({ body: own, id })),
     content: ({ body, id }) => Buffer.concat([Buffer.from(id), body]),
     async plan(snapshot, { principal, wishes }, { facts, request, remixOf }) {
       const found = modelOfTarget(snapshot, request.model, principal);

@@ -2,11 +2,11 @@ import type { GiveBack } from '../../../books/metering/give-back.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import type { Sealer } from '../../../kernel/seal.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
-import type { ObjectReader } from '../../spine/body-reader.ts';
+import type { BodyLooks, ObjectReader } from '../../spine/body-reader.ts';
 import type { SpineServices } from '../../spine/services.ts';
 
 export interface VideoServices extends SpineServices {
-  bodies: ObjectReader;
+  bodies: ObjectReader & BodyLooks;
   /** Whose each id of a provider is (`chat/provider-objects`). */
   objects: VideoObjects;
   /** Ids of jobs that have none at their provider. */

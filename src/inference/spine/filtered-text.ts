@@ -1,0 +1,120 @@
+import { type TextKind, type TextPath, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
+import { type Failure, FailureError } from '../../kernel/failure.ts';
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import type { AnswerTextPlace, AnswerTexts, TextFilter } from '../models/steps.ts';
+
+/** What a filter let through. Throws a FailureError. */
+export function given(text: string | Failure): string {
+  if (typeof text === 'string') return text;
+  throw new FailureError(text);
+}
+
+/** A text that is there whole. */
+export function throughFilter(texts: AnswerTexts, place: AnswerTextPlace, text: string): string {
+  const filter = texts(place);
+  return filter === null ? text : given(filter.push(text)) + given(filter.end());
+}
+
+/** A JSON text whose strings have passed their filters. `root`: kind of those that say no more. */
+export function filteredJson(texts: AnswerTexts, json: string, value: JsonValue, root: TextKind, choice = 0): string {
+  const { parts } = textsIn(value, root, root === 'tool-arguments' ? 'free' : 'known');
+  const changes = parts.flatMap((part) => {
+    const text = throughFilter(texts, { kind: part.kind, choice }, part.text);
+    return text === part.text ? [] : [{ ...part, text }];
+  });
+  return changes.length === 0 ? json : withTexts(json, changes);
+}
+
+interface HeldEvent<C> {
+  json: string;
+  carry: C;
+  /** Texts under way whose last piece is here. */
+  holds: number;
+}
+
+interface OpenText<C> {
+  filter: TextFilter;
+  /** The event of its last piece, which gets what the filter still holds at its end. */
+  at: HeldEvent<C>;
+  path: TextPath;
+  piece: string;
+}
+
+/** What texts under way may hold back. */
+const heldMax = 4_096;
+
+/**
+ * Passes the texts in events of a stream through their filters, in whatever format: a member `delta`, or the `text` of a
+ * choice, is a piece of a text, all other strings are whole. The last piece of each text waits for the next one, so that
+ * its filter has a place for what it still holds; events keep their order.
+ */
+export class FilteredStream<C> {
+  readonly #texts: AnswerTexts;
+  readonly #emit: (json: string, carry: C) => void;
+  readonly #queue: HeldEvent<C>[] = [];
+  readonly #open = new Map<string, OpenText<C>>();
+
+  /** `emit` gets each event as JSON, with what came with it. */
+  constructor(texts: AnswerTexts, emit: (json: string, carry: C) => void) {
+    this.#texts = texts;
+    this.#emit = emit;
+  }
+
+  /** Throws a FailureError. */
+  take(json: string, event: JsonObject, carry: C): void {
+    const held: HeldEvent<C> = { json, carry, holds: 0 };
+    const type = typeof event.type === 'string' ? event.type : '';
+    if (/\b(done|completed|failed|created)$/.test(type) || this.#queue.length >= heldMax) this.#closeAll();
+    for (const { kind, path, as, text } of textsIn(event, 'assistant').parts) {
+      if (kind === 'label') continue;
+      const choice = choiceOf(event, path);
+      const isPiece = path.at(-1) === 'delta' || (path[0] === 'choices' && path.at(-1) === 'text');
+      if (isPiece) this.#piece(held, [type, event.item_id, choice, path.at(-1)].join(), { kind, choice }, path, text);
+      else {
+        const passed = throughFilter(this.#texts, { kind, choice }, text);
+        if (passed !== text)
+          held.json = withTexts(held.json, [{ path, ...(as !== undefined && { as }), text: passed }]);
+      }
+    }
+    this.#queue.push(held);
+    this.#flush();
+  }
+
+  /** No further events. Throws a FailureError. */
+  end(): void {
+    this.#closeAll();
+    this.#flush();
+  }
+
+  #piece(held: HeldEvent<C>, key: string, place: AnswerTextPlace, path: TextPath, text: string): void {
+    const known = this.#open.get(key);
+    if (known !== undefined) known.at.holds -= 1;
+    const filter = known?.filter ?? this.#texts(place);
+    if (filter === null) return;
+    const piece = given(filter.push(text));
+    if (piece !== text) held.json = withTexts(held.json, [{ path, text: piece }]);
+    held.holds += 1;
+    this.#open.set(key, { filter, at: held, path, piece });
+  }
+
+  #closeAll(): void {
+    for (const { filter, at, path, piece } of this.#open.values()) {
+      const rest = given(filter.end());
+      if (rest !== '') at.json = withTexts(at.json, [{ path, text: piece + rest }]);
+      at.holds -= 1;
+    }
+    this.#open.clear();
+  }
+
+  #flush(): void {
+    const waiting = this.#queue.findIndex(({ holds }) => holds > 0);
+    const free = this.#queue.splice(0, waiting < 0 ? this.#queue.length : waiting);
+    for (const { json, carry } of free) this.#emit(json, carry);
+  }
+}
+
+function choiceOf(event: JsonObject, path: TextPath): number {
+  if (path[0] !== 'choices' || !Array.isArray(event.choices)) return 0;
+  const choice = event.choices[Number(path[1])] as JsonObject | undefined;
+  return typeof choice?.index === 'number' ? choice.index : 0;
+}
