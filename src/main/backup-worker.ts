@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type BackupHead, writeBackupFile } from '../cli/backup-file.ts';
 import type { Config } from '../config/schema.ts';
-import { readBackup } from './cli-backup.ts';
+import { readBackup } from '../stores/read-backup.ts';
 
 /** Input of the thread: the same as that of `culvert backup`. */
 export interface BackupOrder {
@@ -17,5 +17,5 @@ if (parentPort !== null) {
   const { config, version, at, file } = workerData as BackupOrder;
   const database = config.storage.database === 'sqlite' ? 'sqlite' : 'postgres';
   const head: BackupHead = { culvert: version, format: 2, at, database };
-  await writeBackupFile(file, head, readBackup(config, `${file}.copy`), () => {});
+  await writeBackupFile(file, head, readBackup(config.storage, `${file}.copy`), () => {});
 }

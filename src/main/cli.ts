@@ -9,6 +9,7 @@ import { createPlanBook } from '../books/metering/plan-book.ts';
 import { crashedEvent } from '../books/metering/quota.ts';
 import { bucketsOf } from '../books/metering/scope.ts';
 import type { CliParts, StoreFacts } from '../cli/parts.ts';
+import { note } from '../cli/print.ts';
 import { checkConfigText } from '../config/check.ts';
 import { configText } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
@@ -20,7 +21,10 @@ import { FailureError, invalid } from '../kernel/failure.ts';
 import { createSealer } from '../kernel/seal.ts';
 import { createHealth } from '../routing/health.ts';
 import { createMcpGrantStore } from '../stores/accounts/mcp-grant-store.ts';
+import type { Database } from '../stores/postgres/database.ts';
+import { readBackup } from '../stores/read-backup.ts';
 import { openSecrets } from '../stores/secrets.ts';
+import { writeBackup } from '../stores/sqlite/backup.ts';
 import { dataFolderAt, openDataFolder, whyUnusable } from '../stores/sqlite/data-folder.ts';
 import { migrateDataFolder, pendingMigrations, sqliteFacts } from '../stores/sqlite/facts.ts';
 import { type Damage, damageOf, databasesIn } from '../stores/sqlite/integrity.ts';
@@ -35,8 +39,6 @@ import { createTransport } from '../upstream/transport/send.ts';
 import type { Transport } from '../upstream/transport/upstream-call.ts';
 import { damageOfShard } from '../vectors/embedded/shards/check-shard.ts';
 import { createAlertSender, createAlertTest } from './alerts.ts';
-import { readBackup, writeBackup } from './cli-backup.ts';
-import { connectPostgres, isEmbedded, migratePostgres, overPostgres } from './cli-database.ts';
 import { ownVectors } from './cli-vectors.ts';
 import { previewSnapshot } from './preview.ts';
 import { adminSetup } from './setup.ts';
@@ -69,8 +71,15 @@ export function cliStores(version: string): StoreParts {
       if (isEmbedded(config)) migrateDataFolder(openDataFolder(config.storage.data_dir));
       else await overPostgres(config, migratePostgres);
     },
-    readBackup,
-    writeBackup,
+    readBackup: ({ storage }, scratch) => readBackup(storage, scratch),
+    async writeBackup(config, rows) {
+      if (isEmbedded(config)) return writeBackup(openDataFolder(config.storage.data_dir), rows);
+      const { writePostgresBackup } = await import('../stores/postgres/backup.ts');
+      await overPostgres(config, async (database) => {
+        await migratePostgres(database);
+        await writePostgresBackup(database, rows);
+      });
+    },
   };
 }
 
@@ -247,4 +256,27 @@ async function stateFacts({ storage }: Config): Promise<StoreFacts['state']> {
   }
   const { redisFacts } = await import('../stores/redis/facts.ts');
   return { kind: 'redis', ...(await redisFacts(storage.state, clock)) };
+}
+
+function isEmbedded({ storage }: Config): boolean {
+  return storage.database === 'sqlite';
+}
+
+async function connectPostgres({ storage }: Config): Promise<Database> {
+  const { connect } = await import('../stores/postgres/database.ts');
+  return connect(storage.database);
+}
+
+async function overPostgres<T>(config: Config, work: (database: Database) => Promise<T>): Promise<T> {
+  const database = await connectPostgres(config);
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function migratePostgres(database: Database): Promise<void> {
+  const { migrate } = await import('../stores/postgres/open.ts');
+  await migrate(database.rest, database.place, undefined, note);
 }
