@@ -34,10 +34,19 @@ export interface CacheSelection {
   tag?: string;
 }
 
+/** Answers of one alias in one scope. */
 export interface CacheScopeStats {
   scope: string;
+  model: string;
   entries: number;
   bytes: number;
   /** `atMs` of its oldest entry. */
   oldestMs: number;
+}
+
+export interface CacheBounds {
+  /** Of each scope. */
+  scopeBytes: number;
+  /** Of all scopes together. */
+  totalBytes: number;
 }

@@ -24,7 +24,7 @@ test('a scope drops its oldest entries, and keeps none that is larger than a sco
   const cache = memoryCache(() => 0, bounds);
   for (let n = 1; n <= 6; n += 1) await cache.put('a', `d${n}`, entry(n));
   await cache.put('b', 'large', entry(9, { body: Buffer.alloc(5_000) }));
-  assert.deepEqual(await cache.stats(), [{ scope: 'a', entries: 4, bytes: 4_000, oldestMs: 3 }]);
+  assert.deepEqual(await cache.stats(), [{ scope: 'a', model: 'smart', entries: 4, bytes: 4_000, oldestMs: 3 }]);
 });
 
 test('all scopes together keep to their bound', async () => {

@@ -1,9 +1,9 @@
-import type { CacheEntry, CacheScopeStats, CacheSelection, CacheStore } from './cache-store.ts';
+import type { CacheBounds, CacheEntry, CacheScopeStats, CacheSelection, CacheStore } from './cache-store.ts';
 
 /** What an entry costs beside its body. */
 const entryBytes = 512;
 
-/** A cache in the memory of this process. `scopeBytes`: bound of each scope; `totalBytes`: of all of them. */
+/** A cache in the memory of this process. */
 export function memoryCache(nowMs: () => number, { scopeBytes, totalBytes }: CacheBounds): CacheStore {
   const scopes = new Map<string, Scope>();
   let bytes = 0;
@@ -51,21 +51,24 @@ export function memoryCache(nowMs: () => number, { scopeBytes, totalBytes }: Cac
       return gone.length;
     },
     async stats() {
-      return [...scopes].map(([scope, of]): CacheScopeStats => {
-        const times = [...of.entries.values()].map((entry) => entry.atMs);
-        return { scope, entries: times.length, bytes: of.bytes, oldestMs: times.reduce((a, b) => Math.min(a, b)) };
-      });
+      return [...scopes].flatMap(([scope, { entries }]) =>
+        [...Map.groupBy(entries.values(), (entry) => entry.model)].map(([model, of]): CacheScopeStats => {
+          const bytes = of.reduce((sum, entry) => sum + sizeOf(entry), 0);
+          return {
+            scope,
+            model,
+            entries: of.length,
+            bytes,
+            oldestMs: of.reduce((oldest, { atMs }) => Math.min(oldest, atMs), Infinity),
+          };
+        }),
+      );
     },
     async close() {
       scopes.clear();
       bytes = 0;
     },
   };
-}
-
-export interface CacheBounds {
-  scopeBytes: number;
-  totalBytes: number;
 }
 
 interface Scope {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { createLoopClock, type LoopInstant } from '../../kernel/loop-clock.ts';
 
-/** Answers of Redis to our commands; scripts answer lists of whole numbers and texts. */
-export type Reply = string | number | null | readonly Reply[];
+/** Answers of Redis to our commands; scripts answer lists of whole numbers and texts, which may be asked for as bytes. */
+export type Reply = string | Buffer | number | null | readonly Reply[];
 
 /**
  * No answer within this long is none: admission answers 503 rather than wait. Our own loop's lag is left out, up to
@@ -30,7 +30,7 @@ export class NoReply extends Error {
 /** One connection that is never repaired: it works, is slow, or is over. Nothing is queued while it does not work. */
 export interface Wire {
   /** Rejects with NoReply, or with the error that Redis answered. */
-  send(args: readonly string[]): Promise<Reply>;
+  send(args: readonly (string | Buffer)[]): Promise<Reply>;
   /** An answer is overdue: asking for more would only wait. */
   slow(): boolean;
   destroy(): void;
@@ -44,18 +44,19 @@ interface Waiting {
 
 interface Client {
   connect(): Promise<unknown>;
-  sendCommand(args: readonly string[]): Promise<unknown>;
+  sendCommand(args: readonly (string | Buffer)[]): Promise<unknown>;
   destroy(): void;
 }
 
-/** Connects, or rejects. `onOver` is called once when an established connection ends without our closing it. */
+/** Connects, or rejects. `onOver` is called once when an established connection ends without our closing it. `texts`: as what they come. */
 export async function openWire(
   url: string,
   clock: Clock,
   events: { onOver(reason: string): void; onFlowing(): void },
+  texts: 'texts' | 'bytes' = 'texts',
 ): Promise<Wire> {
   // Only installations with Redis pay for loading its client.
-  const { createClient } = await import('@redis/client');
+  const { createClient, RESP_TYPES } = await import('@redis/client');
   let over = false;
   let established = false;
   const client = createClient({
@@ -64,7 +65,7 @@ export async function openWire(
     disableClientInfo: true,
     maintNotifications: 'disabled',
     // Our own deadlines: one timer for all commands, not one AbortSignal each.
-    commandOptions: { timeout: 0 },
+    commandOptions: { timeout: 0, ...(texts === 'bytes' && { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } }) },
     socket: { reconnectStrategy: false, connectTimeout: connectTimeoutMs },
   });
   client.on('error', (error: Error) => end(error.message));

@@ -1,0 +1,291 @@
+import { rmSync, statSync } from 'node:fs';
+import type { CacheBounds, CacheEntry, CacheScopeStats, CacheSelection } from '../../books/metering/cache-store.ts';
+import {
+  type Database,
+  openDatabase,
+  sqliteCode,
+  sqliteCorrupt,
+  sqliteNotADatabase,
+  undo,
+} from '../sqlite/database.ts';
+
+/** Bytes of a row and its indexes, without the body. */
+const rowBytes = 512;
+/** Rows removed in one step: nobody waits for them, but the log of the file must not grow with them. */
+const removedAtOnceMax = 500;
+/** Expired rows that a batch removes. */
+const expiredAtOnceMax = 200;
+/** Scopes whose sums are in memory; the sum of another one is read from its index. */
+const scopesMax = 10_000;
+/** Oldest rows that are read at a time where a scope has too much. */
+const oldestAtOnceMax = 16;
+
+/** The text of the statement that finds an entry. */
+export const findEntry = `SELECT at_ms, expires_ms, key_id, model, tag, sealed FROM entry
+  WHERE scope = ? AND digest = ? AND expires_ms > ?`;
+
+export interface WrittenEntry {
+  scope: string;
+  digest: string;
+  entry: CacheEntry;
+}
+
+/** The one writer of a `cache.db`, which blocks: its thread calls it. */
+export interface CacheFile {
+  /** A number of the file: the connections of others to another one are of no use. */
+  generation(): number;
+  put(entries: readonly WrittenEntry[], nowMs: number): void;
+  clear(which: CacheSelection): number;
+  stats(nowMs: number): CacheScopeStats[];
+  /** Makes the file anew where a reader met damage in the present one. */
+  renew(generation: number): void;
+  close(): void;
+}
+
+interface Row {
+  id: number;
+  scope: string;
+  bytes: number;
+}
+
+/**
+ * Opens or creates the file. A file that is damaged, or that has gone, is made anew and empty: its content is a copy.
+ * `onRemade` gets why.
+ */
+export function openCacheFile(file: string, bounds: CacheBounds, onRemade: (why: string) => void): CacheFile {
+  // Another thread does not begin with the same number.
+  let generation = Date.now();
+  let open: ReturnType<typeof openEntries> | null = null;
+  let inode = 0n;
+
+  const inodeNow = () => statSync(file, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n;
+
+  function opened(): ReturnType<typeof openEntries> {
+    if (open !== null && inodeNow() !== inode) {
+      close();
+      onRemade('the file was removed');
+    }
+    if (open === null) {
+      open = openEntries(file, bounds);
+      inode = inodeNow();
+      generation += 1;
+    }
+    return open;
+  }
+
+  function close(): void {
+    open?.database.close();
+    open = null;
+  }
+
+  function remake(why: string): void {
+    close();
+    for (const end of ['', '-wal', '-shm', '-journal']) rmSync(file + end, { force: true });
+    onRemade(why);
+  }
+
+  /** Once more over a new file where this one is damaged. */
+  function done<T>(work: (entries: ReturnType<typeof openEntries>) => T): T {
+    try {
+      return work(opened());
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      remake((error as Error).message);
+      return work(opened());
+    }
+  }
+
+  return {
+    generation() {
+      done(() => undefined);
+      return generation;
+    },
+    put: (entries, nowMs) => done((file) => file.put(entries, nowMs)),
+    clear: (which) => done((file) => file.clear(which)),
+    stats: (nowMs) => done((file) => file.stats(nowMs)),
+    renew(damaged) {
+      if (open !== null && damaged === generation) remake('a row could not be read');
+      opened();
+    },
+    close,
+  };
+}
+
+/** Whether the error shows that the file is none of ours any more: ERROR is a schema that cannot be read. */
+export function isDamage(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code === sqliteCorrupt || code === sqliteNotADatabase || code === 1;
+}
+
+function openEntries(file: string, bounds: CacheBounds) {
+  const database = openDatabase(file, 'checkpoint', 2_000);
+  try {
+    database.exec(schema);
+    return entriesIn(database, bounds);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** `cache.db`: no migrations, since a file of another form is made anew. */
+const schema = `
+  CREATE TABLE IF NOT EXISTS entry (
+    id INTEGER PRIMARY KEY,
+    scope TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    expires_ms INTEGER NOT NULL,
+    key_id TEXT NOT NULL,
+    model TEXT NOT NULL,
+    tag TEXT,
+    bytes INTEGER NOT NULL,
+    sealed BLOB NOT NULL,
+    UNIQUE (scope, digest)
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS entry_of_scope ON entry (scope, at_ms, model, bytes);
+  CREATE INDEX IF NOT EXISTS entry_age ON entry (at_ms);
+  CREATE INDEX IF NOT EXISTS entry_expiry ON entry (expires_ms);
+  CREATE INDEX IF NOT EXISTS entry_key ON entry (key_id);
+`;
+
+function statementsOf(database: Database) {
+  const rows = (text: string) => {
+    const statement = database.prepare(text);
+    return (...values: (string | number | null)[]) => statement.all(...values).map(rowOf);
+  };
+  const sum = (text: string) => {
+    const statement = database.prepare(text);
+    return (...values: string[]) => Number(statement.get(...values)?.bytes);
+  };
+  return {
+    insert: database.prepare(
+      `INSERT INTO entry (scope, digest, at_ms, expires_ms, key_id, model, tag, bytes, sealed)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    remove: database.prepare('DELETE FROM entry WHERE id = ?'),
+    same: rows('SELECT id, scope, bytes FROM entry WHERE scope = ? AND digest = ?'),
+    expired: rows(`SELECT id, scope, bytes FROM entry WHERE expires_ms <= ? LIMIT ${expiredAtOnceMax}`),
+    oldestOfScope: rows(
+      `SELECT id, scope, bytes FROM entry WHERE scope = ? ORDER BY at_ms, id LIMIT ${oldestAtOnceMax}`,
+    ),
+    oldestOfAll: rows(`SELECT id, scope, bytes FROM entry ORDER BY at_ms, id LIMIT ${oldestAtOnceMax}`),
+    selected: rows(
+      `SELECT id, scope, bytes FROM entry
+       WHERE id > ?1 AND (?2 IS NULL OR scope = ?2) AND (?3 IS NULL OR model = ?3) AND (?4 IS NULL OR tag = ?4)
+       ORDER BY id LIMIT ${removedAtOnceMax}`,
+    ),
+    selectedOfKey: rows(
+      `SELECT id, scope, bytes FROM entry
+       WHERE id > ?1 AND (?2 IS NULL OR scope = ?2) AND (?3 IS NULL OR model = ?3) AND (?4 IS NULL OR tag = ?4)
+         AND key_id = ?5
+       ORDER BY id LIMIT ${removedAtOnceMax}`,
+    ),
+    sumOfScope: sum('SELECT total(bytes) AS bytes FROM entry WHERE scope = ?'),
+    sumOfAll: sum('SELECT total(bytes) AS bytes FROM entry'),
+    summary: database.prepare(
+      `SELECT scope, model, count(*) AS entries, sum(bytes) AS bytes, min(at_ms) AS oldest_ms FROM entry
+       WHERE expires_ms > ? GROUP BY scope, model ORDER BY scope, model`,
+    ),
+  };
+}
+
+function rowOf({ id, scope, bytes }: Record<string, unknown>): Row {
+  return { id: Number(id), scope: String(scope), bytes: Number(bytes) };
+}
+
+/** Sums of bytes, which follow each change; they are read where they are unknown. */
+function createSums({ sumOfScope, sumOfAll }: ReturnType<typeof statementsOf>) {
+  const ofScopes = new Map<string, number>();
+  let all: number | null = null;
+
+  function ofScope(scope: string): number {
+    let bytes = ofScopes.get(scope);
+    if (bytes === undefined) {
+      if (ofScopes.size === scopesMax) ofScopes.clear();
+      bytes = sumOfScope(scope);
+      ofScopes.set(scope, bytes);
+    }
+    return bytes;
+  }
+
+  return {
+    ofScope,
+    ofAll: () => (all ??= sumOfAll()),
+    /** Before the rows change. */
+    add(scope: string, bytes: number): void {
+      all = (all ?? sumOfAll()) + bytes;
+      ofScopes.set(scope, ofScope(scope) + bytes);
+    },
+    forget(): void {
+      ofScopes.clear();
+      all = null;
+    },
+  };
+}
+
+function entriesIn(database: Database, { scopeBytes, totalBytes }: CacheBounds) {
+  const statements = statementsOf(database);
+  const sums = createSums(statements);
+
+  function remove(rows: readonly Row[], enough: () => boolean = () => false): void {
+    for (const { id, scope, bytes } of rows) {
+      if (enough()) return;
+      sums.add(scope, -bytes);
+      statements.remove.run(id);
+    }
+  }
+
+  function write({ scope, digest, entry }: WrittenEntry): void {
+    const bytes = entry.body.length + rowBytes;
+    if (bytes > Math.min(scopeBytes, totalBytes)) return;
+    remove(statements.same(scope, digest));
+    sums.add(scope, bytes);
+    const { atMs, expiresAtMs, keyId, model, tag, body } = entry;
+    statements.insert.run(scope, digest, atMs, expiresAtMs, keyId, model, tag, bytes, body);
+    const scopeFits = () => sums.ofScope(scope) <= scopeBytes;
+    while (!scopeFits()) remove(statements.oldestOfScope(scope), scopeFits);
+    const allFits = () => sums.ofAll() <= totalBytes;
+    while (!allFits()) remove(statements.oldestOfAll(), allFits);
+  }
+
+  function committed(work: () => void): void {
+    database.exec('BEGIN IMMEDIATE');
+    try {
+      work();
+      database.exec('COMMIT');
+    } catch (error) {
+      undo(database);
+      sums.forget();
+      throw error;
+    }
+  }
+
+  return {
+    database,
+    put(entries: readonly WrittenEntry[], nowMs: number): void {
+      committed(() => {
+        remove(statements.expired(nowMs));
+        for (const entry of entries) write(entry);
+      });
+    },
+    clear({ scope = null, keyId, model = null, tag = null }: { [K in keyof CacheSelection]: string | null }): number {
+      for (let removed = 0, behind = 0; ; ) {
+        const asked = [behind, scope, model, tag] as const;
+        const rows = keyId == null ? statements.selected(...asked) : statements.selectedOfKey(...asked, keyId);
+        committed(() => remove(rows));
+        removed += rows.length;
+        if (rows.length < removedAtOnceMax) return removed;
+        behind = rows.at(-1)?.id ?? behind;
+      }
+    },
+    stats: (nowMs: number): CacheScopeStats[] =>
+      statements.summary.all(nowMs).map(({ scope, model, entries, bytes, oldest_ms: oldestMs }) => ({
+        scope: String(scope),
+        model: String(model),
+        entries: Number(entries),
+        bytes: Number(bytes),
+        oldestMs: Number(oldestMs),
+      })),
+  };
+}

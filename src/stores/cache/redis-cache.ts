@@ -1,0 +1,197 @@
+import type {
+  CacheBounds,
+  CacheEntry,
+  CacheScopeStats,
+  CacheSelection,
+  CacheStore,
+} from '../../books/metering/cache-store.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { keysOf } from '../redis/keys.ts';
+import { errorMessage } from '../redis/refusal.ts';
+import type { Script } from '../redis/script.ts';
+import { openWire, type Reply, type Wire } from '../redis/wire.ts';
+import { createTroubleReport } from '../trouble-report.ts';
+import { dropScript, expireScript, putScript, statsScript } from './lua-cache.ts';
+
+/** Memory of Redis for an entry without its body: its places in six keys. */
+const entryBytes = 1_024;
+const retryFirstMs = 100;
+const retryMaxMs = 5_000;
+/** Fields or scopes in one command. */
+const scannedAtOnce = 500;
+const newline = 10;
+
+export interface RedisCacheOptions {
+  url: string;
+  /** Names the books: a Redis may be shared. */
+  booksId: string;
+  bounds: CacheBounds;
+  clock: Clock;
+  onTrouble(message: string): void;
+}
+
+/**
+ * Entries in Redis, over a connection of the cache alone: a large answer holds up no counter. While Redis is away or slow,
+ * each call rejects at once, and it connects again without a call.
+ */
+export function openRedisCache(options: RedisCacheOptions): CacheStore {
+  const { booksId, bounds, clock } = options;
+  const prefix = `${keysOf(booksId)}{cache}:`;
+  const link = openLink(options);
+  const run = (script: Script, args: readonly (string | Buffer)[]) => link.run(script, [prefix, ...args]);
+
+  async function put(scope: string, digest: string, entry: CacheEntry): Promise<void> {
+    const { atMs, expiresAtMs, keyId, model, tag, body } = entry;
+    const bytes = body.length + entryBytes;
+    const { scopeBytes, totalBytes } = bounds;
+    if (bytes > Math.min(scopeBytes, totalBytes)) return;
+    const head = JSON.stringify([atMs, expiresAtMs, keyId, model, tag]);
+    const fields = JSON.stringify([bytes, atMs, keyId, model, tag ?? '']);
+    const numbers = [bytes, atMs, expiresAtMs, clock.wallMs(), scopeBytes, totalBytes].map(String);
+    await run(putScript, [scope, digest, model, fields, ...numbers, Buffer.concat([Buffer.from(`${head}\n`), body])]);
+  }
+
+  async function scopesOf(scope: string | undefined): Promise<string[]> {
+    if (scope !== undefined) return [scope];
+    return textsOf(await link.send(['HKEYS', `${prefix}all`]));
+  }
+
+  /** Looks at a few fields at a time: others may ask Redis in between. */
+  async function clearScope(scope: string, which: CacheSelection): Promise<number> {
+    let removed = 0;
+    for (let cursor = '0'; ; ) {
+      const scan = ['HSCAN', `${prefix}m:${scope}`, cursor, 'COUNT', String(scannedAtOnce)];
+      const [next = '0', found] = (await link.send(scan)) as [Reply?, Reply?];
+      const fields = textsOf(found ?? []);
+      const digests = fields.filter((_, at) => at % 2 === 0 && isMeant(which, fields[at + 1]));
+      if (digests.length > 0) removed += Number(await run(dropScript, [scope, ...digests]));
+      cursor = String(next);
+      if (cursor === '0') return removed;
+    }
+  }
+
+  return {
+    async get(scope, digest) {
+      const found = await link.send(['GET', `${prefix}e:${digest} ${scope}`]);
+      const entry = Buffer.isBuffer(found) ? entryOf(found) : null;
+      return entry === null || entry.expiresAtMs <= clock.wallMs() ? null : entry;
+    },
+    put,
+    async clear({ scope, ...which }) {
+      let removed = 0;
+      for (const one of await scopesOf(scope)) removed += await clearScope(one, which);
+      return removed;
+    },
+    async stats() {
+      while (Number(await run(expireScript, [String(clock.wallMs())])) > 0);
+      const scopes = (await scopesOf(undefined)).sort();
+      const stats: CacheScopeStats[] = [];
+      for (let at = 0; at < scopes.length; at += scannedAtOnce) {
+        const rows = (await run(statsScript, scopes.slice(at, at + scannedAtOnce))) as readonly Reply[][];
+        for (const [scope, model, entries, bytes, oldestMs] of rows)
+          stats.push({
+            scope: String(scope),
+            model: String(model),
+            entries: Number(entries),
+            bytes: Number(bytes),
+            oldestMs: Number(String(oldestMs)),
+          });
+      }
+      return stats;
+    },
+    close: async () => link.close(),
+  };
+}
+
+/** A connection that is made anew whenever it is lost. */
+function openLink({ url, clock, onTrouble }: RedisCacheOptions) {
+  let wire: Wire | null = null;
+  let trouble: string | null = null;
+  let retryMs = retryFirstMs;
+  let timer: NodeJS.Timeout | null = null;
+  let closed = false;
+  const words = { begins: (text: string) => `cache: Redis is lost: ${text}`, over: 'cache: Redis answers again' };
+  const report = createTroubleReport({ trouble: () => trouble, words, tell: onTrouble, clock });
+
+  function lose(reason: string): void {
+    wire = null;
+    if (closed) return;
+    trouble = reason;
+    report.look();
+    timer = setTimeout(() => {
+      opening = connect();
+    }, retryMs);
+    timer.unref();
+    retryMs = Math.min(retryMs * 2, retryMaxMs);
+  }
+
+  async function connect(): Promise<void> {
+    try {
+      const events = { onOver: lose, onFlowing: () => undefined };
+      wire = await openWire(url, clock, events, 'bytes');
+      if (closed) return wire.destroy();
+      retryMs = retryFirstMs;
+      trouble = null;
+      report.look();
+    } catch (error) {
+      lose(errorMessage(error));
+    }
+  }
+
+  async function send(args: readonly (string | Buffer)[]): Promise<Reply> {
+    if (wire === null && trouble === null) await opening;
+    if (wire === null) throw new Error(`Redis is lost: ${trouble ?? 'it was closed'}`);
+    if (wire.slow()) throw new Error('Redis does not answer in time');
+    return wire.send(args);
+  }
+
+  let opening = connect();
+
+  return {
+    send,
+    /** `args` begin with the only key. */
+    async run({ sha, text }: Script, args: readonly (string | Buffer)[]): Promise<Reply> {
+      try {
+        return await send(['EVALSHA', sha, '1', ...args]);
+      } catch (error) {
+        if (!errorMessage(error).startsWith('NOSCRIPT')) throw error;
+        return send(['EVAL', text, '1', ...args]);
+      }
+    },
+    close(): void {
+      closed = true;
+      if (timer !== null) clearTimeout(timer);
+      wire?.destroy();
+      wire = null;
+      trouble = 'it was closed';
+    },
+  };
+}
+
+function textsOf(reply: Reply): string[] {
+  return Array.isArray(reply) ? reply.map(String) : [];
+}
+
+/** `fields` as `put` writes them. */
+function isMeant(which: CacheSelection, fields: string | undefined): boolean {
+  const [, , keyId, model, tag] = JSON.parse(fields ?? '[]') as unknown[];
+  return (which.keyId ?? keyId) === keyId && (which.model ?? model) === model && (which.tag ?? tag) === tag;
+}
+
+/** Null: it is none of ours. */
+function entryOf(found: Buffer): CacheEntry | null {
+  const end = found.indexOf(newline);
+  if (end === -1) return null;
+  try {
+    const [atMs, expiresAtMs, keyId, model, tag] = JSON.parse(found.toString('utf8', 0, end)) as [
+      number,
+      number,
+      string,
+      string,
+      string | null,
+    ];
+    return { atMs, expiresAtMs, keyId, model, tag, body: found.subarray(end + 1) };
+  } catch {
+    return null;
+  }
+}

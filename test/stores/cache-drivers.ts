@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CacheBounds, CacheStore } from '../../src/books/metering/cache-store.ts';
+import { memoryCache } from '../../src/books/metering/memory-cache.ts';
+import { createSealer } from '../../src/kernel/seal.ts';
+import { openRedisCache } from '../../src/stores/cache/redis-cache.ts';
+import { createSealedCache } from '../../src/stores/cache/sealed-cache.ts';
+import { openSqliteCache } from '../../src/stores/cache/sqlite-cache.ts';
+import { fakeClock } from '../fake-clock.ts';
+import { redisMissing, type StartedRedis, startRedis } from '../start-redis.ts';
+
+type FakeClock = ReturnType<typeof fakeClock>;
+
+export interface CacheUnderTest {
+  cache: CacheStore;
+  clock: FakeClock;
+  /** The driver's own entries, whose bodies are sealed; null: it seals none. */
+  sealed: CacheStore | null;
+  /** The next start over the same entries; null: they end with their process. */
+  again: (() => Promise<CacheStore>) | null;
+  remove(): Promise<void>;
+}
+
+export interface CacheDriver {
+  name: string;
+  skip: string | false;
+  create(bounds: CacheBounds): Promise<CacheUnderTest>;
+}
+
+const sealer = createSealer(['a secret of the cache suite, 32 bytes long'], 'cache');
+
+/** Opens `open` and what follows it in turn, sealed. */
+async function sealedOver(open: () => CacheStore, clock: FakeClock, removeAll: () => void): Promise<CacheUnderTest> {
+  const opened: CacheStore[] = [];
+  function next() {
+    const driver = open();
+    const cache = createSealedCache(driver, sealer, () => clock.wallMs());
+    opened.push(cache);
+    return { driver, cache };
+  }
+  const { driver, cache } = next();
+  return {
+    cache,
+    clock,
+    sealed: driver,
+    async again() {
+      await opened.at(-1)?.close();
+      return next().cache;
+    },
+    async remove() {
+      for (const one of opened) await one.close();
+      removeAll();
+    },
+  };
+}
+
+const memory: CacheDriver = {
+  name: 'memory',
+  skip: false,
+  async create(bounds) {
+    const clock = fakeClock();
+    const cache = memoryCache(() => clock.wallMs(), bounds);
+    return { cache, clock, sealed: null, again: null, remove: () => cache.close() };
+  },
+};
+
+const sqlite: CacheDriver = {
+  name: 'sqlite',
+  skip: false,
+  async create(bounds) {
+    const folder = mkdtempSync(join(tmpdir(), 'culvert-cache-'));
+    const clock = fakeClock();
+    const onTrouble = (message: string) => assertNoTrouble(message);
+    const open = () => openSqliteCache({ file: join(folder, 'cache.db'), bounds, clock, onTrouble });
+    return sealedOver(open, clock, () => rmSync(folder, { recursive: true, force: true }));
+  },
+};
+
+function assertNoTrouble(message: string): never {
+  throw new Error(message);
+}
+
+let server: Promise<StartedRedis> | null = null;
+let books = 0;
+
+const redis: CacheDriver = {
+  name: 'redis',
+  skip: redisMissing,
+  async create(bounds) {
+    server ??= startRedis(null);
+    const { url } = await server;
+    books += 1;
+    const booksId = `cache-${books}`;
+    const clock = fakeClock(Date.now());
+    return sealedOver(
+      () => openRedisCache({ url, booksId, bounds, clock, onTrouble: () => {} }),
+      clock,
+      () => {},
+    );
+  },
+};
+
+/** The suite of the cache runs over each of these. */
+export const cacheDrivers: readonly CacheDriver[] = [memory, sqlite, redis];
