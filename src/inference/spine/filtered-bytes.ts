@@ -1,4 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
+import { jsonIn } from '../../formats/neutral/json-texts.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { isObject, type JsonValue } from '../../kernel/json.ts';
 import type { AnswerTexts } from '../models/steps.ts';
@@ -31,7 +32,7 @@ export class FilteredBytes implements Sink {
     this.#next = next;
     this.#texts = texts;
     this.#stream = new FilteredStream(texts, (json, frame) => {
-      this.#pace = next.chunk(json === '' ? frame : frame.replace(/^data:.*$/m, () => `data: ${json}`));
+      this.#pace = next.chunk(withData(frame, json));
     });
   }
 
@@ -59,8 +60,7 @@ export class FilteredBytes implements Sink {
     if (this.#refused) return;
     if (failed === null && this.#begun?.form === 'whole') this.#endWhole(this.#begun);
     else {
-      if (this.#begun?.form === 'events') this.#guarded(() => this.#stream.end());
-      if (this.#rest !== '' && !this.#refused) this.#next.chunk(this.#rest);
+      if (this.#begun?.form === 'events') this.#guarded(() => this.#endEvents());
       if (!this.#refused) this.#next.end(failed);
     }
   }
@@ -68,30 +68,40 @@ export class FilteredBytes implements Sink {
   #endWhole({ headers, status, type }: Begun): void {
     const text = Buffer.concat(this.#whole).toString('utf8');
     this.#guarded(() => {
-      const isJson = type.includes('json') && text !== '';
-      const passed = isJson
-        ? filteredJson(this.#texts, text, JSON.parse(text) as JsonValue, 'assistant')
-        : throughFilter(this.#texts, { kind: 'assistant', choice: 0 }, text);
+      const passed = this.#text(text, type.includes('json') ? jsonIn(text) : null);
       this.#next.start('whole', headers, status);
       this.#next.chunk(passed);
       this.#next.end(null);
     });
   }
 
+  #endEvents(): void {
+    if (this.#rest !== '') this.#frame(this.#rest);
+    this.#stream.end();
+  }
+
   #frames(text: string): void {
     const frames = (this.#rest + text).split(/(?<=\r?\n\r?\n)/);
     this.#rest = /\n\r?\n$/.test(frames.at(-1) ?? '') ? '' : (frames.pop() ?? '');
     this.#guarded(() => {
-      for (const frame of frames) {
-        const data = /^data: ?(\{.*)$/m.exec(frame)?.[1];
-        const event: unknown = data === undefined ? null : JSON.parse(data);
-        if (data !== undefined && isObject(event)) this.#stream.take(data, event, frame);
-        else {
-          this.#stream.end();
-          this.#pace = this.#next.chunk(frame);
-        }
-      }
+      for (const frame of frames) this.#frame(frame);
     });
+  }
+
+  #frame(frame: string): void {
+    const data = dataOf(frame);
+    const event = jsonIn(data);
+    if (isObject(event)) return this.#stream.take(data, event, frame);
+    if (data !== '') this.#stream.end();
+    const text = event === null ? data : JSON.stringify(event);
+    const passed = isNoText(data) ? data : this.#text(text, event);
+    this.#pace = this.#next.chunk(passed === text ? frame : withData(frame, passed));
+  }
+
+  #text(text: string, value: JsonValue): string {
+    return value === null
+      ? throughFilter(this.#texts, { kind: 'assistant', choice: 0 }, text)
+      : filteredJson(this.#texts, text, value, 'assistant');
   }
 
   /** A refusal ends the answer: what has gone on stays. */
@@ -104,4 +114,23 @@ export class FilteredBytes implements Sink {
       this.#next.end({ failure: error.failure, headers: this.#begun?.headers ?? [] });
     }
   }
+}
+
+/** Data of a server-sent event, whose lines are joined. */
+function dataOf(frame: string): string {
+  return Array.from(frame.matchAll(/^data: ?(.*)$/gm), ([, line]) => line).join('\n');
+}
+
+/** Of a comment, or of the end. */
+const isNoText = (data: string) => data === '' || data === '[DONE]';
+
+/** The event with other data, which has a line for each of its own. */
+function withData(frame: string, data: string): string {
+  const lines = data.split('\n').map((line) => `data: ${line}\n`);
+  let rest = lines.join('');
+  return frame.replace(/^data:.*\r?\n?/gm, () => {
+    const written = rest;
+    rest = '';
+    return written;
+  });
 }

@@ -64,7 +64,8 @@ export class FilteredStream<C> {
   take(json: string, event: JsonObject, carry: C): void {
     const held: HeldEvent<C> = { json, carry, holds: 0 };
     const type = typeof event.type === 'string' ? event.type : '';
-    if (/\b(done|completed|failed|created)$/.test(type) || this.#queue.length >= heldMax) this.#closeAll();
+    if (/\b(done|completed|failed|created)$/.test(type)) this.#close();
+    else if (this.#queue.length >= heldMax) this.#close(this.#queue[0]);
     for (const { kind, path, as, text } of textsIn(event, 'assistant').parts) {
       if (kind === 'label') continue;
       const choice = choiceOf(event, path);
@@ -82,7 +83,7 @@ export class FilteredStream<C> {
 
   /** No further events. Throws a FailureError. */
   end(): void {
-    this.#closeAll();
+    this.#close();
     this.#flush();
   }
 
@@ -97,13 +98,15 @@ export class FilteredStream<C> {
     this.#open.set(key, { filter, at: held, path, piece });
   }
 
-  #closeAll(): void {
-    for (const { filter, at, path, piece } of this.#open.values()) {
+  /** Ends the texts whose last piece is in this event; absent: all. */
+  #close(last?: HeldEvent<C>): void {
+    for (const [key, { filter, at, path, piece }] of this.#open) {
+      if (last !== undefined && at !== last) continue;
+      this.#open.delete(key);
       const rest = given(filter.end());
       if (rest !== '') at.json = withTexts(at.json, [{ path, text: piece + rest }]);
       at.holds -= 1;
     }
-    this.#open.clear();
   }
 
   #flush(): void {
