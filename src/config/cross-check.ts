@@ -2,6 +2,7 @@ import { providerTypes } from '../formats/providers/catalog.ts';
 import { contradiction } from './carried-dialects.ts';
 import { checkModels } from './cross-check-models.ts';
 import { checkPlans } from './cross-check-plans.ts';
+import { checkPrompts } from './cross-check-prompts.ts';
 import { credentialsOf } from './declared.ts';
 import { ownProvider } from './own-models.ts';
 import type { PathProblem } from './problem.ts';
@@ -20,6 +21,7 @@ export function crossCheck(config: Config, options: CrossCheckOptions): PathProb
     ...checkStorage(config),
     ...checkProviders(config),
     ...checkModels(config, options.implicitProviders),
+    ...checkPrompts(config),
     ...checkPlans(config),
     ...checkKeys(config),
     ...checkTools(config),

@@ -14,6 +14,8 @@ import {
   pricesSchema,
   tiersSchema,
 } from './schema-plans.ts';
+import type { promptSchema, versionSchema } from './schema-prompts.ts';
+import { promptsSchema } from './schema-prompts.ts';
 import type { credentialSchema, providerSchema, timeoutsSchema } from './schema-providers.ts';
 import { providersSchema } from './schema-providers.ts';
 import type { s3Schema } from './schema-server.ts';
@@ -32,6 +34,7 @@ export const configSchema = z.strictObject({
   storage: storageSchema.prefault({}),
   providers: providersSchema,
   models: modelsSchema,
+  prompts: promptsSchema,
   tiers: tiersSchema,
   plans: plansSchema,
   default_plan: name("a plan's name").default('default').describe('Plan of accounts that name none.'),
@@ -73,6 +76,8 @@ export type TimeoutsConfig = z.output<typeof timeoutsSchema>;
 export type ModelConfig = z.output<typeof modelSchema>;
 export type QualityConfig = NonNullable<ModelConfig['quality']>;
 export type ModelType = ModelConfig['type'];
+export type PromptConfig = z.output<typeof promptSchema>;
+export type PromptVersion = z.output<typeof versionSchema>;
 export type TargetConfig = z.output<typeof targetSchema>;
 export type CapabilitiesConfig = z.output<typeof capabilitiesSchema>;
 export type McpServerConfig = z.output<typeof mcpServerSchema>;

@@ -158,7 +158,7 @@ export function jsonIn(text: string): JsonObject | JsonValue[] | null {
 const { rawJSON } = JSON as { rawJSON?: (text: string) => object };
 
 /** A parsed JSON text that is written again with the numbers as they came. */
-function exactly(json: string): JsonValue {
+export function exactly(json: string): JsonValue {
   const exact = (_: string, value: unknown, { source }: { source: string }) =>
     typeof value === 'number' && String(value) !== source ? rawJSON?.(source) : value;
   return JSON.parse(json, exact as (name: string, value: unknown) => unknown) as JsonValue;

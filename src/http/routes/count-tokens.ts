@@ -1,7 +1,9 @@
 import type { LimitHeaderForm } from '../../books/metering/admission.ts';
-import type { CallerDialect } from '../../formats/dialects/dialect.ts';
+import type { CallerDialect, CallerDialectId } from '../../formats/dialects/dialect.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { countTokens } from '../../inference/families/chat/count-tokens.ts';
+import type { PromptTable } from '../../inference/models/prompts.ts';
+import { addableBody, throughPrompt } from '../../inference/spine/prompted.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
@@ -49,6 +51,18 @@ export function countingHandler(
   return (exchange) => count(services, exchange, counting, bodyOf);
 }
 
+async function withPrompt(
+  { bodies }: Services,
+  exchange: Exchange,
+  prompts: PromptTable,
+  dialect: CallerDialectId,
+  body: Buffer,
+): Promise<Buffer | Failure> {
+  const addable = addableBody(bodies, { principal: callerOf(exchange) }, body, dialect);
+  const prompted = await throughPrompt(prompts, body, addable);
+  return prompted.ok ? prompted.value : prompted.failure;
+}
+
 async function count(
   services: Services,
   exchange: Exchange,
@@ -57,7 +71,10 @@ async function count(
 ): Promise<void> {
   const body = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
   if (body === null) return;
-  const whole = Buffer.isBuffer(body) ? await bodyOf(exchange, body) : body;
+  const sent = Buffer.isBuffer(body) ? await bodyOf(exchange, body) : body;
+  const { prompts } = services.snapshot();
+  const whole =
+    prompts === null || !Buffer.isBuffer(sent) ? sent : await withPrompt(services, exchange, prompts, dialect.id, sent);
   const counted = Buffer.isBuffer(whole)
     ? await countTokens(services, {
         dialect: dialect.id,

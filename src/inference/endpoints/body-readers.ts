@@ -13,6 +13,7 @@ import { type ForwardedBody, readForwarded } from '../families/forwarded/forward
 import { type ImageBody, readImages } from '../families/images/image-body.ts';
 import { readSpeech, type SpeechBody } from '../families/speech/speech-body.ts';
 import type { BodyLook, BodyReader, LookedUp } from '../spine/body-reader.ts';
+import { promptIn, withAdded } from '../spine/prompted.ts';
 import { canonicalBody } from '../spine/readable-input.ts';
 
 /** The body that each reader gives: a conversation in a dialect, or the body of another endpoint. */
@@ -41,7 +42,7 @@ export function readBody(raw: Buffer, kind: BodyKind): Result<AnyBody> {
   return kind in readers ? readers[kind as keyof typeof readers](raw) : readConversation(raw, kind as CallerDialectId);
 }
 
-/** The answer to a question about a body, in whatever thread. All but `object` and `named` are of one that was read before. */
+/** The answer to a question about a body, in whatever thread. All but `object`, `named` and `prompt` are of one that was read before. */
 export function lookInto<L extends BodyLook>(raw: Buffer, kind: string, look: L): Result<LookedUp<L>>;
 export function lookInto(raw: Buffer, kind: string, look: BodyLook): Result<LookedUp<BodyLook>> {
   if (look.get === 'object') {
@@ -51,6 +52,8 @@ export function lookInto(raw: Buffer, kind: string, look: BodyLook): Result<Look
   // Of any width, so that none is refused.
   if (look.get === 'named') return { ok: true, value: withModel(raw, look.model) as Buffer };
   if (look.get === 'canonical' && kind in dialects) return canonicalConversation(raw, kind as CallerDialectId);
+  if (look.get === 'prompt') return promptIn(raw, kind as CallerDialectId);
+  if (look.get === 'added') return withAdded(raw, kind as CallerDialectId, look.addition);
   const text = raw.toString('utf8');
   if (look.get === 'rewritten') return { ok: true, value: Buffer.from(withTexts(text, look.changes)) };
   const body = JSON.parse(text) as JsonObject;

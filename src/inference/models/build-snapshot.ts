@@ -13,6 +13,7 @@ import { contractMedia, type MediaType, mediaSource, mediaTypes } from './contra
 import type { KnownModelStore } from './known-models.ts';
 import { createModelTable } from './model-table.ts';
 import type { PriceList } from './price-list.ts';
+import { promptTable } from './prompts.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type ScopedStep, stepTable } from './steps.ts';
 
@@ -74,9 +75,10 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
     nowS: Math.floor(nowMs / 1_000),
   });
   const steps = stepTable(sources.steps ?? []);
+  const prompts = promptTable(config.prompts);
   return {
     kind: 'built',
-    snapshot: { config, providers: connected, models, localSearch: localSearch(sources), steps },
+    snapshot: { config, providers: connected, models, localSearch: localSearch(sources), steps, prompts },
     problems,
   };
 }

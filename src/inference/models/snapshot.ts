@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { ModelTable } from './model-table.ts';
+import type { PromptTable } from './prompts.ts';
 import type { StepTable } from './steps.ts';
 
 /** One state of the configuration, replaced whole by a reload. */
@@ -12,4 +13,6 @@ export interface Snapshot {
   localSearch: string | null;
   /** Steps over requests and answers; null: there are none, and no code of theirs is entered. */
   steps: StepTable | null;
+  /** Null: there are none. */
+  prompts: PromptTable | null;
 }

@@ -1,4 +1,5 @@
 import type { Result } from '../../formats/dialects/dialect.ts';
+import type { BodyAddition, PromptNamed } from '../../formats/dialects/prompted-body.ts';
 import type { TextChange, Texts } from '../../formats/neutral/json-texts.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Canonical } from '../models/steps.ts';
@@ -17,9 +18,12 @@ export interface ObjectReader {
   readObject(tenant: string, raw: Buffer): Result<JsonObject> | Promise<Result<JsonObject>>;
 }
 
-/** Looks into bodies that were read before. */
+/** Looks into bodies. */
 export interface BodyLooks {
-  /** About a body that was read before, off the loop where it is large; `raw` stays as it is. `kind`: of `Bodies`, or a name. */
+  /**
+   * Off the loop where the body is large; `raw` stays as it is. It was read before, or the look says otherwise. `kind`: of
+   * `Bodies`, or a name.
+   */
   look<L extends BodyLook>(
     tenant: string,
     raw: Buffer,
@@ -32,7 +36,10 @@ export interface BodyLooks {
 export type BodyLook =
   | { get: 'texts' | 'canonical' | 'object' }
   | { get: 'rewritten'; changes: readonly TextChange[] }
-  | { get: 'named'; model: string };
+  | { get: 'named'; model: string }
+  /** Of a conversation that nobody read yet. Null: it names none, or is not one that can be read. */
+  | { get: 'prompt' }
+  | { get: 'added'; addition: BodyAddition };
 
 export type LookedUp<L extends BodyLook> = {
   texts: Texts;
@@ -40,4 +47,6 @@ export type LookedUp<L extends BodyLook> = {
   object: JsonObject;
   rewritten: Buffer;
   named: Buffer;
+  prompt: PromptNamed | null;
+  added: Buffer;
 }[L['get']];

@@ -8,6 +8,7 @@ import type { ChargedAs } from '../models/charged-as.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { Job } from './job.ts';
 import type { ModelCall } from './model-call.ts';
+import type { AddableInput } from './prompted.ts';
 import type { ReadableInput } from './readable-input.ts';
 import type { RequestBody } from './request-body.ts';
 import type { AttemptSteps } from './run-attempts.ts';
@@ -51,6 +52,8 @@ export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
   read(call: ModelCall, input: I): Result<R> | Promise<Result<R>>;
   /** Its texts, as steps see and change them; absent: nobody reads them. */
   readable?(call: ModelCall, input: I): ReadableInput<I> | null;
+  /** Where prompts and variants add to it, before it is read; absent: nobody adds to it. */
+  addable?(call: ModelCall, input: I): AddableInput<I>;
   /** What two equal requests have in common, for their Idempotency-Key. */
   content(input: I): Buffer | Promise<Buffer>;
   /** Who may answer, and for how much; the failure comes before anything is held. */

@@ -10,6 +10,7 @@ import { FilteredBytes } from './filtered-bytes.ts';
 import { holdCall } from './held-call.ts';
 import { type Job, newProgress } from './job.ts';
 import type { ModelCall, RunCall } from './model-call.ts';
+import { throughPrompt } from './prompted.ts';
 import type { RequestBody, RequestFacts } from './request-body.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { SpineServices } from './services.ts';
@@ -31,9 +32,16 @@ export async function serve<
   services: SpineServices,
   endpoint: Endpoint<I, R, P> | WorkEndpoint<I, W, Q>,
   asked: ModelCall,
-  input: I,
+  received: I,
 ): Promise<void> {
   let call = asked;
+  let input = received;
+  const { prompts } = services.snapshot();
+  if (prompts !== null && 'addable' in endpoint && endpoint.addable !== undefined) {
+    const prompted = await throughPrompt(prompts, input, endpoint.addable(call, input));
+    if (!prompted.ok) return refuse(call.sink, prompted.failure, call.admitted.headers);
+    input = prompted.value;
+  }
   const reading: Result<R | W> | Promise<Result<R | W>> = endpoint.read(call, input);
   const read = reading instanceof Promise ? await reading : reading;
   if (!read.ok) return refuse(call.sink, read.failure, call.admitted.headers);
@@ -52,7 +60,7 @@ export async function serve<
     // A stream is run whatever its key says.
     if (key === null || request.facts.stream) return await run(services, endpoint, call, request);
     const { tenant } = call.principal;
-    const body = await endpoint.content(input);
+    const body = await endpoint.content(received);
     const keyed = { key, tenant, endpoint: endpoint.id, requestId, body, sink, headers: admitted.headers };
     await services.idempotency.once(keyed, (kept) =>
       run(services, endpoint, { ...call, client: kept, sink: kept }, request),

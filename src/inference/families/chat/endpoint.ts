@@ -11,6 +11,7 @@ import { headerSafe, type WrittenFor } from '../../spine/answer.ts';
 import type { Asked, Endpoint, Plan } from '../../spine/endpoint.ts';
 import { filteredEvents } from '../../spine/filtered-events.ts';
 import type { Job } from '../../spine/job.ts';
+import { addableBody } from '../../spine/prompted.ts';
 import { readableBody } from '../../spine/readable-input.ts';
 import { withAbleModels } from './able-models.ts';
 import { checksOf } from './checked-answer.ts';
@@ -56,6 +57,7 @@ export function chatEndpoint(
     },
     filters: 'events',
     readable: (call, raw) => readableBody(services.bodies, call, raw, dialectId, (body) => body),
+    addable: (call, raw) => addableBody(services.bodies, call, raw, dialectId),
     content: (raw) => raw,
     plan: (snapshot, call, { facts }) =>
       planOf(services, snapshot, { principal: call.principal, wishes: call.wishes, dialect: dialectId }, facts),

@@ -10,6 +10,7 @@ import type { HedgePolicy, HedgeReason } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import type { ExplainedRequest, ExplainedTarget, Question } from '../../spine/explained.ts';
+import { promptIn, throughPrompt, withAdded } from '../../spine/prompted.ts';
 import { type ConversationBody, readConversation } from './conversation-body.ts';
 import { prepareFor } from './conversation-trial.ts';
 import { type ConversationEndpoint, planOf } from './endpoint.ts';
@@ -29,7 +30,16 @@ export async function explainChat(
   question: ChatQuestion,
 ): Promise<ExplainedRequest | Failure> {
   const { bodies, uploads } = planning;
-  const { principal, raw, dialect } = question;
+  const { principal, dialect, snapshot } = question;
+  const prompted =
+    snapshot.prompts === null
+      ? null
+      : await throughPrompt(snapshot.prompts, question.raw, {
+          named: () => promptIn(question.raw, dialect),
+          with: (addition) => withAdded(question.raw, dialect, addition),
+        });
+  if (prompted?.ok === false) return prompted.failure;
+  const raw = prompted?.value ?? question.raw;
   const read = readConversation(raw, dialect);
   if (!read.ok) return read.failure;
   const whole =

@@ -46,13 +46,14 @@ export type ResponsesEndpoint = Endpoint<Buffer, TurnBody, TurnPlan>;
  */
 export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoint {
   const chat = chatEndpoint(services, 'responses', 'openai-responses');
-  const { id, cost, content, traced, readable } = chat;
+  const { id, cost, content, traced, readable, addable } = chat;
   return {
     id,
     cost,
     content,
     filters: 'events',
     ...(readable !== undefined && { readable }),
+    ...(addable !== undefined && { addable }),
     ...(traced !== undefined && { traced }),
     read(call, sent) {
       const raw = withSummaries(services, call.principal.tenant, sent);

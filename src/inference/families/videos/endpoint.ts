@@ -66,7 +66,7 @@ export function videosEndpoint(services: VideoServices): Endpoint<VideoInput, Vi
 
 /** Videos made of others: at the provider and under the credential that has them. */
 export function videoRemixEndpoint(services: VideoServices): Endpoint<RemixInput, VideoBody> {
-  const made = videosEndpoint(services);
+  const { addable, ...made } = videosEndpoint(services);
   return {
     ...made,
     id: 'video-remix',

@@ -1,0 +1,63 @@
+import { didYouMean } from '../kernel/nearest.ts';
+import { aliasFor } from './alias-pattern.ts';
+import type { PathProblem } from './problem.ts';
+import type { Config, PromptConfig, PromptVersion } from './schema.ts';
+
+/** Places of variables in the text of a prompt. */
+export const placeholder = /\{\{\s*(\w+)\s*\}\}/g;
+
+/** The versions of a prompt by their numbers. */
+export function versionsOf({
+  versions,
+  messages,
+  variables,
+  model,
+  parameters,
+}: PromptConfig): Map<number, PromptVersion> {
+  if (messages !== undefined)
+    return new Map([[1, { messages, variables, parameters, ...(model !== undefined && { model }) }]]);
+  return new Map(Object.entries(versions ?? {}).map(([number, version]) => [Number(number), version]));
+}
+
+/** Labels name versions, texts name variables, and models are there. */
+export function checkPrompts(config: Config): PathProblem[] {
+  return Object.entries(config.prompts).flatMap(([name, prompt]) => {
+    const versions = versionsOf(prompt);
+    const numbers = [...versions.keys()];
+    const path = ['prompts', name];
+    const labels = Object.entries(prompt.labels)
+      .filter(([, version]) => !versions.has(version))
+      .map(([label]) => ({
+        path: [...path, 'labels', label],
+        message: `there is no such version, only ${numbers.join(', ')}`,
+      }));
+    const empty =
+      numbers.length === 0 ? [{ path: [...path, 'versions'], message: 'expected at least one version' }] : [];
+    const bodies = [...versions].flatMap(([number, version]) => {
+      const at = prompt.messages === undefined ? [...path, 'versions', String(number)] : path;
+      return checkVersion(config, version).map((problem) => ({ ...problem, path: [...at, ...problem.path] }));
+    });
+    return [...empty, ...labels, ...bodies];
+  });
+}
+
+function checkVersion({ models }: Config, { messages, variables, model }: PromptVersion): PathProblem[] {
+  const problems: PathProblem[] = [];
+  const names = Object.keys(variables);
+  messages.forEach(({ content }, index) => {
+    for (const [, name = ''] of content.matchAll(placeholder)) {
+      if (Object.hasOwn(variables, name)) continue;
+      const message = `{{${name}}} is no variable of this prompt${didYouMean(name, names)}`;
+      problems.push({ path: ['messages', index, 'content'], message });
+    }
+  });
+  for (const [name, variable] of Object.entries(variables)) {
+    if (variable.default === undefined || typeof variable.default === variable.type) continue;
+    problems.push({ path: ['variables', name, 'default'], message: `expected a ${variable.type}` });
+  }
+  // Without aliases, those of the providers' lists count, which nobody knows yet.
+  const isNamed = model === undefined || Object.keys(models).length === 0 || aliasFor(models, model) !== null;
+  if (!isNamed)
+    problems.push({ path: ['model'], message: `there is no such model${didYouMean(model, Object.keys(models))}` });
+  return problems;
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { name } from './scalars.ts';
+import { modelName } from './schema-models.ts';
+
+const variableTypes = ['string', 'number', 'boolean'] as const;
+export type VariableType = (typeof variableTypes)[number];
+
+export const variableName = z
+  .string()
+  .regex(/^[A-Za-z_]\w{0,63}$/, 'a variable has letters, digits and _, and begins with no digit');
+
+const variableObject = z.strictObject({
+  type: z.enum(variableTypes).default('string').describe('Type of its values.'),
+  default: z.union([z.string(), z.number(), z.boolean()]).optional().describe('Value where a request has none.'),
+});
+
+const variableSchema = z.union(
+  [
+    z
+      .enum(variableTypes)
+      .transform((type): z.input<typeof variableObject> => ({ type }))
+      .pipe(variableObject),
+    variableObject,
+  ],
+  { error: 'expected string, number, boolean, or an object with type and default' },
+);
+
+/** Members of a request that a prompt or a variant sets, under one name in all formats. */
+export const parametersSchema = z.strictObject({
+  temperature: z.number().min(0).max(2).optional().describe('Chance in the choice of words.'),
+  top_p: z.number().min(0).max(1).optional().describe('Share of the likeliest words among which it chooses.'),
+  max_tokens: z.int().min(1).max(10_000_000).optional().describe('Most tokens of the answer.'),
+  reasoning_effort: z
+    .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+    .optional()
+    .describe('How long it thinks.'),
+});
+
+const charsMax = 200_000;
+
+const versionFields = {
+  variables: z
+    .record(variableName, variableSchema)
+    .default({})
+    .describe('Values that a request gives, by name: `string`, `number`, `boolean`, or an object.'),
+  model: modelName.optional().describe('The alias that answers. Default: the one that the request names.'),
+  parameters: parametersSchema.prefault({}).describe('Set where a request does not set them itself.'),
+};
+
+const messagesSchema = z
+  .array(
+    z.strictObject({
+      role: z.enum(['system', 'user', 'assistant']).describe('Author of the message.'),
+      content: z.string().min(1).max(charsMax).describe('Text. `{{name}}` is the value of a variable.'),
+    }),
+  )
+  .min(1, 'expected at least one message')
+  .max(100)
+  .describe("Messages before the request's own.");
+
+export const versionSchema = z.strictObject({ ...versionFields, messages: messagesSchema });
+
+const versionNumber = z
+  .string()
+  .regex(/^[1-9]\d{0,5}$/, 'a version is a whole number of at least 1')
+  .describe('Number of a version.');
+
+export const labelName = z
+  .string()
+  .regex(/^[A-Za-z][\w.-]{0,63}$/, 'a label begins with a letter, and has letters, digits, _, . and - after it');
+
+export const promptSchema = z
+  .strictObject({
+    ...versionFields,
+    messages: messagesSchema.optional(),
+    versions: z.record(versionNumber, versionSchema).optional().describe('Several versions by their numbers.'),
+    labels: z
+      .record(labelName, z.int().min(1).max(999_999))
+      .default({})
+      .describe('Versions by names such as `production`, which is the one of a request that names none.'),
+  })
+  .refine(({ messages, versions }) => (messages === undefined) !== (versions === undefined), {
+    error: 'expected either messages or versions',
+  });
+
+export const promptsSchema = z
+  .record(name("a prompt's name"), promptSchema)
+  .default({})
+  .describe('Prompts that requests name as `prompt/NAME`, `prompt/NAME@3` or `prompt/NAME@label`.');

@@ -1,0 +1,205 @@
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { CallerDialectId } from './dialect.ts';
+import { pathModel } from './gemini/path-members.ts';
+
+/** The prompt that a body names, by `model: "prompt/NAME@REF"` or `prompt: { id, version, variables }`. */
+export interface PromptNamed {
+  /** `model`: the whole name behind `prompt/`; `prompt`: an id, which may be one of a provider. */
+  by: 'model' | 'prompt';
+  name: string;
+  /** A version's number or a label; null: neither is named. */
+  ref: string | null;
+  variables: Readonly<Record<string, JsonValue>>;
+}
+
+export interface PromptMessage {
+  role: 'system' | 'user' | 'assistant';
+  content: string;
+}
+
+export type Parameter = 'temperature' | 'top_p' | 'max_tokens' | 'reasoning_effort';
+
+/** Members that are put into a body. */
+export interface BodyAddition {
+  /** Before the messages that it has. */
+  messages: readonly PromptMessage[];
+  parameters: Readonly<Partial<Record<Parameter, string | number | undefined>>>;
+  /** Whether these take the place of the caller's. */
+  over: boolean;
+  /** In place of the model that it names; null: it keeps that one. */
+  model: string | null;
+}
+
+const prefix = 'prompt/';
+
+/** Null: it names none. A fault is a sentence with its field. */
+export function promptNamed(
+  body: JsonObject,
+  dialect: CallerDialectId,
+): PromptNamed | { param: string; fault: string } | null {
+  const model = body[modelMember(dialect)];
+  const { prompt } = body;
+  const given = isObject(prompt) ? prompt : null;
+  const variables = given?.variables ?? {};
+  const byModel = typeof model === 'string' && model.startsWith(prefix);
+  if (!byModel && typeof given?.id !== 'string') return null;
+  if (!isObject(variables)) return { param: 'prompt.variables', fault: 'expected an object of values by name' };
+  if (!byModel) {
+    const ref = given?.version ?? null;
+    const shown = typeof ref === 'number' ? String(ref) : ref;
+    if (shown !== null && typeof shown !== 'string')
+      return { param: 'prompt.version', fault: 'expected a version or a label' };
+    return { by: 'prompt', name: String(given?.id), ref: shown, variables: variables as Record<string, JsonValue> };
+  }
+  if (given?.id !== undefined && given.id !== null) {
+    return { param: 'prompt.id', fault: "'model' names a prompt already. Send one of the two" };
+  }
+  const [name = '', ...rest] = model.slice(prefix.length).split('@');
+  return {
+    by: 'model',
+    name,
+    ref: rest.length === 0 ? null : rest.join('@'),
+    variables: variables as Record<string, JsonValue>,
+  };
+}
+
+/** Whether a body may name a prompt: a look that costs little, since each request to a server with prompts has it. */
+export function mayNamePrompt(raw: Buffer): boolean {
+  return raw.includes('"prompt"') || raw.includes('"prompt/') || raw.includes('"prompt\\/');
+}
+
+function modelMember(dialect: CallerDialectId): string {
+  return dialect === 'gemini' ? pathModel : 'model';
+}
+
+/** The body with these; `prompt` is left out. */
+export function withAddition(body: JsonObject, dialect: CallerDialectId, addition: BodyAddition): JsonObject {
+  const { prompt: _, ...rest } = body;
+  const { messages, parameters, over, model } = addition;
+  let added = messages.length === 0 ? rest : withMessages[dialect](rest, messages);
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined) added = withParameter(added, places[dialect][name as Parameter], value, over);
+  }
+  return model === null ? added : { ...added, [modelMember(dialect)]: model };
+}
+
+/** Members of each format, the first of which is written. */
+const places: Record<CallerDialectId, Record<Parameter, readonly [readonly string[], ...(readonly string[])[]]>> = {
+  'openai-chat': {
+    temperature: [['temperature']],
+    top_p: [['top_p']],
+    max_tokens: [['max_completion_tokens'], ['max_tokens']],
+    reasoning_effort: [['reasoning_effort']],
+  },
+  'anthropic-messages': {
+    temperature: [['temperature']],
+    top_p: [['top_p']],
+    max_tokens: [['max_tokens']],
+    reasoning_effort: [['output_config', 'effort']],
+  },
+  'openai-responses': {
+    temperature: [['temperature']],
+    top_p: [['top_p']],
+    max_tokens: [['max_output_tokens']],
+    reasoning_effort: [['reasoning', 'effort']],
+  },
+  gemini: {
+    temperature: [['generationConfig', 'temperature']],
+    top_p: [['generationConfig', 'topP']],
+    max_tokens: [['generationConfig', 'maxOutputTokens']],
+    reasoning_effort: [['generationConfig', 'thinkingConfig', 'thinkingLevel']],
+  },
+};
+
+function withParameter(
+  body: JsonObject,
+  [first, ...others]: readonly [readonly string[], ...(readonly string[])[]],
+  value: string | number,
+  over: boolean,
+): JsonObject {
+  const isGiven = [first, ...others].some((path) => (valueAt(body, path) ?? null) !== null);
+  if (isGiven && !over) return body;
+  return put(
+    others.reduce((left, path) => (valueAt(left, path) === undefined ? left : put(left, path, undefined)), body),
+    first,
+    value,
+  );
+}
+
+function valueAt(body: JsonObject, path: readonly string[]): JsonValue | undefined {
+  return path.reduce<JsonValue | undefined>((value, name) => (isObject(value) ? value[name] : undefined), body);
+}
+
+/** A value that is no object stays, and its reader refuses it. */
+function put(body: JsonObject, [name = '', ...rest]: readonly string[], value: JsonValue | undefined): JsonObject {
+  if (rest.length === 0) {
+    const { [name]: _, ...others } = body;
+    return value === undefined ? others : { ...others, [name]: value };
+  }
+  const inner = body[name] ?? {};
+  return isObject(inner) ? { ...body, [name]: put(inner, rest, value) } : body;
+}
+
+/** Messages before those of the caller, in the shape of each format. */
+const withMessages: Record<CallerDialectId, (body: JsonObject, before: readonly PromptMessage[]) => JsonObject> = {
+  'openai-chat': (body, before) => ({
+    ...body,
+    messages: inFront(
+      before.map(({ role, content }) => ({ role, content })),
+      body.messages,
+    ),
+  }),
+  'anthropic-messages'(body, before) {
+    const blocks = systemTexts(before).map((text) => ({ type: 'text', text }));
+    const system = typeof body.system === 'string' ? [{ type: 'text', text: body.system }] : body.system;
+    return {
+      ...body,
+      ...(blocks.length > 0 && { system: inFront(blocks, system) }),
+      messages: inFront(
+        turns(before).map(({ role, content }) => ({ role, content })),
+        body.messages,
+      ),
+    };
+  },
+  'openai-responses'(body, before) {
+    const texts = systemTexts(before);
+    const { input, instructions } = body;
+    const own = typeof instructions === 'string' && instructions !== '' ? [instructions] : [];
+    const first = turns(before).map(({ role, content }) => ({ type: 'message', role, content }));
+    const items = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
+    return {
+      ...body,
+      ...(texts.length > 0 && { instructions: [...texts, ...own].join('\n\n') }),
+      ...((first.length > 0 || (input ?? null) === null) && { input: inFront(first, items) }),
+    };
+  },
+  gemini(body, before) {
+    const name = body.system_instruction === undefined ? 'systemInstruction' : 'system_instruction';
+    const system = body[name];
+    const parts = systemTexts(before).map((text) => ({ text }));
+    const own = isObject(system) && Array.isArray(system.parts) ? system : { parts: [] };
+    const first = turns(before).map(({ role, content }) => ({
+      role: role === 'assistant' ? 'model' : 'user',
+      parts: [{ text: content }],
+    }));
+    return {
+      ...body,
+      ...(parts.length > 0 && { [name]: { ...own, parts: inFront(parts, own.parts) } }),
+      contents: inFront(first, body.contents),
+    };
+  },
+};
+
+/** A value that is no list stays, and its reader refuses it. */
+function inFront(first: readonly JsonObject[], rest: JsonValue | undefined): JsonValue {
+  if (rest === undefined || rest === null) return [...first];
+  return Array.isArray(rest) ? [...first, ...rest] : rest;
+}
+
+function systemTexts(messages: readonly PromptMessage[]): string[] {
+  return messages.filter(({ role }) => role === 'system').map(({ content }) => content);
+}
+
+function turns(messages: readonly PromptMessage[]): PromptMessage[] {
+  return messages.filter(({ role }) => role !== 'system');
+}

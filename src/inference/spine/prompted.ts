@@ -1,0 +1,80 @@
+import type { CallerDialectId, Result } from '../../formats/dialects/dialect.ts';
+import {
+  type BodyAddition,
+  mayNamePrompt,
+  type PromptNamed,
+  promptNamed,
+  withAddition,
+} from '../../formats/dialects/prompted-body.ts';
+import { exactly } from '../../formats/neutral/json-texts.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { didYouMean } from '../../kernel/nearest.ts';
+import { parseObject } from '../../kernel/parse-object.ts';
+import { filled, type PromptTable } from '../models/prompts.ts';
+import type { BodyLooks } from './body-reader.ts';
+import type { ModelCall } from './model-call.ts';
+
+/** The input of an endpoint of conversations, into which a prompt or a variant puts what it has. */
+export interface AddableInput<I> {
+  /** Null: it names none, or is no object that can be read. */
+  named(): Result<PromptNamed | null> | Promise<Result<PromptNamed | null>>;
+  with(addition: BodyAddition): Result<I> | Promise<Result<I>>;
+}
+
+/** An input that is the bytes of a body. */
+export function addableBody(
+  bodies: BodyLooks,
+  { principal: { tenant } }: Pick<ModelCall, 'principal'>,
+  raw: Buffer,
+  kind: string,
+): AddableInput<Buffer> {
+  return {
+    named: () => (mayNamePrompt(raw) ? bodies.look(tenant, raw, kind, { get: 'prompt' }) : { ok: true, value: null }),
+    with: (addition) => bodies.look(tenant, raw, kind, { get: 'added', addition }),
+  };
+}
+
+/** Null: it names none, or is no object that can be read. */
+export function promptIn(raw: Buffer, dialect: CallerDialectId): Result<PromptNamed | null> {
+  const parsed = parseObject(raw);
+  const named = parsed.ok ? promptNamed(parsed.value.body, dialect) : null;
+  if (named === null || !('fault' in named)) return { ok: true, value: named };
+  return refused(invalid(named.param, `${named.param}: ${named.fault}.`));
+}
+
+/** Of a body that `promptIn` could read, or that was read before. */
+export function withAdded(raw: Buffer, dialect: CallerDialectId, addition: BodyAddition): Result<Buffer> {
+  const added = withAddition(exactly(raw.toString('utf8')) as JsonObject, dialect, addition);
+  return { ok: true, value: Buffer.from(JSON.stringify(added)) };
+}
+
+/** The input with the prompt that it names; the same where it names none of ours. */
+export async function throughPrompt<I>(prompts: PromptTable, input: I, body: AddableInput<I>): Promise<Result<I>> {
+  const looked = await body.named();
+  if (!looked.ok) return looked;
+  const named = looked.value;
+  const same = { ok: true, value: input } as const;
+  if (named === null) return same;
+  const { by, name, ref, variables } = named;
+  const prompt = prompts.find(name, ref);
+  if (prompt === null) return by === 'prompt' ? same : refused(unknownPrompt(name, prompts.names));
+  if ('kind' in prompt) return refused(prompt);
+  if (by === 'model' && prompt.model === undefined) {
+    const message = `The prompt '${name}' names no model. Send a model, and "prompt":{"id":"${name}"}.`;
+    return refused(invalid('model', message));
+  }
+  const messages = filled(prompt, variables);
+  if ('kind' in messages) return refused(messages);
+  const { parameters, model } = prompt;
+  return await body.with({ messages, parameters, over: false, model: model ?? null });
+}
+
+function refused(failure: Failure) {
+  return { ok: false, failure } as const;
+}
+
+function unknownPrompt(name: string, names: readonly string[]): Failure {
+  const shown = name.slice(0, 64);
+  return { kind: 'not-found', message: `There is no prompt '${shown}'${didYouMean(shown, names)}.`, param: 'model' };
+}
