@@ -39,6 +39,60 @@ test('a tool call is content at its start', () => {
   assert.equal(readInPassing().step({ event: 'content_block_start', data }).content, true);
 });
 
+const delta = (text: string) =>
+  JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } });
+const opened = (block: JsonObject) => JSON.stringify({ type: 'content_block_start', index: 1, content_block: block });
+
+test('events that some servers name "message" are read by the type in their data', () => {
+  const reader = readInPassing();
+  assert.equal(reader.step({ event: 'message', data: delta('Hi') }).content, true);
+  assert.equal(reader.step({ event: 'message', data: '{"type":"message_stop"}' }).fault?.class, 'truncated');
+});
+
+test("OpenAI's end mark is no fault, and other data that is no JSON is one", () => {
+  assert.equal(readInPassing().step({ event: '', data: '[DONE]' }).fault, null);
+  assert.equal(readInPassing().step({ event: '', data: 'nonsense' }).fault?.class, 'malformed');
+});
+
+test('after the first content an event that was cut is still a fault', () => {
+  const whole = delta('Hello there.');
+  const cuts = [whole.slice(0, -1), whole.slice(0, -2), whole.slice(0, 30)];
+  for (const data of [...cuts, ...cuts.map((cut) => cut.replace('_delta', '_start'))]) {
+    const reader = readInPassing();
+    const event = data.includes('block_start') ? 'content_block_start' : 'content_block_delta';
+    assert.equal(reader.step({ event: 'content_block_delta', data: whole }).content, true);
+    assert.deepEqual(reader.step({ event, data: whole }), { content: true, fault: null, usageOnly: false });
+    assert.equal(reader.step({ event, data }).fault?.class, 'malformed', data);
+    // What follows a fault says nothing more.
+    assert.deepEqual(reader.step({ event, data: whole }), { content: false, fault: null, usageOnly: false });
+  }
+});
+
+test('text is counted by its own length, without the frame of its events', () => {
+  const reader = readInPassing();
+  for (let i = 0; i < 10; i += 1) reader.step({ event: 'content_block_delta', data: delta('x'.repeat(40)) });
+  assert.equal(reader.seen.outputTokensSeen, 100);
+  assert.equal(readInPassing().step({ event: 'content_block_delta', data: '' }).fault, null);
+  const cut = readInPassing();
+  cut.step({ event: 'content_block_delta', data: '{}' });
+  assert.equal(cut.seen.outputTokensSeen, 0);
+});
+
+test('a file of a tool is noted in whatever block names it, also after the first content', () => {
+  const reader = readInPassing();
+  reader.step({ event: 'content_block_delta', data: delta('Here:') });
+  const result = { type: 'bash_code_execution_tool_result', content: { content: [{ file_id: 'file_1' }] } };
+  reader.step({ event: 'content_block_start', data: opened(result) });
+  assert.deepEqual(reader.seen.given, [{ id: 'file_1', nameable: 'always' }]);
+});
+
+test('a large block is content as it opens, and an empty text block is not', () => {
+  const event = 'content_block_start';
+  const search = { type: 'web_search_tool_result', content: ['x'.repeat(5_000)] };
+  assert.equal(readInPassing().step({ event, data: opened(search) }).content, true);
+  assert.equal(readInPassing().step({ event, data: opened({ type: 'text', text: '' }) }).content, false);
+});
+
 test('an error event is a fault, unreadable ones are nothing', () => {
   const reader = readInPassing();
   const data = JSON.stringify({ type: 'error', error: { type: 'rate_limit_error', message: 'slow down' } });
