@@ -13,6 +13,7 @@ export const rooms: readonly Room[] = [
   { path: 'src/net', mayImport: ['src/kernel'] },
   { path: 'src/config', mayImport: ['src/formats/providers'] },
   { path: 'src/observe', mayImport: ['src/kernel'] },
+  { path: 'src/guards', mayImport: ['src/kernel'] },
   { path: 'src/books/auth', mayImport: ['src/config'] },
   { path: 'src/books/ledger', mayImport: ['src/formats/neutral'] },
   { path: 'src/books/metering', mayImport: ['src/books/auth', 'src/books/ledger'] },

@@ -1,0 +1,178 @@
+import { isIPv6 } from 'node:net';
+import type { Check, Finding, Rule } from '../check.ts';
+import { cardEnd, ibanEnd } from './cards-and-accounts.ts';
+import { nationalIds } from './national-ids.ts';
+import { phoneEnd } from './phones.ts';
+
+export const personalKinds = ['email', 'card', 'iban', 'phone', 'ip', 'national-id'] as const;
+export type PersonalKind = (typeof personalKinds)[number];
+
+/** Rules for personal data of these kinds. */
+export function personalData(kinds: readonly PersonalKind[] = personalKinds): Check {
+  const numbers = kinds.filter((kind) => kind !== 'email');
+  return [
+    ...(kinds.includes('email') ? [emails] : []),
+    ...(numbers.length > 0 ? [numbersOf(new Set(numbers))] : []),
+    ...(kinds.includes('ip') ? [longAddresses] : []),
+  ];
+}
+
+const email =
+  /(?<![\w.%+'-])[a-z\d_](?:[a-z\d_%+'-]|\.(?!\.)){0,63}@(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.){1,6}[a-z]{2,24}(?![\w-]|\.[a-z\d])/iy;
+const localPart = /[\w.%+'-]/;
+
+const emails: Rule = {
+  longest: 320,
+  next(text, from) {
+    for (let at = text.indexOf('@', from); at !== -1; at = text.indexOf('@', at + 1)) {
+      let start = at;
+      while (start > from && at - start < 64 && localPart.test(text.charAt(start - 1))) start--;
+      while (start < at && !/\w/.test(text.charAt(start))) start++;
+      email.lastIndex = start;
+      const matched = email.exec(text)?.[0];
+      if (matched !== undefined) return { kind: 'email', start, end: start + matched.length };
+    }
+    return null;
+  },
+  open: (text, from) => solidFrom(text, from, 320),
+};
+
+/** Where the last characters without a space begin, those that addresses and secrets are made of. */
+export function solidFrom(text: string, from: number, longest: number): number {
+  const least = Math.max(from, text.length - longest);
+  let open = text.length;
+  while (open > least) {
+    const code = text.charCodeAt(open - 1);
+    if (code <= 0x20 || code >= 0x7f) break;
+    open--;
+  }
+  return open;
+}
+
+const numberChars = 64;
+const digitGroup = /\d+/g;
+const addressV4 = /(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)/y;
+
+/** What begins with digits, or a few characters before them: one look at each group of digits serves all kinds. */
+function numbersOf(kinds: ReadonlySet<PersonalKind>): Rule {
+  return {
+    longest: numberChars,
+    next(text, from) {
+      digitGroup.lastIndex = from;
+      for (let group = digitGroup.exec(text); group !== null; group = digitGroup.exec(text)) {
+        const at = group.index;
+        const found = mayBegin(text, at) ? numberAt(kinds, text, at, from) : null;
+        if (found !== null) return found;
+      }
+      return null;
+    },
+    open(text, from) {
+      const least = Math.max(from, text.length - numberChars);
+      let open = text.length;
+      for (let at = open - 1; at >= least; at--) {
+        const char = text.charAt(at);
+        if (/[A-Z\d+(]/.test(char)) open = at;
+        else if (!/[ .\-/)\u00a0]/.test(char)) break;
+      }
+      return open;
+    },
+  };
+}
+
+function isDigit(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 48 && code <= 57;
+}
+
+/** A quick look that most numbers of a text do not pass: what begins there has the digits, or dots, of some kind. */
+function mayBegin(text: string, at: number): boolean {
+  const before = text.charCodeAt(at - 1);
+  const isUpper = (code: number) => code >= 65 && code <= 90;
+  const isLed = before === 0x2b || before === 0x28 || isUpper(before);
+  const least = isLed || (before === 0x2d && isUpper(text.charCodeAt(at - 2))) ? 2 : 9;
+  let digits = 0;
+  let dots = 0;
+  let group = 0;
+  for (let place = at; place < text.length && place < at + numberChars; place++) {
+    const code = text.charCodeAt(place);
+    if (code >= 48 && code <= 57) {
+      digits++;
+      group++;
+      if (digits >= least || group === 8) return true;
+      continue;
+    }
+    group = 0;
+    // A dot.
+    if (code === 0x2e && ++dots === 3) return true;
+    if (!isUpper(code) && code !== 0x20 && (code < 0x28 || code > 0x2f) && code !== 0xa0 && code !== 0x202f)
+      return false;
+  }
+  return false;
+}
+
+/** Nothing that a number could go on from is before it. */
+function isFree(text: string, start: number): boolean {
+  const before = text.charAt(start - 1);
+  return before === '' || !/[\w.]/.test(before) || (before === '.' && !isDigit(text, start - 2));
+}
+
+function numberAt(kinds: ReadonlySet<PersonalKind>, text: string, at: number, from: number): Finding | null {
+  const found = (kind: PersonalKind, start: number, end: number) => ({ kind, start, end });
+  if (kinds.has('iban') && at - 2 >= from && /[A-Z]/.test(text.charAt(at - 1)) && isFree(text, at - 2)) {
+    const end = ibanEnd(text, at - 2);
+    if (end !== -1) return found('iban', at - 2, end);
+  }
+  if (kinds.has('national-id')) {
+    for (const { form, back, isValid } of nationalIds) {
+      const start = at - (back === 2 && text[at - 1] !== '-' ? 1 : back);
+      if (start < from || !isFree(text, start)) continue;
+      form.lastIndex = start;
+      const matched = form.exec(text)?.[0];
+      if (matched !== undefined && isValid(matched)) return found('national-id', start, start + matched.length);
+    }
+  }
+  if (!isFree(text, at)) return null;
+  if (kinds.has('card')) {
+    const end = cardEnd(text, at);
+    if (end !== -1) return found('card', at, end);
+  }
+  if (kinds.has('ip')) {
+    addressV4.lastIndex = at;
+    const matched = addressV4.exec(text)?.[0];
+    if (matched !== undefined && isAddressOfSomebody(matched)) return found('ip', at, at + matched.length);
+  }
+  if (!kinds.has('phone')) return null;
+  const isLed = at > from && /[+(]/.test(text.charAt(at - 1)) && isFree(text, at - 1);
+  for (const start of isLed ? [at - 1, at] : [at]) {
+    const end = phoneEnd(text, start);
+    if (end !== -1) return found('phone', start, end);
+  }
+  return null;
+}
+
+/** Not one of the machine itself. */
+function isAddressOfSomebody(address: string): boolean {
+  const parts = address.split('.');
+  return (
+    parts.every((part) => Number(part) <= 255 && String(Number(part)) === part) && !/^(?:0|127|255)\./.test(address)
+  );
+}
+
+const addressV6 = /(?<![\w:.])[\da-f]{0,4}(?::[\da-f]{0,4}){2,7}(?![\w:])/iy;
+
+const longAddresses: Rule = {
+  longest: 64,
+  next(text, from) {
+    for (let colon = text.indexOf(':', from); colon !== -1; colon = text.indexOf(':', colon + 1)) {
+      let start = colon;
+      while (start > from && colon - start < 4 && /[\da-f]/i.test(text.charAt(start - 1))) start--;
+      addressV6.lastIndex = start;
+      const matched = addressV6.exec(text)?.[0];
+      // Three groups are a time of day.
+      if (matched === undefined || matched.length < 6 || !isIPv6(matched)) continue;
+      return { kind: 'ip', start, end: start + matched.length };
+    }
+    return null;
+  },
+  open: (text, from) => solidFrom(text, from, 64),
+};

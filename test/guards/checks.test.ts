@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Check, type Finding, findingsIn, openAt } from '../../src/guards/check.ts';
+import { patternSize } from '../../src/guards/checks/pattern-length.ts';
+import { patterns } from '../../src/guards/checks/patterns.ts';
+import { personalData } from '../../src/guards/checks/personal-data.ts';
+import { secrets } from '../../src/guards/checks/secrets.ts';
+import { words } from '../../src/guards/checks/words.ts';
+import { type LabelledText, labelledSecrets, labelledTexts, languages } from './fixtures/labelled-texts.ts';
+
+const all: Check = [
+  ...personalData(),
+  ...secrets(),
+  ...words(['Project Falcon', 'Straße', '机密']),
+  ...patterns(['\\bAB-\\d{3,6}\\b']),
+];
+
+const found = (check: Check, text: string) =>
+  findingsIn(check, text, 0, text.length).map(({ start, end }) => text.slice(start, end));
+
+/** Shares of what is there that is found, and of what is found that is there. */
+function measured(check: Check, texts: readonly LabelledText[]) {
+  let [there, right, given] = [0, 0, 0];
+  const wrong: string[] = [];
+  for (const { text, values } of texts) {
+    const findings = found(check, text);
+    const hits = values.filter((value) => findings.includes(value)).length;
+    there += values.length;
+    right += hits;
+    given += findings.length;
+    if (hits < values.length || findings.length > hits) wrong.push(`${text} -> ${findings.join(' | ')}`);
+  }
+  return { recall: right / there, precision: right / given, wrong };
+}
+
+for (const language of languages) {
+  test(`personal data of labelled texts: ${language}`, () => {
+    const { recall, precision, wrong } = measured(personalData(), labelledTexts(language));
+    assert.ok(recall >= 0.95 && precision >= 0.9, `${recall} ${precision}\n${wrong.join('\n')}`);
+  });
+}
+
+test('secrets of labelled texts', () => {
+  const { recall, precision, wrong } = measured(secrets(), labelledSecrets());
+  assert.ok(recall >= 0.98 && precision >= 0.98, `${recall} ${precision}\n${wrong.join('\n')}`);
+});
+
+test('words are found in any case and Unicode form, and as whole words where a script has them', () => {
+  const check = words(['Project Falcon', 'Straße', '机密', 'café']);
+  assert.deepEqual(found(check, 'PROJECT  falcon, Strasse, STRAßE, cafe\u0301 ｃａｆé, 这是机密文件'), [
+    'PROJECT  falcon',
+    'Strasse',
+    'STRAßE',
+    'cafe\u0301',
+    'ｃａｆé',
+    '机密',
+  ]);
+  assert.deepEqual(found(check, 'projects falcon cafés project x falcon'), []);
+});
+
+test('what is no pattern of linear time and bounded length is refused with its reason', () => {
+  for (const [pattern, why] of [
+    ['a+b', /no bound/],
+    ['(a*)*', /no bound/],
+    ['(?<=x)a', /look-around/],
+    ['(a)\\1', /back-reference/],
+    ['a(', /no regular expression/],
+    ['(?:a{1,100}){1,100}', /longest match/],
+    ['x{0}', /empty/],
+  ] as const) {
+    const size = patternSize(pattern);
+    assert.match('why' in size ? size.why : '', why, pattern);
+  }
+  assert.deepEqual(patternSize('AB-\\d{3,6}(?:x|yz)?'), { longest: 11, steps: 12 });
+});
+
+const hostile: Record<string, string> = {
+  digits: '1 ',
+  'one number': '4',
+  addresses: 'a@',
+  colons: 'a:',
+  keys: 'sk-',
+  tokens: 'eyJ',
+  passwords: 'password=',
+  'private keys': '-----BEGIN PRIVATE KEY-----',
+  'open headers': '-----BEGIN ',
+  accounts: 'DE89 ',
+  capitals: 'A',
+  urls: 'a://b:',
+  phones: '+1(',
+  words: 'project ',
+  dots: '1.1.1.1.',
+  underscores: '_',
+};
+
+for (const [name, piece] of Object.entries(hostile)) {
+  test(`a hostile text of 1 MB takes time in proportion to its length: ${name}`, () => {
+    const text = piece.repeat(Math.ceil(1_000_000 / piece.length));
+    const quarter = text.slice(0, 250_000);
+    const cpuOf = (one: string) => {
+      const before = process.cpuUsage();
+      findingsIn(all, one, 0, one.length);
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    cpuOf(quarter);
+    const [short, long] = [Math.max(10_000, cpuOf(quarter)), cpuOf(text)];
+    assert.ok(long < short * 12, `${long} µs, of a quarter ${short} µs`);
+  });
+}
+
+test('a text in pieces has the findings of the whole, however it is cut', () => {
+  const texts = [
+    ...languages.flatMap((language) => labelledTexts(language).map(({ text }) => text)),
+    ...labelledSecrets().map(({ text }) => text),
+    'see project falcon and 机密 of AB-1234, Straße 12',
+    '1 2 3 4111 1111 1111 1111 12/27 1.1.1.1.1 2 4111111111111111 x@y.zz@a.bc 5 5 5',
+  ];
+  let seed = 7;
+  const random = (below: number) => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % below;
+  };
+  for (const text of [...texts, texts.join(' ')]) {
+    const whole = findingsIn(all, text, 0, text.length);
+    for (const most of [1, 3, 17]) {
+      const pieced: Finding[] = [];
+      let from = 0;
+      for (let end = 0; end < text.length; ) {
+        end = Math.min(text.length, end + 1 + random(most));
+        const seen = text.slice(0, end);
+        const before = end === text.length ? end : openAt(all, seen, from);
+        const findings = findingsIn(all, seen, from, before);
+        pieced.push(...findings);
+        from = Math.max(before, findings.at(-1)?.end ?? 0);
+      }
+      const at = whole.findIndex((one, index) => JSON.stringify(one) !== JSON.stringify(pieced[index]));
+      const place = Math.min(whole[at]?.start ?? 0, pieced[at]?.start ?? 0);
+      assert.equal(
+        at,
+        -1,
+        `${text.slice(Math.max(0, place - 60), place + 60)}: ${JSON.stringify([whole[at], pieced[at]])}`,
+      );
+      assert.equal(pieced.length, whole.length, text.slice(-400));
+      if (text.length > 10_000) break;
+    }
+  }
+});
