@@ -42,6 +42,7 @@ export const rooms: readonly Room[] = [
     ],
   },
   { path: 'src/inference/spine', mayImport: ['src/inference/models'] },
+  { path: 'src/inference/cache', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/server-tools', mayImport: ['src/inference/spine'] },
   // Families never import each other: what two of them need is the spine's.
   { path: 'src/inference/families/chat', mayImport: ['src/inference/server-tools'] },

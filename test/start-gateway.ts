@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { stringify } from 'yaml';
+import type { CacheStore } from '../src/books/metering/cache-store.ts';
 import { checkConfigText } from '../src/config/check.ts';
 import { formatProblem } from '../src/config/problem.ts';
 import type { ScopedStep } from '../src/inference/models/steps.ts';
@@ -40,6 +41,7 @@ export async function startGateway(
     resolve?: ResolveAddresses;
     pagesFolder?: string;
     steps?: readonly ScopedStep[];
+    cache?: CacheStore;
   } = {},
 ): Promise<TestGateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'culvert-test-'));
@@ -75,6 +77,7 @@ export async function startGateway(
     reload: async () => ({ ok: true, config: parse(config) }),
     ...(parts.resolve !== undefined && { resolve: parts.resolve }),
     ...(parts.steps !== undefined && { steps: parts.steps }),
+    ...(parts.cache !== undefined && { cache: parts.cache }),
     ...(parts.pagesFolder !== undefined && { pagesFolder: parts.pagesFolder }),
   });
   let closed = false;

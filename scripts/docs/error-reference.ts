@@ -180,6 +180,10 @@ const providerErrors = {
     remedy:
       'Try again, or ask an operator to look at the server: `culvert mcp-servers list` shows its state. Its `timeout` and `max_bytes` are in the configuration.',
   },
+  'not-cached': {
+    cause: 'The request has `x-culvert-cache: only`, and no answer to an equal request is kept.',
+    remedy: 'Leave the header out: then the model answers. [Caching](caching.md) says what is kept.',
+  },
   'no-target': {
     cause:
       'No target of the model can be tried right now, for example because every connection was refused within the last second.',

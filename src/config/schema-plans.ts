@@ -258,6 +258,7 @@ export const costsSchema = z
     scrape: cost(1, 'a scraped page'),
     crawl_page: cost(1, 'a crawled page'),
     mcp: cost(1, 'a call of an MCP server'),
+    cached: cost(0, "an answer from a model's cache"),
   })
   .describe('A call costs so many units of quota, by its kind.');
 

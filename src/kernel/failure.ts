@@ -55,6 +55,8 @@ export type Failure =
   /** `cause` where reads that cost next to nothing may go on unbooked. */
   | { kind: 'quota-unavailable'; message: string; cause?: 'disk-full' }
   | { kind: 'overloaded'; message: string }
+  /** The caller wants an answer that is kept, and there is none. */
+  | { kind: 'not-cached'; message: string }
   | { kind: 'unsupported'; message: string }
   | { kind: 'internal' };
 
@@ -158,6 +160,7 @@ export const failureStatus = {
   'no-target': 503,
   'quota-unavailable': 503,
   overloaded: 503,
+  'not-cached': 504,
   unsupported: 501,
   internal: 500,
 } as const satisfies Record<FailureKind, number>;

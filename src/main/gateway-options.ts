@@ -1,4 +1,5 @@
 import type { AdminParts } from '../admin/parts.ts';
+import type { CacheStore } from '../books/metering/cache-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
 import type { SnapshotParts } from '../inference/models/keep-snapshot.ts';
@@ -19,6 +20,8 @@ export interface GatewayOptions extends Pick<SnapshotParts, 'steps'> {
   reload: AdminParts['reload'];
   /** Folder of the dashboard's built pages; default: that of this installation. */
   pagesFolder?: string;
+  /** Where answers to equal requests are kept. Default: as `storage` says. */
+  cache?: CacheStore;
   /** Resolver of names in callers' URLs. Default: the system's name servers. */
   resolve?: ResolveAddresses;
 }

@@ -152,7 +152,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const opening = openServices({ ...shared, options, callers, metrics, files, objects, finished, spool });
   const { services } = opening;
   const { server, routes, dashboard } = await openServer({ ...shared, ...opening, options, callers, setup, metrics });
-  measure(metrics, { ledger, aliases, sinks, room: storage.room, version: options.version });
+  const { version } = options;
+  measure(metrics, { ledger, aliases, sinks, room: storage.room, cache: services.cache, version });
   addTargetGauges(metrics, { health, snapshot, clock });
 
   const { host, port } = config.server;

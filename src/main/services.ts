@@ -1,10 +1,12 @@
 import { createGiveBack } from '../books/metering/give-back.ts';
+import { memoryCache } from '../books/metering/memory-cache.ts';
 import type { Notices } from '../books/metering/notices.ts';
 import { createLimitedAdmission, createSettledLimits, createSettlement } from '../books/metering/quota.ts';
 import { tracedAdmission, tracedSettlement } from '../books/metering/traced-admission.ts';
 import type { Engines } from '../engines/local-engines.ts';
 import { createBodyRoom } from '../http/read-body.ts';
 import { createUploads, type Uploads } from '../inference/batches/uploads.ts';
+import { createAnswerCache } from '../inference/cache/create-answer-cache.ts';
 import { createBodyReader } from '../inference/endpoints/body-readers.ts';
 import { createBodyWorkers } from '../inference/endpoints/body-workers.ts';
 import type { Services } from '../inference/endpoints/services.ts';
@@ -44,7 +46,7 @@ export interface ServicesParts
     Pick<Services, 'plans' | 'transcoder' | 'files' | 'spool'> {
   options: GatewayOptions;
   callers: Callers;
-  metrics: Pick<Metrics, 'searched'>;
+  metrics: Pick<Metrics, 'searched' | 'cacheLooked'>;
   vectors: VectorEngine;
   proxyOf: ProxyOf;
   /** Its address on this machine, once the server listens. */
@@ -112,6 +114,7 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     observe,
   });
   const settlement = createSettlement(ledger, createSettledLimits({ counters, plans, observe }), plans);
+  const cache = parts.options.cache ?? memoryCache(() => clock.wallMs());
   const services: BaseServices = {
     clock,
     random: systemRandom,
@@ -134,6 +137,7 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
       },
       onTrouble,
     }),
+    cache: createAnswerCache({ store: cache, clock, onLook: parts.metrics.cacheLooked }),
     objects,
     videoSealer: books.secrets.sealer('videos'),
     giveBack: createGiveBack({ ledger, counters, replies, bootId, clock, onTrouble }),

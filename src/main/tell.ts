@@ -3,6 +3,7 @@ import type { RecordDelivery } from '../books/metering/record-delivery.ts';
 import type { Refusal } from '../books/metering/refusal.ts';
 import type { Refusals } from '../books/metering/refusals.ts';
 import type { AliasWatch } from '../inference/models/ended-requests.ts';
+import type { AnswerCache } from '../inference/spine/answer-cache.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { DiskRoom } from '../stores/disk-room.ts';
@@ -49,14 +50,16 @@ export function measure(
     aliases: Pick<AliasWatch, 'down'>;
     sinks: Pick<RecordDelivery, 'standing'>;
     room: Pick<DiskRoom, 'freeBytes'>;
+    cache: Pick<AnswerCache, 'waiting'>;
     version: string;
   },
 ): void {
-  const { ledger, aliases, sinks, room, version } = parts;
+  const { ledger, aliases, sinks, room, cache, version } = parts;
   metrics.gauge('culvert_ledger_queued_rows', 'Ledger rows that wait for a commit.', () => ledger.gauges().queued);
   metrics.gauge('culvert_open_reservations', 'Reservations that are not settled.', () => ledger.gauges().open);
   metrics.gauges('culvert_model_down', '1 while no target of the model answers.', 'model', aliases.down);
   metrics.gauge('culvert_data_free_bytes', 'Free bytes on the disk of the data folder.', room.freeBytes);
+  metrics.gauge('culvert_cache_waiting_requests', 'Requests that wait for an equal one.', cache.waiting);
   metrics.gauges('culvert_build_info', '1; the version is in the label.', 'version', () => [[version, 1]]);
   const help = 'Age of the oldest record that a sink has not received, in the process that sends.';
   metrics.gauges('culvert_sink_lag_seconds', help, 'sink', () =>

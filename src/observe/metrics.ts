@@ -26,6 +26,8 @@ export interface Metrics {
   attemptFailed(target: string, end: string): void;
   /** A search engine was asked; `end` is `ok` or the class of its fault. */
   searched(engine: string, end: string): void;
+  /** A kept answer was looked for. `error`: the store was slow or gone, or gave something else: the answer was asked for. */
+  cacheLooked(outcome: 'hit' | 'miss' | 'error', savedUsd: number): void;
   /** A number asked for at each scrape. */
   gauge(name: string, help: string, read: () => number): void;
   /** One for each value of `label`, which must be names of the configuration. */
@@ -60,6 +62,8 @@ function requestSeries(all: Series[]) {
     refusals: counterSeries(all, 'culvert_refused_requests_total', 'Requests refused before they were run.'),
     failedAttempts: counterSeries(all, 'culvert_failed_attempts_total', 'Attempts at targets that failed.'),
     searches: counterSeries(all, 'culvert_search_attempts_total', 'Questions to search engines.'),
+    cacheLooks: counterSeries(all, 'culvert_cache_lookups_total', 'Kept answers that were looked for.'),
+    cacheSaved: counterSeries(all, 'culvert_cache_saved_usd_total', 'USD that answers from the cache saved.'),
   };
 }
 
@@ -119,6 +123,10 @@ export function createMetrics(): Metrics {
     },
     searched(engine, end) {
       series.searches({ engine, class: end }).total += 1;
+    },
+    cacheLooked(outcome, savedUsd) {
+      series.cacheLooks({ outcome }).total += 1;
+      if (savedUsd > 0) series.cacheSaved({}).total += savedUsd;
     },
     gauge: (name, help, read) => gaugeSeries(all, name, help, read),
     gauges: (name, help, label, read) => gaugesSeries(all, name, help, label, read),

@@ -3,8 +3,10 @@ import type { CacheBounds, CacheEntry, CacheScopeStats, CacheSelection, CacheSto
 /** What an entry costs beside its body. */
 const entryBytes = 512;
 
+const plainBounds: CacheBounds = { scopeBytes: 16 * 1024 * 1024, totalBytes: 64 * 1024 * 1024 };
+
 /** A cache in the memory of this process. */
-export function memoryCache(nowMs: () => number, { scopeBytes, totalBytes }: CacheBounds): CacheStore {
+export function memoryCache(nowMs: () => number, { scopeBytes, totalBytes }: CacheBounds = plainBounds): CacheStore {
   const scopes = new Map<string, Scope>();
   let bytes = 0;
 

@@ -1,7 +1,7 @@
 import { type McpOrder, mcpEndpoint } from '../../inference/families/mcp/mcp-endpoint.ts';
+import type { ServeServices } from '../../inference/spine/answer-cache.ts';
 import { madeOrder } from '../../inference/spine/readable-input.ts';
 import { serve } from '../../inference/spine/serve.ts';
-import type { SpineServices } from '../../inference/spine/services.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
@@ -14,7 +14,7 @@ import { writeJson } from '../write-json.ts';
 import { toolErrors } from './tools/tool-errors.ts';
 
 export interface McpUpstreamParts {
-  services: SpineServices;
+  services: ServeServices;
   upstream: UpstreamTools;
 }
 

@@ -1,7 +1,7 @@
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { VectorEndpoint } from '../../inference/families/vectors/endpoint.ts';
+import type { ServeServices } from '../../inference/spine/answer-cache.ts';
 import { serve } from '../../inference/spine/serve.ts';
-import type { SpineServices } from '../../inference/spine/services.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { ErrorContext } from '../../kernel/failure.ts';
 import { requestIdMs } from '../../kernel/ids.ts';
@@ -28,7 +28,7 @@ function withQdrantMembers(body: JsonObject, { requestId, nowMs }: ErrorContext)
 }
 
 export interface VectorParts {
-  services: SpineServices;
+  services: ServeServices;
   endpoint: VectorEndpoint;
   engine: Pick<VectorEngine, 'bodyMemory'>;
   /** For bodies, and for answers until they are sent. */

@@ -22,6 +22,14 @@ export interface AnswerStep {
   over<C>(next: AttemptSink, place: AnswerPlace<C>): AttemptSink;
 }
 
+/** Steps over the events of an answer that may be kept. */
+export interface KeepingSteps {
+  /** Sees what the model said, before the filters of guards: what they put in its place is for one caller alone. */
+  first: AnswerStep;
+  /** Sees what its caller gets: an answer that a guard ended is not kept. */
+  last: AnswerStep;
+}
+
 /** The sink for an attempt's events: the first step sees them first, `last` takes what all of them let through. */
 export function throughSteps<C>(steps: readonly AnswerStep[], last: AttemptSink, place: AnswerPlace<C>): AttemptSink {
   return steps.reduceRight((next, step) => step.over(next, place), last);

@@ -19,11 +19,11 @@ export async function throughSteps<I, V extends { release(): void | Promise<void
   call: ModelCall,
   input: I,
   value: V,
-): Promise<{ call: ModelCall; value: V } | Failure> {
+): Promise<{ call: ModelCall; input: I; value: V } | Failure> {
   const named = value.facts === undefined ? null : models.resolve(value.facts.model, call.principal);
   const alias = named === null || !('kind' in named) ? named : models.standIn(call.principal);
   const applying = steps?.of(call.principal, alias) ?? null;
-  if (applying === null) return { call, value };
+  if (applying === null) return { call, input, value };
   const { requestId, principal, callerHeaders } = call;
   const about = { requestId, principal, callerHeaders, endpoint: endpoint.id, alias };
   const running = applying.map((step) => step.begin(about)).filter((step) => step !== null);
@@ -47,11 +47,11 @@ export async function throughSteps<I, V extends { release(): void | Promise<void
     throw error;
   }
   const filtered = { ...call, answerTexts: answerTextsOf(running) };
-  if (current === input) return { call: filtered, value };
+  if (current === input) return { call: filtered, input, value };
   const again = await endpoint.read(call, current);
   if (!again.ok) return again.failure;
   await value.release();
-  return { call: filtered, value: again.value };
+  return { call: filtered, input: current, value: again.value };
 }
 
 function given<T>(result: Result<T> | undefined): T | null {

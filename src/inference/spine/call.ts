@@ -4,13 +4,13 @@ import type { Clock } from '../../kernel/clock.ts';
 import { statusOf } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import { plainWishes, type RoutingWishes } from '../../routing/route.ts';
+import type { ServeServices } from './answer-cache.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
 import type { ChargedCall } from './held-call.ts';
 import { answerKept, KeptAnswer, type Outcome } from './kept-answer.ts';
 import { admittedBefore, type ModelCall, type RunCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
 import { serve } from './serve.ts';
-import type { SpineServices } from './services.ts';
 import type { Client } from './sink.ts';
 import type { ReadRequest, WorkEndpoint, WorkPlan } from './work.ts';
 
@@ -80,7 +80,7 @@ export async function call<
   W extends ReadRequest = ReadRequest,
   Q extends WorkPlan = WorkPlan,
 >(
-  services: SpineServices,
+  services: ServeServices,
   endpoint: Endpoint<I, R, P> | WorkEndpoint<I, W, Q>,
   owner: CallOwner,
   input: I,

@@ -12,7 +12,7 @@ import type { AddableInput } from './prompted.ts';
 import type { ReadableInput } from './readable-input.ts';
 import type { RequestBody } from './request-body.ts';
 import type { AttemptSteps } from './run-attempts.ts';
-import type { AnswerForm, HeaderList } from './sink.ts';
+import type { AnswerForm, AttemptSink, HeaderList } from './sink.ts';
 
 /** Decisions on a request before anything is held for it. */
 export interface Plan {
@@ -29,6 +29,12 @@ export interface Plan {
   /** As in the job. */
   given?: Job['given'] | undefined;
 }
+
+/**
+ * How answers are kept for equal requests: the events of a conversation, which every format can write again, or the
+ * bytes of a whole body.
+ */
+export type KeptForm = 'events' | 'bytes';
 
 /** One request on its way, as its family knows it. */
 export interface Asked<R, P> {
@@ -60,11 +66,15 @@ export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
   plan(snapshot: Snapshot, call: ModelCall, request: R): P | Failure | Promise<P | Failure>;
   /** The work of its attempts, once its cost is held. */
   trials(asked: Asked<R, P>, job: Job): Trials;
+  /** How the answer to this request may be kept for equal ones; null: it may not. Absent: none may. */
+  keeps?(request: R): KeptForm | null;
   /** For the traces of keys that allow it: request and answer; absent: a trace has nothing to show. */
   traced?(input: I, answer: Buffer): TracedContent;
 }
 
 export interface Trials extends AttemptSteps {
+  /** The sink that writes kept events for the caller, in front of `last`; absent: none are kept. */
+  write?: (last: AttemptSink) => AttemptSink;
   /** All attempts, when they are more than one row of them. Ends the client's answer. */
   run?(): Promise<void>;
 }

@@ -12,8 +12,13 @@ import type { AttemptSink, AttemptSource, Chunk, Pace } from './sink.ts';
 
 /** The filters of an answer's texts as a step over its events. */
 export const filteredEvents = (texts: AnswerTexts): AnswerStep => ({
-  over: (next, { answer }) => new FilteredEvents(next, answer, texts),
+  over: (next, { answer }) => filteredSink(next, answer, texts),
 });
+
+/** The same as a sink. */
+export function filteredSink(next: AttemptSink, answer: Pick<Answer, 'noteFirst'>, texts: AnswerTexts): AttemptSink {
+  return new FilteredEvents(next, answer, texts);
+}
 
 /** Texts of events that may come in pieces. */
 type TextEvent = Extract<NeutralEvent, { type: 'text-delta' | 'reasoning-delta' | 'refusal-delta' }>;
@@ -30,9 +35,9 @@ interface OpenText {
  * pass one by one, so that they stay JSON. An answer that a filter refuses ends there: before its first content as a
  * fault, later as one that a content filter has cut. Log probabilities repeat the text in pieces, and are left out.
  */
-class FilteredEvents<C> implements AttemptSink {
+class FilteredEvents implements AttemptSink {
   readonly #next: AttemptSink;
-  readonly #answer: Answer<C>;
+  readonly #answer: Pick<Answer, 'noteFirst'>;
   readonly #texts: AnswerTexts;
   readonly #open = new Map<string, OpenText>();
   /** Arguments by choice and call, as far as they came. */
@@ -42,7 +47,7 @@ class FilteredEvents<C> implements AttemptSink {
   #began = false;
   #refused = false;
 
-  constructor(next: AttemptSink, answer: Answer<C>, texts: AnswerTexts) {
+  constructor(next: AttemptSink, answer: Pick<Answer, 'noteFirst'>, texts: AnswerTexts) {
     this.#next = next;
     this.#answer = answer;
     this.#texts = texts;

@@ -3,6 +3,7 @@ import type { Admitted } from '../../books/metering/admission.ts';
 import type { Trace } from '../../kernel/trace.ts';
 import type { RoutingWishes } from '../../routing/route.ts';
 import type { AnswerTexts } from '../models/steps.ts';
+import type { KeepingSteps } from './after.ts';
 import type { Client, Delivery, Sink } from './sink.ts';
 
 /** One request that a model answers, its caller known and admitted. */
@@ -26,6 +27,8 @@ export interface ModelCall {
   trace: Trace | null;
   /** Filters of its answer's texts; absent: there are none. */
   answerTexts?: AnswerTexts | undefined;
+  /** For an answer that may be kept; absent: it is not. */
+  keeping?: KeepingSteps;
   /** Wall-clock and monotonic ms of arrival. */
   atMs: number;
   startedMs: number;

@@ -4,6 +4,7 @@ import type { Result } from '../../formats/dialects/dialect.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { costHeaders } from './answer.ts';
+import type { ServeServices } from './answer-cache.ts';
 import { throughSteps } from './before.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
 import { FilteredBytes } from './filtered-bytes.ts';
@@ -29,7 +30,7 @@ export async function serve<
   W extends ReadRequest = ReadRequest,
   Q extends WorkPlan = WorkPlan,
 >(
-  services: SpineServices,
+  services: ServeServices,
   endpoint: Endpoint<I, R, P> | WorkEndpoint<I, W, Q>,
   asked: ModelCall,
   received: I,
@@ -51,19 +52,19 @@ export async function serve<
     if (snapshot.steps !== null) {
       const stepped = await throughSteps<I, R | W>(snapshot, endpoint, call, input, value);
       if ('kind' in stepped) return refuse(call.sink, stepped, call.admitted.headers);
-      ({ call, value } = stepped);
+      ({ call, input, value } = stepped);
     }
     // The compiler does not see that an endpoint's own `read` made the value.
     if ('work' in endpoint) return await doWork(services, endpoint, filtered(call), value as W);
     const request = value as R;
     const { idempotencyKey: key, sink, requestId, admitted } = call;
     // A stream is run whatever its key says.
-    if (key === null || request.facts.stream) return await run(services, endpoint, call, request);
+    if (key === null || request.facts.stream) return await run(services, endpoint, call, request, input);
     const { tenant } = call.principal;
     const body = await endpoint.content(received);
     const keyed = { key, tenant, endpoint: endpoint.id, requestId, body, sink, headers: admitted.headers };
     await services.idempotency.once(keyed, (kept) =>
-      run(services, endpoint, { ...call, client: kept, sink: kept }, request),
+      run(services, endpoint, { ...call, client: kept, sink: kept }, request, input),
     );
   } finally {
     const released = value.release();
@@ -78,26 +79,37 @@ function filtered(call: ModelCall): ModelCall {
 
 /** From the model on. */
 async function run<I, R extends RequestBody, P extends Plan>(
-  services: SpineServices,
+  services: ServeServices,
   endpoint: Endpoint<I, R, P>,
   asked: ModelCall,
   request: R,
+  input: I,
 ): Promise<void> {
-  const call = endpoint.filters === undefined ? filtered(asked) : asked;
-  const { sink, admitted } = call;
+  const own = endpoint.filters === undefined ? filtered(asked) : asked;
+  const { sink, admitted, callerHeaders } = own;
   const pricing = services.pricing();
   if (pricing !== null) await pricing;
   const snapshot = services.snapshot();
-  const planning = endpoint.plan(snapshot, call, request);
-  const plan = planning instanceof Promise ? await planning : planning;
-  if ('kind' in plan) return refuse(sink, plan, admitted.headers);
+  const planning = endpoint.plan(snapshot, own, request);
+  const planned = planning instanceof Promise ? await planning : planning;
+  if ('kind' in planned) return refuse(sink, planned, admitted.headers);
 
-  const refused = await runPlan(services, endpoint, { snapshot, call, plan, facts: request.facts }, (job) => {
-    const trials = endpoint.trials({ call, snapshot, request, plan }, job);
-    if (plan.form === 'events') call.delivery.expect(costHeaders(job));
-    return trials.run === undefined ? runAttempts(services, job, trials) : trials.run();
-  });
-  if (refused !== null) refuse(sink, refused, admitted.headers);
+  const isCached = planned.alias.cache !== undefined || callerHeaders['x-culvert-cache'] !== undefined;
+  const turn = isCached
+    ? await services.cache.enter(services, endpoint, { call: own, snapshot, request, plan: planned }, input)
+    : null;
+  if (turn === 'answered') return;
+  const { call, plan } = turn ?? { call: own, plan: planned };
+  try {
+    const refused = await runPlan(services, endpoint, { snapshot, call, plan, facts: request.facts }, (job) => {
+      const trials = endpoint.trials({ call, snapshot, request, plan }, job);
+      if (plan.form === 'events') call.delivery.expect(costHeaders(job));
+      return trials.run === undefined ? runAttempts(services, job, trials) : trials.run();
+    });
+    if (refused !== null) refuse(sink, refused, admitted.headers);
+  } finally {
+    turn?.end();
+  }
 }
 
 /** A request that is decided on. */

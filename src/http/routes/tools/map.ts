@@ -1,4 +1,4 @@
-import type { SpineServices } from '../../../inference/spine/services.ts';
+import type { ServeServices } from '../../../inference/spine/answer-cache.ts';
 import { mapFromV1, mapToV1 } from '../../../tools/firecrawl-v1.ts';
 import { readMapRequest } from '../../../tools/map/map-request.ts';
 import { type MapParts, mapSite } from '../../../tools/map/map-site.ts';
@@ -6,7 +6,7 @@ import type { Route } from '../../exchange.ts';
 import { toolRoutes } from './tools.ts';
 
 /** `POST /v1/tools/map`: the links of a site. */
-export function mapRoutes(services: SpineServices, parts: MapParts): Route[] {
+export function mapRoutes(services: ServeServices, parts: MapParts): Route[] {
   return toolRoutes(services, {
     name: 'map',
     summary: 'Lists the links of a site, by its sitemaps and its first page',

@@ -1,8 +1,8 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import { type ToolCaller, type ToolOrder, toolEndpoint } from '../../../inference/families/pages/tool-endpoint.ts';
+import type { ServeServices } from '../../../inference/spine/answer-cache.ts';
 import { madeOrder } from '../../../inference/spine/readable-input.ts';
 import { serve } from '../../../inference/spine/serve.ts';
-import type { SpineServices } from '../../../inference/spine/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { parseObject } from '../../../kernel/parse-object.ts';
@@ -33,7 +33,7 @@ const nobody: ToolCaller = { requestId: '', principal: { tenant: '', keyId: '' }
 const toolBodyBytesMax = 1024 * 1024;
 
 /** `POST /v1/tools/<name>`, and the same for Firecrawl's SDKs: one handler at each mount. */
-export function toolRoutes(services: SpineServices, tool: Tool): Route[] {
+export function toolRoutes(services: ServeServices, tool: Tool): Route[] {
   return toolMounts.map((mount) => ({
     method: 'POST',
     path: `${mount.at}/${tool.name}`,
@@ -52,7 +52,7 @@ export function toolRoutes(services: SpineServices, tool: Tool): Route[] {
 
 /** The way of a tools call: body → checked → held → done → answered → settled. */
 async function answerToolCall(
-  services: SpineServices,
+  services: ServeServices,
   tool: Tool,
   mount: ToolMount,
   exchange: Exchange,

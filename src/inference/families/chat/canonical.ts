@@ -32,12 +32,37 @@ export function canonicalConversation(raw: Buffer, dialect: CallerDialectId): Re
   return { ok: true, value: canonicalOf(fields) };
 }
 
+/** Hints for a provider's books and caches. Others, such as Gemini's `cachedContent`, change the answer. */
+const booked: ReadonlySet<string> = new Set([
+  'metadata',
+  'labels',
+  'store',
+  'service_tier',
+  'safety_identifier',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'prompt_cache_options',
+]);
+
 function normalForm(request: NeutralRequest): Record<string, unknown> {
-  const { stream, includeUsage, user, hints, lost, n, messages, tools, toolChoice, responseFormat, ...others } =
-    request;
+  const {
+    stream,
+    includeUsage,
+    user,
+    hints = {},
+    lost,
+    n,
+    messages,
+    tools,
+    toolChoice,
+    responseFormat,
+    ...others
+  } = request;
   const ids = new Map<string, string>();
+  const tuned = Object.entries(hints).filter(([name]) => !booked.has(name));
   return {
     ...others,
+    ...(tuned.length > 0 && { hints: Object.fromEntries(tuned) }),
     ...(n !== undefined && n !== 1 && { n }),
     ...(toolChoice !== undefined && toolChoice.type !== 'auto' && { toolChoice }),
     ...(responseFormat !== undefined && responseFormat.type !== 'text' && { responseFormat }),

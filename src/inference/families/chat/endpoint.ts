@@ -7,12 +7,12 @@ import type { RouteCandidate, RouteQuery } from '../../../routing/route.ts';
 import type { Alias } from '../../models/alias.ts';
 import { chats } from '../../models/connections.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
-import { headerSafe, type WrittenFor } from '../../spine/answer.ts';
+import { EncodedAnswer, headerSafe, type WrittenFor } from '../../spine/answer.ts';
 import type { Asked, Endpoint, Plan } from '../../spine/endpoint.ts';
-import { filteredEvents } from '../../spine/filtered-events.ts';
 import type { Job } from '../../spine/job.ts';
 import { addableBody } from '../../spine/prompted.ts';
 import { readableBody } from '../../spine/readable-input.ts';
+import { stepsOver } from '../../spine/steps-over.ts';
 import { withAbleModels } from './able-models.ts';
 import { checksOf } from './checked-answer.ts';
 import { contentOf } from './content-of.ts';
@@ -20,6 +20,7 @@ import type { ConversationBody, ConversationFacts } from './conversation-body.ts
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
 import {
   type Among,
+  answersAlone,
   type ChatCall,
   type ChatPlan,
   type PlainTrials,
@@ -59,6 +60,7 @@ export function chatEndpoint(
     readable: (call, raw) => readableBody(services.bodies, call, raw, dialectId, (body) => body),
     addable: (call, raw) => addableBody(services.bodies, call, raw, dialectId),
     content: (raw) => raw,
+    keeps: ({ facts: { extras } }) => (extras === null || answersAlone(extras) ? 'events' : null),
     plan: (snapshot, call, { facts }) =>
       planOf(services, snapshot, { principal: call.principal, wishes: call.wishes, dialect: dialectId }, facts),
     trials(asked, job) {
@@ -114,7 +116,7 @@ function trialsOf(
   const { n, stream, includeUsage, echo } = request.facts;
   const { extras } = plan;
   const { quality, onFilter } = plan.alias;
-  const { answerTexts } = call;
+  const { answerTexts, keeping } = call;
   const checks =
     quality === undefined && onFilter === undefined
       ? null
@@ -136,7 +138,7 @@ function trialsOf(
     dialect: dialect.id,
     providers: snapshot.providers,
     child: null,
-    after: answerTexts === undefined ? checks : [...(checks ?? []), filteredEvents(answerTexts)],
+    after: answerTexts === undefined && keeping === undefined ? checks : stepsOver(checks, call),
     items: extras?.items,
     betas: job.callerHeaders['anthropic-beta'] === undefined ? undefined : betasIn(job.callerHeaders),
     answerModel,
@@ -151,6 +153,7 @@ function trialsOf(
   const writtenFor: WrittenFor = { dialect, head, stream, ...(extras?.keep !== undefined && { keep: extras.keep }) };
   const steps: PlainTrials['trials'] = {
     trial: (answer) => conversationTrial(services, job, conversation, answer, writtenFor),
+    write: (last) => new EncodedAnswer(last, writtenFor),
     remedy: (failure) =>
       withAbleModels(failure, snapshot, { alias: plan.alias, principal: call.principal }, conversation),
   };

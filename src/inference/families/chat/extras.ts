@@ -57,6 +57,18 @@ export interface Among {
 /** The plan of a conversation without extras. */
 export type PlanOver = (snapshot: Snapshot, call: ChatCall, facts: ConversationFacts, among: Among) => Plan | Failure;
 
+/** Whether the body alone says what the answer depends on: nothing that was kept, no tool that runs, no other model. */
+export function answersAlone({
+  answerGives,
+  nativeFor,
+  fallbackModels,
+  named,
+  ...others
+}: ConversationExtras): boolean {
+  const isPlain = fallbackModels.length === 0 && named.length === 0 && answerGives !== 'all';
+  return isPlain && Object.values(others).every((one) => one === null);
+}
+
 /** A read body as if its sender had sent the files that it names. */
 export async function withFiles(
   { bodies, uploads }: Pick<ChatServices, 'bodies' | 'uploads'>,

@@ -8,14 +8,14 @@ import type { McpResult, McpTool } from '../../../tools/mcp/session.ts';
 import type { McpEnd, UpstreamTools } from '../../../tools/mcp/upstream-tools.ts';
 import { ToolFields } from '../../../tools/tool-fields.ts';
 import type { CallBounds, McpServerFunction, ServerToolPorts, ToolOwner } from '../../server-tools/tool-ports.ts';
+import type { ServeServices } from '../../spine/answer-cache.ts';
 import { call } from '../../spine/call.ts';
 import { madeOrder } from '../../spine/readable-input.ts';
-import type { SpineServices } from '../../spine/services.ts';
 import { abandoned, costMilliIn } from '../../spine/work.ts';
 import { type McpOrder, mcpEndpoint } from './mcp-endpoint.ts';
 
 export interface McpCallsParts {
-  services: SpineServices;
+  services: ServeServices;
   /** Servers that callers name by URL. */
   guarded: GuardedServers;
   /** Servers of the configuration. */

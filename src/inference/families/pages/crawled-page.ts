@@ -3,11 +3,11 @@ import { costMilliOf } from '../../../books/metering/quota.ts';
 import type { StorageBook } from '../../../books/metering/storage-book.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import type { CrawlMeter, PageEnd } from '../../../tools/crawl/crawl-ports.ts';
+import type { ServeServices } from '../../spine/answer-cache.ts';
 import { call } from '../../spine/call.ts';
-import type { SpineServices } from '../../spine/services.ts';
 import type { ReadRequest, WorkEndpoint } from '../../spine/work.ts';
 
-export type CrawlServices = SpineServices & { storage: StorageBook };
+export type CrawlServices = ServeServices & { storage: StorageBook };
 
 interface CrawledPage extends ReadRequest {
   work(): Promise<PageEnd>;

@@ -5,15 +5,15 @@ import type { ScrapedPage } from '../../../tools/scrape/scraped-page.ts';
 import type { ToolJob } from '../../../tools/tool-call.ts';
 import { ToolFields } from '../../../tools/tool-fields.ts';
 import type { ServerToolPorts } from '../../server-tools/tool-ports.ts';
+import type { ServeServices } from '../../spine/answer-cache.ts';
 import { call } from '../../spine/call.ts';
 import { madeOrder } from '../../spine/readable-input.ts';
-import type { SpineServices } from '../../spine/services.ts';
 import { abandoned, costMilliIn } from '../../spine/work.ts';
 import { type ToolOrder, toolEndpoint } from './tool-endpoint.ts';
 
 /** Pages for models to read: scrapes of the owner's key, at the same cost. */
 export function createPageFetch(
-  services: SpineServices,
+  services: ServeServices,
   reader: Pick<PageReader, 'read'>,
 ): ServerToolPorts['fetchPage'] {
   return async ({ principal, requestId, tag }, address, { cache }, mayFollow, signal) => {

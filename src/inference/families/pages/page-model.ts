@@ -4,6 +4,7 @@ import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { PageModel, PageQuestion, PageWriting } from '../../../tools/page-model.ts';
 import type { Alias } from '../../models/alias.ts';
+import type { ServeServices } from '../../spine/answer-cache.ts';
 import { call } from '../../spine/call.ts';
 import type { Outcome } from '../../spine/kept-answer.ts';
 import { abandoned } from '../../spine/work.ts';
@@ -16,7 +17,7 @@ const pageCharsMax = 100_000;
 const charsPerContextToken = 2;
 
 /** Chat calls as the key's owner could make them, to write about pages. */
-export function createPageModel(services: ChatServices, ring: Pick<KeyRing, 'principalOf'>): PageModel {
+export function createPageModel(services: ChatServices & ServeServices, ring: Pick<KeyRing, 'principalOf'>): PageModel {
   const endpoint = chatEndpoint(services, 'chat', 'openai-chat');
   return {
     modelFor(keyId) {

@@ -46,7 +46,7 @@ export type ResponsesEndpoint = Endpoint<Buffer, TurnBody, TurnPlan>;
  */
 export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoint {
   const chat = chatEndpoint(services, 'responses', 'openai-responses');
-  const { id, cost, content, traced, readable, addable } = chat;
+  const { id, cost, content, traced, readable, addable, keeps } = chat;
   return {
     id,
     cost,
@@ -54,6 +54,7 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     filters: 'events',
     ...(readable !== undefined && { readable }),
     ...(addable !== undefined && { addable }),
+    ...(keeps !== undefined && { keeps }),
     ...(traced !== undefined && { traced }),
     read(call, sent) {
       const raw = withSummaries(services, call.principal.tenant, sent);

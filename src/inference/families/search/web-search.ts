@@ -4,9 +4,9 @@ import type { SearchTool } from '../../../tools/search/search-tool.ts';
 import type { ToolAnswer, ToolJob } from '../../../tools/tool-call.ts';
 import { ToolFields } from '../../../tools/tool-fields.ts';
 import type { ServerToolPorts } from '../../server-tools/tool-ports.ts';
+import type { ServeServices } from '../../spine/answer-cache.ts';
 import { call } from '../../spine/call.ts';
 import { madeOrder } from '../../spine/readable-input.ts';
-import type { SpineServices } from '../../spine/services.ts';
 import { abandoned, costMilliIn } from '../../spine/work.ts';
 import { type ToolCaller, type ToolOrder, toolEndpoint } from '../pages/tool-endpoint.ts';
 
@@ -28,7 +28,7 @@ export function prepareSearch(
 }
 
 /** Searches for models: those of the owner's key, at the same cost. */
-export function createWebSearch(services: SpineServices, search: SearchTool): ServerToolPorts['searchWeb'] {
+export function createWebSearch(services: ServeServices, search: SearchTool): ServerToolPorts['searchWeb'] {
   return async ({ principal, requestId, tag }, query, how, signal) => {
     const answers: ToolAnswer[] = [];
     const order = madeOrder<ToolOrder>('search', fieldsOf(query, how), (fields) => ({

@@ -1,8 +1,8 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { VectorVerb } from '../../../vectors/verbs.ts';
+import type { ServeServices } from '../../spine/answer-cache.ts';
 import { type CallOwner, call } from '../../spine/call.ts';
-import type { SpineServices } from '../../spine/services.ts';
 import { abandoned } from '../../spine/work.ts';
 import type { VectorEndpoint } from './endpoint.ts';
 
@@ -19,7 +19,7 @@ export interface VectorQuestion {
 
 /** The answer's `result`, or why there is none. */
 export async function askVectors(
-  services: SpineServices,
+  services: ServeServices,
   endpoint: VectorEndpoint,
   { owner, verb, params, body, route }: VectorQuestion,
 ): Promise<{ result: unknown } | Failure> {

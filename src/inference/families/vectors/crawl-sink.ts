@@ -4,13 +4,13 @@ import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { CrawlChunks, CrawlCollectionOf, CrawlSink } from '../../../tools/crawl/crawl-ports.ts';
 import type { VectorVerb } from '../../../vectors/verbs.ts';
-import type { SpineServices } from '../../spine/services.ts';
+import type { ServeServices } from '../../spine/answer-cache.ts';
 import { askVectors } from './ask-vectors.ts';
 import type { VectorEndpoint } from './endpoint.ts';
 
 /** The vector store as crawls write to it: by the calls that their owner could make, at the same cost. */
 export function createCrawlSink(
-  services: SpineServices,
+  services: ServeServices,
   endpoint: VectorEndpoint,
   ring: Pick<KeyRing, 'principalOf'>,
 ): CrawlSink {

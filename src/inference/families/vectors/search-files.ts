@@ -3,14 +3,14 @@ import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { vectorFilter } from '../../server-tools/file-filter.ts';
 import type { ServerToolPorts } from '../../server-tools/tool-ports.ts';
-import type { SpineServices } from '../../spine/services.ts';
+import type { ServeServices } from '../../spine/answer-cache.ts';
 import { askVectors } from './ask-vectors.ts';
 import type { VectorEndpoint } from './endpoint.ts';
 
 const passageCharsMax = 4_000;
 
 /** Searches of collections for models: those of the owner's key, at the same cost. */
-export function createFileSearch(services: SpineServices, endpoint: VectorEndpoint): ServerToolPorts['searchFiles'] {
+export function createFileSearch(services: ServeServices, endpoint: VectorEndpoint): ServerToolPorts['searchFiles'] {
   return async ({ principal, requestId, tag }, query, how) => {
     const filter = how.filters === null ? null : vectorFilter(how.filters, how.field);
     if (filter !== null && 'kind' in filter) return filter as Failure;

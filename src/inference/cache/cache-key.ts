@@ -1,0 +1,74 @@
+import { hash } from 'node:crypto';
+import type { Principal } from '../../books/auth/principal.ts';
+import type { Alias, AliasCache } from '../models/alias.ts';
+import type { ConfiguredProvider } from '../models/connections.ts';
+import type { Canonical } from '../models/steps.ts';
+import type { KeptForm } from '../spine/endpoint.ts';
+import type { ModelCall } from '../spine/model-call.ts';
+
+/** Where an answer is kept. Two requests share one only where both are equal. */
+export interface CacheKey {
+  /** Who shares it: the name of the scope, and its id. */
+  scope: string;
+  digest: string;
+}
+
+/** What, beside its canonical form, changes the answer to a request. */
+export interface KeyFacts {
+  alias: Alias;
+  rule: AliasCache;
+  providers: ReadonlyMap<string, ConfiguredProvider>;
+  call: Pick<ModelCall, 'principal' | 'wishes' | 'callerHeaders'>;
+  /** Name in the ledger. */
+  endpoint: string;
+  form: KeptForm;
+  /** Whether its answer is a stream. Events are written as either. */
+  stream: boolean;
+}
+
+/** Counts up when the same key would mean another answer. */
+const keyVersion = 1;
+
+export function cacheKeyOf(facts: KeyFacts, { fields: { model, ...fields } }: Canonical): CacheKey {
+  const { alias, rule, providers, call, endpoint, form, stream } = facts;
+  const parts = {
+    version: keyVersion,
+    // The name that the caller wrote may be a pattern's or one that nobody has: the alias answers.
+    model: alias.id,
+    config: fingerprintOf(alias, providers),
+    // Every format writes the same events.
+    form: form === 'events' ? form : [endpoint, stream],
+    fallback: call.wishes.fallback,
+    betas: call.callerHeaders['anthropic-beta'] ?? null,
+    fields: Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)),
+  };
+  return { scope: scopeOf(rule.scope, call.principal), digest: digestOf(parts) };
+}
+
+/** A space is in no id: no scope can be written as another one. */
+function scopeOf(scope: AliasCache['scope'], { keyId, account, plan }: Principal): string {
+  if (scope === 'all') return scope;
+  const id = { key: keyId, account, plan }[scope];
+  return `${scope} ${id}`;
+}
+
+const fingerprints = new WeakMap<Alias, string>();
+
+/** Of all that the configuration says of a model: its targets with prices and options, and how their providers are reached. */
+function fingerprintOf(alias: Alias, providers: KeyFacts['providers']): string {
+  const known = fingerprints.get(alias);
+  if (known !== undefined) return known;
+  const { createdS, only, cache, ...own } = alias;
+  const names = [...new Set(alias.candidates.map(({ target }) => target.provider))].sort();
+  const reached = names.map((name) => {
+    const { api_key, credentials, ...config } = providers.get(name)?.config ?? { api_key: null, credentials: null };
+    return [name, config];
+  });
+  const made = digestOf({ own, reached });
+  fingerprints.set(alias, made);
+  return made;
+}
+
+function digestOf(value: unknown): string {
+  return hash('sha256', JSON.stringify(value), 'base64url');
+}

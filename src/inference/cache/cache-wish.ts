@@ -1,0 +1,36 @@
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { ModelCall } from '../spine/model-call.ts';
+
+/** What a caller wants of the cache. It may only tighten what the operator allows. */
+export interface CacheWish {
+  /** `off`: neither read nor written. `only`: nobody is asked. `refresh`: asked anew, and written. */
+  use: 'any' | 'off' | 'only' | 'refresh';
+  /** Seconds; null: as old as the operator allows. */
+  maxAgeS: number | null;
+}
+
+const uses: readonly string[] = ['off', 'only', 'refresh'] satisfies CacheWish['use'][];
+
+/** Of `x-culvert-cache`, `x-culvert-cache-max-age` and `Cache-Control`; a 400 names the wrong header. */
+export function readCacheWish(headers: ModelCall['callerHeaders']): CacheWish | Failure {
+  const asked = headers['x-culvert-cache'];
+  if (asked !== undefined && (typeof asked !== 'string' || !uses.includes(asked))) {
+    return invalid('x-culvert-cache', 'x-culvert-cache must be off, only or refresh.');
+  }
+  const maxAge = headers['x-culvert-cache-max-age'];
+  if (maxAge !== undefined && (typeof maxAge !== 'string' || !/^\d{1,9}$/.test(maxAge))) {
+    return invalid('x-culvert-cache-max-age', 'x-culvert-cache-max-age must be a whole number of seconds.');
+  }
+  const use = (asked as CacheWish['use'] | undefined) ?? useOfControl(headers['cache-control']);
+  return { use, maxAgeS: maxAge === undefined ? null : Number(maxAge) };
+}
+
+function useOfControl(control: string | string[] | undefined): CacheWish['use'] {
+  if (control === undefined) return 'any';
+  const words = String(control)
+    .toLowerCase()
+    .split(',')
+    .map((word) => word.trim());
+  if (words.includes('no-store')) return 'off';
+  return words.includes('no-cache') ? 'refresh' : 'any';
+}

@@ -1,0 +1,98 @@
+import type { Client } from '../spine/sink.ts';
+import type { KeptEntry } from './kept-entry.ts';
+
+/** An answer that others took from the one that was asked, or from the store. */
+export interface Landed {
+  entry: KeptEntry;
+  /** Wall-clock ms at which it was complete. */
+  atMs: number;
+}
+
+/**
+ * One request that is asked for all equal ones under way. Its work goes on as long as one of them waits, also where the
+ * caller that came first has left.
+ */
+export class Flight {
+  /** Resolves once: the answer for those who wait, or null, and each asks alone. */
+  readonly landed: Promise<Landed | null>;
+  #land!: (landed: Landed | null) => void;
+  /** Requests that wait for it. */
+  waiting = 0;
+  #client: SharedClient | null = null;
+
+  constructor() {
+    this.landed = new Promise((resolve) => {
+      this.#land = resolve;
+    });
+  }
+
+  /** Only the first call counts. */
+  land(landed: Landed | null): void {
+    this.#land(landed);
+  }
+
+  /** The client of the request that is asked. */
+  clientOf(client: Client): Client {
+    this.#client = new SharedClient(client, () => this.waiting > 0);
+    return this.#client;
+  }
+
+  /** The answer; null: each asks alone, or this one waited too long or has left. */
+  async wait(client: Client, ms: number): Promise<Landed | null> {
+    if (client.gone) return null;
+    this.waiting += 1;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const left = new Promise<null>((resolve) => {
+        timer = setTimeout(() => resolve(null), ms);
+        client.onGone(() => resolve(null));
+      });
+      return await Promise.race([this.landed, left]);
+    } finally {
+      clearTimeout(timer);
+      this.waiting -= 1;
+      if (this.waiting === 0) this.#client?.nobodyWaits();
+    }
+  }
+}
+
+/** A client that has left once its caller has, and nobody else waits for its answer. */
+class SharedClient implements Client {
+  readonly #caller: Client;
+  readonly #othersWait: () => boolean;
+  #onGone: (() => void) | null = null;
+  #onDrain: (() => void) | null = null;
+
+  constructor(caller: Client, othersWait: () => boolean) {
+    this.#caller = caller;
+    this.#othersWait = othersWait;
+    caller.onGone(() => this.#callerLeft());
+    caller.onDrain(() => this.#onDrain?.());
+  }
+
+  get gone(): boolean {
+    return this.#caller.gone && !this.#othersWait();
+  }
+
+  get committed(): boolean {
+    return this.#caller.committed;
+  }
+
+  onGone(listener: () => void): void {
+    this.#onGone = listener;
+  }
+
+  onDrain(listener: () => void): void {
+    this.#onDrain = listener;
+  }
+
+  nobodyWaits(): void {
+    if (this.#caller.gone) this.#onGone?.();
+  }
+
+  #callerLeft(): void {
+    // A reader that was behind takes no more: what comes for the others must not wait for it.
+    if (this.#othersWait()) this.#onDrain?.();
+    else this.#onGone?.();
+  }
+}

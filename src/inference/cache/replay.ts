@@ -1,0 +1,127 @@
+import { costMilliOf } from '../../books/metering/quota.ts';
+import { type Loss, lossComment } from '../../formats/neutral/loss.ts';
+import type { Fault } from '../../formats/neutral/outcome.ts';
+import { type Failure, statusOf } from '../../kernel/failure.ts';
+import { costHeaders, headerSafe, withLosses } from '../spine/answer.ts';
+import type { Asked, Endpoint, Plan, Trials } from '../spine/endpoint.ts';
+import { filteredSink } from '../spine/filtered-events.ts';
+import { holdCall } from '../spine/held-call.ts';
+import type { Job } from '../spine/job.ts';
+import type { RequestBody } from '../spine/request-body.ts';
+import { jobOf } from '../spine/serve.ts';
+import type { SpineServices } from '../spine/services.ts';
+import { type AttemptSink, type Bytes, type Chunk, type Pace, refuse } from '../spine/sink.ts';
+import type { Landed } from './flight.ts';
+
+/** Answers a request with what is kept, reserved and settled as any other. Ends the client's answer in every case. */
+export async function replay<I, R extends RequestBody, P extends Plan>(
+  services: SpineServices,
+  endpoint: Endpoint<I, R, P>,
+  asked: Asked<R, P>,
+  landed: Landed,
+): Promise<void> {
+  const { call, snapshot, plan, request } = asked;
+  const held = await holdCall(services, call, {
+    endpoint: endpoint.id,
+    alias: plan.alias.id,
+    tier: plan.charged.tier,
+    costMilli: costMilliOf(snapshot.config.costs, 'cached', plan.charged.cost),
+  });
+  if (held.kind !== 'held') return refuse(call.sink, held, call.admitted.headers);
+  const job = jobOf(snapshot, endpoint.id, call, { ...plan, calls: 1 }, held.reserved, request.facts);
+  try {
+    await give(services, endpoint.trials(asked, job), asked, job, landed);
+  } finally {
+    held.settle(job);
+  }
+}
+
+async function give<R extends RequestBody, P extends Plan>(
+  { clock }: Pick<SpineServices, 'clock'>,
+  { write }: Trials,
+  { call, plan }: Asked<R, P>,
+  job: Job,
+  { entry, atMs }: Landed,
+): Promise<void> {
+  const { progress } = job;
+  const ageS = Math.max(0, Math.floor((clock.wallMs() - atMs) / 1_000));
+  const headers = [
+    ...['x-culvert-provider', headerSafe(entry.provider), 'x-culvert-model', headerSafe(entry.model)],
+    ...['x-culvert-attempts', '0', ...costHeaders(job)],
+    ...['x-culvert-cache', `hit; age=${ageS}`],
+  ];
+  progress.firstTokenMs = clock.monotonicMs() - job.startedMs;
+  const { answer } = entry;
+  if ('base64' in answer) {
+    const typed = answer.contentType === null ? headers : [...headers, 'content-type', answer.contentType];
+    job.sink.start(plan.form, typed);
+    job.sink.chunk(Buffer.from(answer.base64, 'base64'));
+    job.sink.end(null);
+  } else {
+    if (write === undefined) throw new Error(`nothing writes the kept events of ${job.endpoint}`);
+    const losses = entry.endpoint === job.endpoint ? entry.losses : [];
+    const last = new ReplaySink(job, withLosses(headers, losses));
+    const written = write(last);
+    const { answerTexts } = call;
+    const sink = answerTexts === undefined ? written : filteredSink(written, { noteFirst() {} }, answerTexts);
+    sink.start({ resume() {}, stop: (fault) => last.stop(fault) });
+    sink.content();
+    sink.chunk(answer);
+    await sink.end(null);
+    if (last.refused !== null) return refuseAs(job, last.refused);
+  }
+  if (job.sink.finished !== undefined) await job.sink.finished;
+  progress.status = 200;
+  if (job.client.gone) progress.class = 'aborted';
+  else progress.delivered = 'whole';
+}
+
+/** A guard let the answer through that was kept, and ends it for this caller. */
+function refuseAs({ progress, sink }: Job, { message, status }: Fault): void {
+  const failure: Failure = { kind: 'upstream-refused', status: status ?? 400, message, provider: 'cache', param: null };
+  progress.class = failure.kind;
+  progress.status = statusOf(failure);
+  sink.end({ failure, headers: [] });
+}
+
+/** Takes a kept answer as it is written for its caller, all of it at once. */
+class ReplaySink implements AttemptSink {
+  readonly #job: Job;
+  #headers: readonly string[];
+  readonly #written: Bytes[] = [];
+  refused: Fault | null = null;
+
+  constructor(job: Job, headers: readonly string[]) {
+    this.#job = job;
+    this.#headers = headers;
+  }
+
+  start(): void {}
+
+  content(): boolean {
+    return true;
+  }
+
+  chunk(chunk: Chunk): Pace {
+    if (typeof chunk === 'string' || Buffer.isBuffer(chunk)) this.#written.push(chunk);
+    return 'ready';
+  }
+
+  lose(losses: readonly Loss[]): void {
+    if (this.#job.stream) this.#written.push(lossComment(losses));
+    else this.#headers = withLosses(this.#headers, losses);
+  }
+
+  stop(fault: Fault): void {
+    this.refused ??= fault;
+  }
+
+  end(found: Fault | null): Fault | null {
+    if (found !== null || this.refused !== null) return found;
+    const { sink, stream } = this.#job;
+    sink.start(stream ? 'events' : 'whole', this.#headers);
+    for (const piece of this.#written) sink.chunk(piece);
+    sink.end(null);
+    return null;
+  }
+}
