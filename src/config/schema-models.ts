@@ -81,6 +81,8 @@ export const capabilitiesSchema = z
   })
   .describe("What it can and cannot do, where that differs from the provider's; requests avoid targets that cannot.");
 
+const promptCache = z.enum(['off', 'auto']);
+
 const targetObjectSchema = z.strictObject({
   provider: name("a provider's name").describe('Name of a provider above.'),
   model: modelName.describe("The model's id at that provider. In a pattern alias, * is what the alias's * matched."),
@@ -107,6 +109,9 @@ const targetObjectSchema = z.strictObject({
     .default({})
     .meta({ mark: 'body' })
     .describe("Top-level fields set in every request to it, over the caller's."),
+  prompt_cache: promptCache
+    .optional()
+    .describe("The alias's setting for this target alone. auto here holds at another address than the vendor's too."),
   stream: z
     .boolean()
     .default(true)
@@ -210,6 +215,11 @@ export const modelSchema = z.strictObject({
     })
     .optional()
     .describe('Keeps complete answers, and gives them to equal requests. Default: nothing is kept.'),
+  prompt_cache: promptCache
+    .default('off')
+    .describe(
+      "auto: requests ask the provider to keep the beginning of a prompt in its cache, where that pays, and conversations stay at their target. A request that has the vendor's own fields for it goes out unchanged.",
+    ),
   cost: milliMultiple(z.number().min(0).max(costUnitsMax))
     .default(1)
     .describe("Units a request costs, times the endpoint's cost."),

@@ -1,5 +1,6 @@
 import type { DialectId } from '../formats/dialects/dialect.ts';
 import type { ImageModelFacts } from '../formats/dialects/images/format.ts';
+import type { PromptCaching } from '../formats/dialects/prompt-cache.ts';
 import type { VideoFacts } from '../formats/dialects/videos/format.ts';
 import type { Price } from '../formats/neutral/price.ts';
 import type { Timestamps } from '../formats/neutral/transcript.ts';
@@ -35,6 +36,8 @@ export interface Target {
   stream: boolean;
   /** A whole answer is requested as a stream in the caller's own format, too. */
   wholeByStream?: boolean;
+  /** How its requests use the cache of its provider; absent: nothing is done for it. */
+  promptCaching?: PromptCaching;
   /** How it makes vectors; absent when its provider does not. */
   embedding?: EmbeddingTarget;
   /** How it makes pictures; absent when it does not. */

@@ -3,6 +3,7 @@ import type { DialectId, UpstreamError, UsageOf } from '../dialects/dialect.ts';
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { ImageFacts } from '../dialects/images/format.ts';
+import type { PromptCaching } from '../dialects/prompt-cache.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import type { VoiceFacts } from '../dialects/speech/voices.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
@@ -57,6 +58,8 @@ export interface Provider {
   forwardBodies?: Readonly<Partial<Record<ForwardedEndpointId, (model: string) => ForwardMembers>>>;
   /** Further endpoints that servers of this type at another address are assumed to have. */
   forwardsElsewhere?: ForwardPaths;
+  /** How a request gets a prompt of the model into its cache; absent or null: it needs nothing for that. */
+  promptCaching?: (model: string) => PromptCaching | null;
   /** How it makes vectors; absent: it does not. */
   embeds?: EmbeddingFacts;
   /** Differences of servers of this type at another address. */

@@ -61,6 +61,7 @@ export function targetOf(
     stream: source.stream ?? true,
     wholeByStream: first('whole_by_stream', source.timeouts, alias?.timeouts, config.timeouts) ?? false,
     body: source.body ?? {},
+    ...promptCachingOf(configured, source, alias),
     ...embeddingOf(connection, source, alias),
     ...imageOf(connection, source),
     ...videoOf(connection, source),
@@ -72,8 +73,8 @@ function listedModel(configured: ConfiguredProvider, model: string, prices: Pric
   if (prices === null || !hasListPrices(configured)) return null;
   const { connection, config } = configured;
   const { provider, origin, basePath } = connection;
-  const isAtHome = config.base_url === undefined || config.base_url === provider.baseUrl || provider.baseUrl === null;
-  const id = config.prices ?? (isAtHome ? provider.prices : undefined) ?? prices.providerAt(origin + basePath);
+  const id =
+    config.prices ?? (isAtHome(configured) ? provider.prices : undefined) ?? prices.providerAt(origin + basePath);
   return id === null ? null : prices.find(id, model);
 }
 
@@ -81,6 +82,23 @@ function listedModel(configured: ConfiguredProvider, model: string, prices: Pric
 export function hasListPrices({ connection, config, simulated }: ConfiguredProvider): boolean {
   if (config.prices !== undefined) return true;
   return !simulated && !connection.provider.local && !isLoopback(new URL(connection.origin).hostname);
+}
+
+function isAtHome({ config, connection: { provider } }: ConfiguredProvider): boolean {
+  return config.base_url === undefined || config.base_url === provider.baseUrl || provider.baseUrl === null;
+}
+
+/** Servers at other addresses may refuse a field of the vendor's, unless the operator says that this one takes it. */
+function promptCachingOf(
+  configured: ConfiguredProvider,
+  source: TargetSource,
+  alias: ModelConfig | null,
+): Pick<Target, 'promptCaching'> {
+  if ((source.prompt_cache ?? alias?.prompt_cache) !== 'auto') return {};
+  const caching = configured.connection.provider.promptCaching?.(source.model) ?? null;
+  if (caching === null) return {};
+  const isTaken = caching.by === 'marks' || source.prompt_cache === 'auto' || isAtHome(configured);
+  return isTaken ? { promptCaching: caching } : {};
 }
 
 function embeddingOf(

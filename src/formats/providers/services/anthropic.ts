@@ -1,4 +1,5 @@
 import { openAiQuirks } from '../openai-like.ts';
+import { claudeCaching } from '../prompt-caching.ts';
 import type { Provider } from '../provider.ts';
 
 /**
@@ -19,6 +20,7 @@ export const anthropic: Provider = {
   paths: { chat: '/messages', models: '/models?limit=1000' },
   headers: { 'anthropic-version': '2023-06-01' },
   quirks: { ...openAiQuirks, nativeN: false, logprobs: false, seed: false },
+  promptCaching: claudeCaching,
   // https://platform.claude.com/docs/en/build-with-claude/batch-processing
   batches: {
     format: 'anthropic',

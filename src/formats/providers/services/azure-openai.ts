@@ -9,6 +9,7 @@ import {
   openAiTranscription,
   openAiVideos,
 } from '../openai-like.ts';
+import { claudeCaching } from '../prompt-caching.ts';
 import type { DiscoveredModel } from '../provider.ts';
 import { readModelList } from '../read-model-list.ts';
 
@@ -48,6 +49,8 @@ export const azureOpenAi = openAiLike({
     messages: '/anthropic/v1/messages',
   },
   listModels: deployments,
+  // Deployments of other models refuse `prompt_cache_key`, and a deployment's name does not say its model.
+  promptCaching: claudeCaching,
   embeds: {
     ...openAiEmbeddings,
     batch: 2_048,

@@ -3,6 +3,7 @@ import { isCohere } from '../../dialects/embeddings/bedrock.ts';
 import { imagesOfBedrock } from '../image-models.ts';
 import { openAiQuirks } from '../openai-like.ts';
 import { pathSegment } from '../path-segment.ts';
+import { bedrockCaching } from '../prompt-caching.ts';
 import type { DiscoveredModel, ForwardMembers, Provider } from '../provider.ts';
 import { listedModelsMax } from '../read-model-list.ts';
 
@@ -43,6 +44,7 @@ export const bedrock: Provider = {
         /^(computer-use|token-efficient-tools|interleaved-thinking|output-128k|dev-full-thinking|context-1m|context-management|effort|tool-search-tool|tool-examples|fine-grained-tool-streaming|compact)-20\d\d-/,
     },
   },
+  promptCaching: bedrockCaching,
   embeds: {
     format: 'bedrock',
     path: '',

@@ -9,6 +9,7 @@ import {
   openAiTranscription,
   openAiVideos,
 } from '../openai-like.ts';
+import { openAiCaching } from '../prompt-caching.ts';
 
 const olderVoices = ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'];
 
@@ -24,6 +25,7 @@ export const openai = openAiLike({
   quirks: { omitConverted: ['top_k'] },
   forwards: { completions: '/completions', moderations: '/moderations' },
   forwardsElsewhere: { rerank: '/rerank' },
+  promptCaching: openAiCaching,
   embeds: {
     ...openAiEmbeddings,
     batch: 2_048,

@@ -1,4 +1,5 @@
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
+import { claudeCaching } from '../prompt-caching.ts';
 
 /**
  * https://openrouter.ai/docs. Fields that the routed model lacks are ignored there, so none is omitted here; which
@@ -12,6 +13,7 @@ export const openrouter = openAiLike({
   envKey: 'OPENROUTER_API_KEY',
   paths: { key: '/key' },
   forwards: { completions: '/completions', rerank: '/rerank' },
+  promptCaching: claudeCaching,
   embeds: { ...openAiEmbeddings, dimensions: 'asked', encoding: 'asked', takesUser: true },
   quirks: { nativeN: false },
   errors: [

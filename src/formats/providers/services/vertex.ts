@@ -3,6 +3,7 @@ import type { DialectId } from '../../dialects/dialect.ts';
 import { isAskedByContent } from '../../dialects/embeddings/vertex.ts';
 import { openAiQuirks } from '../openai-like.ts';
 import { pathSegment } from '../path-segment.ts';
+import { claudeCaching } from '../prompt-caching.ts';
 import type { DiscoveredModel, Place, Provider } from '../provider.ts';
 import { listedModelsMax } from '../read-model-list.ts';
 import { anthropic } from './anthropic.ts';
@@ -45,6 +46,7 @@ export const vertex: Provider = {
   local: false,
   paths: { chat: '/publishers', models: null, originModels: '/v1beta1/publishers/google/models?pageSize=300' },
   headers: {},
+  promptCaching: claudeCaching,
   quirks: { ...openAiQuirks, nativeN: false },
   errors: [],
   tooLong: [...geminiTooLong, ...(anthropic.tooLong ?? [])],

@@ -8,6 +8,7 @@ import type {
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import { noExtras } from '../../../formats/dialects/extras.ts';
 import type { NamedObject } from '../../../formats/dialects/named-objects.ts';
+import { decidesOnCaching, type PromptCacheOrder, withPromptCache } from '../../../formats/dialects/prompt-cache.ts';
 import { fitToolNames } from '../../../formats/neutral/fit-tool-names.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import { type FetchedMedia, type MediaUrl, mediaUrlsIn, withMediaInline } from '../../../formats/neutral/media-urls.ts';
@@ -63,6 +64,8 @@ export interface EncodeOrder extends ForwardOrder {
   media?: FetchedMedia;
   /** Items that it names, by id; absent: it names none. */
   items?: Readonly<Record<string, JsonObject>> | undefined;
+  /** The provider's cache is to be used; absent: nothing is done for it. */
+  promptCache?: PromptCacheOrder;
   /** This gateway runs its server tools; absent: the target does, or nobody. */
   turn?: ServerTurn;
 }
@@ -80,7 +83,7 @@ export function readConversation(raw: Buffer, dialect: CallerDialectId): Result<
   const read = dialects[dialect].readRequest(raw, body, scan);
   if (!read.ok) return read;
   const named = namedIn(body, dialect, scan);
-  return named.ok ? { ok: true, value: bodyOf(read.value, dialect, named.value) } : named;
+  return named.ok ? { ok: true, value: bodyOf(read.value, body, dialect, named.value) } : named;
 }
 
 /** Ids that one body may name: a long conversation has hundreds. */
@@ -105,7 +108,12 @@ export function namedIn(body: JsonObject, dialectId: CallerDialectId, scan: Json
   return refuse(excess.field, `The body names more than ${namedMax} objects at a provider. Name fewer.`);
 }
 
-function bodyOf(request: CallerRequest, dialectId: CallerDialectId, named: readonly NamedObject[]): ConversationBody {
+function bodyOf(
+  request: CallerRequest,
+  callers: JsonObject,
+  dialectId: CallerDialectId,
+  named: readonly NamedObject[],
+): ConversationBody {
   const { extras } = request;
   return {
     facts: {
@@ -125,7 +133,11 @@ function bodyOf(request: CallerRequest, dialectId: CallerDialectId, named: reado
       const asked = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);
       const isAsItCame = order.dialect === dialectId && order.turn === undefined;
       const encoded = isAsItCame ? encodeForwarded(asked, order, fitOf(order).quirks) : converted(asked, order);
-      if (order.schema !== 'wanted' || !encoded.ok || 'mediaWanted' in encoded.value) return encoded;
+      if (!encoded.ok || 'mediaWanted' in encoded.value) return encoded;
+      if (order.promptCache !== undefined && !decidesOnCaching(callers)) {
+        encoded.value.bytes = withPromptCache(encoded.value.bytes, order.dialect, order.promptCache);
+      }
+      if (order.schema !== 'wanted') return encoded;
       return { ok: true, value: { ...encoded.value, schema: schemaOf(request) } };
     },
     release() {},

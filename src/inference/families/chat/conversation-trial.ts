@@ -109,17 +109,18 @@ export function conversationTrial<C extends Chunk>(
     const sink = after === null ? written : throughSteps(after, written, { answer, job, schema: prepared.schema });
     return new Attempt(parts, job, attempt, body, sink);
   };
-  const prepared = prepareFor(attempt.target, conversation);
+  const prepared = prepareFor(attempt.target, conversation, job);
   return prepared instanceof Promise ? prepared.then(made) : made(prepared);
 }
 
 /**
  * Body of an attempt: the caller's own bytes when the target speaks the caller's dialect, which no conversion touches,
- * or else the encoding of their meaning. Synchronous when the body is.
+ * or else the encoding of their meaning. Synchronous when the body is. `job`: whose it is; absent: nobody sends it.
  */
 export function prepareFor(
   target: Target,
   { body, dialect: callers, providers, child, after, items, betas, turn, runsToolsFor, media }: Conversation,
+  job?: Pick<Job, 'tenant' | 'query'>,
 ): PreparedConversation | Failure | Promise<PreparedConversation | Failure> {
   const { capabilities } = target;
   const { connection } = providers.get(target.provider)!;
@@ -138,6 +139,9 @@ export function prepareFor(
     child,
     items,
     ...(turn !== undefined && runsToolsFor?.(target) === true && { turn }),
+    ...(target.promptCaching !== undefined && {
+      promptCache: { ...target.promptCaching, scope: JSON.stringify([job?.tenant, job?.query.alias]) },
+    }),
     ...(after?.some(({ wants }) => wants === 'schema') && { schema: 'wanted' as const }),
   };
   const encoded = body.encode(order);
