@@ -18,6 +18,7 @@ import { mcpServerOperations } from './entries/mcp-servers.ts';
 import { modelOperations } from './entries/models.ts';
 import { operatorOperations } from './entries/operators.ts';
 import { planOperations } from './entries/plans.ts';
+import { promptOperations } from './entries/prompts.ts';
 import { providerCredentialOperations } from './entries/provider-credentials.ts';
 import { providerDraftOperations } from './entries/provider-drafts.ts';
 import { providerOperations } from './entries/providers.ts';
@@ -50,6 +51,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...providerCredentialOperations(parts, kept),
     ...mcpServerOperations(parts, kept),
     ...modelOperations(parts, kept),
+    ...promptOperations(parts, kept),
     ...windowOperations(parts, records),
     ...explainOperations(parts, records),
     ...doctorOperations(parts, watch),

@@ -78,6 +78,11 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
     description: 'list, add, test and remove MCP servers while servers run',
     load: async () => (await import('./commands/mcp-servers.ts')).mcpServers,
   },
+  prompts: {
+    group: providersAndTools,
+    description: 'list, add, label and remove prompts and their versions',
+    load: async () => (await import('./commands/prompts.ts')).prompts,
+  },
   config: {
     group: 'Start and configure:',
     description: 'export the configuration with what was set up at run time',

@@ -41,7 +41,7 @@ export function checkPrompts(config: Config): PathProblem[] {
   });
 }
 
-function checkVersion({ models }: Config, { messages, variables, model }: PromptVersion): PathProblem[] {
+function checkVersion({ models, providers }: Config, { messages, variables, model }: PromptVersion): PathProblem[] {
   const problems: PathProblem[] = [];
   const names = Object.keys(variables);
   messages.forEach(({ content }, index) => {
@@ -55,8 +55,9 @@ function checkVersion({ models }: Config, { messages, variables, model }: Prompt
     if (variable.default === undefined || typeof variable.default === variable.type) continue;
     problems.push({ path: ['variables', name, 'default'], message: `expected a ${variable.type}` });
   }
-  // Without aliases, those of the providers' lists count, which nobody knows yet.
-  const isNamed = model === undefined || Object.keys(models).length === 0 || aliasFor(models, model) !== null;
+  // Models of the providers' lists count too, which nobody knows yet.
+  const listed = Object.keys(models).length === 0 || Object.values(providers).some(({ all_models }) => all_models);
+  const isNamed = model === undefined || listed || aliasFor(models, model) !== null;
   if (!isNamed)
     problems.push({ path: ['model'], message: `there is no such model${didYouMean(model, Object.keys(models))}` });
   return problems;

@@ -3,17 +3,18 @@ import { crossCheck } from './cross-check.ts';
 import type { Env } from './environment.ts';
 import { namedProviders } from './environment-providers.ts';
 import type { PathProblem } from './problem.ts';
-import type { Config, McpServerConfig, ModelConfig, ProviderConfig } from './schema.ts';
+import type { Config, McpServerConfig, ModelConfig, PromptConfig, ProviderConfig } from './schema.ts';
 import { checkAgainst } from './schema-issues.ts';
 import { mcpServersSchema } from './schema-mcp.ts';
 import { modelsSchema } from './schema-models.ts';
+import { promptsSchema } from './schema-prompts.ts';
 import { providersSchema } from './schema-providers.ts';
 
-/** A provider, model or MCP server that was set up while Culvert ran, as the file would have it, secrets in their places. */
+/** A provider, model, MCP server or prompt that was set up while Culvert ran, as the file would have it, secrets in their places. */
 export interface KeptFragment {
-  kind: 'provider' | 'model' | 'mcp';
+  kind: 'provider' | 'model' | 'mcp' | 'prompt';
   name: string;
-  /** The definition in the form of `providers.NAME`, `models.NAME` or `mcp.servers.NAME`. */
+  /** The definition in the form of `providers.NAME`, `models.NAME`, `mcp.servers.NAME` or `prompts.NAME`. */
   definition: Readonly<Record<string, unknown>>;
 }
 
@@ -34,7 +35,9 @@ export function fragmentKey({ kind, name }: Pick<KeptFragment, 'kind' | 'name'>)
   return `${kind} ${name}`;
 }
 
-type Used = Pick<KeptFragment, 'kind' | 'name'> & { value: ProviderConfig | ModelConfig | McpServerConfig };
+type Used = Pick<KeptFragment, 'kind' | 'name'> & {
+  value: ProviderConfig | ModelConfig | McpServerConfig | PromptConfig;
+};
 
 /**
  * Merges stored entries under the file's configuration: names of the file and the environment take precedence. Each
@@ -72,17 +75,22 @@ function checkFragment(base: Config, { kind, name, definition }: KeptFragment): 
   return { kind: 'unusable', path: path.slice(1), message };
 }
 
-const schemas = { provider: providersSchema, model: modelsSchema, mcp: mcpServersSchema };
+const schemas = { provider: providersSchema, model: modelsSchema, mcp: mcpServersSchema, prompt: promptsSchema };
 
 /** The table of a configuration that holds fragments of this kind, and its path. */
 export function tableOf(
-  { providers, models, mcp }: Config,
+  { providers, models, mcp, prompts }: Config,
   kind: KeptFragment['kind'],
 ): Readonly<Record<string, unknown>> {
-  return { provider: providers, model: models, mcp: mcp.servers }[kind];
+  return { provider: providers, model: models, mcp: mcp.servers, prompt: prompts }[kind];
 }
 
-export const tablePath = { provider: ['providers'], model: ['models'], mcp: ['mcp', 'servers'] } as const;
+export const tablePath = {
+  provider: ['providers'],
+  model: ['models'],
+  mcp: ['mcp', 'servers'],
+  prompt: ['prompts'],
+} as const;
 
 function merged(base: Config, used: readonly Used[]): Config {
   const of = (kind: Used['kind']) =>
@@ -96,6 +104,7 @@ function merged(base: Config, used: readonly Used[]): Config {
     ...base,
     providers: stay ? withAllModels(providers) : providers,
     models: { ...base.models, ...keptModels },
+    prompts: { ...base.prompts, ...(of('prompt') as Config['prompts']) },
     mcp: { ...base.mcp, servers: { ...base.mcp.servers, ...(of('mcp') as Config['mcp']['servers']) } },
   };
 }
@@ -133,11 +142,14 @@ function misfitsOf(base: Config, used: readonly Used[]): Map<string, PathProblem
 }
 
 function problemsOf(base: Config, used: readonly Used[]): PathProblem[] {
-  return crossCheck(merged(base, used), { implicitProviders: [] }).filter(
-    ({ path }) => path[0] === 'providers' || path[0] === 'models',
-  );
+  return crossCheck(merged(base, used), { implicitProviders: [] }).filter(({ path }) => kindAt(path) !== undefined);
 }
 
 function keyAt(path: PathProblem['path']): string {
-  return `${path[0] === 'providers' ? 'provider' : 'model'} ${path[1]}`;
+  return `${kindAt(path)} ${path[1]}`;
+}
+
+/** Undefined: its entries are checked alone. */
+function kindAt([table]: PathProblem['path']): KeptFragment['kind'] | undefined {
+  return (['provider', 'model', 'prompt'] as const).find((kind) => tablePath[kind][0] === table);
 }

@@ -69,21 +69,25 @@ export const labelName = z
   .string()
   .regex(/^[A-Za-z][\w.-]{0,63}$/, 'a label begins with a letter, and has letters, digits, _, . and - after it');
 
-export const promptSchema = z
-  .strictObject({
-    ...versionFields,
-    messages: messagesSchema.optional(),
-    versions: z.record(versionNumber, versionSchema).optional().describe('Several versions by their numbers.'),
-    labels: z
-      .record(labelName, z.int().min(1).max(999_999))
-      .default({})
-      .describe('Versions by names such as `production`, which is the one of a request that names none.'),
-  })
-  .refine(({ messages, versions }) => (messages === undefined) !== (versions === undefined), {
-    error: 'expected either messages or versions',
-  });
+/** A prompt of one version, or of several. */
+export const promptFields = z.strictObject({
+  ...versionFields,
+  messages: messagesSchema.optional(),
+  versions: z.record(versionNumber, versionSchema).optional().describe('Several versions by their numbers.'),
+  labels: z
+    .record(labelName, z.int().min(1).max(999_999))
+    .default({})
+    .describe('Versions by names such as `production`, which is the one of a request that names none.'),
+});
+
+export const promptSchema = promptFields.refine(
+  ({ messages, versions }) => (messages === undefined) !== (versions === undefined),
+  { error: 'expected either messages or versions' },
+);
+
+export const promptName = name("a prompt's name");
 
 export const promptsSchema = z
-  .record(name("a prompt's name"), promptSchema)
+  .record(promptName, promptSchema)
   .default({})
   .describe('Prompts that requests name as `prompt/NAME`, `prompt/NAME@3` or `prompt/NAME@label`.');

@@ -63,7 +63,7 @@ export function createKeptRecords(parts: AdminParts, records: Records): KeptReco
       if (before.kept.length >= keptMax) {
         refuse({
           kind: 'conflict',
-          message: `There are ${keptMax} providers, models and MCP servers already, as many as there may be. Remove some first.`,
+          message: `There are ${keptMax} providers, models, MCP servers and prompts already, as many as there may be. Remove some first.`,
         });
       }
       if (rowIn(before, kind, name) !== null) refuse(taken(kind, name));
@@ -127,7 +127,7 @@ function check(parts: AdminParts, before: KeptRows, after: KeptRows, focus: Pick
   if (broken.length > 0) {
     const named = broken.slice(0, 5).map(([key, why]) => `${key.slice(key.indexOf(' ') + 1)} (${whyLeft(why)})`);
     const more = broken.length > named.length ? ` and ${broken.length - named.length} more` : '';
-    const message = `These models would stop working without it: ${named.join(', ')}${more}. Change them first.`;
+    const message = `These would stop working without it: ${named.join(', ')}${more}. Change them first.`;
     refuse({ kind: 'conflict', message });
   }
   const provider = focus.kind === 'provider' ? config.providers[focus.name] : undefined;
@@ -155,9 +155,9 @@ function keysIn(value: unknown): string[] {
   return Object.entries(value).flatMap(([key, child]) => [key, ...keysIn(child)]);
 }
 
-export const nameField = { provider: 'name', model: 'id', mcp: 'name' } as const;
+export const nameField = { provider: 'name', model: 'id', mcp: 'name', prompt: 'name' } as const;
 
-const noun = { provider: 'provider', model: 'model', mcp: 'MCP server' } as const;
+const noun = { provider: 'provider', model: 'model', mcp: 'MCP server', prompt: 'prompt' } as const;
 
 function whyLeft(why: LeftOut): string {
   return why.kind === 'shadowed' ? 'the file has an entry of this name' : `${formatPath(why.path)}: ${why.message}`;

@@ -129,7 +129,7 @@ export interface PlanRow {
 
 /** A provider, model or MCP server that was set up while Culvert ran: a fragment of culvert.yaml. */
 export interface KeptRow {
-  kind: 'provider' | 'model' | 'mcp';
+  kind: 'provider' | 'model' | 'mcp' | 'prompt';
   name: string;
   /** As under `providers.NAME`, `models.NAME` or `mcp.servers.NAME`, without the values in `sealed`. Config's own schemas check it. */
   definition: Readonly<Record<string, unknown>>;

@@ -22,11 +22,15 @@ export function mcpServerMarks(): DefinitionMarks {
   return ofMcpServers;
 }
 
+/** A prompt has no secrets. */
+const nothing: ReadonlySet<string> = new Set();
+
 function secretMembersOf(kind: KeptRow['kind'], definition: unknown): ReadonlySet<string> {
   if (kind === 'model') {
     ofModels ??= definitionMarks(modelSchema);
     return ofModels.membersWithBody(definition);
   }
+  if (kind === 'prompt') return nothing;
   return (kind === 'mcp' ? mcpServerMarks() : providerMarks()).secretMembers;
 }
 

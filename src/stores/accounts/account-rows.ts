@@ -63,7 +63,7 @@ export interface PlanColumns {
 }
 
 export interface KeptColumns {
-  kind: 'provider' | 'model' | 'mcp';
+  kind: 'provider' | 'model' | 'mcp' | 'prompt';
   name: string;
   definition: string;
   sealed: string | null;

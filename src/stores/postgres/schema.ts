@@ -288,6 +288,12 @@ const keptMcp = `
   ALTER TABLE culvert.kept ADD CONSTRAINT kept_kind_check CHECK (kind IN ('provider', 'model', 'mcp'));
 `;
 
+const keptPrompts = `
+  ALTER TABLE culvert.kept DROP CONSTRAINT kept_kind_check;
+  ALTER TABLE culvert.kept ADD CONSTRAINT kept_kind_check
+    CHECK (kind IN ('provider', 'model', 'mcp', 'prompt', 'guard'));
+`;
+
 /** The schema `culvert`: tables and columns are named as in SQLite, where both hold the same. Never edited, only added to. */
 export const migrations: readonly Migration[] = [
   {
@@ -334,4 +340,5 @@ export const migrations: readonly Migration[] = [
   { version: 23, name: 'logins at MCP servers', sql: postgresDdl(accounts.grantTables) },
   { version: 24, name: 'lines of batches at providers', sql: postgresDdl(awayLines) },
   videoSecondsMigration,
+  { version: 26, name: 'prompts and guards set up at run time', sql: keptPrompts },
 ];

@@ -93,6 +93,26 @@ export const culvertMigrations: readonly Migration[] = [
     `,
   },
   { version: 11, name: 'logins at MCP servers', sql: sqliteDdl(accounts.grantTables) },
+  {
+    version: 12,
+    name: 'prompts and guards set up at run time',
+    sql: `
+      ALTER TABLE kept RENAME TO kept_11;
+      CREATE TABLE kept (
+        kind TEXT NOT NULL CHECK (kind IN ('provider', 'model', 'mcp', 'prompt', 'guard')),
+        name TEXT NOT NULL,
+        definition TEXT NOT NULL,
+        sealed TEXT,
+        version INTEGER NOT NULL,
+        created_ms INTEGER NOT NULL,
+        updated_ms INTEGER NOT NULL,
+        updated_by TEXT NOT NULL,
+        PRIMARY KEY (kind, name)
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO kept SELECT * FROM kept_11;
+      DROP TABLE kept_11;
+    `,
+  },
 ];
 
 /** `responses.db`. A separate file: it may grow to many GB, and its writes would hold up those of accounts. */

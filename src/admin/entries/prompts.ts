@@ -1,0 +1,156 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import type { KeptRow } from '../../books/auth/account-store.ts';
+import { versionsOf } from '../../config/cross-check-prompts.ts';
+import { fragmentKey } from '../../config/merge-kept.ts';
+import type { PromptConfig } from '../../config/schema.ts';
+import { labelName, promptFields, promptName, versionSchema } from '../../config/schema-prompts.ts';
+import { invalid } from '../../kernel/failure.ts';
+import { isObject } from '../../kernel/json.ts';
+import { type Operation, refuse } from '../operation.ts';
+import { inOrderOf } from '../page.ts';
+import type { AdminParts } from '../parts.ts';
+import { entryOperations } from './entry-operations.ts';
+import { type KeptRecords, rowIn, writtenOf } from './kept.ts';
+import { keptFields, shownKept } from './kept-fields.ts';
+import { keptOperations } from './kept-operations.ts';
+import { creation, patching } from './kept-row.ts';
+import type { Members } from './merge-patch.ts';
+
+const shownSchema = z.object({
+  name: z.string(),
+  labels: z.record(z.string(), z.int()).describe('Versions by label.'),
+  versions: z
+    .array(
+      z.looseObject({
+        number: z.int(),
+        labels: z.array(z.string()).describe('Without one it is a draft.'),
+        model: z.string().nullable().describe('The alias that answers; null: the one that the request names.'),
+      }),
+    )
+    .describe('Newest first, each with `messages`, `variables` and `parameters` as in culvert.yaml.'),
+  ...keptFields,
+});
+export type PromptReply = z.output<typeof shownSchema>;
+type ShownPrompt = z.input<typeof shownSchema>;
+
+const newPrompt = promptFields.extend({ name: promptName.describe('Requests name it as `prompt/NAME`.') });
+const newVersion = versionSchema.extend({
+  labels: z.array(labelName).max(20).default([]).describe('Labels that this version gets.'),
+});
+const labelled = z.strictObject({
+  label: labelName,
+  version: z.int().min(1).nullable().describe('The version that gets it; null: the label is removed.'),
+});
+
+/** `/prompts`: those of the file, and stored ones with their versions and labels. */
+export function promptOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
+  const entries = entryOperations({ path: '/prompts', named: 'name', area: 'models', reply: shownSchema });
+  const show = async (name: string) =>
+    (await shownPrompts(parts, kept)).find((prompt) => prompt.name === name) ??
+    refuse({ kind: 'not-found', message: `There is no prompt '${name.slice(0, 64)}'.` });
+  /** Changes members that follow from those that are there. */
+  const change = async (name: string, actor: string, patchOf: (before: Members) => Members) => {
+    await kept.change({ kind: 'prompt', name, version: undefined, actor, show: () => show(name) }, (row, rows) =>
+      patching(parts, patchOf(writtenOf(parts, row)), actor)(row, rows),
+    );
+    return show(name);
+  };
+  return [
+    entries.list({
+      summary: 'Lists the prompts with their versions and labels.',
+      rows: async () => ({
+        rows: inOrderOf(await shownPrompts(parts, kept), ({ name }) => name),
+        textOf: ({ name }) => name,
+        shown: (prompt) => prompt,
+      }),
+    }),
+    entries.show({ summary: 'Returns one prompt.', run: show }),
+    ...keptOperations(parts, kept, {
+      kind: 'prompt',
+      entries,
+      named: 'name',
+      show,
+      add: {
+        summary: 'Creates a prompt, as under `prompts` in culvert.yaml. One without `versions` is version 1.',
+        body: newPrompt,
+        planOf: (definition) => (rows, name, actor) =>
+          creation(parts, rows, { kind: 'prompt', name }, inVersions(definition), actor),
+      },
+      change: {
+        summary: 'Changes the labels of a prompt, adds versions or removes them. A version itself does not change.',
+        guardOf: () => refuseOtherVersions,
+      },
+      remove: { summary: 'Removes the stored versions and labels of a prompt.' },
+    }),
+    entries.act('versions', {
+      summary: 'Adds the next version of a prompt. Without a label it is a draft, which requests name by its number.',
+      body: newVersion,
+      run: (name, { written, operator }) =>
+        change(name, operator.name, (before) => {
+          const { labels = [], ...version } = written as Members & { labels?: string[] };
+          const next = Math.max(0, ...Object.keys(versionsIn(before)).map(Number)) + 1;
+          return { versions: { [next]: version }, labels: Object.fromEntries(labels.map((label) => [label, next])) };
+        }),
+    }),
+    entries.act('labels', {
+      summary: 'Gives a label to a version of a prompt. The next request uses it; a roll-back is the earlier version.',
+      body: labelled,
+      run: (name, { body: { label, version }, operator }) =>
+        change(name, operator.name, () => ({ labels: { [label]: version } })),
+    }),
+  ];
+}
+
+/** A definition whose texts are in `versions`. */
+function inVersions(definition: Members): Members {
+  const { messages, variables, model, parameters, ...rest } = definition;
+  if (messages === undefined) return definition;
+  const first = { messages, variables, model, parameters };
+  return {
+    ...rest,
+    versions: { 1: Object.fromEntries(Object.entries(first).filter(([, value]) => value !== undefined)) },
+  };
+}
+
+function versionsIn({ versions }: Members): Readonly<Record<string, unknown>> {
+  return isObject(versions) ? versions : {};
+}
+
+/** Answers of a version can be compared as long as its text stays. */
+function refuseOtherVersions(before: Members, after: Members): void {
+  const there = versionsIn(after);
+  for (const [number, version] of Object.entries(versionsIn(before))) {
+    if (!Object.hasOwn(there, number) || isDeepStrictEqual(there[number], version)) continue;
+    const message = `versions.${number}: a version does not change. Add the next one, and give it the label.`;
+    refuse(invalid(`versions.${number}`, message));
+  }
+}
+
+/** Those in force, and stored ones that cannot be used. */
+async function shownPrompts(parts: AdminParts, kept: KeptRecords): Promise<ShownPrompt[]> {
+  const rows = await kept.rows();
+  const inForce = parts.snapshot().config.prompts;
+  const unused = rows.kept.filter(({ kind, name }) => kind === 'prompt' && !Object.hasOwn(inForce, name));
+  return [
+    ...Object.entries(inForce).map(([name, prompt]) => shown(parts, name, prompt, rowIn(rows, 'prompt', name))),
+    ...unused.map((row) => shown(parts, row.name, null, row)),
+  ];
+}
+
+function shown(parts: AdminParts, name: string, prompt: PromptConfig | null, row: KeptRow | null): ShownPrompt {
+  const isKept = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
+  const labels = prompt?.labels ?? {};
+  const versions = prompt === null ? [] : [...versionsOf(prompt)].sort(([a], [b]) => b - a);
+  return {
+    name,
+    labels,
+    versions: versions.map(([number, { model = null, ...version }]) => ({
+      number,
+      labels: Object.keys(labels).filter((label) => labels[label] === number),
+      model,
+      ...version,
+    })),
+    ...shownKept(parts, isKept ? 'kept' : 'file', row),
+  };
+}
