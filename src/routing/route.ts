@@ -190,6 +190,8 @@ export interface RouteRecord {
   malformedLines?: number;
   /** For calls of MCP servers elsewhere. */
   mcp?: McpCallRecord;
+  /** Age of the kept answer that was given, ms; absent: it was none. */
+  cacheAgeMs?: number;
 }
 
 /** Target of an MCP call, without its arguments and its result. */

@@ -107,6 +107,12 @@ export const eventColumns = [
   ],
   ['cost_milli', 'whole', ({ charge }) => charge.costMilli, { as: 'units', by: (milli: number) => milli / 1_000 }],
   ['cost_usd', 'real?', ({ costUsd }) => costUsd],
+  [
+    'saved_usd',
+    'real?',
+    ({ facts }) => facts.savedUsd ?? null,
+    { about: "What an answer from the model's cache saved, USD; null: the answer came from no cache." },
+  ],
   ['user', 'text?', ({ facts }) => facts.user],
   ['tag', 'text?', ({ facts }) => facts.tag],
   ['quota_ms', 'whole', ({ quotaMs }) => quotaMs, { to: 'nobody' }],

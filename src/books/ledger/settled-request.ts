@@ -27,6 +27,8 @@ export interface SettledFacts {
   user: string | null;
   /** Tag by which the caller sums its usage (`x-culvert-tag`). */
   tag: string | null;
+  /** USD that a kept answer saved; absent or null: it was no kept answer. */
+  savedUsd?: number | null;
   route: UsageRoute;
   claim: {
     requestId: string;

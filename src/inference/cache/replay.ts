@@ -44,11 +44,12 @@ async function give<R extends RequestBody, P extends Plan>(
   { entry, atMs }: Landed,
 ): Promise<void> {
   const { progress } = job;
-  const ageS = Math.max(0, Math.floor((clock.wallMs() - atMs) / 1_000));
+  progress.cacheAgeMs = Math.max(0, clock.wallMs() - atMs);
+  progress.savedUsd = entry.usd ?? 0;
   const headers = [
     ...['x-culvert-provider', headerSafe(entry.provider), 'x-culvert-model', headerSafe(entry.model)],
     ...['x-culvert-attempts', '0', ...costHeaders(job)],
-    ...['x-culvert-cache', `hit; age=${ageS}`],
+    ...['x-culvert-cache', `hit; age=${Math.floor(progress.cacheAgeMs / 1_000)}`],
   ];
   progress.firstTokenMs = clock.monotonicMs() - job.startedMs;
   const { answer } = entry;

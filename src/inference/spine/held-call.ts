@@ -96,6 +96,7 @@ export class HeldCall {
       usage: progress.usage,
       usageSource: progress.usageSource,
       besideUsd: progress.besideUsd,
+      savedUsd: progress.savedUsd ?? null,
       user,
       tag: this.#call.tag ?? tag,
       route: {
@@ -106,6 +107,7 @@ export class HeldCall {
         passThrough: progress.passThrough,
         ...(progress.malformedLines > 0 ? { malformedLines: progress.malformedLines } : {}),
         ...(mcp !== undefined && { mcp }),
+        ...(progress.cacheAgeMs !== undefined && { cacheAgeMs: progress.cacheAgeMs }),
       } satisfies RouteRecord,
     });
     if (event === null || of === 'no request') return;

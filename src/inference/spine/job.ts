@@ -102,6 +102,10 @@ export interface JobProgress {
    * and what other models of a joined request cost more than that one. Negative where they cost less.
    */
   besideUsd: number;
+  /** USD that a kept answer saved; absent: it is no kept answer. */
+  savedUsd?: number;
+  /** Age of the kept answer, ms; absent: it is none. */
+  cacheAgeMs?: number;
   /** Gives out an answer that failed the check of its model, should none come that passes; null: there is none. */
   heldBack: (() => Promise<void>) | null;
   /** HTTP status sent, or that of the failure; 499 when the caller left first. */

@@ -220,6 +220,12 @@ const videoSecondsMigration: Migration = {
   sql: 'ALTER TABLE culvert.usage_event ADD COLUMN video_seconds BIGINT NOT NULL DEFAULT 0',
 };
 
+const savedUsdMigration: Migration = {
+  version: 27,
+  name: 'what answers from the cache saved',
+  sql: 'ALTER TABLE culvert.usage_event ADD COLUMN saved_usd DOUBLE PRECISION',
+};
+
 /** Pages that were read. No backup keeps them: they can be read again. */
 const pageTable = `
   CREATE TABLE culvert.page (
@@ -341,4 +347,5 @@ export const migrations: readonly Migration[] = [
   { version: 24, name: 'lines of batches at providers', sql: postgresDdl(awayLines) },
   videoSecondsMigration,
   { version: 26, name: 'prompts and guards set up at run time', sql: keptPrompts },
+  savedUsdMigration,
 ];

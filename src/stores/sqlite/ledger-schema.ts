@@ -243,6 +243,11 @@ export const ledgerMigrations: readonly Migration[] = [
     name: 'seconds of videos',
     sql: 'ALTER TABLE usage_event ADD COLUMN video_seconds INTEGER NOT NULL DEFAULT 0',
   },
+  {
+    version: 8,
+    name: 'what answers from the cache saved',
+    sql: 'ALTER TABLE usage_event ADD COLUMN saved_usd REAL',
+  },
 ];
 
 /** Longest wait of a start for another that migrates. */
