@@ -6,7 +6,7 @@ import { type Choice, choicesOf, dialectFor } from './capability.ts';
 import { effects } from './effects.ts';
 import type { Health } from './health.ts';
 import { answerKindOf, isAtRest, type Lane, type LaneState, sparedMax, standingOf } from './lane.ts';
-import { affinityOf, pick } from './pick.ts';
+import { affinityOf, pick, warmEqualFactor } from './pick.ts';
 import type { RetryBudget } from './rolling-counts.ts';
 import type {
   AttemptEnd,
@@ -240,17 +240,19 @@ class LiveRoute implements Route {
 
   #survey(scope: SurveyScope, nowMs: number): Survey {
     // Hashing a conversation's beginning costs more than all else here: only where there is something to pick.
-    const { tenant, conversation } = this.#query;
+    const { tenant, conversation, staysWarm } = this.#query;
     this.#draw ??= {
       affinity: conversation === null ? null : affinityOf(tenant, conversation),
+      ownFactor: staysWarm === true ? warmEqualFactor : undefined,
       random: this.#deps.random,
     };
     return survey(this.#choices, scope, this.#query, this.#draw, nowMs);
   }
 
   #pick(ready: readonly Choice[], nowMs: number): Choice {
-    const { affinity, random } = this.#draw!;
-    return pick(preferredChoices(ready, this.#query, affinity, this.#deps.health, nowMs), affinity, random, nowMs);
+    const { affinity, ownFactor, random } = this.#draw!;
+    const preferred = preferredChoices(ready, this.#query, affinity, this.#deps.health, nowMs);
+    return pick(preferred, affinity, random, nowMs, ownFactor);
   }
 
   /**

@@ -35,7 +35,7 @@ export function explainRoute(query: RouteQuery, health: Health, nowMs: number): 
     .map((choice, at) => ({ candidate: query.targets[at]!, choice }))
     .sort((a, b) => (a.choice.tier === b.choice.tier ? 0 : a.choice.tier - b.choice.tier));
   // Alone, each choice is examined even if a better tier is ready. The drawn credential does not show.
-  const draw = { affinity: null, random: seededRandom(0) };
+  const draw = { affinity: null, ownFactor: undefined, random: seededRandom(0) };
   const all = choices.map(({ choice }) => choice);
   reopenLeastBad(all, nowMs);
   const ready: Choice[] = [];

@@ -19,24 +19,27 @@ const equalFactor = 1.25;
  * request in flight against none.
  */
 const affinityEqualFactor = 2;
+/** The same where its alias cares for prompt caches: to read a prompt anew costs up to ten times as much. */
+export const warmEqualFactor = 8;
 
 /**
  * One of several ready options: two are drawn by weight × health (with affinity the first is the conversation's own),
  * and the first is kept unless the second is clearly better by PeakEWMA × (in flight + 1) / (weight × health).
- * `options` is not empty.
+ * `options` is not empty. `ownFactor`: how much more load a conversation's own target may have.
  */
 export function pick<T extends Pickable>(
   options: readonly T[],
   affinity: number | null,
   random: Random,
   nowMs: number,
+  ownFactor = affinityEqualFactor,
 ): T {
   if (options.length === 1) return options[0]!;
   const first = affinity === null ? drawByWeight(options, null, random, nowMs) : ownOf(options, affinity);
   const second = options.length === 2 ? other(options, first) : drawByWeight(options, first, random, nowMs);
   // A draw has already counted the health; a conversation's own target was chosen without it.
   const firstHealth = affinity === null ? 1 : healthOf(first.state, nowMs);
-  const factor = affinity === null ? equalFactor : affinityEqualFactor;
+  const factor = affinity === null ? equalFactor : ownFactor;
   return isClearlyBetter(second, first, firstHealth, factor, nowMs) ? second : first;
 }
 

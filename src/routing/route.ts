@@ -15,6 +15,8 @@ export interface RouteQuery {
   needs: RequestNeeds;
   /** By which a conversation finds its target again: the caller's session, or its first messages; null: by nothing. */
   conversation: string | null;
+  /** Its target probably has the prompt in its cache: a lower load elsewhere counts for less. */
+  staysWarm?: true;
   attemptsMax: number;
   /** `x-culvert-no-fallback`: only the first alias's own targets, one attempt. */
   fallback: 'allowed' | 'off';

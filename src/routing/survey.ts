@@ -21,6 +21,8 @@ import type { RouteQuery, UpstreamLimit } from './route.ts';
 export interface Draw {
   /** Number of the conversation (`affinityOf`); null: none. Only reorders equals. */
   affinity: number | null;
+  /** How much more load a conversation's own target may have; absent: as usual. */
+  ownFactor: number | undefined;
   random: Random;
 }
 
@@ -123,7 +125,7 @@ function findLane(choice: Choice, scope: SurveyScope, found: Survey, draw: Draw,
     }
   }
   if (first === null) return false;
-  choice.lane = more === null ? first : pick(more, draw.affinity, draw.random, nowMs);
+  choice.lane = more === null ? first : pick(more, draw.affinity, draw.random, nowMs, draw.ownFactor);
   choice.blocked = null;
   return true;
 }

@@ -61,6 +61,8 @@ export interface Alias {
   answerModel?: 'asked' | 'upstream';
   /** Absent: no answer is checked. */
   quality?: QualityConfig;
+  /** One of its targets has the provider's cache used. */
+  promptCache?: 'auto';
   /** Absent: no answer is kept for equal requests. */
   cache?: AliasCache;
   ownedBy: string;

@@ -60,15 +60,14 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       ...(model.on_filter === 'next' && { onFilter: model.on_filter }),
       ...(model.answer_model !== undefined && { answerModel: model.answer_model }),
       ...(model.quality !== undefined && { quality: model.quality }),
+      ...(cachesPrompts(model) && { promptCache: 'auto' as const }),
       ...(model.cache !== undefined && { cache: cacheOf(model.cache) }),
       ownedBy: targets[0]?.provider ?? 'culvert',
       createdS: parts.nowS,
       dimensions: model.dimensions ?? null,
       ...(model.voices !== undefined && { voices: model.voices }),
       ...(model.realtime !== undefined && { realtime: model.realtime }),
-      ...(model.only !== undefined && {
-        only: { accounts: new Set(model.only.accounts), plans: new Set(model.only.plans) },
-      }),
+      ...onlyOf(model),
       listedDimensions: model.dimensions ?? (model.type === 'embedding' ? usualDimensions(targets[0]?.model) : null),
       candidates,
       totalMs: Math.max(1, ...candidates.map(({ target }) => target.timeouts.totalMs)),
@@ -153,6 +152,14 @@ function hedgeOf({ hedge }: ModelConfig): HedgePolicy {
 
 function cacheOf({ ttl, scope, tool_calls }: NonNullable<ModelConfig['cache']>): AliasCache {
   return { ttlMs: ttl, scope, toolCalls: tool_calls };
+}
+
+function onlyOf({ only }: ModelConfig): Pick<Alias, 'only'> {
+  return only === undefined ? {} : { only: { accounts: new Set(only.accounts), plans: new Set(only.plans) } };
+}
+
+function cachesPrompts({ prompt_cache, targets }: ModelConfig): boolean {
+  return prompt_cache === 'auto' || targets.some((target) => target.prompt_cache === 'auto');
 }
 
 function usualDimensions(model: string | undefined): number | null {

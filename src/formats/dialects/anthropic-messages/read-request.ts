@@ -105,15 +105,19 @@ function thoughtsOf(thinking: CallerThinking | null | undefined): AnswerWishes['
   return thinking.display === 'omitted' ? 'sealed' : 'shown';
 }
 
-const startCharsMax = 1_024;
+const startCharsMax = 4_096;
+/** Of each text, its beginning and as much of its end: many conversations have the same long instructions. */
+const endCharsMax = 256;
 
 /** The instructions and the messages up to the first of the user, which every later turn of the conversation repeats. */
 function conversationStart({ system, messages }: CallerBody): string {
-  let start = systemText(system).slice(0, startCharsMax);
+  const instructions = systemText(system);
+  let start = instructions.slice(0, endCharsMax) + instructions.slice(-endCharsMax);
   for (const { role, content } of messages) {
-    if (typeof content === 'string') start += content.slice(0, startCharsMax);
+    if (typeof content === 'string') start += content.slice(0, endCharsMax) + content.slice(-endCharsMax);
     else if (Array.isArray(content)) {
-      for (const { text } of content) if (typeof text === 'string') start += text.slice(0, startCharsMax);
+      for (const { text } of content)
+        if (typeof text === 'string') start += text.slice(0, endCharsMax) + text.slice(-endCharsMax);
     }
     if (role === 'user' || start.length >= startCharsMax) break;
   }

@@ -111,19 +111,26 @@ function partsIn({ parts }: JsonObject): JsonObject[] {
   return Array.isArray(parts) ? (parts as JsonObject[]) : [];
 }
 
-const startCharsMax = 1_024;
+const startCharsMax = 4_096;
+/** Of each text, its beginning and as much of its end: many conversations have the same long instructions. */
+const endCharsMax = 256;
 
 /** The instructions and the contents up to the first of the user, which every later turn of the conversation repeats. */
 function conversationStart(body: JsonObject): string {
   let start = '';
   const system = isObject(body.systemInstruction) ? partsIn(body.systemInstruction) : [];
-  for (const part of system) start += stringOr(part.text, '').slice(0, startCharsMax);
+  for (const part of system) start += startIn(part);
   for (const content of body.contents as JsonObject[]) {
     const { role } = content;
-    for (const part of partsIn(content)) start += stringOr(part.text, '').slice(0, startCharsMax);
+    for (const part of partsIn(content)) start += startIn(part);
     if (role !== 'model' || start.length >= startCharsMax) break;
   }
   return start.slice(0, startCharsMax);
+}
+
+function startIn(part: JsonObject): string {
+  const text = stringOr(part.text, '');
+  return text.slice(0, endCharsMax) + text.slice(-endCharsMax);
 }
 
 /** OpenAI's names of fields, which encoders use for losses and refusals, in the words of Google's callers. */

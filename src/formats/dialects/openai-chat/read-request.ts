@@ -43,7 +43,9 @@ function isPlain({ models, fallbacks, tools, web_search_options: search, modalit
   return models == null && fallbacks == null && tools == null && search == null && modalities == null;
 }
 
-const startCharsMax = 1_024;
+const startCharsMax = 4_096;
+/** Of each text, its beginning and as much of its end: many conversations have the same long instructions. */
+const endCharsMax = 256;
 
 /** The messages up to the first of the user, which every later turn of the conversation repeats. */
 /* Bodies that only a provider of this format takes are read too: nothing below is sure of more than `ours` of the table. */
@@ -51,9 +53,10 @@ const startCharsMax = 1_024;
 function conversationStart({ messages }: ChatRequest): string {
   let start = '';
   for (const { role, content } of messages) {
-    if (typeof content === 'string') start += content.slice(0, startCharsMax);
+    if (typeof content === 'string') start += content.slice(0, endCharsMax) + content.slice(-endCharsMax);
     else if (Array.isArray(content)) {
-      for (const { text } of content) if (typeof text === 'string') start += text.slice(0, startCharsMax);
+      for (const { text } of content)
+        if (typeof text === 'string') start += text.slice(0, endCharsMax) + text.slice(-endCharsMax);
     }
     if (role === 'user' || start.length >= startCharsMax) break;
   }

@@ -78,15 +78,18 @@ function nativeForOf(native: Failure | null, { vendors }: Reading): RequestExtra
 
 /* Bodies that only a provider of this format takes are read too: nothing below is sure of more than `ours` of the table. */
 
-const startCharsMax = 1_024;
+const startCharsMax = 4_096;
+/** Of each text, its beginning and as much of its end: many conversations have the same long instructions. */
+const endCharsMax = 256;
 
 /** The beginning of the conversation, which every later turn repeats. */
 function conversationStart({ instructions, input, previous_response_id: previous }: ResponsesRequest): string {
   if (previous) return previous.slice(0, startCharsMax);
-  let start = typeof instructions === 'string' ? instructions.slice(0, startCharsMax) : '';
-  if (typeof input === 'string') return (start + input.slice(0, startCharsMax)).slice(0, startCharsMax);
+  let start =
+    typeof instructions === 'string' ? instructions.slice(0, endCharsMax) + instructions.slice(-endCharsMax) : '';
+  if (typeof input === 'string') return start + input.slice(0, endCharsMax) + input.slice(-endCharsMax);
   for (const { role, content } of input ?? []) {
-    if (typeof content === 'string') start += content.slice(0, startCharsMax);
+    if (typeof content === 'string') start += content.slice(0, endCharsMax) + content.slice(-endCharsMax);
     else if (Array.isArray(content)) start += textIn(content);
     if (role === 'user' || start.length >= startCharsMax) break;
   }
@@ -109,7 +112,8 @@ function stateOf(body: ResponsesRequest): RequestState | null {
 function textIn(content: readonly unknown[]): string {
   let text = '';
   for (const part of content) {
-    if (isObject(part) && typeof part.text === 'string') text += part.text.slice(0, startCharsMax);
+    if (isObject(part) && typeof part.text === 'string')
+      text += part.text.slice(0, endCharsMax) + part.text.slice(-endCharsMax);
     if (text.length >= startCharsMax) break;
   }
   return text;
