@@ -5,6 +5,7 @@ import type { ConfiguredProvider } from '../models/connections.ts';
 import type { Canonical } from '../models/steps.ts';
 import type { KeptForm } from '../spine/endpoint.ts';
 import type { ModelCall } from '../spine/model-call.ts';
+import type { RequestFacts } from '../spine/request-body.ts';
 
 /** Where an answer is kept. Two requests share one only where both are equal. */
 export interface CacheKey {
@@ -22,22 +23,22 @@ export interface KeyFacts {
   /** Name in the ledger. */
   endpoint: string;
   form: KeptForm;
-  /** Whether its answer is a stream. Events are written as either. */
-  stream: boolean;
+  /** Of the request. */
+  facts: Pick<RequestFacts, 'stream'> & { includeUsage?: boolean };
 }
 
 /** Counts up when the same key would mean another answer. */
 const keyVersion = 1;
 
 export function cacheKeyOf(facts: KeyFacts, { fields: { model, ...fields } }: Canonical): CacheKey {
-  const { alias, rule, providers, call, endpoint, form, stream } = facts;
+  const { alias, rule, providers, call, endpoint, form } = facts;
   const parts = {
     version: keyVersion,
     // The name that the caller wrote may be a pattern's or one that nobody has: the alias answers.
     model: alias.id,
     config: fingerprintOf(alias, providers),
-    // Every format writes the same events.
-    form: form === 'events' ? form : [endpoint, stream],
+    // Every format writes the same events, whole or as a stream.
+    form: form === 'events' ? form : [endpoint, facts.facts.stream, facts.facts.includeUsage ?? false],
     fallback: call.wishes.fallback,
     betas: call.callerHeaders['anthropic-beta'] ?? null,
     fields: Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)),

@@ -11,6 +11,7 @@ import { refuse } from '../spine/sink.ts';
 import { type CacheKey, cacheKeyOf } from './cache-key.ts';
 import { type CacheWish, readCacheWish } from './cache-wish.ts';
 import { Flight, type Landed } from './flight.ts';
+import { KeepingSink } from './keep-bytes.ts';
 import { keepingSteps } from './keep-events.ts';
 import { type KeptEntry, packEntry, unpackEntry } from './kept-entry.ts';
 import { replay } from './replay.ts';
@@ -46,25 +47,18 @@ export function createAnswerCache(parts: AnswerCacheParts): AnswerCache {
         return wish.use === 'only' ? refused(call, notCached) : goingOn(asked, 'bypass', {}, () => {});
       }
       const { providers } = asked.snapshot;
-      const facts = {
-        alias: plan.alias,
-        rule,
-        providers,
-        call,
-        endpoint: endpoint.id,
-        form,
-        stream: request.facts.stream,
-      };
+      const { id: name } = endpoint;
+      const facts = { alias: plan.alias, rule, providers, call, endpoint: name, form, facts: request.facts };
       const key = cacheKeyOf(facts, canonical);
       const keyed: Keyed = { ...parts, key, rule, wish, tag: call.tag ?? request.facts.tag ?? null };
 
-      const name = `${key.scope} ${key.digest}`;
+      const at = `${key.scope} ${key.digest}`;
       const isShared = wish.use === 'any' && wish.maxAgeS === null;
-      const under = isShared ? flights.get(name) : undefined;
+      const under = isShared ? flights.get(at) : undefined;
       const flight = isShared && under === undefined ? new Flight() : null;
-      if (flight !== null) flights.set(name, flight);
+      if (flight !== null) flights.set(at, flight);
       const remove = () => {
-        if (flights.get(name) === flight) flights.delete(name);
+        if (flights.get(at) === flight) flights.delete(at);
       };
       try {
         const landed = under === undefined ? await look(keyed) : await under.wait(call.client, leftMs(clock, asked));
@@ -90,8 +84,11 @@ export function createAnswerCache(parts: AnswerCacheParts): AnswerCache {
         void write(keyed, call, plan.alias.id, landed).then(remove);
       };
       const client = flight === null ? call.client : flight.clientOf(call.client);
-      const keeping = keepingSteps({ toolCalls: rule.toolCalls, keep });
-      return goingOn(asked, 'miss', { client, keeping }, () => {
+      const kept =
+        form === 'events'
+          ? { keeping: keepingSteps({ toolCalls: rule.toolCalls, keep }) }
+          : { sink: new KeepingSink(call.sink, name, keep) };
+      return goingOn(asked, 'miss', { client, ...kept }, () => {
         flight?.land(null);
         if (!isKept) remove();
       });
@@ -120,7 +117,7 @@ function refused({ sink, admitted }: ModelCall, failure: Failure): 'answered' {
 function goingOn<R, P extends Plan>(
   { call, plan }: Asked<R, P>,
   said: 'miss' | 'bypass',
-  changed: Partial<Pick<ModelCall, 'client' | 'keeping'>>,
+  changed: Partial<Pick<ModelCall, 'client' | 'sink' | 'keeping'>>,
   end: () => void,
 ): CacheTurn<P> {
   const headers = [...(plan.headers ?? []), 'x-culvert-cache', said];
@@ -134,7 +131,8 @@ async function canonicalOf<I, R extends RequestBody, P extends Plan>(
   input: I,
 ): Promise<Canonical | null> {
   const found = await readable?.(call, input)?.canonical();
-  return found?.ok === true ? found.value : null;
+  // What lies elsewhere may change there.
+  return found?.ok === true && found.value.elsewhere !== true ? found.value : null;
 }
 
 function leftMs(clock: Clock, { call, plan }: Pick<Asked<unknown, Plan>, 'call' | 'plan'>): number {

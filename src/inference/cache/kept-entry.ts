@@ -18,6 +18,8 @@ export interface KeptEntry {
 /** A whole answer of an endpoint with one format. */
 export interface KeptBytes {
   contentType: string | null;
+  /** The header that names what got lost; null: there is none. */
+  losses: string | null;
   base64: string;
 }
 

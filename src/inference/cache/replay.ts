@@ -1,5 +1,5 @@
 import { costMilliOf } from '../../books/metering/quota.ts';
-import { type Loss, lossComment } from '../../formats/neutral/loss.ts';
+import { type Loss, lossComment, lossHeaderName } from '../../formats/neutral/loss.ts';
 import type { Fault } from '../../formats/neutral/outcome.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';
 import { costHeaders, headerSafe, withLosses } from '../spine/answer.ts';
@@ -12,6 +12,7 @@ import { jobOf } from '../spine/serve.ts';
 import type { SpineServices } from '../spine/services.ts';
 import { type AttemptSink, type Bytes, type Chunk, type Pace, refuse } from '../spine/sink.ts';
 import type { Landed } from './flight.ts';
+import { renewed } from './keep-bytes.ts';
 
 /** Answers a request with what is kept, reserved and settled as any other. Ends the client's answer in every case. */
 export async function replay<I, R extends RequestBody, P extends Plan>(
@@ -54,9 +55,12 @@ async function give<R extends RequestBody, P extends Plan>(
   progress.firstTokenMs = clock.monotonicMs() - job.startedMs;
   const { answer } = entry;
   if ('base64' in answer) {
-    const typed = answer.contentType === null ? headers : [...headers, 'content-type', answer.contentType];
-    job.sink.start(plan.form, typed);
-    job.sink.chunk(Buffer.from(answer.base64, 'base64'));
+    const { contentType, losses, base64 } = answer;
+    if (contentType !== null) headers.push('content-type', contentType);
+    if (losses !== null) headers.push(lossHeaderName, losses);
+    const body = Buffer.from(base64, 'base64').toString('utf8');
+    job.sink.start(plan.form, headers);
+    job.sink.chunk(renewed(body, job.requestId, Math.floor(clock.wallMs() / 1_000)));
     job.sink.end(null);
   } else {
     if (write === undefined) throw new Error(`nothing writes the kept events of ${job.endpoint}`);

@@ -42,6 +42,8 @@ export interface RequestView {
  */
 export interface Canonical {
   digest: string;
+  /** It names pictures or files by URL or id, which may be others the next time. Absent: all of it is here. */
+  elsewhere?: true;
   fields: Readonly<Record<string, string>>;
 }
 

@@ -26,10 +26,13 @@ export function canonicalOf(fields: Readonly<Record<string, unknown>>): Canonica
   return { digest: hash('sha256', JSON.stringify(digests), 'base64url'), fields: digests };
 }
 
+const namesElsewhere = /"(url|\w+_url|uri|\w+_uri|file_id)"\s*:\s*"(?!data:)/;
+
 /** Of a body that no other format can say. */
 export function canonicalBody(kind: string, body: JsonObject, raw: string): Canonical {
   const left = Object.entries(body).filter(([name]) => !besideAnswers.includes(name));
-  return canonicalOf({ ...Object.fromEntries(left), ' kind': kind, ' digits': longNumbersIn(raw) });
+  const canonical = canonicalOf({ ...Object.fromEntries(left), ' kind': kind, ' digits': longNumbersIn(raw) });
+  return namesElsewhere.test(raw) ? { ...canonical, elsewhere: true } : canonical;
 }
 
 /** Digits of numbers beyond what a double holds exactly; undefined: there are none. */

@@ -29,7 +29,15 @@ export function canonicalConversation(raw: Buffer, dialect: CallerDialectId): Re
     (request.lost ?? []).length > 0 || hasMore(body) ? canonicalBody(dialect, body, text).digest : undefined;
   const fallbacks = extras === null || extras.fallbackModels.length === 0 ? undefined : [...extras.fallbackModels];
   const fields = { ...normalForm(request), fallbacks, ' body': beside, ' digits': longNumbersIn(text) };
-  return { ok: true, value: canonicalOf(fields) };
+  const canonical = canonicalOf(fields);
+  const isElsewhere = request.messages.some(({ parts }) => parts.some(liesElsewhere));
+  return { ok: true, value: isElsewhere ? { ...canonical, elsewhere: true } : canonical };
+}
+
+/** A picture or a file that is named, not sent. */
+function liesElsewhere(part: NeutralPart): boolean {
+  if (part.type === 'tool-result') return part.parts.some(liesElsewhere);
+  return (part.type === 'image' || part.type === 'document') && part.source.kind !== 'base64';
 }
 
 /** Hints for a provider's books and caches. Others, such as Gemini's `cachedContent`, change the answer. */

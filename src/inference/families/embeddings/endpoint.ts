@@ -29,6 +29,7 @@ export function embeddingsEndpoint(
     cost: 'embeddings',
     read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, kind),
     filters: 'nothing',
+    keeps: () => 'bytes',
     readable: (call, raw) => readableBody(services.bodies, call, raw, kind, (body) => body),
     content: (raw) => raw,
     plan(snapshot, call, { facts }) {

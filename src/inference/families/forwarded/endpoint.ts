@@ -36,6 +36,7 @@ export function forwardedEndpoint(
     read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, id),
     readable: (call, raw) => readableBody(services.bodies, call, raw, id, (body) => body),
     content: (raw) => raw,
+    keeps: () => 'bytes',
     plan: (snapshot, call, { facts }) => forwardPlan(snapshot, call, id, facts),
     trials: ({ request }, job) => ({
       trial: (answer) => forwardTrial(services, job, request, forwardedEndpoints[id], answer),

@@ -1,0 +1,115 @@
+import { lossHeaderName } from '../../formats/neutral/loss.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../spine/sink.ts';
+import type { KeptEntry } from './kept-entry.ts';
+
+/** Larger answers are not kept. */
+const keptBytesMax = 1024 * 1024;
+
+/** Passes an answer on, and keeps it once it is complete: bytes of a family with one format. */
+export class KeepingSink implements Sink {
+  readonly #next: Sink;
+  readonly #endpoint: string;
+  readonly #keep: (entry: KeptEntry) => void;
+  #headers: HeaderList = [];
+  /** Null: the answer is not kept. */
+  #pieces: Buffer[] | null = null;
+  #bytes = 0;
+
+  constructor(next: Sink, endpoint: string, keep: (entry: KeptEntry) => void) {
+    this.#next = next;
+    this.#endpoint = endpoint;
+    this.#keep = keep;
+  }
+
+  get finished(): Promise<void> {
+    return this.#next.finished ?? Promise.resolve();
+  }
+
+  start(form: AnswerForm, headers: HeaderList, status = 200): void {
+    this.#headers = headers;
+    if (status === 200) this.#pieces = [];
+    this.#next.start(form, headers, status);
+  }
+
+  chunk(chunk: Bytes): Pace {
+    this.#bytes += chunk.length;
+    if (this.#bytes > keptBytesMax) this.#pieces = null;
+    // A copy: what passes through belongs to the transport, which may write over it.
+    this.#pieces?.push(Buffer.from(chunk as string));
+    return this.#next.chunk(chunk);
+  }
+
+  end(failed: Failed | null): void {
+    const entry = failed === null && this.#pieces !== null ? this.#entry(Buffer.concat(this.#pieces)) : null;
+    if (entry !== null) this.#keep(entry);
+    this.#next.end(failed);
+  }
+
+  #entry(body: Buffer): KeptEntry | null {
+    if (!isComplete(body.toString('utf8'))) return null;
+    const of = (name: string) => {
+      const at = this.#headers.findIndex((value, place) => place % 2 === 0 && value === name);
+      return at < 0 ? null : (this.#headers[at + 1] ?? null);
+    };
+    const usd = of('x-culvert-cost-usd');
+    return {
+      answer: { contentType: of('content-type'), losses: of(lossHeaderName), base64: body.toString('base64') },
+      provider: of('x-culvert-provider') ?? '',
+      model: of('x-culvert-model') ?? '',
+      usd: usd === null ? null : Number(usd),
+      losses: [],
+      endpoint: this.#endpoint,
+    };
+  }
+}
+
+/** Whether no part of it says that it ended before its time: all choices of a completion stopped, whole or in events. */
+function isComplete(text: string): boolean {
+  const values = text.trimStart().startsWith('{') ? [text] : text.split('\n').flatMap(dataOf);
+  try {
+    return values.every((value) => hasOnlyStopped(JSON.parse(value)));
+  } catch {
+    return false;
+  }
+}
+
+function dataOf(line: string): string[] {
+  const data = line.startsWith('data:') ? line.slice(5).trim() : '';
+  return data === '' || data === '[DONE]' ? [] : [data];
+}
+
+function hasOnlyStopped(value: JsonValue): boolean {
+  if (!isObject(value) || isGiven(value.error)) return false;
+  const { choices } = value;
+  if (!Array.isArray(choices)) return true;
+  return choices.every(
+    (choice) => !isObject(choice) || !isGiven(choice.finish_reason) || choice.finish_reason === 'stop',
+  );
+}
+
+function isGiven(value: JsonValue | undefined): boolean {
+  return value !== undefined && value !== null;
+}
+
+/** The same answer with a new id and a new time, where it has them. */
+export function renewed(body: string, requestId: string, nowS: number): string {
+  if (!body.slice(0, headChars).includes('"id"') && !body.slice(0, headChars).includes('"created"')) return body;
+  if (body.trimStart().startsWith('{')) return renewedJson(body, requestId, nowS);
+  const line = (text: string) => dataOf(text).reduce((_, data) => `data: ${renewedJson(data, requestId, nowS)}`, text);
+  return body.split('\n').map(line).join('\n');
+}
+
+/** Answers that have them have them at their beginning. */
+const headChars = 1_024;
+
+function renewedJson(text: string, requestId: string, nowS: number): string {
+  const value = JSON.parse(text) as JsonObject;
+  const id = typeof value.id === 'string' ? { id: `${prefixOf(value.id)}${requestId.slice(4)}` } : {};
+  return JSON.stringify({ ...value, ...id, ...(typeof value.created === 'number' && { created: nowS }) });
+}
+
+/** `cmpl-` of `cmpl-abc`; '' of an id without one. */
+function prefixOf(id: string): string {
+  return id.match(/^[a-z]{2,8}[-_]/)?.[0] ?? '';
+}
