@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { StorageHold } from '../books/metering/storage-hold.ts';
 import { type Failure, FailureError, invalid } from '../kernel/failure.ts';
+import type { RoomHold } from '../kernel/sharing/room.ts';
 import type { Spool, SpooledFile } from '../net/spool.ts';
 import { nextBodyTurn, turnBytesMax } from './body-turns.ts';
 import type { Exchange } from './exchange.ts';
@@ -101,17 +102,19 @@ function createParser(contentType: string, bounds: MultipartBounds): BusboyInsta
   }
 }
 
+/** How reading a form ended; null: the caller left. */
+type Received = 'complete' | Failure | null;
+
 /** Feeds the body to the parser until both are at their end, or something is wrong. */
 function receive(
   exchange: Exchange,
   parser: BusboyInstance,
   upload: Upload,
   bounds: MultipartBounds,
-): Promise<'complete' | Failure | null> {
-  const { request, held } = exchange;
+): Promise<Received> {
+  const { request } = exchange;
   return new Promise((resolve) => {
     let receivedBytes = 0;
-    let fieldsBytes = 0;
     let turnBytes = 0;
     let settled = false;
     // After the disk, too: forty that waited for it go on in one turn of the loop.
@@ -120,49 +123,15 @@ function receive(
         turnBytes = 0;
         if (!settled) request.resume();
       });
-    const settle = (result: 'complete' | Failure | null) => {
+    const settle = (result: Received) => {
       if (settled) return;
       settled = true;
       pace.end();
       request.pause();
       resolve(result);
     };
-    const refuse = (param: string | null, message: string) => settle(invalid(param, message));
     const pace = new BodyPace(bounds.bodyBytes, settle);
-
-    parser.on('field', (name: string | undefined, value, nameCut, valueCut) => {
-      if (name === undefined || nameCut) return refuse(null, 'A part of the form has no name.');
-      if (valueCut) return refuse(shown(name), `'${shown(name)}' is longer than ${fieldBytesMax} bytes.`);
-      const valueBytes = Buffer.byteLength(value);
-      const noRoom = held === null ? null : held.take(valueBytes);
-      if (noRoom !== null) return settle(noRoom);
-      fieldsBytes += valueBytes;
-      if (fieldsBytes > fieldsBytesMax) refuse(null, `The form's fields hold more than ${fieldsBytesMax} bytes.`);
-      else upload.fields.push({ name, value });
-    });
-    parser.on('file', (name: string | undefined, stream: Readable, fileName: string | undefined, _coding, type) => {
-      if (name === undefined) {
-        stream.on('error', () => undefined);
-        stream.resume();
-        return refuse(null, 'A part of the form has no name.');
-      }
-      upload.take({ name, fileName: fileName ?? '', mediaType: declaredType(type) }, stream).catch((error: unknown) => {
-        // A file that breaks off is the form's fault, which the parser tells in words.
-        if (error instanceof FailureError) settle(error.failure);
-        else if (!stream.errored) settle({ kind: 'internal' });
-      });
-    });
-    parser.on('partsLimit', () => refuse(null, `The form has more than ${partsMax} parts.`));
-    parser.on('filesLimit', () =>
-      refuse(null, `The form has more than ${bounds.files} file${bounds.files === 1 ? '' : 's'}.`),
-    );
-    parser.on('error', () => refuse(null, 'The body is not a whole multipart form: its last boundary is missing.'));
-    parser.on('finish', () => {
-      upload.written().then(
-        () => settle('complete'),
-        () => settle({ kind: 'internal' }),
-      );
-    });
+    takeParts(exchange.held, parser, upload, bounds.files, settle);
     parser.on('drain', readOn);
 
     request.on('data', (chunk: Buffer) => {
@@ -189,6 +158,50 @@ function receive(
       if (!arrived) settle(null);
     });
     request.on('error', () => settle(null));
+  });
+}
+
+/** Gives the parser's fields and files to the upload; `settle` gets the end of the form, or what is wrong with it. */
+function takeParts(
+  held: RoomHold | null,
+  parser: BusboyInstance,
+  upload: Upload,
+  filesMax: number,
+  settle: (result: Received) => void,
+): void {
+  let fieldsBytes = 0;
+  const refuse = (param: string | null, message: string) => settle(invalid(param, message));
+
+  parser.on('field', (name: string | undefined, value, nameCut, valueCut) => {
+    if (name === undefined || nameCut) return refuse(null, 'A part of the form has no name.');
+    if (valueCut) return refuse(shown(name), `'${shown(name)}' is longer than ${fieldBytesMax} bytes.`);
+    const valueBytes = Buffer.byteLength(value);
+    const noRoom = held === null ? null : held.take(valueBytes);
+    if (noRoom !== null) return settle(noRoom);
+    fieldsBytes += valueBytes;
+    if (fieldsBytes > fieldsBytesMax) refuse(null, `The form's fields hold more than ${fieldsBytesMax} bytes.`);
+    else upload.fields.push({ name, value });
+  });
+  parser.on('file', (name: string | undefined, stream: Readable, fileName: string | undefined, _coding, type) => {
+    if (name === undefined) {
+      stream.on('error', () => undefined);
+      stream.resume();
+      return refuse(null, 'A part of the form has no name.');
+    }
+    upload.take({ name, fileName: fileName ?? '', mediaType: declaredType(type) }, stream).catch((error: unknown) => {
+      // A file that breaks off is the form's fault, which the parser tells in words.
+      if (error instanceof FailureError) settle(error.failure);
+      else if (!stream.errored) settle({ kind: 'internal' });
+    });
+  });
+  parser.on('partsLimit', () => refuse(null, `The form has more than ${partsMax} parts.`));
+  parser.on('filesLimit', () => refuse(null, `The form has more than ${filesMax} file${filesMax === 1 ? '' : 's'}.`));
+  parser.on('error', () => refuse(null, 'The body is not a whole multipart form: its last boundary is missing.'));
+  parser.on('finish', () => {
+    upload.written().then(
+      () => settle('complete'),
+      () => settle({ kind: 'internal' }),
+    );
   });
 }
 

@@ -67,13 +67,10 @@ function requestSeries(all: Series[]) {
   };
 }
 
-/** Culvert's Prometheus metrics, in a separate registry: loaded with the first scrape, since a start needs none. */
+/** Culvert's Prometheus metrics, in a separate registry. */
 export function createMetrics(): Metrics {
   const all: Series[] = [];
   const series = requestSeries(all);
-  let prometheus: Promise<typeof import('prom-client')> | null = null;
-  let registry: Registry | null = null;
-  let registered = 0;
   // Label lookups cost microseconds a request: the children of each combination are kept.
   const children = new Map<string, Children>();
   let last: Children | null = null;
@@ -130,17 +127,25 @@ export function createMetrics(): Metrics {
     },
     gauge: (name, help, read) => gaugeSeries(all, name, help, read),
     gauges: (name, help, label, read) => gaugesSeries(all, name, help, label, read),
-    async render() {
-      prometheus ??= import('prom-client');
-      const { Registry, collectDefaultMetrics } = await prometheus;
-      const first = registry === null;
-      registry ??= new Registry();
-      for (; registered < all.length; registered += 1) registry.registerMetric(all[registered] as unknown as Counter);
-      // Its own collectors (event loop, GC) run from the first scrape on: unwatched, they would cost for nothing.
-      if (first) collectDefaultMetrics({ register: registry });
-      const text = await registry.metrics();
-      return { contentType: registry.contentType, text: first ? withoutEventLoopLag(text) : text };
-    },
+    render: renderOf(all),
+  };
+}
+
+/** Renders the series for a scrape. The library is loaded with the first one, since a start needs none. */
+function renderOf(all: readonly Series[]): Metrics['render'] {
+  let prometheus: Promise<typeof import('prom-client')> | null = null;
+  let registry: Registry | null = null;
+  let registered = 0;
+  return async () => {
+    prometheus ??= import('prom-client');
+    const { Registry, collectDefaultMetrics } = await prometheus;
+    const first = registry === null;
+    registry ??= new Registry();
+    for (; registered < all.length; registered += 1) registry.registerMetric(all[registered] as unknown as Counter);
+    // Its own collectors (event loop, GC) run from the first scrape on: unwatched, they would cost for nothing.
+    if (first) collectDefaultMetrics({ register: registry });
+    const text = await registry.metrics();
+    return { contentType: registry.contentType, text: first ? withoutEventLoopLag(text) : text };
   };
 }
 

@@ -94,8 +94,7 @@ export function createSilenceWatch(health: Health): SilenceWatch {
   const places: (Seen | null)[] = [];
   let count = 0;
   let lookedAtMs = Number.NEGATIVE_INFINITY;
-  /** The longest silence within each stream of all targets: what a target that is not known is judged by. */
-  const gaps = new UsualTime();
+  const gaps = new StreamGaps();
 
   function listen(nowMs: number): void {
     for (let at = 0; at < count; at++) {
@@ -104,30 +103,8 @@ export function createSilenceWatch(health: Health): SilenceWatch {
       if (signs === seen.signs) continue;
       seen.signs = signs;
       seen.entry.lane.state.heardAtMs = nowMs;
-      if (seen.spokeAtMs >= 0) spoke(seen, nowMs);
+      if (seen.spokeAtMs >= 0) gaps.spoke(seen, nowMs);
     }
-  }
-
-  function spoke(seen: Seen, nowMs: number): void {
-    const gapMs = nowMs - seen.spokeAtMs;
-    seen.spokeAtMs = nowMs;
-    if (gapMs > seen.longestGapMs) seen.longestGapMs = gapMs;
-    // It had only paused: that is known at once, not at its end.
-    if (seen.stalled) observeGap(seen, nowMs);
-    seen.stalled = false;
-  }
-
-  function observeGap({ entry: { lane }, longestGapMs }: Seen, nowMs: number): void {
-    lane.state.gaps ??= new UsualTime();
-    lane.state.gaps.observe(longestGapMs, nowMs);
-    gaps.observe(longestGapMs, nowMs);
-  }
-
-  function watchOpen(seen: Seen, nowMs: number): void {
-    if (seen.spokeAtMs < 0 || seen.entry.attempt.paused) seen.spokeAtMs = nowMs;
-    if (seen.stalled || nowMs - seen.spokeAtMs <= stalledAfterMs(seen.entry.lane.state.gaps, gaps, nowMs)) return;
-    seen.stalled = true;
-    seen.entry.observer.stalled(seen.entry.attempt);
   }
 
   return {
@@ -141,7 +118,8 @@ export function createSilenceWatch(health: Health): SilenceWatch {
       const { at, entry } = seen;
       // One that no look found open was too short for a gap, or was put together for a whole answer.
       const wasSeen = seen.spokeAtMs >= 0 || lookedAtMs - entry.startedMs < shortStreamMs;
-      if (entry.kind === 'stream' && !seen.stalled && !entry.attempt.awaiting && wasSeen) observeGap(seen, lookedAtMs);
+      if (entry.kind === 'stream' && !seen.stalled && !entry.attempt.awaiting && wasSeen)
+        gaps.observe(seen, lookedAtMs);
       count -= 1;
       const last = places[count]!;
       places[at] = last;
@@ -158,7 +136,7 @@ export function createSilenceWatch(health: Health): SilenceWatch {
         const { entry } = seen;
         if (places[seen.at] !== seen) continue;
         if (!entry.attempt.awaiting) {
-          if (entry.kind === 'stream') watchOpen(seen, nowMs);
+          if (entry.kind === 'stream') gaps.watch(seen, nowMs);
           continue;
         }
         const { state } = entry.lane;
@@ -172,6 +150,37 @@ export function createSilenceWatch(health: Health): SilenceWatch {
       }
     },
   };
+}
+
+/** Silences within streams, after their first content. */
+class StreamGaps {
+  /** The longest of each stream of all targets: what a target that is not known is judged by. */
+  readonly #all = new UsualTime();
+
+  /** New signs were found. */
+  spoke(seen: Seen, nowMs: number): void {
+    const gapMs = nowMs - seen.spokeAtMs;
+    seen.spokeAtMs = nowMs;
+    if (gapMs > seen.longestGapMs) seen.longestGapMs = gapMs;
+    // It had only paused: that is known at once, not at its end.
+    if (seen.stalled) this.observe(seen, nowMs);
+    seen.stalled = false;
+  }
+
+  /** Counts the longest silence of a stream. */
+  observe({ entry: { lane }, longestGapMs }: Seen, nowMs: number): void {
+    lane.state.gaps ??= new UsualTime();
+    lane.state.gaps.observe(longestGapMs, nowMs);
+    this.#all.observe(longestGapMs, nowMs);
+  }
+
+  /** Notes a stream that is quiet for too long. */
+  watch(seen: Seen, nowMs: number): void {
+    if (seen.spokeAtMs < 0 || seen.entry.attempt.paused) seen.spokeAtMs = nowMs;
+    if (seen.stalled || nowMs - seen.spokeAtMs <= stalledAfterMs(seen.entry.lane.state.gaps, this.#all, nowMs)) return;
+    seen.stalled = true;
+    seen.entry.observer.stalled(seen.entry.attempt);
+  }
 }
 
 /** How long a stream may be quiet after its first content, by the usual silence of its target's streams and of all. */

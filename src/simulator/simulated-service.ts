@@ -59,15 +59,7 @@ export function createService(context: ServeContext) {
   }
 
   function answerLate(arrival: Arrival, spec: FaultSpec, connection: 'fresh' | 'reused'): void {
-    const { response, request, exchange } = arrival;
-    if (response.destroyed || spec.hang) return;
-    if (spec.reset || (spec['reset-reused'] && connection === 'reused')) {
-      exchange.endedByUs = 'yes';
-      request.socket.resetAndDestroy();
-      return;
-    }
-    if (spec['early-hints']) response.writeEarlyHints({ link: '</style.css>; rel=preload; as=style' });
-    answer(arrival, spec);
+    if (mayAnswer(arrival, spec, connection)) answer(arrival, spec);
   }
 
   return {
@@ -86,21 +78,12 @@ export function createService(context: ServeContext) {
         model: modelOfPath(endpoint) ?? (isObject(body) && typeof body.model === 'string' ? body.model : ''),
         body,
       });
-      if (!chosen.ok) {
-        response.writeHead(400, { 'content-type': 'application/json' });
-        response.end(
-          JSON.stringify({ error: { message: chosen.message, type: 'mock_error', param: 'x-mock', code: null } }),
-        );
-        return;
-      }
+      if (!chosen.ok) return refuseFault(response, chosen.message);
       const { spec } = chosen;
       const { socket } = request;
       const connection = answeredOn.has(socket) ? 'reused' : 'fresh';
       answeredOn.add(socket);
-      if (spec === healthy) {
-        answer(arrival, spec);
-        return;
-      }
+      if (spec === healthy) return answer(arrival, spec);
       const idleMs = spec['idle-close'];
       if (idleMs !== undefined) response.once('finish', () => setTimeout(() => socket.end(), idleMs));
       // A whole answer keeps its thoughts to itself, and the caller waiting.
@@ -114,6 +97,23 @@ export function createService(context: ServeContext) {
       response.once('close', () => clearTimeout(timer));
     },
   };
+}
+
+/** Faults before an answer: false where they leave no answer to give. */
+function mayAnswer({ response, request, exchange }: Arrival, spec: FaultSpec, connection: 'fresh' | 'reused'): boolean {
+  if (response.destroyed || spec.hang) return false;
+  if (spec.reset || (spec['reset-reused'] && connection === 'reused')) {
+    exchange.endedByUs = 'yes';
+    request.socket.resetAndDestroy();
+    return false;
+  }
+  if (spec['early-hints']) response.writeEarlyHints({ link: '</style.css>; rel=preload; as=style' });
+  return true;
+}
+
+function refuseFault(response: ServerResponse, message: string): void {
+  response.writeHead(400, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ error: { message, type: 'mock_error', param: 'x-mock', code: null } }));
 }
 
 /** `text` as `collectBody` gives it. */

@@ -68,56 +68,13 @@ const passing = { openai: letPass('openai'), anthropic: letPass('anthropic') };
  * nothing is dispatched (`quota-unavailable`) and nothing stays held.
  */
 export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission {
-  const { counters, ledger, plans, bootId, clock, observe, troubles = [] } = parts;
+  const { counters, plans, clock, troubles = [] } = parts;
 
   function entered(answer: EntryAnswer, set: LimitSet, weight: AdmitWeight, arrival: Arrival): Admitted | Failure {
     const { form } = arrival;
     if (answer.kind === 'full') return refusal(answer, set, milliPerCall[weight], noStates, form, clock.wallMs());
     if (weight === 'free') return passing[form];
     return answer.kind === 'entered' ? new LimitedEntry(answer, set, clock, arrival) : unavailable(answer);
-  }
-
-  /** The reservation stands in the books before anything is dispatched. */
-  function booked(
-    claim: Claim,
-    set: LimitSet,
-    limits: readonly Limit[],
-    held: Held | Full | Unavailable,
-  ): Promise<Reservation | Failure> | Failure {
-    const { requestId, principal, admitted, costMilli } = claim;
-    const nowMs = clock.wallMs();
-    if (held.kind === 'full') return refusal(held, set, costMilli, admitted.calls, admitted.form, nowMs);
-    if (held.kind === 'unavailable') return unavailable(held);
-    // Now, since the states may be those of the next hold afterwards.
-    const isWhole = limits.length === set.windows.length;
-    const headers = isWhole ? set.headers.reserved(admitted.calls, held.states, nowMs, admitted.form) : [];
-    const open = ledger.open({
-      requestId,
-      bootId,
-      atMs: claim.atMs,
-      account: principal.account,
-      keyId: principal.keyId,
-      tenant: principal.tenant,
-      endpoint: claim.endpoint,
-      alias: claim.alias,
-      tier: claim.tier,
-      quotaMs: held.quotaMs,
-      costMilli,
-      inputTokensEstimate: claim.inputTokensEstimate,
-    });
-    // Two functions rather than an async one: a promise less for every request.
-    return open.then(
-      () => {
-        if (set.notify && isWhole) observe(claim, limits, held.states);
-        admitted.booked = true;
-        return { kind: 'reserved', requestId, costMilli, held, headers, state: 'open' };
-      },
-      (error: unknown) => {
-        counters.settle(held, nothing);
-        if (error instanceof FailureError) return error.failure;
-        throw error;
-      },
-    );
   }
 
   return {
@@ -154,10 +111,54 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
         states: set.states,
       });
       return held instanceof Promise
-        ? held.then((late) => booked(claim, set, limits, late))
-        : booked(claim, set, limits, held);
+        ? held.then((late) => booked(parts, claim, set, limits, late))
+        : booked(parts, claim, set, limits, held);
     },
   };
+}
+
+/** The reservation stands in the books before anything is dispatched. */
+function booked(
+  { counters, ledger, bootId, clock, observe }: LimitedAdmissionParts,
+  claim: Claim,
+  set: LimitSet,
+  limits: readonly Limit[],
+  held: Held | Full | Unavailable,
+): Promise<Reservation | Failure> | Failure {
+  const { requestId, principal, admitted, costMilli } = claim;
+  const nowMs = clock.wallMs();
+  if (held.kind === 'full') return refusal(held, set, costMilli, admitted.calls, admitted.form, nowMs);
+  if (held.kind === 'unavailable') return unavailable(held);
+  // Now, since the states may be those of the next hold afterwards.
+  const isWhole = limits.length === set.windows.length;
+  const headers = isWhole ? set.headers.reserved(admitted.calls, held.states, nowMs, admitted.form) : [];
+  const open = ledger.open({
+    requestId,
+    bootId,
+    atMs: claim.atMs,
+    account: principal.account,
+    keyId: principal.keyId,
+    tenant: principal.tenant,
+    endpoint: claim.endpoint,
+    alias: claim.alias,
+    tier: claim.tier,
+    quotaMs: held.quotaMs,
+    costMilli,
+    inputTokensEstimate: claim.inputTokensEstimate,
+  });
+  // Two functions rather than an async one: a promise less for every request.
+  return open.then(
+    () => {
+      if (set.notify && isWhole) observe(claim, limits, held.states);
+      admitted.booked = true;
+      return { kind: 'reserved', requestId, costMilli, held, headers, state: 'open' };
+    },
+    (error: unknown) => {
+      counters.settle(held, nothing);
+      if (error instanceof FailureError) return error.failure;
+      throw error;
+    },
+  );
 }
 
 function limitsOn({ isSparing, isOwed, expected }: Admitted, windows: readonly Limit[]): readonly Limit[] {

@@ -56,37 +56,7 @@ export function createStorageBook(parts: StorageParts): StorageBook {
   const counts = createStorageCounts(parts);
   const holds = createStorageHolds();
 
-  async function kindsOf(account: string): Promise<Partial<Record<StorageKind, number>>> {
-    const vectors = (await parts.vectors(account)) ?? 0;
-    // Some of what is on its way waits on disk, and is one of these uploads.
-    const uploads = Math.max(parts.uploads(account), holds.bytes(account));
-    const all = { vectors, ...counts.of(account), uploads };
-    return Object.fromEntries(Object.entries(all).filter(([, bytes]) => bytes > 0));
-  }
-
-  /** Only the first measure is waited for. */
-  async function known(): Promise<void> {
-    const isFirst = !counts.isMeasured();
-    const renewing = counts.renewed(measureIntervalMs);
-    if (isFirst) await renewing;
-  }
-
-  async function usage(account: string): Promise<StorageUsage> {
-    await known();
-    const kinds = await kindsOf(account);
-    const usedBytes = Object.values(kinds).reduce((sum, bytes) => sum + bytes, 0);
-    return { usedBytes, allowedBytes: parts.allowed(account), kinds };
-  }
-
-  async function mayKeep(account: string): Promise<Failure | null> {
-    const full = parts.room();
-    if (full !== null || parts.allowed(account) === null) return full;
-    if (!isOver(await usage(account))) return null;
-    // Deletions since the last measurement no longer count.
-    await counts.renewed(refusalMeasureMs);
-    const now = await usage(account);
-    return isOver(now) ? storageFull(now) : null;
-  }
+  const { known, usage, mayKeep } = createStorageLook(parts, counts, holds);
 
   /** A hold against what is known now. Without a limit nobody is asked. */
   async function opened(account: string): Promise<StorageHold> {
@@ -137,6 +107,47 @@ export function createStorageBook(parts: StorageParts): StorageBook {
     },
     add: counts.add,
   };
+}
+
+/** What an account uses, by measures that are not too old. */
+function createStorageLook(
+  parts: StorageParts,
+  counts: ReturnType<typeof createStorageCounts>,
+  holds: ReturnType<typeof createStorageHolds>,
+) {
+  async function kindsOf(account: string): Promise<Partial<Record<StorageKind, number>>> {
+    const vectors = (await parts.vectors(account)) ?? 0;
+    // Some of what is on its way waits on disk, and is one of these uploads.
+    const uploads = Math.max(parts.uploads(account), holds.bytes(account));
+    const all = { vectors, ...counts.of(account), uploads };
+    return Object.fromEntries(Object.entries(all).filter(([, bytes]) => bytes > 0));
+  }
+
+  /** Only the first measure is waited for. */
+  async function known(): Promise<void> {
+    const isFirst = !counts.isMeasured();
+    const renewing = counts.renewed(measureIntervalMs);
+    if (isFirst) await renewing;
+  }
+
+  async function usage(account: string): Promise<StorageUsage> {
+    await known();
+    const kinds = await kindsOf(account);
+    const usedBytes = Object.values(kinds).reduce((sum, bytes) => sum + bytes, 0);
+    return { usedBytes, allowedBytes: parts.allowed(account), kinds };
+  }
+
+  async function mayKeep(account: string): Promise<Failure | null> {
+    const full = parts.room();
+    if (full !== null || parts.allowed(account) === null) return full;
+    if (!isOver(await usage(account))) return null;
+    // Deletions since the last measurement no longer count.
+    await counts.renewed(refusalMeasureMs);
+    const now = await usage(account);
+    return isOver(now) ? storageFull(now) : null;
+  }
+
+  return { known, usage, mayKeep };
 }
 
 function isOver({ usedBytes, allowedBytes }: StorageUsage): boolean {

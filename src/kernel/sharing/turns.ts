@@ -99,19 +99,9 @@ export function createTurns(options: TurnsOptions): Turns {
     };
   }
 
-  function nextTenant(): Tenant | null {
-    let next: Tenant | null = null;
-    for (const tenant of lines.all) {
-      if (!mayHoldMore(tenant)) continue;
-      if (next === null || tenant.held < next.held || (tenant.held === next.held && tenant.servedAt < next.servedAt))
-        next = tenant;
-    }
-    return next;
-  }
-
   function look(): void {
     while (lines.all.size > 0 && held < places()) {
-      const tenant = nextTenant();
+      const tenant = nextOf(lines.all, mayHoldMore);
       if (tenant === null) return;
       lines.first(tenant).begin(give(tenant));
     }
@@ -128,19 +118,31 @@ export function createTurns(options: TurnsOptions): Turns {
 
   return {
     take,
-    async run(tenant, signal, work) {
-      const turn = await take(tenant, signal);
-      try {
-        return await work(turn);
-      } finally {
-        turn.giveBack();
-      }
-    },
+    run: async (tenant, signal, work) => runIn(await take(tenant, signal), work),
     look,
     hasPlace: (tenant) => hasPlace(tenantOf(tenant)),
     idle: () => held === 0 && lines.all.size === 0,
     refuseWaiting: (reason) => lines.refuse(reason),
   };
+}
+
+/** Returns who is next: the one that holds least, and of equals the one that waited longest for a turn. */
+function nextOf(tenants: Iterable<Tenant>, mayHoldMore: (tenant: Tenant) => boolean): Tenant | null {
+  let next: Tenant | null = null;
+  for (const tenant of tenants) {
+    if (!mayHoldMore(tenant)) continue;
+    if (next === null || tenant.held < next.held || (tenant.held === next.held && tenant.servedAt < next.servedAt))
+      next = tenant;
+  }
+  return next;
+}
+
+async function runIn<T>(turn: Turn, work: (turn: Turn) => Promise<T>): Promise<T> {
+  try {
+    return await work(turn);
+  } finally {
+    turn.giveBack();
+  }
 }
 
 /**

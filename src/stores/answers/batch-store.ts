@@ -10,7 +10,14 @@ import type { OwnTables, SqlTables, Step } from '../sql-tables.ts';
 
 /** Files, batches and their lines over either database. */
 export function createBatchStore(tables: OwnTables): BatchStore {
-  return { ...filesIn(tables), ...batchesIn(tables), ...workIn(tables), ...linesIn(tables), close: tables.close };
+  return {
+    ...filesIn(tables),
+    ...batchesIn(tables),
+    ...workIn(tables),
+    ...linesIn(tables),
+    ...awayLinesIn(tables),
+    close: tables.close,
+  };
 }
 
 function filesIn({ prefix, rows, write }: SqlTables) {
@@ -234,6 +241,23 @@ function linesIn({ prefix, rows, write }: SqlTables) {
       if (changes[0] === 0) return null;
       return new Set(begun.filter((_, at) => changes[at + 1] === 0).map(({ seq }) => seq));
     },
+    async results(id, after, limit) {
+      const sql = `SELECT seq, state, result FROM ${line}
+        WHERE batch = $1 AND seq > $2 AND state IN ('succeeded', 'errored') ORDER BY seq LIMIT $3`;
+      return (await rows(sql, [id, after, limit])).map((row) => ({
+        seq: Number(row.seq),
+        state: row.state as 'succeeded' | 'errored',
+        result: row.result as Uint8Array,
+      }));
+    },
+  } satisfies Partial<BatchStore>;
+}
+
+/** Lines of a leased batch that a provider's own batch has. */
+function awayLinesIn({ prefix, rows, write }: SqlTables) {
+  const batch = `${prefix}batch`;
+  const line = `${prefix}batch_line`;
+  return {
     async returned({ id, worker }, part, lines) {
       const fence = `UPDATE ${batch} SET worker = worker WHERE ${held}`;
       const sql = `UPDATE ${line} SET state = 'returned', result = $5
@@ -257,15 +281,6 @@ function linesIn({ prefix, rows, write }: SqlTables) {
         { sql, values: [id, part] },
       ]);
       return changes === 1;
-    },
-    async results(id, after, limit) {
-      const sql = `SELECT seq, state, result FROM ${line}
-        WHERE batch = $1 AND seq > $2 AND state IN ('succeeded', 'errored') ORDER BY seq LIMIT $3`;
-      return (await rows(sql, [id, after, limit])).map((row) => ({
-        seq: Number(row.seq),
-        state: row.state as 'succeeded' | 'errored',
-        result: row.result as Uint8Array,
-      }));
     },
   } satisfies Partial<BatchStore>;
 }

@@ -41,7 +41,8 @@ const retryGapsMs = [5_000, 30_000, 120_000, 600_000];
  * Tries run side by side, each tenant's in a separate batch: a tenant with a slow or dead webhook waits for it, and
  * others do not.
  */
-export function createHookDelivery({ store, clock, post, onTrouble }: HookParts): HookDelivery {
+export function createHookDelivery(parts: HookParts): HookDelivery {
+  const { onTrouble } = parts;
   let timer: NodeJS.Timeout | null = null;
   let stopped = false;
   let running: Promise<void> | null = null;
@@ -52,24 +53,10 @@ export function createHookDelivery({ store, clock, post, onTrouble }: HookParts)
   const telling = new Map<string, Promise<void>>();
   let held = 0;
 
-  async function deliver(hook: Hook): Promise<void> {
-    if (hook.webhook === null) return store.hookDone(hook.id);
-    try {
-      const headers = signedHeaders(hook.webhook, hook, clock.wallMs());
-      const status = await post(hook.webhook.url, headers, hook.body, postTimeoutMs);
-      if (status >= 200 && status <= 299) return store.hookDone(hook.id);
-    } catch {
-      // A stranger's server that does not answer is not a problem of this server.
-    }
-    const gapMs = retryGapsMs[hook.tries];
-    if (gapMs === undefined) return store.hookDone(hook.id);
-    return store.hookLater(hook.id, hook.tries + 1, clock.wallMs() + gapMs);
-  }
-
   async function tell(tenant: string, hooks: readonly Hook[]): Promise<void> {
     held += hooks.length;
     try {
-      await Promise.all(hooks.map(deliver));
+      await Promise.all(hooks.map((hook) => deliver(parts, hook)));
     } catch (error) {
       if (!stopped) onTrouble(`webhooks of crawls cannot be sent: ${String(error)}`);
     } finally {
@@ -85,9 +72,7 @@ export function createHookDelivery({ store, clock, post, onTrouble }: HookParts)
       again = false;
       const limit = atOnceMax - held;
       if (limit > 0) {
-        const nowMs = clock.wallMs();
-        const share = { limit, tenantMax: tenantAtOnceMax, without: [...telling.keys()] };
-        const due = await store.dueHooks(nowMs, nowMs + leaseMs, share);
+        const due = await takeDue(parts, limit, [...telling.keys()]);
         for (const [tenant, hooks] of Map.groupBy(due, (hook) => hook.tenant)) telling.set(tenant, tell(tenant, hooks));
       }
       if (again || telling.size === 0) continue;
@@ -125,4 +110,25 @@ export function createHookDelivery({ store, clock, post, onTrouble }: HookParts)
       await Promise.race([running, rest(stopWaitMs, undefined, { ref: false })]);
     },
   };
+}
+
+/** Hooks that nobody else tries now, except those of tenants in `without`. */
+function takeDue({ store, clock }: HookParts, limit: number, without: readonly string[]): Promise<readonly Hook[]> {
+  const nowMs = clock.wallMs();
+  return store.dueHooks(nowMs, nowMs + leaseMs, { limit, tenantMax: tenantAtOnceMax, without });
+}
+
+/** One try; where it fails, the hook is due again after its pause, or given up. */
+async function deliver({ store, clock, post }: HookParts, hook: Hook): Promise<void> {
+  if (hook.webhook === null) return store.hookDone(hook.id);
+  try {
+    const headers = signedHeaders(hook.webhook, hook, clock.wallMs());
+    const status = await post(hook.webhook.url, headers, hook.body, postTimeoutMs);
+    if (status >= 200 && status <= 299) return store.hookDone(hook.id);
+  } catch {
+    // A stranger's server that does not answer is not a problem of this server.
+  }
+  const gapMs = retryGapsMs[hook.tries];
+  if (gapMs === undefined) return store.hookDone(hook.id);
+  return store.hookLater(hook.id, hook.tries + 1, clock.wallMs() + gapMs);
 }

@@ -56,21 +56,18 @@ export function createRenderThread({
   let starting: Promise<BrowserThread> | null = null;
   /** All that have not ended, the live one too. */
   const threads = new Set<BrowserThread>();
-  let idle: NodeJS.Timeout | null = null;
+  const idle = new IdleTimer(idleMs, () => void (live !== null && end(live)));
+  const reportRoot = reportsRoot(onTrouble);
   let closed = false;
-  let rootReported = false;
 
   async function begin(): Promise<BrowserThread> {
-    if (runsAsRoot() && !rootReported) {
-      rootReported = true;
-      onTrouble('Chromium runs without its sandbox, because this server runs as root: run it as another user');
-    }
+    reportRoot();
     const home = await homes.fresh();
     const one = new BrowserThread(home, {
       resolve,
       onTrouble,
       leaveMaxMs,
-      onIdle: rest,
+      onIdle: () => idle.begin(),
       onExit: () => forget(one),
       removeHome: () => homes.remove(home),
     });
@@ -92,12 +89,6 @@ export function createRenderThread({
     if (live === one) live = null;
   }
 
-  function rest(): void {
-    if (idle !== null) clearTimeout(idle);
-    idle = setTimeout(() => void (live !== null && end(live)), idleMs);
-    idle.unref();
-  }
-
   function end(one: BrowserThread): Promise<void> {
     forget(one);
     return one.end();
@@ -105,7 +96,7 @@ export function createRenderThread({
 
   return {
     async visit(visit, follow) {
-      if (idle !== null) clearTimeout(idle);
+      idle.stop();
       if (closed) return 'died';
       let one: BrowserThread;
       try {
@@ -118,10 +109,42 @@ export function createRenderThread({
     },
     async close() {
       closed = true;
-      if (idle !== null) clearTimeout(idle);
+      idle.stop();
       await starting?.catch(() => undefined);
       await Promise.all([...threads].map(end));
     },
+  };
+}
+
+/** Calls `onIdle` once nothing has happened for so long. */
+class IdleTimer {
+  readonly #idleMs: number;
+  readonly #onIdle: () => void;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(idleMs: number, onIdle: () => void) {
+    this.#idleMs = idleMs;
+    this.#onIdle = onIdle;
+  }
+
+  begin(): void {
+    this.stop();
+    this.#timer = setTimeout(this.#onIdle, this.#idleMs);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+}
+
+/** Reports once that Chromium runs without its sandbox, where it does. */
+function reportsRoot(onTrouble: (message: string) => void): () => void {
+  let isReported = false;
+  return () => {
+    if (isReported || !runsAsRoot()) return;
+    isReported = true;
+    onTrouble('Chromium runs without its sandbox, because this server runs as root: run it as another user');
   };
 }
 

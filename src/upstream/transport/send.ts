@@ -65,7 +65,6 @@ export function createTransport(
   /** Until undici is loaded, and until they are authorized. */
   const waiting = new Set<Exchange>();
   let state: 'open' | 'closing' = 'open';
-  let onIdle: (() => void)[] = [];
   const counts = {
     retriedOnFreshSocket: 0,
     running: 0,
@@ -73,20 +72,7 @@ export function createTransport(
       return pools.connections;
     },
   };
-  const host: ExchangeHost = {
-    decompressedBytesMax: options.decompressedBytesMax ?? upstreamBodyBytesMax,
-    repeats: options.repeats ?? 'unanswered',
-    monotonicMs: time.monotonicMs,
-    retriedOnFreshSocket() {
-      counts.retriedOnFreshSocket += 1;
-    },
-    finished() {
-      counts.running -= 1;
-      if (counts.running > 0) return;
-      for (const idle of onIdle) idle();
-      onIdle = [];
-    },
-  };
+  const { host, idle } = openHost(options, time, counts);
   const sweeper = setInterval(() => pools.sweep(time.monotonicMs()), sweepIntervalMs);
   sweeper.unref();
 
@@ -111,20 +97,9 @@ export function createTransport(
     pools.destroy();
   }
 
-  /** By origin and route, so that TLS sessions are resumed; as many as there are configured providers. */
-  const bare = new Map<string, Connect>();
-
   const transport: Transport & { readonly counts: Readonly<TransportCounts> } = {
     counts,
-    connect({ origin, route, connectTimeoutMs }, connected) {
-      const place = `${route?.id} ${origin}`;
-      let connect = bare.get(place);
-      if (connect === undefined) {
-        connect = pools.wayTo(new URL(origin), route, { http2: false, tunnel: 'always' }).connect;
-        bare.set(place, connect);
-      }
-      return connect(connectTimeoutMs, connected);
-    },
+    connect: bareConnect(pools),
     send(request: UpstreamRequest, observer: UpstreamObserver): UpstreamCall {
       counts.running += 1;
       if (state === 'closing') return refuse(observer, host);
@@ -136,12 +111,51 @@ export function createTransport(
     },
     async close() {
       state = 'closing';
-      if (counts.running > 0) await new Promise<void>((idle) => onIdle.push(idle));
+      if (counts.running > 0) await idle();
       destroy();
     },
     destroy,
   };
   return transport;
+}
+
+/** Opens the part of a transport that its exchanges call. `idle` resolves when the last of those that run has ended. */
+function openHost(
+  options: TransportOptions,
+  time: Time,
+  counts: { retriedOnFreshSocket: number; running: number },
+): { host: ExchangeHost; idle(): Promise<void> } {
+  let onIdle: (() => void)[] = [];
+  const host: ExchangeHost = {
+    decompressedBytesMax: options.decompressedBytesMax ?? upstreamBodyBytesMax,
+    repeats: options.repeats ?? 'unanswered',
+    monotonicMs: time.monotonicMs,
+    retriedOnFreshSocket() {
+      counts.retriedOnFreshSocket += 1;
+    },
+    finished() {
+      counts.running -= 1;
+      if (counts.running > 0) return;
+      for (const idle of onIdle) idle();
+      onIdle = [];
+    },
+  };
+  return { host, idle: () => new Promise((resolve) => onIdle.push(resolve)) };
+}
+
+/** Opens sockets that carry no HTTP. Their ways are kept, so that TLS sessions are resumed. */
+function bareConnect(pools: Pools): Transport['connect'] {
+  /** By origin and route: as many as there are configured providers. */
+  const ways = new Map<string, Connect>();
+  return ({ origin, route, connectTimeoutMs }, connected) => {
+    const place = `${route?.id} ${origin}`;
+    let connect = ways.get(place);
+    if (connect === undefined) {
+      connect = pools.wayTo(new URL(origin), route, { http2: false, tunnel: 'always' }).connect;
+      ways.set(place, connect);
+    }
+    return connect(connectTimeoutMs, connected);
+  };
 }
 
 const noHeaders: readonly string[] = Object.freeze([]);

@@ -15,7 +15,7 @@ import { vendor } from './wire.ts';
  */
 export function encodeStream(head: AnswerHead): StreamEncoder {
   let out = '';
-  const { add, identity, lost } = createAnswerParts(head, {
+  const gathered = new AnswerParts(head, {
     part(choice, part) {
       out += chunk({ candidates: [{ content: { parts: [part], role: 'model' }, index: choice }] });
     },
@@ -35,14 +35,14 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
   });
 
   function chunk(data: JsonObject): string {
-    return `data: ${JSON.stringify({ ...data, ...identity })}\r\n\r\n`;
+    return `data: ${JSON.stringify({ ...data, ...gathered.identity })}\r\n\r\n`;
   }
 
   return {
-    lost,
+    lost: gathered.lost,
     step(event) {
       out = '';
-      add(event);
+      gathered.add(event);
       return out;
     },
   };
@@ -53,7 +53,7 @@ export function fold(head: AnswerHead): AnswerFold {
   const parts = new Map<number, JsonObject[]>();
   const logprobs = new Map<number, LogprobsResult>();
   const answer: JsonObject = { candidates: [] };
-  const { add, identity, lost } = createAnswerParts(head, {
+  const gathered = new AnswerParts(head, {
     part(choice, part) {
       const list = parts.get(choice) ?? [];
       parts.set(choice, list);
@@ -86,7 +86,11 @@ export function fold(head: AnswerHead): AnswerFold {
       Object.assign(answer, beside);
     },
   });
-  return { lost, add, result: () => ({ ...answer, ...identity }) };
+  return {
+    lost: gathered.lost,
+    add: (event) => gathered.add(event),
+    result: () => ({ ...answer, ...gathered.identity }),
+  };
 }
 
 /** The events for a caller of this format, part by part. */
@@ -129,114 +133,120 @@ interface OpenCall {
 }
 
 /** Google gives a call whole, so its pieces wait for its end. */
-function createAnswerParts(
-  head: AnswerHead,
-  sink: PartSink,
-): { add(event: NeutralEvent): void; identity: AnswerIdentity; lost: Set<string> } {
-  const lost = new Set<string>();
-  const thoughts = head.echo?.thoughts === 'shown' ? 'shown' : 'hidden';
-  const identity: AnswerIdentity = { responseId: head.fallbackId, modelVersion: head.model };
-  const open = new Map<number, OpenCall>();
-  const reasons = new Map<number, FinishReason>();
-  const sources = new Sources(lost);
-  let usage: Usage | null = null;
+class AnswerParts {
+  readonly identity: AnswerIdentity;
+  readonly lost = new Set<string>();
+  readonly #sink: PartSink;
+  readonly #showsThoughts: boolean;
+  readonly #open = new Map<number, OpenCall>();
+  readonly #reasons = new Map<number, FinishReason>();
+  readonly #sources = new Sources(this.lost);
+  #usage: Usage | null = null;
 
-  function closeCall(choice: number): void {
-    const call = open.get(choice);
-    if (call === undefined) return;
-    open.delete(choice);
-    const { id, name, proof } = call;
-    sink.part(choice, { functionCall: { id, name, args: argumentsOf(call.argumentsJson) }, ...proof });
+  constructor(head: AnswerHead, sink: PartSink) {
+    this.identity = { responseId: head.fallbackId, modelVersion: head.model };
+    this.#sink = sink;
+    this.#showsThoughts = head.echo?.thoughts === 'shown';
   }
 
-  function say(choice: number, part: JsonObject): void {
-    closeCall(choice);
-    sink.part(choice, part);
-  }
-
-  function vendorPart({ choice, vendor: from, field, block }: Extract<NeutralEvent, { type: 'vendor-part' }>): void {
-    if (from !== vendor) {
-      if (field !== null) lost.add(field);
-    } else if (isObject(block.part)) say(choice, block.part);
-    else sources.own(choice, block);
-  }
-
-  function add(event: NeutralEvent): void {
+  add(event: NeutralEvent): void {
     switch (event.type) {
       case 'start':
-        identity.responseId = event.id ?? identity.responseId;
-        identity.modelVersion = event.model ?? identity.modelVersion;
+        this.identity.responseId = event.id ?? this.identity.responseId;
+        this.identity.modelVersion = event.model ?? this.identity.modelVersion;
         return;
       case 'text-delta':
         if (event.text === '') return;
-        sources.text(event.choice, event.text);
-        return say(event.choice, { text: event.text });
+        this.#sources.text(event.choice, event.text);
+        return this.#say(event.choice, { text: event.text });
       case 'refusal-delta':
-        if (event.text !== '') say(event.choice, { text: event.text });
+        if (event.text !== '') this.#say(event.choice, { text: event.text });
         return;
       case 'media':
-        return say(event.choice, { ...mediaPart(event.media), ...proofOf(event.media.signature, event.media.vendor) });
+        return this.#say(event.choice, {
+          ...mediaPart(event.media),
+          ...proofOf(event.media.signature, event.media.vendor),
+        });
       case 'audio-delta':
-        if (typeof event.audio.transcript === 'string') say(event.choice, { text: event.audio.transcript });
-        if (typeof event.audio.data === 'string') lost.add('audio');
+        if (typeof event.audio.transcript === 'string') this.#say(event.choice, { text: event.audio.transcript });
+        if (typeof event.audio.data === 'string') this.lost.add('audio');
         return;
       case 'citation':
-        return sources.cite(event.choice, event.citation);
+        return this.#sources.cite(event.choice, event.citation);
       case 'vendor-part':
-        return vendorPart(event);
+        return this.#vendorPart(event);
       case 'reasoning-delta':
-        if (event.text !== '' && thoughts === 'shown') say(event.choice, { text: event.text, thought: true });
+        if (event.text !== '' && this.#showsThoughts) this.#say(event.choice, { text: event.text, thought: true });
         return;
       case 'reasoning-signature':
-        if (thoughts === 'shown') {
-          say(event.choice, { text: '', thought: true, ...proofOf(event.signature, event.vendor) });
+        if (this.#showsThoughts) {
+          this.#say(event.choice, { text: '', thought: true, ...proofOf(event.signature, event.vendor) });
         }
         return;
       case 'text-signature':
-        return say(event.choice, { text: '', ...proofOf(event.signature, event.vendor) });
+        return this.#say(event.choice, { text: '', ...proofOf(event.signature, event.vendor) });
       case 'tool-call-start':
-        closeCall(event.choice);
-        open.set(event.choice, {
-          id: event.id,
-          name: event.name,
-          argumentsJson: '',
-          proof: proofOf(event.signature, event.vendor),
-        });
-        return;
+        return this.#openCall(event);
       case 'tool-call-delta': {
-        const call = open.get(event.choice);
+        const call = this.#open.get(event.choice);
         if (call !== undefined) call.argumentsJson += event.argumentsJson;
         return;
       }
       case 'logprobs': {
         const result = logprobsResultOf(event.logprobs);
-        if (result !== null) sink.logprobs(event.choice, result);
+        if (result !== null) this.#sink.logprobs(event.choice, result);
         return;
       }
       case 'usage':
-        usage = event.usage;
+        this.#usage = event.usage;
         return;
       case 'finish':
-        closeCall(event.choice);
-        reasons.set(event.choice, event.reason);
-        if (event.filters !== undefined) sources.rate(event.choice, event.filters);
+        this.#closeCall(event.choice);
+        this.#reasons.set(event.choice, event.reason);
+        if (event.filters !== undefined) this.#sources.rate(event.choice, event.filters);
         return;
-      case 'end': {
-        // A provider may say why it stopped before its last call.
-        for (const choice of [...open.keys()]) closeCall(choice);
-        if (reasons.size === 0) reasons.set(0, 'stop');
-        const words = [...reasons].sort(([a], [b]) => a - b);
-        sink.end(
-          words.map(([choice, reason]) => ({ choice, word: finishWords[reason], sources: sources.of(choice) })),
-          { usageMetadata: wireUsage(usage), ...sources.promptFeedback },
-        );
-        return;
-      }
+      case 'end':
+        return this.#end();
       default:
         return;
     }
   }
-  return { add, identity, lost };
+
+  #openCall({ choice, id, name, signature, vendor }: Extract<NeutralEvent, { type: 'tool-call-start' }>): void {
+    this.#closeCall(choice);
+    this.#open.set(choice, { id, name, argumentsJson: '', proof: proofOf(signature, vendor) });
+  }
+
+  #closeCall(choice: number): void {
+    const call = this.#open.get(choice);
+    if (call === undefined) return;
+    this.#open.delete(choice);
+    const { id, name, proof } = call;
+    this.#sink.part(choice, { functionCall: { id, name, args: argumentsOf(call.argumentsJson) }, ...proof });
+  }
+
+  #say(choice: number, part: JsonObject): void {
+    this.#closeCall(choice);
+    this.#sink.part(choice, part);
+  }
+
+  #vendorPart({ choice, vendor: from, field, block }: Extract<NeutralEvent, { type: 'vendor-part' }>): void {
+    if (from !== vendor) {
+      if (field !== null) this.lost.add(field);
+    } else if (isObject(block.part)) this.#say(choice, block.part);
+    else this.#sources.own(choice, block);
+  }
+
+  #end(): void {
+    // A provider may say why it stopped before its last call.
+    for (const choice of [...this.#open.keys()]) this.#closeCall(choice);
+    if (this.#reasons.size === 0) this.#reasons.set(0, 'stop');
+    const words = [...this.#reasons].sort(([a], [b]) => a - b);
+    this.#sink.end(
+      words.map(([choice, reason]) => ({ choice, word: finishWords[reason], sources: this.#sources.of(choice) })),
+      { usageMetadata: wireUsage(this.#usage), ...this.#sources.promptFeedback },
+    );
+  }
 }
 
 function proofOf(signature: string | undefined, signer: string | undefined): JsonObject {
