@@ -46,6 +46,17 @@ const explainReply = z.object({
       }),
     )
     .describe('Targets in the order in which they would be asked. Those that cannot be asked come last.'),
+  cache: z
+    .object({
+      outcome: z.enum(['hit', 'miss', 'bypass']).describe('bypass: the request goes around the cache.'),
+      age_s: z.int().nullable().describe('Seconds since the kept answer came.'),
+      differs: z
+        .array(z.string())
+        .nullable()
+        .describe('Fields in which the nearest kept request differs, as this process remembers.'),
+    })
+    .nullable()
+    .describe("What the model's cache would do. Null: it has none."),
   unmet: z.array(z.string()).describe('What no target can do, if that is why nothing would be sent.'),
 });
 
@@ -89,7 +100,7 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
           const { status, type, message, param } = factsOf(explained, parts.clock.wallMs());
           return { ...nothing, endpoint, error: { message, type, code: status, param } };
         }
-        const { candidates, unmet } = explained;
+        const { candidates, unmet, cache } = explained;
         return {
           sent: unmet.length === 0 && candidates.some(({ sent }) => sent !== null),
           error: null,
@@ -102,6 +113,10 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
           input_tokens_estimate: explained.inputTokensEstimate,
           upstream_requests: explained.upstreamRequests,
           candidates: [...candidates],
+          cache:
+            cache === null
+              ? null
+              : { outcome: cache.outcome, age_s: cache.ageS, differs: cache.differs && [...cache.differs] },
           unmet: [...unmet],
         };
       },
@@ -119,6 +134,7 @@ const nothing = {
   input_tokens_estimate: 0,
   upstream_requests: 0,
   candidates: [],
+  cache: null,
   unmet: [],
 };
 

@@ -14,6 +14,11 @@ export interface CacheKey {
   digest: string;
 }
 
+/** With the digests of its parts by name, which say where two requests differ. */
+export interface PartedKey extends CacheKey {
+  parts: Readonly<Record<string, string>>;
+}
+
 /** What, beside its canonical form, changes the answer to a request. */
 export interface KeyFacts {
   alias: Alias;
@@ -30,20 +35,20 @@ export interface KeyFacts {
 /** Counts up when the same key would mean another answer. */
 const keyVersion = 1;
 
-export function cacheKeyOf(facts: KeyFacts, { fields: { model, ...fields } }: Canonical): CacheKey {
+export function cacheKeyOf(facts: KeyFacts, { fields: { model, ...fields } }: Canonical): PartedKey {
   const { alias, rule, providers, call, endpoint, form } = facts;
+  const { principal, wishes, callerHeaders } = call;
   const parts = {
-    version: keyVersion,
-    // The name that the caller wrote may be a pattern's or one that nobody has: the alias answers.
-    model: alias.id,
-    config: fingerprintOf(alias, providers),
+    ...fields,
+    ' configuration of the model': fingerprintOf(alias, providers),
     // Every format writes the same events, whole or as a stream.
-    form: form === 'events' ? form : [endpoint, facts.facts.stream, facts.facts.includeUsage ?? false],
-    fallback: call.wishes.fallback,
-    betas: call.callerHeaders['anthropic-beta'] ?? null,
-    fields: Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)),
+    ...(form === 'bytes' && { ' form': `${endpoint} ${facts.facts.stream} ${facts.facts.includeUsage ?? false}` }),
+    ' x-culvert-no-fallback': wishes.fallback,
+    ' anthropic-beta': String(callerHeaders['anthropic-beta'] ?? ''),
   };
-  return { scope: scopeOf(rule.scope, call.principal), digest: digestOf(parts) };
+  // The name that the caller wrote may be a pattern's or one that nobody has: the alias answers.
+  const sorted = Object.entries(parts).sort(([one], [other]) => (one < other ? -1 : 1));
+  return { scope: scopeOf(rule.scope, principal), digest: digestOf([keyVersion, form, alias.id, sorted]), parts };
 }
 
 /** A space is in no id: no scope can be written as another one. */

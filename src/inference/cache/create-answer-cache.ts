@@ -3,17 +3,18 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { AliasCache } from '../models/alias.ts';
 import type { Canonical } from '../models/steps.ts';
-import type { AnswerCache, CacheTurn } from '../spine/answer-cache.ts';
+import type { AnswerCache, CacheExplained, CacheQuestion, CacheTurn } from '../spine/answer-cache.ts';
 import type { Asked, Endpoint, Plan } from '../spine/endpoint.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import type { RequestBody } from '../spine/request-body.ts';
 import { refuse } from '../spine/sink.ts';
-import { type CacheKey, cacheKeyOf } from './cache-key.ts';
+import { cacheKeyOf, type PartedKey } from './cache-key.ts';
 import { type CacheWish, readCacheWish } from './cache-wish.ts';
 import { Flight, type Landed } from './flight.ts';
 import { KeepingSink } from './keep-bytes.ts';
 import { keepingSteps } from './keep-events.ts';
 import { type KeptEntry, packEntry, unpackEntry } from './kept-entry.ts';
+import { RecentParts } from './recent-parts.ts';
 import { replay } from './replay.ts';
 
 export interface AnswerCacheParts {
@@ -33,8 +34,10 @@ export function createAnswerCache(parts: AnswerCacheParts): AnswerCache {
   const { clock, onLook } = parts;
   /** By scope and digest. */
   const flights = new Map<string, Flight>();
+  const recent = new RecentParts();
 
   return {
+    explain: (asked) => explained(parts, recent, asked),
     waiting: () => [...flights.values()].reduce((sum, flight) => sum + flight.waiting, 0),
     async enter(services, endpoint, asked, input) {
       const { call, plan, request } = asked;
@@ -80,6 +83,7 @@ export function createAnswerCache(parts: AnswerCacheParts): AnswerCache {
       const keep = (entry: KeptEntry) => {
         isKept = true;
         const landed = { entry, atMs: clock.wallMs() };
+        recent.add(`${key.scope} ${plan.alias.id}`, key.parts);
         flight?.land(landed);
         void write(keyed, call, plan.alias.id, landed).then(remove);
       };
@@ -96,9 +100,26 @@ export function createAnswerCache(parts: AnswerCacheParts): AnswerCache {
   };
 }
 
+async function explained(
+  parts: AnswerCacheParts,
+  recent: RecentParts,
+  { alias, snapshot, endpoint, form, facts, canonical, ...call }: CacheQuestion,
+): Promise<CacheExplained> {
+  const { cache: rule } = alias;
+  const isOpen = form === null || canonical === null || canonical.elsewhere === true;
+  if (rule === undefined || isOpen) return { outcome: 'bypass', ageS: null, differs: null };
+  const key = cacheKeyOf({ alias, rule, providers: snapshot.providers, call, endpoint, form, facts }, canonical);
+  const wish = { use: 'any', maxAgeS: null } as const;
+  const landed = await look({ ...parts, onLook() {}, key, rule, wish, tag: null });
+  if (landed === null) {
+    return { outcome: 'miss', ageS: null, differs: recent.differing(`${key.scope} ${alias.id}`, key.parts) };
+  }
+  return { outcome: 'hit', ageS: Math.floor((parts.clock.wallMs() - landed.atMs) / 1_000), differs: null };
+}
+
 /** A request with the place of its answer. */
 interface Keyed extends AnswerCacheParts {
-  key: CacheKey;
+  key: PartedKey;
   rule: AliasCache;
   wish: CacheWish;
   tag: string | null;

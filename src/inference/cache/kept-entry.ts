@@ -23,8 +23,8 @@ export interface KeptBytes {
   base64: string;
 }
 
-export function packEntry(entry: KeptEntry, key: CacheKey): Buffer {
-  return Buffer.from(JSON.stringify({ ...entry, key }));
+export function packEntry(entry: KeptEntry, { scope, digest }: CacheKey): Buffer {
+  return Buffer.from(JSON.stringify({ ...entry, key: { scope, digest } }));
 }
 
 /** Null: it is damaged, or kept for another key than this one. */

@@ -1,6 +1,9 @@
-import type { Asked, Endpoint, Plan } from './endpoint.ts';
+import type { Alias } from '../models/alias.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import type { Canonical } from '../models/steps.ts';
+import type { Asked, Endpoint, KeptForm, Plan } from './endpoint.ts';
 import type { ModelCall } from './model-call.ts';
-import type { RequestBody } from './request-body.ts';
+import type { RequestBody, RequestFacts } from './request-body.ts';
 import type { SpineServices } from './services.ts';
 
 /** Answers of equal requests. A request enters it only where its model has `cache`, or its caller names the cache. */
@@ -12,8 +15,30 @@ export interface AnswerCache {
     asked: Asked<R, P>,
     input: I,
   ): Promise<CacheTurn<P>>;
+  /** What would come of a request now, without a trace in metrics. */
+  explain(asked: CacheQuestion): Promise<CacheExplained>;
   /** Requests that wait for an equal one. */
   waiting(): number;
+}
+
+export interface CacheQuestion extends Pick<ModelCall, 'principal' | 'wishes' | 'callerHeaders'> {
+  snapshot: Snapshot;
+  alias: Alias;
+  endpoint: string;
+  /** Null: its answer may not be kept. */
+  form: KeptForm | null;
+  facts: Pick<RequestFacts, 'stream'>;
+  /** Null: nobody can say what the request has in common with others. */
+  canonical: Canonical | null;
+}
+
+export interface CacheExplained {
+  /** `bypass`: the request goes around the cache. */
+  outcome: 'hit' | 'miss' | 'bypass';
+  /** Seconds since a hit was asked; null: it is none. */
+  ageS: number | null;
+  /** Fields in which the nearest request differs that this process kept; null: it knows none, or it is no miss. */
+  differs: readonly string[] | null;
 }
 
 /** `answered`: nothing is left to do. Otherwise the request as it goes on; `end` is called once it has ended. */

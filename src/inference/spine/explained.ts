@@ -2,6 +2,7 @@ import type { Principal } from '../../books/auth/principal.ts';
 import type { Health } from '../../routing/health.ts';
 import type { HedgeReason, RoutingWishes } from '../../routing/route.ts';
 import type { Snapshot } from '../models/snapshot.ts';
+import type { CacheExplained } from './answer-cache.ts';
 
 /** A query about a body. */
 export interface Question {
@@ -30,6 +31,8 @@ export interface ExplainedRequest {
   upstreamRequests: number;
   /** In the order in which they would be asked; those that are out come last. */
   candidates: readonly ExplainedTarget[];
+  /** What its model's cache would do; null: the model has none, or nobody here can look into it. */
+  cache: CacheExplained | null;
   /** The missing ability of every candidate, when that is why nothing would be sent. */
   unmet: readonly string[];
 }

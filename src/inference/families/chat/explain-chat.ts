@@ -8,13 +8,16 @@ import { knownEntry } from '../../../kernel/known-entry.ts';
 import { explainRoute } from '../../../routing/explain.ts';
 import type { HedgePolicy, HedgeReason } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
+import type { Alias } from '../../models/alias.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
+import type { CacheExplained } from '../../spine/answer-cache.ts';
 import type { ExplainedRequest, ExplainedTarget, Question } from '../../spine/explained.ts';
 import { promptIn, throughPrompt, withAdded } from '../../spine/prompted.ts';
-import { type ConversationBody, readConversation } from './conversation-body.ts';
+import { canonicalConversation } from './canonical.ts';
+import { type ConversationBody, type ConversationFacts, readConversation } from './conversation-body.ts';
 import { prepareFor } from './conversation-trial.ts';
 import { type ConversationEndpoint, planOf } from './endpoint.ts';
-import { withFiles } from './extras.ts';
+import { answersAlone, withFiles } from './extras.ts';
 import { nothingFetched } from './fetch-media.ts';
 import type { ExplainServices, PlanServices } from './services.ts';
 
@@ -48,14 +51,38 @@ export async function explainChat(
       : await withFiles({ bodies, uploads }, principal, dialect, raw, read.value);
   if (!whole.ok) return whole.failure;
   try {
-    return await explained(planning, question, whole.value);
+    return await explained(planning, { ...question, raw }, whole.value);
   } finally {
     await whole.value.release();
   }
 }
 
+/** A look into the cache of the model; null: nobody here can look into it. */
+async function cacheOf(
+  { cache }: ExplainServices,
+  { snapshot, principal, wishes, endpoint, dialect, raw }: ChatQuestion,
+  alias: Alias,
+  facts: ConversationFacts,
+): Promise<CacheExplained | null> {
+  if (cache === undefined) return null;
+  const found = canonicalConversation(raw, dialect);
+  const canonical = found.ok ? found.value : null;
+  const form = facts.extras === null || answersAlone(facts.extras) ? 'events' : null;
+  return await cache.explain({
+    snapshot,
+    principal,
+    wishes,
+    endpoint,
+    alias,
+    form,
+    facts,
+    canonical,
+    callerHeaders: {},
+  });
+}
+
 async function explained(
-  planning: PlanServices,
+  planning: ExplainServices,
   question: ChatQuestion,
   body: ConversationBody,
 ): Promise<ExplainedRequest | Failure> {
@@ -79,6 +106,7 @@ async function explained(
       candidates.length < 2 || question.wishes.fallback === 'off' ? [] : hedgedWhen(alias.hedge, facts.stream),
     inputTokensEstimate: facts.needs.inputTokensEstimate,
     upstreamRequests: fansOut ? calls : 1,
+    cache: alias.cache === undefined ? null : await cacheOf(planning, question, alias, facts),
     candidates: await Promise.all(
       route.candidates.map(async (candidate) => {
         const target = knownEntry(byId, candidate.target);

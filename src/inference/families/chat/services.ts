@@ -2,6 +2,7 @@ import type { PlanBook } from '../../../books/metering/plan-book.ts';
 import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import type { Room } from '../../../kernel/sharing/room.ts';
 import type { ServerToolPorts } from '../../server-tools/tool-ports.ts';
+import type { AnswerCache } from '../../spine/answer-cache.ts';
 import type { BodyReader } from '../../spine/body-reader.ts';
 import type { SpineServices } from '../../spine/services.ts';
 import type { ConversationBody } from './conversation-body.ts';
@@ -37,7 +38,10 @@ export interface PlanServices extends Pick<ChatServices, 'plans' | 'items'> {
 }
 
 /** The same, with the files that a body may name; absent: none of them is known. */
-export interface ExplainServices extends PlanServices, Partial<Pick<ChatServices, 'bodies' | 'uploads'>> {}
+export interface ExplainServices extends PlanServices, Partial<Pick<ChatServices, 'bodies' | 'uploads'>> {
+  /** Absent: nobody looks into the cache. */
+  cache?: Pick<AnswerCache, 'explain'>;
+}
 
 /** Services that count tokens without an upstream. */
 export interface CountServices extends ChatServices {

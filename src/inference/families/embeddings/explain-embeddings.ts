@@ -33,6 +33,7 @@ export async function explainEmbeddings(question: Question): Promise<ExplainedRe
     hedgedWhen: [],
     inputTokensEstimate: facts.needs.inputTokensEstimate,
     upstreamRequests: 1,
+    cache: null,
     candidates: await Promise.all(
       route.candidates.map(async (candidate) => {
         const target = knownEntry(byId, candidate.target);

@@ -1,0 +1,29 @@
+/** The parts of kept requests in the memory of this process, which say what another request has that these have not. */
+export class RecentParts {
+  /** By scope and model, the one used last at the end; the newest parts are the last of each. */
+  readonly #recent = new Map<string, Readonly<Record<string, string>>[]>();
+
+  add(at: string, parts: Readonly<Record<string, string>>): void {
+    const known = this.#recent.get(at) ?? [];
+    known.push(parts);
+    if (known.length > partsMax) known.shift();
+    this.#recent.delete(at);
+    this.#recent.set(at, known);
+    const [oldest] = this.#recent.keys();
+    if (this.#recent.size > placesMax && oldest !== undefined) this.#recent.delete(oldest);
+  }
+
+  /** The names of parts in which the nearest of them differs; null: none is known. */
+  differing(at: string, parts: Readonly<Record<string, string>>): string[] | null {
+    let least: string[] | null = null;
+    for (const known of this.#recent.get(at) ?? []) {
+      const names = new Set([...Object.keys(known), ...Object.keys(parts)]);
+      const differing = [...names].filter((name) => known[name] !== parts[name]).map((name) => name.trim());
+      if (least === null || differing.length <= least.length) least = differing.sort();
+    }
+    return least;
+  }
+}
+
+const placesMax = 500;
+const partsMax = 16;
