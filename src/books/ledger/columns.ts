@@ -90,6 +90,12 @@ export const eventColumns = [
   ['input_tokens', 'whole', ({ charge }) => charge.usage.inputTokens, { in: 'usage' }],
   ['output_tokens', 'whole', ({ charge }) => charge.usage.outputTokens, { in: 'usage' }],
   ['cached_input_tokens', 'whole', ({ charge }) => charge.usage.cachedInputTokens ?? 0, { in: 'usage' }],
+  [
+    'cache_write_tokens',
+    'whole',
+    ({ charge }) => charge.usage.cacheWriteTokens ?? 0,
+    { in: 'usage', unless: 'zero', about: 'Input tokens that the provider wrote to its cache.' },
+  ],
   ['reasoning_tokens', 'whole', ({ charge }) => charge.usage.reasoningTokens ?? 0, { in: 'usage' }],
   ['characters', 'whole', ({ charge }) => charge.usage.characters ?? 0, { in: 'usage', unless: 'zero' }],
   ['audio_ms', 'whole', ({ charge }) => charge.usage.audioMs ?? 0, { in: 'usage', unless: 'zero' }],
@@ -111,7 +117,10 @@ export const eventColumns = [
     'saved_usd',
     'real?',
     ({ facts }) => facts.savedUsd ?? null,
-    { about: "What an answer from the model's cache saved, USD; null: the answer came from no cache." },
+    {
+      about:
+        "USD that a cache saved: the model's own, or the provider's. Below 0: what the provider wrote cost more. null: no cache had a part in it.",
+    },
   ],
   ['user', 'text?', ({ facts }) => facts.user],
   ['tag', 'text?', ({ facts }) => facts.tag],

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts';
-import { usdOf } from '../../formats/neutral/price.ts';
+import { cacheSavedUsd, usdOf } from '../../formats/neutral/price.ts';
 import type { Usage } from '../../formats/neutral/usage.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
@@ -264,6 +264,9 @@ export function createSettlement(
       // A price for each request is not charged either where nothing is.
       const costUsd = charge === free ? facts.price && 0 : costOf(charge.usage, facts, claim.atMs);
       const event = settledEvent({ facts, charge, costUsd, quotaMs: reservation.held.quotaMs });
+      if (event.cachedInputTokens + event.cacheWriteTokens > 0) {
+        event.savedUsd ??= cacheSavedUsd(charge.usage, facts.price, claim.atMs);
+      }
       // The same amounts that `bucketsOf` writes of the event.
       const tokens = event.inputTokens + event.outputTokens;
       settled(reservation, { costMilli: event.costMilli, tokens, usdNano: nanoUsd(costUsd) }, claim);

@@ -75,7 +75,12 @@ function took({ ms, first_token_ms: first }: Row): string {
 function tokens(usage: Row): string {
   const cached = Number(usage.cached_input_tokens ?? 0);
   const reasoning = Number(usage.reasoning_tokens ?? 0);
-  const input = `${shown(usage.input_tokens)} in${cached > 0 ? ` (${cached} cached)` : ''}`;
+  const written = Number(usage.cache_write_tokens ?? 0);
+  const parts = [
+    ...(cached > 0 ? [`${cached} cached`] : []),
+    ...(written > 0 ? [`${written} written to the cache`] : []),
+  ];
+  const input = `${shown(usage.input_tokens)} in${parts.length > 0 ? ` (${parts.join(', ')})` : ''}`;
   const output = `${shown(usage.output_tokens)} out${reasoning > 0 ? ` (${reasoning} reasoning)` : ''}`;
   return `${input}, ${output}; source: ${shown(usage.source)}`;
 }

@@ -106,6 +106,17 @@ export function usdOf(usage: Usage, price: Price | null, atMs: number): number |
   return Math.round(sum) / 1e9;
 }
 
+/**
+ * USD that the provider's cache saved: what the same input would cost without one, less what it costs. Below 0 where
+ * writing cost more than reading saved; null when its target has no price.
+ */
+export function cacheSavedUsd(usage: Usage, price: Price | null, atMs: number): number | null {
+  const { cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens, ...parts } = usage;
+  const { cachedAudioInputTokens, cachedImageInputTokens, ...uncached } = parts;
+  const usd = usdOf(usage, price, atMs);
+  return usd === null ? null : Math.round(((usdOf(uncached, price, atMs) ?? 0) - usd) * 1e9) / 1e9;
+}
+
 function inForceAt({ inForce }: Price, atMs: number): CompiledRates {
   const last = inForce.length - 1;
   for (let i = 0; i < last; i++) if (holds(inForce[i]!.hold, atMs)) return inForce[i]!;

@@ -226,6 +226,12 @@ const savedUsdMigration: Migration = {
   sql: 'ALTER TABLE culvert.usage_event ADD COLUMN saved_usd DOUBLE PRECISION',
 };
 
+const cacheWriteTokensMigration: Migration = {
+  version: 28,
+  name: "tokens written to providers' caches",
+  sql: 'ALTER TABLE culvert.usage_event ADD COLUMN cache_write_tokens BIGINT NOT NULL DEFAULT 0',
+};
+
 /** Pages that were read. No backup keeps them: they can be read again. */
 const pageTable = `
   CREATE TABLE culvert.page (
@@ -348,4 +354,5 @@ export const migrations: readonly Migration[] = [
   videoSecondsMigration,
   { version: 26, name: 'prompts and guards set up at run time', sql: keptPrompts },
   savedUsdMigration,
+  cacheWriteTokensMigration,
 ];

@@ -248,6 +248,11 @@ export const ledgerMigrations: readonly Migration[] = [
     name: 'what answers from the cache saved',
     sql: 'ALTER TABLE usage_event ADD COLUMN saved_usd REAL',
   },
+  {
+    version: 9,
+    name: "tokens written to providers' caches",
+    sql: 'ALTER TABLE usage_event ADD COLUMN cache_write_tokens INTEGER NOT NULL DEFAULT 0',
+  },
 ];
 
 /** Longest wait of a start for another that migrates. */
