@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sendWhole } from '../inference/spine/sink.ts';
 import type { Exchange } from './exchange.ts';
-import { builtPages, fileAt, filePattern, installation, pageHeaders, types } from './static-files.ts';
+import { builtPages, fileAt, filePattern, installation, pageHeaders, plainText } from './static-files.ts';
 
 const pagePattern = /^(?:decisions\/)?[a-z0-9-]{1,80}$/;
 
@@ -23,8 +23,8 @@ export function createDocsPages(folder: string | null): (exchange: Exchange) => 
     if (found !== null) return send(found, 200);
     const missing = await fileAt(root, '404.html', exchange);
     const source = missing === null ? await sourceOf(name) : null;
-    if (source !== null) return send({ headers: ['content-type', types.txt!], bytes: source }, 200);
-    const lost = { headers: ['content-type', types.txt!], bytes: Buffer.from('There is no such page.\n') };
+    if (source !== null) return send({ headers: ['content-type', plainText], bytes: source }, 200);
+    const lost = { headers: ['content-type', plainText], bytes: Buffer.from('There is no such page.\n') };
     send(isAsset ? lost : (missing ?? lost), 404);
   };
 }

@@ -111,6 +111,18 @@ export function callerOf({ principal }: Pick<Exchange, 'principal'>): Principal 
   return principal;
 }
 
+/** Admission of a request, on routes that ask for a key. */
+export function admittedOf({ admitted }: Pick<Exchange, 'admitted'>): Admitted {
+  if (admitted === null) throw new Error('the route asks for no key');
+  return admitted;
+}
+
+/** The operator, on routes with `auth: 'admin'`. */
+export function operatorOf({ operator }: Pick<Exchange, 'operator'>): Operator {
+  if (operator === null) throw new Error('the route asks for no operator');
+  return operator;
+}
+
 /** Facts of a request that its error answer shows. */
 export function errorContextOf(
   { requestId, publicUrl }: Pick<Exchange, 'requestId' | 'publicUrl'>,

@@ -30,7 +30,9 @@ export const pageHeaders: readonly string[] = [
   'same-origin',
 ];
 
-export const types: Readonly<Record<string, string>> = {
+export const plainText = 'text/plain; charset=utf-8';
+
+const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
@@ -40,7 +42,7 @@ export const types: Readonly<Record<string, string>> = {
   woff2: 'font/woff2',
   json: 'application/json',
   webmanifest: 'application/manifest+json',
-  txt: 'text/plain; charset=utf-8',
+  txt: plainText,
 };
 
 /** The best encoding first. A file is served as it is when the client accepts none of them. */

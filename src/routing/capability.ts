@@ -151,8 +151,12 @@ export function noneCapable(
   needs: RequestNeeds,
   others: () => readonly NamedModel[],
 ): Failure | null {
-  for (const { target } of candidates) if (unmetNeed(target, needs) === null) return null;
-  const unmet = candidates.map(({ target }) => ({ target: target.id, need: unmetNeed(target, needs)! }));
+  const unmet: { target: string; need: string }[] = [];
+  for (const { target } of candidates) {
+    const need = unmetNeed(target, needs);
+    if (need === null) return null;
+    unmet.push({ target: target.id, need });
+  }
   const each = unmet.slice(0, namedMax).map(({ target, need }) => `${target} (${need})`);
   const more = unmet.length > namedMax ? ` and ${unmet.length - namedMax} more` : '';
   const able = others()

@@ -87,7 +87,8 @@ function drawByWeight<T extends Pickable>(options: readonly T[], without: T | nu
 }
 
 function other<T>(pair: readonly T[], one: T): T {
-  return pair[0] === one ? pair[1]! : pair[0]!;
+  for (const each of pair) if (each !== one) return each;
+  return one;
 }
 
 function ownOf<T extends Pickable>(options: readonly T[], affinity: number): T {

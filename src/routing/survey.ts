@@ -196,14 +196,14 @@ export function leastBad(choices: readonly Choice[], nowMs: number): Choice | nu
         hopeOf(lane.state, 'right now', nowMs),
         hopeOf(lane.state, 'lately', nowMs) * choice.repeatHope,
       );
-      if (hope < bestHope || (hope === bestHope && choice.tier >= best!.tier)) continue;
+      if (hope < bestHope || (hope === bestHope && best !== null && choice.tier >= best.tier)) continue;
       best = choice;
       bestHope = hope;
       choice.lane = lane;
     }
   }
-  if (unreached === null || best!.tries < repeatsMax) return best;
-  unreached.lane = unreached.lanes.find((lane) => !cannotBeTried(standingOf(lane, nowMs)))!;
+  if (unreached === null || best === null || best.tries < repeatsMax) return best;
+  unreached.lane = unreached.lanes.find((lane) => !cannotBeTried(standingOf(lane, nowMs))) ?? null;
   return unreached;
 }
 

@@ -110,8 +110,7 @@ export class MemoryCounters implements Counters {
     const full = this.#refusedBy(nowMs, limits, milliPerCall.one, costMilli);
     if (full !== null) return full;
     countCalls(nowMs, limits, milliPerCall.one);
-    for (let i = 0; i < counted.length; i++) {
-      const scope = counted[i]!;
+    for (const scope of counted) {
       scope.lastUsedMs = nowMs;
       scope.holds++;
       scope.addUnits(nowMs, costMilli);
@@ -130,8 +129,7 @@ export class MemoryCounters implements Counters {
     // A scope that holds something is never forgotten.
     const scopes = this.#bound(hold.scopes, loadedScope)!;
     const backMilli = hold.costMilli - spent.costMilli;
-    for (let i = 0; i < scopes.length; i++) {
-      const scope = scopes[i]!;
+    for (const scope of scopes) {
       scope.holds--;
       scope.lastUsedMs = nowMs;
       if (backMilli > 0) scope.removeUnits(nowMs, hold.quotaMs, backMilli);
@@ -218,8 +216,7 @@ export class MemoryCounters implements Counters {
     let full: Full | null = null;
     let lastMs = 0;
     const share = this.#share === undefined ? 1 : this.#share();
-    for (let i = 0; i < limits.length; i++) {
-      const { limit, sum, span } = limits[i]!;
+    for (const { limit, sum, span } of limits) {
       const used = sum.usedAt(nowMs, span);
       const allowed = share <= 1 ? limit.allowed : Math.floor(limit.allowed / share);
       const cost = limit.measure === 'units' ? costMilli : limit.measure === 'calls' ? callMilli : 0;
@@ -307,8 +304,7 @@ function isRepeated(list: readonly { scope: Scope }[], at: number): boolean {
 
 /** Calls count once in a scope, however many limits look at it. */
 function countCalls(nowMs: number, limits: readonly BoundLimit[], callMilli: number): void {
-  for (let i = 0; i < limits.length; i++) {
-    const { limit, scope, first } = limits[i]!;
+  for (const { limit, scope, first } of limits) {
     if (limit.measure !== 'calls' || !first) continue;
     scope.lastUsedMs = nowMs;
     scope.addCalls(nowMs, callMilli);

@@ -292,13 +292,17 @@ export class LimitHeaders {
 }
 
 function columnsOf(limits: readonly Limit[]): Column[] {
-  const names = limits.map(({ id, scope }) => `"${scope.startsWith('k:') ? `key:${id}` : id}";r=`);
   return limits.map((limit, at) => {
     const one = 1 / amountOf(limit.measure, 1);
     const allowed = String(Math.floor(limit.allowed / one));
-    const next = at + 1 < names.length ? `, ${names[at + 1]}` : '';
-    return { limit, name: names[at]!, one, allowed, next, after: next, seconds: -1 };
+    const later = limits[at + 1];
+    const next = later === undefined ? '' : `, ${headerNameOf(later)}`;
+    return { limit, name: headerNameOf(limit), one, allowed, next, after: next, seconds: -1 };
   });
+}
+
+function headerNameOf({ id, scope }: Limit): string {
+  return `"${scope.startsWith('k:') ? `key:${id}` : id}";r=`;
 }
 
 /** `"5h";q=50;w=18000, …`; amounts in another unit than requests say so. */

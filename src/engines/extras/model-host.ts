@@ -34,10 +34,11 @@ export class AddFailed extends Error {}
 /** Asks the host about every file of a model, downloading none. */
 export async function askHost(host: string, manifest: ModelManifest, signal: AbortSignal): Promise<HostedModel> {
   const [first, ...others] = manifest.files;
-  const head = await lookAt(urlOf(host, manifest, manifest.revision, first!), first!, signal);
+  if (first === undefined) throw new AddFailed(`The model ${manifest.id} names no files.`);
+  const head = await lookAt(urlOf(host, manifest, manifest.revision, first), first, signal);
   const { commit } = head;
   const revision = commit ?? manifest.revision;
-  const files: HostedFile[] = [hosted(head, urlOf(host, manifest, revision, first!))];
+  const files: HostedFile[] = [hosted(head, urlOf(host, manifest, revision, first))];
   for (let at = 0; at < others.length; at += atOnce) {
     const looks = others.slice(at, at + atOnce).map(async (file) => {
       const url = urlOf(host, manifest, revision, file);

@@ -54,10 +54,11 @@ function isCallOrResult(part: NeutralPart): boolean {
 /** The results up to the next turn of the assistant. */
 function resultsBehind(messages: readonly NeutralMessage[], at: number): ToolResult[] {
   const results: ToolResult[] = [];
-  for (let i = at + 1; i < messages.length && messages[i]!.role !== 'assistant'; i++) {
-    for (const part of messages[i]!.parts) if (part.type === 'tool-result') results.push(part);
+  for (let i = at + 1; ; i++) {
+    const message = messages[i];
+    if (message === undefined || message.role === 'assistant') return results;
+    for (const part of message.parts) if (part.type === 'tool-result') results.push(part);
   }
-  return results;
 }
 
 function asText({ callId, parts, isError }: ToolResult): NeutralPart[] {

@@ -48,12 +48,11 @@ export interface RatesInForce {
   tiers?: readonly RateTier[];
 }
 
-/** Nano-USD for one unit each, in the order of `units`, above some length of input. */
+/** Nano-USD for one unit each, above some length of input. */
 interface CompiledTier {
   aboveInputTokens: number;
   /** Places in `units` that cost something, and what. */
-  places: readonly number[];
-  nanoUsd: readonly number[];
+  costing: readonly { at: number; nanoUsd: number }[];
 }
 
 interface CompiledRates extends RatesInForce {
@@ -97,12 +96,13 @@ export function ratesAt(price: Price, atMs: number): RatesInForce {
 export function usdOf(usage: Usage, price: Price | null, atMs: number): number | null {
   if (price === null) return null;
   const { compiled } = inForceAt(price, atMs);
-  let at = 0;
-  while (at < compiled.length - 1 && usage.inputTokens <= compiled[at]!.aboveInputTokens) at++;
-  const { places, nanoUsd } = compiled[at]!;
   count(usage, price.audioMsMin);
   let sum = 0;
-  for (let i = 0; i < places.length; i++) sum += counts[places[i]!]! * nanoUsd[i]!;
+  for (const { aboveInputTokens, costing } of compiled) {
+    if (usage.inputTokens <= aboveInputTokens) continue;
+    for (const { at, nanoUsd } of costing) sum += (counts[at] ?? 0) * nanoUsd;
+    break;
+  }
   return Math.round(sum) / 1e9;
 }
 
@@ -194,7 +194,7 @@ function compiledTiers({ rates, tiers = [] }: RatesInForce): CompiledTier[] {
  * A priced unit's rate is for what none of its priced parts is: the sum over all is one number for each unit, which may
  * be negative for a part that is cheaper than its whole.
  */
-function compiledRates(rates: Rates): Pick<CompiledTier, 'places' | 'nanoUsd'> {
+function compiledRates(rates: Rates): Pick<CompiledTier, 'costing'> {
   const priced = units
     .map(([name, text, per], at) => ({ at, marks: text.split(' '), rate: rates[name], per }))
     .sort((a, b) => b.marks.length - a.marks.length);
@@ -208,6 +208,5 @@ function compiledRates(rates: Rates): Pick<CompiledTier, 'places' | 'nanoUsd'> {
     rest.push({ marks, own });
     for (const sum of sums) sum.nanoUsd += ((own[sum.at] ?? 0) * rate * 1e9) / per;
   }
-  const costing = sums.filter(({ nanoUsd }) => nanoUsd !== 0);
-  return { places: costing.map(({ at }) => at), nanoUsd: costing.map(({ nanoUsd }) => nanoUsd) };
+  return { costing: sums.filter(({ nanoUsd }) => nanoUsd !== 0) };
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sendWhole } from '../../inference/spine/sink.ts';
 import type { Exchange } from '../exchange.ts';
-import { builtPages, fileAt, filePattern, installation, pageHeaders, types } from '../static-files.ts';
+import { builtPages, fileAt, filePattern, installation, pageHeaders, plainText } from '../static-files.ts';
 
 const howToBuild = `In a clone, this builds them:
 
@@ -31,7 +31,7 @@ export function createPages(folder: string | null): (exchange: Exchange) => Prom
       return sendWhole(exchange.client, [...pageHeaders, ...found.headers, 'cache-control', caching], found.bytes);
     }
     const unkept = [...pageHeaders, 'cache-control', 'no-store'];
-    const plain = [...unkept, 'content-type', types.txt!];
+    const plain = [...unkept, 'content-type', plainText];
     if (isAsset)
       return sendWhole(exchange.client, plain, 'This file is not there any more. Load the page again.\n', 404);
     const page = await fileAt(root, 'index.html', exchange);

@@ -10,7 +10,7 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { offLoopBodyBytes, readerStallTimeoutMs } from '../../kernel/limits.ts';
 import { identityHeaders } from '../delivery.ts';
-import { type Exchange, errorContextOf, type Route } from '../exchange.ts';
+import { type Exchange, errorContextOf, operatorOf, type Route } from '../exchange.ts';
 import { readBody, readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 
@@ -58,7 +58,7 @@ async function answer(
   if (!given.ok) return refused(given.failure);
   const { value: body } = given;
   const query = new URLSearchParams(exchange.search);
-  const reply = await api.handle({ method, path, query, body, operator: exchange.operator! });
+  const reply = await api.handle({ method, path, query, body, operator: operatorOf(exchange) });
   if (reply.failure === undefined) return write(exchange, reply);
   if (Object.keys(reply.members ?? {}).length === 0) return refused(reply.failure);
   const error = openAiChat.errorBody(reply.failure, errorContextOf(exchange, clock.wallMs()));

@@ -2,7 +2,7 @@ import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { identityHeaders } from '../delivery.ts';
-import type { Route } from '../exchange.ts';
+import { operatorOf, type Route } from '../exchange.ts';
 
 const ofSomeAccounts: Failure = {
   kind: 'forbidden',
@@ -20,7 +20,7 @@ export function metricsRoute(render: () => Promise<{ contentType: string; text: 
     dialect: openAiChat,
     async handle(exchange) {
       // Its lines show all accounts.
-      const { accounts } = exchange.operator!;
+      const { accounts } = operatorOf(exchange);
       if (accounts !== null) return refuse(exchange.client, ofSomeAccounts, []);
       const { contentType, text } = await render();
       exchange.response.writeHead(200, [...identityHeaders(exchange), 'content-type', contentType]);

@@ -9,7 +9,7 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Room, RoomHold } from '../../kernel/sharing/room.ts';
 import type { VectorEngine } from '../../vectors/vector-engine.ts';
 import { type VectorVerb, vectorVerbNames, vectorVerbs } from '../../vectors/verbs.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { admittedOf, type Exchange, type Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
@@ -136,7 +136,7 @@ function unsupportedRoutes(at: string): Route[] {
     .filter(({ path }) => at !== '' || !ownRootPaths.has(path))
     .flatMap((call) => {
       const failure = unsupportedQdrant(call);
-      const handle = (exchange: Exchange) => refuse(exchange.client, failure, exchange.admitted!.headers);
+      const handle = (exchange: Exchange) => refuse(exchange.client, failure, admittedOf(exchange).headers);
       return call.methods.map(
         (method): Route => ({
           method,

@@ -135,7 +135,7 @@ function writeTable(table: PageElement, blocksIn: (parent: PageNode) => string[]
   const [head, ...body] = grid.map((cells) =>
     line(cells.map((cell) => (cell === null ? '' : cellText(cell, blocksIn)))),
   );
-  const rule = Array.from({ length: columns }, (_, at) => ` ${ruleOf(grid[0]![at])} |`).join('');
+  const rule = Array.from({ length: columns }, (_, at) => ` ${ruleOf(grid[0]?.[at])} |`).join('');
   const written = [head, `|${rule}`, ...body].join('\n');
   return caption === null ? [written] : [...blocksIn(caption), written];
 }
@@ -143,14 +143,14 @@ function writeTable(table: PageElement, blocksIn: (parent: PageNode) => string[]
 /** Cells at their places; null where another one reaches over. */
 function gridOf(rows: readonly PageElement[][]): (PageElement | null)[][] {
   const grid: (PageElement | null)[][] = rows.map(() => []);
-  for (const [at, cells] of rows.entries()) {
+  for (const [at, row] of grid.entries()) {
     let column = 0;
-    for (const cell of cells) {
-      while (grid[at]![column] !== undefined) column += 1;
+    for (const cell of rows[at] ?? []) {
+      while (row[column] !== undefined) column += 1;
       const width = spanOf(cell, 'colspan', columnsMax - column);
       const height = spanOf(cell, 'rowspan', Math.min(rowspanMax, rows.length - at));
-      for (let down = 0; down < height; down++) {
-        for (let right = 0; right < width; right++) grid[at + down]![column + right] = down + right === 0 ? cell : null;
+      for (const [down, below] of grid.slice(at, at + height).entries()) {
+        for (let right = 0; right < width; right++) below[column + right] = down + right === 0 ? cell : null;
       }
       column += width;
       if (column >= columnsMax) break;

@@ -60,18 +60,8 @@ const firstLookMaxMs = 10_000;
 const nameChars = { min: 1, max: 256 };
 const uriChars = { min: 1, max: 8_192 };
 
-export function createUpstreamTools({ servers, mayUse }: UpstreamToolsParts): UpstreamTools {
-  const used = (principal: Principal, { name, config, offered }: UpstreamServer) => {
-    const may = (one: { name: string }) =>
-      isOffered(config, one.name) && mayUse(principal, name, prefixed(name, one.name));
-    const reads = mayUse(principal, name);
-    return {
-      tools: offered.tools.filter(may),
-      prompts: offered.prompts.filter(may),
-      resources: reads ? offered.resources : [],
-      templates: reads ? offered.templates : [],
-    };
-  };
+export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
+  const { servers, mayUse } = parts;
 
   /** A tool or prompt by its prefixed name. */
   async function find(principal: Principal, what: 'tool' | 'prompt', text: string) {
@@ -80,7 +70,7 @@ export function createUpstreamTools({ servers, mayUse }: UpstreamToolsParts): Up
     // A new server that hangs keeps nobody from the others.
     if (parts !== null) await servers.known(firstLookMaxMs, parts.server);
     if (parts === null || server === undefined || !isListed(server, what, parts.name)) {
-      const known = servers.all().flatMap((one) => used(principal, one)[`${what}s`].map(named(one.name)));
+      const known = servers.all().flatMap((one) => used(mayUse, principal, one)[`${what}s`].map(named(one.name)));
       const names = known.map(({ name }) => name);
       return refuse({ kind: 'not-found', param: what, message: unknownName(what, text, names) });
     }
@@ -94,14 +84,14 @@ export function createUpstreamTools({ servers, mayUse }: UpstreamToolsParts): Up
     },
     has: (principal, name) => {
       const server = servers.get(name);
-      return server !== undefined && (mayUse(principal, name) || used(principal, server).tools.length > 0);
+      return server !== undefined && (mayUse(principal, name) || used(mayUse, principal, server).tools.length > 0);
     },
     async lists(principal, only) {
       await servers.known(firstLookMaxMs, only);
       const lists: UpstreamLists = { tools: [], prompts: [], resources: [], templates: [] };
       for (const server of servers.all()) {
         if (only !== null && server.name !== only) continue;
-        const { tools, prompts, resources, templates } = used(principal, server);
+        const { tools, prompts, resources, templates } = used(mayUse, principal, server);
         const name = only === null ? named(server.name) : same;
         const uri = only === null ? placed(server.name) : same;
         lists.tools.push(...tools.map(name));
@@ -116,9 +106,8 @@ export function createUpstreamTools({ servers, mayUse }: UpstreamToolsParts): Up
       const prompt = fields.text('prompt', nameChars);
       const resource = fields.text('resource', uriChars);
       const args = fields.value('arguments') ?? {};
-      if ([tool, prompt, resource].filter((one) => one !== null).length !== 1) {
-        refuse(invalid('tool', "Give one of 'tool', 'prompt' and 'resource'."));
-      }
+      const oneOfThem = invalid('tool', "Give one of 'tool', 'prompt' and 'resource'.");
+      if ([tool, prompt, resource].filter((one) => one !== null).length !== 1) refuse(oneOfThem);
       if (typeof args !== 'object' || args === null || Array.isArray(args))
         return fields.refuse('arguments', 'an object');
       if (tool !== null) {
@@ -136,17 +125,35 @@ export function createUpstreamTools({ servers, mayUse }: UpstreamToolsParts): Up
           session.getPrompt(name, Object.fromEntries(texts), bounds),
         );
       }
-      const parts = withoutUriPrefix(resource!);
-      const server = parts === null ? undefined : servers.get(parts.server);
-      if (parts === null || server === undefined) {
-        const message = `No MCP server has the resource '${resource!.slice(0, 200)}'. Its address begins with the name of its server and '+'.`;
-        return refuse({ kind: 'not-found', param: 'resource', message });
-      }
-      if (!mayUse(principal, server.name)) refuse(notAllowed('resource', resource!));
-      const called = { kind: 'resource', name: null, about: server.name } as const;
-      return callOf(server, principal, called, (session, bounds) => session.readResource(parts.uri, bounds));
+      return resource === null ? refuse(oneOfThem) : readingOf(parts, principal, resource);
     },
   };
+}
+
+/** Lists the part of a server that this caller may use. */
+function used(mayUse: UpstreamToolsParts['mayUse'], principal: Principal, { name, config, offered }: UpstreamServer) {
+  const may = (one: { name: string }) =>
+    isOffered(config, one.name) && mayUse(principal, name, prefixed(name, one.name));
+  const reads = mayUse(principal, name);
+  return {
+    tools: offered.tools.filter(may),
+    prompts: offered.prompts.filter(may),
+    resources: reads ? offered.resources : [],
+    templates: reads ? offered.templates : [],
+  };
+}
+
+/** Prepares the call that reads a resource, by its prefixed address. */
+function readingOf({ servers, mayUse }: UpstreamToolsParts, principal: Principal, resource: string): UpstreamCall {
+  const parts = withoutUriPrefix(resource);
+  const server = parts === null ? undefined : servers.get(parts.server);
+  if (parts === null || server === undefined) {
+    const message = `No MCP server has the resource '${resource.slice(0, 200)}'. Its address begins with the name of its server and '+'.`;
+    return refuse({ kind: 'not-found', param: 'resource', message });
+  }
+  if (!mayUse(principal, server.name)) refuse(notAllowed('resource', resource));
+  const called = { kind: 'resource', name: null, about: server.name } as const;
+  return callOf(server, principal, called, (session, bounds) => session.readResource(parts.uri, bounds));
 }
 
 function callOf(

@@ -37,15 +37,15 @@ export async function scrapeHits(
   order: HitsToScrape,
 ): Promise<ScrapedHits> {
   const pages = new Array<JsonObject>(hits.length);
-  let next = 0;
+  /** Shared: each worker takes the next. */
+  const waiting = hits.entries();
   let chars = 0;
   let leftOut = 0;
   let worked = 0;
 
   async function work(): Promise<void> {
-    while (next < hits.length) {
-      const at = next++;
-      const read = await readHit(reader, hits[at]!.url, order);
+    for (const [at, { url }] of waiting) {
+      const read = await readHit(reader, url, order);
       if (read.worked) worked += 1;
       const { page } = read;
       chars += charsOf(page);

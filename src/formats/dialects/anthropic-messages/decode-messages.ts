@@ -74,8 +74,7 @@ export const systemContent = described(contentSchema, (value) => {
 });
 
 function blocks(list: readonly JsonValue[], refused: ReadonlySet<string>, send: string): Complaint | null {
-  for (let i = 0; i < list.length; i += 1) {
-    const value = list[i]!;
+  for (const [i, value] of list.entries()) {
     const complaint =
       isObject(value) && typeof value.type === 'string' && refused.has(value.type)
         ? complain('type', value.type, `a block that is ${send}`)

@@ -8,7 +8,7 @@ import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { parseObject } from '../../../kernel/parse-object.ts';
-import { callerOf, type Exchange, type Route } from '../../exchange.ts';
+import { admittedOf, callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { readJsonBody } from '../../read-body.ts';
 import { writeJson } from '../../write-json.ts';
 
@@ -85,8 +85,9 @@ async function answer(
   exchange: Exchange,
   form: 'present' | 'older',
 ): Promise<void> {
-  const { client, principal, admitted } = exchange;
-  const refused = (failure: Failure) => refuse(client, failure, admitted!.headers);
+  const { client, principal } = exchange;
+  const { headers } = admittedOf(exchange);
+  const refused = (failure: Failure) => refuse(client, failure, headers);
   const raw = await readJsonBody(exchange, bodyBytesMax);
   if (raw === null) return;
   const read = Buffer.isBuffer(raw) ? readRequest(raw, form) : raw;
@@ -102,7 +103,7 @@ async function answer(
     form === 'present'
       ? { value, expires_at: expiresS, session: shown }
       : { ...shown, client_secret: { value, expires_at: expiresS } };
-  writeJson(exchange, 200, body, admitted!.headers);
+  writeJson(exchange, 200, body, headers);
 }
 
 const tooLong = invalid(

@@ -1,5 +1,5 @@
 import { refuse } from '../../../inference/spine/sink.ts';
-import type { Exchange, Route } from '../../exchange.ts';
+import { admittedOf, type Exchange, type Route } from '../../exchange.ts';
 import type { UnsupportedCall } from '../unsupported-call.ts';
 import { type ToolMount, toolMounts } from './tool-mounts.ts';
 
@@ -59,8 +59,8 @@ export function unsupportedFirecrawlRoutes(): Route[] {
     .flatMap(({ at, api, dialect }) =>
       unsupportedCalls.flatMap(({ path, methods, message, only = api }) => {
         if (only !== api) return [];
-        const handle = ({ client, admitted }: Exchange) =>
-          refuse(client, { kind: 'unsupported', message }, admitted!.headers);
+        const handle = (exchange: Exchange) =>
+          refuse(exchange.client, { kind: 'unsupported', message }, admittedOf(exchange).headers);
         return methods.map(
           (method): Route => ({
             method,
