@@ -188,3 +188,37 @@ test('responses that are kept, continued or in the background go around the cach
 test('a model without cache says nothing of it', async () => {
   assert.equal((await ask(gateway, 'chat', { model: 'plain' })).cache, null);
 });
+
+test('bodies above 1 MB, which a thread reads, are kept too, and one changed letter is another body', async () => {
+  const text = `${'long '.repeat(240_000)}a`;
+  assert.equal((await ask(gateway, 'chat', { text })).cache, 'miss');
+  assert.equal((await ask(gateway, 'messages', { text })).cache, 'hit');
+  assert.equal((await ask(gateway, 'chat', { text: `${text.slice(0, -1)}b` })).cache, 'miss');
+});
+
+test('an Idempotency-Key keeps its reply, whatever the cache would say', async () => {
+  const headers = { 'idempotency-key': 'k-1' };
+  const first = await ask(gateway, 'chat', { text: 'idempotent', headers });
+  const again = await ask(gateway, 'chat', { text: 'idempotent', headers });
+  assert.equal(again.body, first.body);
+  const other = await ask(gateway, 'chat', { text: 'idempotent', headers: { 'idempotency-key': 'k-2' } });
+  assert.equal(other.cache, 'hit');
+  assert.notEqual(JSON.parse(other.body).id, JSON.parse(first.body).id);
+});
+
+test('several choices in one call are kept together, and each other order of members hits', async () => {
+  const text = 'order';
+  const messages = [
+    { content: 'be good', role: 'system' },
+    { content: text, role: 'user' },
+  ];
+  await ask(gateway, 'chat', { text });
+  const turned = await gateway.fetch('/v1/chat/completions', { json: { max_tokens: 100, messages, model: 'chat' } });
+  assert.match(turned.headers.get('x-culvert-cache') ?? '', /^hit/);
+  const two = { text, more: { n: 2 } };
+  const first = await ask(gateway, 'chat', two);
+  const second = await ask(gateway, 'chat', two);
+  assert.equal(JSON.parse(second.body).choices.length, 2);
+  assert.equal(second.cache, 'hit');
+  assert.equal(withoutIds(second.body), withoutIds(first.body));
+});
