@@ -17,6 +17,7 @@ const explainReply = z.object({
     .nullable()
     .describe('The error that the caller would get before any target is considered.'),
   model: z.string().nullable(),
+  variant: z.string().nullable().describe('The variant of this caller; null: the model has none.'),
   endpoint: z.string(),
   stream: z.boolean(),
   cost: z.number().describe('Units.'),
@@ -105,6 +106,7 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
           sent: unmet.length === 0 && candidates.some(({ sent }) => sent !== null),
           error: null,
           model: explained.alias,
+          variant: explained.variant ?? null,
           endpoint,
           stream: explained.stream,
           cost: explained.cost,
@@ -127,6 +129,7 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
 const nothing = {
   sent: false,
   model: null,
+  variant: null,
   stream: false,
   cost: 0,
   attempts_max: 0,

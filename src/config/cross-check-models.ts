@@ -1,5 +1,6 @@
 import { didYouMean } from '../kernel/nearest.ts';
 import { aliasFor } from './alias-pattern.ts';
+import { promptRef, versionNumber, versionsOf } from './cross-check-prompts.ts';
 import { ownModels, ownProvider } from './own-models.ts';
 import type { PathProblem } from './problem.ts';
 import type { Config, ModelConfig } from './schema.ts';
@@ -26,9 +27,51 @@ export function checkModels(config: Config, implicitProviders: readonly string[]
         problems.push({ path, message: 'a * in a target needs a * in the alias, because it repeats the match' });
       }
     });
+    problems.push(...checkVariants(config, alias, model, providers));
     problems.push(...checkFallbacks(config, alias, model), ...checkSpaces(config, alias, model));
   }
   return problems;
+}
+
+function checkVariants(
+  config: Config,
+  alias: string,
+  { type, variants = {} }: ModelConfig,
+  providers: readonly string[],
+): PathProblem[] {
+  const path = ['models', alias, 'variants'];
+  const all = Object.entries(variants);
+  const problems: PathProblem[] = [];
+  if (all.length > 0 && type !== 'chat') problems.push({ path, message: 'only a model of type chat has variants' });
+  if (all.length > 0 && all.every(([, { weight }]) => weight === 0)) {
+    problems.push({ path, message: 'at least one variant needs a weight above 0' });
+  }
+  for (const [name, { targets = [], prompt }] of all) {
+    targets.forEach(({ provider, model }, index) => {
+      const at = [...path, name, 'targets', index];
+      const isOwn = provider === ownProvider && ownModels.includes(model);
+      if (!isOwn && !providers.includes(provider)) {
+        problems.push({ path: at, message: `there is no such provider${didYouMean(provider, providers)}` });
+      }
+      if (model.includes('*') && !alias.includes('*')) {
+        problems.push({ path: at, message: 'a * in a target needs a * in the alias, because it repeats the match' });
+      }
+    });
+    const problem = prompt === undefined ? null : promptProblem(config, prompt);
+    if (problem !== null) problems.push({ path: [...path, name, 'prompt'], message: problem });
+  }
+  return problems;
+}
+
+function promptProblem({ prompts }: Config, named: string): string | null {
+  const { name, ref } = promptRef(named);
+  const prompt = Object.hasOwn(prompts, name) ? prompts[name] : undefined;
+  if (prompt === undefined) return `there is no such prompt${didYouMean(name, Object.keys(prompts))}`;
+  const number = versionNumber(prompt, ref);
+  const version = number === undefined ? undefined : versionsOf(prompt).get(number);
+  if (version === undefined) return `the prompt has no version or label '${ref}'`;
+  const lacking = Object.entries(version.variables).find(([, variable]) => variable.default === undefined);
+  return lacking === undefined ? null : `the variable '${lacking[0]}' of this prompt needs a default`;
 }
 
 function checkFallbacks(config: Config, alias: string, model: ModelConfig): PathProblem[] {

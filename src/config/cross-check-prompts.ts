@@ -19,6 +19,20 @@ export function versionsOf({
   return new Map(Object.entries(versions ?? {}).map(([number, version]) => [Number(number), version]));
 }
 
+/** The parts of `NAME@REF`; null: it has no ref. */
+export function promptRef(named: string): { name: string; ref: string | null } {
+  const [name = '', ...rest] = named.split('@');
+  return { name, ref: rest.length === 0 ? null : rest.join('@') };
+}
+
+/** `ref`: a number or a label; null: the label `production`, or else the newest version. Undefined: there is none. */
+export function versionNumber(prompt: PromptConfig, ref: string | null): number | undefined {
+  const { labels } = prompt;
+  if (ref === null) return labels.production ?? Math.max(...versionsOf(prompt).keys());
+  if (/^\d+$/.test(ref)) return Number(ref);
+  return Object.hasOwn(labels, ref) ? labels[ref] : undefined;
+}
+
 /** Labels name versions, texts name variables, and models are there. */
 export function checkPrompts(config: Config): PathProblem[] {
   return Object.entries(config.prompts).flatMap(([name, prompt]) => {

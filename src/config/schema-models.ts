@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { costUnitsMax, duration, milliMultiple, name, percentage, positiveInt } from './scalars.ts';
+import { parametersSchema } from './schema-parameters.ts';
 import { timeoutsSchema } from './schema-providers.ts';
 
 const modelTypes = [
@@ -137,16 +138,25 @@ export const targetSchema = z.union(
   { error: 'expected provider/model or an object with provider and model' },
 );
 
+const targetsSchema = z.array(targetSchema).min(1, 'expected at least one target').max(100);
+
+const variantSchema = z.strictObject({
+  weight: z.number().min(0).max(1_000).default(1).describe('Share of its callers.'),
+  targets: targetsSchema.optional().describe("Where it runs. Default: the model's targets."),
+  prompt: z
+    .string()
+    .regex(/^[A-Za-z0-9][\w.-]{0,63}(@[\w.-]{1,64})?$/, 'expected a prompt such as reply, reply@3 or reply@label')
+    .optional()
+    .describe('Prompt of `prompts`, whose messages come before those of the request. Its variables need defaults.'),
+  parameters: parametersSchema.prefault({}).describe("Set in its requests, in the place of the caller's."),
+});
+
 /** A model for callers: an alias with its targets. */
 export const modelSchema = z.strictObject({
   type: z.enum(modelTypes).default('chat').describe('What it is for.'),
   listed_as: z.enum(modelTypes).optional().describe('model_type in the model list. Default: its type.'),
   tier: name('a tier').optional().describe('Group of models with separate limits (see tiers).'),
-  targets: z
-    .array(targetSchema)
-    .min(1, 'expected at least one target')
-    .max(100)
-    .describe('Where it may run: `provider/model` or an object.'),
+  targets: targetsSchema.describe('Where it may run: `provider/model` or an object.'),
   only: z
     .strictObject({
       accounts: z.array(z.string().min(1).max(64)).max(1_000).optional().describe('Ids of accounts.'),
@@ -156,6 +166,14 @@ export const modelSchema = z.strictObject({
     .describe(
       'Who may use it: these accounts, and those with one of these plans. Plans and keys may take it from them. Default: everybody.',
     ),
+  variants: z
+    .record(name("a variant's name"), variantSchema)
+    .optional()
+    .describe('Shares of its requests that run otherwise, to compare them. A caller stays with one variant.'),
+  sticky: z
+    .enum(['key', 'user', 'session'])
+    .default('key')
+    .describe('What stays with one variant: a key, an end user, or a session. Without a user or a session, the key.'),
   fallbacks: z.array(modelName).max(20).default([]).describe('Other aliases, tried in order after all targets.'),
   timeouts: timeoutsSchema.prefault({}),
   attempts: z.int().min(1).max(8).default(4).describe('Upstream attempts per request, the first included.'),

@@ -124,6 +124,7 @@ export const eventColumns = [
   ],
   ['user', 'text?', ({ facts }) => facts.user],
   ['tag', 'text?', ({ facts }) => facts.tag],
+  ['variant', 'text?', ({ facts }) => facts.variant ?? null, { about: 'The variant of its model.' }],
   ['quota_ms', 'whole', ({ quotaMs }) => quotaMs, { to: 'nobody' }],
   ['settled_ms', 'whole', ({ facts }) => facts.claim.atMs + Math.round(facts.ms), { to: 'nobody' }],
 ] as const satisfies readonly LedgerColumn[];

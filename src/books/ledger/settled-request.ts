@@ -29,6 +29,8 @@ export interface SettledFacts {
   tag: string | null;
   /** USD that a kept answer saved; absent or null: it was no kept answer. */
   savedUsd?: number | null;
+  /** The variant of its model; null or absent: it has none. */
+  variant?: string | null;
   route: UsageRoute;
   claim: {
     requestId: string;

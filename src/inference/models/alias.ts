@@ -1,5 +1,5 @@
 import type { PlanBook } from '../../books/metering/plan-book.ts';
-import type { Config, ModelType, QualityConfig } from '../../config/schema.ts';
+import type { Config, ModelConfig, ModelType, QualityConfig } from '../../config/schema.ts';
 import type { EmbeddingEngine } from '../../engines/embedding-engine.ts';
 import type { SpeechEngine } from '../../engines/speech-engine.ts';
 import type { TranscriptionEngine } from '../../engines/transcription-engine.ts';
@@ -42,6 +42,21 @@ export interface AliasCache {
   toolCalls: boolean;
 }
 
+/** Variants of a model, and what stays with one of them. */
+export interface Variants {
+  sticky: 'key' | 'user' | 'session';
+  all: readonly Variant[];
+}
+
+export interface Variant {
+  weight: number;
+  /** The model with the targets of the variant, and its name. */
+  alias: Alias;
+  /** `NAME` or `NAME@REF` of a prompt. */
+  prompt?: string | undefined;
+  parameters: NonNullable<ModelConfig['variants']>[string]['parameters'];
+}
+
 /** A model that callers name, with everything a request needs to know of it. */
 export interface Alias {
   id: string;
@@ -77,6 +92,10 @@ export interface Alias {
   realtime?: { transcription: string; speech: string; voice: string };
   /** Accounts and plans that may use it, besides the rules of plans and keys; absent: everybody. */
   only?: { accounts: ReadonlySet<string>; plans: ReadonlySet<string> };
+  /** Shares of its requests that run otherwise; absent: all run alike. */
+  variants?: Variants;
+  /** The variant whose targets it has; absent: none is chosen. */
+  variant?: string;
   /** Its own targets (rank 0), then its fallbacks' (rank 1…). */
   candidates: readonly RouteCandidate[];
   /** Longest time a request may take, ms. */

@@ -76,9 +76,10 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
   });
   const steps = stepTable(sources.steps ?? []);
   const prompts = promptTable(config.prompts);
+  const varies = Object.values(config.models).some(({ variants }) => variants !== undefined);
   return {
     kind: 'built',
-    snapshot: { config, providers: connected, models, localSearch: localSearch(sources), steps, prompts },
+    snapshot: { config, providers: connected, models, localSearch: localSearch(sources), steps, prompts, varies },
     problems,
   };
 }

@@ -32,7 +32,12 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
   for (const [provider, models] of parts.known)
     for (const model of models) knownByTarget.set(`${provider}/${model.id}`, model);
 
-  return { aliasOf, aliasOfKnown, knownMatches, simulatedFor };
+  return {
+    aliasOf,
+    aliasOfKnown,
+    knownMatches: (pattern, model) => matchesAmong(parts.known, pattern, model),
+    simulatedFor,
+  };
 
   function simulatedFor(type: ModelType): Alias | null {
     const simulator = [...parts.providers].find(([, { simulated }]) => simulated)?.[0];
@@ -42,13 +47,11 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
 
   function aliasOf(id: string, model: ModelConfig, star: string | null): Alias {
     const targets = targetsOf(model, star);
-    const candidates: RouteCandidate[] = targets.map((target) => ({ target, rank: 0 }));
-    let rank = 0;
-    for (const fallback of fallbacksOf(model, star, new Set([id]))) {
-      rank++;
-      for (const target of targetsOf(fallback.model, fallback.star)) candidates.push({ target, rank });
-    }
-    return {
+    const others = fallbacksOf(model, star, new Set([id])).flatMap((fallback, at) =>
+      targetsOf(fallback.model, fallback.star).map((target) => ({ target, rank: at + 1 })),
+    );
+    const candidates = [...asCandidates(targets), ...others];
+    const alias: Alias = {
       id,
       type: model.type,
       listedAs: model.listed_as ?? model.type,
@@ -70,8 +73,12 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       ...onlyOf(model),
       listedDimensions: model.dimensions ?? (model.type === 'embedding' ? usualDimensions(targets[0]?.model) : null),
       candidates,
-      totalMs: Math.max(1, ...candidates.map(({ target }) => target.timeouts.totalMs)),
+      totalMs: totalMsOf(candidates),
     };
+    return withVariants(alias, model, (own) => [
+      ...asCandidates(targetsOf({ ...model, targets: own }, star)),
+      ...others,
+    ]);
   }
 
   function targetsOf(model: ModelConfig, star: string | null): Target[] {
@@ -132,17 +139,38 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       totalMs: target.timeouts.totalMs,
     };
   }
+}
 
-  function knownMatches(pattern: string, model: ModelConfig): string[] {
-    const ids = new Set<string>();
-    for (const target of model.targets) {
-      for (const known of parts.known.get(target.provider) ?? []) {
-        const star = starOf(target.model, known.id);
-        if (star !== null) ids.add(withStar(pattern, star));
-      }
+function withVariants(
+  alias: Alias,
+  { variants, sticky }: ModelConfig,
+  candidatesAt: (targets: ModelConfig['targets']) => RouteCandidate[],
+): Alias {
+  if (variants === undefined) return alias;
+  const all = Object.entries(variants).map(([variant, { weight, prompt, parameters, targets }]) => {
+    const candidates = targets === undefined ? alias.candidates : candidatesAt(targets);
+    return { weight, prompt, parameters, alias: { ...alias, candidates, totalMs: totalMsOf(candidates), variant } };
+  });
+  return { ...alias, variants: { sticky, all } };
+}
+
+function asCandidates(targets: readonly Target[]): RouteCandidate[] {
+  return targets.map((target) => ({ target, rank: 0 }));
+}
+
+function totalMsOf(candidates: readonly RouteCandidate[]): number {
+  return Math.max(1, ...candidates.map(({ target }) => target.timeouts.totalMs));
+}
+
+function matchesAmong(known: AliasParts['known'], pattern: string, model: ModelConfig): string[] {
+  const ids = new Set<string>();
+  for (const target of model.targets) {
+    for (const listed of known.get(target.provider) ?? []) {
+      const star = starOf(target.model, listed.id);
+      if (star !== null) ids.add(withStar(pattern, star));
     }
-    return [...ids];
   }
+  return [...ids];
 }
 
 /** `after` is a percentile such as p95. */

@@ -254,7 +254,10 @@ function firstToChat(aliases: readonly Alias[]): Alias | null {
 }
 
 function targetsBehind(aliases: Iterable<Alias>): Target[] {
-  return [...aliases].flatMap((alias) => alias.candidates.map(({ target }) => target));
+  return [...aliases].flatMap(({ candidates, variants }) => [
+    ...candidates.map(({ target }) => target),
+    ...targetsBehind(variants?.all.map(({ alias }) => alias) ?? []),
+  ]);
 }
 
 function modelsOf(engines: ReadonlyMap<string, { model: string }> = new Map()): string[] {

@@ -1,5 +1,5 @@
-import { placeholder, versionsOf } from '../../config/cross-check-prompts.ts';
-import type { Config, PromptConfig, PromptVersion } from '../../config/schema.ts';
+import { placeholder, versionNumber, versionsOf } from '../../config/cross-check-prompts.ts';
+import type { Config, PromptVersion } from '../../config/schema.ts';
 import type { PromptMessage } from '../../formats/dialects/prompted-body.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonValue } from '../../kernel/json.ts';
@@ -29,7 +29,7 @@ export function promptTable(prompts: Config['prompts']): PromptTable | null {
     find(name, ref) {
       const found = all.get(name);
       if (found === undefined) return null;
-      const number = numberOf(found.prompt, found.versions, ref);
+      const number = versionNumber(found.prompt, ref);
       const version = number === undefined ? undefined : found.versions.get(number);
       if (number !== undefined && version !== undefined) return { ...version, name, number };
       const known = [...Object.keys(found.prompt.labels), ...[...found.versions.keys()].map(String)];
@@ -41,12 +41,6 @@ export function promptTable(prompts: Config['prompts']): PromptTable | null {
       };
     },
   };
-}
-
-function numberOf({ labels }: PromptConfig, versions: ReadonlyMap<number, PromptVersion>, ref: string | null) {
-  if (ref === null) return labels.production ?? Math.max(...versions.keys());
-  if (/^\d+$/.test(ref)) return Number(ref);
-  return Object.hasOwn(labels, ref) ? labels[ref] : undefined;
 }
 
 /** Characters of a filled prompt: a value may be used many times. */

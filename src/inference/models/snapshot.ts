@@ -15,4 +15,6 @@ export interface Snapshot {
   steps: StepTable | null;
   /** Null: there are none. */
   prompts: PromptTable | null;
+  /** Whether a model has variants. */
+  varies: boolean;
 }

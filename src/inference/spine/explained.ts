@@ -19,6 +19,8 @@ export interface Question {
 export interface ExplainedRequest {
   kind: 'explained';
   alias: string;
+  /** The variant of this caller; absent: the model has none. */
+  variant?: string;
   endpoint: string;
   stream: boolean;
   /** Units of quota. */

@@ -25,7 +25,7 @@ export interface Charge {
 }
 
 /** The parts of a job that settlement reads. */
-export type EndedJob = Pick<Job, 'user' | 'tag' | 'stream'> & {
+export type EndedJob = Pick<Job, 'user' | 'tag' | 'variant' | 'stream'> & {
   progress: Omit<JobProgress, 'answeredBy'> & { answeredBy: { target: Pick<Target, 'id' | 'price'> } | null };
   client: Pick<Client, 'gone' | 'committed'>;
   mcp?: McpCallRecord | undefined;
@@ -73,7 +73,7 @@ export class HeldCall {
 
   /** Whatever way the call ended. `doneMilli`: as settlement's, less than was held. `of`: whether metrics count it. */
   settle(
-    { progress, client, user, tag = null, stream, mcp }: EndedJob,
+    { progress, client, user, tag = null, variant = null, stream, mcp }: EndedJob,
     doneMilli?: number,
     of: 'a request' | 'no request' = 'a request',
   ): void {
@@ -99,6 +99,7 @@ export class HeldCall {
       savedUsd: progress.savedUsd ?? null,
       user,
       tag: this.#call.tag ?? tag,
+      variant,
       route: {
         alias: this.claim.alias,
         verdicts: progress.verdicts,

@@ -51,6 +51,8 @@ export interface Job<C = Bytes> {
   user: string | null;
   /** What its body says that its use is summed by; null or absent: nothing. */
   tag?: string | null;
+  /** The variant of its model; null or absent: it has none. */
+  variant?: string | null;
   client: Client;
   /** Receiver of the answer. */
   sink: Sink<C>;

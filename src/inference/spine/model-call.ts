@@ -2,6 +2,7 @@ import type { Principal } from '../../books/auth/principal.ts';
 import type { Admitted } from '../../books/metering/admission.ts';
 import type { Trace } from '../../kernel/trace.ts';
 import type { RoutingWishes } from '../../routing/route.ts';
+import type { Alias } from '../models/alias.ts';
 import type { AnswerTexts } from '../models/steps.ts';
 import type { KeepingSteps } from './after.ts';
 import type { Client, Delivery, Sink } from './sink.ts';
@@ -29,6 +30,8 @@ export interface ModelCall {
   answerTexts?: AnswerTexts | undefined;
   /** For an answer that may be kept; absent: it is not. */
   keeping?: KeepingSteps;
+  /** The model with the targets of the variant that was chosen; absent: none was. */
+  variant?: Alias | undefined;
   /** Wall-clock and monotonic ms of arrival. */
   atMs: number;
   startedMs: number;

@@ -16,6 +16,7 @@ import type { RequestBody, RequestFacts } from './request-body.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { SpineServices } from './services.ts';
 import { refuse } from './sink.ts';
+import { throughVariant } from './varied.ts';
 import { doWork, type ReadRequest, type WorkEndpoint, type WorkPlan } from './work.ts';
 
 /**
@@ -49,6 +50,11 @@ export async function serve<
   let { value } = read;
   try {
     const snapshot = services.snapshot();
+    if (snapshot.varies) {
+      const varied = await throughVariant<I, R | W>(snapshot, endpoint, call, input, value);
+      if ('kind' in varied) return refuse(call.sink, varied, call.admitted.headers);
+      ({ call, input, value } = varied);
+    }
     if (snapshot.steps !== null) {
       const stepped = await throughSteps<I, R | W>(snapshot, endpoint, call, input, value);
       if ('kind' in stepped) return refuse(call.sink, stepped, call.admitted.headers);
@@ -163,6 +169,7 @@ export function jobOf(
     query,
     user,
     tag,
+    variant: alias.variant ?? null,
     client,
     sink,
     stream: form !== 'whole',

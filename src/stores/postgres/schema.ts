@@ -355,4 +355,5 @@ export const migrations: readonly Migration[] = [
   { version: 26, name: 'prompts and guards set up at run time', sql: keptPrompts },
   savedUsdMigration,
   cacheWriteTokensMigration,
+  { version: 29, name: 'variants of models', sql: 'ALTER TABLE culvert.usage_event ADD COLUMN variant TEXT' },
 ];

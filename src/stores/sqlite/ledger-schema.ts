@@ -253,6 +253,11 @@ export const ledgerMigrations: readonly Migration[] = [
     name: "tokens written to providers' caches",
     sql: 'ALTER TABLE usage_event ADD COLUMN cache_write_tokens INTEGER NOT NULL DEFAULT 0',
   },
+  {
+    version: 10,
+    name: 'variants of models',
+    sql: 'ALTER TABLE usage_event ADD COLUMN variant TEXT',
+  },
 ];
 
 /** Longest wait of a start for another that migrates. */

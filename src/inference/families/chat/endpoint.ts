@@ -61,8 +61,8 @@ export function chatEndpoint(
     addable: (call, raw) => addableBody(services.bodies, call, raw, dialectId),
     content: (raw) => raw,
     keeps: ({ facts: { extras } }) => (extras === null || answersAlone(extras) ? 'events' : null),
-    plan: (snapshot, call, { facts }) =>
-      planOf(services, snapshot, { principal: call.principal, wishes: call.wishes, dialect: dialectId }, facts),
+    plan: (snapshot, { principal, wishes, variant }, { facts }) =>
+      planOf(services, snapshot, { principal, wishes, variant, dialect: dialectId }, facts),
     trials(asked, job) {
       const plain = trialsOf(services, id, dialects[dialectId], asked, job);
       const { extras } = asked.plan;
@@ -81,7 +81,7 @@ export function planOf(
   facts: ConversationFacts,
   use: Among['use'] = 'call',
 ): ChatPlan | Failure | Promise<ChatPlan | Failure> {
-  const alias = aliasAsked(snapshot, facts.model, call.principal);
+  const alias = call.variant?.id === facts.model ? call.variant : aliasAsked(snapshot, facts.model, call.principal);
   if ('kind' in alias) return alias;
   const candidates = candidatesOf(snapshot, alias);
   if ('kind' in candidates) return candidates;
@@ -103,6 +103,7 @@ function planOver(
   const query = routeQueryOf(call, facts, alias, candidates);
   const plan: Plan = { alias, charged, calls, query, form: facts.stream ? 'events' : 'whole' };
   if (alias.id !== facts.model) plan.headers = ['x-culvert-unknown-model', headerSafe(facts.model.slice(0, 256))];
+  if (alias.variant !== undefined) plan.headers = [...(plan.headers ?? []), 'x-culvert-variant', alias.variant];
   return plan;
 }
 

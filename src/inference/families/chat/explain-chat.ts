@@ -12,7 +12,8 @@ import type { Alias } from '../../models/alias.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import type { CacheExplained } from '../../spine/answer-cache.ts';
 import type { ExplainedRequest, ExplainedTarget, Question } from '../../spine/explained.ts';
-import { promptIn, throughPrompt, withAdded } from '../../spine/prompted.ts';
+import { type AddableInput, promptIn, throughPrompt, withAdded } from '../../spine/prompted.ts';
+import { throughVariant } from '../../spine/varied.ts';
 import { canonicalConversation } from './canonical.ts';
 import { type ConversationBody, type ConversationFacts, readConversation } from './conversation-body.ts';
 import { prepareFor } from './conversation-trial.ts';
@@ -27,6 +28,8 @@ export interface ChatQuestion extends Question {
   dialect: CallerDialectId;
 }
 
+type VariedQuestion = ChatQuestion & { variant?: Alias | undefined };
+
 /** Shows the way that this body would take, by the same code, without sending anything. */
 export async function explainChat(
   planning: ExplainServices,
@@ -34,13 +37,14 @@ export async function explainChat(
 ): Promise<ExplainedRequest | Failure> {
   const { bodies, uploads } = planning;
   const { principal, dialect, snapshot } = question;
+  const addable = (_: unknown, body: Buffer): AddableInput<Buffer> => ({
+    named: () => promptIn(body, dialect),
+    with: (addition) => withAdded(body, dialect, addition),
+  });
   const prompted =
     snapshot.prompts === null
       ? null
-      : await throughPrompt(snapshot.prompts, question.raw, {
-          named: () => promptIn(question.raw, dialect),
-          with: (addition) => withAdded(question.raw, dialect, addition),
-        });
+      : await throughPrompt(snapshot.prompts, question.raw, addable(question, question.raw));
   if (prompted?.ok === false) return prompted.failure;
   const raw = prompted?.value ?? question.raw;
   const read = readConversation(raw, dialect);
@@ -50,10 +54,17 @@ export async function explainChat(
       ? read
       : await withFiles({ bodies, uploads }, principal, dialect, raw, read.value);
   if (!whole.ok) return whole.failure;
+  let { value } = whole;
   try {
-    return await explained(planning, { ...question, raw }, whole.value);
+    const asked = { ...question, raw };
+    if (!snapshot.varies) return await explained(planning, asked, value);
+    const again = { addable, read: (_: unknown, body: Buffer) => readConversation(body, dialect) };
+    const varied = await throughVariant<Buffer, ConversationBody, VariedQuestion>(snapshot, again, asked, raw, value);
+    if ('kind' in varied) return varied;
+    ({ value } = varied);
+    return await explained(planning, { ...varied.call, raw: varied.input }, value);
   } finally {
-    await whole.value.release();
+    await value.release();
   }
 }
 
@@ -83,7 +94,7 @@ async function cacheOf(
 
 async function explained(
   planning: ExplainServices,
-  question: ChatQuestion,
+  question: VariedQuestion,
   body: ConversationBody,
 ): Promise<ExplainedRequest | Failure> {
   const { snapshot, endpoint, dialect } = question;
@@ -98,6 +109,7 @@ async function explained(
   return {
     kind: 'explained',
     alias: alias.id,
+    ...(alias.variant !== undefined && { variant: alias.variant }),
     endpoint,
     stream: facts.stream,
     cost: costMilliOf(snapshot.config.costs, endpoint, charged.cost, fansOut ? calls : 1) / 1_000,

@@ -43,7 +43,8 @@ export interface ChatPlan extends Plan {
 }
 
 /** A request that is planned, and the format of its caller. */
-export type ChatCall = Pick<ModelCall, 'principal' | 'wishes'> & { dialect: CallerDialectId };
+/** `variant`: counts unless a step has named another model since. */
+export type ChatCall = Pick<ModelCall, 'principal' | 'wishes' | 'variant'> & { dialect: CallerDialectId };
 
 /** Candidates when nothing binds the request. */
 export interface Among {

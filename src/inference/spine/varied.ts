@@ -1,0 +1,92 @@
+import { hash } from 'node:crypto';
+import { promptRef } from '../../config/cross-check-prompts.ts';
+import type { Result } from '../../formats/dialects/dialect.ts';
+import type { BodyAddition } from '../../formats/dialects/prompted-body.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { Variant, Variants } from '../models/alias.ts';
+import { filled, type PromptTable } from '../models/prompts.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import type { ModelCall } from './model-call.ts';
+import type { AddableInput } from './prompted.ts';
+
+/** Facts of a request by which it stays with a variant. */
+export interface VariedFacts {
+  model: string;
+  user?: string | null;
+  /** Its first messages, by which a conversation is known. */
+  conversationStart?: string | null;
+}
+
+/**
+ * The variant of a request: by its model and by who asks alone, so that it is the same after a restart and on every
+ * replica. Null: its model has none, or the caller may not use it.
+ */
+export function variantOf(
+  { models }: Pick<Snapshot, 'models'>,
+  { principal, wishes }: Pick<ModelCall, 'principal' | 'wishes'>,
+  facts: VariedFacts,
+): Variant | null {
+  const alias = models.resolve(facts.model, principal);
+  if ('kind' in alias || alias.variants === undefined) return null;
+  const { sticky } = alias.variants;
+  const session = wishes.session ?? facts.conversationStart ?? facts.user;
+  const stays = sticky === 'user' ? facts.user : sticky === 'session' ? session : null;
+  return shareOf(alias.variants, [alias.id, principal.keyId, stays ?? '']);
+}
+
+function shareOf({ all }: Variants, names: readonly string[]): Variant | null {
+  const place = Number.parseInt(hash('sha256', JSON.stringify(names), 'hex').slice(0, 12), 16) / 2 ** 48;
+  let left = place * all.reduce((sum, { weight }) => sum + weight, 0);
+  for (const variant of all) {
+    if (variant.weight > 0 && left < variant.weight) return variant;
+    left -= variant.weight;
+  }
+  return all.findLast(({ weight }) => weight > 0) ?? null;
+}
+
+/** What a variant puts into the body; null: nothing. */
+export function additionOf(
+  { prompt, parameters }: Variant,
+  prompts: PromptTable | null,
+): BodyAddition | Failure | null {
+  const own = Object.values(parameters).some((value) => value !== undefined);
+  if (prompt === undefined) return own ? { messages: [], parameters, over: true, model: null } : null;
+  const { name, ref } = promptRef(prompt);
+  const found = prompts?.find(name, ref) ?? null;
+  if (found === null) return { kind: 'not-found', message: `There is no prompt '${name}' for this model any more.` };
+  if ('kind' in found) return found;
+  const messages = filled(found, {});
+  if ('kind' in messages) return messages;
+  return { messages, parameters: { ...found.parameters, ...parameters }, over: true, model: null };
+}
+
+/** A read request with what its variant changes. What is read again takes the place of `value`, which is released. */
+export async function throughVariant<
+  I,
+  V extends { release(): void | Promise<void>; facts?: VariedFacts },
+  C extends Pick<ModelCall, 'principal' | 'wishes' | 'variant'> = ModelCall,
+>(
+  snapshot: Snapshot,
+  endpoint: {
+    read(call: C, input: I): Result<V> | Promise<Result<V>>;
+    addable?(call: C, input: I): AddableInput<I>;
+  },
+  call: C,
+  input: I,
+  value: V,
+): Promise<{ call: C; input: I; value: V } | Failure> {
+  const same = { call, input, value };
+  const body = endpoint.addable?.(call, input);
+  const variant = value.facts === undefined || body === undefined ? null : variantOf(snapshot, call, value.facts);
+  if (variant === null || body === undefined) return same;
+  const varied: C = { ...call, variant: variant.alias };
+  const addition = additionOf(variant, snapshot.prompts);
+  if (addition === null) return { ...same, call: varied };
+  if ('kind' in addition) return addition;
+  const added = await body.with(addition);
+  if (!added.ok) return added.failure;
+  const again = await endpoint.read(varied, added.value);
+  if (!again.ok) return again.failure;
+  await value.release();
+  return { call: varied, input: added.value, value: again.value };
+}
