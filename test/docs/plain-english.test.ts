@@ -44,7 +44,7 @@ const readRooms = [
   'src/{admin,cli,config,engines,http,kernel,main,net,observe,simulator,tools,vectors}/**/*.ts',
   'src/books/{auth,ledger}/**/*.ts',
   'src/formats/providers/**/*.ts',
-  'src/inference/{endpoints,models,server-tools}/**/*.ts',
+  'src/inference/{batches,endpoints,models,server-tools}/**/*.ts',
   'src/inference/families/**/*.ts',
   'src/{routing,stores,upstream}/**/*.ts',
   'web/src/**/*.{ts,tsx}',
@@ -54,7 +54,7 @@ const readRooms = [
 const namedRooms = [
   'src/{config,engines,http,kernel,main,net,observe,simulator,tools,vectors}/**/*.ts',
   'src/formats/providers/**/*.ts',
-  'src/inference/{endpoints,models,server-tools}/**/*.ts',
+  'src/inference/{batches,endpoints,models,server-tools}/**/*.ts',
   'src/inference/families/**/*.ts',
   'src/{routing,stores,upstream}/**/*.ts',
 ];

@@ -15,7 +15,7 @@ import { digestOf } from './upstream/gather-lines.ts';
 import type { GivenAnswer } from './upstream/given-answer.ts';
 import { lineBytesMax } from './upstream/upstream-client.ts';
 
-/** Of the lines of one batch that run at one time, but for a single one. */
+/** Bytes of the lines of one batch that run together. A single line may have more. */
 const runningBytesMax = 32 * 1024 * 1024;
 /** A line whose providers failed is asked so often in all. */
 const triesMax = 3;
@@ -139,7 +139,7 @@ function restFor(ms: number, signal: AbortSignal): Promise<void> {
   return pause(Math.min(ms, restMsMax), undefined, { signal, ref: false }).catch(() => undefined);
 }
 
-/** Asks one line until it has an answer. What was left or halted before is asked by whoever takes the batch up. */
+/** Asks one line until it has an answer. What was left or halted before is asked by the process that takes the batch up. */
 async function answerLine(work: Work, { seq, bytes, before }: Line): Promise<void> {
   const { run, notes, halt, leaving } = work;
   const { batch, clock, calls } = run;
@@ -178,7 +178,7 @@ async function answerLine(work: Work, { seq, bytes, before }: Line): Promise<voi
     const wait = waitOf(outcome.failure, tries, clock.wallMs());
     if (wait === null) return end(outcome);
     if (outcome.booked) {
-      // The ledger has a row of its own for every time that it was asked.
+      // The ledger has a separate row for every time that it was asked.
       requestId = newRequestId(clock.wallMs());
       await notes.begin({ seq, requestId, key: null, part: null });
     }

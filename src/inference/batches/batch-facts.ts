@@ -3,18 +3,18 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { BatchPart } from './upstream/batch-part.ts';
 
-/** What a batch has beside its row, kept sealed. */
+/** Sealed facts of a batch that its row does not show. */
 export interface BatchFacts {
   metadata: JsonObject | null;
-  /** As its caller wrote it. */
+  /** In the caller's words. */
   window: string;
-  /** Of the request that made it, for its lines. */
+  /** Headers of the request that made it, for its lines. */
   headers: Record<string, string>;
   /** How long its files of results are kept; null: as long as all files. */
   outputKeptForMs: number | null;
   /** Why it failed as a whole. */
   errors: readonly BatchError[];
-  /** What providers have or had of it; absent: nothing yet. */
+  /** Parts of it that providers have or had; absent: nothing yet. */
   parts?: readonly BatchPart[];
 }
 

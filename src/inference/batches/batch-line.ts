@@ -9,7 +9,7 @@ export type BatchLine =
   /** It fails alone. `customId` null: nobody can tell whose it is. */
   | { customId: string | null; failure: Failure };
 
-/** Of the name that a line's answer is found by. */
+/** Length of the name that a line's answer is found by. */
 export const customIdCharsMax = 512;
 
 /** `bytes` null: it is longer than a line may be. */

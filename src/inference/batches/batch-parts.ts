@@ -55,7 +55,7 @@ export interface BatchRun extends BatchParts {
   signal: AbortSignal;
 }
 
-/** What a line's result is sealed with. */
+/** Context that a line's result is sealed with. */
 export function resultContext({ tenant, id }: Batch, seq: number): string {
   return JSON.stringify([tenant, id, seq]);
 }

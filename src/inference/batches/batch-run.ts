@@ -39,7 +39,7 @@ async function runToEnd(run: BatchRun): Promise<void> {
   await finish(run, input);
 }
 
-/** Asks every line, here or by the batch APIs of providers, which are followed beside it. */
+/** Asks every line, here or by the batch APIs of providers, which are followed meanwhile. */
 async function answerAll(run: BatchRun, input: StoredFile): Promise<void> {
   const { over, stop } = await watchEnd(run);
   const away = await openAwayLines(run, input, over).catch((error: unknown) => {
@@ -79,7 +79,7 @@ async function countLines({ files, signal }: BatchRun, input: StoredFile): Promi
   return count === 0 ? { code: 'empty_file', message: 'The input file has no lines.', line: null } : count;
 }
 
-/** What was answered before is kept. */
+/** Ends the batch as failed. Earlier answers are kept. */
 async function failed(run: BatchRun, error: BatchError): Promise<void> {
   const { metadata, window, headers, outputKeptForMs, id } = run.batch;
   const facts = sealFacts(run.sealer, { metadata, window, headers, outputKeptForMs, errors: [error] }, id);

@@ -12,13 +12,13 @@ export interface Batches {
   create(owner: BatchOwner, batch: NewBatchRequest): Promise<Batch>;
   find(tenant: string, format: BatchFormat, id: string): Promise<Batch | null>;
   list(listed: Omit<ListedBatches, 'nowMs'>): Promise<Batch[]>;
-  /** As it stands then; null when there is none. */
+  /** Returns its state after that; null when there is none. */
   cancel(tenant: string, format: BatchFormat, id: string): Promise<Batch | null>;
   /** Only of one that has ended. */
   remove(tenant: string, id: string): Promise<void>;
   /** `alone`: every other process that worked at these batches is known to be dead. */
   start(others: 'alone' | 'may-live'): Promise<void>;
-  /** Lines under way get a moment; batches go to whoever comes next. */
+  /** Lines under way get a moment; batches go to the process that comes next. */
   stop(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export interface BatchesParts extends BatchParts {
   onTrouble(message: string): void;
 }
 
-/** Of one tenant, that have not ended. */
+/** Batches of one tenant that have not ended. */
 const openMax = 100;
 /** Worked at by one process. Most of them wait for a provider's batch, for hours. */
 const atOnceMax = 512;

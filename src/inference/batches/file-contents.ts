@@ -1,7 +1,7 @@
 import type { BatchStore } from '../../books/metering/batch-store.ts';
 import { type FileStore, fileName } from '../../kernel/file-store.ts';
 
-/** Where the chunks of files are: beside their rows, or in a bucket. */
+/** Where the chunks of files are: with their rows, or in a bucket. */
 export interface FileContents {
   put(file: string, seq: number, sealed: Uint8Array): Promise<void>;
   /** Null when it is not there. */

@@ -9,8 +9,8 @@ export interface KnownLine extends BegunLine {
 const rowsAtOnce = 500;
 
 /**
- * What is known of a line; asked in the order of the lines. `isFresh`: of this part of the batch, this process has
- * taken the answers, and nobody has charged them before.
+ * Finds what is known of a line; asked in the order of the lines. `isFresh`: this process has taken the answers of
+ * this part of the batch, and nobody has charged them before.
  */
 export function knownLines(
   { batch, store, charged }: BatchRun,

@@ -24,7 +24,7 @@ export interface LineCall {
   headers: Readonly<Record<string, string>>;
   /** The ledger tells of it already: it is asked, and not charged again. */
   isPaid: boolean;
-  /** What a provider's batch answered; null: it is asked now. */
+  /** The answer of a provider's batch; null: it is asked now. */
   given: GivenAnswer | null;
 }
 
@@ -35,7 +35,7 @@ export type LineOutcome = Outcome & { booked: boolean };
 export interface LineCalls {
   /** Paths that a batch may be for. */
   readonly paths: readonly string[];
-  /** How many this key may have running at one time. */
+  /** How many this key may have running together. */
   atOnceMax(keyId: string): number;
   /** Null when it was left before its end. */
   run(line: LineCall, leaving: AbortSignal): Promise<LineOutcome | null>;

@@ -17,7 +17,7 @@ export type RunLine = (
   bounds: CallBounds,
 ) => Promise<Outcome | null>;
 
-/** Stands around the endpoint of a line. */
+/** Wraps the endpoint of a line. */
 export type Around = <R extends RequestBody, P extends Plan>(
   endpoint: Endpoint<Buffer, R, P>,
 ) => Endpoint<Buffer, R, P>;

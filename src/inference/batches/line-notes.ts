@@ -12,7 +12,7 @@ export interface LineNotes {
 /** The lease is another's, or the batch has ended: nothing was written. */
 export class LeaseLost extends Error {}
 
-/** Of one write: no other one waits longer. */
+/** Lines of one write: no other one waits longer. */
 const notedAtOnce = 100;
 
 interface Waiting<Line> {

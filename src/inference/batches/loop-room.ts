@@ -3,13 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 /** Room on the loop of this process for work that nobody waits for. */
 export interface LoopRoom {
-  /** How many lines may run at one time as things are: more of them would only stand in each other's way. */
+  /** How many lines may run together as things are: more of them would only slow each other down. */
   atOnceMax(): number;
   /** While callers wait, holds work back as long as the loop is busy. */
   wait(): Promise<void>;
 }
 
-/** Of the time since the last look. */
+/** Share of the time since the last look. */
 const busyShareMax = 0.4;
 const lookIntervalMs = 20;
 const restMs = 10;

@@ -29,7 +29,7 @@ export interface OpenedBatches {
   close(): Promise<void>;
 }
 
-/** Lines of batches that run at one time in this process. */
+/** Lines of batches that run together in this process. */
 const linesAtOnce = 32;
 
 /** Files and batches: taken up at the start where there are any, otherwise from the first on. */
@@ -110,7 +110,7 @@ function upstreamAccess({ transport, snapshot }: Services): Omit<UpstreamAccess,
   };
 }
 
-/** A request that died with its process is charged when somebody notices: until then its reservation is open. */
+/** A request that died with its process is charged when a process notices: until then its reservation is open. */
 async function chargedOf(
   ledger: Pick<Ledger, 'find' | 'openReservations'>,
   account: string,

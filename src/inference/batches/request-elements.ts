@@ -4,7 +4,7 @@ import { jsonDepthMax } from '../../kernel/limits.ts';
 
 /**
  * The elements of the top-level member `requests` of a JSON body that comes in pieces, each as its bytes. Only one of
- * them is in memory, of at most `elementBytesMax`. What stands around them is read over: it need not be JSON.
+ * them is in memory, of at most `elementBytesMax`. What is around them is read over: it need not be JSON.
  * Throws a FailureError for a body that has none, or breaks off.
  */
 export async function* requestElements(body: AsyncIterable<Buffer>, elementBytesMax: number): AsyncGenerator<Buffer> {
@@ -15,7 +15,7 @@ export async function* requestElements(body: AsyncIterable<Buffer>, elementBytes
   let key = '';
   let inRequests = false;
   let found = 0;
-  /** Of the present element. */
+  /** Pieces of the present element. */
   let parts: Buffer[] = [];
   let bytes = 0;
 

@@ -26,9 +26,9 @@ export interface StoredFiles {
 
 export interface NewFile {
   purpose: string;
-  /** As its owner named it. */
+  /** The name that its owner gave it. */
   name: string;
-  /** As its owner gave it; null or left out: it is unknown. */
+  /** The type that its owner gave; null or left out: it is unknown. */
   mediaType?: string | null;
   /** Null: as long as files are kept. */
   keptForMs: number | null;
@@ -48,7 +48,7 @@ export const shownPurposes: readonly string[] = [...purposes, 'batch_output'];
 /** Some of its content is gone, or another secret sealed it: no later attempt can read it. */
 export class UnreadableFile extends Error {}
 
-/** Of a file, before it is sealed: what is read, sealed and written in one turn of the loop. */
+/** Bytes of a file that are read, sealed and written in one turn of the loop, before they are sealed. */
 export const chunkBytes = 1024 * 1024;
 const unfinishedMs = 24 * 3_600_000;
 const sweptAtOnce = 100;
@@ -56,11 +56,11 @@ const sweptAtOnce = 100;
 export interface StoredFilesParts {
   store: BatchStore;
   contents: FileContents;
-  /** Of a purpose of its own. */
+  /** Made for this purpose alone. */
   sealer: Sealer;
   clock: Clock;
   retentionMs(): number;
-  /** Told of what is kept, for the account's storage; below 0: of what is removed. */
+  /** Called with the bytes that are kept, for the account's storage; below 0: with those removed. */
   onKept(tenant: string, bytes: number): void;
 }
 

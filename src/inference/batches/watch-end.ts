@@ -3,7 +3,7 @@ import type { BatchRun } from './batch-parts.ts';
 /** Why nobody wants further lines of a batch. */
 export type Over = 'cancelled' | 'expired';
 
-/** How often it is looked whether somebody has cancelled it: less often in a batch that takes hours. */
+/** How often it is looked whether its caller has cancelled it: less often in a batch that takes hours. */
 const lookMsFirst = 1_000;
 const lookMsMax = 10_000;
 const lookGrowth = 1.1;

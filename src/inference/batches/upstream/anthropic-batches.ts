@@ -63,7 +63,7 @@ export const anthropicBatches: UpstreamBatches = {
 
 const clockSkewMs = 60_000;
 
-/** No line holds a newline of its own: it may become a comma. */
+/** No line has a newline within it: each may become a comma. */
 async function* joined(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   for await (const chunk of content) yield chunk.map((byte) => (byte === newline ? comma : byte)) as Buffer;
 }

@@ -4,7 +4,7 @@ import type { UpstreamClient } from './upstream-client.ts';
 export interface BatchOrder {
   /** No other batch has it. */
   name: string;
-  /** What its lines are for, as the vendor calls it. */
+  /** The vendor's name for the endpoint of its lines. */
   url: string;
   model: string;
   lines: number;
@@ -43,7 +43,7 @@ export interface UpstreamBatches {
 
 export interface BatchAnswer {
   customId: string;
-  /** What the request itself would have answered; null: it was not answered. */
+  /** The answer that the request itself would have got; null: it was not answered. */
   body: string | null;
 }
 

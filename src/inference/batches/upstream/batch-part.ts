@@ -19,7 +19,7 @@ export interface BatchPart {
   sinceMs: number;
   /** Its id there; null: not sent. */
   upstream: string | null;
-  /** It may be the batch of somebody else. */
+  /** It may be the batch of another caller. */
   isGuess?: boolean;
   /** Lines that were answered there. */
   succeeded: number;
@@ -27,7 +27,7 @@ export interface BatchPart {
 
 const customIdPattern = /^(req_[0-9a-f-]{36})-(\d{1,6})$/;
 
-/** What a line is called at a provider. */
+/** The name of a line at a provider. */
 export function customIdOf(requestId: string, seq: number): string {
   return `${requestId}-${seq}`;
 }

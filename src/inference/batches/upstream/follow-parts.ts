@@ -8,7 +8,7 @@ import { type UpstreamClient, UpstreamTrouble } from './upstream-client.ts';
 
 /** Lines that are given up and asked one by one may be paid twice: first a fault has so long to pass, by its status. */
 const giveUpMs = new Map<number | null, number>([
-  // A key is refused until somebody mends it.
+  // A key is refused until its owner mends it.
   [401, 3_600_000],
   [403, 3_600_000],
   // What is gone mostly is not: answers of other replicas of theirs, or files that are still being written.
@@ -27,7 +27,7 @@ export function createFollower(
   over: AbortSignal,
 ): (part: BatchPart) => Promise<boolean> {
   const cancelled = new Set<number>();
-  /** What is wrong since when (monotonic ms), by part. */
+  /** Troubles by part, and since when (monotonic ms). */
   const troubled = new Map<number, { status: number | null; sinceMs: number }>();
 
   /** Tells the operator once. True: it has lasted too long. */
@@ -108,7 +108,7 @@ async function takeAnswers(
   return areOurs;
 }
 
-/** What stays there does no harm to the batch. */
+/** Removes what the provider has of a part. A file that stays there does no harm to the batch. */
 async function tidyUp(run: BatchRun, part: BatchPart, client: UpstreamClient, progress: BatchProgress): Promise<void> {
   await apiOf(part)
     .remove(client, progress)

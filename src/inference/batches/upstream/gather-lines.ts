@@ -32,7 +32,7 @@ export interface GatheredLine {
   expected: ExpectedUse;
 }
 
-/** Places at one time: lines for others are asked from here. */
+/** Places that are open together: lines for others are asked from here. */
 const placesMax = 16;
 
 /**
@@ -106,7 +106,7 @@ class Spool {
     this.#place = place;
     const file = { purpose: 'batch', name: `${batch.id}.jsonl`, keptForMs: null };
     this.#file = files.write(batch.tenant, file, this.#stream);
-    // Whoever waits for room in the stream hears of it.
+    // The one who waits for room in the stream learns of it.
     this.#stream.on('error', () => undefined);
     this.#file.catch((error: Error) => this.#stream.destroy(error));
   }

@@ -4,7 +4,7 @@ import type { LineCalls, LinesHeld } from '../line-calls.ts';
 import type { GatheredLine, GatheredLines } from './gather-lines.ts';
 
 export interface HeldFirst {
-  /** Of the first `count` lines; null: not even one may be held. */
+  /** Held for the first `count` lines; null: not even one may be held. */
   held: LinesHeld | null;
   count: number;
   /** Why the others may not; null: there are none. */
@@ -44,7 +44,7 @@ export async function holdFirst(
   return { held: count === 0 ? null : { kind: 'held', release }, count, refused };
 }
 
-/** What these lines cost, and will use. */
+/** Sums the cost of these lines, and the use that is expected of them. */
 export function sumOf(lines: readonly GatheredLine[]): { costMilli: number; expected: ExpectedUse } {
   let costMilli = 0;
   let expected: ExpectedUse = { tokens: 0, usdNano: 0 };

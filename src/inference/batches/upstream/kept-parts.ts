@@ -34,12 +34,12 @@ export class KeptParts {
     this.#aheadSucceeded = run.batch.aheadSucceeded;
   }
 
-  /** Those that are at a provider, or go there. */
+  /** Parts that are at a provider, or go there. */
   open(): BatchPart[] {
     return this.all.filter(({ at }) => at !== 'ended' && at !== 'returned');
   }
 
-  /** Those whose answers are here, and not charged yet. */
+  /** Parts whose answers are here, and not charged yet. */
   returned(): BatchPart[] {
     return this.all.filter(({ at }) => at === 'returned');
   }
@@ -127,7 +127,7 @@ export class KeptParts {
     await this.note();
   }
 
-  /** What its lines cost is charged, or will be held by each of them. */
+  /** The cost of its lines is charged, or will be held by each of them. */
   async end(part: BatchPart): Promise<void> {
     if (part.at !== 'returned') await this.takenBack(part);
     part.at = 'ended';

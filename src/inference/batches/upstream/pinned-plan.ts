@@ -43,7 +43,7 @@ function pinned<P extends Plan>(plan: P, targets: readonly RouteCandidate[]): P 
   return { ...plan, query: { ...plan.query, targets, attemptsMax: 1, hedge: { atMost: 0, after: null } } };
 }
 
-/** As its batch API sees it, with this credential or with all of them; what it answers there is never streamed. */
+/** The target for its batch API, with this credential or with all of them. Answers there are never streamed. */
 function batchTarget(target: Target, credential: string | null, share: number): Target {
   return derived(target, `${share} ${credential}`, () => {
     const { wholeByStream: _, ...whole } = target;

@@ -16,7 +16,7 @@ import { planForBatches } from './pinned-plan.ts';
 
 /** A line as a provider's batch API takes it. */
 export interface PreparedLine {
-  /** Of the lines of one batch there, all of these are equal. */
+  /** Where it goes: the same for all lines of one batch there. */
   place: {
     provider: string;
     format: BatchFacts['format'];
@@ -24,9 +24,9 @@ export interface PreparedLine {
     /** `provider/model`. */
     target: string;
     model: string;
-    /** What the vendor calls the endpoint. */
+    /** The vendor's name for the endpoint. */
     url: string;
-    /** Of the request's `anthropic-beta`; null: none. */
+    /** The request's `anthropic-beta`; null: none. */
     beta: string | null;
     alias: string;
     tier: string | null;
@@ -41,7 +41,7 @@ export interface PreparedLine {
   expected: ExpectedUse;
 }
 
-/** What an answer is taken to be where the request does not say how long it may be. */
+/** Length of an answer where the request does not say how long it may be. */
 const outputTokensUsual = 1_000;
 
 /**
@@ -76,7 +76,7 @@ export async function prepareLine(
     transport: {
       send(request) {
         sent.push(request);
-        // Whoever sends must have the call before it is ended.
+        // The sender must have the call before it is ended.
         setImmediate(() => leaving.abort());
         return { abort() {}, pause() {}, resume() {} };
       },
@@ -166,5 +166,5 @@ export const reserveNothing: Admission['reserve'] = async ({ requestId, principa
   state: 'open',
 });
 
-/** What was charged before stays so. */
+/** Charges nothing: earlier charges stay. */
 export const noSettlement: Settlement = { settle: () => null };

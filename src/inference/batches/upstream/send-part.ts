@@ -37,7 +37,7 @@ export async function sendPart(
     } catch (error) {
       if (!(error instanceof UpstreamTrouble)) throw error;
       why = error.message;
-      // A refusal of its own accord began nothing.
+      // A request that was refused began nothing.
       mayHaveHeard ||= error.status === null || error.status >= 500;
       if (error.final) break;
       await pause(againMs * tries, undefined, { signal: run.signal }).catch(() => undefined);
@@ -55,7 +55,7 @@ function orderOf({ batch, files }: BatchRun, part: BatchPart): BatchOrder {
   return { name: `${batch.id}-${part.id}`, url, model, beta, content, lines, sinceMs };
 }
 
-/** Of a file that goes on behind them. */
+/** Cuts a file after so many bytes. */
 async function* firstBytes(content: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
   let left = bytes;
   for await (const chunk of content) {

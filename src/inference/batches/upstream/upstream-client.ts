@@ -8,7 +8,7 @@ import type { Transport, UpstreamUpload } from '../../../upstream/transport/upst
 import { NoAnswer, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
 import { linesOf } from '../lines-of.ts';
 
-/** Of one line. */
+/** Length of one line. */
 export const lineBytesMax = 8 * 1024 * 1024;
 
 /** Calls a provider's batch API with one of its credentials. */
