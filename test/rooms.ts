@@ -11,7 +11,7 @@ export interface Room {
 export const rooms: readonly Room[] = [
   { path: 'src/kernel', mayImport: [] },
   { path: 'src/net', mayImport: ['src/kernel'] },
-  { path: 'src/config', mayImport: ['src/formats/providers'] },
+  { path: 'src/config', mayImport: ['src/formats/providers', 'src/guards'] },
   { path: 'src/observe', mayImport: ['src/kernel'] },
   { path: 'src/guards', mayImport: ['src/kernel'] },
   { path: 'src/books/auth', mayImport: ['src/config'] },
@@ -43,6 +43,7 @@ export const rooms: readonly Room[] = [
   },
   { path: 'src/inference/spine', mayImport: ['src/inference/models'] },
   { path: 'src/inference/cache', mayImport: ['src/inference/spine'] },
+  { path: 'src/inference/guards', mayImport: ['src/inference/models', 'src/guards'] },
   { path: 'src/inference/server-tools', mayImport: ['src/inference/spine'] },
   // Families never import each other: what two of them need is the spine's.
   { path: 'src/inference/families/chat', mayImport: ['src/inference/server-tools'] },

@@ -180,6 +180,12 @@ const providerErrors = {
     remedy:
       'Try again, or ask an operator to look at the server: `culvert mcp-servers list` shows its state. Its `timeout` and `max_bytes` are in the configuration.',
   },
+  'guard-blocked': {
+    cause:
+      'A guard of the operator found something in the request or in the answer, or could not read a part of the request. `message` names the guard, and `code` is `guard_blocked`.',
+    remedy:
+      'Take out what the guard looks for, or leave out the part that it cannot read. [Guards](guards.md) says what each check finds.',
+  },
   'not-cached': {
     cause: 'The request has `x-culvert-cache: only`, and no answer to an equal request is kept.',
     remedy: 'Leave the header out: then the model answers. [Caching](caching.md) says what is kept.',

@@ -32,6 +32,10 @@ const routeSchema = z.looseObject({
     .array(z.object({ field: z.string(), why: z.string() }))
     .optional()
     .describe('Fields that the conversion between formats dropped.'),
+  steps: z
+    .array(z.string())
+    .optional()
+    .describe('What guards did: name of the header, its value, and so on. No text of the request is in it.'),
   mcp: z
     .object({
       server: z.string(),

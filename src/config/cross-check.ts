@@ -1,5 +1,6 @@
 import { providerTypes } from '../formats/providers/catalog.ts';
 import { contradiction } from './carried-dialects.ts';
+import { checkGuards } from './cross-check-guards.ts';
 import { checkModels } from './cross-check-models.ts';
 import { checkPlans } from './cross-check-plans.ts';
 import { checkPrompts } from './cross-check-prompts.ts';
@@ -22,6 +23,7 @@ export function crossCheck(config: Config, options: CrossCheckOptions): PathProb
     ...checkProviders(config),
     ...checkModels(config, options.implicitProviders),
     ...checkPrompts(config),
+    ...checkGuards(config),
     ...checkPlans(config),
     ...checkKeys(config),
     ...checkTools(config),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { guardNames } from './guard-names.ts';
 import { costUnitsMax, duration, milliMultiple, name, percentage, positiveInt } from './scalars.ts';
 import { parametersSchema } from './schema-parameters.ts';
 import { timeoutsSchema } from './schema-providers.ts';
@@ -210,6 +211,7 @@ export const modelSchema = z.strictObject({
     .describe(
       'Checks of each answer. One that fails makes the next target answer, such as a dearer one with a higher priority; the last answer is given as it is. Streams are held back until they pass.',
     ),
+  guards: guardNames().describe('Guards of its requests and answers.'),
   on_filter: z
     .enum(['answer', 'next'])
     .optional()

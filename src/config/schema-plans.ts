@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { guardNames } from './guard-names.ts';
 import {
   costUnitsMax,
   globs,
@@ -91,6 +92,7 @@ export const planSchema = z.strictObject({
     .describe(
       'MCP servers (`NAME`) and their tools and prompts (`NAME__TOOL`) it may use; * matches any characters. Omitted or off: all.',
     ),
+  guards: guardNames().describe('Guards of the requests of its accounts, and of their answers.'),
   tier_limits: orOff(
     z.record(name('a tier'), tierLimit("Omitted: the tier's own; off: none.")),
     'an object of limits by tier',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { guardNames } from './guard-names.ts';
 import { duration, httpUrl, network, networkOrPlace, secret, signingSecret, size } from './scalars.ts';
 
 const origin = z
@@ -50,6 +51,7 @@ export const serverSchema = z
       .describe(
         'What a conversation gets for a model that nobody has, such as `claude-…` of a coding assistant: the first chat model of the key, labelled `x-culvert-unknown-model`, or 404. Default: `nearest` while neither file nor environment names a provider or a model, else `refuse`.',
       ),
+    guards: guardNames().describe('Guards of all requests and answers.'),
     body_limit: size({ max: '512mb' }).prefault('32mb').describe('Largest JSON body. A larger one returns 413.'),
     body_memory: size({ max: '64gb' })
       .prefault('512mb')

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { name } from './scalars.ts';
 import { dashboardSchema } from './schema-dashboard.ts';
+import { type guardSchema, guardsSchema } from './schema-guards.ts';
 import { mcpSchema, type mcpServerSchema } from './schema-mcp.ts';
 import type { capabilitiesSchema, modelSchema, targetSchema } from './schema-models.ts';
 import { modelsSchema } from './schema-models.ts';
@@ -34,6 +35,7 @@ export const configSchema = z.strictObject({
   storage: storageSchema.prefault({}),
   providers: providersSchema,
   models: modelsSchema,
+  guards: guardsSchema,
   prompts: promptsSchema,
   tiers: tiersSchema,
   plans: plansSchema,
@@ -74,6 +76,7 @@ export type CredentialConfig = z.output<typeof credentialSchema>;
 /** All in ms; undefined = taken from the level below. */
 export type TimeoutsConfig = z.output<typeof timeoutsSchema>;
 export type ModelConfig = z.output<typeof modelSchema>;
+export type GuardConfig = z.output<typeof guardSchema>;
 export type QualityConfig = NonNullable<ModelConfig['quality']>;
 export type ModelType = ModelConfig['type'];
 export type PromptConfig = z.output<typeof promptSchema>;

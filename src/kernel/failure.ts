@@ -57,6 +57,8 @@ export type Failure =
   | { kind: 'overloaded'; message: string }
   /** The caller wants an answer that is kept, and there is none. */
   | { kind: 'not-cached'; message: string }
+  /** A guard of the operator refuses the request or its answer. `message` names the guard, not what it found. */
+  | { kind: 'guard-blocked'; guard: string; message: string }
   | { kind: 'unsupported'; message: string }
   | { kind: 'internal' };
 
@@ -161,6 +163,7 @@ export const failureStatus = {
   'quota-unavailable': 503,
   overloaded: 503,
   'not-cached': 504,
+  'guard-blocked': 400,
   unsupported: 501,
   internal: 500,
 } as const satisfies Record<FailureKind, number>;
@@ -214,9 +217,13 @@ export function statusOf(failure: Failure): number {
   return failure.kind === 'upstream-refused' ? failure.status : failureStatus[failure.kind];
 }
 
+/** By which clients know what a guard has refused. */
+export const guardBlockedCode = 'guard_blocked';
+
 /** The provider's own word and further members, of errors that it made itself. */
 export function reportedByProvider(failure: Failure): { code?: string; members?: JsonObject } {
   if (failure.kind === 'upstreams-failed') return failure.reported ?? {};
+  if (failure.kind === 'guard-blocked') return { code: guardBlockedCode };
   return failure.kind === 'upstream-refused' ? failure : {};
 }
 

@@ -1,9 +1,12 @@
 import type { PlanBook } from '../books/metering/plan-book.ts';
+import type { Config } from '../config/schema.ts';
 import { createTranscoder, type SharedTranscoder } from '../engines/audio/transcode.ts';
 import { createLocalEngines, type Engines } from '../engines/local-engines.ts';
+import type { TellGuard } from '../inference/guards/guard-steps.ts';
 import { simulatorName } from '../inference/models/build-snapshot.ts';
 import { startRestLooks } from '../inference/models/health-checks.ts';
 import { keepSnapshot, type RunningSimulator, type SnapshotKeeper } from '../inference/models/keep-snapshot.ts';
+import type { ScopedStep } from '../inference/models/steps.ts';
 import { every } from '../kernel/by-time.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createHealth, type Health } from '../routing/health.ts';
@@ -30,6 +33,7 @@ export interface UpstreamsParts {
   plans(): PlanBook;
   proxyOf: ProxyOf;
   clock: Clock;
+  metrics: { guarded: TellGuard };
   /** Gets the function that closes each part at once. The end of the transport is left to its last user. */
   opened(close: () => Promise<void> | void): void;
 }
@@ -43,6 +47,7 @@ export async function openUpstreams({
   plans,
   proxyOf,
   clock,
+  metrics,
   opened,
 }: UpstreamsParts): Promise<Upstreams> {
   const { config, env, locals, log } = options;
@@ -72,12 +77,20 @@ export async function openUpstreams({
     plans,
     log,
     ...(options.steps !== undefined && { steps: options.steps }),
+    stepsOf: (guarded) => guardsOf(guarded, plans, metrics.guarded),
   });
   opened(keeper.close);
   opened(startRestLooks({ ...shared, snapshot: keeper.snapshot }));
   const silence = createSilenceWatch(health);
   opened(every(silenceLookMs, () => silence.look(clock.monotonicMs())));
   return { ...keeper, transport, health, silence, transcoder, engines };
+}
+
+/** Loaded where there are guards. */
+async function guardsOf(config: Config, plans: () => PlanBook, tell: TellGuard): Promise<readonly ScopedStep[]> {
+  if (Object.keys(config.guards).length === 0) return [];
+  const { guardSteps } = await import('../inference/guards/guard-steps.ts');
+  return guardSteps(config, plans, tell);
 }
 
 /** Loaded at need: where providers do everything it costs nothing. */

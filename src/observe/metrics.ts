@@ -28,6 +28,8 @@ export interface Metrics {
   searched(engine: string, end: string): void;
   /** A kept answer was looked for. `error`: the store was slow or gone, or gave something else: the answer was asked for. */
   cacheLooked(outcome: 'hit' | 'miss' | 'error', savedUsd: number): void;
+  /** A guard of the configuration found something, or could not read a part. */
+  guarded(guard: string, verdict: string): void;
   /** A number asked for at each scrape. */
   gauge(name: string, help: string, read: () => number): void;
   /** One for each value of `label`, which must be names of the configuration. */
@@ -61,6 +63,11 @@ function requestSeries(all: Series[]) {
     ),
     refusals: counterSeries(all, 'culvert_refused_requests_total', 'Requests refused before they were run.'),
     failedAttempts: counterSeries(all, 'culvert_failed_attempts_total', 'Attempts at targets that failed.'),
+    guards: counterSeries(
+      all,
+      'culvert_guard_verdicts_total',
+      'Requests and answers that a guard did not just let pass.',
+    ),
     searches: counterSeries(all, 'culvert_search_attempts_total', 'Questions to search engines.'),
     cacheLooks: counterSeries(all, 'culvert_cache_lookups_total', 'Kept answers that were looked for.'),
     cacheSaved: counterSeries(all, 'culvert_cache_saved_usd_total', 'USD that answers from the cache saved.'),
@@ -117,6 +124,9 @@ export function createMetrics(): Metrics {
     },
     attemptFailed(target, end) {
       series.failedAttempts({ target, class: end }).total += 1;
+    },
+    guarded(guard, verdict) {
+      series.guards({ guard, verdict }).total += 1;
     },
     searched(engine, end) {
       series.searches({ engine, class: end }).total += 1;

@@ -190,6 +190,8 @@ export interface RouteRecord {
   passThrough: boolean;
   /** Lines of the upstream's stream that could not be read and were skipped; absent when none. */
   malformedLines?: number;
+  /** Headers of guards and other steps: name, value…; absent: none applied. */
+  steps?: readonly string[];
   /** For calls of MCP servers elsewhere. */
   mcp?: McpCallRecord;
   /** Age of the kept answer that was given, ms; absent: it was none. */

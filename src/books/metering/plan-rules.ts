@@ -17,6 +17,7 @@ export function planOf(name: string, written: PlanConfig, tiers: Config['tiers']
     scope: written.scope,
     models: written.models === undefined || written.models === 'off' ? null : written.models,
     mcp: written.mcp === undefined || written.mcp === 'off' ? null : written.mcp,
+    guards: written.guards ?? [],
     ...keyLimitsOf(written),
     tiers: tiersOf(written, tiers),
     abandoned: written.abandoned ?? 'tokens',

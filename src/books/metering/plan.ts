@@ -9,6 +9,8 @@ export interface Plan {
   models: readonly string[] | null;
   /** Globs over MCP servers and their tools; null: all. */
   mcp: readonly string[] | null;
+  /** Names of guards. */
+  guards: readonly string[];
   /** Requests in any 60 s. */
   rpm: number | null;
   /** Tokens in any 60 s, post-paid. */

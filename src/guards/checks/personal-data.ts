@@ -1,11 +1,9 @@
 import { isIPv6 } from 'node:net';
 import type { Check, Finding, Rule } from '../check.ts';
+import { type PersonalKind, personalKinds } from '../kinds.ts';
 import { cardEnd, ibanEnd } from './cards-and-accounts.ts';
 import { nationalIds } from './national-ids.ts';
 import { phoneEnd } from './phones.ts';
-
-export const personalKinds = ['email', 'card', 'iban', 'phone', 'ip', 'national-id'] as const;
-export type PersonalKind = (typeof personalKinds)[number];
 
 /** Rules for personal data of these kinds. */
 export function personalData(kinds: readonly PersonalKind[] = personalKinds): Check {

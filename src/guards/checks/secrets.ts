@@ -1,14 +1,15 @@
 import type { Check, Finding, Rule } from '../check.ts';
+import { type SecretKind, secretKinds } from '../kinds.ts';
 import { solidFrom } from './personal-data.ts';
 
 /** A key's public format: how it begins, and its whole. */
 interface KeyForm {
-  kind: string;
+  kind: SecretKind;
   begins: string;
   form: RegExp;
 }
 
-const key = (kind: string, begins: string, rest: string): KeyForm => ({
+const key = (kind: SecretKind, begins: string, rest: string): KeyForm => ({
   kind,
   begins,
   form: new RegExp(`(?:${begins})${rest}`, 'y'),
@@ -52,10 +53,8 @@ const keyForms: readonly KeyForm[] = [
   key('private-key', '-----BEGIN ', '(?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----'),
 ];
 
-export const secretKinds = [...new Set([...keyForms.map(({ kind }) => kind), 'url-password', 'assigned'])] as const;
-
-/** Rules for secrets. `kinds`: names of them; default: all. */
-export function secrets(kinds: readonly string[] = secretKinds): Check {
+/** Rules for secrets. Default: of all kinds. */
+export function secrets(kinds: readonly SecretKind[] = secretKinds): Check {
   const forms = keyForms.filter(({ kind }) => kinds.includes(kind));
   return [
     ...(forms.length > 0 ? [keysOf(forms)] : []),

@@ -80,6 +80,8 @@ export interface Alias {
   promptCache?: 'auto';
   /** Absent: no answer is kept for equal requests. */
   cache?: AliasCache;
+  /** Names of guards; absent: it names none. */
+  guards?: readonly string[];
   ownedBy: string;
   createdS: number;
   /** Length of its vectors as the configuration or the contract declares it; null when neither does. */

@@ -67,6 +67,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       ...(model.cache !== undefined && { cache: cacheOf(model.cache) }),
       ownedBy: targets[0]?.provider ?? 'culvert',
       createdS: parts.nowS,
+      ...(model.guards !== undefined && { guards: model.guards }),
       dimensions: model.dimensions ?? null,
       ...(model.voices !== undefined && { voices: model.voices }),
       ...(model.realtime !== undefined && { realtime: model.realtime }),

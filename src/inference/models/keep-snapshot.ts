@@ -37,8 +37,10 @@ export interface SnapshotParts {
   /** Starts the upstream that answers where nothing is configured. */
   startSimulator(): Promise<RunningSimulator>;
   plans(): PlanBook;
-  /** Over requests and answers. Default: none. */
+  /** Over requests and answers, besides those of the configuration. Default: none. */
   steps?: readonly ScopedStep[];
+  /** Steps of a configuration, such as its guards. Default: none. */
+  stepsOf?(config: Config): Promise<readonly ScopedStep[]>;
   transport: Transport;
   health: Health;
   clock: Clock;
@@ -74,6 +76,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
   healthChecks.follow(snapshot);
 
   async function takeSnapshot(): Promise<Snapshot> {
+    const configured = (await parts.stepsOf?.(config)) ?? [];
     const built = buildSnapshot({
       config,
       env,
@@ -81,7 +84,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       known,
       prices: prices.list,
       plans,
-      ...(parts.steps !== undefined && { steps: parts.steps }),
+      steps: [...configured, ...(parts.steps ?? [])],
       engines: parts.lookForEngines(),
       simulatorUrl: simulator?.url ?? null,
       nowMs: clock.wallMs(),

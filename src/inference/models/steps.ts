@@ -5,6 +5,8 @@ import type { Alias } from './alias.ts';
 
 /** A configured look at requests and their answers: a guard, a cache's key, an operator's hook. */
 export interface GatewayStep {
+  /** Digest of its configuration. Kept answers are for steps of the same ones. Absent: it changes no answer. */
+  fingerprint?: string;
   /** Begins a request; what it remembers of it lives in what it gives. Null: it leaves this one alone. */
   begin(about: StepRequest): RunningStep | null;
 }
@@ -25,6 +27,8 @@ export interface RunningStep {
   request?(body: RequestView): Verdict | Promise<Verdict>;
   /** Over one text of a conversation's answer, whole or streamed; null: it leaves that text alone. Absent: all of them. */
   answer?: AnswerTexts;
+  /** Headers of the answer, which its record has too: name, value… They say what the step did so far. */
+  headers?(): readonly string[];
 }
 
 /** Null: the request goes on as it is. `model`: another alias answers, which the caller must be allowed to use. */
@@ -66,7 +70,10 @@ export interface TextFilter {
 /** A step, and the requests that it applies to: all of them, or those of the models, plans, accounts or keys named. */
 export interface ScopedStep {
   step: GatewayStep;
-  on: 'server' | Partial<Record<'models' | 'plans' | 'accounts' | 'keys', readonly string[]>>;
+  on:
+    | 'server'
+    | ((principal: Principal, alias: Alias | null) => boolean)
+    | Partial<Record<'models' | 'plans' | 'accounts' | 'keys', readonly string[]>>;
 }
 
 /** The steps of a configuration, prepared when its snapshot is made: those that apply, in order, or null. */
@@ -78,10 +85,13 @@ export interface StepTable {
 export function stepTable(scoped: readonly ScopedStep[]): StepTable | null {
   if (scoped.length === 0) return null;
   return {
-    of({ account, plan, keyId }, alias) {
+    of(principal, alias) {
+      const { account, plan, keyId } = principal;
       const named = { accounts: account, plans: plan, keys: keyId, models: alias?.id ?? '' };
       const applies = ({ on }: ScopedStep) =>
-        on === 'server' || Object.entries(named).some(([by, name]) => on[by as keyof typeof named]?.includes(name));
+        typeof on === 'function'
+          ? on(principal, alias)
+          : on === 'server' || Object.entries(named).some(([by, name]) => on[by as keyof typeof named]?.includes(name));
       const steps = scoped.filter(applies).map(({ step }) => step);
       return steps.length === 0 ? null : steps;
     },

@@ -4,6 +4,7 @@ import type { Snapshot } from '../models/snapshot.ts';
 import type { AnswerTexts, RunningStep, TextFilter } from '../models/steps.ts';
 import type { ModelCall } from './model-call.ts';
 import type { ReadableInput } from './readable-input.ts';
+import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from './sink.ts';
 
 /**
  * A read request through the configured steps, in their order. What they change is read again, as if its caller had
@@ -19,7 +20,7 @@ export async function throughSteps<I, V extends { release(): void | Promise<void
   call: ModelCall,
   input: I,
   value: V,
-): Promise<{ call: ModelCall; input: I; value: V } | Failure> {
+): Promise<{ call: ModelCall; input: I; value: V } | { refused: Failure; headers: HeaderList }> {
   const named = value.facts === undefined ? null : models.resolve(value.facts.model, call.principal);
   const alias = named === null || !('kind' in named) ? named : models.standIn(call.principal);
   const applying = steps?.of(call.principal, alias) ?? null;
@@ -37,21 +38,57 @@ export async function throughSteps<I, V extends { release(): void | Promise<void
     for (const step of running) {
       const verdict = (await step.request?.(view)) ?? null;
       if (verdict === null) continue;
-      if ('refused' in verdict) return verdict.refused;
+      if ('refused' in verdict) return { refused: verdict.refused, headers: headersOf(running) };
       const { model, changes: texts = [] } = verdict;
       const changes = model === undefined ? texts : [...texts, { path: ['model'], text: model }];
       if (changes.length > 0) current = given(await readable()?.rewrite(changes)) ?? current;
     }
   } catch (error) {
-    if (error instanceof FailureError) return error.failure;
+    if (error instanceof FailureError) return { refused: error.failure, headers: headersOf(running) };
     throw error;
   }
-  const filtered = { ...call, answerTexts: answerTextsOf(running) };
+  const says = running.some(({ headers }) => headers !== undefined);
+  const filtered: ModelCall = {
+    ...call,
+    answerTexts: answerTextsOf(running),
+    ...(says && { stepHeaders: () => headersOf(running), sink: new HeadedSink(call.sink, () => headersOf(running)) }),
+  };
   if (current === input) return { call: filtered, input, value };
   const again = await endpoint.read(call, current);
-  if (!again.ok) return again.failure;
+  if (!again.ok) return { refused: again.failure, headers: headersOf(running) };
   await value.release();
   return { call: filtered, input: current, value: again.value };
+}
+
+function headersOf(running: readonly RunningStep[]): HeaderList {
+  return running.flatMap(({ headers }) => headers?.() ?? []);
+}
+
+/** Adds what steps say to the headers: by then a whole answer has passed them. */
+class HeadedSink implements Sink {
+  readonly #next: Sink;
+  readonly #headers: () => HeaderList;
+
+  constructor(next: Sink, headers: () => HeaderList) {
+    this.#next = next;
+    this.#headers = headers;
+  }
+
+  get finished(): Promise<void> {
+    return this.#next.finished ?? Promise.resolve();
+  }
+
+  start(form: AnswerForm, headers: HeaderList, status?: number): void {
+    this.#next.start(form, [...headers, ...this.#headers()], status);
+  }
+
+  chunk(chunk: Bytes): Pace {
+    return this.#next.chunk(chunk);
+  }
+
+  end(failed: Failed | null): void {
+    this.#next.end(failed === null ? null : { ...failed, headers: [...failed.headers, ...this.#headers()] });
+  }
 }
 
 function given<T>(result: Result<T> | undefined): T | null {

@@ -3,7 +3,7 @@ import { type FinishReason, isContent, type NeutralEvent } from '../../formats/n
 import { jsonIn } from '../../formats/neutral/json-texts.ts';
 import type { Loss } from '../../formats/neutral/loss.ts';
 import { type Fault, fault } from '../../formats/neutral/outcome.ts';
-import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { type Failure, FailureError, guardBlockedCode } from '../../kernel/failure.ts';
 import type { AnswerTexts, TextFilter } from '../models/steps.ts';
 import type { AnswerStep } from './after.ts';
 import { type Answer, answeredElsewhere } from './answer.ts';
@@ -171,7 +171,8 @@ class FilteredEvents implements AttemptSink {
     const message = 'message' in failure && typeof failure.message === 'string' ? failure.message : kind;
     if (!this.#began && !passed.some(isContent)) {
       passed.length = 0;
-      this.#source?.stop(fault('filtered', message, 400));
+      const code = kind === 'guard-blocked' ? { code: guardBlockedCode } : {};
+      this.#source?.stop({ ...fault('filtered', message, 400), ...code });
       return;
     }
     const reason: FinishReason = 'content-filter';

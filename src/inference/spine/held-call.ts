@@ -11,7 +11,8 @@ import type { Client } from './sink.ts';
 export type ChargedCall = Pick<
   ModelCall,
   'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'tag' | 'trace' | 'atMs' | 'startedMs'
->;
+> &
+  Partial<Pick<ModelCall, 'stepHeaders'>>;
 
 /** What a call costs at most, and the names under which the ledger keeps it. */
 export interface Charge {
@@ -109,6 +110,7 @@ export class HeldCall {
         ...(progress.malformedLines > 0 ? { malformedLines: progress.malformedLines } : {}),
         ...(mcp !== undefined && { mcp }),
         ...(progress.cacheAgeMs !== undefined && { cacheAgeMs: progress.cacheAgeMs }),
+        ...(this.#call.stepHeaders !== undefined && { steps: this.#call.stepHeaders() }),
       } satisfies RouteRecord,
     });
     if (event === null || of === 'no request') return;

@@ -5,7 +5,7 @@ import type { RoutingWishes } from '../../routing/route.ts';
 import type { Alias } from '../models/alias.ts';
 import type { AnswerTexts } from '../models/steps.ts';
 import type { KeepingSteps } from './after.ts';
-import type { Client, Delivery, Sink } from './sink.ts';
+import type { Client, Delivery, HeaderList, Sink } from './sink.ts';
 
 /** One request that a model answers, its caller known and admitted. */
 export interface ModelCall {
@@ -32,6 +32,8 @@ export interface ModelCall {
   keeping?: KeepingSteps;
   /** The model with the targets of the variant that was chosen; absent: none was. */
   variant?: Alias | undefined;
+  /** What steps say of it, as headers; absent: none applies. */
+  stepHeaders?: (() => HeaderList) | undefined;
   /** Wall-clock and monotonic ms of arrival. */
   atMs: number;
   startedMs: number;
@@ -40,7 +42,16 @@ export interface ModelCall {
 /** Facts of it for attempts. */
 export type RunCall = Pick<
   ModelCall,
-  'requestId' | 'principal' | 'client' | 'sink' | 'atMs' | 'startedMs' | 'wishes' | 'callerHeaders' | 'trace'
+  | 'requestId'
+  | 'principal'
+  | 'client'
+  | 'sink'
+  | 'atMs'
+  | 'startedMs'
+  | 'wishes'
+  | 'callerHeaders'
+  | 'trace'
+  | 'stepHeaders'
 >;
 
 /** Nobody waits at the door: whoever calls so was admitted when its work began, such as a crawl. */

@@ -57,7 +57,9 @@ export async function serve<
     }
     if (snapshot.steps !== null) {
       const stepped = await throughSteps<I, R | W>(snapshot, endpoint, call, input, value);
-      if ('kind' in stepped) return refuse(call.sink, stepped, call.admitted.headers);
+      if ('refused' in stepped) {
+        return refuse(call.sink, stepped.refused, [...call.admitted.headers, ...stepped.headers]);
+      }
       ({ call, input, value } = stepped);
     }
     // The compiler does not see that an endpoint's own `read` made the value.
@@ -109,7 +111,7 @@ async function run<I, R extends RequestBody, P extends Plan>(
   try {
     const refused = await runPlan(services, endpoint, { snapshot, call, plan, facts: request.facts }, (job) => {
       const trials = endpoint.trials({ call, snapshot, request, plan }, job);
-      if (plan.form === 'events') call.delivery.expect(costHeaders(job));
+      if (plan.form === 'events') call.delivery.expect([...costHeaders(job), ...(call.stepHeaders?.() ?? [])]);
       return trials.run === undefined ? runAttempts(services, job, trials) : trials.run();
     });
     if (refused !== null) refuse(sink, refused, admitted.headers);

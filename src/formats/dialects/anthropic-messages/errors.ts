@@ -1,4 +1,4 @@
-import type { ErrorContext, Failure } from '../../../kernel/failure.ts';
+import { type ErrorContext, type Failure, guardBlockedCode } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault, FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
@@ -15,6 +15,7 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
   if (message !== null) error.message = message;
   // Anthropic's SDK reads the word for what to do from here.
   if (failure.kind === 'not-found' && failure.code !== undefined) error.details = { error_code: failure.code };
+  if (failure.kind === 'guard-blocked') error.details = { error_code: guardBlockedCode };
   return {
     type: 'error',
     error,

@@ -1,5 +1,11 @@
 import { errorUrlOf } from '../../../kernel/error-topic.ts';
-import { type ErrorContext, type Failure, type FailureFacts, factsOf } from '../../../kernel/failure.ts';
+import {
+  type ErrorContext,
+  type Failure,
+  type FailureFacts,
+  factsOf,
+  guardBlockedCode,
+} from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import type { StreamMark, UpstreamError } from '../dialect.ts';
@@ -112,6 +118,8 @@ function errorCode(failure: Failure, facts: FailureFacts): string {
       return failure.tooLong === undefined ? (failure.code ?? 'invalid_request_error') : tooLongCode;
     case 'invalid-request':
       return 'invalid_request_error';
+    case 'guard-blocked':
+      return guardBlockedCode;
     case 'not-found':
       return failure.code ?? facts.type;
     case 'model-unknown':

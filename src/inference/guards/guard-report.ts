@@ -1,0 +1,22 @@
+/** What one guard did to a request and its answer. */
+export interface GuardReport {
+  name: string;
+  /** Null: it found nothing. */
+  did: 'blocked' | 'masked' | 'flagged' | 'routed' | null;
+  count: number;
+  observes: boolean;
+  /** Texts of the request that it read, and parts that it could not read. */
+  read: number;
+  unread: number;
+}
+
+/** `pii=masked:3, secrets=pass; scanned=100%`. The share is that of the guard that could read least. */
+export function reportOf(reports: readonly GuardReport[]): string {
+  const verdicts = reports.map(({ name, did, count, observes }) => {
+    if (did === null) return `${name}=pass`;
+    return `${name}=${observes ? 'would-be-' : ''}${did}:${count}`;
+  });
+  const shares = reports.map(({ read, unread }) => (unread === 0 ? 1 : read / (read + unread)));
+  const scanned = Math.floor(Math.min(...shares) * 100);
+  return `${verdicts.join(', ')}; ${scanned === 100 ? '' : 'unscanned; '}scanned=${scanned}%`;
+}

@@ -1,0 +1,201 @@
+import { hash } from 'node:crypto';
+import type { PlanBook } from '../../books/metering/plan-book.ts';
+import type { Config, GuardConfig } from '../../config/schema.ts';
+import type { TextPart, Texts } from '../../formats/neutral/json-texts.ts';
+import { type Check, type Finding, findingsIn } from '../../guards/check.ts';
+import { personalData } from '../../guards/checks/personal-data.ts';
+import { secrets } from '../../guards/checks/secrets.ts';
+import { words } from '../../guards/checks/words.ts';
+import { type PersonalKind, personalKinds, type SecretKind, secretKinds } from '../../guards/kinds.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type {
+  AnswerTextPlace,
+  RequestView,
+  RunningStep,
+  ScopedStep,
+  StepRequest,
+  TextFilter,
+  Verdict,
+} from '../models/steps.ts';
+import { type GuardReport, reportOf } from './guard-report.ts';
+import { GuardedText } from './guarded-text.ts';
+import { MaskBook } from './mask-book.ts';
+
+/** Counts verdicts for the metrics. */
+export type TellGuard = (guard: string, verdict: string) => void;
+
+/** One configured guard, ready to look. */
+interface Guard {
+  name: string;
+  config: GuardConfig;
+  check: Check;
+  tell: TellGuard;
+}
+
+/** The guards of a configuration as steps, in its order; empty: it has none. */
+export async function guardSteps(
+  { guards, server }: Pick<Config, 'guards' | 'server'>,
+  plans: () => PlanBook,
+  tell: TellGuard,
+): Promise<ScopedStep[]> {
+  const steps: ScopedStep[] = [];
+  for (const [name, config] of Object.entries(guards)) {
+    const guard: Guard = { name, config, check: await checkOf(config), tell };
+    const fingerprint = hash('sha256', JSON.stringify([name, config]), 'base64url');
+    const begin = (about: StepRequest) => beginGuard(guard, about);
+    const on: ScopedStep['on'] =
+      server.guards?.includes(name) === true
+        ? 'server'
+        : ({ plan }, alias) => alias?.guards?.includes(name) === true || plans().plan(plan).guards.includes(name);
+    steps.push({ step: { begin, fingerprint }, on });
+  }
+  return steps;
+}
+
+async function checkOf({ check, kinds, patterns, words: list }: GuardConfig): Promise<Check> {
+  const among = <K extends string>(all: readonly K[]) => all.filter((kind) => kinds?.includes(kind as never) ?? true);
+  switch (check) {
+    case 'personal-data':
+      return personalData(among<PersonalKind>(personalKinds));
+    case 'secrets':
+      return secrets(among<SecretKind>(secretKinds));
+    case 'words':
+      return words(list ?? []);
+    case 'patterns': {
+      const module = await import('../../guards/checks/patterns.ts');
+      return module.patterns(patterns ?? []);
+    }
+  }
+}
+
+/** What the guards of one request share. */
+interface Shared {
+  book: MaskBook;
+  reports: GuardReport[];
+}
+
+const sharedByRequest = new WeakMap<StepRequest, Shared>();
+
+function beginGuard(guard: Guard, about: StepRequest): RunningStep {
+  let shared = sharedByRequest.get(about);
+  const isFirst = shared === undefined;
+  shared ??= { book: new MaskBook(), reports: [] };
+  sharedByRequest.set(about, shared);
+  const { reports } = shared;
+  const running = new RunningGuard(guard, shared.book);
+  reports.push(running.report);
+  return {
+    ...(guard.config.on.includes('input') && { request: (view: RequestView) => running.request(view) }),
+    answer: (place) => running.answer(place),
+    ...(isFirst && { headers: () => ['x-culvert-guard', reportOf(reports)] }),
+  };
+}
+
+/** A guard over one request and its answer. */
+class RunningGuard {
+  readonly #guard: Guard;
+  readonly #book: MaskBook;
+  readonly #enforces: boolean;
+  readonly report: GuardReport;
+
+  constructor(guard: Guard, book: MaskBook) {
+    this.#guard = guard;
+    this.#book = book;
+    this.#enforces = guard.config.mode === 'enforce';
+    this.report = { name: guard.name, did: null, count: 0, observes: !this.#enforces, read: 0, unread: 0 };
+  }
+
+  async request(view: RequestView): Promise<Verdict> {
+    const texts = await view.texts();
+    const { config, check } = this.#guard;
+    const unread = texts === null ? 1 : texts.unread.filter(({ path }) => !isSealed(path)).length;
+    this.report.unread += unread;
+    if (unread > 0) {
+      this.#guard.tell(this.#guard.name, 'unscanned');
+      if (config.on_error === 'deny' && this.#enforces) return { refused: this.#cannotRead(texts === null) };
+    }
+    const parts = (texts?.parts ?? []).filter(({ kind, path }) => kind !== 'label' && !isSealed(path));
+    this.report.read += parts.length;
+    const found = parts
+      .map((part) => ({ part, findings: findingsIn(check, part.text, 0, part.text.length) }))
+      .filter(({ findings }) => findings.length > 0);
+    if (found.length === 0) return null;
+    for (const { findings } of found) this.#count(findings.length, 'input');
+    if (!this.#enforces) return null;
+    const { action, route_to: model } = config;
+    if (action === 'block') return { refused: this.#blocked('the request') };
+    if (action === 'route' && model !== undefined) return { model };
+    return action === 'mask' ? this.#masked(texts, found) : null;
+  }
+
+  #masked(texts: Texts | null, found: readonly { part: TextPart; findings: readonly Finding[] }[]): Verdict {
+    for (const { text } of texts?.parts ?? []) this.#book.keepWordsOf(text);
+    // The name of a member cannot be another one.
+    if (found.some(({ part }) => part.as === 'name')) return { refused: this.#blocked('the name of a JSON member') };
+    return {
+      changes: found.map(({ part, findings }) => {
+        let text = '';
+        let from = 0;
+        for (const { kind, start, end } of findings) {
+          text += part.text.slice(from, start) + this.#book.wordFor(kind, part.text.slice(start, end));
+          from = end;
+        }
+        return { ...part, text: text + part.text.slice(from) };
+      }),
+    };
+  }
+
+  answer({ kind }: AnswerTextPlace): TextFilter | null {
+    if (kind === 'label') return null;
+    const { config, check } = this.#guard;
+    const { action } = config;
+    const looks = config.on.includes('output') && action !== 'route';
+    const restores = action === 'mask' && this.#enforces;
+    if (!looks && (!restores || this.#book.isEmpty)) return null;
+    return new GuardedText({
+      check: looks ? check : null,
+      book: restores ? this.#book : noWords,
+      take: (finding, value) => this.#take(finding, value),
+      passes: this.#enforces && action !== 'flag' ? 'what is decided' : 'all',
+    });
+  }
+
+  #take({ kind }: Finding, value: string): string | Failure {
+    // The caller's own, which another guard has given back.
+    if (this.#book.has(value)) return value;
+    this.#count(1, 'output');
+    const { action } = this.#guard.config;
+    if (!this.#enforces || action === 'flag') return value;
+    return action === 'block' ? this.#blocked('the answer') : this.#book.newWord(kind);
+  }
+
+  #count(findings: number, of: 'input' | 'output'): void {
+    const { name, config, tell } = this.#guard;
+    if (config.action === 'route' && of === 'output') return;
+    const did = didOf[config.action];
+    this.report.did = did;
+    this.report.count += findings;
+    tell(name, this.#enforces ? did : `would-be-${did}`);
+  }
+
+  #blocked(what: string): Failure {
+    const { name } = this.#guard;
+    const message = `The guard '${name}' does not let ${what} pass. The operator of this server has set it up.`;
+    return { kind: 'guard-blocked', guard: name, message };
+  }
+
+  #cannotRead(nothing: boolean): Failure {
+    const { name } = this.#guard;
+    const what = nothing ? 'a request of this kind' : 'a part of this request, such as a picture, a sound or a file';
+    const message = `The guard '${name}' cannot read ${what}. Leave it out, or ask the operator to set on_error: allow for this guard.`;
+    return { kind: 'guard-blocked', guard: name, message };
+  }
+}
+
+const noWords = new MaskBook();
+const didOf = { block: 'blocked', mask: 'masked', flag: 'flagged', route: 'routed' } as const;
+
+/** Signatures and sealed thoughts of a provider: they hold nothing that the caller could have written. */
+function isSealed(path: readonly (string | number)[]): boolean {
+  return /signature$|^encrypted_content$/i.test(String(path.at(-1)));
+}

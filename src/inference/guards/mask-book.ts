@@ -1,0 +1,61 @@
+/** The words of one request that stand for what guards took out of it. Equal values have one word. */
+export class MaskBook {
+  readonly #words = new Map<string, string>();
+  readonly #values = new Map<string, string>();
+  readonly #counts = new Map<string, number>();
+  readonly #taken = new Set<string>();
+  /** A restored word gives its value back only where the request had it. */
+  get isEmpty(): boolean {
+    return this.#values.size === 0;
+  }
+
+  /** Words of this form that the caller wrote; they stay as they are. */
+  keepWordsOf(text: string): void {
+    for (const [word] of text.matchAll(maskWord)) this.#taken.add(word);
+  }
+
+  /** The word for a value of the request, which answers give back. */
+  wordFor(kind: string, value: string): string {
+    const known = this.#words.get(value);
+    if (known !== undefined) return known;
+    const word = this.newWord(kind);
+    this.#words.set(value, word);
+    this.#values.set(word, value);
+    return word;
+  }
+
+  /** A word for a value that only the answer has. */
+  newWord(kind: string): string {
+    const name = kind.toUpperCase().replaceAll('-', '_');
+    for (;;) {
+      const count = (this.#counts.get(name) ?? 0) + 1;
+      this.#counts.set(name, count);
+      const word = `<${name}_${count}>`;
+      if (!this.#taken.has(word)) return word;
+    }
+  }
+
+  /** Whether a value came with the request and was masked there. */
+  has(value: string): boolean {
+    return this.#words.has(value);
+  }
+
+  /** The text with its words replaced by their values. */
+  restored(text: string): string {
+    if (this.isEmpty || !text.includes('<')) return text;
+    return text.replace(maskWord, (word) => this.#values.get(word) ?? word);
+  }
+}
+
+/** Characters of the longest word. */
+const wordChars = 40;
+const maskWord = /<[A-Z][A-Z_]{0,24}_\d{1,9}>/g;
+const wordPart = /<(?:[A-Z][A-Z_\d]{0,36})?(?:>|$)/y;
+
+/** `before`, or the beginning of a word that is there or may come to be there. */
+export function beforeWord(text: string, from: number, before: number): number {
+  const at = text.lastIndexOf('<', Math.min(before, text.length) - 1);
+  if (at < from || at < before - wordChars) return before;
+  wordPart.lastIndex = at;
+  return wordPart.test(text) && (wordPart.lastIndex > before || !text.slice(at, before).includes('>')) ? at : before;
+}
