@@ -43,7 +43,7 @@ test('messages of the server and of commands are in plain English too', () => {
 const readRooms = [
   'src/{admin,cli,config,engines,http,kernel,main,net,observe,simulator,tools,vectors}/**/*.ts',
   'src/books/{auth,ledger}/**/*.ts',
-  'src/formats/providers/**/*.ts',
+  'src/formats/{neutral,providers}/**/*.ts',
   'src/inference/{batches,endpoints,models,server-tools}/**/*.ts',
   'src/inference/families/**/*.ts',
   'src/{routing,stores,upstream}/**/*.ts',
@@ -53,7 +53,7 @@ const readRooms = [
 /** Rooms whose docstrings say what a thing is; the others follow. */
 const namedRooms = [
   'src/{config,engines,http,kernel,main,net,observe,simulator,tools,vectors}/**/*.ts',
-  'src/formats/providers/**/*.ts',
+  'src/formats/{neutral,providers}/**/*.ts',
   'src/inference/{batches,endpoints,models,server-tools}/**/*.ts',
   'src/inference/families/**/*.ts',
   'src/{routing,stores,upstream}/**/*.ts',

@@ -4,13 +4,13 @@ import type { JsonObject } from '../../kernel/json.ts';
 export interface Citation {
   /** Address of the page; null for a file or document. */
   url: string | null;
-  /** Title of the page or document, name of the file; '' when not told. */
+  /** Title of the page or document, name of the file; '' when not given. */
   title: string;
-  /** The words of the source; '' when not told. */
+  /** The words of the source; '' when not given. */
   quote: string;
   /**
-   * The words of the answer that rest on it: UTF-16 units of the choice's text, `end` not included. Absent when not told:
-   * then it stands at the end of the text so far.
+   * The words of the answer that rest on it: UTF-16 units of the choice's text, `end` not included. Absent if unknown:
+   * then it is at the end of the text so far.
    */
   span?: Span;
   /** Id of the file at its provider. */
@@ -26,5 +26,5 @@ export interface Span {
   end: number;
 }
 
-/** Of one choice; a search cites some dozens. Further ones are left out, and reported. */
+/** Citations of one choice; a search cites some dozens. Further ones are left out, and reported. */
 export const citationsMax = 1_000;

@@ -5,7 +5,7 @@ export type EmbeddingInputs =
   | { kind: 'texts'; texts: readonly string[] }
   | { kind: 'tokens'; tokens: readonly (readonly number[])[] };
 
-/** How vectors stand in an answer: as numbers, or as little-endian float32 in base64. */
+/** Form of vectors in an answer: as numbers, or as little-endian float32 in base64. */
 export type VectorEncoding = 'float' | 'base64';
 
 /** OpenAI's answer, or Google's to `embedContent` and `batchEmbedContents`. */
@@ -20,7 +20,7 @@ export interface EmbeddingRequest {
   emptyAt?: string;
   /** Length of vector asked for; null = the model's own. */
   dimensions: number | null;
-  /** What the inputs are for: one of `inputTypes`, or a vendor's own word; null = left open. */
+  /** Purpose of the inputs: one of `inputTypes`, or a vendor's own word; null = left open. */
   inputType: string | null;
   /** The same as callers of OpenAI's format wrote it; null: they did not. */
   inputTypeWord: string | null;

@@ -22,7 +22,7 @@ export type NeutralEvent =
   | { type: 'redacted-reasoning'; choice: number; data: string; vendor: string }
   /** `ours`: the provider gave a reason and no words; these are none of its tokens. */
   | { type: 'refusal-delta'; choice: number; text: string; ours?: true }
-  /** `signature` is `vendor`'s proof over the thought that led to the call, where it stands on the call itself. */
+  /** `signature` is `vendor`'s proof over the thought that led to the call, where it is on the call itself. */
   | {
       type: 'tool-call-start';
       choice: number;
@@ -53,14 +53,14 @@ export type NeutralEvent =
    * that none is believed, the earlier ones neither; no encoder is given it.
    */
   | { type: 'usage'; usage: Usage; impossible?: true }
-  /** `answered`: it is an answer though no event shows any: the provider ran tools of its own, or counted a silent turn. */
+  /** `answered`: it is an answer though no event shows any: the provider ran its tools, or counted a silent turn. */
   | {
       type: 'finish';
       choice: number;
       reason: FinishReason;
       stopSequence: string | null;
       answered?: true;
-      /** What a content filter found in prompt and answer: Azure's own members, which every format repeats as they are. */
+      /** Findings of a content filter in prompt and answer: Azure's own members, which every format repeats as they are. */
       filters?: JsonObject;
     }
   /** The upstream's own terminal event ([DONE], message_stop); a stream that stops without it is truncated. */

@@ -5,7 +5,7 @@ const hashChars = 16;
 /**
  * A tool call's id of at most `charsMax` characters: a longer one keeps its beginning and ends in a hash of the whole,
  * so that call and result go on belonging together, in every turn. Ids travel: vLLM's have 46 characters, others' more,
- * and whoever goes on with another provider sends them along.
+ * and a caller that goes on with another provider sends them along.
  */
 export function fitCallId(id: string, charsMax: number): string {
   if (id.length <= charsMax) return id;

@@ -26,7 +26,7 @@ export interface ImageRequest {
   /** 0 to 100. */
   outputCompression: number | null;
   answerForm: ImageAnswerForm;
-  /** As events, with this many unfinished images if possible; null: whole. */
+  /** Streamed as events, with this many unfinished images if possible; null: whole. */
   stream: { partialImages: number } | null;
   /** How closely an edit keeps to its pictures. */
   inputFidelity: string | null;

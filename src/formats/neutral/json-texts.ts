@@ -154,7 +154,7 @@ export function jsonIn(text: string): JsonObject | JsonValue[] | null {
   }
 }
 
-/** Of ECMAScript 2026, which the compiler's library lacks. */
+/** Part of ECMAScript 2026, which the compiler's library lacks. */
 const { rawJSON } = JSON as { rawJSON?: (text: string) => object };
 
 /** A number of more digits than a double holds, or one that is written otherwise than it would be here. */

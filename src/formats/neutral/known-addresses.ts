@@ -1,6 +1,6 @@
 import { isObject, type JsonValue } from '../../kernel/json.ts';
 
-/** Who named an address: the caller, a tool of the caller's, or a tool that a server ran. */
+/** Source of an address: the caller, a tool of the caller's, or a tool that a server ran. */
 export type AddressSource = 'user' | 'client' | 'server';
 
 const bracketsMax = 8;
@@ -11,7 +11,7 @@ const address =
 
 /**
  * An address as two are compared: host, path and query, without the scheme, the fragment and a last slash. Null for one
- * that is not of the web, or holds credentials: these would be a message to whoever is asked.
+ * that is not of the web, or holds credentials: these would be a message to the one who is asked.
  */
 export function addressKey(text: string): string | null {
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`);
@@ -19,7 +19,7 @@ export function addressKey(text: string): string | null {
   return url.host + url.pathname.replace(/\/$/, '') + url.search;
 }
 
-/** Adds the keys of all addresses that stand in the texts of a value, however deep. */
+/** Adds the keys of all addresses in the texts of a value, however deep. */
 export function addAddresses(value: JsonValue | undefined, known: Set<string>): void {
   if (typeof value === 'string') addOfText(value, known);
   else if (Array.isArray(value)) for (const one of value) addAddresses(one, known);

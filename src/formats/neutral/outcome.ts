@@ -19,7 +19,7 @@ export interface Fault {
   retryAfterMs?: number | null;
 }
 
-/** Tokens that a prompt had, and those that the model takes; null: not told. */
+/** Tokens that a prompt had, and those that the model takes; null: not given. */
 export interface TooLong {
   sent: number | null;
   most: number | null;

@@ -4,7 +4,7 @@ import type { NeutralMessage, NeutralPart } from './request.ts';
 type ToolCall = NeutralPart & { type: 'tool-call' };
 type ToolResult = NeutralPart & { type: 'tool-result' };
 
-/** Told instead of a result that the conversation does not hold, so that the model does not wait for it. */
+/** Sent instead of a result that the conversation does not hold, so that the model does not wait for it. */
 const noResult = '[no result was given]';
 
 /**

@@ -1,9 +1,9 @@
 import type { Usage } from './usage.ts';
 
 /**
- * What is priced: how it is marked, and how many units of it a price in USD is for. A unit whose marks include all of
+ * Priced units: how each is marked, and how many of it a price in USD is for. A unit whose marks include all of
  * another's is a part of that one: cached sound is a part of cached input and of sound, and both are parts of the input.
- * A part without a price of its own costs what the whole costs.
+ * A part without a separate price costs what the whole costs.
  */
 const units = [
   ['input', 'input', 1e6],
@@ -40,7 +40,7 @@ export interface RateTier {
 /** When rates hold: from an instant, or between two seconds of every UTC day, over midnight where the second is first. */
 export type RatesHold = { fromMs: number } | { fromSecond: number; untilSecond: number };
 
-/** What is charged at some time. */
+/** Rates that are charged at some time. */
 export interface RatesInForce {
   /** Absent: always. */
   hold?: RatesHold;
@@ -63,7 +63,7 @@ interface CompiledRates extends RatesInForce {
 /** Rates made ready, so that a request costs a few multiplications. The first that hold decide, else the last. */
 export interface Price {
   readonly inForce: readonly CompiledRates[];
-  /** What the service charges for at least, in ms of sound. */
+  /** The least that the service charges for, in ms of sound. */
   readonly audioMsMin: number;
 }
 
@@ -84,7 +84,7 @@ export function priceShare({ inForce, audioMsMin }: Price, share: number): Price
   return createPrice(parts, audioMsMin);
 }
 
-/** What is charged at that instant for input of ordinary length. */
+/** Returns the rates at that instant for input of ordinary length. */
 export function ratesAt(price: Price, atMs: number): RatesInForce {
   return inForceAt(price, atMs);
 }
@@ -135,7 +135,7 @@ function holds(hold: RatesHold | undefined, atMs: number): boolean {
     : second >= fromSecond && second < untilSecond;
 }
 
-/** Of one request at a time; the numbers of the last one are written over. */
+/** Counts of one request at a time; the numbers of the last one are written over. */
 const counts = new Float64Array(units.length);
 
 /** In the order of `units`. Parts are never more than their whole, whatever an upstream says. */
@@ -145,7 +145,7 @@ function count(usage: Usage, audioMsMin: number): void {
   const written = Math.min(usage.cacheWriteTokens ?? 0, input - read);
   const sound = Math.min(usage.audioInputTokens ?? 0, input - written);
   const seen = Math.min(usage.imageInputTokens ?? 0, input - written - sound);
-  // Where the two parts do not fit beside each other, they must overlap.
+  // Where the two parts do not fit side by side, they must overlap.
   const readSound = within(usage.cachedAudioInputTokens ?? 0, read + sound + written - input, Math.min(read, sound));
   const readSeen = within(
     usage.cachedImageInputTokens ?? 0,
@@ -199,7 +199,7 @@ function compiledRates(rates: Rates): Pick<CompiledTier, 'costing'> {
     .map(([name, text, per], at) => ({ at, marks: text.split(' '), rate: rates[name], per }))
     .sort((a, b) => b.marks.length - a.marks.length);
   const sums = units.map((_, at) => ({ at, nanoUsd: 0 }));
-  /** Of each priced unit, what is in none of its priced parts: a factor for each unit's count. */
+  /** The rest of each priced unit, which is in none of its priced parts: a factor for each unit's count. */
   const rest: { marks: readonly string[]; own: readonly number[] }[] = [];
   for (const { at, marks, rate, per } of priced) {
     if (rate === undefined) continue;

@@ -19,7 +19,7 @@ export interface WebSearchTool extends OfRequest {
   detail: 'low' | 'medium' | 'high';
   allowedDomains: readonly string[];
   blockedDomains: readonly string[];
-  /** Two letters; null: not told. */
+  /** Two letters; null: not given. */
   country: string | null;
 }
 
@@ -28,7 +28,7 @@ export interface WebFetchTool extends OfRequest {
   /** Hosts, with or without a path: `example.com/blog`. None: all but the blocked. */
   allowedDomains: readonly string[];
   blockedDomains: readonly string[];
-  /** Of the text of a page, roughly; null: as much as this gateway gives. */
+  /** Length of a page's text, roughly; null: as much as this gateway gives. */
   tokensMax: number | null;
   /** Whether the answer cites the pages. */
   cited: boolean;
@@ -45,7 +45,7 @@ export interface FileSearchTool extends OfRequest {
   /** Names of vector collections of the caller's. */
   collections: readonly string[];
   resultsMax: number;
-  /** As the caller wrote it: `{type, key, value}`, or `{type: and | or, filters}`. */
+  /** In the caller's spelling: `{type, key, value}`, or `{type: and | or, filters}`. */
   filters: JsonObject | null;
   /** Passages with a lower one are left out; null: none are. */
   scoreMin: number | null;
@@ -77,14 +77,14 @@ export interface ApprovedCall {
   approve: boolean;
 }
 
-/** What a request says of such tools. */
+/** A request's settings of such tools. */
 export interface ServerToolsAsked {
   tools: readonly ServerTool[];
   /** Calls of all of them together; null: the caller does not say. */
   callsMax: number | null;
   /** The tool that the model must call; null: it may choose. */
   choice: ServerToolKind | null;
-  /** Names of the caller's own tools beside them. */
+  /** Names of the caller's own tools next to them. */
   ownNames: readonly string[];
   /** Calls that wait for nothing but this request; absent: none. */
   approvals?: readonly ApprovedCall[];
@@ -103,9 +103,9 @@ export interface ServerResult {
   failure: string | null;
   /** The failure in Anthropic's word; absent: it has none, or `unavailable` does. */
   code?: ServerToolFault;
-  /** Of a search, as a citation names them, and a page that was fetched; none of a call of an MCP server. */
+  /** Pages of a search, as a citation names them, and a page that was fetched; none of a call of an MCP server. */
   sources: readonly ServerSource[];
-  /** All that the model is told. */
+  /** All that the model is given. */
   text: string;
   /** When the page was fetched, ISO 8601. */
   fetchedAt?: string;
@@ -124,15 +124,15 @@ export type ServerToolFault =
 
 /** A page or passage that a search found. */
 export interface ServerSource extends Pick<Citation, 'url' | 'title' | 'quote' | 'fileId' | 'document'> {
-  /** From 0 to 1; null: not told. */
+  /** From 0 to 1; null: not given. */
   score: number | null;
   /** Payload of a passage, without its text. */
   attributes: JsonObject;
-  /** When the page was written, in words; null: not told. */
+  /** When the page was written, in words; null: not given. */
   age: string | null;
 }
 
-/** What happens to such tools while an answer is made. */
+/** Events of such tools while an answer is made. */
 export type ServerToolStep =
   /** Its arguments are known. */
   | { at: 'called'; call: ServerCall }

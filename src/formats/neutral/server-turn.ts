@@ -3,11 +3,11 @@ import type { NeutralMessage, NeutralRequest, NeutralTool } from './request.ts';
 
 /** One turn of a model whose server tools this gateway runs. Plain data. */
 export interface ServerTurn {
-  /** Functions that stand for the tools. */
+  /** Functions that the model sees for the tools. */
   offered: readonly NeutralTool[];
   /** Fields of the request that they replace, as losses name them. */
   fields: readonly string[];
-  /** What the model said, and was told, since the caller's own messages. */
+  /** Turns of the model, and what it was given, since the caller's own messages. */
   said: readonly NeutralMessage[];
   /** `free`: a call that the caller demanded has been made. An object: the function that the model must call. */
   choice: 'as asked' | 'free' | 'none' | { name: string };

@@ -24,7 +24,7 @@ export interface SpeechRequest {
   /** 0.25 to 4. */
   speed: number;
   instructions: string | null;
-  /** As audio, or as server-sent events that hold it in base64. */
+  /** Form of the answer: audio, or server-sent events that hold it in base64. */
   delivery: 'audio' | 'events';
   /** End-user id for ledger and log. */
   user: string | null;

@@ -16,7 +16,7 @@ export interface TranscriptionRequest {
   /** The alias as the caller wrote it. */
   model: string;
   task: TranscriptionTask;
-  /** As the caller wrote it, such as `en`; null: to be detected. */
+  /** In the caller's spelling, such as `en`; null: to be detected. */
   language: string | null;
   prompt: string | null;
   format: TranscriptFormat;
@@ -58,7 +58,7 @@ export interface TranscriptSegment {
   startS: number;
   endS: number;
   text: string;
-  /** Absent: not told. */
+  /** Absent: not given. */
   speaker?: string;
 }
 

@@ -48,7 +48,7 @@ function droppableUnits(messages: readonly NeutralMessage[]): number[][] {
     for (const part of parts) {
       if (part.type === 'tool-call') unitOfCall.set(part.id, unit);
       if (part.type !== 'tool-result') continue;
-      // A result stays with its call, wherever it stands.
+      // A result stays with its call, wherever it is.
       const [mine, calls] = [rootOf(unit), rootOf(unitOfCall.get(part.callId) ?? unit)];
       if (mine !== calls) joined.set(Math.max(mine, calls), Math.min(mine, calls));
     }

@@ -34,7 +34,7 @@ export interface Usage {
   searchUnits?: number;
 }
 
-/** Of several calls: every count that one of them told. */
+/** Sums several calls: every count that one of them gave. */
 export function sumOf(before: Usage | null, own: Usage): Usage {
   if (before === null) return own;
   const sum: Usage = { ...before };
@@ -82,12 +82,12 @@ export function estimatedTokens(length: number): number {
 const lookedIntoBytesMin = 4_096;
 /** Words of prose end sooner. */
 const base64CharsMin = 1_024;
-/** What a picture, a page of a document or a thought that is handed back comes to: 1,092 × 1,092 pixels at Anthropic. */
+/** Tokens of a picture, a page of a document or a thought that is handed back: 1,092 × 1,092 pixels at Anthropic. */
 const base64TokensMax = 1_590;
 
 /**
  * Rough tokens of a request: its text as above, and each long run of base64 (pictures, sound, files, signatures,
- * encrypted thoughts) as at most `base64TokensMax`, wherever it stands. `bodyBytes` is the length of its JSON.
+ * encrypted thoughts) as at most `base64TokensMax`, wherever it is. `bodyBytes` is the length of its JSON.
  */
 export function estimatedInput(body: JsonValue, bodyBytes: number): number {
   if (bodyBytes < lookedIntoBytesMin) return estimatedTokens(bodyBytes);
