@@ -12,6 +12,7 @@ import type { Directory, KnownAccount, Records } from './directory.ts';
 import { closedOut, lanesByProvider, providerStatus, recentAttempts } from './entries/provider-status.ts';
 import { type Finding, pageField } from './finding.ts';
 import type { AdminParts } from './parts.ts';
+import { promptCacheTroubles } from './prompt-cache-troubles.ts';
 import { notAllowed } from './roles.ts';
 import type { AccountScope } from './scope.ts';
 
@@ -103,8 +104,10 @@ export function createTroubleWatch(parts: AdminParts, records: Records): Trouble
         return state === 'ok' || name === null ? [] : [{ name, severity: state, text: sentenceOf(found), fix }];
       });
     },
-    findings: async (operator) =>
-      visible(await lookNow(), operator.accounts, operator).map(({ account: _, alert: __, ...finding }) => finding),
+    async findings(operator) {
+      const found: Found[] = [...(await lookNow()), ...(await promptCacheTroubles(parts))];
+      return visible(found, operator.accounts, operator).map(({ account: _, alert: __, ...finding }) => finding);
+    },
   };
 }
 

@@ -187,7 +187,8 @@ function onlyOf({ only }: ModelConfig): Pick<Alias, 'only'> {
   return only === undefined ? {} : { only: { accounts: new Set(only.accounts), plans: new Set(only.plans) } };
 }
 
-function cachesPrompts({ prompt_cache, targets }: ModelConfig): boolean {
+/** One of its targets has the provider's cache used. */
+export function cachesPrompts({ prompt_cache, targets }: ModelConfig): boolean {
   return prompt_cache === 'auto' || targets.some((target) => target.prompt_cache === 'auto');
 }
 
