@@ -25,6 +25,7 @@ const subjects = {
   tools: 'tools/run.ts',
   http2: 'http2/run.ts',
   availability: 'availability/run.ts',
+  guards: 'guards/run.ts',
   path: 'path/run.ts',
   dashboard: 'dashboard/run.ts',
   telemetry: 'telemetry/run.ts',

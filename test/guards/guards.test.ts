@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
 import { checkConfigText } from '../../src/config/check.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
+import { until } from '../until.ts';
 
 const mail = 'jo.doe@example.org';
 const card = '4111 1111 1111 1111';
@@ -289,4 +290,38 @@ test('bad guards are refused with line and column', () => {
   assert.match(kind, /^3 guards\.pii\.kinds\[0\]: the check personal-data has no such kind/);
   const named = `guards: { pii: { check: secrets, action: flag } }\nserver: { guards: [pil] }`;
   assert.match(problems(named)[0] ?? '', /^2 server\.guards\[0\]: there is no such guard \(did you mean 'pii'\?\)/);
+});
+
+test('a guard of the server or of a plan applies to each model and to other families', async (t) => {
+  const providers = { openai: { type: 'openai', base_url: `http://127.0.0.1:${port}/v1`, api_key: 'k' } };
+  const guards = { blocks: { ...pii, action: 'block' } };
+  const models = { plain: { targets }, embed: { type: 'embedding', targets } };
+  for (const scope of [{ server: { guards: ['blocks'] } }, { plans: { default: { guards: ['blocks'] } } }]) {
+    const guarded = await startGateway(t, { providers, guards, models, ...scope });
+    for (const [path, json] of [
+      ['/v1/chat/completions', { model: 'plain', messages: [{ role: 'user', content: mail }] }],
+      ['/v1/embeddings', { model: 'embed', input: mail }],
+    ] as const) {
+      const response = await guarded.fetch(path, { json });
+      assert.equal(response.status, 400, await response.text());
+      assert.equal(response.headers.get('x-culvert-guard'), 'blocks=blocked:1; scanned=100%');
+    }
+  }
+});
+
+test('the record of a request has what guards did, and no text that they masked', async () => {
+  const response = await gateway.fetch('/v1/chat/completions', {
+    json: { model: 'masks', messages: [{ role: 'user', content: mail }] },
+  });
+  await response.text();
+  const id = response.headers.get('x-culvert-request-id');
+  const headers = { authorization: `Bearer ${adminKey}` };
+  let shown = '';
+  await until('the record is written', async () => {
+    const found = await fetch(`${gateway.url}/admin/v1/requests/${id}`, { headers });
+    shown = await found.text();
+    return found.status === 200;
+  });
+  assert.match(shown, /"steps":\["x-culvert-guard","masks=masked:2; scanned=100%"\]/);
+  assert.ok(!shown.includes(mail) && !shown.includes(made), shown);
 });
