@@ -8,15 +8,23 @@ import { startUpstream } from '../start-upstream.ts';
 test('docs/metrics.md names every metric of ours with its labels, and no other', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
+  const { providers } = overUpstreams(upstream.url);
+  const target = { provider: 'up1', model: 'mock/ok', price: { input: 1, output: 1 } };
   const gateway = await startGateway(t, {
-    ...overUpstreams(upstream.url),
+    providers,
+    models: { chat: { targets: [target], cache: { ttl: '1h' } } },
+    guards: { mails: { check: 'personal-data', action: 'flag' } },
+    server: { guards: ['mails'] },
     telemetry: { sinks: [{ name: 'disk', folder: temporaryFolder(t) }] },
     tools: { search: { providers: [{ type: 'searxng', base_url: upstream.url }] } },
   });
-  const answer = await gateway.fetch('/v1/chat/completions', {
-    json: { model: 'chat', messages: [{ role: 'user', content: 'Hi' }] },
-  });
-  assert.equal(answer.status, 200, await answer.text());
+  // The second one is a kept answer.
+  for (const _ of ['asked', 'kept']) {
+    const answer = await gateway.fetch('/v1/chat/completions', {
+      json: { model: 'chat', messages: [{ role: 'user', content: 'Hi, I am a@example.org' }] },
+    });
+    assert.equal(answer.status, 200, await answer.text());
+  }
   upstream.script('/v1/chat/completions', ['status=500']);
   await (
     await gateway.fetch('/v1/chat/completions', {
