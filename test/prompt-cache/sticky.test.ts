@@ -6,10 +6,11 @@ import { textOf } from './conversations.ts';
 
 const upstream = await startUpstream();
 after(upstream.close);
-const at = (name: string) => ({ type: 'anthropic', base_url: `${upstream.url}/${name}/v1`, api_key: 'k' });
+const at = (name: string) => ({ type: 'openai', base_url: `${upstream.url}/${name}/v1`, api_key: 'k' });
+// Both take a while, so that a busy machine makes neither of them many times slower than the other.
 const gateway = await startGateway({ after } as TestContext, {
   providers: { a: at('a'), b: at('b') },
-  models: { smart: { prompt_cache: 'auto', targets: ['a/claude-sonnet-4-5', 'b/claude-sonnet-4-5'] } },
+  models: { smart: { prompt_cache: 'auto', targets: ['a/mock/delay=25ms', 'b/mock/delay=25ms'] } },
 });
 
 type Turn = { role: 'user' | 'assistant'; content: string };
