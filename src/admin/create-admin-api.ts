@@ -7,6 +7,7 @@ import type { AdminApi, AdminMethod, AdminReply, AdminRequest } from './admin-ap
 import { alertOperations } from './alerts.ts';
 import { auditOperations } from './audit.ts';
 import { backupOperations } from './backup.ts';
+import { cacheOperations } from './cache.ts';
 import { configurationOperations } from './configuration.ts';
 import { createRecords } from './directory.ts';
 import { doctorOperations } from './doctor.ts';
@@ -59,6 +60,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...overviewOperations(parts, records, watch),
     ...requestOperations(parts),
     ...usageOperations(parts, records),
+    ...cacheOperations(parts, records),
     ...vectorOperations(parts, records),
     ...operatorOperations(parts, records),
     ...sessionOperations(parts, records),

@@ -1,6 +1,7 @@
 import type { AccountStore } from '../books/auth/account-store.ts';
 import type { Sessions } from '../books/auth/sessions.ts';
 import type { SetupReport } from '../books/auth/setup.ts';
+import type { CacheStore } from '../books/metering/cache-store.ts';
 import type { Counters } from '../books/metering/counters.ts';
 import type { Ledger } from '../books/metering/ledger.ts';
 import type { PlanBook } from '../books/metering/plan-book.ts';
@@ -42,6 +43,8 @@ export interface AdminParts {
   planning: ExplainServices;
   /** Vector data; rejects with a FailureError where it cannot be touched. Opened when it is first asked for. */
   vectors(): Promise<VectorOperator>;
+  /** Answers kept for equal requests; may reject. */
+  cache: Pick<CacheStore, 'clear' | 'stats'>;
   /** Engines of web search. */
   engines: EngineOperator;
   /** MCP servers elsewhere; null where no server runs. */

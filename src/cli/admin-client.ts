@@ -67,9 +67,9 @@ export function adminCall(
   parts: Pick<CliParts, 'adminApi'>,
   method: AdminMethod,
   path: string,
-  body?: unknown,
+  given: { query?: AdminQuery; body?: unknown } = {},
 ): Promise<unknown> {
-  return withAdmin(flags, parts, (admin) => admin.request(method, path, body === undefined ? {} : { body }));
+  return withAdmin(flags, parts, (admin) => admin.request(method, path, given));
 }
 
 async function withClient<T>(

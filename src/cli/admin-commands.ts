@@ -1,4 +1,5 @@
 import type { AlertsTriedReply } from '../admin/alerts.ts';
+import type { CacheClearedReply } from '../admin/cache.ts';
 import { calls, lists } from './admin-entries.ts';
 import type { TopCommand } from './command-table.ts';
 import { whole } from './options.ts';
@@ -134,6 +135,41 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
     group: seeWhatHappens,
     description: 'list, explain and export single requests',
     load: async () => (await import('./commands/requests.ts')).requests,
+  },
+  cache: {
+    group: keepData,
+    description: 'show and remove the answers that are kept for equal requests',
+    example: 'culvert cache clear --model smart',
+    commands: {
+      stats: lists<{ by: string }>({
+        description: 'show how many answers are kept',
+        options: [['--by <what>', 'model or scope', { choices: ['model', 'scope'], default: 'model' }]],
+        example: 'culvert cache stats --by scope',
+        path: '/cache',
+        query: ({ by }) => ({ group_by: by }),
+        rowsMax: 10_000,
+        columns: [
+          ['model', ({ model }) => model],
+          ['scope', ({ scope }) => scope ?? 'all'],
+          ['answers', ({ entries }) => entries],
+          ['MB', ({ bytes }) => (Number(bytes) / 1_000_000).toFixed(1)],
+          ['oldest', ({ oldest }) => shownTime(oldest)],
+        ],
+        empty: 'No answer is kept.',
+      }),
+      clear: calls<CacheClearedReply, { key?: string; model?: string; tag?: string }>({
+        description: 'remove the answers that meet all options, or all answers',
+        options: [
+          ['--key <id>', 'only answers to requests of this key'],
+          ['--model <name>', 'only answers of this model'],
+          ['--tag <tag>', 'only answers to requests with this tag'],
+        ],
+        example: 'culvert cache clear --model smart',
+        call: 'DELETE /cache',
+        query: ({ key, model, tag }) => ({ key, model, tag }),
+        says: ({ cleared }) => (cleared === 1 ? 'Removed 1 answer.' : `Removed ${cleared} answers.`),
+      }),
+    },
   },
   vectors: {
     group: keepData,

@@ -52,6 +52,7 @@ interface CallEntry<Reply, Flags> {
   /** The method, and the path below `/admin/v1`. */
   call: `${AdminMethod} /${string}`;
   options?: readonly OptionEntry[];
+  query?(flags: Flags): AdminQuery;
   /** Default: no body. */
   body?(flags: Flags, ...names: string[]): unknown;
   /** The reply for people, a line each; programs get it as JSON. */
@@ -64,7 +65,7 @@ interface CallEntry<Reply, Flags> {
 
 /** A command that is one call of the admin API. */
 export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flags>): CommandEntry {
-  const { call, body, says, exact, ok = () => true, ...rest } = entry;
+  const { call, query, body, says, exact, ok = () => true, ...rest } = entry;
   const [method, path] = call.split(' ') as [AdminMethod, string];
   return overAdmin({
     ...rest,
@@ -73,7 +74,7 @@ export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flag
       return async (...given: unknown[]) => {
         const names = given.slice(0, -2) as string[];
         const [flags, parts] = given.slice(-2) as [AdminFlags & Flags, CliParts];
-        const sent = body?.(flags, ...names);
+        const sent = { query: query?.(flags) ?? {}, body: body?.(flags, ...names) };
         const reply = (await adminCall(flags, parts, method, filled(path, names), sent)) as Reply;
         if (listForm(flags) === 'json') printJson(reply);
         else for (const line of [await says(reply, names[0] ?? '')].flat()) (exact ? printExact : print)(line);

@@ -204,6 +204,17 @@ export const storageSchema = z
       })
       .prefault({})
       .describe('Responses and conversations (`/v1/responses`, `/v1/conversations`).'),
+    cache: z
+      .strictObject({
+        max_per_scope: size()
+          .prefault('64mb')
+          .describe('Bytes that one scope may keep, such as one key. Then its oldest answers go.'),
+        max: size().prefault('1gb').describe('Bytes that all scopes together may keep.'),
+      })
+      .prefault({})
+      .describe(
+        'Answers that models with `cache` keep: `cache.db` in the data folder, or Redis where `state` names one. Read at the start.',
+      ),
     files_retention: duration({ min: '1h' })
       .prefault('30d')
       .describe('How long uploaded files (`/v1/files`), batches that have ended and their results are kept.'),

@@ -4,7 +4,6 @@ import { createAdminApi } from '../admin/create-admin-api.ts';
 import { type AccountStore, nothingStored, type Stored } from '../books/auth/account-store.ts';
 import type { McpGrantStore } from '../books/auth/mcp-grant-store.ts';
 import { createSetup } from '../books/auth/setup.ts';
-import type { Ledger } from '../books/metering/ledger.ts';
 import { createPlanBook } from '../books/metering/plan-book.ts';
 import { crashedEvent } from '../books/metering/quota.ts';
 import { bucketsOf } from '../books/metering/scope.ts';
@@ -21,6 +20,7 @@ import { FailureError, invalid } from '../kernel/failure.ts';
 import { createSealer } from '../kernel/seal.ts';
 import { createHealth } from '../routing/health.ts';
 import { createMcpGrantStore } from '../stores/accounts/mcp-grant-store.ts';
+import { openCache } from '../stores/cache/open-cache.ts';
 import type { Database } from '../stores/postgres/database.ts';
 import { readBackup } from '../stores/read-backup.ts';
 import { openSecrets } from '../stores/secrets.ts';
@@ -42,6 +42,7 @@ import { createAlertSender, createAlertTest } from './alerts.ts';
 import { ownVectors } from './cli-vectors.ts';
 import { previewSnapshot } from './preview.ts';
 import { adminSetup } from './setup.ts';
+import type { Stores } from './stores.ts';
 
 type StoreParts = Pick<
   CliParts,
@@ -90,11 +91,15 @@ function damagesOfRows(file: string): Damage[] {
   return damageOfShard(file, Number(number)).map((what) => ({ file, what }));
 }
 
+const withoutServer = { room: null, onTrouble: console.error };
+
 /** Charges nothing and takes no lock (except for embedded vectors): a server may run on the same stores. */
 async function adminApi(config: Config, configFile: string | null, version: string): ReturnType<CliParts['adminApi']> {
-  const { store, ledger, mcpGrants, close } = await openForAdmin(config);
+  const { store, ledger, mcpGrants, close, ...stores } = await openForAdmin(config);
   const { env } = process;
-  const secrets = openSecrets(config, openDataFolder(config.storage.data_dir));
+  const folder = openDataFolder(config.storage.data_dir);
+  const secrets = openSecrets(config, folder);
+  const cache = openCache({ config, folder, stores, secrets, clock, ...withoutServer });
   // Lists show what is wrong with stored entries; an entry that cannot be used rejects.
   const setup = createSetup({ config, env, secrets, log: { warn() {}, error() {} } });
   let known: Stored = await store.load();
@@ -128,6 +133,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     health: createHealth({ clock }),
     transport,
     vectors: own.vectors,
+    cache,
     engines: ownEngines(config, snapshot, transport),
     mcp: null,
     mcpGrants: createMcpGrants({
@@ -155,6 +161,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     api,
     async close() {
       transport.destroy();
+      await cache.close();
       await own.close();
       await close();
     },
@@ -169,7 +176,7 @@ function ownEngines(config: Config, { localSearch }: Snapshot, transport: Transp
 
 async function openForAdmin(
   config: Config,
-): Promise<{ store: AccountStore; ledger: Ledger; mcpGrants: McpGrantStore; close(): Promise<void> }> {
+): Promise<Pick<Stores, 'ledger' | 'booksId' | 'close'> & { store: AccountStore; mcpGrants: McpGrantStore }> {
   const options = {
     bootId: randomUUID(),
     clock,
@@ -185,6 +192,7 @@ async function openForAdmin(
     return {
       store,
       ledger,
+      booksId: async () => options.bootId,
       mcpGrants,
       async close() {
         await ledger.shutdown();
@@ -196,12 +204,14 @@ async function openForAdmin(
   const { createPostgresAccountStore } = await import('../stores/postgres/stores.ts');
   const { openPostgresLedger } = await import('../stores/postgres/ledger.ts');
   const { tablesIn } = await import('../stores/postgres/stores.ts');
+  const { readBooksId } = await import('../stores/postgres/open.ts');
   const database = await connectPostgres(config);
   await migratePostgres(database);
   const ledger = await openPostgresLedger({ ...options, database, use: 'look' });
   return {
     store: createPostgresAccountStore(database),
     ledger,
+    booksId: () => readBooksId(database.rest.run),
     mcpGrants: createMcpGrantStore(tablesIn(database)),
     async close() {
       await ledger.shutdown();

@@ -7,6 +7,7 @@ import type { LocalServer } from '../formats/providers/probe-local.ts';
 import type { Route } from '../http/exchange.ts';
 import { urlOf, whyNotListening } from '../http/listening.ts';
 import { createGatewayServer } from '../http/server.ts';
+import { createKeptBodies } from '../inference/endpoints/kept-bodies.ts';
 import { createProviderObjects } from '../inference/families/chat/provider-objects.ts';
 import { createAliasWatch, tellFinished } from '../inference/models/ended-requests.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
@@ -16,6 +17,7 @@ import type { Trace } from '../kernel/trace.ts';
 import { openSpool } from '../net/spool.ts';
 import { requestLog } from '../observe/log.ts';
 import { createMetrics } from '../observe/metrics.ts';
+import { openCache } from '../stores/cache/open-cache.ts';
 import { createWebhookPost } from '../upstream/transport/post-webhook.ts';
 import { environmentProxies, type ProxyOf } from '../upstream/transport/proxy.ts';
 import { createSystemResolver } from '../upstream/transport/resolve-name.ts';
@@ -26,7 +28,6 @@ import { type KeptKey, openCallers } from './callers.ts';
 import { openDashboard } from './dashboard.ts';
 import { openFiles } from './files.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import { createKeptBodies } from './kept-bodies.ts';
 import { openRoutes } from './routes.ts';
 import type { RoutesParts } from './routes-parts.ts';
 import { openServices } from './services.ts';
@@ -117,6 +118,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
     clock,
   });
   opened(storage.stop);
+  const cache = openCache({ config, folder, stores, secrets, room: storage.room, clock, onTrouble });
+  opened(cache.close);
   // As early as it may: a thread that takes up kept indexes starts in parallel to all that follows.
   const onKept = (bytes: number) => storage.room.taken(bytes);
   const vectors = await openVectors({ config, folder, stores, proxyOf, clock, starts: 'now', onKept, onTrouble });
@@ -146,7 +149,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const sinks = await openSinks({ config, store: ledger.records, post, env, proxyOf, clock, onTrouble });
   const files = openFiles({ config, books, env, proxyOf, clock, onTrouble, opened });
   const finished = tellFinished({ log, logRequest: requestLog(log), metrics, aliases }, snapshot);
-  const common = { ...upstreams, keptBodies, books, clock, plans, storage, sinks, notices, sendAlert };
+  const common = { ...upstreams, keptBodies, books, cache, clock, plans, storage, sinks, notices, sendAlert };
   const { promise: listening, resolve: listens } = Promise.withResolvers<string>();
   const shared = { ...common, vectors, listening, resolve, proxyOf, log, onTrouble, opened, traces };
   const opening = openServices({ ...shared, options, callers, metrics, files, objects, finished, spool });

@@ -1,6 +1,7 @@
 import type { AdminParts } from '../admin/parts.ts';
 import type { SendAlert } from '../books/metering/notice-delivery.ts';
 import type { RecordDelivery } from '../books/metering/record-delivery.ts';
+import type { KeptBodies } from '../inference/endpoints/kept-bodies.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
@@ -8,7 +9,6 @@ import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import type { UpstreamServers } from '../tools/mcp/upstream-servers.ts';
 import { createAlertTest } from './alerts.ts';
 import type { createBackupDownload } from './backup-download.ts';
-import type { KeptBodies } from './kept-bodies.ts';
 import type { Storage } from './storage.ts';
 
 /** Facts that only a running server knows. */

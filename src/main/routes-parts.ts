@@ -1,9 +1,11 @@
 import type { Setup } from '../books/auth/setup.ts';
+import type { CacheStore } from '../books/metering/cache-store.ts';
 import type { SendAlert } from '../books/metering/notice-delivery.ts';
 import type { Notices } from '../books/metering/notices.ts';
 import type { RecordDelivery } from '../books/metering/record-delivery.ts';
 import type { Refusals } from '../books/metering/refusals.ts';
 import type { Uploads } from '../inference/batches/uploads.ts';
+import type { KeptBodies } from '../inference/endpoints/kept-bodies.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Trace } from '../kernel/trace.ts';
@@ -15,7 +17,6 @@ import type { Books } from './books.ts';
 import type { Callers } from './callers.ts';
 import type { OpenedDashboard } from './dashboard.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import type { KeptBodies } from './kept-bodies.ts';
 import type { OpenedMcp } from './mcp.ts';
 import type { ServerTools } from './server-tools.ts';
 import type { Storage } from './storage.ts';
@@ -28,6 +29,7 @@ export interface RoutesParts {
   mcp: OpenedMcp;
   books: Books;
   storage: Storage;
+  cache: CacheStore;
   sinks: Pick<RecordDelivery, 'standing'>;
   notices: Pick<Notices, 'deliver'>;
   sendAlert: SendAlert;

@@ -101,6 +101,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         transport,
         planning: services,
         vectors: async () => createVectorOperator(vectors.store),
+        cache: parts.cache,
         engines: web.engines,
         ...parts.mcp.operated,
         sessions: parts.dashboard?.sessions ?? null,

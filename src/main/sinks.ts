@@ -5,11 +5,11 @@ import { webhookHeaders } from '../books/metering/notice-message.ts';
 import { type Batch, createRecordDelivery, type RecordDelivery } from '../books/metering/record-delivery.ts';
 import type { RecordOrder, RecordStore } from '../books/metering/record-store.ts';
 import type { Config, SinkConfig } from '../config/schema.ts';
+import type { KeptBodies } from '../inference/endpoints/kept-bodies.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
 import type { PostWebhook } from '../upstream/transport/post-webhook.ts';
 import { type BucketParts, bucketOpener } from './buckets.ts';
-import type { KeptBodies } from './kept-bodies.ts';
 
 const jsonLines = 'application/x-ndjson';
 const postTimeoutMs = 10_000;

@@ -98,6 +98,8 @@ export interface Stores {
   batches(): Promise<{ store: BatchStore; others: 'alone' | 'may-live' }>;
   /** Whether there may be batches already: then a start continues them. */
   batchesKept(): boolean;
+  /** Names what is recorded in the database, for ever. */
+  booksId(): Promise<string>;
   /** Names this process in reservations and replies. */
   bootId: string;
   /** Why nothing can be admitted right now, by its cause. */
@@ -200,6 +202,7 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
       sizesThread.letGo();
       return sizes;
     },
+    booksId: async () => bootId,
     bootId,
     troubles: () => ({ ledger: ledger.trouble(), counters: counters.trouble() }),
     async close() {
@@ -256,6 +259,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     patient,
     onTrouble,
   });
+  const booksId = () => readBooksId(database.rest.run);
   /** For a part of every limit, while Redis is lost. */
   const memory = (share: () => number) => new MemoryCounters({ clock, books: booksWithOpen(ledger), share });
   const { counters, tally } =
@@ -266,10 +270,9 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
   }
 
   async function openRedisCounters(): Promise<Pick<Stores, 'counters' | 'tally'>> {
-    const booksId = await patient(() => readBooksId(database.rest.run));
     const redis = new RedisCounters({
       url: storage.state,
-      booksId,
+      booksId: await patient(booksId),
       books: ledger,
       rules: { scopesOf, callMilliIn },
       clock,
@@ -320,6 +323,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     notices: createNoticeStore(tablesIn(database)),
     alerts: createAlertStore(tablesIn(database)),
     storageSizes: () => postgresStorageSizes(database),
+    booksId,
     bootId,
     troubles: () => ({ ledger: ledger.trouble() ?? lease.trouble(), counters: counters.trouble() }),
     async close() {

@@ -13,6 +13,7 @@ import { createKeyRing } from '../../src/books/auth/key-ring.ts';
 import type { Operator } from '../../src/books/auth/operator.ts';
 import { createSessions } from '../../src/books/auth/sessions.ts';
 import { createSetup } from '../../src/books/auth/setup.ts';
+import { memoryCache } from '../../src/books/metering/memory-cache.ts';
 import { MemoryCounters } from '../../src/books/metering/memory-counters.ts';
 import { createPlanBook } from '../../src/books/metering/plan-book.ts';
 import { crashedEvent } from '../../src/books/metering/quota.ts';
@@ -105,6 +106,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     setup.take(stored);
   }
 
+  const cache = memoryCache(() => clock.wallMs(), { scopeBytes: 1_000_000, totalBytes: 10_000_000 });
   const plans = () => createPlanBook({ config: current, stored: stored.plans });
   const api = createAdminApi({
     clock,
@@ -119,6 +121,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     health,
     transport,
     vectors: async () => createVectorOperator(vectors()),
+    cache,
     mcp: null,
     mcpGrants: createMcpGrants({
       open: async () => mcpGrantStore,
@@ -199,6 +202,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     call,
     clock,
     store,
+    cache,
     ledger,
     health,
     ring,

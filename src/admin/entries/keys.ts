@@ -125,7 +125,7 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
 }
 
 function keyChanges(parts: AdminParts, records: Records) {
-  const { clock, store } = parts;
+  const { clock, store, cache, onStoreError } = parts;
 
   async function withSecret(row: KeyRow, secret: string): Promise<z.input<typeof keyWithSecretSchema>> {
     const directory = await records.current(null);
@@ -160,6 +160,8 @@ function keyChanges(parts: AdminParts, records: Records) {
     async revoke(id: string, { accounts, name: actor }: Operator) {
       const row = storedRow(parts, keyOf(await records.current(accounts), id));
       const revoked = await records.changing(() => revokeKey(store, row, { actor, nowMs: clock.wallMs() }));
+      // What is left expires: nobody can ask for it.
+      await cache.clear({ keyId: id }).catch(onStoreError);
       const directory = await records.current(accounts);
       const key = directory.key(id) ?? { ...revoked, from: 'admin api', row: revoked };
       return shown(directory, key, clock.wallMs());

@@ -28,7 +28,7 @@ interface Rotated {
 /** `culvert secret rotate`; 1 where something stays that no known secret opens. */
 async function rotate(flags: AdminFlags & { forget?: boolean }, parts: CliParts): Promise<number> {
   const body = { forget: flags.forget === true };
-  const reply = (await adminCall(flags, parts, 'POST', '/secret/rotate', body)) as Rotated;
+  const reply = (await adminCall(flags, parts, 'POST', '/secret/rotate', { body })) as Rotated;
   const { source, resealed, left, earlier } = reply;
   if (listForm(flags) === 'json') printJson(reply);
   else {

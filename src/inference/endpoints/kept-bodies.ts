@@ -1,4 +1,4 @@
-import type { LoggedBodies } from '../inference/endpoints/services.ts';
+import type { LoggedBodies } from './services.ts';
 
 /** Characters of all bodies together; beyond them the oldest go. Each has at most 64 KB, as in the log. */
 const keptCharsMax = 16 * 1024 * 1024;

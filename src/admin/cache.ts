@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import type { Operator } from '../books/auth/operator.ts';
+import type { CacheScopeStats } from '../books/metering/cache-store.ts';
+import type { Records } from './directory.ts';
+import { filter, given, listOf, pageFields, timeField } from './fields.ts';
+import { jsonOperation, type Operation, refuse } from './operation.ts';
+import { inOrderOf, pageByText } from './page.ts';
+import type { AdminParts } from './parts.ts';
+
+const sumFields = {
+  entries: z.int().describe('Answers that are kept.'),
+  bytes: z.int().describe('Bytes on the disk or in Redis.'),
+};
+
+const cacheRow = z.object({
+  model: z.string(),
+  scope: z
+    .string()
+    .nullable()
+    .describe('Who shares the answers, such as `key` or `account` with an id; null: all scopes of the model.'),
+  ...sumFields,
+  oldest: timeField.describe('When the oldest of them was given, ISO 8601, UTC.'),
+});
+
+const cacheReply = listOf(cacheRow).extend(sumFields);
+
+export type CacheReply = z.output<typeof cacheReply>;
+
+const clearedReply = z.object({ cleared: z.int().describe('Answers that were removed.') });
+
+export type CacheClearedReply = z.output<typeof clearedReply>;
+
+/** `/cache`: answers that are kept for equal requests. */
+export function cacheOperations(parts: AdminParts, records: Records): Operation[] {
+  const { cache } = parts;
+  return [
+    jsonOperation({
+      method: 'GET',
+      path: '/cache',
+      area: 'models',
+      summary: 'Lists how many answers are kept, by model or by scope.',
+      query: z.strictObject({
+        ...pageFields,
+        model: filter('Only answers of this model.'),
+        group_by: z.enum(['model', 'scope']).default('model').describe('What a row is.'),
+      }),
+      reply: cacheReply,
+      async run({ query, operator }) {
+        const all = await cache.stats().catch((error: unknown) => unavailable(parts, error));
+        const isSeen = await seenBy(records, operator);
+        const stats = all.filter(({ model, scope }) => (query.model ?? model) === model && isSeen(scope));
+        const rows =
+          query.group_by === 'scope' ? stats.map(({ ...row }) => ({ ...row, scope: row.scope })) : byModel(stats);
+        const textOf = ({ model, scope }: StatsRow) => `${model} ${scope ?? ''}`;
+        const page = pageByText(inOrderOf<StatsRow>(rows, textOf), textOf, query);
+        return {
+          ...sumOf(stats),
+          data: page.rows.map(({ oldestMs, ...row }) => ({ ...row, oldest: new Date(oldestMs).toISOString() })),
+          next_cursor: page.next,
+        };
+      },
+    }),
+    jsonOperation({
+      method: 'DELETE',
+      path: '/cache',
+      area: 'models',
+      summary: 'Removes the answers that meet all given fields; without fields, all answers.',
+      query: z.strictObject({
+        key: filter('Only answers to requests of this key, by its id.'),
+        model: filter('Only answers of this model.'),
+        tag: filter('Only answers to requests with this tag.'),
+      }),
+      reply: clearedReply,
+      async run({ query, operator }) {
+        const { key: keyId, model, tag } = query;
+        const which = given({ keyId, model, tag });
+        const cleared = await cache.clear(which).catch((error: unknown) => unavailable(parts, error));
+        const subject = Object.values(which).join(' ') || 'all';
+        await records.apply([], {
+          actor: operator.name,
+          action: 'cache.clear',
+          subject,
+          before: null,
+          after: { cleared },
+        });
+        return { cleared };
+      },
+    }),
+  ];
+}
+
+type StatsRow = Omit<CacheScopeStats, 'scope'> & { scope: string | null };
+
+function unavailable({ onStoreError }: AdminParts, error: unknown): never {
+  onStoreError(error);
+  const message = `The cache cannot be asked: ${error instanceof Error ? error.message : String(error)}. Retry it.`;
+  return refuse({ kind: 'overloaded', message });
+}
+
+/** An operator of some accounts sees the scopes of these accounts and of their keys. */
+async function seenBy(records: Records, { accounts }: Operator): Promise<(scope: string) => boolean> {
+  if (accounts === null) return () => true;
+  const { keys } = await records.current(accounts);
+  const seen = new Set([...accounts.map((id) => `account ${id}`), ...keys.map(({ id }) => `key ${id}`)]);
+  return (scope) => seen.has(scope);
+}
+
+function byModel(stats: readonly CacheScopeStats[]): StatsRow[] {
+  return [...Map.groupBy(stats, ({ model }) => model)].map(([model, rows]) => ({
+    model,
+    scope: null,
+    ...sumOf(rows),
+    oldestMs: rows.reduce((oldest, row) => Math.min(oldest, row.oldestMs), Number.POSITIVE_INFINITY),
+  }));
+}
+
+function sumOf(rows: readonly CacheScopeStats[]): { entries: number; bytes: number } {
+  return rows.reduce((sum, { entries, bytes }) => ({ entries: sum.entries + entries, bytes: sum.bytes + bytes }), {
+    entries: 0,
+    bytes: 0,
+  });
+}

@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CacheStore } from '../../books/metering/cache-store.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Secrets } from '../secrets.ts';
+import type { DataFolder } from '../sqlite/data-folder.ts';
+
+export interface CacheParts {
+  config: { storage: { state: string; cache: { max_per_scope: number; max: number } } };
+  folder: Pick<DataFolder, 'path'>;
+  /** Names the books in a Redis that others use too; not asked for without one. */
+  stores: { booksId(): Promise<string> };
+  secrets: Pick<Secrets, 'sealer'>;
+  /** Room on the disk of the data folder; null: nobody looks. */
+  room: { refusal(): object | null; taken(bytes: number): void } | null;
+  clock: Clock;
+  onTrouble(message: string): void;
+}
+
+/** The cache that `storage` names. The first use opens it: a server without cached models has neither file nor connection. */
+export function openCache(parts: CacheParts): CacheStore {
+  const { config, folder, room } = parts;
+  const file = join(folder.path, 'cache.db');
+  const inFolder = config.storage.state === 'memory';
+  let opening: Promise<CacheStore> | null = null;
+  let closed = false;
+
+  function open(): Promise<CacheStore> {
+    if (closed) return Promise.reject(new Error('the cache is closed'));
+    opening ??= openDriver(parts, file).catch((error: unknown) => {
+      opening = null;
+      throw error;
+    });
+    return opening;
+  }
+
+  /** Null: nothing was ever kept. */
+  async function opened(): Promise<CacheStore | null> {
+    return opening === null && inFolder && !existsSync(file) ? null : open();
+  }
+
+  return {
+    get: async (scope, digest) => (await open()).get(scope, digest),
+    async put(scope, digest, entry) {
+      if (inFolder && room !== null && room.refusal() !== null) throw new Error('the disk of the data folder is full');
+      await (await open()).put(scope, digest, entry);
+      if (inFolder) room?.taken(entry.body.length);
+    },
+    clear: async (which) => (await opened())?.clear(which) ?? 0,
+    stats: async () => (await opened())?.stats() ?? [],
+    async close() {
+      closed = true;
+      await (await opening?.catch(() => null))?.close();
+    },
+  };
+}
+
+async function openDriver(
+  { config, stores, secrets, clock, onTrouble }: CacheParts,
+  file: string,
+): Promise<CacheStore> {
+  const { state, cache } = config.storage;
+  const bounds = { scopeBytes: cache.max_per_scope, totalBytes: cache.max };
+  const { createSealedCache } = await import('./sealed-cache.ts');
+  async function driver(): Promise<CacheStore> {
+    if (state === 'memory') {
+      const { openSqliteCache } = await import('./sqlite-cache.ts');
+      return openSqliteCache({ file, bounds, clock, onTrouble });
+    }
+    const [{ openRedisCache }, booksId] = await Promise.all([import('./redis-cache.ts'), stores.booksId()]);
+    return openRedisCache({ url: state, booksId, bounds, clock, onTrouble });
+  }
+  return createSealedCache(await driver(), secrets.sealer('cache'), () => clock.wallMs());
+}
