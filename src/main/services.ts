@@ -1,5 +1,5 @@
+import type { CacheStore } from '../books/metering/cache-store.ts';
 import { createGiveBack } from '../books/metering/give-back.ts';
-import { memoryCache } from '../books/metering/memory-cache.ts';
 import type { Notices } from '../books/metering/notices.ts';
 import { createLimitedAdmission, createSettledLimits, createSettlement } from '../books/metering/quota.ts';
 import { tracedAdmission, tracedSettlement } from '../books/metering/traced-admission.ts';
@@ -53,6 +53,7 @@ export interface ServicesParts
   listening: Promise<string>;
   books: Books;
   storage: Storage;
+  cache: CacheStore;
   notices: Notices;
   objects: ProviderObjects;
   traces: Traces | null;
@@ -114,7 +115,7 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     observe,
   });
   const settlement = createSettlement(ledger, createSettledLimits({ counters, plans, observe }), plans);
-  const cache = parts.options.cache ?? memoryCache(() => clock.wallMs());
+  const cache = parts.options.cache ?? parts.cache;
   const services: BaseServices = {
     clock,
     random: systemRandom,

@@ -19,18 +19,25 @@ export interface CacheParts {
 
 /** The cache that `storage` names. The first use opens it: a server without cached models has neither file nor connection. */
 export function openCache(parts: CacheParts): CacheStore {
-  const { config, folder, room } = parts;
+  const { config, folder, room, onTrouble } = parts;
   const file = join(folder.path, 'cache.db');
   const inFolder = config.storage.state === 'memory';
   let opening: Promise<CacheStore> | null = null;
+  let ready: CacheStore | null = null;
   let closed = false;
 
   function open(): Promise<CacheStore> {
     if (closed) return Promise.reject(new Error('the cache is closed'));
-    opening ??= openDriver(parts, file).catch((error: unknown) => {
-      opening = null;
-      throw error;
-    });
+    opening ??= openDriver(parts, file).then(
+      (store) => {
+        ready = store;
+        return store;
+      },
+      (error: unknown) => {
+        opening = null;
+        throw error;
+      },
+    );
     return opening;
   }
 
@@ -40,7 +47,13 @@ export function openCache(parts: CacheParts): CacheStore {
   }
 
   return {
-    get: async (scope, digest) => (await open()).get(scope, digest),
+    async get(scope, digest) {
+      if (closed) return null;
+      if (ready !== null) return ready.get(scope, digest);
+      // No request waits for the start of a thread or a connection.
+      void open().catch((error: unknown) => onTrouble(`cache: it cannot be opened: ${String(error)}`));
+      return null;
+    },
     async put(scope, digest, entry) {
       if (inFolder && room !== null && room.refusal() !== null) throw new Error('the disk of the data folder is full');
       await (await open()).put(scope, digest, entry);
@@ -70,5 +83,8 @@ async function openDriver(
     const [{ openRedisCache }, booksId] = await Promise.all([import('./redis-cache.ts'), stores.booksId()]);
     return openRedisCache({ url: state, booksId, bounds, clock, onTrouble });
   }
-  return createSealedCache(await driver(), secrets.sealer('cache'), () => clock.wallMs());
+  const opened = await driver();
+  // It is open once the first look has an answer.
+  await opened.get('', '').catch(() => null);
+  return createSealedCache(opened, secrets.sealer('cache'), () => clock.wallMs());
 }
