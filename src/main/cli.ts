@@ -23,7 +23,7 @@ import { createMcpGrantStore } from '../stores/accounts/mcp-grant-store.ts';
 import { openCache } from '../stores/cache/open-cache.ts';
 import type { Database } from '../stores/postgres/database.ts';
 import { readBackup } from '../stores/read-backup.ts';
-import { openSecrets } from '../stores/secrets.ts';
+import { openSecrets, type Secrets } from '../stores/secrets.ts';
 import { writeBackup } from '../stores/sqlite/backup.ts';
 import { dataFolderAt, openDataFolder, whyUnusable } from '../stores/sqlite/data-folder.ts';
 import { migrateDataFolder, pendingMigrations, sqliteFacts } from '../stores/sqlite/facts.ts';
@@ -136,11 +136,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     cache,
     engines: ownEngines(config, snapshot, transport),
     mcp: null,
-    mcpGrants: createMcpGrants({
-      open: async () => mcpGrants,
-      sealer: () => createSealer(secrets.all(), mcpGrantsPurpose),
-      clock,
-    }),
+    mcpGrants: grantsIn(mcpGrants, secrets),
     sessions: null,
     configFile,
     configText: () => configText(configFile),
@@ -166,6 +162,11 @@ async function adminApi(config: Config, configFile: string | null, version: stri
       await close();
     },
   };
+}
+
+function grantsIn(store: McpGrantStore, secrets: Secrets) {
+  const sealer = () => createSealer(secrets.all(), mcpGrantsPurpose);
+  return createMcpGrants({ open: async () => store, sealer, clock });
 }
 
 /** Nobody searches in this process, so all engines count as never asked. */

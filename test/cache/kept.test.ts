@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { adminKey, startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
+import { ask } from './formats.ts';
+
+test('answers are in cache.db, operators see and remove them, and a deleted file is a miss', async (t) => {
+  const upstream = await startUpstream();
+  t.after(upstream.close);
+  const gateway = await startGateway(t, {
+    providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' } },
+    models: {
+      chat: { targets: [{ provider: 'up', model: 'mock/ok' }], cache: { ttl: '1h' } },
+      plain: { targets: [{ provider: 'up', model: 'mock/ok' }] },
+    },
+  });
+  const file = join(gateway.dataDir, 'cache.db');
+  const admin = async (method: string, path: string) => {
+    const headers = { authorization: `Bearer ${adminKey}` };
+    const answer = await fetch(`${gateway.url}/admin/v1${path}`, { method, headers });
+    assert.equal(answer.status, 200, path);
+    return (await answer.json()) as { entries: number; cleared: number; data: { model: string }[] };
+  };
+  const asked = async (text: string) => (await ask(gateway, 'chat', { text, model: 'chat' })).cache;
+
+  await ask(gateway, 'chat', { text: 'one', model: 'plain' });
+  assert.equal((await admin('GET', '/cache')).entries, 0);
+  assert.ok(!existsSync(file), 'a server without cached answers has no file');
+
+  assert.equal(await asked('one'), 'miss');
+  await until('an answer is kept', async () => (await admin('GET', '/cache')).entries === 1);
+  assert.match(String(await asked('one')), /^hit/);
+  assert.deepEqual((await admin('GET', '/cache')).data[0]?.model, 'chat');
+  assert.equal((await admin('DELETE', '/cache?model=chat')).cleared, 1);
+  assert.equal(await asked('one'), 'miss');
+  await until('an answer is kept', async () => (await admin('GET', '/cache')).entries === 1);
+
+  for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
+  assert.equal((await admin('GET', '/cache')).entries, 0, 'it was made anew');
+  assert.equal(await asked('one'), 'miss');
+  await until('an answer is kept', async () => (await admin('GET', '/cache')).entries === 1);
+  assert.match(String(await asked('one')), /^hit/);
+});
