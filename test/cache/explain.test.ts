@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 import { ask, formats } from './formats.ts';
 
 const upstream = await startUpstream();
@@ -23,6 +24,8 @@ async function explained(more: object, endpoint: 'chat' | 'responses' = 'chat', 
 test('explain says whether a kept answer would come, or which field makes the request another one', async () => {
   assert.deepEqual(await explained({}), { outcome: 'miss', age_s: null, differs: null });
   await ask(gateway, 'chat', { text: 'explain' });
+  const outcome = async () => ((await explained({})) as { outcome: string }).outcome;
+  await until('the answer is written', async () => (await outcome()) === 'hit');
   assert.deepEqual(await explained({}), { outcome: 'hit', age_s: 0, differs: null });
   assert.deepEqual(await explained({}, 'responses'), { outcome: 'hit', age_s: 0, differs: null });
   const warmer = { outcome: 'miss', age_s: null, differs: ['temperature'] };
