@@ -60,6 +60,7 @@ const gateway = await startGateway({ after } as TestContext, {
     observes: { ...pii, action: 'mask', mode: 'observe' },
     lenient: { ...pii, action: 'mask', on_error: 'allow' },
     routes: { ...pii, action: 'route', route_to: 'plain', on: ['input'] },
+    'routes-on': { ...pii, action: 'route', route_to: 'masks', on: ['input'] },
     'no-cards': { check: 'personal-data', kinds: ['card'], action: 'mask' },
   },
   models: {
@@ -71,6 +72,7 @@ const gateway = await startGateway({ after } as TestContext, {
     observes: { targets, guards: ['observes'] },
     lenient: { targets, guards: ['lenient'] },
     routes: { targets, guards: ['routes'] },
+    'routes-on': { targets, guards: ['routes-on'] },
     both: { targets, guards: ['masks', 'no-cards'] },
   },
 });
@@ -259,6 +261,19 @@ test('a guard routes what it finds to another model', async () => {
   const { status, text, guard } = await ask('chat', 'routes', false, { user: mail });
   assert.equal(status, 200, text);
   assert.equal(guard, 'routes=routed:1; scanned=100%');
+});
+
+test('the guards of a model see what another guard sends there, and what may fall back to it', async () => {
+  bodies.length = 0;
+  const { status, text, guard } = await ask('chat', 'routes-on', false, { user: mail });
+  assert.equal(status, 200, text);
+  assert.match(guard ?? '', /^routes-on=routed:1, masks=masked:\d/);
+  assert.ok(bodies.length === 1 && !bodies[0]?.includes(mail), bodies.join());
+
+  const json = { model: 'plain', models: ['plain', 'blocks'], messages: [{ role: 'user', content: mail }] };
+  const response = await gateway.fetch('/v1/chat/completions', { json });
+  assert.equal(response.status, 400, await response.text());
+  assert.match(response.headers.get('x-culvert-guard') ?? '', /^blocks=blocked:1/);
 });
 
 test('a request without guards says nothing of them, and no header of a caller turns one off', async () => {

@@ -86,6 +86,7 @@ function beginGuard(guard: Guard, about: StepRequest): RunningStep {
   reports.push(running.report);
   return {
     ...(guard.config.on.includes('input') && { request: (view: RequestView) => running.request(view) }),
+    session: () => running.unread(true),
     answer: (place) => running.answer(place),
     ...(isFirst && { headers: () => ['x-culvert-guard', reportOf(reports)] }),
   };
@@ -105,15 +106,20 @@ class RunningGuard {
     this.report = { name: guard.name, did: null, count: 0, observes: !this.#enforces, read: 0, unread: 0 };
   }
 
+  /** What it cannot read; null: it goes on all the same. */
+  unread(isWhole: boolean): Failure | null {
+    const { name, config, tell } = this.#guard;
+    tell(name, 'unscanned');
+    return config.on_error === 'deny' && this.#enforces ? this.#cannotRead(isWhole) : null;
+  }
+
   async request(view: RequestView): Promise<Verdict> {
     const texts = await view.texts();
     const { config, check } = this.#guard;
     const unread = texts === null ? 1 : texts.unread.filter(({ path }) => !isSealed(path)).length;
     this.report.unread += unread;
-    if (unread > 0) {
-      this.#guard.tell(this.#guard.name, 'unscanned');
-      if (config.on_error === 'deny' && this.#enforces) return { refused: this.#cannotRead(texts === null) };
-    }
+    const refused = unread > 0 ? this.unread(texts === null) : null;
+    if (refused !== null) return { refused };
     const parts = (texts?.parts ?? []).filter(({ kind, path }) => kind !== 'label' && !isSealed(path));
     this.report.read += parts.length;
     const found = parts

@@ -25,6 +25,8 @@ export interface StepRequest {
 export interface RunningStep {
   /** Over the request before anything is planned or held. Absent: it only sees the answer. */
   request?(body: RequestView): Verdict | Promise<Verdict>;
+  /** Over a session whose texts no step sees: why it may not begin, or null. Absent: it may. */
+  session?(): Failure | null;
   /** Over one text of a conversation's answer, whole or streamed; null: it leaves that text alone. Absent: all of them. */
   answer?: AnswerTexts;
   /** Headers of the answer, which its record has too: name, value… They say what the step did so far. */

@@ -1,16 +1,23 @@
 import type { Result } from '../../formats/dialects/dialect.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
+import type { Alias } from '../models/alias.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import type { AnswerTexts, RunningStep, TextFilter } from '../models/steps.ts';
+import type { AnswerTexts, GatewayStep, RunningStep, TextFilter } from '../models/steps.ts';
 import type { ModelCall } from './model-call.ts';
 import type { ReadableInput } from './readable-input.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from './sink.ts';
+
+/** A read request, and the models that may answer it. */
+interface SteppedValue {
+  release(): void | Promise<void>;
+  facts?: { model: string; extras?: { fallbackModels: readonly string[] } | null };
+}
 
 /**
  * A read request through the configured steps, in their order. What they change is read again, as if its caller had
  * sent it so, and takes the place of `value`, which is released.
  */
-export async function throughSteps<I, V extends { release(): void | Promise<void>; facts?: { model: string } }>(
+export async function throughSteps<I, V extends SteppedValue>(
   { steps, models }: Snapshot,
   endpoint: {
     readonly id: string;
@@ -23,11 +30,25 @@ export async function throughSteps<I, V extends { release(): void | Promise<void
 ): Promise<{ call: ModelCall; input: I; value: V } | { refused: Failure; headers: HeaderList }> {
   const named = value.facts === undefined ? null : models.resolve(value.facts.model, call.principal);
   const alias = named === null || !('kind' in named) ? named : models.standIn(call.principal);
-  const applying = steps?.of(call.principal, alias) ?? null;
-  if (applying === null) return { call, input, value };
   const { requestId, principal, callerHeaders } = call;
   const about = { requestId, principal, callerHeaders, endpoint: endpoint.id, alias };
-  const running = applying.map((step) => step.begin(about)).filter((step) => step !== null);
+  const begun = new Set<GatewayStep>();
+  const running: RunningStep[] = [];
+  const begin = (answering: Alias | null) => {
+    for (const step of steps?.of(principal, answering) ?? []) {
+      const begins = begun.has(step) ? null : step.begin(about);
+      begun.add(step);
+      if (begins !== null) running.push(begins);
+    }
+  };
+  const beginFor = (model: string) => {
+    const answering = models.resolve(model, principal);
+    if (!('kind' in answering)) begin(answering);
+  };
+  begin(alias);
+  // Whichever of its models answers: the steps of each have seen the request.
+  for (const model of value.facts?.extras?.fallbackModels ?? []) beginFor(model);
+  if (running.length === 0) return { call, input, value };
   let current = input;
   const readable = () => endpoint.readable?.(call, current) ?? null;
   const view = {
@@ -35,12 +56,14 @@ export async function throughSteps<I, V extends { release(): void | Promise<void
     canonical: async () => given(await readable()?.canonical()),
   };
   try {
+    // A verdict that names another model adds the steps of that one.
     for (const step of running) {
       const verdict = (await step.request?.(view)) ?? null;
       if (verdict === null) continue;
       if ('refused' in verdict) return { refused: verdict.refused, headers: headersOf(running) };
       const { model, changes: texts = [] } = verdict;
       const changes = model === undefined ? texts : [...texts, { path: ['model'], text: model }];
+      if (model !== undefined) beginFor(model);
       if (changes.length > 0) current = given(await readable()?.rewrite(changes)) ?? current;
     }
   } catch (error) {
@@ -58,6 +81,20 @@ export async function throughSteps<I, V extends { release(): void | Promise<void
   if (!again.ok) return { refused: again.failure, headers: headersOf(running) };
   await value.release();
   return { call: filtered, input: current, value: again.value };
+}
+
+/** Why the steps of these callers let no session of this model begin: they see none of its texts. Null: they let it. */
+export function sessionRefusal(
+  { steps }: Snapshot,
+  { requestId, principal, callerHeaders }: ModelCall,
+  alias: Alias,
+): Failure | null {
+  for (const step of steps?.of(principal, alias) ?? []) {
+    const running = step.begin({ requestId, principal, callerHeaders, endpoint: 'realtime', alias });
+    const refused = running?.session?.() ?? null;
+    if (refused !== null) return refused;
+  }
+  return null;
 }
 
 function headersOf(running: readonly RunningStep[]): HeaderList {

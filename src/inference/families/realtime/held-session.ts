@@ -11,6 +11,7 @@ import type { Alias } from '../../models/alias.ts';
 import type { ConfiguredProvider } from '../../models/connections.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import type { Answer } from '../../spine/answer.ts';
+import { sessionRefusal } from '../../spine/before.ts';
 import type { Job } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import { plainQuery, plainTarget } from '../../spine/plain-request.ts';
@@ -70,6 +71,8 @@ export async function holdSession<Reached>(
   const way = sessionWay(snapshot, call, model, serves);
   if ('kind' in way) return refuse(call.sink, way, call.admitted.headers);
   const { alias } = way;
+  const unread = snapshot.steps === null ? null : sessionRefusal(snapshot, call, alias);
+  if (unread !== null) return refuse(call.sink, unread, call.admitted.headers);
   const held = await holdTurn(services, call, alias, call.requestId);
   if (held.kind !== 'held') return refuse(call.sink, held, call.admitted.headers);
 
