@@ -6,6 +6,9 @@ import { factsOf } from '../kernel/failure.ts';
 /** Largest part of one body that is logged; of the rest only the length. */
 const loggedBytesMax = 64 * 1024;
 
+/** In place of the texts of a request that a guard changed or refused. */
+export const withheld = '[withheld: a guard changed or refused this request]';
+
 export interface BodyLogFacts {
   requestId: string;
   path: string;
@@ -32,10 +35,16 @@ export class LoggedSink implements Sink {
   #status = 200;
   #form = '';
   #written = false;
+  #isWithheld = false;
 
   constructor(next: Sink & Pick<Client, 'committed'>, facts: BodyLogFacts) {
     this.#next = next;
     this.#facts = facts;
+  }
+
+  /** Neither request nor answer is logged, but that there was one. */
+  withhold(): void {
+    this.#isWithheld = true;
   }
 
   /** The client left: nothing more comes. */
@@ -74,8 +83,8 @@ export class LoggedSink implements Sink {
       key: `${principal.account}/${principal.keyName}`,
       path,
       status: this.#status,
-      request: body === null ? '[upload]' : request.text(''),
-      answer: this.#answer.text(this.#form),
+      request: this.#isWithheld ? withheld : body === null ? '[upload]' : request.text(''),
+      answer: this.#isWithheld ? withheld : this.#answer.text(this.#form),
       ...(error !== null && { error: withoutCredentials(error) }),
     });
   }

@@ -156,7 +156,7 @@ function logged(
   const wallMs = () => services.clock.wallMs();
   const sink = new LoggedSink(delivery, { requestId, path, principal, body, write, wallMs });
   response.once('close', () => sink.left());
-  return { ...call, sink };
+  return { ...call, sink, withhold: () => sink.withhold() };
 }
 
 /** For keys that `named` holds, with a sink that gives the trace the request and the answer. */
@@ -166,9 +166,14 @@ function traced<I extends object, R extends RequestBody, P extends Plan>(
   input: I,
   named: readonly string[],
 ): ModelCall {
-  const { trace, principal, sink } = call;
+  const { trace, principal, sink: next } = call;
   if (trace === null || endpoint.traced === undefined || !isNamed(principal, named)) return call;
-  return { ...call, sink: new TracedSink(sink, trace, (answer) => endpoint.traced!(input, answer)) };
+  const sink = new TracedSink(next, trace, (answer) => endpoint.traced!(input, answer));
+  const withhold = () => {
+    call.withhold?.();
+    sink.withhold();
+  };
+  return { ...call, sink, withhold };
 }
 
 const timeoutMaxMs = 24 * 3_600_000;

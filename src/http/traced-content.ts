@@ -11,11 +11,17 @@ export class TracedSink implements Sink {
   readonly #trace: Trace;
   readonly #contentOf: (answer: Buffer) => TracedContent;
   readonly #answer = new LoggedText();
+  #isWithheld = false;
 
   constructor(next: Sink, trace: Trace, contentOf: (answer: Buffer) => TracedContent) {
     this.#next = next;
     this.#trace = trace;
     this.#contentOf = contentOf;
+  }
+
+  /** The span has neither request nor answer. */
+  withhold(): void {
+    this.#isWithheld = true;
   }
 
   start(form: AnswerForm, headers: HeaderList, status?: number): void {
@@ -29,7 +35,7 @@ export class TracedSink implements Sink {
 
   end(failed: Failed | null): void {
     this.#next.end(failed);
-    if (failed !== null) return;
+    if (failed !== null || this.#isWithheld) return;
     const { input, output } = this.#contentOf(this.#answer.bytes());
     this.#trace.content = { input: shown(input), output: shown(output) };
   }

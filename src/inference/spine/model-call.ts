@@ -26,6 +26,8 @@ export interface ModelCall {
   idempotencyKey: string | null;
   /** Null: nobody traces it. */
   trace: Trace | null;
+  /** A step changed or refused it: logs and traces leave its texts out. Absent: none shows them. */
+  withhold?: (() => void) | undefined;
   /** Filters of its answer's texts; absent: there are none. */
   answerTexts?: AnswerTexts | undefined;
   /** For an answer that may be kept; absent: it is not. */

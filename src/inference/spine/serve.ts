@@ -57,6 +57,7 @@ export async function serve<
     }
     if (snapshot.steps !== null) {
       const stepped = await throughSteps<I, R | W>(snapshot, endpoint, call, input, value);
+      if ('refused' in stepped || stepped.input !== input) call.withhold?.();
       if ('refused' in stepped) {
         return refuse(call.sink, stepped.refused, [...call.admitted.headers, ...stepped.headers]);
       }
