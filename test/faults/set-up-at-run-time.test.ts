@@ -335,7 +335,7 @@ test('bad input names its field and changes nothing', async (t) => {
   }
   assert.deepEqual((await ok(gateway, 'GET', '/models/smart')).version, before.version);
   const gone = await call(gateway, 'DELETE', '/providers/acme');
-  assert.match(gone.json.error.message, /These models would stop working without it: smart \(/);
+  assert.match(gone.json.error.message, /These would stop working without it: smart \(/);
 });
 
 test('a stream from a provider that is removed runs to its end, and new requests do not find it', async (t) => {
