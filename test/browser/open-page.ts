@@ -134,7 +134,8 @@ export async function followTo(page: Page, path: string): Promise<void> {
 /** Waits until the page is there and has finished loading. */
 export async function settled(page: Page): Promise<void> {
   await page.locator('main h1').waitFor();
-  const loading = page.getByLabel('Loading', { exact: true });
+  // A table that waits for newer rows is paler than a page at rest.
+  const loading = page.getByLabel('Loading', { exact: true }).or(page.locator('main section[aria-busy=true]'));
   while ((await loading.count()) > 0) await loading.first().waitFor({ state: 'detached' });
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
 }

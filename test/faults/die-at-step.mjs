@@ -13,6 +13,8 @@ const dieAt = Number(CULVERT_DIE_AT);
 /** Ports with other traffic, too, such as heartbeats: until the answer, only the chat's traffic counts as a step. */
 const stores = new Set(CULVERT_DIE_STORES.split(',').map(Number));
 const ofChat = new AsyncLocalStorage();
+/** Its connections. Answers to others, such as who looks into the books meanwhile, are no steps of it. */
+const callers = new WeakSet();
 /** Names so far; null before they are counted. */
 let steps = CULVERT_DIE_FROM === 'start' ? [] : null;
 /** From then on the end of the chat is written together with other waiting rows, in any order. */
@@ -24,6 +26,7 @@ if (isMainThread) {
   around(Server.prototype, 'emit', (emit, _, event, request) => {
     if (event !== 'request' || request.headers['x-die'] === undefined) return emit();
     steps ??= [];
+    callers.add(request.socket);
     return ofChat.run(true, emit);
   });
   around(StatementSync.prototype, 'run', (run, { sourceSQL }) => {
@@ -33,11 +36,14 @@ if (isMainThread) {
     statement = name;
     return run();
   });
-  around(Socket.prototype, '_writeGeneric', (write, { server, remotePort }) => {
-    if (server !== null) {
+  around(Socket.prototype, '_writeGeneric', (write, socket) => {
+    if (callers.has(socket)) {
       step('write caller');
-      answered = steps !== null;
-    } else if (!stores.has(remotePort) || answered || ofChat.getStore()) step(`write ${remotePort}`);
+      answered = true;
+    } else if (socket.server === null) {
+      const { remotePort } = socket;
+      if (!stores.has(remotePort) || answered || ofChat.getStore()) step(`write ${remotePort}`);
+    }
     return write();
   });
 }
@@ -52,7 +58,7 @@ function around(target, method, look) {
 function step(name) {
   if (steps === null) return;
   steps.push(name);
-  if (steps.length <= dieAt) return;
-  appendFileSync(CULVERT_DIE_LOG, `${JSON.stringify(steps)}\n`);
-  process.kill(process.pid, 'SIGKILL');
+  const died = steps.length > dieAt;
+  appendFileSync(CULVERT_DIE_LOG, `${JSON.stringify({ steps, died })}\n`);
+  if (died) process.kill(process.pid, 'SIGKILL');
 }

@@ -74,13 +74,14 @@ export async function dieEverywhere(t: TestContext, options: DyingOptions): Prom
     const found = await settledBooks(gateway.url);
     if (before !== null && last !== null) {
       const charged = between(before, found);
-      // It died of answering us after its end was written.
-      if (charged.as[0]?.startsWith('ok')) {
+      // Of background work after its end was written: it survived its own steps.
+      const survived = charged.as[0]?.startsWith('ok') === true;
+      if (survived && step > last.at) {
         gateway.process.kill('SIGKILL');
         await ended;
         return { deaths, survived: charged };
       }
-      deaths.push({ ...last, charged });
+      if (!survived) deaths.push({ ...last, charged });
       deaths.sort((a, b) => a.at - b.at);
     }
     // Connections are made and counters filled: only the chat itself is left.
@@ -94,8 +95,13 @@ export async function dieEverywhere(t: TestContext, options: DyingOptions): Prom
     // Background work takes steps too, so that this process may yet die of them.
     gateway.process.kill('SIGKILL');
     await ended;
-    if (survived !== null) return { deaths, survived: between(now, survived) };
-    const path = deathsIn(log).at(-1)!;
+    const path = pathsIn(log).at(-1)!.steps;
+    if (survived !== null) {
+      step = nextStep(path, died);
+      if (step === path.length) return { deaths, survived: between(now, survived) };
+      [before, last] = [null, null];
+      continue;
+    }
     await options.letTheDeadBeKnown?.();
     const named = path.map((one) => one.replace(/\d+$/, (port) => places[port] ?? port));
     last = {
@@ -106,29 +112,42 @@ export async function dieEverywhere(t: TestContext, options: DyingOptions): Prom
       heard: asked.text !== '',
     };
     before = now;
-    died.add(String(path));
+    died.add(String(path)).add(ending(path, path.length - 1));
     step = nextStep(path, died);
   }
   assert.fail(`more than ${stepsMax} steps`);
 }
 
 /**
- * Where to die after this. A step of the background may have been died at in place of the request's own, which then
- * shows as a path that leads past somewhere nobody has died: up to the answer that is made up for.
+ * Where to die after this. A step of the background may have been died at in place of the request's own. Up to the
+ * answer that shows as a path that leads past somewhere nobody has died; from then on, where steps come in any order,
+ * as a step that nobody has died before.
  */
 function nextStep(path: readonly string[], died: ReadonlySet<string>): number {
   const answer = path.indexOf('write caller');
-  const ends = answer < 0 ? path.length : answer;
-  for (let at = 0; at < ends; at++) if (!died.has(String(path.slice(0, at + 1)))) return at;
-  return path.length;
+  const left = path.findIndex((_, at) => {
+    const place = answer < 0 || at < answer ? String(path.slice(0, at + 1)) : ending(path, at);
+    return !died.has(place);
+  });
+  return left < 0 ? path.length : left;
 }
 
-/** The steps of each that died, the one that was not taken last. */
-function deathsIn(log: string): string[][] {
-  return readFileSync(log, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as string[]);
+/** A step and the how manieth of its name it is. */
+function ending(path: readonly string[], at: number): string {
+  const name = path[at]!;
+  return `${name} ${path.slice(0, at).filter((one) => one === name).length}`;
+}
+
+interface Path {
+  steps: string[];
+  /** Before the last of them. */
+  died: boolean;
+}
+
+/** The way of each process as far as it got, a line a step. */
+function pathsIn(log: string): Path[] {
+  const lines = readFileSync(log, 'utf8').trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as Path);
 }
 
 /** Kills a gateway before each step of its own start until one comes up; the steps. */
@@ -140,7 +159,7 @@ export async function dieStarting(t: TestContext, config: Record<string, unknown
     const gateway = await startGatewayProcess(t, config, { under }).catch(() => null);
     if (gateway === null) continue;
     gateway.process.kill('SIGKILL');
-    return deathsIn(log).map((path) => path.at(-1)!);
+    return pathsIn(log).flatMap(({ steps, died }) => (died ? [steps.at(-1)!] : []));
   }
   assert.fail(`more than ${stepsMax} steps`);
 }

@@ -58,8 +58,13 @@ export function Table<Row>({ label, columns, rows, keyOf, to, error, retry, empt
       {rows === undefined && error == null && <SkeletonRows />}
       {rows !== undefined && rows.length === 0 && empty}
       {rows !== undefined && rows.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reached by the keyboard.
-        <section aria-label={label} tabIndex={0} className={classes('overflow-x-auto', waiting && 'opacity-60')}>
+        <section
+          aria-label={label}
+          aria-busy={waiting ?? false}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reached by the keyboard.
+          tabIndex={0}
+          className={classes('overflow-x-auto', waiting && 'opacity-60')}
+        >
           <table className="w-full border-collapse text-left text-sm">
             <thead>
               <tr className="border-line border-b">
