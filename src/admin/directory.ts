@@ -1,6 +1,6 @@
 import type { AccountRow, AuditEntry, Change, KeyRow, Stored } from '../books/auth/account-store.ts';
 import { declaredKeys } from '../books/auth/declared-keys.ts';
-import { type Declared, declaredKeyId, keysInForce } from '../books/auth/key-ring.ts';
+import { type Declared, declaredKeyId, keysInForce } from '../books/auth/key-directory.ts';
 import { accountsInForce } from '../config/declared.ts';
 import type { Config } from '../config/schema.ts';
 import { filePlans, isBuiltInPlan } from '../config/schema-plans.ts';

@@ -1,5 +1,5 @@
 import { declaredKeys } from '../books/auth/declared-keys.ts';
-import { buildDirectory, hashKey, keyPrefix } from '../books/auth/key-ring.ts';
+import { buildDirectory, hashKey, keyPrefix } from '../books/auth/key-directory.ts';
 import { type Principal, unrestricted } from '../books/auth/principal.ts';
 import type { Config } from '../config/schema.ts';
 import { culvert } from '../kernel/command-form.ts';

@@ -13,7 +13,6 @@ import { createKeyRing } from '../../src/books/auth/key-ring.ts';
 import type { Operator } from '../../src/books/auth/operator.ts';
 import { createSessions } from '../../src/books/auth/sessions.ts';
 import { createSetup } from '../../src/books/auth/setup.ts';
-import { memoryCache } from '../../src/books/metering/memory-cache.ts';
 import { MemoryCounters } from '../../src/books/metering/memory-counters.ts';
 import { createPlanBook } from '../../src/books/metering/plan-book.ts';
 import { crashedEvent } from '../../src/books/metering/quota.ts';
@@ -42,6 +41,7 @@ import { allShards } from '../../src/vectors/embedded/shards/shard-of.ts';
 import { createVectorOperator } from '../../src/vectors/vector-operator.ts';
 import type { VectorStore } from '../../src/vectors/vector-store.ts';
 import { fakeClock } from '../fake-clock.ts';
+import { memoryCache } from '../memory-cache.ts';
 import { createReplyCheck } from './described.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: what a test looks at in an answer is what it asserts.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hashKey } from '../../src/books/auth/key-ring.ts';
+import { hashKey } from '../../src/books/auth/key-directory.ts';
 import { loginTokenMs } from '../../src/books/auth/sessions.ts';
 import { openAdmin } from './open-admin.ts';
 

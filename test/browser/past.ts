@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { declaredKeyId } from '../../src/books/auth/key-ring.ts';
+import { declaredKeyId } from '../../src/books/auth/key-directory.ts';
 import { blankEvent } from '../../src/books/ledger/columns.ts';
 import type { UsageAttempt, UsageEvent } from '../../src/books/metering/ledger.ts';
 import { crashedEvent } from '../../src/books/metering/quota.ts';

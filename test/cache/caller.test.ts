@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, type TestContext, test } from 'node:test';
-import { memoryCache } from '../../src/books/metering/memory-cache.ts';
+import { memoryCache } from '../memory-cache.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { ask } from './formats.ts';

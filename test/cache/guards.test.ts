@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import type { CacheEntry } from '../../src/books/metering/cache-store.ts';
-import { memoryCache } from '../../src/books/metering/memory-cache.ts';
 import type { GatewayStep, TextFilter } from '../../src/inference/models/steps.ts';
 import { invalid } from '../../src/kernel/failure.ts';
+import { memoryCache } from '../memory-cache.ts';
 import { otherKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { ask } from './formats.ts';

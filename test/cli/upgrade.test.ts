@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { stringify } from 'yaml';
-import { hashKey } from '../../src/books/auth/key-ring.ts';
+import { hashKey } from '../../src/books/auth/key-directory.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';
 import { connect } from '../../src/stores/postgres/database.ts';
 import { migrate as migratePostgres } from '../../src/stores/postgres/open.ts';

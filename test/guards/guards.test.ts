@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
 import { checkConfigText } from '../../src/config/check.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
+import { textsOf } from '../steps/texts-of.ts';
 import { until } from '../until.ts';
 
 const mail = 'jo.doe@example.org';
@@ -162,21 +163,6 @@ async function ask(format: string, model: string, stream: boolean, words: Partia
   const response = await gateway.fetch(path(model, stream), { json, headers });
   const text = await response.text();
   return { status: response.status, text, said: textsOf(text, stream), guard: response.headers.get('x-culvert-guard') };
-}
-
-/** All strings of an answer, those of a place in one, so that a word is found however its stream is cut. */
-function textsOf(answer: string, stream: boolean): string {
-  const values = answer.startsWith('{')
-    ? [JSON.parse(answer)]
-    : answer.split('\n').flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6))] : []));
-  const texts = new Map<string, string>();
-  const visit = (value: unknown, place: string): void => {
-    if (typeof value === 'string') texts.set(place, (texts.get(place) ?? '') + value);
-    else if (typeof value === 'object' && value !== null)
-      for (const [name, one] of Object.entries(value)) visit(one, `${place}.${name}`);
-  };
-  for (const value of values) visit(value, '');
-  return [...texts.values(), ...(stream ? [] : [answer])].join('\n');
 }
 
 for (const format of Object.keys(formats)) {

@@ -3,6 +3,7 @@ import { after, type TestContext, test } from 'node:test';
 import { startGateway } from '../start-gateway.ts';
 import { startQuietUpstream } from './quiet-upstream.ts';
 import { quietIn, quietOut, shoutStep } from './shout-step.ts';
+import { textsOf } from './texts-of.ts';
 
 const upstream = await startQuietUpstream();
 after(upstream.close);
@@ -101,19 +102,4 @@ for (const [format, { path, body }] of Object.entries(formats)) {
       }
     }
   }
-}
-
-/** All strings of an answer in one, so that a word is found however its stream is cut. */
-function textsOf(answer: string, stream: boolean): string {
-  const values = stream
-    ? answer.split('\n').flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6))] : []))
-    : [JSON.parse(answer)];
-  const texts = new Map<string, string>();
-  const visit = (value: unknown, place: string): void => {
-    if (typeof value === 'string') texts.set(place, (texts.get(place) ?? '') + value);
-    else if (typeof value === 'object' && value !== null)
-      for (const [name, one] of Object.entries(value)) visit(one, `${place}.${name}`);
-  };
-  for (const value of values) visit(value, '');
-  return [...texts.values(), answer].join('\n');
 }

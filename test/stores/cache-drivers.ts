@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CacheBounds, CacheStore } from '../../src/books/metering/cache-store.ts';
-import { memoryCache } from '../../src/books/metering/memory-cache.ts';
 import { createSealer } from '../../src/kernel/seal.ts';
 import { openRedisCache } from '../../src/stores/cache/redis-cache.ts';
 import { createSealedCache } from '../../src/stores/cache/sealed-cache.ts';
 import { openSqliteCache } from '../../src/stores/cache/sqlite-cache.ts';
 import { fakeClock } from '../fake-clock.ts';
+import { memoryCache } from '../memory-cache.ts';
 import { redisMissing, type StartedRedis, startRedis } from '../start-redis.ts';
 
 type FakeClock = ReturnType<typeof fakeClock>;

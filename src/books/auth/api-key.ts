@@ -1,5 +1,5 @@
 import { randomBase62 } from '../../kernel/ids.ts';
-import { hashKey, keyPrefix } from './key-ring.ts';
+import { hashKey, keyPrefix } from './key-directory.ts';
 
 const adminKeyPrefix = 'sk-cv-admin-';
 const operatorKeyPrefix = 'sk-cv-op-';

@@ -1,6 +1,6 @@
 import { declaredAccounts } from '../../config/declared.ts';
 import type { Config } from '../../config/schema.ts';
-import { type Declared, hashKey } from './key-ring.ts';
+import { type Declared, hashKey } from './key-directory.ts';
 
 /** Accounts and keys of the configuration, as the ring takes them. `generatedAdminKey` replaces `admin.key`. */
 export function declaredKeys(config: Config, generatedAdminKey: string | null): Declared {

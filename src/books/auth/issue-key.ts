@@ -2,8 +2,8 @@ import type { Failure } from '../../kernel/failure.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { AccountStore, Change, KeyRow, Stored } from './account-store.ts';
 import { type MintedKey, mintKey } from './api-key.ts';
+import { type Declared, declaredKeyId } from './key-directory.ts';
 import { keyFacts } from './key-facts.ts';
-import { type Declared, declaredKeyId } from './key-ring.ts';
 
 export interface KeyOrder {
   account: string;

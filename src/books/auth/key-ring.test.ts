@@ -4,15 +4,8 @@ import { fakeClock } from '../../../test/fake-clock.ts';
 import { statusOf } from '../../kernel/failure.ts';
 import { type KeyRow, nothingStored } from './account-store.ts';
 import { mintAdminKey, mintKey } from './api-key.ts';
-import {
-  createKeyRing,
-  type Declared,
-  type DeclaredKey,
-  hashKey,
-  isFailure,
-  type KeyHeaders,
-  type KeyRing,
-} from './key-ring.ts';
+import { type Declared, type DeclaredKey, hashKey } from './key-directory.ts';
+import { createKeyRing, isFailure, type KeyHeaders, type KeyRing } from './key-ring.ts';
 import { adminOperator } from './operator.ts';
 
 const devKey = 'sk-cv-devdevdev1';

@@ -1,21 +1,19 @@
-import { hash, timingSafeEqual } from 'node:crypto';
-import { accountsInForce, type DeclaredAccount } from '../../config/declared.ts';
-import type { KeyLimitsConfig } from '../../config/schema.ts';
+import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import { createNetworkSet } from '../../kernel/network.ts';
-import { type KeyRow, nothingStored, type OperatorRow, type Stored } from './account-store.ts';
-import { adminOperator, type Operator } from './operator.ts';
+import { nothingStored, type Stored } from './account-store.ts';
+import {
+  buildDirectory,
+  type Declared,
+  hashKey,
+  type KeyEntry,
+  keyPrefix,
+  never,
+  operatorOf,
+} from './key-directory.ts';
+import type { Operator } from './operator.ts';
 import type { Principal } from './principal.ts';
-
-/** Values with this prefix are always taken for ours; clients send keys of other vendors too. */
-export const keyPrefix = 'sk-cv-';
-
-/** SHA-256, hex. The secrets are 256 random bits: a slow hash would only slow the hot path. */
-export function hashKey(secret: string): string {
-  return hash('sha256', secret, 'hex');
-}
 
 /** All keys in memory. The ring is synchronous: no request waits for a database here. */
 export interface KeyRing {
@@ -81,8 +79,6 @@ const elsewhere = (address: string | null): Failure => ({
   message: `This API key may not be used from the address ${address ?? '(unknown)'}.`,
 });
 const userOnAdmin: Failure = { kind: 'forbidden', message: 'This needs the admin key. An API key does not open it.' };
-
-const never = Number.POSITIVE_INFINITY;
 
 /** Everybody whom the file and the store know, by what a request names. */
 function knownFrom(declared: Declared, stored: Stored) {
@@ -253,154 +249,4 @@ function bearer(value: string | undefined): string | undefined {
   // RFC 9110 §11.1: the scheme is case-insensitive.
   const isBearer = value.length > 7 && value.charCodeAt(6) === 0x20 && value.slice(0, 6).toLowerCase() === 'bearer';
   return isBearer ? value.slice(7).trim() : notBearer;
-}
-
-/** A key written in the configuration file, or in the environment. */
-export interface DeclaredKey {
-  /** The store's word on a secret counts before that of a variable, which clients have for themselves too. Default: file. */
-  from?: 'file' | 'environment';
-  /** Of its secret; see `hashKey`. */
-  hash: string;
-  account: string;
-  name: string;
-  /** Wall-clock ms; null: never. */
-  expiresMs: number | null;
-  models: readonly string[] | null;
-  /** Addresses and networks; null = any. */
-  ips: readonly string[] | null;
-  limits: KeyLimitsConfig | null;
-}
-
-/** Contents of the configuration file. They take precedence over stored entries of the same name. */
-export interface Declared {
-  accounts: readonly DeclaredAccount[];
-  keys: readonly DeclaredKey[];
-  /** Configured or generated; null = the admin API is closed. */
-  adminKey: string | null;
-  defaultPlan: string;
-}
-
-/** What a presented secret opens, found by its hash. */
-interface KeyEntry {
-  /** The stored digest, for the constant-time comparison. */
-  digest: Buffer;
-  kind: 'user' | 'admin';
-  /** Name of an `admin`. */
-  operator: Operator;
-  suspended: boolean;
-  /** Expiry of the key. */
-  expiresMs: number;
-  /** Expiry of this secret: the end of a rotation's overlap. */
-  untilMs: number;
-  /** Null: from anywhere. */
-  addresses: AddressGate | null;
-  principal: Principal;
-}
-
-/**
- * The declared keys that count in addition to the stored ones. A revoked key, or one that belongs to another name, stays so.
- */
-export function keysInForce(declared: Declared, stored: Stored): readonly DeclaredKey[] {
-  const isKnown = (hash: string) => stored.keys.some(({ secrets }) => secrets.some((secret) => secret.hash === hash));
-  return declared.keys.filter(({ hash, from }) => from !== 'environment' || !isKnown(hash));
-}
-
-/** All secrets that open anything, by their hex SHA-256. Those of revoked keys are not in it. */
-export function buildDirectory(declared: Declared, stored: Stored): Map<string, KeyEntry> {
-  const accounts = new Map<string, { plan: string; status: 'active' | 'suspended' }>();
-  for (const account of stored.accounts) accounts.set(account.id, account);
-  for (const account of accountsInForce(declared.accounts, stored.accounts)) accounts.set(account.id, account);
-  const entries = new Map<string, KeyEntry>();
-
-  const entryOf = (
-    kind: KeyEntry['kind'],
-    key: Identity,
-    operator = adminOperator,
-  ): Omit<KeyEntry, 'digest' | 'untilMs'> => {
-    const account = accounts.get(key.account);
-    return {
-      kind,
-      operator,
-      suspended: account?.status === 'suspended',
-      expiresMs: key.expiresMs ?? never,
-      addresses: key.ips === null ? null : createAddressGate(key.ips),
-      principal: {
-        keyId: key.id,
-        keyName: key.name,
-        tenant: key.tenant,
-        account: key.account,
-        plan: account?.plan ?? declared.defaultPlan,
-        allowedModels: key.models,
-        limits: key.limits,
-      },
-    };
-  };
-  const put = (hash: string, untilMs: number | null, entry: Omit<KeyEntry, 'digest' | 'untilMs'>) => {
-    entries.set(hash, { ...entry, digest: Buffer.from(hash, 'hex'), untilMs: untilMs ?? never });
-  };
-
-  for (const key of stored.keys) {
-    if (key.revokedMs !== null) continue;
-    // One principal for all secrets of a key, so that state kept for a caller survives a rotation.
-    const entry = entryOf(key.kind, storedIdentity(key));
-    for (const secret of key.secrets) put(secret.hash, secret.untilMs, entry);
-  }
-  for (const operator of stored.operators) {
-    if (operator.hash !== null) put(operator.hash, null, entryOf('admin', adminIdentity, operatorOf(operator)));
-  }
-  // After the stored ones: the file is what the operator sees, so it decides.
-  for (const key of keysInForce(declared, stored)) put(key.hash, null, entryOf('user', declaredIdentity(key)));
-  // Last: a secret that is both must not open /v1.
-  if (declared.adminKey !== null) put(hashKey(declared.adminKey), null, entryOf('admin', adminIdentity));
-  return entries;
-}
-
-function operatorOf({ name, role, accounts }: OperatorRow): Operator {
-  return { name, role, accounts };
-}
-
-/** Facts of a key, wherever it was written. */
-type Identity = Pick<KeyRow, 'id' | 'account' | 'name' | 'tenant' | 'models' | 'ips' | 'expiresMs'> & {
-  limits: KeyLimitsConfig | null;
-};
-
-function storedIdentity(key: KeyRow): Identity {
-  // Checked by keyLimitsSchema before it was stored.
-  return { ...key, limits: key.limits as KeyLimitsConfig | null };
-}
-
-function declaredIdentity(key: DeclaredKey): Identity {
-  return { ...key, id: declaredKeyId(key), tenant: `${key.account}/${key.name}` };
-}
-
-const adminIdentity: Identity = {
-  id: 'admin',
-  account: 'admin',
-  name: 'admin',
-  tenant: 'admin/admin',
-  models: [],
-  ips: null,
-  limits: null,
-  expiresMs: null,
-};
-
-/** A declared secret has no separate public part: its identity is what the ledger names. */
-export function declaredKeyId(key: Pick<DeclaredKey, 'account' | 'name'>): string {
-  return `${keyPrefix}declared:${key.account}/${key.name}`;
-}
-
-/** Whether a key may be used from an address. Unknown addresses may not use a bound key. */
-interface AddressGate {
-  lets(address: string | null): boolean;
-}
-
-/** Built at the first question: most keys of a directory are not used before it is built anew. */
-function createAddressGate(networks: readonly string[]): AddressGate {
-  let set: ReturnType<typeof createNetworkSet> | null = null;
-  return {
-    lets(address) {
-      set ??= createNetworkSet(networks);
-      return set.has(address);
-    },
-  };
 }

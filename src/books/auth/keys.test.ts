@@ -4,7 +4,7 @@ import { memoryAccountStore } from '../../../test/fixtures/account-store.ts';
 import type { AccountStore, KeyRow } from './account-store.ts';
 import { revokeKey, rotateKey, secretsMax } from './change-key.ts';
 import { issueFirstKey, issueKey, type KeyOrder } from './issue-key.ts';
-import { type Declared, hashKey } from './key-ring.ts';
+import { type Declared, hashKey } from './key-directory.ts';
 
 const hourMs = 3_600_000;
 const declared: Declared = {

@@ -2,7 +2,8 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
-import { hashKey, type KeyRing, type Opened } from './key-ring.ts';
+import { hashKey } from './key-directory.ts';
+import type { KeyRing, Opened } from './key-ring.ts';
 import type { Login, SessionRow, SessionStore } from './session-store.ts';
 
 /** How one proved who they are; the session is over when that no longer opens anything. */

@@ -1,4 +1,4 @@
-import { keyPrefix } from '../../books/auth/key-ring.ts';
+import { keyPrefix } from '../../books/auth/key-directory.ts';
 import { parseDurationMs } from '../../config/scalars.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { didYouMean } from '../../kernel/nearest.ts';

@@ -1,5 +1,5 @@
+import { hashKey } from '../../books/auth/key-directory.ts';
 import type { KeyRing } from '../../books/auth/key-ring.ts';
-import { hashKey } from '../../books/auth/key-ring.ts';
 import { adminOperator, type Operator } from '../../books/auth/operator.ts';
 import type { Proof, Session } from '../../books/auth/sessions.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';

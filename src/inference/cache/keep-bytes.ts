@@ -1,10 +1,9 @@
+import { isGiven } from '../../formats/dialects/fields.ts';
 import { lossHeaderName } from '../../formats/neutral/loss.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonValue } from '../../kernel/json.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../spine/sink.ts';
-import type { KeptEntry } from './kept-entry.ts';
-
-/** Larger answers are not kept. */
-const keptBytesMax = 1024 * 1024;
+import { type KeptEntry, keptBytesMax } from './kept-entry.ts';
+import { dataOf } from './renewed.ts';
 
 /** Passes an answer on, and keeps it once it is complete: bytes of a family with one format. */
 export class KeepingSink implements Sink {
@@ -74,11 +73,6 @@ function isComplete(text: string): boolean {
   }
 }
 
-function dataOf(line: string): string[] {
-  const data = line.startsWith('data:') ? line.slice(5).trim() : '';
-  return data === '' || data === '[DONE]' ? [] : [data];
-}
-
 function hasOnlyStopped(value: JsonValue): boolean {
   if (!isObject(value) || isGiven(value.error)) return false;
   const { choices } = value;
@@ -86,30 +80,4 @@ function hasOnlyStopped(value: JsonValue): boolean {
   return choices.every(
     (choice) => !isObject(choice) || !isGiven(choice.finish_reason) || choice.finish_reason === 'stop',
   );
-}
-
-function isGiven(value: JsonValue | undefined): boolean {
-  return value !== undefined && value !== null;
-}
-
-/** The same answer with a new id and a new time, where it has them. */
-export function renewed(body: string, requestId: string, nowS: number): string {
-  if (!body.slice(0, headChars).includes('"id"') && !body.slice(0, headChars).includes('"created"')) return body;
-  if (body.trimStart().startsWith('{')) return renewedJson(body, requestId, nowS);
-  const line = (text: string) => dataOf(text).reduce((_, data) => `data: ${renewedJson(data, requestId, nowS)}`, text);
-  return body.split('\n').map(line).join('\n');
-}
-
-/** Answers that have them have them at their beginning. */
-const headChars = 1_024;
-
-function renewedJson(text: string, requestId: string, nowS: number): string {
-  const value = JSON.parse(text) as JsonObject;
-  const id = typeof value.id === 'string' ? { id: `${prefixOf(value.id)}${requestId.slice(4)}` } : {};
-  return JSON.stringify({ ...value, ...id, ...(typeof value.created === 'number' && { created: nowS }) });
-}
-
-/** `cmpl-` of `cmpl-abc`; '' of an id without one. */
-function prefixOf(id: string): string {
-  return id.match(/^[a-z]{2,8}[-_]/)?.[0] ?? '';
 }

@@ -3,10 +3,9 @@ import type { Fault } from '../../formats/neutral/outcome.ts';
 import { usdOf } from '../../formats/neutral/price.ts';
 import type { AnswerPlace, KeepingSteps } from '../spine/after.ts';
 import type { AttemptSink, Chunk } from '../spine/sink.ts';
-import type { KeptEntry } from './kept-entry.ts';
+import { type KeptEntry, keptBytesMax } from './kept-entry.ts';
 
-/** Bytes of an answer's events, roughly; larger ones are not kept. */
-const keptBytesMax = 1024 * 1024;
+/** Of an event beside its text, roughly. */
 const eventBytes = 64;
 
 interface KeepingEvents {

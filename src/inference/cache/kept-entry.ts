@@ -2,6 +2,9 @@ import type { NeutralEvent } from '../../formats/neutral/event.ts';
 import type { Loss } from '../../formats/neutral/loss.ts';
 import type { CacheKey } from './cache-key.ts';
 
+/** Larger answers, in bytes, are not kept. */
+export const keptBytesMax = 1024 * 1024;
+
 /** An answer as it is kept, whatever the store. */
 export interface KeptEntry {
   answer: readonly NeutralEvent[] | KeptBytes;

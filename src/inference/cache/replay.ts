@@ -12,7 +12,7 @@ import { jobOf } from '../spine/serve.ts';
 import type { SpineServices } from '../spine/services.ts';
 import { type AttemptSink, type Bytes, type Chunk, type Pace, refuse } from '../spine/sink.ts';
 import type { Landed } from './flight.ts';
-import { renewed } from './keep-bytes.ts';
+import { renewed } from './renewed.ts';
 
 /** Answers a request with what is kept, reserved and settled as any other. Ends the client's answer in every case. */
 export async function replay<I, R extends RequestBody, P extends Plan>(

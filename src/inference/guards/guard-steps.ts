@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
 import type { Config, GuardConfig } from '../../config/schema.ts';
 import type { TextPart, Texts } from '../../formats/neutral/json-texts.ts';
@@ -41,13 +40,12 @@ export async function guardSteps(
   const steps: ScopedStep[] = [];
   for (const [name, config] of Object.entries(guards)) {
     const guard: Guard = { name, config, check: await checkOf(config), tell };
-    const fingerprint = hash('sha256', JSON.stringify([name, config]), 'base64url');
     const begin = (about: StepRequest) => beginGuard(guard, about);
     const on: ScopedStep['on'] =
       server.guards?.includes(name) === true
         ? 'server'
         : ({ plan }, alias) => alias?.guards?.includes(name) === true || plans().plan(plan).guards.includes(name);
-    steps.push({ step: { begin, fingerprint }, on });
+    steps.push({ step: { begin }, on });
   }
   return steps;
 }

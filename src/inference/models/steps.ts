@@ -5,12 +5,11 @@ import type { Alias } from './alias.ts';
 
 /** A configured look at requests and their answers: a guard, a cache's key, an operator's hook. */
 export interface GatewayStep {
-  /** Digest of its configuration. Kept answers are for steps of the same ones. Absent: it changes no answer. */
-  fingerprint?: string;
   /** Begins a request; what it remembers of it lives in what it gives. Null: it leaves this one alone. */
   begin(about: StepRequest): RunningStep | null;
 }
 
+/** One object a request, the same for all of its steps. */
 export interface StepRequest {
   requestId: string;
   principal: Principal;

@@ -1,4 +1,10 @@
-import type { CacheBounds, CacheEntry, CacheScopeStats, CacheSelection, CacheStore } from './cache-store.ts';
+import type {
+  CacheBounds,
+  CacheEntry,
+  CacheScopeStats,
+  CacheSelection,
+  CacheStore,
+} from '../src/books/metering/cache-store.ts';
 
 /** What an entry costs beside its body. */
 const entryBytes = 512;
