@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
 import type { CacheScopeStats } from '../books/metering/cache-store.ts';
+import type { CacheUses } from '../books/metering/ledger.ts';
 import type { Records } from './directory.ts';
-import { filter, given, listOf, pageFields, timeField } from './fields.ts';
+import { filter, given, listOf, pageFields, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { inOrderOf, pageByText } from './page.ts';
 import type { AdminParts } from './parts.ts';
+import { periodOf } from './requests.ts';
 
 const sumFields = {
   entries: z.int().describe('Answers that are kept.'),
@@ -22,7 +24,22 @@ const cacheRow = z.object({
   oldest: timeField.describe('When the oldest of them was given, ISO 8601, UTC.'),
 });
 
-const cacheReply = listOf(cacheRow).extend(sumFields);
+const modelRow = z.object({
+  model: z.string(),
+  ...sumFields,
+  hits: z.int().describe('Requests in the range that a kept answer served.'),
+  semantic_hits: z.int().describe('Those of the hits that answered a question of the same meaning.'),
+  misses: z.int().describe('Requests in the range that looked for an answer and found none.'),
+  hit_rate: z.number().nullable().describe('hits / (hits + misses); null: there was no look-up.'),
+  saved_usd: z.number().describe('USD that the hits saved.'),
+});
+
+const cacheReply = listOf(cacheRow).extend({
+  ...sumFields,
+  models: z.array(modelRow).describe('What is kept of each model, and what came of its requests in the range.'),
+  from: timeField.describe('Start of the range.'),
+  to: timeField.describe('End of the range.'),
+});
 
 export type CacheReply = z.output<typeof cacheReply>;
 
@@ -32,7 +49,7 @@ export type CacheClearedReply = z.output<typeof clearedReply>;
 
 /** `/cache`: answers that are kept for equal requests. */
 export function cacheOperations(parts: AdminParts, records: Records): Operation[] {
-  const { cache } = parts;
+  const { cache, ledger, clock } = parts;
   return [
     jsonOperation({
       method: 'GET',
@@ -43,18 +60,26 @@ export function cacheOperations(parts: AdminParts, records: Records): Operation[
         ...pageFields,
         model: filter('Only answers of this model.'),
         group_by: z.enum(['model', 'scope']).default('model').describe('What a row is.'),
+        from: pastInstant('Start of the range of hits and misses. Default: 30 days before `to`.').optional(),
+        to: pastInstant('End of the range of hits and misses. Default: now.').optional(),
       }),
       reply: cacheReply,
       async run({ query, operator }) {
+        const isAsked = ({ model }: { model: string }) => (query.model ?? model) === model;
+        const range = periodOf(query, clock.wallMs());
+        const used = (await ledger.cacheUses({ accounts: operator.accounts, ...range })).filter(isAsked);
         const all = await cache.stats().catch((error: unknown) => unavailable(parts, error));
         const isSeen = await seenBy(records, operator);
-        const stats = all.filter(({ model, scope }) => (query.model ?? model) === model && isSeen(scope));
+        const stats = all.filter((row) => isAsked(row) && isSeen(row.scope));
         const rows =
           query.group_by === 'scope' ? stats.map(({ ...row }) => ({ ...row, scope: row.scope })) : byModel(stats);
         const textOf = ({ model, scope }: StatsRow) => `${model} ${scope ?? ''}`;
         const page = pageByText(inOrderOf<StatsRow>(rows, textOf), textOf, query);
         return {
           ...sumOf(stats),
+          models: modelRows(stats, used),
+          from: new Date(range.fromMs).toISOString(),
+          to: new Date(range.toMs).toISOString(),
           data: page.rows.map(({ oldestMs, ...row }) => ({ ...row, oldest: new Date(oldestMs).toISOString() })),
           next_cursor: page.next,
         };
@@ -88,6 +113,24 @@ export function cacheOperations(parts: AdminParts, records: Records): Operation[
     }),
   ];
 }
+
+/** Models with answers or requests, in the order of their names. */
+function modelRows(stats: readonly CacheScopeStats[], uses: readonly CacheUses[]): z.input<typeof modelRow>[] {
+  const kept = new Map(byModel(stats).map(({ model, entries, bytes }) => [model, { entries, bytes }]));
+  const used = new Map(uses.map((row) => [row.model, row]));
+  return [...new Set([...kept.keys(), ...used.keys()])].sort().map((model) => {
+    const { hits, semanticHits, misses, savedUsd } = used.get(model) ?? noUses;
+    return {
+      model,
+      ...(kept.get(model) ?? { entries: 0, bytes: 0 }),
+      ...{ hits, semantic_hits: semanticHits, misses },
+      hit_rate: hits + misses === 0 ? null : hits / (hits + misses),
+      saved_usd: savedUsd,
+    };
+  });
+}
+
+const noUses = { hits: 0, semanticHits: 0, misses: 0, savedUsd: 0 };
 
 type StatsRow = Omit<CacheScopeStats, 'scope'> & { scope: string | null };
 

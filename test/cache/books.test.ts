@@ -49,6 +49,16 @@ test('the books say what a hit saved, and that it used and cost nothing', async 
   assert.match(metrics, /^culvert_cache_lookups_total\{outcome="miss"\} 1$/m);
   const saved = Number(metrics.match(/^culvert_cache_saved_usd_total (\S+)$/m)?.[1]);
   assert.ok(Math.abs(saved - costUsd) < 1e-9, metrics);
+
+  const kept = (await (await gateway.fetch('/admin/v1/cache', admin)).json()) as { models: Record<string, unknown>[] };
+  const [model] = kept.models;
+  const { hits, semantic_hits, misses, hit_rate, saved_usd } = model ?? {};
+  assert.deepEqual({ hits, semantic_hits, misses, hit_rate }, { hits: 1, semantic_hits: 0, misses: 1, hit_rate: 0.5 });
+  assert.equal(saved_usd, costUsd);
+  assert.equal(model?.entries, 1);
+  const before = await gateway.fetch('/admin/v1/cache?to=2020-01-01T00:00:00Z', admin);
+  const [then] = ((await before.json()) as { models: Record<string, unknown>[] }).models;
+  assert.deepEqual([then?.entries, then?.hits, then?.hit_rate], [1, 0, null]);
 });
 
 test('hits pass where no quota is left, unless costs.cached says what they cost', async () => {

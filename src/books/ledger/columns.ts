@@ -122,6 +122,12 @@ export const eventColumns = [
         "USD that a cache saved: the model's own, or the provider's. Below 0: what the provider wrote cost more. null: no cache had a part in it.",
     },
   ],
+  [
+    'cache',
+    'text?',
+    ({ facts }) => facts.cacheUse ?? null,
+    { about: "What the model's cache did: hit, semantic (a hit by meaning) or miss; null: it had no part in it." },
+  ],
   ['user', 'text?', ({ facts }) => facts.user],
   ['tag', 'text?', ({ facts }) => facts.tag],
   ['variant', 'text?', ({ facts }) => facts.variant ?? null, { about: 'The variant of its model.' }],

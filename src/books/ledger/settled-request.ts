@@ -14,6 +14,9 @@ export type UsageOrigin = 'upstream' | 'counted' | 'estimated' | 'abandoned' | '
 /** Instead of it, in the record of a request that was refused before anything was held (books/metering/refusal). */
 export type RefusedSource = 'refused';
 
+/** What a model's cache did for a request. */
+export type CacheUse = 'hit' | 'semantic' | 'miss';
+
 /** Facts of a settled request, of which the columns of its row are made. */
 export interface SettledFacts {
   clientRequestId: string | null;
@@ -29,6 +32,8 @@ export interface SettledFacts {
   tag: string | null;
   /** USD that a kept answer saved; absent or null: it was no kept answer. */
   savedUsd?: number | null;
+  /** What the model's cache did; absent: nothing. */
+  cacheUse?: CacheUse | undefined;
   /** The variant of its model; null or absent: it has none. */
   variant?: string | null;
   route: UsageRoute;

@@ -51,6 +51,8 @@ export interface Ledger extends QuotaBooks {
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
   /** The traffic in steps of time, oldest first. */
   traffic(query: TrafficQuery): Promise<readonly TrafficPoint[]>;
+  /** What the caches of models did, in the order of the models' names. */
+  cacheUses(query: CacheUseQuery): Promise<readonly CacheUses[]>;
   /**
    * Removes requests older than `beforeMs` and dead quota buckets; roll-ups stay. Resolves to the number of requests.
    */
@@ -63,6 +65,25 @@ export interface Ledger extends QuotaBooks {
   /** Everything queued is committed and durable. */
   flush(): Promise<void>;
   shutdown(): Promise<void>;
+}
+
+export interface CacheUseQuery {
+  /** Null: all accounts; []: none. */
+  accounts: readonly string[] | null;
+  /** Wall-clock ms of arrival; `toMs` itself is not in. Requests that were pruned do not count. */
+  fromMs: number;
+  toMs: number;
+}
+
+/** Of one model. */
+export interface CacheUses {
+  model: string;
+  hits: number;
+  /** Those of the hits that answered a question of the same meaning. */
+  semanticHits: number;
+  misses: number;
+  /** USD that its hits saved. */
+  savedUsd: number;
 }
 
 /** Filter of requests. An absent member lets everything through. Names are compared byte for byte. */

@@ -92,7 +92,7 @@ export function createAnswerCache(parts: AnswerCacheParts): AnswerCache {
         form === 'events'
           ? { keeping: keepingSteps({ toolCalls: rule.toolCalls, keep }) }
           : { sink: new KeepingSink(call.sink, name, keep) };
-      return goingOn(asked, 'miss', { client, ...kept }, () => {
+      return goingOn(asked, 'miss', { client, ...kept, cacheUse: 'miss' }, () => {
         flight?.land(null);
         if (!isKept) remove();
       });
@@ -138,7 +138,7 @@ function refused({ sink, admitted }: ModelCall, failure: Failure): 'answered' {
 function goingOn<R, P extends Plan>(
   { call, plan }: Asked<R, P>,
   said: 'miss' | 'bypass',
-  changed: Partial<Pick<ModelCall, 'client' | 'sink' | 'keeping'>>,
+  changed: Partial<Pick<ModelCall, 'client' | 'sink' | 'keeping' | 'cacheUse'>>,
   end: () => void,
 ): CacheTurn<P> {
   const headers = [...(plan.headers ?? []), 'x-culvert-cache', said];

@@ -22,12 +22,16 @@ export async function replay<I, R extends RequestBody, P extends Plan>(
   landed: Landed,
 ): Promise<void> {
   const { call, snapshot, plan, request } = asked;
-  const held = await holdCall(services, call, {
-    endpoint: endpoint.id,
-    alias: plan.alias.id,
-    tier: plan.charged.tier,
-    costMilli: costMilliOf(snapshot.config.costs, 'cached', plan.charged.cost),
-  });
+  const held = await holdCall(
+    services,
+    { ...call, cacheUse: 'hit' },
+    {
+      endpoint: endpoint.id,
+      alias: plan.alias.id,
+      tier: plan.charged.tier,
+      costMilli: costMilliOf(snapshot.config.costs, 'cached', plan.charged.cost),
+    },
+  );
   if (held.kind !== 'held') return refuse(call.sink, held, call.admitted.headers);
   const job = jobOf(snapshot, endpoint.id, call, { ...plan, calls: 1 }, held.reserved, request.facts);
   try {

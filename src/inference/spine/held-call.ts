@@ -12,7 +12,7 @@ export type ChargedCall = Pick<
   ModelCall,
   'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'tag' | 'trace' | 'atMs' | 'startedMs'
 > &
-  Partial<Pick<ModelCall, 'stepHeaders'>>;
+  Partial<Pick<ModelCall, 'stepHeaders' | 'cacheUse'>>;
 
 /** What a call costs at most, and the names under which the ledger keeps it. */
 export interface Charge {
@@ -98,6 +98,7 @@ export class HeldCall {
       usageSource: progress.usageSource,
       besideUsd: progress.besideUsd,
       savedUsd: progress.savedUsd ?? null,
+      cacheUse: this.#call.cacheUse,
       user,
       tag: this.#call.tag ?? tag,
       variant,

@@ -1,4 +1,5 @@
 import type { Principal } from '../../books/auth/principal.ts';
+import type { CacheUse } from '../../books/ledger/settled-request.ts';
 import type { Admitted } from '../../books/metering/admission.ts';
 import type { Trace } from '../../kernel/trace.ts';
 import type { RoutingWishes } from '../../routing/route.ts';
@@ -32,6 +33,8 @@ export interface ModelCall {
   answerTexts?: AnswerTexts | undefined;
   /** For an answer that may be kept; absent: it is not. */
   keeping?: KeepingSteps;
+  /** What the cache of its model did; absent: nothing. */
+  cacheUse?: CacheUse;
   /** The model with the targets of the variant that was chosen; absent: none was. */
   variant?: Alias | undefined;
   /** What steps say of it, as headers; absent: none applies. */

@@ -1,9 +1,18 @@
 import { readEvent, readReservation } from '../../books/ledger/columns.ts';
 import { type TrafficPoint, type TrafficQuery, trafficPoint, trafficSql } from '../../books/ledger/traffic.ts';
 import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../books/metering/counters.ts';
-import type { RequestQuery, ReservationRow, UsageEvent, UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
+import type {
+  CacheUseQuery,
+  CacheUses,
+  RequestQuery,
+  ReservationRow,
+  UsageEvent,
+  UsageQuery,
+  UsageRow,
+} from '../../books/metering/ledger.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { requestIdMs } from '../../kernel/ids.ts';
+import { cacheUseSql, cacheUsesOf } from '../ledger/cache-uses.ts';
 import { hourConditions, type Marks, requestConditions } from '../ledger/ledger-filters.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { idSlackMs, listPages, type RequestRows } from '../ledger/request-pages.ts';
@@ -201,6 +210,13 @@ function idOfCursor(cursor: string): string {
 export async function readTraffic(run: Run, query: TrafficQuery): Promise<TrafficPoint[]> {
   const { rows } = await run(trafficSql(query, 'culvert.', '= ANY($1)'), [query.names]);
   return rows.map((row) => trafficPoint(query, row));
+}
+
+/** The port's `cacheUses`. */
+export async function readCacheUses(run: Run, query: CacheUseQuery): Promise<CacheUses[]> {
+  const { marks, values } = postgresMarks();
+  const { rows } = await run(cacheUseSql(query, marks, 'culvert.'), values);
+  return rows.map(cacheUsesOf);
 }
 
 /** Marks of one statement, and the values that belong to them. */

@@ -24,6 +24,7 @@ import {
   findEvent,
   listEvents,
   readBuckets,
+  readCacheUses,
   readNewestBucketMs,
   readOpen,
   readRecentCalls,
@@ -149,6 +150,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
         await traffic.write();
         return readTraffic(run, query);
       }),
+    cacheUses: (query) => reading(() => readCacheUses(run, query)),
     prune: (beforeMs) =>
       unavailable(
         // Runs before old rows are removed: only single requests know users and tags.

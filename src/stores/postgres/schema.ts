@@ -1,5 +1,6 @@
 import { rollupSums } from '../../books/ledger/batch-sums.ts';
 import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
+import { cacheUseIndex } from '../ledger/cache-uses.ts';
 import { nameTablesSql } from '../ledger/day-sums.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import type { Migration } from '../migration.ts';
@@ -356,4 +357,9 @@ export const migrations: readonly Migration[] = [
   savedUsdMigration,
   cacheWriteTokensMigration,
   { version: 29, name: 'variants of models', sql: 'ALTER TABLE culvert.usage_event ADD COLUMN variant TEXT' },
+  {
+    version: 30,
+    name: 'what caches of models did',
+    sql: `ALTER TABLE culvert.usage_event ADD COLUMN cache TEXT; ${cacheUseIndex('culvert.')}`,
+  },
 ];

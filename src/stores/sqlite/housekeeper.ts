@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { RequestQuery, TrafficQuery, UsageQuery } from '../../books/metering/ledger.ts';
+import type { CacheUseQuery, RequestQuery, TrafficQuery, UsageQuery } from '../../books/metering/ledger.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { Database } from './database.ts';
 import type { JobEnd, JobName, Jobs } from './housekeeping.ts';
@@ -19,6 +19,7 @@ export interface Housekeeper {
   list(query: RequestQuery): Promise<Jobs['list']['answer']>;
   usage(query: UsageQuery): Promise<Jobs['usage']['answer']>;
   traffic(query: TrafficQuery): Promise<Jobs['traffic']['answer']>;
+  cacheUses(query: CacheUseQuery): Promise<Jobs['cacheUses']['answer']>;
   /** Finishes running jobs and ends the thread. */
   close(): Promise<void>;
 }
@@ -88,6 +89,7 @@ export function createHousekeeper(file: string): Housekeeper {
     list: (query) => run('list', { query }),
     usage: (query) => run('usage', { query }),
     traffic: (query) => run('traffic', { query }),
+    cacheUses: (query) => run('cacheUses', { query }),
     async close() {
       if (worker !== null) await run('close', {});
     },

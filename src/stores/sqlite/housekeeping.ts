@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type {
+  CacheUseQuery,
+  CacheUses,
   RequestQuery,
   TrafficPoint,
   TrafficQuery,
@@ -12,7 +14,7 @@ import type { OrderedRecord } from '../../books/metering/record-store.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { objectUpkeep } from '../accounts/provider-object-store.ts';
 import { type Database, openDatabase, patiently } from './database.ts';
-import { listRequests, pruneTraffic, readTraffic } from './ledger-reader.ts';
+import { listRequests, pruneTraffic, readCacheUses, readTraffic } from './ledger-reader.ts';
 import { pruneBuckets, pruneEvents } from './ledger-upkeep.ts';
 import { sumDays, sumUsage } from './ledger-usage.ts';
 import { pruneRecordOrder, readRecords, recordsArrived } from './record-order.ts';
@@ -30,6 +32,7 @@ export interface Jobs {
   list: { asked: { query: RequestQuery }; answer: { events: UsageEvent[]; next: string | null } };
   usage: { asked: { query: UsageQuery }; answer: UsageRow[] };
   traffic: { asked: { query: TrafficQuery }; answer: TrafficPoint[] };
+  cacheUses: { asked: { query: CacheUseQuery }; answer: CacheUses[] };
   close: { asked: Record<never, never>; answer: number };
 }
 
@@ -115,6 +118,8 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
         return sumUsage(reader(), job.query, nextTurn);
       case 'traffic':
         return readTraffic(reader(), job.query);
+      case 'cacheUses':
+        return readCacheUses(reader(), job.query);
       case 'close':
         return inTurn(close);
     }

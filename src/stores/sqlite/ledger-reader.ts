@@ -9,8 +9,15 @@ import {
   trafficSql,
 } from '../../books/ledger/traffic.ts';
 import type { BucketRow, RecentCall, Scope } from '../../books/metering/counters.ts';
-import type { RequestQuery, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
+import type {
+  CacheUseQuery,
+  CacheUses,
+  RequestQuery,
+  ReservationRow,
+  UsageEvent,
+} from '../../books/metering/ledger.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
+import { cacheUseSql, cacheUsesOf } from '../ledger/cache-uses.ts';
 import { hourConditions, type Marks, requestConditions } from '../ledger/ledger-filters.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { idSlackMs, listPages, type RequestRows } from '../ledger/request-pages.ts';
@@ -184,6 +191,16 @@ export function readTraffic(database: Database, query: TrafficQuery): TrafficPoi
     .prepare(sql)
     .all(JSON.stringify(query.names))
     .map((row) => trafficPoint(query, row));
+}
+
+/** The port's `cacheUses`. */
+export function readCacheUses(database: Database, query: CacheUseQuery): CacheUses[] {
+  const { marks, values } = sqliteMarks();
+  const sql = cacheUseSql(query, marks, '');
+  return database
+    .prepare(sql)
+    .all(...values)
+    .map(cacheUsesOf);
 }
 
 /** In one transaction: the writer waits for it. */

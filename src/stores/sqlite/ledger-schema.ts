@@ -1,5 +1,6 @@
 import { rollupSums } from '../../books/ledger/batch-sums.ts';
 import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
+import { cacheUseIndex } from '../ledger/cache-uses.ts';
 import { nameTablesSql } from '../ledger/day-sums.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import type { Migration } from '../migration.ts';
@@ -257,6 +258,11 @@ export const ledgerMigrations: readonly Migration[] = [
     version: 10,
     name: 'variants of models',
     sql: 'ALTER TABLE usage_event ADD COLUMN variant TEXT',
+  },
+  {
+    version: 11,
+    name: 'what caches of models did',
+    sql: `ALTER TABLE usage_event ADD COLUMN cache TEXT; ${cacheUseIndex('')}`,
   },
 ];
 

@@ -143,6 +143,10 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       writer.writeTraffic(readTrafficMinutesMax);
       return housekeeper.traffic(query);
     },
+    async cacheUses(query) {
+      queue.nudge();
+      return housekeeper.cacheUses(query);
+    },
     async flush() {
       await queue.drain();
       await walSync.sync();
