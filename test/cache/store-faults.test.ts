@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, type TestContext, test } from 'node:test';
+import type { CacheStore } from '../../src/books/metering/cache-store.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
+import { createSealer } from '../../src/kernel/seal.ts';
+import { openRedisCache } from '../../src/stores/cache/redis-cache.ts';
+import { createSealedCache } from '../../src/stores/cache/sealed-cache.ts';
+import { openSqliteCache } from '../../src/stores/cache/sqlite-cache.ts';
+import { fillDisk, mountSmallDisk } from '../faults/small-disk.ts';
+import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
+import { redisMissing, startRedis } from '../start-redis.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
+import { ask } from './formats.ts';
+
+/*
+ * Whatever happens to the store of a cache, callers get their answers: each fault is a miss and a count of the metric,
+ * and nobody waits longer than the look-up may take.
+ */
+
+const upstream = await startUpstream();
+after(upstream.close);
+const models = { chat: { targets: [{ provider: 'up', model: 'mock/ok' }], cache: { ttl: '1h' } } };
+const providers = { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' } };
+const bounds = { scopeBytes: 1e8, totalBytes: 1e8 };
+const onTrouble = () => {};
+
+async function over(t: TestContext, driver: CacheStore): Promise<TestGateway> {
+  const sealer = createSealer(['a secret of the faults, 32 bytes long'], 'cache');
+  const cache = createSealedCache(driver, sealer, () => systemClock.wallMs());
+  const gateway = await startGateway(t, { providers, models }, { cache });
+  t.after(() => cache.close());
+  return gateway;
+}
+
+const inFile = (file: string) => openSqliteCache({ file, bounds, clock: systemClock, onTrouble });
+
+/** Look-ups by their outcome. */
+async function looks(gateway: TestGateway, outcome: 'hit' | 'miss' | 'error'): Promise<number> {
+  const metrics = await gateway.fetch('/metrics', { headers: { authorization: `Bearer ${adminKey}` } });
+  const [, count] =
+    (await metrics.text()).match(RegExp(`^culvert_cache_lookups_total{outcome="${outcome}"} (\\d+)$`, 'm')) ?? [];
+  return Number(count ?? 0);
+}
+
+/** An answer from the cache, once there is one. */
+async function untilHit(gateway: TestGateway, text: string): Promise<void> {
+  await until('an answer is kept', async () => (await ask(gateway, 'chat', { text })).cache === 'hit');
+}
+
+/** That the upstream answers every format while the store fails. */
+async function answered(gateway: TestGateway, what: string): Promise<void> {
+  for (const format of ['chat', 'messages', 'responses', 'gemini'] as const) {
+    for (const stream of [false, true]) {
+      const got = await ask(gateway, format, { text: `${what} ${format} ${stream}`, stream });
+      assert.deepEqual([got.status, got.cache], [200, 'miss'], `${what}: ${got.body}`);
+    }
+  }
+}
+
+test('Redis that goes away is a miss and a metric, and serves again when it is back', {
+  skip: redisMissing,
+}, async (t) => {
+  const redis = await startRedis(t);
+  const gateway = await over(
+    t,
+    openRedisCache({ url: redis.url, booksId: 'faults', bounds, clock: systemClock, onTrouble }),
+  );
+  await untilHit(gateway, 'before');
+  await redis.kill();
+  await until('the cache notices', async () => (await ask(gateway, 'chat', { text: 'before' })).cache === 'miss');
+  const before = await looks(gateway, 'error');
+  await answered(gateway, 'gone');
+  assert.ok((await looks(gateway, 'error')) >= before + 8);
+  await redis.restart();
+  await untilHit(gateway, 'after');
+});
+
+test('Redis that does not answer is a miss, and no request waits for it', { skip: redisMissing }, async (t) => {
+  const redis = await startRedis(t);
+  const gateway = await over(
+    t,
+    openRedisCache({ url: redis.url, booksId: 'faults', bounds, clock: systemClock, onTrouble }),
+  );
+  await untilHit(gateway, 'before');
+  const pausedMs = 600_000;
+  redis.cli('CLIENT', 'PAUSE', String(pausedMs), 'ALL');
+  const before = await looks(gateway, 'error');
+  await answered(gateway, 'paused');
+  assert.equal((await ask(gateway, 'chat', { text: 'before' })).cache, 'miss');
+  assert.ok((await looks(gateway, 'error')) > before);
+});
+
+test('a store that never answers costs a request about 20 ms, and one that fails nothing', async (t) => {
+  let get: CacheStore['get'] = () => new Promise(() => {});
+  const store: CacheStore = {
+    get: (scope, digest) => get(scope, digest),
+    put: () => new Promise(() => {}),
+    clear: async () => 0,
+    stats: async () => [],
+    close: async () => {},
+  };
+  const gateway = await startGateway(t, { providers, models }, { cache: store });
+  let asked = 0;
+  async function took(headers: Record<string, string> = {}): Promise<number> {
+    const startMs = performance.now();
+    asked += 1;
+    assert.equal((await ask(gateway, 'chat', { text: `slow ${asked}`, headers })).status, 200);
+    return performance.now() - startMs;
+  }
+  async function waited(ms: number): Promise<number> {
+    const startMs = performance.now();
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    return performance.now() - startMs;
+  }
+  await took();
+  const [plain, slow, timers]: number[][] = [[], [], []];
+  for (let n = 0; n < 15; n += 1) {
+    plain?.push(await took({ 'x-culvert-cache': 'off' }));
+    slow?.push(await took());
+    timers?.push(await waited(20));
+  }
+  const added = middle(slow) - middle(plain);
+  assert.ok(added < 2 * middle(timers), `${added} ms more, where a timer of 20 ms takes ${middle(timers)}`);
+  get = () => Promise.reject(new Error('gone'));
+  const errors = await looks(gateway, 'error');
+  const failing: number[] = [];
+  for (let n = 0; n < 15; n += 1) failing.push(await took());
+  assert.equal((await looks(gateway, 'error')) - errors, 15);
+  assert.ok(middle(failing) - middle(plain) < middle(timers), `${middle(failing)} ms, and ${middle(plain)} without`);
+});
+
+function middle(values: readonly number[] = []): number {
+  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+test('a file of the cache that is damaged while it is open is a miss, and is made anew', async (t) => {
+  const gateway = await startGateway(t, { providers, models });
+  await untilHit(gateway, 'before');
+  // SQLite reads pages as it needs them: what it has read it may still know.
+  writeFileSync(join(gateway.dataDir, 'cache.db'), Buffer.alloc(64 * 1024, 'damage '));
+  writeFileSync(join(gateway.dataDir, 'cache.db-wal'), Buffer.alloc(64 * 1024, 'damage '));
+  for (let n = 0; n < 20; n += 1) {
+    assert.equal((await ask(gateway, 'chat', { text: `damaged ${n}` })).status, 200);
+  }
+  await untilHit(gateway, 'after');
+});
+
+test('a disk that is full is a miss and a metric, and answers are kept again once there is room', async (t) => {
+  const disk = mountSmallDisk(t, 8);
+  if (disk === null) return t.skip('no file system can be mounted here');
+  const gateway = await over(t, inFile(join(disk, 'cache.db')));
+  await untilHit(gateway, 'before');
+  const empty = fillDisk(disk);
+  const errors = await looks(gateway, 'error');
+  for (let n = 0; n < 3; n += 1) await answered(gateway, `full ${n} ${'x'.repeat(200_000)}`);
+  await until('the metric counts it', async () => (await looks(gateway, 'error')) > errors);
+  empty();
+  await untilHit(gateway, 'room again');
+});
+
+test('a file that cannot be made is a miss and a metric, until it can', async (t) => {
+  const disk = mountSmallDisk(t, 8);
+  if (disk === null) return t.skip('no file system can be mounted here');
+  const mounted = (as: 'ro' | 'rw') => assert.equal(spawnSync('mount', ['-o', `remount,${as}`, disk]).status, 0);
+  mounted('ro');
+  const gateway = await over(t, inFile(join(disk, 'cache.db')));
+  await answered(gateway, 'read-only');
+  await until('the metric counts it', async () => (await looks(gateway, 'error')) > 0);
+  mounted('rw');
+  await untilHit(gateway, 'writable');
+});
