@@ -13,6 +13,7 @@ import { createRecords } from './directory.ts';
 import { doctorOperations } from './doctor.ts';
 import { windowOperations } from './entries/account-windows.ts';
 import { accountOperations } from './entries/accounts.ts';
+import { guardOperations } from './entries/guards.ts';
 import { createKeptRecords } from './entries/kept.ts';
 import { keyOperations } from './entries/keys.ts';
 import { mcpServerOperations } from './entries/mcp-servers.ts';
@@ -53,6 +54,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...mcpServerOperations(parts, kept),
     ...modelOperations(parts, kept),
     ...promptOperations(parts, kept),
+    ...guardOperations(parts, records, kept),
     ...windowOperations(parts, records),
     ...explainOperations(parts, records),
     ...doctorOperations(parts, watch),

@@ -84,6 +84,11 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
     description: 'list, add, label and remove prompts and their versions',
     load: async () => (await import('./commands/prompts.ts')).prompts,
   },
+  guards: {
+    group: providersAndTools,
+    description: 'list, set and delete guards while servers run',
+    load: async () => (await import('./commands/guards.ts')).guards,
+  },
   config: {
     group: 'Start and configure:',
     description: 'export the configuration with what was set up at run time',

@@ -3,19 +3,12 @@ import { aliasFor } from './alias-pattern.ts';
 import type { ConfigPath, PathProblem } from './problem.ts';
 import type { Config } from './schema.ts';
 
-/** Guards that are named are there, and so are the models that they route to. */
-export function checkGuards({ guards, server, models, plans }: Config): PathProblem[] {
-  const names = Object.keys(guards);
-  const unknown = (path: ConfigPath, named: readonly string[] | undefined) =>
-    (named ?? []).flatMap((name, index) =>
-      Object.hasOwn(guards, name)
-        ? []
-        : [{ path: [...path, 'guards', index], message: `there is no such guard${didYouMean(name, names)}` }],
-    );
+/** Guards that are named are there, and so are the models that they route to. Plans are checked with `checkPlan`. */
+export function checkGuards(config: Config): PathProblem[] {
+  const { guards, server, models } = config;
   return [
-    ...unknown(['server'], server.guards),
-    ...Object.entries(models).flatMap(([name, model]) => unknown(['models', name], model.guards)),
-    ...Object.entries(plans).flatMap(([name, plan]) => unknown(['plans', name], plan.guards)),
+    ...unknownGuards(['server'], server, config),
+    ...Object.entries(models).flatMap(([name, model]) => unknownGuards(['models', name], model, config)),
     ...Object.entries(guards).flatMap(([name, { route_to: to }]) =>
       to === undefined || Object.keys(models).length === 0 || aliasFor(models, to) !== null
         ? []
@@ -27,4 +20,22 @@ export function checkGuards({ guards, server, models, plans }: Config): PathProb
           ],
     ),
   ];
+}
+
+/** Guards that the entry at `path` names and nobody has. */
+export function unknownGuards(
+  path: ConfigPath,
+  { guards: named }: { guards?: readonly string[] | null | undefined },
+  { guards }: Pick<Config, 'guards'>,
+): PathProblem[] {
+  return (named ?? []).flatMap((name, index) =>
+    Object.hasOwn(guards, name)
+      ? []
+      : [
+          {
+            path: [...path, 'guards', index],
+            message: `there is no such guard${didYouMean(name, Object.keys(guards))}`,
+          },
+        ],
+  );
 }

@@ -1,4 +1,5 @@
 import { didYouMean } from '../kernel/nearest.ts';
+import { unknownGuards } from './cross-check-guards.ts';
 import type { ConfigPath, PathProblem } from './problem.ts';
 import type { Config, PlanConfig } from './schema.ts';
 import { contradiction, windowPairs } from './schema-plans.ts';
@@ -22,8 +23,8 @@ export function checkPlans(config: Config): PathProblem[] {
 }
 
 /** Checks of one plan that its own schema cannot make; paths begin in the plan. The admin API uses them, too. */
-export function checkPlan(plan: PlanConfig, config: Pick<Config, 'tiers' | 'models'>): PathProblem[] {
-  return [...checkTiers(plan, config), ...checkNotify(plan, config.tiers)];
+export function checkPlan(plan: PlanConfig, config: Pick<Config, 'tiers' | 'models' | 'guards'>): PathProblem[] {
+  return [...unknownGuards([], plan, config), ...checkTiers(plan, config), ...checkNotify(plan, config.tiers)];
 }
 
 function checkTiers(plan: PlanConfig, { tiers, models }: Pick<Config, 'tiers' | 'models'>): PathProblem[] {

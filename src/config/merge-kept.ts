@@ -3,18 +3,19 @@ import { crossCheck } from './cross-check.ts';
 import type { Env } from './environment.ts';
 import { namedProviders } from './environment-providers.ts';
 import type { PathProblem } from './problem.ts';
-import type { Config, McpServerConfig, ModelConfig, PromptConfig, ProviderConfig } from './schema.ts';
+import type { Config, GuardConfig, McpServerConfig, ModelConfig, PromptConfig, ProviderConfig } from './schema.ts';
+import { guardsSchema } from './schema-guards.ts';
 import { checkAgainst } from './schema-issues.ts';
 import { mcpServersSchema } from './schema-mcp.ts';
 import { modelsSchema } from './schema-models.ts';
 import { promptsSchema } from './schema-prompts.ts';
 import { providersSchema } from './schema-providers.ts';
 
-/** A provider, model, MCP server or prompt that was set up while Culvert ran, as the file would have it, secrets in their places. */
+/** A provider, model, MCP server, prompt or guard that was set up while Culvert ran, as the file would have it, secrets in their places. */
 export interface KeptFragment {
-  kind: 'provider' | 'model' | 'mcp' | 'prompt';
+  kind: 'provider' | 'model' | 'mcp' | 'prompt' | 'guard';
   name: string;
-  /** The definition in the form of `providers.NAME`, `models.NAME`, `mcp.servers.NAME` or `prompts.NAME`. */
+  /** The definition in the form of `providers.NAME`, `models.NAME`, `mcp.servers.NAME`, `prompts.NAME` or `guards.NAME`. */
   definition: Readonly<Record<string, unknown>>;
 }
 
@@ -36,7 +37,7 @@ export function fragmentKey({ kind, name }: Pick<KeptFragment, 'kind' | 'name'>)
 }
 
 type Used = Pick<KeptFragment, 'kind' | 'name'> & {
-  value: ProviderConfig | ModelConfig | McpServerConfig | PromptConfig;
+  value: ProviderConfig | ModelConfig | McpServerConfig | PromptConfig | GuardConfig;
 };
 
 /**
@@ -75,14 +76,20 @@ function checkFragment(base: Config, { kind, name, definition }: KeptFragment): 
   return { kind: 'unusable', path: path.slice(1), message };
 }
 
-const schemas = { provider: providersSchema, model: modelsSchema, mcp: mcpServersSchema, prompt: promptsSchema };
+const schemas = {
+  provider: providersSchema,
+  model: modelsSchema,
+  mcp: mcpServersSchema,
+  prompt: promptsSchema,
+  guard: guardsSchema,
+};
 
 /** The table of a configuration that holds fragments of this kind, and its path. */
 export function tableOf(
-  { providers, models, mcp, prompts }: Config,
+  { providers, models, mcp, prompts, guards }: Config,
   kind: KeptFragment['kind'],
 ): Readonly<Record<string, unknown>> {
-  return { provider: providers, model: models, mcp: mcp.servers, prompt: prompts }[kind];
+  return { provider: providers, model: models, mcp: mcp.servers, prompt: prompts, guard: guards }[kind];
 }
 
 export const tablePath = {
@@ -90,6 +97,7 @@ export const tablePath = {
   model: ['models'],
   mcp: ['mcp', 'servers'],
   prompt: ['prompts'],
+  guard: ['guards'],
 } as const;
 
 function merged(base: Config, used: readonly Used[]): Config {
@@ -105,6 +113,7 @@ function merged(base: Config, used: readonly Used[]): Config {
     providers: stay ? withAllModels(providers) : providers,
     models: { ...base.models, ...keptModels },
     prompts: { ...base.prompts, ...(of('prompt') as Config['prompts']) },
+    guards: { ...base.guards, ...(of('guard') as Config['guards']) },
     mcp: { ...base.mcp, servers: { ...base.mcp.servers, ...(of('mcp') as Config['mcp']['servers']) } },
   };
 }
@@ -151,5 +160,5 @@ function keyAt(path: PathProblem['path']): string {
 
 /** Undefined: its entries are checked alone. */
 function kindAt([table]: PathProblem['path']): KeptFragment['kind'] | undefined {
-  return (['provider', 'model', 'prompt'] as const).find((kind) => tablePath[kind][0] === table);
+  return (['provider', 'model', 'prompt', 'guard'] as const).find((kind) => tablePath[kind][0] === table);
 }

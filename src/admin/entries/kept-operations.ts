@@ -28,6 +28,8 @@ interface Kept<Reply extends z.ZodType> {
   };
   remove: {
     summary: string;
+    /** Refuses, before anything is read. */
+    refuseUsed?(name: string): Promise<void>;
     /** Default: the row alone. */
     plan?(row: KeptRow, rows: KeptRows): Planned;
     /** Removes what is stored elsewhere. */
@@ -73,6 +75,7 @@ export function keptOperations<Reply extends z.ZodType>(
       query: versionQuery,
       async run(name, { query, operator: { name: actor } }) {
         const shown = await show(name);
+        await remove.refuseUsed?.(name);
         await records.change(rowOf(name, query.version, actor), remove.plan ?? removal);
         await remove.andThen?.(name);
         return shown;

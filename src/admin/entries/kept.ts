@@ -11,11 +11,11 @@ import { untilWritten } from './until-written.ts';
 
 export type KeptKind = KeptRow['kind'];
 
-/** Providers, models and MCP servers in the store. */
+/** Providers, models, MCP servers, prompts and guards in the store. */
 export type KeptRows = Pick<Stored, 'kept' | 'credentials'>;
 
 /**
- * Largest number of stored providers, models and MCP servers. Each change checks all of them, which takes some 70 ms for this many.
+ * Largest number of stored entries. Each change checks all of them, which takes some 70 ms for this many.
  */
 const keptMax = 1_000;
 /** Result of a change of one stored row. */
@@ -63,7 +63,7 @@ export function createKeptRecords(parts: AdminParts, records: Records): KeptReco
       if (before.kept.length >= keptMax) {
         refuse({
           kind: 'conflict',
-          message: `There are ${keptMax} providers, models, MCP servers and prompts already, as many as there may be. Remove some first.`,
+          message: `There are ${keptMax} providers, models, MCP servers, prompts and guards already, as many as there may be. Remove some first.`,
         });
       }
       if (rowIn(before, kind, name) !== null) refuse(taken(kind, name));
@@ -155,9 +155,15 @@ function keysIn(value: unknown): string[] {
   return Object.entries(value).flatMap(([key, child]) => [key, ...keysIn(child)]);
 }
 
-export const nameField = { provider: 'name', model: 'id', mcp: 'name', prompt: 'name' } as const;
+export const nameField = { provider: 'name', model: 'id', mcp: 'name', prompt: 'name', guard: 'name' } as const;
 
-const noun = { provider: 'provider', model: 'model', mcp: 'MCP server', prompt: 'prompt' } as const;
+const noun = {
+  provider: 'provider',
+  model: 'model',
+  mcp: 'MCP server',
+  prompt: 'prompt',
+  guard: 'guard',
+} as const;
 
 function whyLeft(why: LeftOut): string {
   return why.kind === 'shadowed' ? 'the file has an entry of this name' : `${formatPath(why.path)}: ${why.message}`;

@@ -127,9 +127,9 @@ export interface PlanRow {
   updatedMs: number;
 }
 
-/** A provider, model or MCP server that was set up while Culvert ran: a fragment of culvert.yaml. */
+/** A provider, model, MCP server, prompt or guard that was set up while Culvert ran: a fragment of culvert.yaml. */
 export interface KeptRow {
-  kind: 'provider' | 'model' | 'mcp' | 'prompt';
+  kind: 'provider' | 'model' | 'mcp' | 'prompt' | 'guard';
   name: string;
   /** As under `providers.NAME`, `models.NAME` or `mcp.servers.NAME`, without the values in `sealed`. Config's own schemas check it. */
   definition: Readonly<Record<string, unknown>>;

@@ -1,5 +1,6 @@
 import { type DefinitionMarks, definitionMarks } from '../../config/marked-members.ts';
 import { fragmentKey, type KeptFragment } from '../../config/merge-kept.ts';
+import { guardSchema } from '../../config/schema-guards.ts';
 import { mcpUrlServerSchema } from '../../config/schema-mcp.ts';
 import { modelSchema } from '../../config/schema-models.ts';
 import { providerSchema } from '../../config/schema-providers.ts';
@@ -9,6 +10,7 @@ import type { CredentialRow, KeptRow, Stored } from './account-store.ts';
 let ofProviders: DefinitionMarks | undefined;
 let ofMcpServers: DefinitionMarks | undefined;
 let ofModels: DefinitionMarks | undefined;
+let ofGuards: DefinitionMarks | undefined;
 
 /** What the schema marks in the definition of a stored provider. */
 export function providerMarks(): DefinitionMarks {
@@ -22,6 +24,12 @@ export function mcpServerMarks(): DefinitionMarks {
   return ofMcpServers;
 }
 
+/** The same for a stored guard. */
+export function guardMarks(): DefinitionMarks {
+  ofGuards ??= definitionMarks(guardSchema);
+  return ofGuards;
+}
+
 /** A prompt has no secrets. */
 const nothing: ReadonlySet<string> = new Set();
 
@@ -31,6 +39,7 @@ function secretMembersOf(kind: KeptRow['kind'], definition: unknown): ReadonlySe
     return ofModels.membersWithBody(definition);
   }
   if (kind === 'prompt') return nothing;
+  if (kind === 'guard') return guardMarks().secretMembers;
   return (kind === 'mcp' ? mcpServerMarks() : providerMarks()).secretMembers;
 }
 

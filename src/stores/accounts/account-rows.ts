@@ -63,7 +63,7 @@ export interface PlanColumns {
 }
 
 export interface KeptColumns {
-  kind: 'provider' | 'model' | 'mcp' | 'prompt';
+  kind: KeptRow['kind'];
   name: string;
   definition: string;
   sealed: string | null;

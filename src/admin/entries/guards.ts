@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import type { KeptRow } from '../../books/auth/account-store.ts';
+import { guardMarks } from '../../books/auth/kept-secrets.ts';
+import { fragmentKey } from '../../config/merge-kept.ts';
+import { redactPart } from '../../config/redact.ts';
+import { name } from '../../config/scalars.ts';
+import type { GuardConfig } from '../../config/schema.ts';
+import { guardSchema } from '../../config/schema-guards.ts';
+import type { Directory, Records } from '../directory.ts';
+import { type Operation, refuse } from '../operation.ts';
+import { inOrderOf } from '../page.ts';
+import type { AdminParts } from '../parts.ts';
+import type { AccountScope } from '../scope.ts';
+import { entryOperations } from './entry-operations.ts';
+import { type KeptRecords, rowIn } from './kept.ts';
+import { keptFields, shownKept } from './kept-fields.ts';
+import { keptOperations } from './kept-operations.ts';
+import { movedAddresses, refuseUnreadSecrets } from './send-elsewhere.ts';
+
+const shownSchema = z.object({
+  name: z.string(),
+  check: z.string().describe('What it looks for.'),
+  action: z.string(),
+  mode: z.string(),
+  on: z.array(z.string()),
+  on_error: z.string(),
+  settings: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe('All of it with its defaults, with secrets as (secret); null when the stored entry cannot be used.'),
+  used_by: z
+    .object({
+      server: z.boolean().describe('Whether it applies to all requests.'),
+      models: z.array(z.string()),
+      plans: z.array(z.string()),
+    })
+    .describe('What names it.'),
+  ...keptFields,
+});
+type ShownGuard = z.input<typeof shownSchema>;
+
+const newGuard = guardSchema.safeExtend({
+  name: name("a guard's name").describe('Models, plans and `server` name it so.'),
+});
+
+/** `/guards`: those of the file, and stored ones. */
+export function guardOperations(parts: AdminParts, records: Records, kept: KeptRecords): Operation[] {
+  const entries = entryOperations({ path: '/guards', named: 'name', area: 'models', reply: shownSchema });
+  const all = async (scope: AccountScope) => shownGuards(parts, kept, await records.current(scope));
+  const show = async (guard: string, scope: AccountScope = null) =>
+    (await all(scope)).find((one) => one.name === guard) ??
+    refuse({ kind: 'not-found', message: `There is no guard '${guard.slice(0, 64)}'.` });
+  return [
+    entries.list({
+      summary: 'Lists the guards and what names them.',
+      rows: async (_query, { accounts }) => ({
+        rows: inOrderOf(await all(accounts), nameOf),
+        textOf: nameOf,
+        shown: (guard: ShownGuard) => guard,
+      }),
+    }),
+    entries.show({ summary: 'Returns one guard.', run: (guard, { operator }) => show(guard, operator.accounts) }),
+    ...keptOperations(parts, kept, {
+      kind: 'guard',
+      entries,
+      named: 'name',
+      show,
+      add: { summary: 'Creates a guard, as under `guards` in culvert.yaml.', body: newGuard },
+      change: {
+        summary: 'Changes the stored settings of a guard. Running requests finish as they began.',
+        guardOf: (patch) => (before, after) => {
+          const marks = guardMarks();
+          for (const address of movedAddresses(marks, before, after)) {
+            refuseUnreadSecrets(marks, address, before, after, patch);
+          }
+        },
+      },
+      remove: {
+        summary: 'Removes a stored guard that nothing names.',
+        refuseUsed: async (guard) => refuseUsed(guard, await records.current(null)),
+      },
+    }),
+  ];
+}
+
+const nameOf = ({ name }: ShownGuard) => name;
+
+/** The check of the whole refuses what models need. */
+function refuseUsed(guard: string, directory: Directory): void {
+  const users = usedBy(guard, directory).plans.map((plan) => `the plan ${plan}`);
+  if (users.length === 0) return;
+  const named = users.slice(0, 5).join(', ');
+  const more = users.length > 5 ? ` and ${users.length - 5} more` : '';
+  refuse({ kind: 'conflict', message: `These name the guard '${guard}': ${named}${more}. Change them first.` });
+}
+
+function usedBy(guard: string, { config, plans }: Directory): ShownGuard['used_by'] {
+  const names = ({ guards }: { guards?: unknown }) => Array.isArray(guards) && guards.includes(guard);
+  return {
+    server: names(config.server),
+    models: Object.keys(config.models).filter((model) => names(config.models[model] ?? {})),
+    plans: plans.filter(({ definition }) => names(definition)).map((plan) => plan.name),
+  };
+}
+
+/** Those in force, and stored ones that cannot be used. */
+async function shownGuards(parts: AdminParts, kept: KeptRecords, directory: Directory): Promise<ShownGuard[]> {
+  const rows = await kept.rows();
+  const inForce = directory.config.guards;
+  const unused = rows.kept.filter((row) => row.kind === 'guard' && !Object.hasOwn(inForce, row.name));
+  return [
+    ...Object.entries(inForce).map(([guard, config]) =>
+      shown(parts, directory, guard, config, rowIn(rows, 'guard', guard)),
+    ),
+    ...unused.map((row) => shown(parts, directory, row.name, null, row)),
+  ];
+}
+
+function shown(
+  parts: AdminParts,
+  directory: Directory,
+  guard: string,
+  config: GuardConfig | null,
+  row: KeptRow | null,
+): ShownGuard {
+  const isKept = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
+  const { check, action, mode, on, on_error } = config ?? ((row?.definition ?? {}) as Partial<GuardConfig>);
+  return {
+    name: guard,
+    check: String(check),
+    action: String(action),
+    mode: mode ?? 'enforce',
+    on: on ?? ['input', 'output'],
+    on_error: on_error ?? 'deny',
+    settings: config === null ? null : (redactPart(config) as Record<string, unknown>),
+    used_by: usedBy(guard, directory),
+    ...shownKept(parts, isKept ? 'kept' : 'file', row),
+  };
+}

@@ -1,0 +1,124 @@
+import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../admin-client.ts';
+import { calls, filled, lists, overAdmin } from '../admin-entries.ts';
+import { CommandFailed } from '../command-failed.ts';
+import type { CommandBody } from '../command-table.ts';
+import { listOf } from '../options.ts';
+import type { CliParts } from '../parts.ts';
+import { listForm, print, printJson } from '../print.ts';
+import { originOf, type Row } from '../rows.ts';
+
+/** `culvert guards …` */
+export const guards: CommandBody = {
+  example: 'culvert guards list',
+  commands: {
+    list: lists({
+      description: 'list guards with their origin and what names them',
+      example: 'culvert guards list',
+      path: '/guards',
+      rowsMax: 1_000,
+      columns: [
+        ['guard', ({ name }) => name],
+        ['from', originOf],
+        ['check', ({ check }) => check],
+        ['action', ({ action }) => action],
+        ['mode', ({ mode }) => mode],
+        ['used by', usersOf],
+        ['problem', ({ problem }) => problem],
+      ],
+      empty: 'There is no guard.',
+    }),
+    show: calls({
+      description: 'show all settings of a guard',
+      arguments: [['<name>', 'its name']],
+      example: 'culvert guards show pii',
+      call: 'GET /guards/{name}',
+      exact: true,
+      says: async ({ settings, definition }) => (await import('yaml')).stringify(settings ?? definition).trimEnd(),
+    }),
+    set: overAdmin({
+      description: 'create a guard, or change settings of a stored one; the next request meets it',
+      arguments: [['<name>', 'models, plans, accounts and keys name it so']],
+      options: [
+        ['--check <check>', 'what it looks for, such as personal-data, secrets, patterns or words'],
+        ['--action <action>', 'block, mask, flag or route'],
+        ['--kinds <kinds>', 'kinds of personal data or secrets', { read: listOf('email,card') }],
+        ['--pattern <pattern...>', 'a regular expression; may come several times'],
+        ['--words <words>', 'words and phrases', { read: listOf('Project Falcon,Project Owl') }],
+        ['--route-to <model>', 'the model that `route` asks'],
+        ['--on <directions>', 'input, output or both', { read: listOf('input,output') }],
+        ['--mode <mode>', 'enforce or observe'],
+        ['--on-error <what>', 'deny or allow requests of which it cannot read a part'],
+        ['--settings <json>', 'settings as in culvert.yaml, in JSON; other options come on top'],
+      ],
+      example: 'culvert guards set pii --check personal-data --kinds email,card --action mask',
+      work: () => setGuard,
+    }),
+    delete: calls({
+      description: 'delete a stored guard that nothing names',
+      arguments: [['<name>', 'its name']],
+      example: 'culvert guards delete pii',
+      call: 'DELETE /guards/{name}',
+      says: (_guard, name) => `Guard '${name}' is deleted.`,
+    }),
+  },
+};
+
+interface SetFlags {
+  check?: string;
+  action?: string;
+  kinds?: string[];
+  pattern?: string[];
+  words?: string[];
+  routeTo?: string;
+  on?: string[];
+  mode?: string;
+  onError?: string;
+  settings?: string;
+}
+
+async function setGuard(name: string, flags: AdminFlags & SetFlags, parts: CliParts): Promise<number> {
+  const settings = settingsOf(flags);
+  const { guard, made } = await withAdmin(flags, parts, async (admin) => {
+    const path = filled('/guards/{name}', [name]);
+    if ((await isThere(admin, path)) === false) {
+      return { made: true, guard: await admin.request('POST', '/guards', { body: { ...settings, name } }) };
+    }
+    return { made: false, guard: await admin.request('PATCH', path, { body: settings }) };
+  });
+  if (listForm(flags) === 'json') printJson(guard);
+  else print(`Guard '${name}' is ${made ? 'stored' : `changed. It has version ${(guard as Row).version} now`}.`);
+  return 0;
+}
+
+async function isThere(admin: AdminClient, path: string): Promise<boolean> {
+  try {
+    await admin.request('GET', path);
+    return true;
+  } catch (error) {
+    if (error instanceof AdminRefused && error.status === 404) return false;
+    throw error;
+  }
+}
+
+function settingsOf(flags: SetFlags): Record<string, unknown> {
+  const { check, action, kinds, pattern: patterns, words, routeTo: route_to, on, mode, onError: on_error } = flags;
+  const given = { check, action, kinds, patterns, words, route_to, on, mode, on_error };
+  return { ...jsonIn(flags.settings), ...Object.fromEntries(Object.entries(given).filter(([, v]) => v !== undefined)) };
+}
+
+function jsonIn(text: string | undefined): object {
+  if (text === undefined) return {};
+  try {
+    const read: unknown = JSON.parse(text);
+    if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read;
+  } catch {
+    // The sentence below says it.
+  }
+  throw new CommandFailed('--settings: expected a JSON object, such as {"check":"secrets","action":"block"}.', 2);
+}
+
+function usersOf({ used_by }: Row): string {
+  const { server, ...named } = used_by as { server: boolean } & Record<string, string[]>;
+  const all = Object.values(named).flat();
+  return [...(server ? ['all requests'] : []), ...all.slice(0, 5), ...(all.length > 5 ? ['…'] : [])].join(', ');
+}
