@@ -17,6 +17,8 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   models: '/dashboard/models',
   model: '/dashboard/models/smart',
   'mcp-servers-none': '/dashboard/mcp-servers',
+  prompts: '/dashboard/prompts',
+  prompt: '/dashboard/prompts/reply',
   welcome: '/dashboard/welcome',
   tools: '/dashboard/tools',
   'tools-search': '/dashboard/tools?tool=search',
@@ -33,7 +35,7 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   'settings-backup': '/dashboard/settings?tab=backup',
 };
 
-const lists = ['requests', 'usage', 'providers', 'models', 'mcp-servers', 'accounts', 'keys', 'plans'];
+const lists = ['requests', 'usage', 'providers', 'models', 'mcp-servers', 'prompts', 'accounts', 'keys', 'plans'];
 
 const skip = chromiumMissing;
 const gateway = skip ? null! : await startSeededGateway({ after: after as never }, { days: 14, perDay: 120 });

@@ -94,6 +94,20 @@ function configuration({ dataDir, openai, claude, groq, local }: Places): Record
       embed: { type: 'embedding', targets: [target('openai', 'text-embedding-3-small', 0.02, 0, 1)] },
       private: { targets: [target('local', 'qwen3-32b', 0, 0, 1)] },
     },
+    prompts: {
+      reply: {
+        versions: {
+          1: { messages: [{ role: 'system', content: 'Reply briefly.' }] },
+          2: {
+            variables: { tone: 'string', words: { type: 'number', default: 50 } },
+            model: 'smart',
+            parameters: { temperature: 0.3 },
+            messages: [{ role: 'system', content: 'Reply in a {{tone}} tone, with at most {{words}} words.' }],
+          },
+        },
+        labels: { production: 1, next: 2 },
+      },
+    },
     plans: {
       default: { windows: 'off', rpm: 'off' },
       team: { windows: { '5h': 2_000, week: 20_000, month: 60_000 }, rpm: 'off', budget: { month: 250 } },

@@ -3,6 +3,7 @@ import type { AccountReply } from '../../../src/admin/entries/accounts.ts';
 import type { McpServerReply } from '../../../src/admin/entries/mcp-server-shown.ts';
 import type { ModelReply } from '../../../src/admin/entries/models.ts';
 import type { PlanReply } from '../../../src/admin/entries/plans.ts';
+import type { PromptReply } from '../../../src/admin/entries/prompts.ts';
 import type { ProviderReply } from '../../../src/admin/entries/provider-shown.ts';
 import type { RequestReply } from '../../../src/admin/request-schema.ts';
 import { get } from './request.ts';
@@ -34,6 +35,7 @@ export const accounts = entriesOf<LookedAt>('/admin/v1/accounts');
 export const mcpServers = entriesOf<McpServerReply>('/admin/v1/mcp-servers');
 export const models = entriesOf<ModelReply>('/admin/v1/models');
 export const plans = entriesOf<PlanReply>('/admin/v1/plans');
+export const prompts = entriesOf<PromptReply>('/admin/v1/prompts');
 /** Models come and go with them. */
 export const providers = entriesOf<ProviderReply>('/admin/v1/providers', ['/admin/v1/models', '/admin/v1/overview']);
 export const requests = entriesOf<RequestReply>('/admin/v1/requests');

@@ -9,6 +9,7 @@ import {
   KeyRound,
   LayoutDashboard,
   type LucideIcon,
+  MessageSquareText,
   MessagesSquare,
   Plug,
   Settings,
@@ -87,6 +88,12 @@ export const operatorPages: readonly PageGroup[] = [
         nav: { title: 'Models', icon: Boxes, key: 'm', area: 'models' },
       },
       { path: 'models/$id', load: () => import('./models/model.tsx') },
+      {
+        path: 'prompts',
+        load: () => import('./prompts/page.tsx'),
+        nav: { title: 'Prompts', icon: MessageSquareText, key: 'n', area: 'models' },
+      },
+      { path: 'prompts/$name', load: () => import('./prompts/prompt.tsx') },
       {
         path: 'vectors',
         load: () => import('./vectors/page.tsx'),

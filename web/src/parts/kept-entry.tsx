@@ -89,8 +89,8 @@ interface KeptActionsProps {
   list: string;
   /** `side`: its form is long. */
   place?: 'middle' | 'side';
-  /** The form that changes it; `done` closes it. */
-  edit: (done: () => void) => ReactNode;
+  /** The form that changes it; `done` closes it. Absent: its page has what changes it. */
+  edit?: (done: () => void) => ReactNode;
   /** What goes with it. */
   children: ReactNode;
 }
@@ -109,14 +109,16 @@ export function KeptActions(props: KeptActionsProps) {
   }
   return (
     <>
-      <Button icon={<Pencil className="size-4" />} onClick={() => setOpen('edit')}>
-        Edit
-      </Button>
+      {edit !== undefined && (
+        <Button icon={<Pencil className="size-4" />} onClick={() => setOpen('edit')}>
+          Edit
+        </Button>
+      )}
       <Button look="danger" icon={<Trash2 className="size-4" />} onClick={() => setOpen('remove')}>
         Remove
       </Button>
       <Dialog open={open === 'edit'} onClose={close} place={place} title={`Edit ${name}`}>
-        {edit(close)}
+        {edit?.(close)}
       </Dialog>
       <Confirm
         open={open === 'remove'}

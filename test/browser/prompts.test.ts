@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { PromptReply } from '../../src/admin/entries/prompts.ts';
+import { chromiumMissing } from '../chromium.ts';
+import { adminKey, startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { assertLooksRight, openPage, settled } from './open-page.ts';
+
+const skip = chromiumMissing;
+
+const ofFile = {
+  variables: { tone: 'string', words: { type: 'number', default: 50 } },
+  model: 'smart',
+  messages: [{ role: 'system', content: 'Reply in a {{tone}} tone, with {{words}} words.' }],
+};
+
+async function start(t: Parameters<typeof startGateway>[0], prompts = {}) {
+  const upstream = await startUpstream();
+  after(() => upstream.close());
+  const gateway = await startGateway(t, {
+    providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'x' } },
+    models: { smart: { targets: ['up/mock/ok'] } },
+    prompts,
+  });
+  const admin = async <Reply>(path: string, init: RequestInit = {}) => {
+    const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
+    const answer = await fetch(`${gateway.url}/admin/v1${path}`, { ...init, headers });
+    return { status: answer.status, body: (await answer.json()) as Reply };
+  };
+  return { gateway, admin };
+}
+
+test('a prompt is made, gets a version, a label, is rolled back, tried and removed', { skip }, async (t) => {
+  const { gateway, admin } = await start(t);
+  const read = async () => (await admin<PromptReply>('/prompts/reply')).body;
+  const page = await openPage(t, gateway, '/dashboard/prompts');
+  await page.getByText('There are no prompts yet.').waitFor();
+  await page.getByText('culvert prompts add reply').waitFor();
+  await page.getByRole('button', { name: 'Add prompt' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name', { exact: true }).fill('reply');
+  await dialog.getByLabel('Text').fill('Reply in a {{tone}} tone.\nBe brief.');
+  await dialog.getByLabel('Model', { exact: true }).fill('smart');
+  await dialog.getByRole('button', { name: 'Add prompt' }).click();
+  await dialog.getByText('{{tone}} is no variable').waitFor();
+  await dialog.getByRole('button', { name: 'Add variable tone' }).click();
+  await dialog.getByLabel('Labels').fill('production');
+  await dialog.getByRole('button', { name: 'Add prompt' }).click();
+  await page.getByRole('heading', { name: 'Version 1', exact: true }).waitFor();
+
+  await page.getByRole('button', { name: 'New version' }).click();
+  assert.equal(await dialog.getByLabel('Text').inputValue(), 'Reply in a {{tone}} tone.\nBe brief.');
+  await dialog.getByLabel('Text').fill('Reply in a {{tone}} tone.\nUse {{words}} words.');
+  await dialog.getByRole('button', { name: 'Add variable words' }).click();
+  await dialog.getByLabel('Type').nth(1).selectOption('number');
+  await dialog.getByLabel('Value').nth(1).selectOption('default');
+  await dialog.getByLabel('Default').fill('50');
+  await dialog.getByLabel('Temperature').fill('0.2');
+  await dialog.getByRole('button', { name: 'Add version' }).click();
+  await page.getByRole('heading', { name: 'Version 2', exact: true }).waitFor();
+  await page.getByText('none: it is a draft').waitFor();
+  assert.deepEqual((await read()).versions[0]?.variables, {
+    tone: { type: 'string' },
+    words: { type: 'number', default: 50 },
+  });
+  const changes = page.getByRole('list', { name: 'Changes' }).getByRole('listitem');
+  const changed = (await changes.allTextContents()).filter((line) => /^[+−]/.test(line));
+  assert.deepEqual(changed, [
+    '+added: temperature: 0.2',
+    '+added: variable words: number = 50',
+    '−removed: Be brief.',
+    '+added: Use {{words}} words.',
+  ]);
+
+  const tried = page.getByRole('list', { name: 'Messages with these values' });
+  await page.getByLabel('tone', { exact: true }).fill('kind {{words}}');
+  await tried.getByText('Reply in a kind {{words}} tone.').waitFor();
+  await tried.getByText('Use 50 words.').waitFor();
+  await assertLooksRight(page, 'prompt');
+
+  await page.getByRole('button', { name: 'Move production' }).click();
+  await dialog.getByLabel('Version').selectOption('2');
+  await dialog.getByRole('button', { name: 'Move label' }).click();
+  await page.getByText('production is version 2 now.').waitFor();
+  assert.deepEqual((await read()).labels, { production: 2 });
+  await page.getByRole('button', { name: 'Roll production back to 1' }).click();
+  await dialog.getByRole('button', { name: 'Roll back' }).click();
+  await page.getByText('production is version 1 now.').waitFor();
+  assert.deepEqual((await read()).labels, { production: 1 });
+  await page.getByRole('button', { name: 'Set a label' }).click();
+  await dialog.getByLabel('Label', { exact: true }).fill('no label');
+  await dialog.getByRole('button', { name: 'Set label' }).click();
+  await dialog.getByText('a label begins with a letter').waitFor();
+  await dialog.getByLabel('Label', { exact: true }).fill('next');
+  await dialog.getByRole('button', { name: 'Set label' }).click();
+  await page.getByText('next is version 2 now.').waitFor();
+  await page.getByRole('button', { name: 'Remove the label next' }).click();
+  await dialog.getByRole('button', { name: 'Remove label' }).click();
+  await page.getByText('The label next is removed.').waitFor();
+  assert.deepEqual((await read()).labels, { production: 1 });
+
+  await page.getByLabel('tone', { exact: true }).fill('kind');
+  await page.getByRole('button', { name: 'Open in the playground' }).click();
+  await page.getByRole('textbox', { name: 'Message' }).fill('My parcel is late.');
+  await page.getByRole('textbox', { name: 'Message' }).press('Control+Enter');
+  await page.getByText('My parcel is late.').nth(1).waitFor();
+  await page.goto('/dashboard/prompts');
+  await settled(page);
+  await assertLooksRight(page, 'prompts');
+  await page.getByRole('link', { name: 'reply' }).click();
+  await page.getByRole('button', { name: 'Remove', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Remove prompt' }).click();
+  await page.getByText('There are no prompts yet.').waitFor();
+  assert.equal((await admin('/prompts/reply')).status, 404);
+});
+
+test('a prompt of the file is shown and tried, and not changed', { skip }, async (t) => {
+  const { gateway, admin } = await start(t, { fixed: ofFile });
+  const page = await openPage(t, gateway, '/dashboard/prompts');
+  await page.getByRole('link', { name: 'fixed' }).click();
+  await page.getByText('This prompt is in the configuration file.').waitFor();
+  for (const name of ['New version', 'Set a label', 'Remove']) {
+    assert.equal(await page.getByRole('button', { name, exact: true }).count(), 0, name);
+  }
+  await page.getByLabel('tone', { exact: true }).fill('warm');
+  await page.getByText('Reply in a warm tone, with 50 words.').waitFor();
+  const made = await admin<{ key: string }>('/operators', {
+    method: 'POST',
+    body: JSON.stringify({ name: 'Finance', role: 'billing', accounts: null }),
+  });
+  const finance = await openPage(t, gateway, '/dashboard/prompts', { login: { admin_key: made.body.key } });
+  await finance.getByRole('link', { name: 'fixed' }).waitFor();
+  assert.equal(await finance.getByRole('button', { name: 'Add prompt' }).count(), 0);
+});

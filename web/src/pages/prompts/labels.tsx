@@ -1,0 +1,145 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { History, Tag, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import type { PromptReply } from '../../../../src/admin/entries/prompts.ts';
+import { prompts } from '../../api/entries.ts';
+import { call } from '../../api/request.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { Input, Select } from '../../parts/controls.tsx';
+import { Confirm, Dialog } from '../../parts/dialog.tsx';
+import { useFields } from '../../parts/fields.ts';
+import { Field, Form } from '../../parts/form.tsx';
+import { Section } from '../../parts/page.tsx';
+import { Badge } from '../../parts/status.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { answering } from './versions.ts';
+
+/** What is asked before it is done: a move to an earlier version, or to none. */
+interface Asked {
+  label: string;
+  to: number | null;
+}
+
+/** Labels of a prompt, and what moves them. */
+export function Labels({ prompt, mayChange }: { prompt: PromptReply; mayChange: boolean }) {
+  const { name, labels, versions } = prompt;
+  const client = useQueryClient();
+  const [moving, setMoving] = useState<string | null>(null);
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const move = async (label: string, version: number | null) => {
+    await call('POST', `${prompts.addressOf(name)}/labels`, { body: { label, version } });
+    toast(version === null ? `The label ${label} is removed.` : `${label} is version ${version} now.`);
+    await prompts.refresh(client);
+  };
+  const before = (version: number) => versions.find(({ number }) => number < version)?.number ?? null;
+  return (
+    <Section
+      title="Labels"
+      actions={
+        mayChange && (
+          <Button icon={<Tag className="size-4" />} onClick={() => setMoving('')}>
+            Set a label
+          </Button>
+        )
+      }
+    >
+      {labels.production === undefined && (
+        <p className="mb-2 text-muted">
+          No version has the label production. Requests that name no version get the newest,{' '}
+          {answering(prompt)?.number ?? 'once there is one'}.
+        </p>
+      )}
+      <ul aria-label="Labels" className="flex flex-col divide-y divide-line">
+        {Object.entries(labels).map(([label, version]) => {
+          const earlier = before(version);
+          return (
+            <li key={label} className="flex min-h-10 flex-wrap items-center gap-2 py-1">
+              <Badge tone={label === 'production' ? 'ok' : 'accent'}>{label}</Badge>
+              <span className="flex-1">version {version}</span>
+              {mayChange && (
+                <>
+                  {earlier !== null && (
+                    <Button
+                      icon={<History className="size-4" />}
+                      onClick={() => setAsked({ label, to: earlier })}
+                      aria-label={`Roll ${label} back to ${earlier}`}
+                    >
+                      Roll back to {earlier}
+                    </Button>
+                  )}
+                  <Button onClick={() => setMoving(label)} aria-label={`Move ${label}`}>
+                    Move
+                  </Button>
+                  <IconButton label={`Remove the label ${label}`} onClick={() => setAsked({ label, to: null })}>
+                    <Trash2 />
+                  </IconButton>
+                </>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+      <Dialog
+        open={moving !== null}
+        onClose={() => setMoving(null)}
+        title={moving === '' ? 'Set a label' : `Move ${moving}`}
+        description="The next request uses it, on every replica."
+      >
+        <LabelForm prompt={prompt} label={moving ?? ''} move={move} onDone={() => setMoving(null)} />
+      </Dialog>
+      <Confirm
+        open={asked !== null}
+        onClose={() => setAsked(null)}
+        title={
+          asked?.to == null ? `Remove the label ${asked?.label}?` : `Roll ${asked.label} back to version ${asked.to}?`
+        }
+        action={asked?.to == null ? 'Remove label' : 'Roll back'}
+        onConfirm={() => (asked === null ? Promise.resolve() : move(asked.label, asked.to))}
+      >
+        {asked?.to == null
+          ? 'Requests that name this label then get a 404. The versions stay.'
+          : `The next request of ${asked.label} gets version ${asked.to}. The newer versions stay.`}
+      </Confirm>
+    </Section>
+  );
+}
+
+interface LabelFormProps {
+  prompt: PromptReply;
+  /** '': it is typed here. */
+  label: string;
+  move: (label: string, version: number) => Promise<void>;
+  onDone: () => void;
+}
+
+function LabelForm({ prompt: { labels, versions }, label, move, onDone }: LabelFormProps) {
+  const usual = label === '' && labels.production === undefined ? 'production' : label;
+  const [fields, field] = useFields({ label: usual, version: String(labels[label] ?? versions[0]?.number ?? '') });
+  const save = useMutation({ mutationFn: () => move(fields.label.trim(), Number(fields.version)), onSuccess: onDone });
+  return (
+    <Form
+      error={save.error}
+      onSubmit={() => save.mutate()}
+      footer={
+        <Button type="submit" look="main" busy={save.isPending} disabled={fields.label.trim() === ''}>
+          {label === '' ? 'Set label' : 'Move label'}
+        </Button>
+      }
+    >
+      <Field name="label" label="Label" hint="production is the version of requests that name none.">
+        {(control) => <Input {...control} spellCheck={false} disabled={label !== ''} {...field('label')} />}
+      </Field>
+      <Field name="version" label="Version">
+        {(control) => (
+          <Select {...control} {...field('version')}>
+            {versions.map(({ number, labels: its }) => (
+              <option key={number} value={number}>
+                {[number, ...its].join(' · ')}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+    </Form>
+  );
+}

@@ -1,0 +1,207 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { Plus, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import type { PromptReply } from '../../../../src/admin/entries/prompts.ts';
+import { models, prompts } from '../../api/entries.ts';
+import { call } from '../../api/request.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { Input, Select, TextArea } from '../../parts/controls.tsx';
+import { textFields } from '../../parts/fields.ts';
+import { Field, Form } from '../../parts/form.tsx';
+import { SuggestInput } from '../../parts/suggest-input.tsx';
+import { toast } from '../../parts/toast.tsx';
+import {
+  blankMessage,
+  blankVariable,
+  draftOf,
+  labelsOf,
+  type MessageDraft,
+  type PromptDraft,
+  versionOf,
+} from './prompt-draft.ts';
+import { Variables } from './variables.tsx';
+import { namedIn, type Version } from './versions.ts';
+
+interface PromptFormProps {
+  /** Null: the form makes a prompt, else its next version. */
+  prompt: PromptReply | null;
+  /** The version that the form begins with. */
+  from: Version | null;
+  onDone: () => void;
+}
+
+/** Makes a prompt, or the next version of one. A version does not change afterwards. */
+export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [draft, setDraft] = useState(() => draftOf(from));
+  const change = (changes: Partial<PromptDraft>) => setDraft((before) => ({ ...before, ...changes }));
+  const save = useMutation({
+    mutationFn() {
+      const version = versionOf(draft);
+      const labels = labelsOf(draft);
+      return prompt === null
+        ? call<PromptReply>('POST', prompts.path, {
+            body: {
+              name: draft.name.trim(),
+              ...version,
+              ...(labels.length > 0 && { labels: Object.fromEntries(labels.map((label) => [label, 1])) }),
+            },
+          })
+        : call<PromptReply>('POST', `${prompts.addressOf(prompt.name)}/versions`, { body: { ...version, labels } });
+    },
+    async onSuccess({ name, versions }) {
+      const [newest] = versions;
+      toast(prompt === null ? `${name} is added.` : `Version ${newest?.number} of ${name} is added.`);
+      await prompts.refresh(client);
+      onDone();
+      const search = prompt === null ? {} : { version: newest?.number };
+      void navigate({ to: `/dashboard/prompts/${encodeURIComponent(name)}`, search: search as never });
+    },
+  });
+  const field = textFields(draft, change);
+  const text = (name: Parameters<typeof field>[0]) => ({ spellCheck: false, ...field(name) });
+  return (
+    <Form
+      error={save.error}
+      onSubmit={() => save.mutate()}
+      footer={
+        <Button type="submit" look="main" busy={save.isPending} disabled={prompt === null && draft.name.trim() === ''}>
+          {prompt === null ? 'Add prompt' : 'Add version'}
+        </Button>
+      }
+    >
+      {prompt === null && (
+        <Field name="name" label="Name" hint="Requests send it in the place of the model, as prompt/NAME.">
+          {(control) => <Input {...control} {...text('name')} placeholder="reply" />}
+        </Field>
+      )}
+      <Messages messages={draft.messages} onMessages={(messages) => change({ messages })} />
+      <Unnamed draft={draft} onVariables={(variables) => change({ variables })} />
+      <Variables variables={draft.variables} onVariables={(variables) => change({ variables })} />
+      <Field name="model" label="Model" hint="The model that answers. Without one, each request names it.">
+        {(control) => (
+          <SuggestInput {...control} from={models.path} field="id" placeholder="None" {...field('model')} />
+        )}
+      </Field>
+      <div className="grid grid-cols-2 gap-4">
+        <Field name="parameters.temperature" label="Temperature">
+          {(control) => (
+            <Input {...control} {...text('temperature')} inputMode="decimal" placeholder="Of the request" />
+          )}
+        </Field>
+        <Field name="parameters.top_p" label="Top p">
+          {(control) => <Input {...control} {...text('topP')} inputMode="decimal" placeholder="Of the request" />}
+        </Field>
+        <Field name="parameters.max_tokens" label="Max tokens">
+          {(control) => <Input {...control} {...text('maxTokens')} inputMode="numeric" placeholder="Of the request" />}
+        </Field>
+        <Field name="parameters.reasoning_effort" label="Reasoning">
+          {(control) => (
+            <Select {...control} {...field('effort')}>
+              <option value="">Of the request</option>
+              {['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'].map((effort) => (
+                <option key={effort}>{effort}</option>
+              ))}
+            </Select>
+          )}
+        </Field>
+      </div>
+      <Field
+        name="labels"
+        label="Labels"
+        hint="Separate them by commas. production is the version of requests that name none. Without a label it is a draft."
+      >
+        {(control) => <Input {...control} {...text('labels')} placeholder="None" />}
+      </Field>
+    </Form>
+  );
+}
+
+interface MessagesProps {
+  messages: readonly MessageDraft[];
+  onMessages: (messages: readonly MessageDraft[]) => void;
+}
+
+function Messages({ messages, onMessages }: MessagesProps) {
+  const change = (row: number, changes: Partial<MessageDraft>) =>
+    onMessages(messages.map((message) => (message.row === row ? { ...message, ...changes } : message)));
+  return (
+    <fieldset className="flex flex-col gap-3">
+      <legend className="mb-2 font-medium text-sm">Messages</legend>
+      {messages.map(({ row, role, content }, at) => (
+        <div key={row} className="flex flex-col gap-2 rounded-md border border-line p-3">
+          <div className="flex items-end gap-1">
+            <Field name={`messages[${at}].role`} label="Role" className="flex-1">
+              {(control) => (
+                <Select
+                  {...control}
+                  value={role}
+                  onChange={({ target }) => change(row, { role: target.value as MessageDraft['role'] })}
+                >
+                  {['system', 'user', 'assistant'].map((one) => (
+                    <option key={one}>{one}</option>
+                  ))}
+                </Select>
+              )}
+            </Field>
+            {messages.length > 1 && (
+              <IconButton
+                label={`Remove message ${at + 1}`}
+                onClick={() => onMessages(messages.filter((message) => message.row !== row))}
+              >
+                <Trash2 />
+              </IconButton>
+            )}
+          </div>
+          <Field name={at === 0 ? 'messages' : `messages[${at}]`} label="Text">
+            {(control) => (
+              <TextArea
+                {...control}
+                rows={4}
+                className="field-sizing-content max-h-96 min-h-24 w-full"
+                placeholder="Reply in a {{tone}} tone."
+                value={content}
+                onChange={({ target }) => change(row, { content: target.value })}
+              />
+            )}
+          </Field>
+        </div>
+      ))}
+      <Button
+        className="self-start"
+        icon={<Plus className="size-4" />}
+        onClick={() => onMessages([...messages, blankMessage('user')])}
+      >
+        Add message
+      </Button>
+    </fieldset>
+  );
+}
+
+/** Variables that the texts name and the list does not have. */
+function Unnamed({
+  draft: { messages, variables },
+  onVariables,
+}: {
+  draft: PromptDraft;
+  onVariables: (variables: PromptDraft['variables']) => void;
+}) {
+  const known = new Set(variables.map(({ name }) => name.trim()));
+  const missing = namedIn(messages.map(({ content }) => content)).filter((name) => !known.has(name));
+  if (missing.length === 0) return null;
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      {missing.map((name) => (
+        <Button
+          key={name}
+          icon={<Plus className="size-4" />}
+          onClick={() => onVariables([...variables, blankVariable(name)])}
+        >
+          Add variable {name}
+        </Button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,130 @@
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import type { PromptReply } from '../../../../src/admin/entries/prompts.ts';
+import { prompts } from '../../api/entries.ts';
+import { useMay } from '../../api/rights.ts';
+import { Button } from '../../parts/button.tsx';
+import { Id } from '../../parts/code.tsx';
+import { Select } from '../../parts/controls.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Note } from '../../parts/error-note.tsx';
+import { Count } from '../../parts/figures.tsx';
+import { useFilters } from '../../parts/filters.ts';
+import { KeptActions, KeptFacts, KeptNotes } from '../../parts/kept-entry.tsx';
+import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
+import { Labels } from './labels.tsx';
+import { PromptForm } from './prompt-form.tsx';
+import { TryIt } from './try-it.tsx';
+import { Comparison, VersionView } from './version-view.tsx';
+import { answering } from './versions.ts';
+
+/** One prompt: its labels, its versions, how two of them differ, and what one gives with values. */
+export default function PromptPage() {
+  const { name } = useParams({ strict: false }) as { name: string };
+  const query = useQuery({ ...prompts.query(name), refetchInterval: 10_000 });
+  return (
+    <EntryPage title={name} list={list} query={query} actions={(prompt) => <Actions prompt={prompt} />}>
+      {(prompt) => <Prompt prompt={prompt} />}
+    </EntryPage>
+  );
+}
+
+const list = { to: '/dashboard/prompts', label: 'Prompts' };
+
+/** Only what is stored here, and in use, changes here. */
+function useMayChange({ source, version, shadowed }: PromptReply): boolean {
+  return useMay('models', 'write') && source === 'kept' && version !== null && !shadowed;
+}
+
+function Prompt({ prompt }: { prompt: PromptReply }) {
+  const [filters, setFilters] = useFilters<'version' | 'with'>();
+  const mayChange = useMayChange(prompt);
+  const { name, versions } = prompt;
+  const version = versions.find(({ number }) => String(number) === filters.version) ?? answering(prompt);
+  return (
+    <>
+      <KeptNotes of={prompt} kind="a prompt" />
+      {prompt.source === 'file' && (
+        <Note tone="plain">
+          This prompt is in the configuration file. You change its text, versions and labels there, and read and try it
+          here.
+        </Note>
+      )}
+      <div className="grid gap-4 lg:grid-cols-2">
+        <Section title="Details">
+          <Facts>
+            <Fact name="Model name">
+              <Id text={`prompt/${name}`} />
+            </Fact>
+            <KeptFacts of={prompt} />
+            <Fact name="Versions">
+              <Count value={versions.length} />
+            </Fact>
+          </Facts>
+        </Section>
+        <Labels prompt={prompt} mayChange={mayChange} />
+      </div>
+      {version !== undefined && (
+        <>
+          <Section
+            title={`Version ${version.number}`}
+            actions={
+              <Select
+                aria-label="Version"
+                className="w-auto"
+                value={version.number}
+                onChange={({ target }) => setFilters({ version: target.value, with: '' })}
+              >
+                {versions.map(({ number, labels }) => (
+                  <option key={number} value={number}>
+                    {[`Version ${number}`, ...labels].join(' · ')}
+                  </option>
+                ))}
+              </Select>
+            }
+          >
+            <VersionView version={version} />
+          </Section>
+          <Comparison
+            prompt={prompt}
+            version={version}
+            withNumber={filters.with === undefined ? null : Number(filters.with)}
+            onWith={(number) => setFilters({ with: number })}
+          />
+          <TryIt key={version.number} name={name} version={version} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Actions({ prompt }: { prompt: PromptReply }) {
+  const [filters] = useFilters<'version'>();
+  const [adding, setAdding] = useState(false);
+  const mayChange = useMayChange(prompt);
+  const { name, versions } = prompt;
+  const from = versions.find(({ number }) => String(number) === filters.version) ?? versions[0] ?? null;
+  return (
+    <>
+      {mayChange && (
+        <Button look="main" icon={<Plus className="size-4" />} onClick={() => setAdding(true)}>
+          New version
+        </Button>
+      )}
+      <KeptActions of={prompt} name={name} kind="prompt" area="models" entries={prompts} list={list.to}>
+        Requests that name this prompt then get a 404. All of its versions and labels go with it.
+      </KeptActions>
+      <Dialog
+        open={adding}
+        onClose={() => setAdding(false)}
+        place="side"
+        title={`New version of ${name}`}
+        description={from === null ? undefined : `It begins with version ${from.number}, which stays as it is.`}
+      >
+        <PromptForm prompt={prompt} from={from} onDone={() => setAdding(false)} />
+      </Dialog>
+    </>
+  );
+}
