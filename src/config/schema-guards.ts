@@ -1,10 +1,15 @@
 import { z } from 'zod';
 import { patternSize } from '../guards/checks/pattern-length.ts';
-import { personalKinds, secretKinds } from '../guards/kinds.ts';
+import { guardedParts, injectionKinds, linkKinds, personalKinds, secretKinds } from '../guards/kinds.ts';
 import { name } from './scalars.ts';
 import { modelName } from './schema-models.ts';
 
-const kindsOf = { 'personal-data': personalKinds, secrets: secretKinds } as const;
+const kindsOf: Readonly<Record<string, readonly string[]>> = {
+  'personal-data': personalKinds,
+  secrets: secretKinds,
+  links: linkKinds,
+  injection: injectionKinds,
+};
 
 const patternSchema = z
   .string()
@@ -18,13 +23,28 @@ const patternSchema = z
 export const guardSchema = z
   .strictObject({
     check: z
-      .enum(['personal-data', 'secrets', 'patterns', 'words'])
-      .describe('What it looks for: personal data, keys and passwords, patterns of yours, or words of yours.'),
+      .enum(['personal-data', 'secrets', 'links', 'injection', 'patterns', 'words'])
+      .describe(
+        'What it looks for: personal data, keys and passwords, addresses of other hosts, instructions to a model, patterns of yours, or words of yours.',
+      ),
     kinds: z
-      .array(z.enum([...personalKinds, ...secretKinds]))
+      .array(z.enum([...personalKinds, ...secretKinds, ...linkKinds, ...injectionKinds]))
       .min(1)
       .optional()
-      .describe('Kinds that `personal-data` or `secrets` looks for. Default: all.'),
+      .describe('Kinds that `personal-data`, `secrets`, `links` or `injection` looks for. Default: all.'),
+    hosts: z
+      .array(z.string().regex(/^[a-z\d-]+(\.[a-z\d-]+)*$/, 'a host is written like docs.example.org, in lower case'))
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe('Hosts that `links` lets pass, each with what is below it. Default: none.'),
+    parts: z
+      .array(z.enum(guardedParts))
+      .min(1)
+      .optional()
+      .describe(
+        'Parts of a request or an answer that it reads. Default: all; for `injection`, results of tools, documents and texts of files.',
+      ),
     patterns: z
       .array(patternSchema)
       .min(1)
@@ -59,12 +79,13 @@ export const guardSchema = z
       .default('deny')
       .describe('What happens to a request of which it cannot read a part, such as a picture.'),
   })
-  .superRefine(({ check, kinds, patterns, words, action, route_to }, context) => {
+  .superRefine(({ check, kinds, hosts, patterns, words, action, route_to }, context) => {
     const issue = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message });
-    const known: readonly string[] = check === 'patterns' || check === 'words' ? [] : kindsOf[check];
+    const known = kindsOf[check] ?? [];
     kinds?.forEach((kind, index) => {
       if (!known.includes(kind)) issue(['kinds', index], `the check ${check} has no such kind`);
     });
+    if (hosts !== undefined && check !== 'links') issue(['hosts'], 'the check links alone has hosts');
     if ((check === 'patterns') !== (patterns !== undefined)) {
       issue(
         patterns === undefined ? ['check'] : ['patterns'],

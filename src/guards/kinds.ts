@@ -11,3 +11,21 @@ export const secretKinds = [
   ...(['databricks-token', 'vault-token', 'postman-key', 'jwt', 'private-key', 'url-password', 'assigned'] as const),
 ] as const;
 export type SecretKind = (typeof secretKinds)[number];
+
+/** What the check `links` finds. */
+export const linkKinds = ['picture', 'link'] as const;
+export type LinkKind = (typeof linkKinds)[number];
+
+/** What the check `injection` finds. */
+export const injectionKinds = ['override', 'leak', 'conceal', 'template', 'hidden'] as const;
+export type InjectionKind = (typeof injectionKinds)[number];
+
+/** Parts of requests and answers that a guard can be set to read. */
+export const guardedParts = [
+  ...(['system', 'user', 'assistant', 'reasoning', 'refusal', 'tool-definition', 'tool-arguments'] as const),
+  ...(['tool-result', 'address', 'file-text', 'query', 'document', 'metadata', 'other'] as const),
+] as const;
+export type GuardedPart = (typeof guardedParts)[number];
+
+/** Texts that come from elsewhere. */
+export const partsFromElsewhere: readonly GuardedPart[] = ['tool-result', 'document', 'file-text'];

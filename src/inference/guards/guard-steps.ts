@@ -1,11 +1,13 @@
 import type { PlanBook } from '../../books/metering/plan-book.ts';
 import type { Config, GuardConfig } from '../../config/schema.ts';
-import type { TextPart, Texts } from '../../formats/neutral/json-texts.ts';
+import type { TextKind, TextPart, Texts } from '../../formats/neutral/json-texts.ts';
 import { type Check, type Finding, findingsIn } from '../../guards/check.ts';
+import { injection } from '../../guards/checks/injection.ts';
+import { links } from '../../guards/checks/links.ts';
 import { personalData } from '../../guards/checks/personal-data.ts';
 import { secrets } from '../../guards/checks/secrets.ts';
 import { words } from '../../guards/checks/words.ts';
-import { type PersonalKind, personalKinds, type SecretKind, secretKinds } from '../../guards/kinds.ts';
+import { injectionKinds, linkKinds, partsFromElsewhere, personalKinds, secretKinds } from '../../guards/kinds.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type {
   AnswerTextPlace,
@@ -28,6 +30,8 @@ interface Guard {
   name: string;
   config: GuardConfig;
   check: Check;
+  /** Null: it reads all parts. */
+  parts: ReadonlySet<string> | null;
   tell: TellGuard;
 }
 
@@ -39,7 +43,8 @@ export async function guardSteps(
 ): Promise<ScopedStep[]> {
   const steps: ScopedStep[] = [];
   for (const [name, config] of Object.entries(guards)) {
-    const guard: Guard = { name, config, check: await checkOf(config), tell };
+    const parts = config.parts ?? (config.check === 'injection' ? partsFromElsewhere : null);
+    const guard: Guard = { name, config, check: await checkOf(config), parts: parts && new Set<string>(parts), tell };
     const begin = (about: StepRequest) => beginGuard(guard, about);
     const on: ScopedStep['on'] =
       server.guards?.includes(name) === true
@@ -50,13 +55,17 @@ export async function guardSteps(
   return steps;
 }
 
-async function checkOf({ check, kinds, patterns, words: list }: GuardConfig): Promise<Check> {
+async function checkOf({ check, kinds, hosts, patterns, words: list }: GuardConfig): Promise<Check> {
   const among = <K extends string>(all: readonly K[]) => all.filter((kind) => kinds?.includes(kind as never) ?? true);
   switch (check) {
     case 'personal-data':
-      return personalData(among<PersonalKind>(personalKinds));
+      return personalData(among(personalKinds));
     case 'secrets':
-      return secrets(among<SecretKind>(secretKinds));
+      return secrets(among(secretKinds));
+    case 'links':
+      return links(among(linkKinds), hosts ?? []);
+    case 'injection':
+      return injection(among(injectionKinds));
     case 'words':
       return words(list ?? []);
     case 'patterns': {
@@ -118,7 +127,7 @@ class RunningGuard {
     this.report.unread += unread;
     const refused = unread > 0 ? this.unread(texts === null) : null;
     if (refused !== null) return { refused };
-    const parts = (texts?.parts ?? []).filter(({ kind, path }) => kind !== 'label' && !isSealed(path));
+    const parts = (texts?.parts ?? []).filter(({ kind, path }) => this.#reads(kind) && !isSealed(path));
     this.report.read += parts.length;
     const found = parts
       .map((part) => ({ part, findings: findingsIn(check, part.text, 0, part.text.length) }))
@@ -149,11 +158,15 @@ class RunningGuard {
     };
   }
 
+  #reads(kind: TextKind): boolean {
+    return kind !== 'label' && (this.#guard.parts?.has(kind) ?? true);
+  }
+
   answer({ kind }: AnswerTextPlace): TextFilter | null {
     if (kind === 'label') return null;
     const { config, check } = this.#guard;
     const { action } = config;
-    const looks = config.on.includes('output') && action !== 'route';
+    const looks = config.on.includes('output') && action !== 'route' && this.#reads(kind);
     const restores = action === 'mask' && this.#enforces;
     if (!looks && (!restores || this.#book.isEmpty)) return null;
     return new GuardedText({

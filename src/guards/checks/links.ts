@@ -1,0 +1,110 @@
+import type { Check, Finding, Rule } from '../check.ts';
+import type { LinkKind } from '../kinds.ts';
+
+/** Where an address can begin: one that says its scheme, and the places of Markdown, HTML and CSS that hold one. */
+const places = /:\/\/|\bwww\.|\]\(|\]:|(?:src|srcset|href|background|poster)[ \t]{0,3}=|url\(/gi;
+const schemes = /^(?:https?|wss?|ftp):$/;
+const addressChars = 2_048;
+/** Between the place and its address. */
+const gapChars = 4;
+const placeChars = 16;
+/** How far back a `![` or `src` is looked for. */
+const pictureChars = 60;
+const relative = 'https://relative.invalid/';
+
+/**
+ * A rule for addresses of hosts that are not `hosts` or below them. A picture is an address that a reader's program
+ * asks for without a click, by which an answer can carry texts away.
+ */
+export function links(kinds: readonly LinkKind[], hosts: readonly string[]): Check {
+  const allowed = new Set(hosts.map((host) => host.toLowerCase()));
+  const rule: Rule = {
+    longest: addressChars + placeChars + gapChars,
+    next(text, from) {
+      places.lastIndex = Math.max(0, from - placeChars - gapChars);
+      for (let place = places.exec(text); place !== null; place = places.exec(text)) {
+        const start = startOf(text, place.index, place[0]);
+        if (start < from) continue;
+        const found = linkAt(text, start, allowed);
+        if (found !== null && kinds.includes(found.kind as LinkKind)) return found;
+      }
+      return null;
+    },
+    open(text, from) {
+      const least = Math.max(from, text.length - addressChars - placeChars - gapChars);
+      let open = text.length;
+      while (open > least && !ends.test(text.charAt(open - 1))) open--;
+      return open;
+    },
+  };
+  return [rule];
+}
+
+const ends = /[\s<>"'`)]/;
+
+function startOf(text: string, index: number, place: string): number {
+  if (place === '://') {
+    let start = index;
+    while (start > 0 && index - start < placeChars && /[a-z\d+.-]/i.test(text.charAt(start - 1))) start--;
+    return start;
+  }
+  if (place.toLowerCase() === 'www.') return index;
+  let start = index + place.length;
+  while (start - index - place.length < gapChars && /[\s<"'`]/.test(text.charAt(start))) start++;
+  return start;
+}
+
+function linkAt(text: string, start: number, allowed: ReadonlySet<string>): Finding | null {
+  let end = start;
+  while (end < text.length && end - start < addressChars && !ends.test(text.charAt(end))) end++;
+  // The end of a sentence, and not of its address.
+  while (end > start && /[.,;:!?]/.test(text.charAt(end - 1))) end--;
+  const host = hostOf(text.slice(start, end));
+  if (host === null || isAllowed(host, allowed)) return null;
+  const before = text.slice(Math.max(0, start - pictureChars), start);
+  return { kind: isPicture(before) ? 'picture' : 'link', start, end };
+}
+
+/** The host that a browser would ask; null: no address of another host. '' : a script. */
+function hostOf(written: string): string | null {
+  const address = decoded(written);
+  const full = /^www\./i.test(address) ? `https://${address}` : address;
+  try {
+    const { protocol, hostname } = new URL(full, relative);
+    if (protocol === 'javascript:') return '';
+    return schemes.test(protocol) && hostname !== 'relative.invalid' ? hostname : null;
+  } catch {
+    // Broken for us, and perhaps not for the reader's program.
+    return /^[\\/]{2}|:\/\//.test(address) ? '' : null;
+  }
+}
+
+/** Markdown takes a backslash before a sign away, and HTML its entities. */
+function decoded(address: string): string {
+  return address
+    .replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(colon|sol|bsol|period|amp));?/gi, (whole, decimal, hex, name) => {
+      if (name !== undefined) return named[String(name).toLowerCase()] ?? whole;
+      const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
+      return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+    })
+    .replace(/\\(?=[:/.?#&_-])/g, '');
+}
+
+const named: Record<string, string> = { colon: ':', sol: '/', bsol: '\\', period: '.', amp: '&' };
+
+function isAllowed(host: string, allowed: ReadonlySet<string>): boolean {
+  const labels = host.toLowerCase().replace(/\.$/, '').split('.');
+  return labels.some((_, at) => allowed.has(labels.slice(at).join('.')));
+}
+
+const pictureMember =
+  /(?:src|background|poster)\s{0,3}=\s{0,3}["'`]?$|srcset\s{0,3}=[^<>]{0,50}$|url\(\s{0,3}["'`]?$|\]:\s{0,3}<?$/i;
+
+/** By what is before an address; where the text of a link is too long to see its beginning, it counts as one. */
+function isPicture(before: string): boolean {
+  if (pictureMember.test(before)) return true;
+  const link = /\]\(\s{0,4}<?$/.exec(before);
+  if (link === null) return false;
+  const opened = before.slice(0, link.index).lastIndexOf('[');
+  return opened === -1 || before[opened - 1] === '!';
+}
