@@ -31,7 +31,10 @@ export interface AdminParts {
   store: AccountStore;
   /** After a change of the store: brings key ring and plan book of this process up to it. May reject: others see it too. */
   refresh(): Promise<unknown>;
-  ledger: Pick<Ledger, 'list' | 'find' | 'usage' | 'traffic' | 'cacheUses' | 'buckets' | 'openReservations'>;
+  ledger: Pick<
+    Ledger,
+    'list' | 'find' | 'usage' | 'traffic' | 'cacheUses' | 'buckets' | 'openReservations' | 'experiments'
+  >;
   plans(): PlanBook;
   /** Tells how full an account's windows are; null where nobody can tell, as in the process of the CLI. */
   counters: Pick<Counters, 'read' | 'running'> | null;

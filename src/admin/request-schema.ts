@@ -106,7 +106,15 @@ const bodiesSchema = z.object({
   error: z.string().nullable(),
 });
 
+const feedbackSchema = z.object({
+  metric: z.string(),
+  value: z.union([z.boolean(), z.number()]),
+  comment: z.string().nullable(),
+  created_at: z.string(),
+});
+
 export const lookedAtSchema = requestSchema.extend({
+  feedback: z.array(feedbackSchema).describe('What its caller said of the answer, by metric.'),
   bodies: bodiesSchema.nullable().describe('What the caller sent and got, if `telemetry.log.bodies` names its key.'),
   bodies_note: z.string().nullable().describe('Why there are no bodies.'),
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
 import type { RequestQuery, UsageEvent } from '../books/metering/ledger.ts';
-import { csvCells, csvNames, recordLine, requestRecord } from '../books/metering/request-record.ts';
+import { csvCells, csvNames, feedbackRecord, recordLine, requestRecord } from '../books/metering/request-record.ts';
 import { mcpSeparator } from '../config/schema-mcp.ts';
 import { invalid } from '../kernel/failure.ts';
 import { requestIdMs } from '../kernel/ids.ts';
@@ -99,9 +99,9 @@ export function requestOperations(parts: AdminParts): Operation[] {
       async run({ params, operator }) {
         const event = await byId(parts, operator, params.id);
         const message = `There is no request '${params.id.slice(0, 128)}'. It may still be running, or older than the ledger keeps.`;
-        return event === null
-          ? refuse({ kind: 'not-found', message })
-          : { ...recordOf(event), ...bodiesOf(parts, event) };
+        if (event === null) refuse({ kind: 'not-found', message });
+        const feedback = await parts.ledger.experiments.feedbackOf(event.requestId);
+        return { ...recordOf(event), feedback: feedback.map(feedbackRecord), ...bodiesOf(parts, event) };
       },
     }),
   ];

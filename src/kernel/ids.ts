@@ -28,6 +28,12 @@ export function requestIdMs(requestId: string): number {
   return Number.parseInt(requestId.slice(4, 12) + requestId.slice(13, 17), 16);
 }
 
+/** Ids of requests that came at `atMs` or later are not below this (`req_<UUIDv7>`). */
+export function requestIdAt(atMs: number): string {
+  const hex = Math.max(0, Math.floor(atMs)).toString(16).padStart(12, '0');
+  return `req_${hex.slice(0, 8)}-${hex.slice(8, 12)}`;
+}
+
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** `length` characters of base62 from the system's generator, each uniform (bytes ≥ 248 are thrown away). */

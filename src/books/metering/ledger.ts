@@ -2,6 +2,7 @@ import type { ReservationRow, UsageEvent } from '../ledger/columns.ts';
 import type { TrafficPoint, TrafficQuery } from '../ledger/traffic.ts';
 
 import type { QuotaBooks } from './counters.ts';
+import type { ExperimentBook } from './experiment-book.ts';
 import type { RecordStore } from './record-store.ts';
 
 export type { BookedRequest, ReservationRow, UsageEvent } from '../ledger/columns.ts';
@@ -59,6 +60,8 @@ export interface Ledger extends QuotaBooks {
   prune(beforeMs: number): Promise<number>;
   /** Records for sinks. */
   records: RecordStore;
+  /** Feedback to requests, and what variants of models came to. */
+  experiments: ExperimentBook;
   /** Why nothing can be booked right now, in words for the operator; null when it can. */
   trouble(): string | null;
   gauges(): { queued: number; open: number; dropped: number };

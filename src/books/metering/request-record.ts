@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { eventColumns, fieldOf, type Shown } from '../ledger/columns.ts';
+import type { Feedback } from './experiment-book.ts';
 import type { UsageEvent } from './ledger.ts';
 
 /** The reader: an operator sees whose request it was. */
@@ -27,6 +28,11 @@ export function requestRecord(event: UsageEvent, reader: Reader): JsonObject {
 export function recordLine(event: UsageEvent, bodies: string | null): string {
   const record = JSON.stringify(requestRecord(event, 'operator'));
   return bodies === null ? `${record}\n` : `${record.slice(0, -1)},"bodies":${bodies}}\n`;
+}
+
+/** Feedback as people read it. */
+export function feedbackRecord({ metric, value, comment, atMs }: Feedback) {
+  return { metric, value, comment, created_at: new Date(atMs).toISOString() };
 }
 
 /** Names of the cells of a CSV, for its first line. */

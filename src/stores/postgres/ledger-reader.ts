@@ -11,7 +11,7 @@ import type {
   UsageRow,
 } from '../../books/metering/ledger.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import { requestIdMs } from '../../kernel/ids.ts';
+import { requestIdAt, requestIdMs } from '../../kernel/ids.ts';
 import { cacheUseSql, cacheUsesOf } from '../ledger/cache-uses.ts';
 import { hourConditions, type Marks, requestConditions } from '../ledger/ledger-filters.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
@@ -92,12 +92,6 @@ export function readSeed(
     open: await readOpen(run, account),
     settled: await readSettled(run, openIds),
   }));
-}
-
-/** Ids of requests that came at `atMs` or later are not below this (`req_<UUIDv7>`). */
-export function requestIdAt(atMs: number): string {
-  const hex = Math.max(0, Math.floor(atMs)).toString(16).padStart(12, '0');
-  return `req_${hex.slice(0, 8)}-${hex.slice(8, 12)}`;
 }
 
 const byId = { name: 'event-by-id', text: 'SELECT * FROM culvert.usage_event WHERE request_id = $1' };

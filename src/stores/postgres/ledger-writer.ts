@@ -16,6 +16,7 @@ import { type TrafficRow, TrafficSums, trafficKey, trafficSums, trafficTable } f
 import type { BucketRow } from '../../books/metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
+import { requestIdAt } from '../../kernel/ids.ts';
 import {
   columnsOfDays,
   daySql,
@@ -28,7 +29,7 @@ import {
 } from '../ledger/day-sums.ts';
 import { idSlackMs } from '../ledger/request-pages.ts';
 import { type Connections, type Run, type Statement, sqlState } from './database.ts';
-import { requestIdAt, summedMs } from './ledger-reader.ts';
+import { summedMs } from './ledger-reader.ts';
 import { orderRecords } from './record-order.ts';
 
 const arrayTypes = { text: 'text', whole: 'bigint', real: 'double precision' } as const;

@@ -5,7 +5,9 @@ import { trafficGrainsMs, trafficKeptMs } from '../../books/ledger/traffic.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { requestIdAt } from '../../kernel/ids.ts';
 import { createLoopClock } from '../../kernel/loop-clock.ts';
+import { createFeedbackBook, readResults } from '../ledger/experiment-book.ts';
 import { closeRetryMs, notRecorded, stopRetryMs } from '../ledger/ledger-waits.ts';
 import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
@@ -32,10 +34,10 @@ import {
   readSettled,
   readTraffic,
   readUsage,
-  requestIdAt,
 } from './ledger-reader.ts';
 import { createTrafficBook, sumDays, writeCloses, writeEvents, writeReservations } from './ledger-writer.ts';
 import { createPostgresRecords, pruneRecordOrder } from './record-order.ts';
+import { tablesIn } from './stores.ts';
 
 export interface PostgresLedgerOptions {
   /** Its owner closes it, after `shutdown`. Its tables are there (`migrate`). */
@@ -92,6 +94,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     onOutcome: noteOutcome,
   });
   const traffic = createTrafficBook(run);
+  const tables = tablesIn(database);
   const writeAll = async (events: readonly UsageEvent[]) =>
     traffic.add(await writeCloses(database.closes, events, { ...options, nowMs: clock.wallMs() }));
   const closes = createCloseQueue(writeAll, clock, {
@@ -157,6 +160,10 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
         sumDays(database.rest, clock.wallMs()).then(() => pruneLedger(run, beforeMs, clock.wallMs())),
       ),
     records: createPostgresRecords(database, bootId),
+    experiments: {
+      ...createFeedbackBook(tables),
+      results: (query) => reading(() => readResults(tables, { column: 'request_id', at: requestIdAt }, query)),
+    },
     trouble: () => fault,
     gauges: () => ({ queued: opens.queued() + closes.queued(), open: reserved.size, dropped }),
     async flush() {
@@ -293,6 +300,7 @@ const pauseMs = 20;
 /** Removes events that came before and quota buckets that count no more, in small commits; resolves to how many events. */
 async function pruneLedger(run: Run, beforeMs: number, nowMs: number): Promise<number> {
   const events = await inBatches(run, deleteEvents, [requestIdAt(beforeMs)]);
+  await inBatches(run, deleteFeedback, [requestIdAt(beforeMs)]);
   await run(pruneRecordOrder, [requestIdAt(beforeMs)]);
   for (const grainMs of quotaGrainsMs) await inBatches(run, deleteBuckets, [grainMs, deadBefore(grainMs, nowMs)]);
   for (const grain of ['minute', 'hour'] as const) {
@@ -317,6 +325,9 @@ const deleteEvents = `
   DELETE FROM culvert.usage_event WHERE request_id IN (
     SELECT request_id FROM culvert.usage_event WHERE request_id < $1
     ORDER BY request_id LIMIT ${prunedAtOnce} FOR UPDATE SKIP LOCKED)`;
+const deleteFeedback = `
+  DELETE FROM culvert.feedback WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM culvert.feedback WHERE request_id < $1 LIMIT ${prunedAtOnce} FOR UPDATE SKIP LOCKED))`;
 const deleteBuckets = `
   DELETE FROM culvert.quota_bucket WHERE ctid = ANY(ARRAY(
     SELECT ctid FROM culvert.quota_bucket WHERE grain_ms = $1 AND bucket < $2

@@ -8,6 +8,7 @@ import * as accounts from '../schema/accounts.ts';
 import { alertTable, awayLines, batchTables, noticeTables, replyTable, responseTables } from '../schema/answers.ts';
 import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts';
 import { postgresDdl } from '../schema/ddl.ts';
+import { feedbackTable } from '../schema/experiments.ts';
 import { namedVectors, vectorSettings, vectorTables } from '../schema/vectors.ts';
 
 /**
@@ -362,4 +363,5 @@ export const migrations: readonly Migration[] = [
     name: 'what caches of models did',
     sql: `ALTER TABLE culvert.usage_event ADD COLUMN cache TEXT; ${cacheUseIndex('culvert.')}`,
   },
+  { version: 31, name: 'feedback to requests', sql: postgresDdl(feedbackTable) },
 ];

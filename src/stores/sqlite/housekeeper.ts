@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import type { ResultsQuery } from '../../books/metering/experiment-book.ts';
 import type { CacheUseQuery, RequestQuery, TrafficQuery, UsageQuery } from '../../books/metering/ledger.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { Database } from './database.ts';
@@ -20,6 +21,7 @@ export interface Housekeeper {
   usage(query: UsageQuery): Promise<Jobs['usage']['answer']>;
   traffic(query: TrafficQuery): Promise<Jobs['traffic']['answer']>;
   cacheUses(query: CacheUseQuery): Promise<Jobs['cacheUses']['answer']>;
+  results(query: ResultsQuery): Promise<Jobs['results']['answer']>;
   /** Finishes running jobs and ends the thread. */
   close(): Promise<void>;
 }
@@ -90,6 +92,7 @@ export function createHousekeeper(file: string): Housekeeper {
     usage: (query) => run('usage', { query }),
     traffic: (query) => run('traffic', { query }),
     cacheUses: (query) => run('cacheUses', { query }),
+    results: (query) => run('results', { query }),
     async close() {
       if (worker !== null) await run('close', {});
     },

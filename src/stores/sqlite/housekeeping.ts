@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
+import type { ExperimentRows, ResultsQuery } from '../../books/metering/experiment-book.ts';
 import type {
   CacheUseQuery,
   CacheUses,
@@ -13,10 +14,12 @@ import type {
 import type { OrderedRecord } from '../../books/metering/record-store.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { objectUpkeep } from '../accounts/provider-object-store.ts';
+import { readResults } from '../ledger/experiment-book.ts';
 import { type Database, openDatabase, patiently } from './database.ts';
 import { listRequests, pruneTraffic, readCacheUses, readTraffic } from './ledger-reader.ts';
-import { pruneBuckets, pruneEvents } from './ledger-upkeep.ts';
+import { pruneBuckets, pruneEvents, pruneFeedback } from './ledger-upkeep.ts';
 import { sumDays, sumUsage } from './ledger-usage.ts';
+import { ledgerKeyAt } from './ledger-writer.ts';
 import { pruneRecordOrder, readRecords, recordsArrived } from './record-order.ts';
 import { tablesIn } from './tables.ts';
 
@@ -33,6 +36,7 @@ export interface Jobs {
   usage: { asked: { query: UsageQuery }; answer: UsageRow[] };
   traffic: { asked: { query: TrafficQuery }; answer: TrafficPoint[] };
   cacheUses: { asked: { query: CacheUseQuery }; answer: CacheUses[] };
+  results: { asked: { query: ResultsQuery }; answer: ExperimentRows };
   close: { asked: Record<never, never>; answer: number };
 }
 
@@ -45,6 +49,9 @@ export type JobEnd =
   | { id: number; kind: 'done'; answer: Jobs[JobName]['answer'] }
   | { id: number; kind: 'refused'; failure: FailureError['failure'] }
   | { id: number; kind: 'failed'; message: string };
+
+/** Requests of a time, by their rowid. */
+const ledgerPlace = { column: 'key', at: ledgerKeyAt } as const;
 
 /** While this thread waits for a lock it may itself hold the writer's: not longer than a request can bear. */
 const busyTimeoutMs = 50;
@@ -99,6 +106,7 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
           // Runs before old rows are removed: only single requests know users and tags.
           await sumDays(reader(), database, job.nowMs, nextTurn);
           const removed = await pruneEvents(database, job.beforeKey);
+          await pruneFeedback(database, job.beforeKey);
           await patiently(database, () => pruneRecordOrder(database, job.beforeKey));
           await pruneBuckets(database, job.nowMs);
           await pruneTraffic(database, job.nowMs);
@@ -120,6 +128,8 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
         return readTraffic(reader(), job.query);
       case 'cacheUses':
         return readCacheUses(reader(), job.query);
+      case 'results':
+        return readResults(tablesIn(reader()), ledgerPlace, job.query);
       case 'close':
         return inTurn(close);
     }

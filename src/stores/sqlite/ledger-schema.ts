@@ -4,6 +4,8 @@ import { cacheUseIndex } from '../ledger/cache-uses.ts';
 import { nameTablesSql } from '../ledger/day-sums.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import type { Migration } from '../migration.ts';
+import { sqliteDdl } from '../schema/ddl.ts';
+import { feedbackTable } from '../schema/experiments.ts';
 import { type Database, openDatabase } from './database.ts';
 import { migrateKept } from './migrations.ts';
 import { recordOrderSql } from './record-order.ts';
@@ -264,6 +266,7 @@ export const ledgerMigrations: readonly Migration[] = [
     name: 'what caches of models did',
     sql: `ALTER TABLE usage_event ADD COLUMN cache TEXT; ${cacheUseIndex('')}`,
   },
+  { version: 12, name: 'feedback to requests', sql: sqliteDdl(feedbackTable) },
 ];
 
 /** Longest wait of a start for another that migrates. */

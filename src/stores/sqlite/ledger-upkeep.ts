@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
+import { requestIdAt } from '../../kernel/ids.ts';
 import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { type Database, patiently, sqliteBusy, sqliteCode } from './database.ts';
-import type { LedgerWriter } from './ledger-writer.ts';
+import { type LedgerWriter, ledgerKeyMs } from './ledger-writer.ts';
 
 /** In one transaction: the writer waits for it. */
 const prunedAtOnce = 500;
@@ -22,6 +23,16 @@ export async function pruneEvents(database: Database, beforeKey: number): Promis
     if (batch < prunedAtOnce) return removed;
     await pause(pauseMs);
   }
+}
+
+/** The same for feedback to those requests. */
+export async function pruneFeedback(database: Database, beforeKey: number): Promise<void> {
+  const remove = database.prepare(
+    `DELETE FROM feedback WHERE (request_id, metric) IN (
+       SELECT request_id, metric FROM feedback WHERE request_id < ? ORDER BY request_id LIMIT ${prunedAtOnce})`,
+  );
+  const before = requestIdAt(ledgerKeyMs(beforeKey));
+  while ((await patiently(database, () => Number(remove.run(before).changes))) === prunedAtOnce) await pause(pauseMs);
 }
 
 /** Removes quota buckets that no window counts any more, scope by scope: each is one range of the primary key. */

@@ -2,6 +2,7 @@ import type { BucketsOf } from '../../books/ledger/batch-sums.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { createFeedbackBook } from '../ledger/experiment-book.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { openDatabase } from './database.ts';
 import { createHousekeeper, type Housekeeper } from './housekeeper.ts';
@@ -12,6 +13,7 @@ import { recoverReservations } from './ledger-upkeep.ts';
 import { createLedgerWriter, ledgerKeyAt, WalSync } from './ledger-writer.ts';
 import { RecentCalls } from './recent-calls.ts';
 import { beginSinks, sinkPosition } from './record-order.ts';
+import { tablesIn } from './tables.ts';
 
 export interface SqliteLedgerOptions {
   file: string;
@@ -159,6 +161,13 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       read: (after, limit) => housekeeper.readRecords(after, limit),
       async arrived(sink, position) {
         await housekeeper.recordsArrived(sink, position, clock.wallMs());
+      },
+    },
+    experiments: {
+      ...createFeedbackBook(tablesIn(database, { wrote: walSync.dirty })),
+      async results(query) {
+        queue.nudge();
+        return housekeeper.results(query);
       },
     },
     trouble: () => queue.trouble(),

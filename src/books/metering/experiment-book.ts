@@ -1,0 +1,66 @@
+/** What a caller says of an answer: one value for each metric. */
+export interface Feedback {
+  requestId: string;
+  metric: string;
+  value: number | boolean;
+  comment: string | null;
+  /** When it came; the later one of a metric replaces the earlier. */
+  atMs: number;
+}
+
+/** The request that it is about, for results. */
+export interface RatedRequest {
+  account: string;
+  alias: string;
+  variant: string | null;
+  atMs: number;
+}
+
+export interface ResultsQuery {
+  alias: string;
+  /** Null: all accounts; []: none. */
+  accounts: readonly string[] | null;
+  /** Wall-clock ms of arrival; `toMs` itself is not in. */
+  fromMs: number;
+  toMs: number;
+}
+
+/** Requests of a variant with one time to the first token: together they are its distribution. */
+export interface VariantTimes {
+  /** Null: the model had no variants then. */
+  variant: string | null;
+  /** From 10 s on in steps of 100 ms; null: no token came. */
+  firstTokenMs: number | null;
+  requests: number;
+  /** Requests whose class is not `ok`. */
+  errors: number;
+  costUsd: number;
+}
+
+/** Sums of one metric of a variant. Of booleans, true is 1. */
+export interface VariantRatings {
+  variant: string | null;
+  metric: string;
+  kind: 'boolean' | 'number';
+  n: number;
+  sum: number;
+  sumOfSquares: number;
+}
+
+export interface ExperimentRows {
+  times: readonly VariantTimes[];
+  ratings: readonly VariantRatings[];
+}
+
+/** One request has feedback in so many metrics at most. */
+export const metricsPerRequestMax = 20;
+
+/** The port of experiments, in the database of the ledger: rows are kept as long as its events. */
+export interface ExperimentBook {
+  /** `too-many`: the request has feedback in `metricsMax` other metrics; nothing is kept. */
+  rate(feedback: Feedback, request: RatedRequest, metricsMax: number): Promise<'kept' | 'too-many'>;
+  /** By metric. */
+  feedbackOf(requestId: string): Promise<Feedback[]>;
+  /** What a model's requests came to. */
+  results(query: ResultsQuery): Promise<ExperimentRows>;
+}

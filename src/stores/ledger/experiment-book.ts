@@ -1,0 +1,88 @@
+import type { ExperimentBook, ExperimentRows, Feedback, ResultsQuery } from '../../books/metering/experiment-book.ts';
+import { change, type Row, read, type SqlTables } from '../sql-tables.ts';
+import { idSlackMs } from './request-pages.ts';
+
+/** Column by which a database finds requests of a time, and its value there. */
+export interface EventPlace {
+  column: 'key' | 'request_id';
+  at(ms: number): number | string;
+}
+
+/** Feedback over either database; who reads sums decides where that runs. */
+export function createFeedbackBook({ prefix, rows, transaction }: SqlTables): Omit<ExperimentBook, 'results'> {
+  const table = `${prefix}feedback`;
+  const others = `SELECT count(*) AS n FROM ${table} WHERE request_id = $1 AND metric <> $2`;
+  const put = `INSERT INTO ${table}
+    (request_id, metric, value, is_boolean, comment, at_ms, account, alias, variant, request_ms)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    ON CONFLICT (request_id, metric) DO UPDATE SET value = $3, is_boolean = $4, comment = $5, at_ms = $6`;
+  return {
+    rate: ({ requestId, metric, value, comment, atMs }, { account, alias, variant, atMs: requestMs }, metricsMax) =>
+      transaction('write', function* () {
+        const [counted] = yield* read(others, [requestId, metric]);
+        if (Number(counted?.n) >= metricsMax) return 'too-many';
+        const isBoolean = typeof value === 'boolean' ? 1 : 0;
+        const rated = [requestId, metric, Number(value), isBoolean, comment, atMs];
+        yield* change(put, [...rated, account, alias, variant, requestMs]);
+        return 'kept';
+      }),
+    async feedbackOf(requestId) {
+      const found = await rows(`SELECT * FROM ${table} WHERE request_id = $1 ORDER BY metric`, [requestId]);
+      return found.map(feedbackIn);
+    },
+  };
+}
+
+function feedbackIn(row: Row): Feedback {
+  return {
+    requestId: String(row.request_id),
+    metric: String(row.metric),
+    value: Number(row.is_boolean) === 1 ? Number(row.value) === 1 : Number(row.value),
+    comment: row.comment === null ? null : String(row.comment),
+    atMs: Number(row.at_ms),
+  };
+}
+
+/** The port's `results`. Reads all requests of the time: not on the loop. */
+export async function readResults(
+  { prefix, rows, oneOf }: Pick<SqlTables, 'prefix' | 'rows' | 'oneOf'>,
+  place: EventPlace,
+  { alias, accounts, fromMs, toMs }: ResultsQuery,
+): Promise<ExperimentRows> {
+  const whose = (at: string) => (accounts === null ? '' : `AND ${oneOf('account', at)}`);
+  const times = await rows(
+    `SELECT variant, CASE WHEN first_token_ms > 10000 THEN first_token_ms / 100 * 100 ELSE first_token_ms END AS ms,
+       count(*) AS requests, sum(CASE WHEN class = 'ok' THEN 0 ELSE 1 END) AS errors, sum(coalesce(cost_usd, 0)) AS usd
+     FROM ${prefix}usage_event
+     WHERE alias = $1 AND at_ms >= $2 AND at_ms < $3 AND ${place.column} >= $4 AND ${place.column} < $5
+       AND usage_source <> 'refused' ${whose('$6')} GROUP BY 1, 2`,
+    [alias, fromMs, toMs, place.at(fromMs - idSlackMs), place.at(toMs + idSlackMs), ...(accounts ? [accounts] : [])],
+  );
+  const ratings = await rows(
+    `SELECT variant, metric, is_boolean, count(*) AS n, sum(value) AS total, sum(value * value) AS squares
+     FROM ${prefix}feedback WHERE alias = $1 AND request_ms >= $2 AND request_ms < $3 ${whose('$4')}
+     GROUP BY variant, metric, is_boolean ORDER BY metric, is_boolean`,
+    [alias, fromMs, toMs, ...(accounts ? [accounts] : [])],
+  );
+  return {
+    times: times.map(({ variant, ms, requests, errors, usd }) => ({
+      variant: nameIn(variant),
+      firstTokenMs: ms === null ? null : Number(ms),
+      requests: Number(requests),
+      errors: Number(errors),
+      costUsd: Number(usd),
+    })),
+    ratings: ratings.map(({ variant, metric, is_boolean: isBoolean, n, total, squares }) => ({
+      variant: nameIn(variant),
+      metric: String(metric),
+      kind: Number(isBoolean) === 1 ? 'boolean' : 'number',
+      n: Number(n),
+      sum: Number(total),
+      sumOfSquares: Number(squares),
+    })),
+  };
+}
+
+function nameIn(variant: unknown): string | null {
+  return variant === null ? null : String(variant);
+}

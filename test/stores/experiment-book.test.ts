@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { metricsPerRequestMax, type VariantTimes } from '../../src/books/metering/experiment-book.ts';
+import type { Ledger, UsageEvent } from '../../src/books/metering/ledger.ts';
+import { drivers } from './drivers.ts';
+import { reservationRow, usageEvent } from './rows.ts';
+
+const hourMs = 3_600_000;
+const nowMs = Date.now() - hourMs;
+
+async function settled(ledger: Ledger, atMs: number, over: Partial<UsageEvent> = {}): Promise<UsageEvent> {
+  const row = reservationRow({ atMs, alias: over.alias ?? 'smart', account: over.account ?? 'dev' });
+  await ledger.open(row);
+  const event = usageEvent(row, { variant: 'a', settledMs: atMs + 5, ...over });
+  ledger.close(event);
+  return event;
+}
+
+for (const driver of drivers) {
+  const { skip } = driver;
+
+  test(`${driver.name}: feedback is one value a metric, lives as long as its request, and has a bound`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const ledger = await store.ledger('boot-1');
+    const old = await settled(ledger, nowMs - 48 * hourMs);
+    const event = await settled(ledger, nowMs);
+    const { experiments } = ledger;
+    const say = (
+      requestId: string,
+      metric: string,
+      value: number | boolean,
+      atMs = nowMs,
+      comment: string | null = null,
+    ) =>
+      experiments.rate(
+        { requestId, metric, value, comment, atMs },
+        requestId === old.requestId ? old : event,
+        metricsPerRequestMax,
+      );
+    assert.equal(await say(event.requestId, 'helpful', false, nowMs, 'no'), 'kept');
+    await say(event.requestId, 'helpful', true, nowMs + 1);
+    await say(event.requestId, 'stars', 4.5, nowMs, 'häufig 😀');
+    await say(old.requestId, 'helpful', true);
+    assert.deepEqual(await experiments.feedbackOf(event.requestId), [
+      { requestId: event.requestId, metric: 'helpful', value: true, comment: null, atMs: nowMs + 1 },
+      { requestId: event.requestId, metric: 'stars', value: 4.5, comment: 'häufig 😀', atMs: nowMs },
+    ]);
+    for (let at = 2; at < metricsPerRequestMax; at += 1) assert.equal(await say(event.requestId, `m${at}`, at), 'kept');
+    assert.equal(await say(event.requestId, 'further', 1), 'too-many');
+    assert.equal(await say(event.requestId, 'helpful', false), 'kept');
+
+    await ledger.prune(nowMs - hourMs);
+    assert.deepEqual(await experiments.feedbackOf(old.requestId), []);
+    assert.equal((await experiments.feedbackOf(event.requestId)).length, metricsPerRequestMax);
+    await ledger.shutdown();
+  });
+
+  test(`${driver.name}: results are the sums of a model's variants in a time, of the accounts asked for`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const ledger = await store.ledger('boot-1');
+    const events: UsageEvent[] = [];
+    for (let at = 0; at < 8; at += 1) {
+      events.push(
+        await settled(ledger, nowMs + at, { variant: at % 2 ? 'b' : 'a', firstTokenMs: 100 + (at % 2), costUsd: 0.5 }),
+      );
+    }
+    await settled(ledger, nowMs, { variant: 'b', class: 'transient', status: 502, firstTokenMs: null, costUsd: null });
+    await settled(ledger, nowMs, { variant: 'b', account: 'ops', firstTokenMs: 12_345 });
+    await settled(ledger, nowMs, { alias: 'other', variant: 'b' });
+    await settled(ledger, nowMs - 3 * hourMs, { variant: 'a' });
+    for (const [at, event] of events.entries()) {
+      const said = { requestId: event.requestId, comment: null, atMs: nowMs };
+      await ledger.experiments.rate({ ...said, metric: 'helpful', value: at < 5 }, event, 20);
+      await ledger.experiments.rate({ ...said, metric: 'stars', value: at }, event, 20);
+    }
+    const query = { alias: 'smart', accounts: ['dev'], fromMs: nowMs, toMs: nowMs + hourMs };
+    const { times, ratings } = await ledger.experiments.results(query);
+    const byVariant = (one: VariantTimes) => `${one.variant} ${one.firstTokenMs}`;
+    assert.deepEqual(times.map((one) => [byVariant(one), one.requests, one.errors, one.costUsd]).sort(), [
+      ['a 100', 4, 0, 2],
+      ['b 101', 4, 0, 2],
+      ['b null', 1, 1, 0],
+    ]);
+    assert.deepEqual(
+      ratings
+        .map(({ variant, metric, kind, n, sum, sumOfSquares }) => [metric, variant, kind, n, sum, sumOfSquares])
+        .sort(),
+      [
+        ['helpful', 'a', 'boolean', 4, 3, 3],
+        ['helpful', 'b', 'boolean', 4, 2, 2],
+        ['stars', 'a', 'number', 4, 12, 56],
+        ['stars', 'b', 'number', 4, 16, 84],
+      ],
+    );
+    const all = await ledger.experiments.results({ ...query, accounts: null });
+    assert.ok(
+      all.times.some((one) => byVariant(one) === 'b 12300'),
+      JSON.stringify(all.times),
+    );
+    assert.deepEqual((await ledger.experiments.results({ ...query, accounts: [] })).times, []);
+    await ledger.shutdown();
+  });
+}
