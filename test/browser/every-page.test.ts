@@ -17,6 +17,7 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   models: '/dashboard/models',
   model: '/dashboard/models/smart',
   'mcp-servers-none': '/dashboard/mcp-servers',
+  cache: '/dashboard/cache',
   prompts: '/dashboard/prompts',
   prompt: '/dashboard/prompts/reply',
   welcome: '/dashboard/welcome',

@@ -4,6 +4,7 @@ import {
   BookOpen,
   Boxes,
   ChartColumn,
+  DatabaseZap,
   Gauge,
   Globe,
   KeyRound,
@@ -94,6 +95,11 @@ export const operatorPages: readonly PageGroup[] = [
         nav: { title: 'Prompts', icon: MessageSquareText, key: 'n', area: 'models' },
       },
       { path: 'prompts/$name', load: () => import('./prompts/prompt.tsx') },
+      {
+        path: 'cache',
+        load: () => import('./cache/page.tsx'),
+        nav: { title: 'Cache', icon: DatabaseZap, key: 'h', area: 'models' },
+      },
       {
         path: 'vectors',
         load: () => import('./vectors/page.tsx'),

@@ -1,5 +1,6 @@
 import type { ModelReply } from '../../../../src/admin/entries/models.ts';
 import { listIn, numberOrText, objectIn } from '../../parts/typed.ts';
+import { type VariantDraft, variantDrafts, writtenVariants } from './variant-draft.ts';
 
 /** As in `culvert.yaml`. */
 export const modelTypes = [
@@ -31,6 +32,19 @@ export interface ModelDraft {
   cost: string;
   accounts: string;
   plans: string;
+  /** '': answers are not kept. */
+  cacheTtl: string;
+  /** '' is `key`. */
+  cacheScope: string;
+  /** Other settings of its cache. */
+  cacheRest: Record<string, unknown>;
+  /** '' is `off`. */
+  promptCache: string;
+  /** Names with commas between them. */
+  guards: string;
+  variants: readonly VariantDraft[];
+  /** '' is `key`. */
+  sticky: string;
   /** JSON of everything without a separate field. */
   rest: string;
 }
@@ -62,7 +76,10 @@ export function blankTarget(): TargetDraft {
 type Written = Record<string, unknown>;
 
 export function draftOf(model: ModelReply | null): ModelDraft {
-  const { type, targets, fallbacks, prefer, quality, tier, cost, only, ...rest } = (model?.definition ?? {}) as Written;
+  const definition = (model?.definition ?? {}) as Written;
+  const { type, targets, fallbacks, prefer, quality, tier, cost, only, ...others } = definition;
+  const { cache, prompt_cache, guards, variants, sticky, ...rest } = others;
+  const { ttl, scope, ...cacheRest } = (cache ?? {}) as Written;
   const { accounts, plans } = (only ?? {}) as { accounts?: string[]; plans?: string[] };
   const { checks, min_chars: minChars } = (quality ?? {}) as { checks?: string[]; min_chars?: number };
   const written = (targets as (string | Written)[] | undefined) ?? [];
@@ -78,6 +95,13 @@ export function draftOf(model: ModelReply | null): ModelDraft {
     cost: textOf(cost),
     accounts: listOf(accounts),
     plans: listOf(plans),
+    cacheTtl: textOf(ttl),
+    cacheScope: scope === 'key' ? '' : textOf(scope),
+    cacheRest,
+    promptCache: prompt_cache === 'off' ? '' : textOf(prompt_cache),
+    guards: listOf(guards),
+    variants: variantDrafts(variants),
+    sticky: sticky === 'key' ? '' : textOf(sticky),
     rest: Object.keys(rest).length === 0 ? '' : JSON.stringify(rest, null, 2),
   };
 }
@@ -105,6 +129,8 @@ export function definitionOf(draft: ModelDraft): Written {
   const fallbacks = listIn(draft.fallbacks, ',');
   const checks = listIn(draft.checks, ',');
   const minChars = draft.minChars.trim();
+  const guards = listIn(draft.guards, ',');
+  const variants = writtenVariants(draft.variants);
   const quality = { checks, ...(minChars !== '' && { min_chars: numberOrText(minChars) }) };
   return {
     ...(draft.type !== 'chat' && { type: draft.type }),
@@ -115,8 +141,17 @@ export function definitionOf(draft: ModelDraft): Written {
     ...(draft.tier.trim() !== '' && { tier: draft.tier.trim() }),
     ...(draft.cost.trim() !== '' && { cost: numberOrText(draft.cost) }),
     ...(Object.keys(only).length > 0 && { only }),
+    ...cachesOf(draft),
+    ...(guards.length > 0 && { guards }),
+    ...(variants !== undefined && { variants, ...(draft.sticky !== '' && { sticky: draft.sticky }) }),
     ...objectIn(draft.rest),
   };
+}
+
+function cachesOf({ cacheTtl, cacheScope, cacheRest, promptCache }: ModelDraft): Written {
+  const ttl = cacheTtl.trim();
+  const cache = { ...cacheRest, ttl, ...(cacheScope !== '' && { scope: cacheScope }) };
+  return { ...(ttl !== '' && { cache }), ...(promptCache !== '' && { prompt_cache: promptCache }) };
 }
 
 function writtenTarget({ target, priority, weight, input, output, rest }: TargetDraft): string | Written {

@@ -11,8 +11,10 @@ import { textFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { objectIn } from '../../parts/typed.ts';
+import { CacheFields } from './cache-fields.tsx';
 import { definitionOf, draftOf, type ModelDraft, modelTypes } from './model-draft.ts';
 import { Targets } from './targets.tsx';
+import { Variants } from './variants.tsx';
 
 /** Makes a model, or changes the stored one. */
 export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone: () => void }) {
@@ -104,6 +106,16 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
       >
         {(control) => <Input {...control} {...text('fallbacks')} placeholder="None" />}
       </Field>
+      <CacheFields draft={draft} change={change} />
+      <Field name="guards" label="Guards" hint="Names, separated by commas. They read its requests and answers.">
+        {(control) => <Input {...control} {...text('guards')} placeholder="None" />}
+      </Field>
+      <Variants
+        variants={draft.variants}
+        onVariants={(variants) => change({ variants })}
+        sticky={draft.sticky}
+        onSticky={(sticky) => change({ sticky })}
+      />
       <div className="grid gap-4 sm:grid-cols-2">
         <Field name="tier" label="Tier" hint="A group of models that has its own limits.">
           {(control) => <Input {...control} {...text('tier')} placeholder="None" />}

@@ -79,6 +79,15 @@ function Model({ model }: { model: ModelReply }) {
               ? 'All keys whose plan and limits allow it'
               : [...only.accounts, ...only.plans.map((plan) => `plan ${plan}`)].join(', ')}
           </Fact>
+          <Fact name="Cache">
+            <Link
+              to="/dashboard/cache"
+              search={{ model: model.id } as never}
+              className="text-accent underline-offset-2 hover:underline"
+            >
+              Kept answers and hits
+            </Link>
+          </Fact>
           <KeptFacts of={model} />
         </Facts>
       </Section>

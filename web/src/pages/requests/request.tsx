@@ -11,6 +11,7 @@ import { Ago, Count, Money, None, Span } from '../../parts/figures.tsx';
 import { instant } from '../../parts/format.ts';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
+import { Tiles } from '../../parts/tiles.tsx';
 import { canRunAgain, setUpAgain } from '../playground/run-again.ts';
 import { Outcome, wordsOf } from './outcome.tsx';
 import { Timeline } from './timeline.tsx';
@@ -114,16 +115,7 @@ function Summary({ request }: { request: RequestReply }) {
     ['Cost', <Money key="c" value={request.cost_usd} />],
     ['Units', <Count key="n" value={request.units} />],
   ];
-  return (
-    <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-3 xl:grid-cols-6">
-      {facts.map(([name, value]) => (
-        <div key={name} className="bg-panel px-4 py-2.5">
-          <dt className="text-muted text-xs">{name}</dt>
-          <dd className="mt-0.5 truncate font-semibold text-lg">{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <Tiles of={facts} />;
 }
 
 function Who({ request }: { request: RequestReply }) {

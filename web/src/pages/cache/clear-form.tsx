@@ -1,0 +1,54 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import type { CacheClearedReply } from '../../../../src/admin/cache.ts';
+import { models } from '../../api/entries.ts';
+import { call } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { Input } from '../../parts/controls.tsx';
+import { useFields } from '../../parts/fields.ts';
+import { Field, Form } from '../../parts/form.tsx';
+import { plural } from '../../parts/format.ts';
+import { SuggestInput } from '../../parts/suggest-input.tsx';
+import { toast } from '../../parts/toast.tsx';
+
+/** Asks which answers go, and removes them. */
+export function ClearForm({ model, onDone }: { model: string; onDone: () => void }) {
+  const client = useQueryClient();
+  const [fields, field] = useFields({ model, key: '', tag: '' });
+  const which = Object.entries(fields).flatMap(([name, text]) => (text.trim() === '' ? [] : [[name, text.trim()]]));
+  const clear = useMutation({
+    mutationFn: () =>
+      call<CacheClearedReply>('DELETE', '/admin/v1/cache', {
+        query: Object.fromEntries(which) as Record<string, string>,
+      }),
+    async onSuccess({ cleared }) {
+      toast(cleared === 0 ? 'No answer matches.' : `${plural(cleared, 'answer')} removed.`);
+      await client.invalidateQueries({ queryKey: ['/admin/v1/cache'] });
+      onDone();
+    },
+  });
+  return (
+    <Form
+      error={clear.error}
+      onSubmit={() => clear.mutate()}
+      footer={
+        <Button type="submit" look="danger" busy={clear.isPending}>
+          {which.length === 0 ? 'Clear all answers' : 'Clear these answers'}
+        </Button>
+      }
+    >
+      <Field name="model" label="Model" hint="Without a model, a key and a tag, all answers go.">
+        {(control) => <SuggestInput {...control} from={models.path} field="id" placeholder="Any" {...field('model')} />}
+      </Field>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field name="key" label="Key" hint="Its id.">
+          {(control) => (
+            <SuggestInput {...control} from="/admin/v1/keys" field="id" placeholder="Any" {...field('key')} />
+          )}
+        </Field>
+        <Field name="tag" label="Tag">
+          {(control) => <Input {...control} spellCheck={false} placeholder="Any" {...field('tag')} />}
+        </Field>
+      </div>
+    </Form>
+  );
+}

@@ -1,0 +1,202 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { DatabaseZap, Eraser } from 'lucide-react';
+import { useState } from 'react';
+import type { CacheReply } from '../../../../src/admin/cache.ts';
+import { models } from '../../api/entries.ts';
+import { get } from '../../api/request.ts';
+import { useMay } from '../../api/rights.ts';
+import { Begin } from '../../parts/begin.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Segments } from '../../parts/controls.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Ago, Count, Money, None } from '../../parts/figures.tsx';
+import { useFilters } from '../../parts/filters.ts';
+import { bytes, percent } from '../../parts/format.ts';
+import { Page } from '../../parts/page.tsx';
+import { Read } from '../../parts/read.tsx';
+import { FilterInput } from '../../parts/suggest-input.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { Tiles } from '../../parts/tiles.tsx';
+import { ClearForm } from './clear-form.tsx';
+
+type ModelRow = CacheReply['models'][number];
+type ScopeRow = CacheReply['data'][number];
+
+const path = '/admin/v1/cache';
+const ranges = ['24h', '7d', '30d', '90d'].map((value) => ({ value, label: value }));
+/** Scopes that the page lists; the API pages through more. */
+const scopesMax = 200;
+
+const yaml = `models:
+  smart:
+    targets: [openai/gpt-5]
+    cache: { ttl: 1h, scope: key }`;
+
+/** What models' caches keep, and what came of it. */
+export default function CachePage() {
+  const [{ from = '30d', model }, setFilters] = useFilters<'from' | 'model'>();
+  const [clearing, setClearing] = useState<string | null>(null);
+  const mayClear = useMay('models', 'write');
+  const asked = { model, from, group_by: 'scope', limit: scopesMax };
+  const query = useQuery({
+    queryKey: [path, asked],
+    queryFn: ({ signal }) => get<CacheReply>(path, asked, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: 10_000,
+  });
+  return (
+    <Page
+      title="Cache"
+      actions={
+        <>
+          <Segments label="Range" value={from} options={ranges} onValue={(value) => setFilters({ from: value })} />
+          {mayClear && (
+            <Button look="danger" icon={<Eraser className="size-4" />} onClick={() => setClearing(model ?? '')}>
+              Clear
+            </Button>
+          )}
+        </>
+      }
+      bar={
+        <FilterInput
+          label="Model"
+          from={models.path}
+          field="id"
+          value={model}
+          onValue={(value) => setFilters({ model: value })}
+        />
+      }
+    >
+      <Read query={query}>
+        {(cache) => (
+          <>
+            <Tiles of={totals(cache)} />
+            <Table
+              label="Cache by model"
+              columns={mayClear ? [...columns, clearColumn(setClearing)] : columns}
+              rows={cache.models}
+              keyOf={(row) => row.model}
+              empty={
+                <Begin icon={<DatabaseZap />} title="No model has used its cache." yaml={yaml} action={<ToModels />}>
+                  A model with a cache keeps complete answers, and gives them to equal requests. You turn it on for each
+                  model, here or in the file.
+                </Begin>
+              }
+            />
+            {cache.data.length > 0 && (
+              <Table
+                label="Cache by who shares the answers"
+                columns={scopeColumns}
+                rows={cache.data}
+                keyOf={({ model: of, scope }) => `${of} ${scope}`}
+                empty={null}
+                footer={
+                  cache.next_cursor !== null && (
+                    <p className="border-line border-t px-4 py-2 text-muted text-xs">
+                      These are the first {scopesMax}. Choose a model to see fewer.
+                    </p>
+                  )
+                }
+              />
+            )}
+          </>
+        )}
+      </Read>
+      <Dialog
+        open={clearing !== null}
+        onClose={() => setClearing(null)}
+        title="Clear the cache"
+        description="Models then answer these requests anew. What the cache has saved so far stays in the figures."
+      >
+        <ClearForm model={clearing ?? ''} onDone={() => setClearing(null)} />
+      </Dialog>
+    </Page>
+  );
+}
+
+function ToModels() {
+  return (
+    <Link to="/dashboard/models" className="text-accent text-sm underline underline-offset-2">
+      Go to the models
+    </Link>
+  );
+}
+
+function totals({ models: rows, entries, bytes: size }: CacheReply) {
+  const sum = (of: (row: ModelRow) => number) => rows.reduce((before, row) => before + of(row), 0);
+  const hits = sum((row) => row.hits);
+  const misses = sum((row) => row.misses);
+  return [
+    ['Entries', <Count key="e" value={entries} />],
+    ['Size', bytes(size)],
+    ['Hits', <Count key="h" value={hits} />],
+    ['Misses', <Count key="m" value={misses} />],
+    ['Hit rate', hits + misses === 0 ? <None key="r" /> : percent(hits / (hits + misses))],
+    ['Saved', <Money key="s" value={sum((row) => row.saved_usd)} />],
+  ] as const;
+}
+
+const columns: readonly Column<ModelRow>[] = [
+  {
+    head: 'Model',
+    cell: ({ model }) => (
+      <Link
+        to={`/dashboard/models/${encodeURIComponent(model)}` as never}
+        className="[overflow-wrap:anywhere] hover:underline"
+      >
+        {model}
+      </Link>
+    ),
+  },
+  { head: 'Entries', from: 'sm', align: 'right', cell: ({ entries }) => <Count value={entries} /> },
+  { head: 'Size', from: 'md', align: 'right', cell: (row) => bytes(row.bytes) },
+  { head: 'Hits', from: 'sm', align: 'right', cell: ({ hits }) => <Count value={hits} /> },
+  {
+    head: 'By meaning',
+    from: 'lg',
+    align: 'right',
+    cell: ({ semantic_hits }) => (semantic_hits === 0 ? <None /> : <Count value={semantic_hits} />),
+  },
+  { head: 'Misses', from: 'md', align: 'right', cell: ({ misses }) => <Count value={misses} /> },
+  {
+    head: 'Hit rate',
+    align: 'right',
+    cell: ({ hit_rate }) => (hit_rate === null ? <None /> : percent(hit_rate)),
+  },
+  { head: 'Saved', align: 'right', cell: ({ saved_usd }) => <Money value={saved_usd} /> },
+];
+
+function clearColumn(onClear: (model: string) => void): Column<ModelRow> {
+  return {
+    head: 'Action',
+    align: 'right',
+    cell: ({ model, entries }) => (
+      <Button
+        size="row"
+        disabled={entries === 0}
+        aria-label={`Clear the cache of ${model}`}
+        onClick={() => onClear(model)}
+      >
+        Clear
+      </Button>
+    ),
+  };
+}
+
+const scopeColumns: readonly Column<ScopeRow>[] = [
+  {
+    head: 'Shared by',
+    cell: ({ scope, model }) => (
+      <div className="min-w-0 max-w-[46cqw] @xl:max-w-72">
+        <div className="truncate" title={scope ?? undefined}>
+          {scope ?? 'everybody'}
+        </div>
+        <div className="truncate text-muted text-xs">{model}</div>
+      </div>
+    ),
+  },
+  { head: 'Entries', align: 'right', cell: ({ entries }) => <Count value={entries} /> },
+  { head: 'Size', align: 'right', cell: (row) => bytes(row.bytes) },
+  { head: 'Oldest', from: 'sm', align: 'right', cell: ({ oldest }) => <Ago at={oldest} /> },
+];

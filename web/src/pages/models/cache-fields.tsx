@@ -1,0 +1,44 @@
+import { Input, Select } from '../../parts/controls.tsx';
+import { textFields } from '../../parts/fields.ts';
+import { Field } from '../../parts/form.tsx';
+import type { ModelDraft } from './model-draft.ts';
+
+interface CacheFieldsProps {
+  draft: ModelDraft;
+  change: (changes: Partial<ModelDraft>) => void;
+}
+
+/** The caches of a model: Culvert's of answers, and the provider's of prompts. */
+export function CacheFields({ draft, change }: CacheFieldsProps) {
+  const field = textFields(draft, change);
+  return (
+    <div className="grid gap-4 sm:grid-cols-2">
+      <Field name="cache.ttl" label="Keep answers for" hint="Equal requests get the kept answer. Such as 1h.">
+        {(control) => <Input {...control} spellCheck={false} placeholder="Not kept" {...field('cacheTtl')} />}
+      </Field>
+      <Field name="cache.scope" label="Who shares them" hint="A hit tells one that another has asked the same.">
+        {(control) => (
+          <Select {...control} {...field('cacheScope')} disabled={draft.cacheTtl.trim() === ''}>
+            <option value="">Nobody: each key has its own</option>
+            <option value="account">The keys of an account</option>
+            <option value="plan">The keys of a plan</option>
+            <option value="all">Everybody</option>
+          </Select>
+        )}
+      </Field>
+      <Field
+        name="prompt_cache"
+        label="The provider's prompt cache"
+        hint="Asks the provider to keep the beginning of long prompts, where that pays."
+        className="sm:col-span-2"
+      >
+        {(control) => (
+          <Select {...control} {...field('promptCache')}>
+            <option value="">As each request says</option>
+            <option value="auto">auto</option>
+          </Select>
+        )}
+      </Field>
+    </div>
+  );
+}

@@ -1,0 +1,65 @@
+import { listIn, numberOrText, objectIn } from '../../parts/typed.ts';
+
+/** The typed values of a variant, as texts. */
+export interface VariantDraft {
+  /** Tells rows apart while they are edited. */
+  row: number;
+  name: string;
+  weight: string;
+  prompt: string;
+  /** With commas between them; '' those of the model. */
+  targets: string;
+  /** Targets with options, which the form keeps as they are; null: there are none. */
+  writtenTargets: readonly unknown[] | null;
+  /** JSON. */
+  parameters: string;
+  /** Parts of its definition without a field here. */
+  rest: Record<string, unknown>;
+}
+
+let rows = 0;
+
+export function blankVariant(): VariantDraft {
+  rows += 1;
+  const blank = { name: '', weight: '', prompt: '', targets: '', parameters: '' };
+  return { row: rows, ...blank, writtenTargets: null, rest: {} };
+}
+
+export function variantDrafts(variants: unknown): VariantDraft[] {
+  const all = Object.entries((variants ?? {}) as Record<string, Record<string, unknown>>);
+  return all.map(([name, { weight, prompt, targets, parameters, ...rest }]) => {
+    const list = (targets as unknown[] | undefined) ?? [];
+    const plain = list.every((target) => typeof target === 'string');
+    return {
+      ...blankVariant(),
+      name,
+      weight: weight === undefined ? '' : String(weight),
+      prompt: prompt === undefined ? '' : String(prompt),
+      targets: plain ? list.join(', ') : '',
+      writtenTargets: plain ? null : list,
+      parameters: parameters === undefined ? '' : JSON.stringify(parameters),
+      rest,
+    };
+  });
+}
+
+/** As culvert.yaml writes them; undefined: there are none. What is no number or JSON goes along, and the server says so. */
+export function writtenVariants(variants: readonly VariantDraft[]): Record<string, unknown> | undefined {
+  const named = variants.filter(({ name }) => name.trim() !== '');
+  if (named.length === 0) return undefined;
+  return Object.fromEntries(
+    named.map(({ name, weight, prompt, targets, writtenTargets, parameters, rest }) => {
+      const list = writtenTargets ?? listIn(targets, ',');
+      return [
+        name.trim(),
+        {
+          ...rest,
+          ...(weight.trim() !== '' && { weight: numberOrText(weight) }),
+          ...(prompt.trim() !== '' && { prompt: prompt.trim() }),
+          ...(list.length > 0 && { targets: list }),
+          ...(parameters.trim() !== '' && { parameters: objectIn(parameters) ?? parameters }),
+        },
+      ];
+    }),
+  );
+}

@@ -1,0 +1,99 @@
+import { Plus, Trash2 } from 'lucide-react';
+import { prompts } from '../../api/entries.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { Input, Select } from '../../parts/controls.tsx';
+import { Field } from '../../parts/form.tsx';
+import { SuggestInput } from '../../parts/suggest-input.tsx';
+import { blankVariant, type VariantDraft } from './variant-draft.ts';
+
+interface VariantsProps {
+  variants: readonly VariantDraft[];
+  onVariants: (variants: readonly VariantDraft[]) => void;
+  /** '' is the key. */
+  sticky: string;
+  onSticky: (sticky: string) => void;
+}
+
+/** Variants of a model, a box each. */
+export function Variants({ variants, onVariants, sticky, onSticky }: VariantsProps) {
+  const change = (row: number, changes: Partial<VariantDraft>) =>
+    onVariants(variants.map((variant) => (variant.row === row ? { ...variant, ...changes } : variant)));
+  return (
+    <fieldset className="flex flex-col gap-3">
+      <legend className="mb-2 font-medium text-sm">Variants</legend>
+      {variants.map((variant, at) => {
+        const text = (name: 'name' | 'weight' | 'prompt' | 'targets' | 'parameters') => ({
+          spellCheck: false,
+          value: variant[name],
+          onChange: ({ target }: { target: { value: string } }) => change(variant.row, { [name]: target.value }),
+        });
+        const place = `variants.${variant.name.trim()}`;
+        return (
+          <div key={variant.row} className="flex flex-col gap-2 rounded-md border border-line p-3">
+            <div className="flex items-end gap-1">
+              <Field name={at === 0 ? 'variants' : place} label="Variant" className="flex-1">
+                {(control) => <Input {...control} {...text('name')} placeholder="b" />}
+              </Field>
+              <Field name={`${place}.weight`} label="Share" className="w-20">
+                {(control) => <Input {...control} {...text('weight')} inputMode="decimal" placeholder="1" />}
+              </Field>
+              <IconButton
+                label={`Remove variant ${at + 1}`}
+                onClick={() => onVariants(variants.filter(({ row }) => row !== variant.row))}
+              >
+                <Trash2 />
+              </IconButton>
+            </div>
+            <div className="grid gap-2 sm:grid-cols-2">
+              <Field name={`${place}.prompt`} label="Prompt">
+                {(control) => (
+                  <SuggestInput
+                    {...control}
+                    from={prompts.path}
+                    field="name"
+                    placeholder="None, or reply@3"
+                    {...text('prompt')}
+                  />
+                )}
+              </Field>
+              <Field name={`${place}.parameters`} label="Parameters">
+                {(control) => (
+                  <Input {...control} {...text('parameters')} placeholder='{"temperature": 0.2}' autoComplete="off" />
+                )}
+              </Field>
+            </div>
+            <Field name={`${place}.targets`} label="Targets of the variant">
+              {(control) => (
+                <Input
+                  {...control}
+                  {...text('targets')}
+                  disabled={variant.writtenTargets !== null}
+                  placeholder={variant.writtenTargets === null ? "The model's" : 'As they are, with their options'}
+                />
+              )}
+            </Field>
+          </div>
+        );
+      })}
+      <p className="text-muted text-xs">
+        Each caller stays with one variant. Shares are of callers, and the results are on the page of the model.
+      </p>
+      <div className="flex flex-wrap items-end gap-3">
+        <Button icon={<Plus className="size-4" />} onClick={() => onVariants([...variants, blankVariant()])}>
+          Add variant
+        </Button>
+        {variants.length > 0 && (
+          <Field name="sticky" label="Stays with one variant">
+            {(control) => (
+              <Select {...control} value={sticky} onChange={({ target }) => onSticky(target.value)}>
+                <option value="">A key</option>
+                <option value="user">An end user</option>
+                <option value="session">A session</option>
+              </Select>
+            )}
+          </Field>
+        )}
+      </div>
+    </fieldset>
+  );
+}
