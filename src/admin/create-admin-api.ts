@@ -32,6 +32,7 @@ import { overviewOperations } from './overview.ts';
 import type { AdminParts } from './parts.ts';
 import { type Found, findOperation } from './path.ts';
 import { requestOperations } from './requests.ts';
+import { resultsOperations } from './results.ts';
 import { notAllowed } from './roles.ts';
 import { secretOperations } from './secret.ts';
 import { sessionOperations } from './sessions.ts';
@@ -62,6 +63,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...overviewOperations(parts, records, watch),
     ...requestOperations(parts),
     ...usageOperations(parts, records),
+    ...resultsOperations(parts),
     ...cacheOperations(parts, records),
     ...vectorOperations(parts, records),
     ...operatorOperations(parts, records),

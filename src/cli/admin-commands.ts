@@ -136,6 +136,11 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
     description: 'sum up requests, units, tokens and USD',
     load: async () => (await import('./commands/usage.ts')).usage,
   },
+  results: {
+    group: seeWhatHappens,
+    description: 'compare the variants of a model',
+    load: async () => (await import('./commands/results.ts')).results,
+  },
   requests: {
     group: seeWhatHappens,
     description: 'list, explain and export single requests',
