@@ -76,6 +76,51 @@ function params() {
 }
 
 const fallbacks = fc.oneof(fc.array(fc.dictionary(fc.constantFrom(...names), fc.array(text(...names)))), odd);
+const cacheParams = fc.oneof(
+  fc.record(
+    {
+      type: text('redis', 'redis-semantic'),
+      ttl: number,
+      supported_call_types: fc.array(text('acompletion')),
+      host: odd,
+    },
+    { requiredKeys: [] },
+  ),
+  odd,
+);
+const guardrail = fc.record({
+  guardrail_name: text('pii', 'constructor', 'é', 'x'.repeat(90)),
+  litellm_params: fc.oneof(
+    fc.record(
+      {
+        guardrail: text('presidio', 'hide-secrets', 'litellm_content_filter', 'aporia'),
+        mode: fc.oneof(text('pre_call', 'post_call'), fc.array(text('during_call', 'logging_only'))),
+        default_on: fc.oneof(fc.boolean(), odd),
+        pii_entities_config: fc.oneof(fc.dictionary(text('US_SSN', 'EMAIL_ADDRESS').map(String), text('MASK')), odd),
+        patterns: fc.oneof(
+          fc.array(fc.record({ pattern: text('a{1,2}', '(', '${', 'a+'), pattern_name: text('us_ssn', 'toString') })),
+          odd,
+        ),
+        blocked_words: fc.oneof(fc.array(fc.record({ keyword: text('w', '${', ' ', '-') })), odd),
+      },
+      { requiredKeys: [] },
+    ),
+    odd,
+  ),
+});
+const prompt = fc.record({
+  prompt_id: text('p', '__proto__', 'constructor', '9'),
+  litellm_params: fc.oneof(
+    fc.record({
+      dotprompt_content: text(
+        'User: hi {{name}}',
+        '---\nmodel: smart\ntemperature: 9\ninput: { schema: { name: object } }\n---\nSystem: {{ name }} $' + '{x}',
+        '---\nmax_tokens: 1.5\n---\nplain ${',
+      ),
+    }),
+    odd,
+  ),
+});
 const file = fc.record(
   {
     model_list: fc.oneof({ weight: 20, arbitrary: fc.array(entry, { maxLength: 8 }) }, odd),
@@ -93,7 +138,12 @@ const file = fc.record(
       ),
       odd,
     ),
-    litellm_settings: fc.oneof(fc.record({ fallbacks, cache: odd, anything: odd }, { requiredKeys: [] }), odd),
+    litellm_settings: fc.oneof(
+      fc.record({ fallbacks, cache: odd, cache_params: cacheParams, anything: odd }, { requiredKeys: [] }),
+      odd,
+    ),
+    guardrails: fc.oneof(fc.array(guardrail, { maxLength: 3 }), odd),
+    prompts: fc.oneof(fc.array(prompt, { maxLength: 3 }), odd),
     general_settings: fc.oneof(
       fc.record({ master_key: text('sk-1234', 'os.environ/M', 'long-enough-for-a-key') }, { requiredKeys: [] }),
       odd,

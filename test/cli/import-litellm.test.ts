@@ -141,7 +141,8 @@ test('what has no place is told with its line, and stands in the file as a comme
   for (const wanted of [
     /^43 model_list\[3\]\.litellm_params\.temperature: not carried over/,
     /^47 model_list\[4\]\.litellm_params\.model: this model is not carried over: there is no provider for clarifai/,
-    /^\d+ litellm_settings\.cache: not carried over: answers are not cached/,
+    /^\d+ litellm_settings\.cache: carried over as models\.NAME\.cache, whose answers one key shares/,
+    /^\d+ litellm_settings\.cache_params\.password: not carried over: storage\.cache/,
     /^\d+ litellm_settings\.success_callback: not carried over: telemetry\.otlp sends traces to Langfuse/,
     /^84 litellm_settings\.num_retries: not carried over: router_settings has it too, and wins/,
     /^\d+ router_settings\.routing_strategy: not carried over/,
@@ -350,4 +351,46 @@ describe('culvert import litellm, run as a program', { concurrency: true }, () =
       assert.ok(!existsSync(join(cwd, 'culvert.yaml')));
     }
   });
+});
+
+test('the cache, guardrails and prompts become those of models, of the server and of the file', () => {
+  const one = imported(fileOf('guards'));
+  const { models, guards, prompts, server } = loaded(one);
+  assert.equal(models.smart!.cache!.ttl, 600_000);
+  assert.equal(models.smart!.cache!.scope, 'key');
+  assert.equal(models.vectors!.cache, undefined, 'its calls were not cached');
+  const of = (name: string) => {
+    const { check, action, on, kinds, patterns, words } = guards[name]!;
+    return [check, action, on.join(' '), kinds ?? patterns ?? words];
+  };
+  assert.deepEqual(Object.keys(guards).map(of), [
+    ['personal-data', 'mask', 'input', ['email']],
+    ['personal-data', 'block', 'input', ['card', 'national-id']],
+    ['secrets', 'mask', 'input output', undefined],
+    ['personal-data', 'mask', 'output', ['national-id']],
+    ['patterns', 'block', 'output', ['TICKET-\\d{4,8}']],
+    ['words', 'block', 'output', ['Project Falcon']],
+  ]);
+  assert.deepEqual(server.guards, ['pii-guard', 'pii-guard-block']);
+  assert.deepEqual(Object.keys(prompts), ['hello']);
+  const { model, messages, variables, parameters } = prompts.hello!;
+  assert.deepEqual([model, parameters], ['smart', { temperature: 0.3 }]);
+  assert.deepEqual(variables, { tone: { type: 'string' }, times: { type: 'number' } });
+  assert.deepEqual(messages, [
+    { role: 'system', content: 'Be {{tone}}, and say it {{times}} times.' },
+    { role: 'user', content: 'Hello.' },
+  ]);
+  const told = lines(one).join('\n');
+  for (const wanted of [
+    /cache_params\.type: carried over as a cache of equal requests alone/,
+    /cache_params\.similarity_threshold: not carried over/,
+    /pii_entities_config\.PERSON: not carried over: no check here finds this/,
+    /guardrails\[1\]\.litellm_params\.default_on: callers turn no guard on here: name keys in guards/,
+    /patterns\[2\]\.pattern: not carried over: \+ has no bound/,
+    /guardrails\[3\]\.litellm_params\.guardrail: not carried over: there is no check aporia/,
+    /prompts\[1\]: not carried over: its text is not in this file, but at langfuse/,
+    /prompts\[2\]: not carried over: its text has more than/,
+  ]) {
+    assert.match(told, wanted);
+  }
 });

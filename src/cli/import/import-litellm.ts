@@ -5,14 +5,25 @@ import { addFallbacks } from './imported-fallbacks.ts';
 import { importModels } from './imported-models.ts';
 import { importProviders } from './imported-providers.ts';
 import { importAccounts } from './litellm-accounts.ts';
+import { addCache } from './litellm-cache.ts';
 import type { LiteLlmRows } from './litellm-database.ts';
 import { type Deployment, readDeployment } from './litellm-deployment.ts';
+import { importGuards } from './litellm-guards.ts';
+import { importPrompts } from './litellm-prompts.ts';
 import { readSettings } from './litellm-settings.ts';
 import { Notes, type Path } from './notes.ts';
 import { listOfTexts, objectOf, type Values } from './plain-values.ts';
 
 /** Sections that are read, or whose work needs nothing here. */
-const read = ['model_list', 'litellm_settings', 'router_settings', 'general_settings', 'credential_list'];
+const read = [
+  'model_list',
+  'litellm_settings',
+  'router_settings',
+  'general_settings',
+  'credential_list',
+  'guardrails',
+  'prompts',
+];
 
 /** Names that its database has for sections of the file. */
 const keptSections = ['litellm_settings', 'router_settings', 'general_settings'];
@@ -44,9 +55,20 @@ export function importLiteLlm(text: string, database: LiteLlmRows | null = null,
   const { providers, nameOf } = importProviders(deployments, settings, notes);
   const models = importModels(deployments, settings, nameOf, notes);
   addFallbacks(models, settings, notes);
+  addCache(values, models, root);
+  const { guards, always } = importGuards(values, root, database);
+  const prompts = importPrompts(values, root, database, models);
   const { adminKey } = settings;
   const people = database === null ? {} : importAccounts(database, groupsOf(root, database), notes, nowMs);
-  const config = { ...(adminKey !== null && { admin: { key: adminKey } }), providers, models, ...people };
+  const config = {
+    ...(adminKey !== null && { admin: { key: adminKey } }),
+    ...(always.length > 0 && { server: { guards: always } }),
+    providers,
+    models,
+    ...(Object.keys(guards).length > 0 && { guards }),
+    ...(Object.keys(prompts).length > 0 && { prompts }),
+    ...people,
+  };
   return { ok: true, imported: { config, variables: values.variables, notes: notes.list() } };
 }
 

@@ -15,6 +15,9 @@ export interface ImportedConfig {
   admin?: JsonObject;
   providers: Record<string, JsonObject>;
   models: Record<string, JsonObject>;
+  server?: JsonObject;
+  guards?: Record<string, JsonObject>;
+  prompts?: Record<string, JsonObject>;
   plans?: Record<string, JsonObject>;
   default_plan?: string;
   accounts?: Record<string, JsonObject>;

@@ -29,6 +29,8 @@ export const liteLlmTables = [
   'LiteLLM_AccessGroupTable',
   'LiteLLM_ModelTable',
   'LiteLLM_DeprecatedVerificationToken',
+  'LiteLLM_GuardrailsTable',
+  'LiteLLM_PromptTable',
 ] as const;
 
 export type LiteLlmTable = (typeof liteLlmTables)[number];

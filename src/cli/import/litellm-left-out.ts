@@ -26,7 +26,7 @@ const columns: Readonly<Record<string, string>> = {
 const metadataMembers: Readonly<Record<string, string>> = {
   model_rpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
   model_tpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
-  guardrails: 'there are no guardrails',
+  guardrails: 'guards of a model, a plan or server apply to the keys that use it',
   tags: 'callers send x-culvert-tag',
   logging: 'telemetry.otlp and telemetry.sinks send what callbacks got',
 };
@@ -38,10 +38,9 @@ const history =
 /** Tables that are not read, and what does their work. */
 const unread: Readonly<Record<string, string>> = {
   LiteLLM_MCPServerTable: `${culvert} mcp-servers adds MCP servers`,
-  LiteLLM_GuardrailsTable: 'there are no guardrails',
   LiteLLM_SearchToolsTable: 'tools.search.providers has engines for the search of the web',
   LiteLLM_SSOConfig: 'dashboard.oidc logs operators in',
-  LiteLLM_CacheConfig: 'answers are not cached here',
+  LiteLLM_CacheConfig: 'models.NAME.cache keeps answers',
   LiteLLM_ManagedFileTable: 'files stay at the providers that hold them; /v1/files takes new ones',
 };
 

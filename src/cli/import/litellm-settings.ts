@@ -33,8 +33,9 @@ const elsewhere: Readonly<Record<Section, Readonly<Record<string, string | null>
     set_verbose: null,
     json_logs: null,
     telemetry: null,
-    cache: 'answers are not cached here; an Idempotency-Key of the caller keeps one answer',
-    cache_params: 'answers are not cached here',
+    // litellm-cache.ts reads them.
+    cache: null,
+    cache_params: null,
     max_budget: 'a budget belongs to a plan: plans.NAME.budget, in USD a window',
     budget_duration: 'a budget belongs to a plan: plans.NAME.budget',
     success_callback: callbacks,

@@ -8,7 +8,7 @@ export type Gateway = 'litellm' | 'openrouter' | 'portkey';
 /** The text of the new file: comments on what was not carried over, then what was. */
 export function importedText({ config, variables, notes }: Imported, from: string, gateway: Gateway): string {
   const document = new Document(config, { aliasDuplicateObjects: false });
-  for (const section of ['providers', 'models', 'admin', 'plans', 'accounts', 'keys'])
+  for (const section of ['providers', 'models', 'admin', 'server', 'guards', 'plans', 'accounts', 'keys'])
     flatten(document.get(section, true));
   const names = [...variables.keys()].toSorted();
   const head = [

@@ -1,0 +1,168 @@
+import { patternSize } from '../../guards/checks/pattern-length.ts';
+import { type PersonalKind, personalKinds } from '../../guards/kinds.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import type { LiteLlmRows } from './litellm-database.ts';
+import type { Path } from './notes.ts';
+import { isWritable, listOfTexts, objectOf, plain, textOr, type Values } from './plain-values.ts';
+
+/** Presidio's names of what we find too, and those of LiteLLM's own patterns. */
+const kindOf = new Map<string, PersonalKind>(
+  Object.entries({
+    EMAIL_ADDRESS: 'email',
+    CREDIT_CARD: 'card',
+    IBAN_CODE: 'iban',
+    PHONE_NUMBER: 'phone',
+    IP_ADDRESS: 'ip',
+    US_SSN: 'national-id',
+    UK_NHS: 'national-id',
+    ES_NIF: 'national-id',
+    ES_NIE: 'national-id',
+    IT_FISCAL_CODE: 'national-id',
+    PL_PESEL: 'national-id',
+    IN_AADHAAR: 'national-id',
+    FI_PERSONAL_IDENTITY_CODE: 'national-id',
+    email: 'email',
+    visa: 'card',
+    mastercard: 'card',
+    amex: 'card',
+    credit_card: 'card',
+    iban: 'iban',
+    us_phone: 'phone',
+    phone: 'phone',
+    ipv4: 'ip',
+    ipv6: 'ip',
+    us_ssn: 'national-id',
+  }),
+);
+
+const secretPatterns = /^(?:aws_|github_|slack_|google_|generic_api_key|api_key)/;
+
+/** What one guardrail of LiteLLM becomes: a part for each check and action. */
+interface Part {
+  check: string;
+  action: string;
+  kinds?: PersonalKind[];
+  patterns?: string[];
+  words?: string[];
+}
+
+/** Guards in the form of culvert.yaml, and the names of those that apply to every request. */
+export interface ImportedGuards {
+  guards: Record<string, JsonObject>;
+  always: string[];
+}
+
+/** Converts `guardrails` of the file and of the database; those that ask other services are noted. */
+export function importGuards({ notes }: Values, root: JsonObject, database: LiteLlmRows | null): ImportedGuards {
+  const found: ImportedGuards = { guards: {}, always: [] };
+  const inFile = (Array.isArray(root.guardrails) ? root.guardrails : []).map(
+    (one: unknown, index): [Path, JsonObject] => [['guardrails', index], objectOf(one)],
+  );
+  const stored = (database?.tables.LiteLLM_GuardrailsTable ?? []).map((row): [Path, JsonObject] => [
+    ['LiteLLM_GuardrailsTable', String(row.guardrail_name)],
+    row,
+  ]);
+  for (const [path, one] of [...inFile, ...stored]) {
+    const params = objectOf(one.litellm_params);
+    const note = (place: Path, message: string) => notes.add([...path, 'litellm_params', ...place], message);
+    const parts = partsOf(textOr(params.guardrail, ''), params, note);
+    const name = nameOf(textOr(one.guardrail_name, 'guard'), found.guards);
+    const on = sidesOf(listOfTexts(params.mode));
+    if (on === null) note(['mode'], 'changed: it reads requests and answers');
+    for (const [index, part] of parts.entries()) {
+      const named = index === 0 ? name : nameOf(`${name}-${part.action}`, found.guards);
+      found.guards[named] = { ...part, ...(on !== null && on.length === 1 && { on }) };
+      if (params.default_on === true) found.always.push(named);
+    }
+    if (parts.length > 0 && params.default_on !== true) {
+      note(['default_on'], `callers turn no guard on here: name ${name} in guards of a model, a plan or server`);
+    }
+  }
+  return found;
+}
+
+type Note = (place: Path, message: string) => void;
+
+function partsOf(guardrail: string, params: JsonObject, note: Note): Part[] {
+  if (guardrail === 'presidio') return presidioParts(params, note);
+  if (guardrail === 'hide-secrets' || guardrail === 'hide_secrets') return [{ check: 'secrets', action: 'mask' }];
+  if (guardrail === 'litellm_content_filter') return filterParts(params, note);
+  note(['guardrail'], `not carried over: there is no check ${guardrail.slice(0, 60)} in this import (docs/guards.md)`);
+  return [];
+}
+
+function presidioParts({ pii_entities_config: entities }: JsonObject, note: Note): Part[] {
+  if (!isObject(entities) || Object.keys(entities).length === 0) return [{ check: 'personal-data', action: 'mask' }];
+  const kinds = new Map<string, Set<PersonalKind>>();
+  for (const [entity, action] of Object.entries(entities)) {
+    const kind = kindOf.get(entity);
+    if (kind === undefined) note(['pii_entities_config', entity], 'not carried over: no check here finds this');
+    else kinds.set(actionOf(action), (kinds.get(actionOf(action)) ?? new Set<PersonalKind>()).add(kind));
+  }
+  return [...kinds].map(([action, some]) => ({ check: 'personal-data', action, kinds: inOrder(some) }));
+}
+
+function filterParts(params: JsonObject, note: Note): Part[] {
+  const lists = new Map<string, { check: string; action: string; list: string[] }>();
+  const add = (check: string, of: unknown, value: string) => {
+    const action = actionOf(of);
+    const one = lists.get(`${check} ${action}`) ?? { check, action, list: [] };
+    lists.set(`${check} ${action}`, { ...one, list: [...one.list, value] });
+  };
+  for (const [index, one] of (Array.isArray(params.patterns) ? params.patterns : []).entries()) {
+    const { pattern_name: name, pattern, action } = objectOf(one);
+    const kind = kindOf.get(String(name));
+    if (typeof pattern === 'string') {
+      const size = patternSize(pattern);
+      if (!isWritable(pattern)) note(['patterns', index, 'pattern'], unwritable);
+      else if ('why' in size) note(['patterns', index, 'pattern'], `not carried over: ${size.why}`);
+      else add('patterns', action, plain(pattern));
+    } else if (kind !== undefined) add('personal-data', action, kind);
+    else if (secretPatterns.test(String(name))) add('secrets', action, '');
+    else note(['patterns', index, 'pattern_name'], 'not carried over: no check here finds this');
+  }
+  for (const one of Array.isArray(params.blocked_words) ? params.blocked_words : []) {
+    const { keyword, action } = objectOf(one);
+    if (typeof keyword === 'string' && keyword !== '' && keyword.length <= 200) {
+      if (isWritable(keyword)) add('words', action, plain(keyword));
+      else note(['blocked_words'], unwritable);
+    }
+  }
+  for (const name of ['blocked_words_file', 'categories', 'competitor_intent_config']) {
+    const value = params[name];
+    if (value !== undefined && value !== null) note([name], 'not carried over: the check words takes a list');
+  }
+  return [...lists.values()].map(({ check, action, list }) => ({
+    check,
+    action,
+    ...(check === 'personal-data' && { kinds: inOrder(new Set(list)) }),
+    ...(check === 'patterns' && { patterns: list }),
+    ...(check === 'words' && { words: list }),
+  }));
+}
+
+const unwritable = 'not carried over: culvert.yaml cannot hold a reference without its end';
+
+const inOrder = (some: ReadonlySet<string>) => personalKinds.filter((kind) => some.has(kind));
+
+const actionOf = (action: unknown) => (String(action).toUpperCase() === 'MASK' ? 'mask' : 'block');
+
+/** Null: no word of `mode` says which side it reads. */
+function sidesOf(modes: readonly string[]): string[] | null {
+  const on = new Set(
+    modes.flatMap((mode) => (/^(?:pre|during)_/.test(mode) ? ['input'] : mode === 'post_call' ? ['output'] : [])),
+  );
+  return on.size === 0 ? null : [...on];
+}
+
+function nameOf(name: string, taken: Readonly<Record<string, unknown>>): string {
+  const base =
+    name
+      .toLowerCase()
+      .replace(/[^a-z\d-]+/g, '-')
+      .replace(/^[^a-z]+|-+$/g, '')
+      .slice(0, 50) || 'guard';
+  let free = base in Object.prototype ? `${base}-guard` : base;
+  for (let next = 2; Object.hasOwn(taken, free); next++) free = `${base}-${next}`;
+  return free;
+}
