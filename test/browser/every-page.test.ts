@@ -18,6 +18,8 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   model: '/dashboard/models/smart',
   'mcp-servers-none': '/dashboard/mcp-servers',
   cache: '/dashboard/cache',
+  guards: '/dashboard/guards',
+  guard: '/dashboard/guards/pii',
   prompts: '/dashboard/prompts',
   prompt: '/dashboard/prompts/reply',
   welcome: '/dashboard/welcome',
@@ -36,7 +38,18 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   'settings-backup': '/dashboard/settings?tab=backup',
 };
 
-const lists = ['requests', 'usage', 'providers', 'models', 'mcp-servers', 'prompts', 'accounts', 'keys', 'plans'];
+const lists = [
+  'requests',
+  'usage',
+  'providers',
+  'models',
+  'mcp-servers',
+  'prompts',
+  'guards',
+  'accounts',
+  'keys',
+  'plans',
+];
 
 const skip = chromiumMissing;
 const gateway = skip ? null! : await startSeededGateway({ after: after as never }, { days: 14, perDay: 120 });

@@ -94,6 +94,7 @@ function configuration({ dataDir, openai, claude, groq, local }: Places): Record
       embed: { type: 'embedding', targets: [target('openai', 'text-embedding-3-small', 0.02, 0, 1)] },
       private: { targets: [target('local', 'qwen3-32b', 0, 0, 1)] },
     },
+    guards: { pii: { check: 'personal-data', kinds: ['email', 'card'], action: 'mask' } },
     prompts: {
       reply: {
         versions: {

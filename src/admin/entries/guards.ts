@@ -37,6 +37,7 @@ const shownSchema = z.object({
     .describe('What names it.'),
   ...keptFields,
 });
+export type GuardReply = z.output<typeof shownSchema>;
 type ShownGuard = z.input<typeof shownSchema>;
 
 const newGuard = guardSchema.safeExtend({

@@ -1,4 +1,4 @@
-// The one file of the server that runs here too: its table of roles, which imports nothing.
+// A file of the server that runs here too: its table of roles, which imports nothing.
 import { type Access, type Area, notAllowed } from '../../../src/admin/roles.ts';
 import { type Session, useSession } from './session.ts';
 

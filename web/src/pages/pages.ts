@@ -14,6 +14,7 @@ import {
   MessagesSquare,
   Plug,
   Settings,
+  ShieldCheck,
   Users,
   Waypoints,
 } from 'lucide-react';
@@ -95,6 +96,12 @@ export const operatorPages: readonly PageGroup[] = [
         nav: { title: 'Prompts', icon: MessageSquareText, key: 'n', area: 'models' },
       },
       { path: 'prompts/$name', load: () => import('./prompts/prompt.tsx') },
+      {
+        path: 'guards',
+        load: () => import('./guards/page.tsx'),
+        nav: { title: 'Guards', icon: ShieldCheck, key: 'f', area: 'models' },
+      },
+      { path: 'guards/$name', load: () => import('./guards/guard.tsx') },
       {
         path: 'cache',
         load: () => import('./cache/page.tsx'),

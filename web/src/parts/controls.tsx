@@ -125,3 +125,38 @@ export function Segments<Value extends string>({
     </fieldset>
   );
 }
+
+interface ChecksProps extends Pick<ComponentProps<'fieldset'>, 'id' | 'aria-describedby'> {
+  /** Read aloud. */
+  label: string;
+  options: readonly string[];
+  chosen: readonly string[];
+  /** In the order of the options. */
+  onChosen: (chosen: string[]) => void;
+}
+
+/** Any of several, a box each. */
+export function Checks({ id, label, options, chosen, onChosen, ...described }: ChecksProps) {
+  return (
+    <fieldset
+      id={id}
+      aria-label={label}
+      aria-describedby={described['aria-describedby']}
+      className="flex flex-wrap gap-x-4 gap-y-1.5"
+    >
+      {options.map((option) => (
+        <label key={option} className="inline-flex items-center gap-1.5 text-sm">
+          <input
+            type="checkbox"
+            className="size-4 accent-accent"
+            checked={chosen.includes(option)}
+            onChange={({ target }) =>
+              onChosen(options.filter((one) => (one === option ? target.checked : chosen.includes(one))))
+            }
+          />
+          {option}
+        </label>
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { GuardReply } from '../../src/admin/entries/guards.ts';
+import { chromiumMissing } from '../chromium.ts';
+import { adminKey, startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { assertLooksRight, openPage, settled } from './open-page.ts';
+
+const skip = chromiumMissing;
+
+async function start(t: Parameters<typeof startGateway>[0], guards = {}) {
+  const upstream = await startUpstream();
+  after(() => upstream.close());
+  const gateway = await startGateway(t, {
+    providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'x' } },
+    models: { smart: { targets: ['up/mock/ok'], guards: Object.keys(guards) }, local: { targets: ['up/mock/ok'] } },
+    guards,
+  });
+  const admin = async <Reply>(path: string, init: RequestInit = {}) => {
+    const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
+    const answer = await fetch(`${gateway.url}/admin/v1${path}`, { ...init, headers });
+    return { status: answer.status, body: (await answer.json()) as Reply };
+  };
+  return { gateway, admin };
+}
+
+test('a guard is made for each check, changed, used by a model and removed', { skip }, async (t) => {
+  const { gateway, admin } = await start(t);
+  const definition = async (name: string) => (await admin<GuardReply>(`/guards/${name}`)).body.definition;
+  const page = await openPage(t, gateway, '/dashboard/guards');
+  await page.getByText('There are no guards yet.').waitFor();
+  await page.getByText('culvert guards set pii').waitFor();
+  await page.getByRole('button', { name: 'Add guard' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name', { exact: true }).fill('pii');
+  await dialog.getByRole('group', { name: 'Kinds' }).getByLabel('email').check();
+  await dialog.getByRole('group', { name: 'Kinds' }).getByLabel('card').check();
+  assert.equal(await dialog.getByLabel('aws-key').count(), 0, 'the kinds of another check');
+  await dialog.getByLabel('Mode', { exact: true }).selectOption('observe');
+  await assertLooksRight(page, 'guard-form');
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await dialog.getByRole('button', { name: 'Add guard' }).click();
+  await page.getByText('It observes').waitFor();
+  assert.deepEqual(await definition('pii'), {
+    check: 'personal-data',
+    kinds: ['email', 'card'],
+    action: 'mask',
+    mode: 'observe',
+  });
+
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await dialog.getByLabel('Looks for').selectOption('patterns');
+  assert.equal(await dialog.getByRole('group', { name: 'Kinds' }).count(), 0);
+  await dialog.getByLabel('Patterns').fill('\\bTICKET-\\d+\\b');
+  await dialog.getByLabel('Action').selectOption('route');
+  await dialog.getByLabel('Model to ask').fill('local');
+  await dialog.getByRole('group', { name: 'Reads' }).getByLabel('input').check();
+  await dialog.getByLabel('Mode', { exact: true }).selectOption('enforce');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByRole('alert').first().waitFor();
+  assert.equal(await dialog.getByLabel('Patterns').getAttribute('aria-invalid'), 'true');
+  await dialog.getByLabel('Patterns').fill('\\bTICKET-\\d{4,8}\\b\nORDER-\\d{4}');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('pii is changed.').waitFor();
+  assert.deepEqual(await definition('pii'), {
+    check: 'patterns',
+    patterns: ['\\bTICKET-\\d{4,8}\\b', 'ORDER-\\d{4}'],
+    action: 'route',
+    route_to: 'local',
+    on: ['input'],
+    mode: 'enforce',
+  });
+  await assertLooksRight(page, 'guard');
+
+  const model = { id: 'guarded', targets: ['up/mock/ok'], guards: ['pii'] };
+  assert.equal((await admin('/models', { method: 'POST', body: JSON.stringify(model) })).status, 201);
+  await page.reload();
+  await page.getByRole('list', { name: 'Used by' }).getByRole('link', { name: 'model guarded' }).waitFor();
+  await page.getByRole('button', { name: 'Remove', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Remove guard' }).click();
+  await dialog.getByRole('alert').getByText('guarded').waitFor();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  assert.equal((await admin('/models/guarded', { method: 'DELETE' })).status, 200);
+  await page.goto('/dashboard/guards');
+  await settled(page);
+  await assertLooksRight(page, 'guards');
+  await page.getByRole('link', { name: 'pii' }).click();
+  await page.getByRole('button', { name: 'Remove', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Remove guard' }).click();
+  await page.getByText('There are no guards yet.').waitFor();
+});
+
+test('a guard of the file is shown with its models, and not changed', { skip }, async (t) => {
+  const { gateway } = await start(t, { words: { check: 'words', words: ['Project Falcon'], action: 'block' } });
+  const page = await openPage(t, gateway, '/dashboard/guards');
+  await page.getByRole('link', { name: 'words' }).click();
+  await page.getByText('Set in the configuration file').waitFor();
+  await page.getByText('Project Falcon').waitFor();
+  await page.getByRole('link', { name: 'model smart' }).waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Edit' }).count(), 0);
+});

@@ -1,0 +1,93 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import type { GuardReply } from '../../../../src/admin/entries/guards.ts';
+import { guards } from '../../api/entries.ts';
+import { Note } from '../../parts/error-note.tsx';
+import { KeptActions, KeptFacts, KeptNotes } from '../../parts/kept-entry.tsx';
+import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
+import { Badge } from '../../parts/status.tsx';
+import { labelOf } from './guard-fields.ts';
+import { GuardForm } from './guard-form.tsx';
+import { usersOf } from './users.ts';
+
+/** One guard: what it looks for and does, and what names it. */
+export default function GuardPage() {
+  const { name } = useParams({ strict: false }) as { name: string };
+  const query = useQuery({ ...guards.query(name), refetchInterval: 10_000 });
+  return (
+    <EntryPage title={name} list={list} query={query} actions={(guard) => <Actions guard={guard} />}>
+      {(guard) => <Guard guard={guard} />}
+    </EntryPage>
+  );
+}
+
+const list = { to: '/dashboard/guards', label: 'Guards' };
+
+function Guard({ guard }: { guard: GuardReply }) {
+  const { mode, settings, used_by } = guard;
+  const users = usersOf(used_by);
+  return (
+    <>
+      <KeptNotes of={guard} kind="a guard" />
+      {mode === 'observe' && (
+        <Note tone="plain">It observes: it changes nothing, and the records of requests say what it would do.</Note>
+      )}
+      <div className="grid gap-4 lg:grid-cols-2">
+        <Section title="Settings">
+          <Facts>
+            {Object.entries(settings ?? guard.definition ?? {}).map(([name, value]) => (
+              <Fact key={name} name={labelOf(name)}>
+                {shown(value)}
+              </Fact>
+            ))}
+            <KeptFacts of={guard} />
+          </Facts>
+        </Section>
+        <Section title="Used by">
+          {users.length === 0 ? (
+            <p className="text-muted">
+              Nothing names this guard, so it reads nothing. Name it in a model, in a plan, or for all requests in{' '}
+              <code className="font-mono text-xs">server.guards</code> of the configuration file.
+            </p>
+          ) : (
+            <ul aria-label="Used by" className="flex flex-wrap gap-1.5">
+              {users.map(({ text, to }) => (
+                <li key={text}>
+                  {to === null ? (
+                    <Badge>{text}</Badge>
+                  ) : (
+                    <Link to={to as never} className="text-accent underline-offset-2 hover:underline">
+                      {text}
+                    </Link>
+                  )}
+                </li>
+              ))}
+            </ul>
+          )}
+        </Section>
+      </div>
+    </>
+  );
+}
+
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return value.join(', ');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function Actions({ guard }: { guard: GuardReply }) {
+  return (
+    <KeptActions
+      of={guard}
+      name={guard.name}
+      kind="guard"
+      area="models"
+      entries={guards}
+      list={list.to}
+      place="side"
+      edit={(done) => <GuardForm guard={guard} onDone={done} />}
+    >
+      Models and plans that name it keep Culvert from removing it. Take it out of them first.
+    </KeptActions>
+  );
+}
