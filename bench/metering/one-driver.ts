@@ -92,6 +92,7 @@ function callerOf(metered: Metered): Principal {
     plan,
     allowedModels: null,
     limits: null,
+    guards: [],
   };
 }
 

@@ -34,6 +34,8 @@ export interface KnownAccount {
   name: string;
   plan: string;
   status: AccountRow['status'];
+  /** Names of guards. */
+  guards: readonly string[];
   from: Origin;
   /** Null for an account of the file. */
   row: AccountRow | null;
@@ -117,9 +119,9 @@ function directoryOf(config: Config, stored: Stored): Directory {
   const declared = declaredKeys(config, null);
   const accounts = new Map<string, KnownAccount>();
   for (const row of stored.accounts) accounts.set(row.id, { ...row, from: 'admin api', row });
-  for (const { id, plan, status } of accountsInForce(declared.accounts, stored.accounts)) {
+  for (const { id, plan, status, guards } of accountsInForce(declared.accounts, stored.accounts)) {
     const name = Object.hasOwn(config.accounts, id) ? config.accounts[id]?.name : undefined;
-    accounts.set(id, { id, name: name ?? id, plan, status, from: 'configuration', row: null });
+    accounts.set(id, { id, name: name ?? id, plan, status, guards, from: 'configuration', row: null });
   }
   const keys = new Map<string, KnownKey>();
   for (const row of stored.keys) if (row.kind === 'user') keys.set(row.id, { ...row, from: 'admin api', row });

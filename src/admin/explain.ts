@@ -155,5 +155,6 @@ function principalOf(directory: Directory, id: string | undefined): Principal {
     allowedModels: key.models,
     // They decide whether it may ask, not where it goes.
     limits: null,
+    guards: key.guards,
   };
 }

@@ -5,10 +5,12 @@ import type { Config } from './schema.ts';
 
 /** Guards that are named are there, and so are the models that they route to. Plans are checked with `checkPlan`. */
 export function checkGuards(config: Config): PathProblem[] {
-  const { guards, server, models } = config;
+  const { guards, server, models, accounts, keys } = config;
   return [
     ...unknownGuards(['server'], server, config),
     ...Object.entries(models).flatMap(([name, model]) => unknownGuards(['models', name], model, config)),
+    ...Object.entries(accounts).flatMap(([id, account]) => unknownGuards(['accounts', id], account, config)),
+    ...keys.flatMap((key, index) => unknownGuards(['keys', index], key, config)),
     ...Object.entries(guards).flatMap(([name, { route_to: to }]) =>
       to === undefined || Object.keys(models).length === 0 || aliasFor(models, to) !== null
         ? []

@@ -12,6 +12,8 @@ export interface DeclaredAccount {
   id: string;
   plan: string;
   status: 'active' | 'suspended';
+  /** Names of guards. */
+  guards: readonly string[];
   /** Named only by the key of CULVERT_API_KEY: a stored account of that name keeps its stored settings. */
   from?: 'environment';
 }
@@ -36,6 +38,7 @@ export function declaredAccounts(config: Config): DeclaredAccount[] {
       id,
       plan: account?.plan ?? planByKeys.get(id) ?? config.default_plan,
       status: account?.status ?? 'active',
+      guards: account?.guards ?? [],
       ...(account === undefined && fromEnvironment?.account === id && { from: 'environment' as const }),
     };
   });

@@ -185,9 +185,9 @@ test('plans and accounts stand in the file, with secrets as variables; a comment
       { name: 'broken', definition: { windows: 'often' } },
     ],
     accounts: [
-      { id: 'acme', name: 'Acme: the # first', plan: 'pro', status: 'suspended' },
-      { id: 'gone', name: 'gone', plan: 'broken', status: 'active' },
-      { id: 'anna@example.org', name: 'Anna', plan: 'pro', status: 'active' },
+      { id: 'acme', name: 'Acme: the # first', plan: 'pro', status: 'suspended', guards: [] },
+      { id: 'gone', name: 'gone', plan: 'broken', status: 'active', guards: [] },
+      { id: 'anna@example.org', name: 'Anna', plan: 'pro', status: 'active', guards: [] },
     ],
     keys: 2,
     operators: 1,
@@ -226,6 +226,7 @@ test('whatever plans and accounts are kept under whatever file: the imported one
       name: oddText,
       plan: fc.constantFrom('pro', '1', 'a.b', 'null', 'default', 'lost'),
       status: fc.constantFrom('active' as const, 'suspended' as const),
+      guards: fc.constant([]),
     }),
     { selector: ({ id }) => id, maxLength: 3 },
   );

@@ -25,6 +25,7 @@ export interface KeptAccount {
   name: string;
   plan: string;
   status: 'active' | 'suspended';
+  guards: readonly string[];
 }
 
 /** Settings made at run time, in addition to providers and models. Those of the file are not included. */
@@ -88,12 +89,13 @@ export function exportConfig(parts: {
   for (const { name, definition } of plans) setIn(['plans', name], writtenOf(definition, ['plans', name], names));
   const known = new Set([...Object.keys(file.plans), ...plans.map(({ name }) => name)]);
   const accounts = beside.accounts.filter(isAccount);
-  for (const { id, name, plan, status } of accounts) {
+  for (const { id, name, plan, status, guards } of accounts) {
     const written = {
       // A plan that cannot be read is left out; its accounts have the default one.
       ...(known.has(plan) && { plan }),
       ...(name !== id && { name }),
       ...(status !== 'active' && { status }),
+      ...(guards.length > 0 && { guards }),
     };
     setIn(['accounts', id], writtenOf(written, ['accounts', id], names));
   }

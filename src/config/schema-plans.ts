@@ -198,6 +198,7 @@ export const accountsSchema = z
       plan: name("a plan's name").optional().describe('Its plan. Default: default_plan.'),
       status: z.enum(['active', 'suspended']).default('active').describe('A suspended account gets 403.'),
       name: z.string().min(1).max(200).optional().describe('What people call it.'),
+      guards: guardNames().describe('Guards of the requests of its keys, and of their answers.'),
     }),
   )
   .default({})
@@ -225,6 +226,7 @@ const declaredKeyFields = z.strictObject({
   models: globs().optional().describe('Models it may use; * matches any characters. Default: all of the plan.'),
   ips: z.array(network()).max(1_000).default([]).describe('Addresses it may be used from. Empty: any.'),
   limits: keyLimitsSchema.optional(),
+  guards: guardNames().describe('Guards of its requests and of their answers.'),
 });
 
 const declaredKeySchema = declaredKeyFields

@@ -23,6 +23,8 @@ export interface Callers {
   plans(): PlanBook;
   /** The name of an account's plan; the default plan for an unknown one. */
   planOf(account: string): string;
+  /** Whether a plan, an account or a key names a guard. */
+  nameGuards(): boolean;
   /** The generated one; null where the configuration says which, or there is none. */
   adminKey: KeptKey | null;
   /** A newcomer's key, made now; null when there is a key already. */
@@ -160,6 +162,7 @@ export async function openCallers(options: {
       planByAccount ??= plansOfAccounts();
       return planByAccount.get(account) ?? config.default_plan;
     },
+    nameGuards: () => ring.nameGuards() || plans.current().namesGuards,
     adminKey: generated === null ? null : { made: generated.created ? generated.key : null, file: files.admin },
     async issueFirstKey() {
       if (ring.userKeys() > 0) return null;

@@ -129,7 +129,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const metrics = createMetrics();
   const { traces, close: closeTelemetry } = await startTelemetry(config, options);
   const inForce = { ...options, config: setup.inForce() };
-  const upstreams = await openUpstreams({ options: inForce, folder, plans, proxyOf, clock, metrics, opened });
+  const upstreams = await openUpstreams({ options: inForce, folder, callers, proxyOf, clock, metrics, opened });
   setup.begin(upstreams.reconfigure);
   const { snapshot, transport, health } = upstreams;
   const post = tracedPost(createWebhookPost(transport), traces, clock);

@@ -1,12 +1,10 @@
-import type { PlanBook } from '../books/metering/plan-book.ts';
-import type { Config } from '../config/schema.ts';
 import { createTranscoder, type SharedTranscoder } from '../engines/audio/transcode.ts';
 import { createLocalEngines, type Engines } from '../engines/local-engines.ts';
 import type { TellGuard } from '../inference/guards/guard-steps.ts';
+import { type GuardedCallers, loadGuards } from '../inference/guards/load-guards.ts';
 import { simulatorName } from '../inference/models/build-snapshot.ts';
 import { startRestLooks } from '../inference/models/health-checks.ts';
 import { keepSnapshot, type RunningSimulator, type SnapshotKeeper } from '../inference/models/keep-snapshot.ts';
-import type { ScopedStep } from '../inference/models/steps.ts';
 import { every } from '../kernel/by-time.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createHealth, type Health } from '../routing/health.ts';
@@ -30,7 +28,7 @@ export interface Upstreams extends SnapshotKeeper {
 export interface UpstreamsParts {
   options: GatewayOptions;
   folder: DataFolder;
-  plans(): PlanBook;
+  callers: GuardedCallers;
   proxyOf: ProxyOf;
   clock: Clock;
   metrics: { guarded: TellGuard };
@@ -44,7 +42,7 @@ const silenceLookMs = 250;
 export async function openUpstreams({
   options,
   folder,
-  plans,
+  callers,
   proxyOf,
   clock,
   metrics,
@@ -74,23 +72,16 @@ export async function openUpstreams({
     config,
     env,
     locals,
-    plans,
+    plans: callers.plans,
     log,
     ...(options.steps !== undefined && { steps: options.steps }),
-    stepsOf: (guarded) => guardsOf(guarded, plans, metrics.guarded),
+    stepsOf: (guarded) => loadGuards(guarded, callers, metrics.guarded),
   });
   opened(keeper.close);
   opened(startRestLooks({ ...shared, snapshot: keeper.snapshot }));
   const silence = createSilenceWatch(health);
   opened(every(silenceLookMs, () => silence.look(clock.monotonicMs())));
   return { ...keeper, transport, health, silence, transcoder, engines };
-}
-
-/** Loaded where there are guards. */
-async function guardsOf(config: Config, plans: () => PlanBook, tell: TellGuard): Promise<readonly ScopedStep[]> {
-  if (Object.keys(config.guards).length === 0) return [];
-  const { guardSteps } = await import('../inference/guards/guard-steps.ts');
-  return guardSteps(config, plans, tell);
 }
 
 /** Loaded at need: where providers do everything it costs nothing. */

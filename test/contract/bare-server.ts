@@ -57,6 +57,7 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
         plan: 'default',
         allowedModels: null,
         limits: null,
+        guards: [],
         keyName: 'k',
       }),
       authenticateAdmin: () => adminOperator,

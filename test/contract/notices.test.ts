@@ -56,7 +56,8 @@ const postWebhook = createWebhookPost(transport);
 
 function book(webhook: string, signWith = secret): PlanBook {
   const plan = { name: 'pro', notify: { shares: [0.8], webhook, secret: signWith } } as unknown as Plan;
-  return { plan: () => plan, has: (name) => name === 'pro', all: () => [], limits: () => assert.fail('not asked') };
+  const has = (name: string) => name === 'pro';
+  return { plan: () => plan, has, all: () => [], namesGuards: false, limits: () => assert.fail('not asked') };
 }
 
 /** Delivers the queue over real HTTP, as time moves. */

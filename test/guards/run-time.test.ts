@@ -22,7 +22,10 @@ interface Shown {
   version: number;
   action: string;
   settings: { kinds: string[]; mode: string };
-  used_by: { server: boolean; models: string[]; plans: string[] };
+  used_by: { server: boolean; models: string[]; plans: string[]; accounts: string[]; keys: string[] };
+  id: string;
+  key: string;
+  guards: string[];
   data: Shown[];
   error?: { message: string; param: string | null };
 }
@@ -128,4 +131,91 @@ test('commands set, show, list and delete guards', async (t) => {
   assert.deepEqual([settings.kinds, settings.mode], [['email'], 'observe']);
   assert.equal((await run('delete', 'pii')).code, 0);
   assert.equal((await run('set', 'pii', '--settings', 'x')).code, 2);
+});
+
+const families = {
+  '/v1/chat/completions': { model: 'smart', messages: [{ role: 'user', content: `about ${mail}` }] },
+  '/v1/messages': { model: 'smart', max_tokens: 9, messages: [{ role: 'user', content: `about ${mail}` }] },
+};
+
+async function sentBy(gateway: TestGateway, key: string, path: keyof typeof families): Promise<string> {
+  upstream.bodies.length = 0;
+  const headers = { authorization: `Bearer ${key}`, 'x-culvert-guard': 'off' };
+  const response = await gateway.fetch(path, { json: families[path], headers });
+  const text = await response.text();
+  return response.status === 200 ? upstream.bodies[0]! : `${response.status} ${text}`;
+}
+
+test("the guard of a key or an account masks what its keys send, and not another's", async (t) => {
+  const fileKey = (name: string, more: object) => ({ key: `sk-cv-${name}-12345678`, account: name, ...more });
+  const declared = {
+    ...config,
+    guards: { ...config.guards, pii },
+    accounts: { guarded: { guards: ['pii'] } },
+    keys: [fileKey('own', { guards: ['pii'] }), fileKey('guarded', {}), fileKey('free', {})],
+  };
+  const gateway = await startGateway(t, declared);
+  const call = (method: string, path: string, body?: unknown) => admin(gateway, method, path, body);
+  await call('POST', '/accounts', { id: 'stored', guards: ['pii'] });
+  await call('POST', '/accounts', { id: 'bare' });
+  const keyOf = async (account: string, more = {}) =>
+    (await call('POST', '/keys', { account, name: `of ${account}`, ...more })).body;
+  const [ofAccount, ofKey] = [await keyOf('stored'), await keyOf('bare', { guards: ['pii'] })];
+  const other = (await call('POST', '/keys', { account: 'bare', name: 'other' })).body;
+  for (const path of Object.keys(families) as (keyof typeof families)[]) {
+    for (const key of ['sk-cv-own-12345678', 'sk-cv-guarded-12345678', ofAccount.key, ofKey.key]) {
+      const sent = await sentBy(gateway, key, path);
+      assert.ok(sent.includes('about <EMAIL_1>') && !sent.includes(mail), `${path} ${key}: ${sent}`);
+    }
+    for (const key of ['sk-cv-free-12345678', other.key]) {
+      assert.ok((await sentBy(gateway, key, path)).includes(mail), `${path} ${key}`);
+    }
+  }
+  assert.deepEqual((await call('PATCH', `/keys/${other.id}`, { guards: ['pii'] })).body.guards, ['pii']);
+  assert.match(await sentBy(gateway, other.key, '/v1/messages'), /<EMAIL_1>/);
+  await call('PATCH', `/keys/${other.id}`, { guards: [] });
+  assert.ok((await sentBy(gateway, other.key, '/v1/messages')).includes(mail));
+  await call('PATCH', '/accounts/stored', { guards: [] });
+  assert.ok((await sentBy(gateway, ofAccount.key, '/v1/messages')).includes(mail));
+  const [pattern, path] = [/guards\[0\]: there is no such guard \(did you mean 'pii'/, `/keys/${other.id}`];
+  for (const [method, at] of [
+    ['PATCH', path],
+    ['PATCH', '/accounts/stored'],
+  ] as const) {
+    const refused = await call(method, at, { guards: ['pi'] });
+    assert.equal(refused.status, 400);
+    assert.match(refused.body.error!.message, pattern);
+  }
+  const shown = (await call('GET', '/guards/pii')).body.used_by;
+  assert.deepEqual([shown.accounts, shown.keys.length], [['guarded'], 2]);
+});
+
+test('nobody is served unguarded when a guard that a key names has left the file', async (t) => {
+  const gateway = await startGateway(t, { ...config, guards: { pii } });
+  await admin(gateway, 'POST', '/accounts', { id: 'stored' });
+  const body = { account: 'stored', name: 'a', guards: ['pii'] };
+  const { key } = (await admin(gateway, 'POST', '/keys', body)).body;
+  assert.match(await sentBy(gateway, key, '/v1/chat/completions'), /<EMAIL_1>/);
+  for (const guards of [config.guards, {}]) {
+    await gateway.reload({ ...config, guards });
+    const refused = await sentBy(gateway, key, '/v1/chat/completions');
+    assert.match(refused, /^503 .*The guard 'pii' of this caller is not set up/);
+    assert.equal((await ask(gateway, 'smart')).status, 200);
+  }
+});
+
+test('commands set the guards of keys and accounts', async (t) => {
+  const gateway = await startGateway(t, config);
+  const cwd = temporaryFolder(t);
+  const run = (...args: string[]) =>
+    runCommand([...args, '--url', gateway.url], { env: { CULVERT_ADMIN_KEY: adminKey }, cwd });
+  const made = await run('keys', 'create', '--account', 'acme', '--name', 'a', '--guards', 'fixed', '--json');
+  assert.equal(made.code, 0, made.stderr);
+  assert.deepEqual((JSON.parse(made.stdout) as Shown).guards, ['fixed']);
+  const none = await run('keys', 'guards', 'acme/a');
+  assert.equal(none.code, 0, none.stderr);
+  assert.deepEqual((JSON.parse(none.stdout) as Shown).guards, []);
+  const account = await run('accounts', 'guards', 'acme', 'fixed');
+  assert.equal(account.code, 0, account.stderr);
+  assert.deepEqual((JSON.parse(account.stdout) as Shown).guards, ['fixed']);
 });

@@ -15,7 +15,14 @@ import {
 } from '../../src/books/auth/account-store.ts';
 import { drivers } from './drivers.ts';
 
-const account: AccountRow = { id: 'dev', name: 'Dev', plan: 'pro', status: 'active', createdMs: 1_750_000_000_000 };
+const account: AccountRow = {
+  id: 'dev',
+  name: 'Dev',
+  plan: 'pro',
+  status: 'active',
+  guards: ['pii'],
+  createdMs: 1_750_000_000_000,
+};
 const key: KeyRow = {
   id: 'AbCdEf123456',
   account: 'dev',
@@ -28,6 +35,7 @@ const key: KeyRow = {
   models: ['small', '*-embedding*'],
   ips: ['10.0.0.0/8', '::1'],
   limits: { rpm: 5, windows: { '5h': 10 } },
+  guards: ['pii', 'no-secrets'],
   createdMs: 1_750_000_000_001,
   revokedMs: null,
 };
@@ -225,8 +233,8 @@ for (const driver of drivers) {
     t.after(() => store.remove());
     const processes = await Promise.all([store.accounts(), store.accounts()]);
     await apply(processes[0]!, createAccount(account), { kind: 'put-plan', plan, was: null });
-    const { name, plan: planName, status } = account;
-    const was = { name, plan: planName, status };
+    const { name, plan: planName, status, guards } = account;
+    const was = { name, plan: planName, status, guards };
     const renames = processes.map((one, at) =>
       apply(one, { kind: 'update-account', id: account.id, set: { name: `by ${at}` }, was }),
     );

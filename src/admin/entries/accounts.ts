@@ -3,6 +3,7 @@ import type { AccountFacts, AccountRow } from '../../books/auth/account-store.ts
 import { accountIdFault } from '../../books/auth/issue-key.ts';
 import { isoOrNull } from '../../books/auth/key-facts.ts';
 import type { Operator } from '../../books/auth/operator.ts';
+import { guardNames } from '../../config/guard-names.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
@@ -18,6 +19,7 @@ import {
   refuseChanged,
 } from './content-version.ts';
 import { entryOperations, type FiltersOf } from './entry-operations.ts';
+import { refuseUnknownGuards } from './unknown-guards.ts';
 
 const status = z.enum(['active', 'suspended']);
 const displayName = z.string().min(1).max(200).describe('The name that people see.');
@@ -28,6 +30,7 @@ const accountSchema = z.object({
   name: z.string(),
   plan: z.string(),
   status,
+  guards: z.array(z.string()).describe('Guards of the requests of its keys, besides those of its plan.'),
   from: z.enum(['configuration', 'admin api']).describe('Entries of the configuration can be changed only there.'),
   created_at: timeField.nullable(),
   version: contentVersionField,
@@ -45,6 +48,7 @@ const newSchema = z.strictObject({
   id: z.string().max(64).optional().describe('Default: a generated id.'),
   name: displayName.optional(),
   plan: planName.optional().describe('Name of its plan. Default: default_plan of the configuration.'),
+  guards: guardNames().describe('Guards of the requests of its keys.'),
 });
 
 const changeSchema = z
@@ -52,10 +56,11 @@ const changeSchema = z
     plan: planName.optional(),
     status: status.optional(),
     name: displayName.optional(),
+    guards: guardNames().describe('Guards of the requests of its keys. [] for none.'),
     version: knownContentVersion,
   })
   .refine(({ version: _, ...set }) => Object.values(set).some((value) => value !== undefined), {
-    error: 'expected plan, status or name',
+    error: 'expected plan, status, name or guards',
   });
 
 const filters = {
@@ -96,7 +101,7 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
       },
     }),
     entries.change({
-      summary: "Changes an account's plan, status or name. The limits of the new plan apply at once.",
+      summary: "Changes an account's plan, status, name or guards. The limits of the new plan apply at once.",
       body: changeSchema,
       run: (id, { body, operator }) => changeAccount(parts, records, id, body, operator),
     }),
@@ -119,7 +124,9 @@ async function addAccount(
   if (directory.account(id) !== null) refuse(taken);
   const plan = body.plan ?? directory.config.default_plan;
   checkPlanName(directory, plan);
-  const account: AccountRow = { id, name: body.name ?? id, plan, status: 'active', createdMs: clock.wallMs() };
+  refuseUnknownGuards(body, directory);
+  const { name = id, guards = [] } = body;
+  const account: AccountRow = { id, name, plan, status: 'active', guards, createdMs: clock.wallMs() };
   const done = await records.apply([{ kind: 'create-account', account }], {
     actor: operator.name,
     action: 'account.create',
@@ -143,6 +150,7 @@ async function changeAccount(
   const row = account.row ?? refuse(declaredConflict(parts, 'account', id));
   checkContentVersion(version, shown(account), `account '${row.id}'`);
   if (body.plan !== undefined) checkPlanName(directory, body.plan);
+  refuseUnknownGuards(body, directory);
   const set = given(body);
   const next: AccountRow = { ...row, ...set };
   const was = version === undefined ? null : facts(row);
@@ -176,13 +184,14 @@ function notTheirs({ name, accounts }: Operator, id: string): Failure {
   };
 }
 
-function shown({ id, name, plan, status, from, row }: KnownAccount): ShownAccount {
-  const version = contentVersion({ name, plan, status });
-  return { id, name, plan, status, from, created_at: isoOrNull(row?.createdMs ?? null), version };
+function shown({ id, name, plan, status, guards, from, row }: KnownAccount): ShownAccount {
+  const version = contentVersion({ name, plan, status, guards });
+  const created_at = isoOrNull(row?.createdMs ?? null);
+  return { id, name, plan, status, guards: [...guards], from, created_at, version };
 }
 
-function facts({ name, plan, status }: AccountRow): AccountFacts {
-  return { name, plan, status };
+function facts({ name, plan, status, guards }: AccountRow): AccountFacts {
+  return { name, plan, status, guards };
 }
 
 export function accountOf(directory: Directory, id: string): KnownAccount {

@@ -33,6 +33,8 @@ const shownSchema = z.object({
       server: z.boolean().describe('Whether it applies to all requests.'),
       models: z.array(z.string()),
       plans: z.array(z.string()),
+      accounts: z.array(z.string()),
+      keys: z.array(z.string()).describe('Their ids.'),
     })
     .describe('What names it.'),
   ...keptFields,
@@ -41,7 +43,7 @@ export type GuardReply = z.output<typeof shownSchema>;
 type ShownGuard = z.input<typeof shownSchema>;
 
 const newGuard = guardSchema.safeExtend({
-  name: name("a guard's name").describe('Models, plans and `server` name it so.'),
+  name: name("a guard's name").describe('Models, plans, accounts, keys and `server` name it so.'),
 });
 
 /** `/guards`: those of the file, and stored ones. */
@@ -88,19 +90,26 @@ const nameOf = ({ name }: ShownGuard) => name;
 
 /** The check of the whole refuses what models need. */
 function refuseUsed(guard: string, directory: Directory): void {
-  const users = usedBy(guard, directory).plans.map((plan) => `the plan ${plan}`);
+  const { plans, accounts, keys } = usedBy(guard, directory);
+  const users = [
+    ...plans.map((plan) => `the plan ${plan}`),
+    ...accounts.map((account) => `the account ${account}`),
+    ...keys.map((key) => `the key ${key}`),
+  ];
   if (users.length === 0) return;
   const named = users.slice(0, 5).join(', ');
   const more = users.length > 5 ? ` and ${users.length - 5} more` : '';
   refuse({ kind: 'conflict', message: `These name the guard '${guard}': ${named}${more}. Change them first.` });
 }
 
-function usedBy(guard: string, { config, plans }: Directory): ShownGuard['used_by'] {
+function usedBy(guard: string, { config, plans, accounts, keys }: Directory): ShownGuard['used_by'] {
   const names = ({ guards }: { guards?: unknown }) => Array.isArray(guards) && guards.includes(guard);
   return {
     server: names(config.server),
     models: Object.keys(config.models).filter((model) => names(config.models[model] ?? {})),
     plans: plans.filter(({ definition }) => names(definition)).map((plan) => plan.name),
+    accounts: accounts.filter(names).map(({ id }) => id),
+    keys: keys.filter((key) => key.revokedMs === null && names(key)).map(({ id }) => id),
   };
 }
 

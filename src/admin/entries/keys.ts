@@ -2,8 +2,9 @@ import { z } from 'zod';
 import type { KeyRow } from '../../books/auth/account-store.ts';
 import { revokeKey, rotateKey } from '../../books/auth/change-key.ts';
 import { issueKey, noAccount } from '../../books/auth/issue-key.ts';
-import { isoOrNull } from '../../books/auth/key-facts.ts';
+import { isoOrNull, keyFacts } from '../../books/auth/key-facts.ts';
 import type { Operator } from '../../books/auth/operator.ts';
+import { guardNames } from '../../config/guard-names.ts';
 import { duration, globs, network } from '../../config/scalars.ts';
 import { keyLimitsSchema } from '../../config/schema-plans.ts';
 import { invalid } from '../../kernel/failure.ts';
@@ -13,6 +14,7 @@ import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { declaredConflict } from './accounts.ts';
 import { entryOperations, type FiltersOf } from './entry-operations.ts';
+import { refuseUnknownGuards } from './unknown-guards.ts';
 
 const status = z.enum(['active', 'expired', 'suspended', 'revoked']);
 /** A leaked secret that is rotated out should not work for longer. */
@@ -30,6 +32,7 @@ const keyFields = {
   models: z.array(z.string()).nullable().describe('Globs; null: all models of the plan.'),
   ips: z.array(z.string()).nullable().describe('Addresses that may use it; null: all.'),
   limits: z.record(z.string(), z.unknown()).nullable().describe('Limits of the key itself, besides those of its plan.'),
+  guards: z.array(z.string()).describe('Guards of its requests, besides those of its account and plan.'),
   expires: timeField.nullable(),
   old_secrets_until: timeField.nullable().describe('The end of the overlap of a rotation; null when there is none.'),
   created_at: timeField.nullable(),
@@ -56,12 +59,16 @@ const newKeySchema = z.strictObject({
     .describe('Models it may use; * matches any characters. Default: all models of the plan.'),
   ips: z.array(network()).min(1).max(1_000).nullish().describe('Addresses that may use it. Default: all.'),
   limits: keyLimitsSchema.nullish(),
+  guards: guardNames().describe('Guards of its requests, besides those of its account and plan.'),
   share_vectors_with: z
     .string()
     .min(1)
     .max(256)
     .nullish()
     .describe('Id of a key of the same account. Both keys own its vector data.'),
+});
+const changeSchema = z.strictObject({
+  guards: guardNames().unwrap().describe('Guards of its requests. [] for none.'),
 });
 const rotationSchema = z
   .strictObject({
@@ -78,7 +85,7 @@ const rotationSchema = z
 export function keyOperations(parts: AdminParts, records: Records): Operation[] {
   const { clock } = parts;
   const entries = entryOperations({ path: '/keys', named: 'id', area: 'keys', reply: keySchema });
-  const { add, rotate, revoke } = keyChanges(parts, records);
+  const { add, guard, rotate, revoke } = keyChanges(parts, records);
   return [
     entries.list({
       summary: 'Lists the keys of the configuration and the store, by account and name, without secrets.',
@@ -106,6 +113,11 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
         const directory = await records.current(operator.accounts);
         return shown(directory, keyOf(directory, id), clock.wallMs());
       },
+    }),
+    entries.change({
+      summary: 'Changes the guards of a key. The next request meets them.',
+      body: changeSchema,
+      run: (id, { body, operator }) => guard(id, body.guards, operator),
     }),
     entries.act('rotate', {
       summary: 'Rotates the secret of a key. The old secrets work until the grace period is over.',
@@ -137,6 +149,7 @@ function keyChanges(parts: AdminParts, records: Records) {
       const directory = await records.current(operator.accounts);
       const { account } = body;
       if (operator.accounts !== null && directory.account(account) === null) refuse(noAccount(account));
+      refuseUnknownGuards(body, directory);
       const nowMs = clock.wallMs();
       const wanted = {
         account,
@@ -145,12 +158,23 @@ function keyChanges(parts: AdminParts, records: Records) {
         models: body.models ?? null,
         ips: body.ips ?? null,
         limits: body.limits ?? null,
+        guards: body.guards ?? [],
         shareVectorsWith: body.share_vectors_with ?? null,
         actor: operator.name,
         nowMs,
       };
       const issued = await records.changing(() => issueKey(store, wanted, directory));
       return issued.kind === 'issued' ? withSecret(issued.row, issued.minted.secret) : refuse(issued);
+    },
+    async guard(id: string, guards: readonly string[], { accounts, name: actor }: Operator) {
+      const directory = await records.current(accounts);
+      const row = storedRow(parts, keyOf(directory, id));
+      refuseUnknownGuards({ guards }, directory);
+      const next = { ...row, guards };
+      const audit = { actor, action: 'key.update', subject: id, before: keyFacts(row), after: keyFacts(next) };
+      const done = await records.apply([{ kind: 'guard-key', id, guards }], audit);
+      if (done !== 'done') refuse({ kind: 'conflict', message: `The key '${id}' is revoked.` });
+      return shown(directory, { ...next, from: 'admin api', row: next }, clock.wallMs());
     },
     async rotate(id: string, graceMs: number, { accounts, name: actor }: Operator) {
       const row = storedRow(parts, keyOf(await records.current(accounts), id));
@@ -191,6 +215,7 @@ function shown(directory: Directory, key: KnownKey, nowMs: number): z.input<type
     models: key.models === null ? null : [...key.models],
     ips: key.ips === null ? null : [...key.ips],
     limits: key.limits,
+    guards: [...key.guards],
     expires: isoOrNull(key.expiresMs),
     old_secrets_until: overlaps.length === 0 ? null : isoOrNull(Math.max(...overlaps)),
     created_at: isoOrNull(row?.createdMs ?? null),

@@ -56,6 +56,8 @@ export type Change =
   | { kind: 'create-key'; key: KeyRow }
   /** Replaces all its secrets; only while it is not revoked, and this hash is that of its present one. */
   | { kind: 'replace-secrets'; id: string; was: string; secrets: readonly KeySecret[] }
+  /** Only while it is not revoked. */
+  | { kind: 'guard-key'; id: string; guards: readonly string[] }
   | { kind: 'revoke-key'; id: string; atMs: number }
   /** `was`: only where it holds just that; null: whatever it holds, or where it is not there yet. */
   | { kind: 'put-plan'; plan: PlanRow; was: PlanRow['definition'] | null }
@@ -78,7 +80,7 @@ export type Change =
 export type OperatorChange = Partial<Pick<OperatorRow, 'name' | 'role' | 'accounts' | 'prefix' | 'hash'>>;
 
 /** The members of an account that can be changed. */
-export type AccountFacts = Pick<AccountRow, 'name' | 'plan' | 'status'>;
+export type AccountFacts = Pick<AccountRow, 'name' | 'plan' | 'status' | 'guards'>;
 
 /** The paying account. Times are wall-clock ms, here and below. */
 export interface AccountRow {
@@ -86,6 +88,8 @@ export interface AccountRow {
   name: string;
   plan: string;
   status: 'active' | 'suspended';
+  /** Names of guards. */
+  guards: readonly string[];
   createdMs: number;
 }
 
@@ -108,6 +112,8 @@ export interface KeyRow {
   ips: readonly string[] | null;
   /** Tighter limits than the plan's, as checked by config's `keyLimitsSchema`; null = the plan's alone. */
   limits: Readonly<Record<string, unknown>> | null;
+  /** Names of guards, besides those of its account. */
+  guards: readonly string[];
   createdMs: number;
   revokedMs: number | null;
 }

@@ -15,6 +15,7 @@ export function declaredKeys(config: Config, generatedAdminKey: string | null): 
       models: key.models ?? null,
       ips: key.ips.length === 0 ? null : key.ips,
       limits: key.limits ?? null,
+      guards: key.guards ?? [],
       from: key.from ?? 'file',
     })),
     adminKey: config.admin.key ?? generatedAdminKey,

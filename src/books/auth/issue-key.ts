@@ -12,6 +12,7 @@ export interface KeyOrder {
   models: readonly string[] | null;
   ips: readonly string[] | null;
   limits: KeyRow['limits'];
+  guards: readonly string[];
   /** Id, prefix or `account/name` of a key of the same account whose vector data this one owns too; null: its own. */
   shareVectorsWith: string | null;
   /** Author, for the audit log. */
@@ -66,6 +67,7 @@ export async function issueKey(
     models: order.models,
     ips: order.ips,
     limits: order.limits,
+    guards: order.guards,
     createdMs: order.nowMs,
     revokedMs: null,
   };
@@ -91,7 +93,7 @@ export async function issueFirstKey(store: AccountStore, plan: string, nowMs: nu
   const stored = await store.load();
   if (stored.keys.some((key) => key.kind === 'user')) return null;
   const declared = {
-    accounts: [{ id: 'default', plan, status: 'active' as const }],
+    accounts: [{ id: 'default', plan, status: 'active' as const, guards: [] }],
     keys: [],
     adminKey: null,
     defaultPlan: plan,
@@ -105,6 +107,7 @@ export async function issueFirstKey(store: AccountStore, plan: string, nowMs: nu
       models: null,
       ips: null,
       limits: null,
+      guards: [],
       shareVectorsWith: null,
       actor: 'start',
       nowMs,
@@ -153,5 +156,5 @@ function ownerOf(
   const found = declared.accounts.find(({ id }) => id === account);
   if (found === undefined) return 'absent';
   const { id, plan } = found;
-  return { kind: 'create-account', account: { id, name: id, plan, status: 'active', createdMs: nowMs } };
+  return { kind: 'create-account', account: { id, name: id, plan, status: 'active', guards: [], createdMs: nowMs } };
 }

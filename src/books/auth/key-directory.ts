@@ -31,6 +31,8 @@ export interface DeclaredKey {
   /** Addresses and networks; null = any. */
   ips: readonly string[] | null;
   limits: KeyLimitsConfig | null;
+  /** Names of guards, besides those of its account. */
+  guards: readonly string[];
 }
 
 /** Contents of the configuration file. They take precedence over stored entries of the same name. */
@@ -69,7 +71,7 @@ export function keysInForce(declared: Declared, stored: Stored): readonly Declar
 
 /** All secrets that open anything, by their hex SHA-256. Those of revoked keys are not in it. */
 export function buildDirectory(declared: Declared, stored: Stored): Map<string, KeyEntry> {
-  const accounts = new Map<string, { plan: string; status: 'active' | 'suspended' }>();
+  const accounts = new Map<string, Pick<DeclaredAccount, 'plan' | 'status' | 'guards'>>();
   for (const account of stored.accounts) accounts.set(account.id, account);
   for (const account of accountsInForce(declared.accounts, stored.accounts)) accounts.set(account.id, account);
   const entries = new Map<string, KeyEntry>();
@@ -94,6 +96,7 @@ export function buildDirectory(declared: Declared, stored: Stored): Map<string, 
         plan: account?.plan ?? declared.defaultPlan,
         allowedModels: key.models,
         limits: key.limits,
+        guards: [...(account?.guards ?? []), ...key.guards],
       },
     };
   };
@@ -122,7 +125,7 @@ export function operatorOf({ name, role, accounts }: OperatorRow): Operator {
 }
 
 /** Facts of a key, wherever it was written. */
-type Identity = Pick<KeyRow, 'id' | 'account' | 'name' | 'tenant' | 'models' | 'ips' | 'expiresMs'> & {
+type Identity = Pick<KeyRow, 'id' | 'account' | 'name' | 'tenant' | 'models' | 'ips' | 'expiresMs' | 'guards'> & {
   limits: KeyLimitsConfig | null;
 };
 
@@ -143,6 +146,7 @@ const adminIdentity: Identity = {
   models: [],
   ips: null,
   limits: null,
+  guards: [],
   expiresMs: null,
 };
 

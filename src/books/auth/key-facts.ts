@@ -11,6 +11,7 @@ export function keyFacts(key: KeyRow): Record<string, unknown> {
     models: key.models,
     ips: key.ips,
     limits: key.limits,
+    guards: key.guards,
     secrets: key.secrets.map(({ untilMs }) => ({ until: isoOrNull(untilMs) })),
     revoked_at: isoOrNull(key.revokedMs),
   };

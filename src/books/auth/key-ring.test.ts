@@ -13,8 +13,8 @@ const otherKey = 'sk-cv-other_other';
 const adminKey = mintAdminKey();
 const declared: Declared = {
   accounts: [
-    { id: 'dev', plan: 'pro', status: 'active' },
-    { id: 'late', plan: 'pro', status: 'suspended' },
+    { id: 'dev', plan: 'pro', status: 'active', guards: [] },
+    { id: 'late', plan: 'pro', status: 'suspended', guards: [] },
   ],
   keys: [
     declaredKey({ key: devKey, account: 'dev', name: 'laptop', models: ['small'] }),
@@ -32,7 +32,7 @@ const ring = createKeyRing(clock, declared);
 const nowhere = () => assert.fail('the address of a key that is bound to none is asked');
 
 function declaredKey({ key, ...over }: Partial<DeclaredKey> & { key: string }): DeclaredKey {
-  const facts = { account: 'dev', name: 'laptop', expiresMs: null, models: null, ips: null, limits: null };
+  const facts = { account: 'dev', name: 'laptop', expiresMs: null, models: null, ips: null, limits: null, guards: [] };
   return { hash: hashKey(key), ...facts, ...over };
 }
 
@@ -59,6 +59,7 @@ function storedKey(over: Partial<KeyRow>): KeyRow {
     models: null,
     ips: null,
     limits: null,
+    guards: [],
     createdMs: 0,
     revokedMs: null,
     ...over,
@@ -80,6 +81,7 @@ for (const headers of [
       plan: 'pro',
       allowedModels: ['small'],
       limits: null,
+      guards: [],
     });
   });
 }

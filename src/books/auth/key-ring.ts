@@ -40,6 +40,8 @@ export interface KeyRing {
   declare(declared: Declared): void;
   /** The present contents of the store. */
   restock(stored: Stored): void;
+  /** Whether a key, or its account, names a guard. */
+  nameGuards(): boolean;
   /** User keys that are not revoked; expired ones count. Zero on a public address refuses the start. */
   userKeys(): number;
 }
@@ -96,6 +98,7 @@ function knownFrom(declared: Declared, stored: Stored) {
     operators: new Map(stored.operators.map((row) => [row.id, operatorOf(row)])),
     adminHash: declared.adminKey === null ? null : hashKey(declared.adminKey),
     userKeys: users.size,
+    nameGuards: [...users].some(({ guards }) => guards.length > 0),
   };
 }
 
@@ -172,6 +175,7 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
       stored = next;
       known = knownFrom(declared, stored);
     },
+    nameGuards: () => known.nameGuards,
     userKeys: () => known.userKeys,
   };
 }

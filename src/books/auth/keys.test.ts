@@ -8,8 +8,19 @@ import { type Declared, hashKey } from './key-directory.ts';
 
 const hourMs = 3_600_000;
 const declared: Declared = {
-  accounts: [{ id: 'dev', plan: 'pro', status: 'active' }],
-  keys: [{ hash: 'of-declared', account: 'dev', name: 'file', expiresMs: null, models: null, ips: null, limits: null }],
+  accounts: [{ id: 'dev', plan: 'pro', status: 'active', guards: [] }],
+  keys: [
+    {
+      hash: 'of-declared',
+      account: 'dev',
+      name: 'file',
+      expiresMs: null,
+      models: null,
+      ips: null,
+      limits: null,
+      guards: [],
+    },
+  ],
   adminKey: null,
   defaultPlan: 'free',
 };
@@ -20,6 +31,7 @@ const order: KeyOrder = {
   models: null,
   ips: null,
   limits: null,
+  guards: [],
   shareVectorsWith: null,
   actor: 'test',
   nowMs: 1_000,
@@ -104,7 +116,7 @@ test('a key shares vector data with another of its account, never with one of an
   assert.equal(second.tenant, 'dev/file');
   const others = {
     ...declared,
-    accounts: [...declared.accounts, { id: 'other', plan: 'pro', status: 'active' as const }],
+    accounts: [...declared.accounts, { id: 'other', plan: 'pro', status: 'active' as const, guards: [] }],
   };
   const refused = await issue(store, { account: 'other', shareVectorsWith: first.row.id }, others);
   assert.ok(refused.kind === 'invalid-request' && refused.param === 'share_vectors_with');

@@ -12,9 +12,11 @@ export interface Principal {
   allowedModels: readonly string[] | null;
   /** The key's own limits in addition to the plan's; null: none. */
   limits: KeyLimitsConfig | null;
+  /** Names of guards of its account and its key, besides those of the plan. */
+  guards: readonly string[];
 }
 
 /** A principal without a key, for previews such as the CLI's. It may use every model of `plan`. */
 export function unrestricted(plan: string): Principal {
-  return { keyId: '', keyName: '', tenant: '', account: '', plan, allowedModels: null, limits: null };
+  return { keyId: '', keyName: '', tenant: '', account: '', plan, allowedModels: null, limits: null, guards: [] };
 }

@@ -39,6 +39,7 @@ const principal: Principal = {
   plan: 'pro',
   allowedModels: null,
   limits: null,
+  guards: [],
 };
 const units = (allowed: number, scope = 'a:dev'): Limit => ({
   id: '5h',
@@ -54,6 +55,7 @@ function bookOf(...plans: readonly Plan[]): PlanBook {
     plan: (name) => plans.find((plan) => plan.name === name) ?? plans[0]!,
     has: (name) => plans.some((plan) => plan.name === name),
     all: () => plans.map((plan) => ({ plan, from: 'configuration' })),
+    namesGuards: false,
     limits: () => assert.fail('not asked'),
   };
 }

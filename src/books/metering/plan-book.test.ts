@@ -9,7 +9,16 @@ const configOf = (text: Record<string, unknown>): Config => configSchema.parse(t
 const bookOf = (text: Record<string, unknown>) => createPlanBook({ config: configOf(text), stored: [] });
 
 function caller(plan: string, limits: Principal['limits'] = null): Principal {
-  return { keyId: 'k', keyName: 'laptop', tenant: 'dev/laptop', account: 'dev', plan, allowedModels: null, limits };
+  return {
+    keyId: 'k',
+    keyName: 'laptop',
+    tenant: 'dev/laptop',
+    account: 'dev',
+    plan,
+    allowedModels: null,
+    limits,
+    guards: [],
+  };
 }
 
 const shown = (limits: readonly Limit[]) => limits.map(({ id, scope, allowed }) => `${id} ${scope} ${allowed}`);

@@ -17,6 +17,8 @@ export interface PlanBook {
   plan(name: string): Plan;
   has(name: string): boolean;
   all(): readonly { plan: Plan; from: 'configuration' | 'admin api' }[];
+  /** Whether a plan names a guard. */
+  namesGuards: boolean;
   /** Everything that limits a request of this caller on a model of this tier. Kept per caller: asked at every request. */
   limits(principal: Principal, tier: string | null): LimitSet;
 }
@@ -73,6 +75,7 @@ export function createPlanBook({ config, stored, onUnreadable }: PlanSources): P
     plan,
     has: (name) => plans.has(name),
     all: () => [...plans.values()],
+    namesGuards: [...plans.values()].some(({ plan: { guards } }) => guards.length > 0),
     limits(principal, tier) {
       let ofPrincipal = sets.get(principal);
       if (ofPrincipal === undefined) {

@@ -19,6 +19,7 @@ const claim: Claim = {
     plan: 'pro',
     allowedModels: null,
     limits: null,
+    guards: [],
   },
   admitted: { kind: 'admitted', headers: [], calls: [], form: 'openai', release() {} },
   endpoint: 'chat',

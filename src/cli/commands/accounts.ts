@@ -62,6 +62,15 @@ export const accounts: CommandBody = {
       body: () => ({ status: 'active' }),
       says: (_account, id) => `Account '${id}' is active.`,
     }),
+    guards: overAdmin({
+      description: 'set the guards of an account, which the next request of its keys meets',
+      arguments: [
+        ['<id>', 'its id'],
+        ['[guards...]', 'names of guards; without one it has none besides those of its plan'],
+      ],
+      example: 'culvert accounts guards acme pii',
+      work: () => guardAccount,
+    }),
     plan: overAdmin({
       description: 'change the plan of an account; it applies to its windows at once',
       arguments: [
@@ -97,6 +106,16 @@ async function changePlan(id: string, plan: string, flags: AdminFlags, parts: Cl
     await checkPlan(admin, plan);
     const changed = await admin.request('PATCH', accountPath(id), { body: { plan } });
     printReply(flags, changed, `Account '${id}' has plan '${plan}'.`);
+    return 0;
+  });
+}
+
+/** `culvert accounts guards` */
+async function guardAccount(id: string, guards: string[], flags: AdminFlags, parts: CliParts): Promise<number> {
+  return withAdmin(flags, parts, async (admin) => {
+    const changed = await admin.request('PATCH', accountPath(id), { body: { guards } });
+    const has = guards.length === 0 ? 'no guards' : `the guards ${guards.join(', ')}`;
+    printReply(flags, changed, `Account '${id}' has ${has}.`);
     return 0;
   });
 }

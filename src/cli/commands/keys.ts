@@ -9,7 +9,7 @@ import type { CommandBody } from '../command-table.ts';
 import { futureInstantMs } from '../instant-option.ts';
 import { listOf } from '../options.ts';
 import type { CliParts } from '../parts.ts';
-import { note, printJson, printSecret } from '../print.ts';
+import { note, printJson, printReply, printSecret } from '../print.ts';
 import { type Column, listRows, type Row, shown, shownDate } from '../rows.ts';
 
 export const keyColumns: readonly Column[] = [
@@ -47,6 +47,7 @@ export const keys: CommandBody = {
           'addresses and networks it may be used from, separated by commas',
           { read: listOf('10.0.0.0/8,192.0.2.7') },
         ],
+        ['--guards <names>', 'guards of its requests', { read: listOf('pii,no-secrets') }],
         ['--share-vectors-with <key>', 'key of the same account (id or account/name) whose vector data it shares'],
       ],
       example: "KEY=$(culvert keys create --account dev --name laptop --models 'smart,claude-*')",
@@ -65,6 +66,15 @@ export const keys: CommandBody = {
       columns: keyColumns,
       empty: `There is no key yet: ${culvert} keys create --account A --name N`,
       more: () => `The list stops after ${keysMax} keys. --account narrows it.`,
+    }),
+    guards: overAdmin({
+      description: 'set the guards of a key, which the next request meets',
+      arguments: [
+        ['<key>', 'its id or account/name'],
+        ['[guards...]', 'names of guards; without one it has none besides those of its account and plan'],
+      ],
+      example: 'culvert keys guards dev/laptop pii no-secrets',
+      work: () => guardKey,
     }),
     rotate: overAdmin({
       description: 'give a key a new secret, printed once; the old secret works for a while',
@@ -89,6 +99,7 @@ interface KeysCreateFlags extends AdminFlags {
   expires?: string;
   models?: string[];
   ips?: string[];
+  guards?: string[];
   shareVectorsWith?: string;
 }
 
@@ -105,7 +116,8 @@ async function createKey(flags: KeysCreateFlags, parts: CliParts): Promise<numbe
   return withAdmin(flags, parts, async (admin) => {
     const found = await accountOf(admin, account, flags.plan);
     const shared = flags.shareVectorsWith;
-    const body = { account, name, expires, models: flags.models, ips: flags.ips, share_vectors_with: shared };
+    const { models, ips, guards } = flags;
+    const body = { account, name, expires, models, ips, guards, share_vectors_with: shared };
     const create = async () => (await admin.request('POST', '/keys', { body })) as Row;
     const made = found === null ? await createWithAccount(admin, account, flags.plan, create) : await create();
     printSecret(
@@ -177,6 +189,20 @@ async function rotateKey(named: string, flags: RotateFlags, parts: CliParts): Pr
     const rotated = (await admin.request('POST', path, { body: { grace: flags.grace } })) as Row;
     const until = graceMs === 0 ? 'no longer works' : `works for another ${flags.grace}`;
     printSecret(flags, rotated, `Key '${id}' has a new secret, shown only once. The old one ${until}:`);
+    return 0;
+  });
+}
+
+/** `culvert keys guards` */
+async function guardKey(named: string, guards: string[], flags: AdminFlags, parts: CliParts): Promise<number> {
+  return withAdmin(flags, parts, async (admin) => {
+    const id = await keyIdOf(admin, named);
+    const changed = await admin.request('PATCH', `/keys/${encodeURIComponent(id)}`, { body: { guards } });
+    printReply(
+      flags,
+      changed,
+      `Key '${id}' has ${guards.length === 0 ? 'no guards' : `the guards ${guards.join(', ')}`}.`,
+    );
     return 0;
   });
 }

@@ -1,3 +1,4 @@
+import type { Principal } from '../../books/auth/principal.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
 import type { Config, GuardConfig } from '../../config/schema.ts';
 import type { TextKind, TextPart, Texts } from '../../formats/neutral/json-texts.ts';
@@ -35,7 +36,7 @@ interface Guard {
   tell: TellGuard;
 }
 
-/** The guards of a configuration as steps, in its order; empty: it has none. */
+/** The guards of a configuration as steps, in its order, and one more for the names of guards that are not there. */
 export async function guardSteps(
   { guards, server }: Pick<Config, 'guards' | 'server'>,
   plans: () => PlanBook,
@@ -49,9 +50,14 @@ export async function guardSteps(
     const on: ScopedStep['on'] =
       server.guards?.includes(name) === true
         ? 'server'
-        : ({ plan }, alias) => alias?.guards?.includes(name) === true || plans().plan(plan).guards.includes(name);
+        : ({ plan, guards: own }, alias) =>
+            alias?.guards?.includes(name) === true || plans().plan(plan).guards.includes(name) || own.includes(name);
     steps.push({ step: { begin }, on });
   }
+  const lacks = ({ plan, guards: own }: Principal): string | undefined =>
+    [...plans().plan(plan).guards, ...own].find((name) => !Object.hasOwn(guards, name));
+  const begin = ({ principal }: StepRequest) => refusing(lacks(principal) ?? '');
+  steps.push({ step: { begin }, on: (principal) => lacks(principal) !== undefined });
   return steps;
 }
 
@@ -73,6 +79,13 @@ async function checkOf({ check, kinds, hosts, patterns, words: list }: GuardConf
       return module.patterns(patterns ?? []);
     }
   }
+}
+
+/** A guard left the file, and a stored plan, account or key names it still: nobody is served unguarded. */
+function refusing(guard: string): RunningStep {
+  const message = `The guard '${guard}' of this caller is not set up on this server. Ask its operator to set it up.`;
+  const failure: Failure = { kind: 'overloaded', message };
+  return { request: () => ({ refused: failure }), session: () => failure };
 }
 
 /** What the guards of one request share. */

@@ -33,6 +33,8 @@ export interface AccountColumns {
   plan: string;
   status: 'active' | 'suspended';
   created_ms: number;
+  /** Null: none. */
+  guards: string | null;
 }
 
 export interface KeyColumns {
@@ -48,6 +50,8 @@ export interface KeyColumns {
   limits: string | null;
   created_ms: number;
   revoked_ms: number | null;
+  /** Null: none. */
+  guards: string | null;
 }
 
 export interface SecretColumns {
@@ -135,7 +139,8 @@ export function storedOf(rows: {
 }
 
 function accountOf(row: AccountColumns): AccountRow {
-  return { id: row.id, name: row.name, plan: row.plan, status: row.status, createdMs: row.created_ms };
+  const { id, name, plan, status, created_ms: createdMs } = row;
+  return { id, name, plan, status, guards: namesIn(row.guards), createdMs };
 }
 
 function keyOf(row: KeyColumns, secrets: readonly KeySecret[]): KeyRow {
@@ -151,6 +156,7 @@ function keyOf(row: KeyColumns, secrets: readonly KeySecret[]): KeyRow {
     models: fromJson(row.models) as KeyRow['models'],
     ips: fromJson(row.ips) as KeyRow['ips'],
     limits: fromJson(row.limits) as KeyRow['limits'],
+    guards: namesIn(row.guards),
     createdMs: row.created_ms,
     revokedMs: row.revoked_ms,
   };
@@ -207,6 +213,15 @@ export function auditOf(row: AuditColumns & { id: number }): AuditRow {
 
 export function toJson(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value);
+}
+
+/** A list of names as its column has it. */
+export function namesColumn(names: readonly string[]): string | null {
+  return names.length === 0 ? null : JSON.stringify(names);
+}
+
+function namesIn(text: string | null): readonly string[] {
+  return text === null ? [] : (JSON.parse(text) as string[]);
 }
 
 function fromJson(text: string | null): unknown {

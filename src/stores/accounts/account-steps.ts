@@ -1,5 +1,6 @@
 import type { CompiledQuery, Kysely } from 'kysely';
 import type {
+  AccountFacts,
   AuditEntry,
   Change,
   CredentialRow,
@@ -11,6 +12,7 @@ import {
   type AccountTables,
   type CredentialColumns,
   type KeptColumns,
+  namesColumn,
   type OperatorColumns,
   toJson,
 } from './account-rows.ts';
@@ -58,8 +60,9 @@ export function stepsOf(queries: Kysely<AccountTables>, changes: readonly Change
 function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountStep[] {
   switch (change.kind) {
     case 'create-account': {
-      const { createdMs, ...rest } = change.account;
-      return [may(queries.insertInto('account').values({ ...rest, created_ms: createdMs }))];
+      const { createdMs, guards, ...rest } = change.account;
+      const row = { ...rest, created_ms: createdMs, guards: namesColumn(guards) };
+      return [may(queries.insertInto('account').values(row))];
     }
     case 'update-account':
       // With the id there is always something to set.
@@ -67,8 +70,8 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
         must(
           queries
             .updateTable('account')
-            .set({ id: change.id, ...change.set })
-            .where((row) => row.and({ id: change.id, ...change.was })),
+            .set({ id: change.id, ...accountColumns(change.set) })
+            .where((row) => row.and({ id: change.id, ...accountColumns(change.was ?? {}) })),
         ),
       ];
     case 'create-key': {
@@ -84,6 +87,7 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
         models: toJson(key.models),
         ips: toJson(key.ips),
         limits: toJson(key.limits),
+        guards: namesColumn(key.guards),
         created_ms: key.createdMs,
         revoked_ms: key.revokedMs,
       };
@@ -99,6 +103,8 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
         may(queries.deleteFrom('api_key_secret').where('key_id', '=', change.id)),
         ...secretSteps(queries, change.id, change.secrets),
       ];
+    case 'guard-key':
+      return [must(living(queries, change.id).set({ guards: namesColumn(change.guards) }))];
     case 'revoke-key':
       return [must(living(queries, change.id).set({ revoked_ms: change.atMs }))];
     case 'put-plan':
@@ -154,6 +160,10 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
         ),
       ];
   }
+}
+
+function accountColumns({ guards, ...facts }: Partial<AccountFacts>) {
+  return { ...facts, ...(guards !== undefined && { guards: namesColumn(guards) }) };
 }
 
 function planStep(queries: Kysely<AccountTables>, { plan, was }: Extract<Change, { kind: 'put-plan' }>): AccountStep {

@@ -46,7 +46,7 @@ test('a backup of PostgreSQL', { skip: postgresMissing }, async (t) => {
   const source = await fresh();
   const accounts = createPostgresAccountStore(source);
   const entry = { atMs: 1, actor: 'cli', action: 'account.create', subject: 'dev', before: null, after: { a: 1 } };
-  const account = { id: 'dev', name: 'Dev', plan: 'pro', status: 'active' as const, createdMs: 1 };
+  const account = { id: 'dev', name: 'Dev', plan: 'pro', status: 'active' as const, guards: [], createdMs: 1 };
   await accounts.apply([{ kind: 'create-account', account }], entry);
   const ledger = await ledgerOver(source, 'boot-1');
   const rows = Array.from({ length: 1_200 }, () => reservationRow());

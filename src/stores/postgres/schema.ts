@@ -364,4 +364,5 @@ export const migrations: readonly Migration[] = [
     sql: `ALTER TABLE culvert.usage_event ADD COLUMN cache TEXT; ${cacheUseIndex('culvert.')}`,
   },
   { version: 31, name: 'feedback to requests', sql: postgresDdl(feedbackTable) },
+  { version: 32, name: 'guards of accounts and keys', sql: postgresDdl(accounts.guardColumns) },
 ];

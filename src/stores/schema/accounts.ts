@@ -81,6 +81,11 @@ export const keptTables: Ddl = `
     PRIMARY KEY (provider, id)
   ) KEYED;`;
 
+/** Names of guards as a JSON list; null: none. */
+export const guardColumns: Ddl = `
+  ALTER TABLE @account ADD COLUMN guards TEXT;
+  ALTER TABLE @api_key ADD COLUMN guards TEXT;`;
+
 /** Operators, and the sessions of the dashboard. */
 export const sessionTables: Ddl = `
   CREATE TABLE @operator (

@@ -43,7 +43,7 @@ async function* each(rows: readonly BackupRow[]): AsyncGenerator<BackupRow> {
   yield* rows;
 }
 
-const account = { id: 'dev', name: 'Dev', plan: 'pro', status: 'active', createdMs: 1 } as const;
+const account = { id: 'dev', name: 'Dev', plan: 'pro', status: 'active', guards: ['pii'], createdMs: 1 } as const;
 const entry = { atMs: 1, actor: 'cli', action: 'account.create', subject: 'dev', before: null, after: { a: 1 } };
 const key = {
   id: 'k1',
@@ -57,6 +57,7 @@ const key = {
   models: ['a*'],
   ips: null,
   limits: { rpm: 3 },
+  guards: [],
   createdMs: 2,
   revokedMs: null,
 } as const;

@@ -113,6 +113,7 @@ export const culvertMigrations: readonly Migration[] = [
       DROP TABLE kept_11;
     `,
   },
+  { version: 13, name: 'guards of accounts and keys', sql: sqliteDdl(accounts.guardColumns) },
 ];
 
 /** `responses.db`. A separate file: it may grow to many GB, and its writes would hold up those of accounts. */

@@ -16,7 +16,7 @@ function place(t: TestContext): string {
 }
 
 const entry: AuditEntry = { atMs: 1, actor: 'cli', action: 'a', subject: 's', before: null, after: null };
-const account = { id: 'dev', name: 'Dev', plan: 'pro', status: 'active', createdMs: 1 } as const;
+const account = { id: 'dev', name: 'Dev', plan: 'pro', status: 'active', guards: [], createdMs: 1 } as const;
 const create: Change = { kind: 'create-account', account };
 const crossing = { scope: 'a:dev', limit: '5h', share: 1, crossedMs: 1 };
 const notice = { id: 'msg_1', plan: 'pro', body: '{}', createdMs: 1, tries: 0 };

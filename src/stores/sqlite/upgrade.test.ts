@@ -47,7 +47,15 @@ test('keys of the first version keep their secret, tenant and name through the u
   old.close();
   const accounts = openSqliteAccountStore(folder.culvertDb);
   const { keys } = await accounts.load();
-  const common = { account: 'dev', name: 'laptop', tenant: 'dev/laptop', kind: 'user', ips: null, limits: null };
+  const common = {
+    account: 'dev',
+    name: 'laptop',
+    tenant: 'dev/laptop',
+    kind: 'user',
+    ips: null,
+    limits: null,
+    guards: [],
+  };
   assert.deepEqual(keys, [
     {
       ...common,
