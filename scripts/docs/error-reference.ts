@@ -186,6 +186,12 @@ const providerErrors = {
     remedy:
       'Take out what the guard looks for, or leave out the part that it cannot read. [Guards](guards.md) says what each check finds.',
   },
+  'guard-unanswered': {
+    cause:
+      'The service that a guard asks gave no answer in time, and the guard has `on_error: deny`. `message` names the guard.',
+    remedy:
+      'Try again later. An operator can look at the service, give the guard a longer `deadline`, or set `on_error: allow`.',
+  },
   'not-cached': {
     cause: 'The request has `x-culvert-cache: only`, and no answer to an equal request is kept.',
     remedy: 'Leave the header out: then the model answers. [Caching](caching.md) says what is kept.',

@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import { patternSize } from '../guards/checks/pattern-length.ts';
-import { guardedParts, injectionKinds, linkKinds, personalKinds, secretKinds } from '../guards/kinds.ts';
-import { name } from './scalars.ts';
+import {
+  builtInChecks,
+  guardedParts,
+  injectionKinds,
+  linkKinds,
+  outsideChecks,
+  personalKinds,
+  secretKinds,
+} from '../guards/kinds.ts';
+import { duration, name, webhookSecret, webhookUrl } from './scalars.ts';
 import { modelName } from './schema-models.ts';
 
 const kindsOf: Readonly<Record<string, readonly string[]>> = {
@@ -23,9 +31,9 @@ const patternSchema = z
 export const guardSchema = z
   .strictObject({
     check: z
-      .enum(['personal-data', 'secrets', 'links', 'injection', 'patterns', 'words'])
+      .enum([...builtInChecks, ...outsideChecks])
       .describe(
-        'What it looks for: personal data, keys and passwords, addresses of other hosts, instructions to a model, patterns of yours, or words of yours.',
+        'What it looks for: personal data, keys and passwords, addresses of other hosts, instructions to a model, patterns or words of yours; or the service that it asks.',
       ),
     kinds: z
       .array(z.enum([...personalKinds, ...secretKinds, ...linkKinds, ...injectionKinds]))
@@ -59,6 +67,13 @@ export const guardSchema = z
       .max(10_000)
       .optional()
       .describe('Words and phrases for `words`, in any case.'),
+    url: webhookUrl().optional().describe('Address of the service that `webhook` asks.'),
+    secret: webhookSecret()
+      .optional()
+      .describe('Signs the requests of `webhook` as Standard Webhooks does. At least 32 bytes, or whsec_ and base64.'),
+    deadline: duration({ min: '1ms', max: '60s' })
+      .prefault('300ms')
+      .describe('How long a service outside may take to answer.'),
     action: z
       .enum(['block', 'mask', 'flag', 'route'])
       .describe(
@@ -77,9 +92,12 @@ export const guardSchema = z
     on_error: z
       .enum(['deny', 'allow'])
       .default('deny')
-      .describe('What happens to a request of which it cannot read a part, such as a picture.'),
+      .describe(
+        'What happens where it cannot read a part, such as a picture, or where the service that it asks gives no answer.',
+      ),
   })
-  .superRefine(({ check, kinds, hosts, patterns, words, action, route_to }, context) => {
+  .superRefine((guard, context) => {
+    const { check, kinds, hosts, patterns, words, action, route_to, url, secret } = guard;
     const issue = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message });
     const known = kindsOf[check] ?? [];
     kinds?.forEach((kind, index) => {
@@ -94,6 +112,10 @@ export const guardSchema = z
     }
     if ((check === 'words') !== (words !== undefined)) {
       issue(words === undefined ? ['check'] : ['words'], 'the check words and the list words need each other');
+    }
+    if (check === 'webhook' && url === undefined) issue(['check'], 'the check webhook needs its url');
+    for (const [key, value] of Object.entries({ url, secret })) {
+      if (value !== undefined && check !== 'webhook') issue([key], `the check ${check} has no ${key}`);
     }
     if ((action === 'route') !== (route_to !== undefined)) {
       issue(route_to === undefined ? ['action'] : ['route_to'], 'the action route and route_to need each other');

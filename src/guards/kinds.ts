@@ -1,3 +1,9 @@
+/** Checks that this process does itself. */
+export const builtInChecks = ['personal-data', 'secrets', 'links', 'injection', 'patterns', 'words'] as const;
+
+/** Checks that ask a service. */
+export const outsideChecks = ['webhook'] as const;
+
 /** What the check `personal-data` finds. */
 export const personalKinds = ['email', 'card', 'iban', 'phone', 'ip', 'national-id'] as const;
 export type PersonalKind = (typeof personalKinds)[number];

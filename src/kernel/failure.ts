@@ -59,6 +59,8 @@ export type Failure =
   | { kind: 'not-cached'; message: string }
   /** A guard of the operator refuses the request or its answer. `message` names the guard, not what it found. */
   | { kind: 'guard-blocked'; guard: string; message: string }
+  /** The service that a guard asks gave no answer in time. */
+  | { kind: 'guard-unanswered'; guard: string; message: string }
   | { kind: 'unsupported'; message: string }
   | { kind: 'internal' };
 
@@ -164,6 +166,7 @@ export const failureStatus = {
   overloaded: 503,
   'not-cached': 504,
   'guard-blocked': 400,
+  'guard-unanswered': 503,
   unsupported: 501,
   internal: 500,
 } as const satisfies Record<FailureKind, number>;

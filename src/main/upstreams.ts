@@ -75,7 +75,7 @@ export async function openUpstreams({
     plans: callers.plans,
     log,
     ...(options.steps !== undefined && { steps: options.steps }),
-    stepsOf: (guarded) => loadGuards(guarded, callers, metrics.guarded),
+    stepsOf: (guarded) => loadGuards(guarded, callers, { tell: metrics.guarded, ...shared }),
   });
   opened(keeper.close);
   opened(startRestLooks({ ...shared, snapshot: keeper.snapshot }));

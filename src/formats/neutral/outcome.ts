@@ -1,3 +1,4 @@
+import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 
 /** How an attempt can end badly (design §8). Routing and health read `class`; people read `message`. */
@@ -17,6 +18,8 @@ export interface Fault {
   tooLong?: TooLong;
   /** Ms the upstream asked us to wait, already clamped. */
   retryAfterMs?: number | null;
+  /** The refusal of a step of this gateway, which its caller gets as it is. */
+  failure?: Failure;
 }
 
 /** Tokens that a prompt had, and those that the model takes; null: not given. */

@@ -5,6 +5,7 @@ import { type Failure, statusOf } from '../../kernel/failure.ts';
 import { costHeaders, headerSafe, withLosses } from '../spine/answer.ts';
 import type { Asked, Endpoint, Plan, Trials } from '../spine/endpoint.ts';
 import { filteredSink } from '../spine/filtered-events.ts';
+import { gatedSink } from '../spine/gated-events.ts';
 import { holdCall } from '../spine/held-call.ts';
 import type { Job } from '../spine/job.ts';
 import type { RequestBody } from '../spine/request-body.ts';
@@ -71,8 +72,10 @@ async function give<R extends RequestBody, P extends Plan>(
     const losses = entry.endpoint === job.endpoint ? entry.losses : [];
     const last = new ReplaySink(job, withLosses(headers, losses));
     const written = write(last);
-    const { answerTexts } = call;
-    const sink = answerTexts === undefined ? written : filteredSink(written, { noteFirst() {} }, answerTexts);
+    const { answerTexts, gate } = call;
+    const untimed = { noteFirst() {} };
+    const filtered = answerTexts === undefined ? written : filteredSink(written, untimed, answerTexts);
+    const sink = gate === undefined ? filtered : gatedSink(filtered, untimed, gate, 'whole');
     sink.start({ resume() {}, stop: (fault) => last.stop(fault) });
     sink.content();
     sink.chunk(answer);
@@ -86,8 +89,14 @@ async function give<R extends RequestBody, P extends Plan>(
 }
 
 /** A guard let the answer through that was kept, and ends it for this caller. */
-function refuseAs({ progress, sink }: Job, { message, status }: Fault): void {
-  const failure: Failure = { kind: 'upstream-refused', status: status ?? 400, message, provider: 'cache', param: null };
+function refuseAs({ progress, sink }: Job, { message, status, failure: said }: Fault): void {
+  const failure: Failure = said ?? {
+    kind: 'upstream-refused',
+    status: status ?? 400,
+    message,
+    provider: 'cache',
+    param: null,
+  };
   progress.class = failure.kind;
   progress.status = statusOf(failure);
   sink.end({ failure, headers: [] });

@@ -2,21 +2,24 @@
 export interface GuardReport {
   name: string;
   /** Null: it found nothing. */
-  did: 'blocked' | 'masked' | 'flagged' | 'routed' | null;
+  did: 'blocked' | 'masked' | 'flagged' | 'routed' | 'unanswered' | null;
   count: number;
   observes: boolean;
   /** Texts of the request that it read, and parts that it could not read. */
   read: number;
   unread: number;
+  /** The service that it asks about the request has not answered yet. */
+  waits?: boolean;
 }
 
 /** `pii=masked:3, secrets=pass; scanned=100%`. The share is that of the guard that could read least. */
 export function reportOf(reports: readonly GuardReport[]): string {
-  const verdicts = reports.map(({ name, did, count, observes }) => {
-    if (did === null) return `${name}=pass`;
+  const verdicts = reports.map(({ name, did, count, observes, waits }) => {
+    if (did === null) return `${name}=${waits ? 'waits' : 'pass'}`;
+    if (did === 'unanswered') return `${name}=${did}:${count}`;
     return `${name}=${observes ? 'would-be-' : ''}${did}:${count}`;
   });
-  const shares = reports.map(({ read, unread }) => (unread === 0 ? 1 : read / (read + unread)));
+  const shares = reports.map(({ read, unread, waits }) => (waits ? 0 : unread === 0 ? 1 : read / (read + unread)));
   const scanned = Math.floor(Math.min(...shares) * 100);
   return `${verdicts.join(', ')}; ${scanned === 100 ? '' : 'unscanned; '}scanned=${scanned}%`;
 }

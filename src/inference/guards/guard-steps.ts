@@ -1,14 +1,21 @@
 import type { Principal } from '../../books/auth/principal.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
 import type { Config, GuardConfig } from '../../config/schema.ts';
-import type { TextKind, TextPart, Texts } from '../../formats/neutral/json-texts.ts';
+import type { TextKind } from '../../formats/neutral/json-texts.ts';
 import { type Check, type Finding, findingsIn } from '../../guards/check.ts';
 import { injection } from '../../guards/checks/injection.ts';
 import { links } from '../../guards/checks/links.ts';
 import { personalData } from '../../guards/checks/personal-data.ts';
 import { secrets } from '../../guards/checks/secrets.ts';
 import { words } from '../../guards/checks/words.ts';
-import { injectionKinds, linkKinds, partsFromElsewhere, personalKinds, secretKinds } from '../../guards/kinds.ts';
+import {
+  builtInChecks,
+  injectionKinds,
+  linkKinds,
+  partsFromElsewhere,
+  personalKinds,
+  secretKinds,
+} from '../../guards/kinds.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type {
   AnswerTextPlace,
@@ -19,12 +26,21 @@ import type {
   TextFilter,
   Verdict,
 } from '../models/steps.ts';
+import { blocked, cannotRead } from './guard-failures.ts';
 import { type GuardReport, reportOf } from './guard-report.ts';
+import { isRead, masked, shareOf } from './guard-share.ts';
 import { GuardedText } from './guarded-text.ts';
 import { MaskBook } from './mask-book.ts';
+import type { AskingParts } from './outside-services.ts';
 
 /** Counts verdicts for the metrics. */
 export type TellGuard = (guard: string, verdict: string) => void;
+
+/** Parts of the server that guards need. */
+export interface GuardParts extends AskingParts {
+  plans(): PlanBook;
+  tell: TellGuard;
+}
 
 /** One configured guard, ready to look. */
 interface Guard {
@@ -36,17 +52,27 @@ interface Guard {
   tell: TellGuard;
 }
 
+type Begins = (about: StepRequest) => RunningStep;
+
+/** A guard over one request. */
+interface Running {
+  report: GuardReport;
+  step(): RunningStep;
+}
+
 /** The guards of a configuration as steps, in its order, and one more for the names of guards that are not there. */
 export async function guardSteps(
   { guards, server }: Pick<Config, 'guards' | 'server'>,
-  plans: () => PlanBook,
-  tell: TellGuard,
+  { plans, tell, ...over }: GuardParts,
 ): Promise<ScopedStep[]> {
   const steps: ScopedStep[] = [];
   for (const [name, config] of Object.entries(guards)) {
-    const parts = config.parts ?? (config.check === 'injection' ? partsFromElsewhere : null);
-    const guard: Guard = { name, config, check: await checkOf(config), parts: parts && new Set<string>(parts), tell };
-    const begin = (about: StepRequest) => beginGuard(guard, about);
+    const { check } = config;
+    const parts = config.parts ?? (check === 'injection' ? partsFromElsewhere : null);
+    const reads = { name, config, parts: parts && new Set<string>(parts), tell };
+    const begin = isBuiltIn(check)
+      ? beginsWith({ ...reads, check: await checkOf({ ...config, check }) })
+      : await beginsOutside(reads, over);
     const on: ScopedStep['on'] =
       server.guards?.includes(name) === true
         ? 'server'
@@ -61,7 +87,17 @@ export async function guardSteps(
   return steps;
 }
 
-async function checkOf({ check, kinds, hosts, patterns, words: list }: GuardConfig): Promise<Check> {
+type BuiltIn = (typeof builtInChecks)[number];
+
+const isBuiltIn = (check: GuardConfig['check']): check is BuiltIn => builtInChecks.some((one) => one === check);
+
+async function checkOf({
+  check,
+  kinds,
+  hosts,
+  patterns,
+  words: list,
+}: Omit<GuardConfig, 'check'> & { check: BuiltIn }): Promise<Check> {
   const among = <K extends string>(all: readonly K[]) => all.filter((kind) => kinds?.includes(kind as never) ?? true);
   switch (check) {
     case 'personal-data':
@@ -88,28 +124,28 @@ function refusing(guard: string): RunningStep {
   return { request: () => ({ refused: failure }), session: () => failure };
 }
 
-/** What the guards of one request share. */
-interface Shared {
-  book: MaskBook;
-  reports: GuardReport[];
+/** Loaded where a guard asks outside. */
+async function beginsOutside(reads: Omit<Guard, 'check'>, over: AskingParts): Promise<Begins> {
+  const { openOutside } = await import('./outside-services.ts');
+  const { RunningOutsideGuard } = await import('./outside-guard.ts');
+  const guard = { ...reads, ask: await openOutside(reads.config, over) };
+  return (about) => {
+    const share = shareOf(about);
+    return joined(share, new RunningOutsideGuard(guard, about, share.book));
+  };
 }
 
-const sharedByRequest = new WeakMap<StepRequest, Shared>();
-
-function beginGuard(guard: Guard, about: StepRequest): RunningStep {
-  let shared = sharedByRequest.get(about);
-  const isFirst = shared === undefined;
-  shared ??= { book: new MaskBook(), reports: [] };
-  sharedByRequest.set(about, shared);
-  const { reports } = shared;
-  const running = new RunningGuard(guard, shared.book);
-  reports.push(running.report);
-  return {
-    ...(guard.config.on.includes('input') && { request: (view: RequestView) => running.request(view) }),
-    session: () => running.unread(true),
-    answer: (place) => running.answer(place),
-    ...(isFirst && { headers: () => ['x-culvert-guard', reportOf(reports)] }),
+function beginsWith(guard: Guard): Begins {
+  return (about) => {
+    const share = shareOf(about);
+    return joined(share, new RunningGuard(guard, share.book));
   };
+}
+
+/** The first guard of a request says what all of them did. */
+function joined({ reports, isFirst }: ReturnType<typeof shareOf>, running: Running): RunningStep {
+  reports.push(running.report);
+  return { ...running.step(), ...(isFirst && { headers: () => ['x-culvert-guard', reportOf(reports)] }) };
 }
 
 /** A guard over one request and its answer. */
@@ -126,21 +162,29 @@ class RunningGuard {
     this.report = { name: guard.name, did: null, count: 0, observes: !this.#enforces, read: 0, unread: 0 };
   }
 
+  step(): RunningStep {
+    return {
+      ...(this.#guard.config.on.includes('input') && { request: (view: RequestView) => this.request(view) }),
+      session: () => this.unread(true),
+      answer: (place) => this.answer(place),
+    };
+  }
+
   /** What it cannot read; null: it goes on all the same. */
   unread(isWhole: boolean): Failure | null {
     const { name, config, tell } = this.#guard;
     tell(name, 'unscanned');
-    return config.on_error === 'deny' && this.#enforces ? this.#cannotRead(isWhole) : null;
+    return config.on_error === 'deny' && this.#enforces ? cannotRead(name, isWhole) : null;
   }
 
   async request(view: RequestView): Promise<Verdict> {
     const texts = await view.texts();
     const { config, check } = this.#guard;
-    const unread = texts === null ? 1 : texts.unread.filter(({ path }) => !isSealed(path)).length;
+    const unread = texts === null ? 1 : texts.unread.filter(isRead).length;
     this.report.unread += unread;
     const refused = unread > 0 ? this.unread(texts === null) : null;
     if (refused !== null) return { refused };
-    const parts = (texts?.parts ?? []).filter(({ kind, path }) => this.#reads(kind) && !isSealed(path));
+    const parts = (texts?.parts ?? []).filter((part) => this.#reads(part.kind) && isRead(part));
     this.report.read += parts.length;
     const found = parts
       .map((part) => ({ part, findings: findingsIn(check, part.text, 0, part.text.length) }))
@@ -149,26 +193,9 @@ class RunningGuard {
     for (const { findings } of found) this.#count(findings.length, 'input');
     if (!this.#enforces) return null;
     const { action, route_to: model } = config;
-    if (action === 'block') return { refused: this.#blocked('the request') };
+    if (action === 'block') return { refused: blocked(this.#guard.name, 'the request') };
     if (action === 'route' && model !== undefined) return { model };
-    return action === 'mask' ? this.#masked(texts, found) : null;
-  }
-
-  #masked(texts: Texts | null, found: readonly { part: TextPart; findings: readonly Finding[] }[]): Verdict {
-    for (const { text } of texts?.parts ?? []) this.#book.keepWordsOf(text);
-    // The name of a member cannot be another one.
-    if (found.some(({ part }) => part.as === 'name')) return { refused: this.#blocked('the name of a JSON member') };
-    return {
-      changes: found.map(({ part, findings }) => {
-        let text = '';
-        let from = 0;
-        for (const { kind, start, end } of findings) {
-          text += part.text.slice(from, start) + this.#book.wordFor(kind, part.text.slice(start, end));
-          from = end;
-        }
-        return { ...part, text: text + part.text.slice(from) };
-      }),
-    };
+    return action === 'mask' ? masked(this.#guard.name, this.#book, texts, found) : null;
   }
 
   #reads(kind: TextKind): boolean {
@@ -196,7 +223,7 @@ class RunningGuard {
     this.#count(1, 'output');
     const { action } = this.#guard.config;
     if (!this.#enforces || action === 'flag') return value;
-    return action === 'block' ? this.#blocked('the answer') : this.#book.newWord(kind);
+    return action === 'block' ? blocked(this.#guard.name, 'the answer') : this.#book.newWord(kind);
   }
 
   #count(findings: number, of: 'input' | 'output'): void {
@@ -207,25 +234,7 @@ class RunningGuard {
     this.report.count += findings;
     tell(name, this.#enforces ? did : `would-be-${did}`);
   }
-
-  #blocked(what: string): Failure {
-    const { name } = this.#guard;
-    const message = `The guard '${name}' does not let ${what} pass. The operator of this server has set it up.`;
-    return { kind: 'guard-blocked', guard: name, message };
-  }
-
-  #cannotRead(nothing: boolean): Failure {
-    const { name } = this.#guard;
-    const what = nothing ? 'a request of this kind' : 'a part of this request, such as a picture, a sound or a file';
-    const message = `The guard '${name}' cannot read ${what}. Leave it out, or ask the operator to set on_error: allow for this guard.`;
-    return { kind: 'guard-blocked', guard: name, message };
-  }
 }
 
 const noWords = new MaskBook();
 const didOf = { block: 'blocked', mask: 'masked', flag: 'flagged', route: 'routed' } as const;
-
-/** Signatures and sealed thoughts of a provider: they hold nothing that the caller could have written. */
-function isSealed(path: readonly (string | number)[]): boolean {
-  return /signature$|^encrypted_content$/i.test(String(path.at(-1)));
-}

@@ -1,7 +1,7 @@
 import type { PlanBook } from '../../books/metering/plan-book.ts';
 import type { Config } from '../../config/schema.ts';
 import type { ScopedStep } from '../models/steps.ts';
-import type { TellGuard } from './guard-steps.ts';
+import type { GuardParts } from './guard-steps.ts';
 
 /** The present callers, as guards apply to them. */
 export interface GuardedCallers {
@@ -14,9 +14,9 @@ export interface GuardedCallers {
 export async function loadGuards(
   config: Config,
   { plans, nameGuards }: GuardedCallers,
-  tell: TellGuard,
+  parts: Omit<GuardParts, 'plans'>,
 ): Promise<readonly ScopedStep[]> {
   if (Object.keys(config.guards).length === 0 && !nameGuards()) return [];
   const { guardSteps } = await import('./guard-steps.ts');
-  return guardSteps(config, plans, tell);
+  return guardSteps(config, { plans, ...parts });
 }

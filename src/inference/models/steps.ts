@@ -28,12 +28,41 @@ export interface RunningStep {
   session?(): Failure | null;
   /** Over one text of a conversation's answer, whole or streamed; null: it leaves that text alone. Absent: all of them. */
   answer?: AnswerTexts;
+  /** Over texts of an answer that someone is asked about. Absent: nobody is. */
+  judge?: AnswerJudge;
   /** Headers of the answer, which its record has too: name, value… They say what the step did so far. */
   headers?(): readonly string[];
 }
 
-/** Null: the request goes on as it is. `model`: another alias answers, which the caller must be allowed to use. */
-export type Verdict = { changes?: readonly TextChange[]; model?: string } | { refused: Failure } | null;
+/**
+ * Null: the request goes on as it is. `model`: another alias answers, which the caller must be allowed to use. `beside`:
+ * it goes on, and its answer waits for this; a failure is its end. Never rejects.
+ */
+export type Verdict =
+  | { changes?: readonly TextChange[]; model?: string }
+  | { refused: Failure }
+  | { beside: Promise<Failure | null> }
+  | null;
+
+/** One text of an answer, or a part of it that ends with a sentence. */
+export interface JudgedText extends AnswerTextPlace {
+  text: string;
+}
+
+/** Gives the texts that go on, in their order, or the failure that ends the answer. Never rejects. */
+export interface AnswerJudge {
+  /** Whether it may give others than it got. */
+  changes: boolean;
+  of(texts: readonly JudgedText[]): Promise<readonly string[] | Failure>;
+}
+
+/** Verdicts that an answer waits for. */
+export interface AnswerGate {
+  /** The verdict over its request; null: it is there, and the request passed. */
+  request: Promise<Failure | null> | null;
+  /** Null: nobody is asked about the answer. */
+  judge: AnswerJudge['of'] | null;
+}
 
 /** A request as steps see it, wherever its body is; null: nobody reads the body. Both throw a FailureError where it is lost. */
 export interface RequestView {

@@ -2,7 +2,8 @@ import type { Result } from '../../formats/dialects/dialect.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import type { Alias } from '../models/alias.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import type { AnswerTexts, GatewayStep, RunningStep, TextFilter } from '../models/steps.ts';
+import type { AnswerGate, AnswerJudge, AnswerTexts, GatewayStep, RunningStep, TextFilter } from '../models/steps.ts';
+import { KeptAnswer } from './kept-answer.ts';
 import type { ModelCall } from './model-call.ts';
 import type { ReadableInput } from './readable-input.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from './sink.ts';
@@ -21,6 +22,7 @@ export async function throughSteps<I, V extends SteppedValue>(
   { steps, models }: Snapshot,
   endpoint: {
     readonly id: string;
+    readonly filters?: 'events' | 'nothing';
     read(call: ModelCall, input: I): Result<V> | Promise<Result<V>>;
     readable?(call: ModelCall, input: I): ReadableInput<I> | null;
   },
@@ -50,6 +52,7 @@ export async function throughSteps<I, V extends SteppedValue>(
   for (const model of value.facts?.extras?.fallbackModels ?? []) beginFor(model);
   if (running.length === 0) return { call, input, value };
   let current = input;
+  const beside: Promise<Failure | null>[] = [];
   const readable = () => endpoint.readable?.(call, current) ?? null;
   const view = {
     texts: async () => given(await readable()?.texts()),
@@ -61,6 +64,10 @@ export async function throughSteps<I, V extends SteppedValue>(
       const verdict = (await step.request?.(view)) ?? null;
       if (verdict === null) continue;
       if ('refused' in verdict) return { refused: verdict.refused, headers: headersOf(running) };
+      if ('beside' in verdict) {
+        beside.push(verdict.beside);
+        continue;
+      }
       const { model, changes: texts = [] } = verdict;
       const changes = model === undefined ? texts : [...texts, { path: ['model'], text: model }];
       if (model !== undefined) beginFor(model);
@@ -70,17 +77,27 @@ export async function throughSteps<I, V extends SteppedValue>(
     if (error instanceof FailureError) return { refused: error.failure, headers: headersOf(running) };
     throw error;
   }
-  const says = running.some(({ headers }) => headers !== undefined);
-  const filtered: ModelCall = {
-    ...call,
-    answerTexts: answerTextsOf(running),
-    ...(says && { stepHeaders: () => headersOf(running), sink: new HeadedSink(call.sink, () => headersOf(running)) }),
-  };
+  const isHeld = endpoint.filters === 'events' && !(call.client instanceof KeptAnswer);
+  const gate = await gateOf(beside, running, isHeld ? 'answer' : 'request');
+  if (gate !== null && 'refused' in gate) return { ...gate, headers: headersOf(running) };
+  const filtered = steppedCall(call, running, gate);
   if (current === input) return { call: filtered, input, value };
   const again = await endpoint.read(call, current);
   if (!again.ok) return { refused: again.failure, headers: headersOf(running) };
   await value.release();
   return { call: filtered, input: current, value: again.value };
+}
+
+/** The call whose answer the steps see. */
+function steppedCall(call: ModelCall, running: readonly RunningStep[], gate: AnswerGate | null): ModelCall {
+  void gate?.request?.then((failure) => failure !== null && call.withhold?.());
+  const says = running.some(({ headers }) => headers !== undefined);
+  return {
+    ...call,
+    answerTexts: answerTextsOf(running),
+    ...(gate !== null && { gate }),
+    ...(says && { stepHeaders: () => headersOf(running), sink: new HeadedSink(call.sink, () => headersOf(running)) }),
+  };
 }
 
 /** Why the steps of these callers let no session of this model begin: they see none of its texts. Null: they let it. */
@@ -131,6 +148,41 @@ class HeadedSink implements Sink {
 function given<T>(result: Result<T> | undefined): T | null {
   if (result?.ok === false) throw new FailureError(result.failure);
   return result?.value ?? null;
+}
+
+/** The first of several verdicts that refuses. */
+const firstFailure = (verdicts: readonly (Failure | null)[]) => verdicts.find((verdict) => verdict !== null) ?? null;
+
+/**
+ * Verdicts that the answer waits for; null: none. Only who waits at a connection gains from an answer that is asked for
+ * meanwhile, and only events can be held: else the request waits here.
+ */
+async function gateOf(
+  beside: readonly Promise<Failure | null>[],
+  running: readonly RunningStep[],
+  waits: 'answer' | 'request',
+): Promise<AnswerGate | { refused: Failure } | null> {
+  const judges = running.map(({ judge }) => judge).filter((judge) => judge !== undefined);
+  const judge = judges.length === 0 ? null : judgedBy(judges);
+  if (beside.length === 0) return judge === null ? null : { request: null, judge };
+  const request = Promise.all(beside).then(firstFailure);
+  if (waits === 'answer') return { request, judge };
+  const refused = await request;
+  return refused !== null ? { refused } : judge === null ? null : { request: null, judge };
+}
+
+/** Those that change texts in turn, then all others at once. */
+function judgedBy(judges: readonly AnswerJudge[]): AnswerJudge['of'] {
+  return async (texts) => {
+    let current = texts;
+    for (const { of } of judges.filter(({ changes }) => changes)) {
+      const judged = await of(current);
+      if ('kind' in judged) return judged;
+      current = current.map((text, index) => ({ ...text, text: judged[index] ?? text.text }));
+    }
+    const verdicts = await Promise.all(judges.filter(({ changes }) => !changes).map(({ of }) => of(current)));
+    return verdicts.find((verdict) => 'kind' in verdict) ?? current.map(({ text }) => text);
+  };
 }
 
 /** The filters of all steps, the first one's before the second's. */

@@ -3,7 +3,7 @@ import { type FinishReason, isContent, type NeutralEvent } from '../../formats/n
 import { jsonIn } from '../../formats/neutral/json-texts.ts';
 import type { Loss } from '../../formats/neutral/loss.ts';
 import { type Fault, fault } from '../../formats/neutral/outcome.ts';
-import { type Failure, FailureError, guardBlockedCode } from '../../kernel/failure.ts';
+import { type Failure, FailureError, statusOf } from '../../kernel/failure.ts';
 import type { AnswerTexts, TextFilter } from '../models/steps.ts';
 import type { AnswerStep } from './after.ts';
 import { type Answer, answeredElsewhere } from './answer.ts';
@@ -20,6 +20,15 @@ export function filteredSink(next: AttemptSink, answer: Pick<Answer, 'noteFirst'
   return new FilteredEvents(next, answer, texts);
 }
 
+/** The events of a part of an answer, whose texts end with it, through the filters. Throws a FailureError. */
+export function filteredPart(events: readonly NeutralEvent[], texts: AnswerTexts): NeutralEvent[] {
+  const passed: NeutralEvent[] = [];
+  const filter = new TextEvents(texts);
+  for (const event of events) filter.take(event, passed);
+  filter.close(null, passed);
+  return passed;
+}
+
 /** Texts of events that may come in pieces. */
 type TextEvent = Extract<NeutralEvent, { type: 'text-delta' | 'reasoning-delta' | 'refusal-delta' }>;
 const kindOf = { 'text-delta': 'assistant', 'reasoning-delta': 'reasoning', 'refusal-delta': 'refusal' } as const;
@@ -30,18 +39,11 @@ interface OpenText {
   filter: TextFilter | null;
 }
 
-/**
- * Passes each text of an answer through its filter. Arguments of tools wait until they are complete, and their strings
- * pass one by one, so that they stay JSON. An answer that a filter refuses ends there: before its first content as a
- * fault, later as one that a content filter has cut. Log probabilities repeat the text in pieces, and are left out.
- */
+/** Passes the texts of an answer through their filters: an answer that a filter refuses ends there. */
 class FilteredEvents implements AttemptSink {
   readonly #next: AttemptSink;
   readonly #answer: Pick<Answer, 'noteFirst'>;
-  readonly #texts: AnswerTexts;
-  readonly #open = new Map<string, OpenText>();
-  /** Arguments by choice and call, as far as they came. */
-  readonly #calls = new Map<string, { choice: number; call: number; json: string }>();
+  readonly #filter: TextEvents;
   readonly #choices = new Set<number>();
   #source: AttemptSource | null = null;
   #began = false;
@@ -50,7 +52,7 @@ class FilteredEvents implements AttemptSink {
   constructor(next: AttemptSink, answer: Pick<Answer, 'noteFirst'>, texts: AnswerTexts) {
     this.#next = next;
     this.#answer = answer;
-    this.#texts = texts;
+    this.#filter = new TextEvents(texts);
   }
 
   start(source: AttemptSource): void {
@@ -67,7 +69,10 @@ class FilteredEvents implements AttemptSink {
     if (this.#refused) return 'ready';
     const passed: NeutralEvent[] = [];
     try {
-      for (const event of chunk as readonly NeutralEvent[]) this.#take(event, passed);
+      for (const event of chunk as readonly NeutralEvent[]) {
+        if ('choice' in event) this.#choices.add(event.choice);
+        this.#filter.take(event, passed);
+      }
     } catch (error) {
       if (!(error instanceof FailureError)) throw error;
       this.#refuse(error.failure, passed);
@@ -95,8 +100,42 @@ class FilteredEvents implements AttemptSink {
     return this.#next.chunk(events);
   }
 
-  #take(event: NeutralEvent, passed: NeutralEvent[]): void {
-    if ('choice' in event) this.#choices.add(event.choice);
+  #refuse(failure: Failure, passed: NeutralEvent[]): void {
+    this.#refused = true;
+    if (this.#began || passed.some(isContent)) return void passed.push(...cutEvents(this.#choices));
+    passed.length = 0;
+    this.#source?.stop(faultOf(failure));
+  }
+}
+
+/** The fault of an answer that a step refuses before its first content. */
+export function faultOf(failure: Failure): Fault {
+  const message = 'message' in failure && typeof failure.message === 'string' ? failure.message : failure.kind;
+  return { ...fault('filtered', message, statusOf(failure)), failure };
+}
+
+/** The end of an answer that a step refuses after its first content. */
+export function cutEvents(choices: Iterable<number>): NeutralEvent[] {
+  const reason: FinishReason = 'content-filter';
+  const finishes = Array.from(choices, (choice) => ({ type: 'finish' as const, choice, reason, stopSequence: null }));
+  return [...finishes, { type: 'end' }];
+}
+
+/**
+ * Passes each text of events through its filter. Arguments of tools wait until they are complete, and their strings
+ * pass one by one, so that they stay JSON. Log probabilities repeat the text in pieces, and are left out.
+ */
+class TextEvents {
+  readonly #texts: AnswerTexts;
+  readonly #open = new Map<string, OpenText>();
+  /** Arguments by choice and call, as far as they came. */
+  readonly #calls = new Map<string, { choice: number; call: number; json: string }>();
+
+  constructor(texts: AnswerTexts) {
+    this.#texts = texts;
+  }
+
+  take(event: NeutralEvent, passed: NeutralEvent[]): void {
     switch (event.type) {
       case 'text-delta':
       case 'reasoning-delta':
@@ -117,11 +156,11 @@ class FilteredEvents implements AttemptSink {
         return;
       case 'end':
       case 'failed':
-        this.#close(null, passed);
+        this.close(null, passed);
         passed.push(event);
         return;
       default:
-        this.#close(event.choice, passed);
+        this.close(event.choice, passed);
         passed.push(event.type === 'finish' || event.type === 'part-end' ? event : this.#whole(event));
     }
   }
@@ -131,7 +170,7 @@ class FilteredEvents implements AttemptSink {
     const key = `${type} ${choice}`;
     let open = this.#open.get(key);
     if (open === undefined) {
-      this.#close(choice, passed);
+      this.close(choice, passed);
       open = { type, choice, filter: this.#texts({ kind: kindOf[type], choice }) };
       this.#open.set(key, open);
     }
@@ -140,7 +179,7 @@ class FilteredEvents implements AttemptSink {
   }
 
   /** Ends the texts and calls of a choice; null: of all. */
-  #close(choice: number | null, passed: NeutralEvent[]): void {
+  close(choice: number | null, passed: NeutralEvent[]): void {
     for (const [key, open] of this.#open) {
       if (choice !== null && open.choice !== choice) continue;
       this.#open.delete(key);
@@ -164,19 +203,5 @@ class FilteredEvents implements AttemptSink {
   #whole<E extends NeutralEvent & { choice: number }>(event: E): E {
     const json = JSON.stringify(event);
     return JSON.parse(filteredJson(this.#texts, json, JSON.parse(json), 'assistant', event.choice));
-  }
-
-  #refuse({ kind, ...failure }: Failure, passed: NeutralEvent[]): void {
-    this.#refused = true;
-    const message = 'message' in failure && typeof failure.message === 'string' ? failure.message : kind;
-    if (!this.#began && !passed.some(isContent)) {
-      passed.length = 0;
-      const code = kind === 'guard-blocked' ? { code: guardBlockedCode } : {};
-      this.#source?.stop({ ...fault('filtered', message, 400), ...code });
-      return;
-    }
-    const reason: FinishReason = 'content-filter';
-    for (const choice of this.#choices) passed.push({ type: 'finish', choice, reason, stopSequence: null });
-    passed.push({ type: 'end' });
   }
 }

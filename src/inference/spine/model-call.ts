@@ -4,7 +4,7 @@ import type { Admitted } from '../../books/metering/admission.ts';
 import type { Trace } from '../../kernel/trace.ts';
 import type { RoutingWishes } from '../../routing/route.ts';
 import type { Alias } from '../models/alias.ts';
-import type { AnswerTexts } from '../models/steps.ts';
+import type { AnswerGate, AnswerTexts } from '../models/steps.ts';
 import type { KeepingSteps } from './after.ts';
 import type { Client, Delivery, HeaderList, Sink } from './sink.ts';
 
@@ -31,6 +31,8 @@ export interface ModelCall {
   withhold?: (() => void) | undefined;
   /** Filters of its answer's texts; absent: there are none. */
   answerTexts?: AnswerTexts | undefined;
+  /** What its answer waits for; absent: nothing. */
+  gate?: AnswerGate | undefined;
   /** For an answer that may be kept; absent: it is not. */
   keeping?: KeepingSteps;
   /** What the cache of its model did; absent: nothing. */

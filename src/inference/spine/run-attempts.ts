@@ -115,8 +115,13 @@ async function lastWay<C>(
 ): Promise<void> {
   if (job.progress.heldBack !== null) return await job.progress.heldBack();
   const failure = unencodable === null ? exhausted() : ((await remedy?.(unencodable)) ?? unencodable);
-  if (lastResort !== undefined && failure.kind !== 'upstream-refused') return await lastResort();
+  if (lastResort !== undefined && !isSettled(failure)) return await lastResort();
   end(job, failure);
+}
+
+/** No other way of asking changes it. */
+function isSettled({ kind }: Failure): boolean {
+  return kind === 'upstream-refused' || kind === 'guard-blocked' || kind === 'guard-unanswered';
 }
 
 function newRoute<C>({ health, retryBudget, random, clock }: ContestParts, { query }: Job<C>): Route {
@@ -194,6 +199,7 @@ function ownWords<C>({ progress }: Job<C>): string {
 }
 
 function refusedBy<C>(job: Job<C>, fault: Fault): Failure {
+  if (fault.failure !== undefined) return fault.failure;
   const provider = job.progress.attempts.find((attempt) => isRefusal(attempt.class))?.provider ?? 'upstream';
   return {
     kind: 'upstream-refused',

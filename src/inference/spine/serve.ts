@@ -8,6 +8,7 @@ import type { ServeServices } from './answer-cache.ts';
 import { throughSteps } from './before.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
 import { FilteredBytes } from './filtered-bytes.ts';
+import { GatedBytes } from './gated-bytes.ts';
 import { holdCall } from './held-call.ts';
 import { type Job, newProgress } from './job.ts';
 import type { ModelCall, RunCall } from './model-call.ts';
@@ -64,7 +65,11 @@ export async function serve<
       ({ call, input, value } = stepped);
     }
     // The compiler does not see that an endpoint's own `read` made the value.
-    if ('work' in endpoint) return await doWork(services, endpoint, filtered(call), value as W);
+    if ('work' in endpoint) {
+      const through = filtered(call);
+      await doWork(services, endpoint, through, value as W);
+      return await through.sink.finished;
+    }
     const request = value as R;
     const { idempotencyKey: key, sink, requestId, admitted } = call;
     // A stream is run whatever its key says.
@@ -83,7 +88,11 @@ export async function serve<
 
 /** A call whose answer passes the filters of its texts. */
 function filtered(call: ModelCall): ModelCall {
-  return call.answerTexts === undefined ? call : { ...call, sink: new FilteredBytes(call.sink, call.answerTexts) };
+  const { answerTexts, gate } = call;
+  if (answerTexts === undefined && gate === undefined) return call;
+  const sink = answerTexts === undefined ? call.sink : new FilteredBytes(call.sink, answerTexts);
+  const judge = gate?.judge ?? null;
+  return { ...call, sink: judge === null ? sink : new GatedBytes(sink, judge) };
 }
 
 /** From the model on. */
@@ -104,6 +113,11 @@ async function run<I, R extends RequestBody, P extends Plan>(
   if ('kind' in planned) return refuse(sink, planned, admitted.headers);
 
   const isCached = planned.alias.cache !== undefined || callerHeaders['x-culvert-cache'] !== undefined;
+  if (isCached && own.gate?.request != null) {
+    // Others may share the answer, or it is there: nobody would wait at a gate.
+    const refused = await own.gate.request;
+    if (refused !== null) return refuse(sink, refused, admitted.headers);
+  }
   const turn = isCached
     ? await services.cache.enter(services, endpoint, { call: own, snapshot, request, plan: planned }, input)
     : null;
@@ -116,6 +130,7 @@ async function run<I, R extends RequestBody, P extends Plan>(
       return trials.run === undefined ? runAttempts(services, job, trials) : trials.run();
     });
     if (refused !== null) refuse(sink, refused, admitted.headers);
+    if (own.gate !== undefined) await sink.finished;
   } finally {
     turn?.end();
   }

@@ -117,7 +117,7 @@ function trialsOf(
   const { n, stream, includeUsage, echo } = request.facts;
   const { extras } = plan;
   const { quality, onFilter } = plan.alias;
-  const { answerTexts, keeping } = call;
+  const { answerTexts, keeping, gate } = call;
   const checks =
     quality === undefined && onFilter === undefined
       ? null
@@ -139,7 +139,7 @@ function trialsOf(
     dialect: dialect.id,
     providers: snapshot.providers,
     child: null,
-    after: answerTexts === undefined && keeping === undefined ? checks : stepsOver(checks, call),
+    after: (answerTexts ?? keeping ?? gate) === undefined ? checks : stepsOver(checks, call),
     items: extras?.items,
     betas: job.callerHeaders['anthropic-beta'] === undefined ? undefined : betasIn(job.callerHeaders),
     answerModel,

@@ -1,0 +1,20 @@
+import type { Failure } from '../../kernel/failure.ts';
+
+/** `what`: the request or the answer. */
+export function blocked(name: string, what: string): Failure {
+  const message = `The guard '${name}' does not let ${what} pass. The operator of this server has set it up.`;
+  return { kind: 'guard-blocked', guard: name, message };
+}
+
+/** `isWhole`: it can read nothing of the request. */
+export function cannotRead(name: string, isWhole: boolean): Failure {
+  const what = isWhole ? 'a request of this kind' : 'a part of this request, such as a picture, a sound or a file';
+  const message = `The guard '${name}' cannot read ${what}. Leave it out, or ask the operator to set on_error: allow for this guard.`;
+  return { kind: 'guard-blocked', guard: name, message };
+}
+
+/** The service that decides gave no answer. */
+export function unanswered(name: string): Failure {
+  const message = `The service that the guard '${name}' asks gave no answer, and nothing passes without one. Try again later.`;
+  return { kind: 'guard-unanswered', guard: name, message };
+}

@@ -1,0 +1,52 @@
+import type { TextPart, Texts } from '../../formats/neutral/json-texts.ts';
+import type { StepRequest, Verdict } from '../models/steps.ts';
+import { blocked } from './guard-failures.ts';
+import type { GuardReport } from './guard-report.ts';
+import { MaskBook } from './mask-book.ts';
+
+export type { GuardReport };
+
+/** What the guards of one request share. */
+export interface GuardShare {
+  book: MaskBook;
+  reports: GuardReport[];
+}
+
+const shares = new WeakMap<StepRequest, GuardShare>();
+
+/** The same for each guard of a request. `isFirst`: for the first that asks. */
+export function shareOf(about: StepRequest): GuardShare & { isFirst: boolean } {
+  const known = shares.get(about);
+  if (known !== undefined) return { ...known, isFirst: false };
+  const share = { book: new MaskBook(), reports: [] };
+  shares.set(about, share);
+  return { ...share, isFirst: true };
+}
+
+/** The request with words in the place of findings, which are in their order. */
+export function masked(
+  name: string,
+  book: MaskBook,
+  texts: Texts | null,
+  found: readonly { part: TextPart; findings: readonly { kind: string; start: number; end: number }[] }[],
+): Verdict {
+  for (const { text } of texts?.parts ?? []) book.keepWordsOf(text);
+  // The name of a member cannot be another one.
+  if (found.some(({ part }) => part.as === 'name')) return { refused: blocked(name, 'the name of a JSON member') };
+  return {
+    changes: found.map(({ part, findings }) => {
+      let text = '';
+      let from = 0;
+      for (const { kind, start, end } of findings) {
+        text += part.text.slice(from, start) + book.wordFor(kind, part.text.slice(start, end));
+        from = end;
+      }
+      return { ...part, text: text + part.text.slice(from) };
+    }),
+  };
+}
+
+/** False for signatures and sealed thoughts of a provider: they hold nothing that the caller could have written. */
+export function isRead({ path }: Pick<TextPart, 'path'>): boolean {
+  return !/signature$|^encrypted_content$/i.test(String(path.at(-1)));
+}

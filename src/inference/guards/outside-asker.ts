@@ -1,0 +1,95 @@
+import { webhookHeaders } from '../../books/metering/notice-message.ts';
+import type {
+  OutsideCheck,
+  OutsideExchange,
+  OutsideQuestion,
+  OutsideVerdict,
+} from '../../guards/outside/outside-check.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { randomBase62 } from '../../kernel/ids.ts';
+import type { Authorizer, Transport } from '../../upstream/transport/upstream-call.ts';
+import { wholeAnswer } from '../../upstream/transport/whole-answer.ts';
+
+/** Asks the service of one guard; null: no answer in time, or none that the check can read. Never rejects. */
+export type AskOutside = (question: OutsideQuestion) => Promise<OutsideVerdict | null>;
+
+/** How a service is reached. */
+export interface OutsideService {
+  check: OutsideCheck;
+  deadlineMs: number;
+  /** Sent with each request. */
+  headers: Readonly<Record<string, string>>;
+  /** Signs requests as Standard Webhooks does; absent: none is signed. */
+  secret?: string | undefined;
+  /** Proof of who asks that is no fixed header. */
+  authorize?: Authorizer | undefined;
+}
+
+/** Questions of a guard under way at one time; a further one counts as not answered. */
+const underWayMax = 64;
+/** Requests that one question may need: texts of more than these are not looked at. */
+const exchangesMax = 16;
+/** Unanswered questions in a row after which nobody is asked for a while. */
+const failuresMax = 5;
+const restMs = 5_000;
+const answerBytesMax = 4 * 1024 * 1024;
+
+/** The one asker of a guard, over the connections that all upstreams share. Redirects are not followed. */
+export function createAsker(transport: Transport, clock: Clock, service: OutsideService): AskOutside {
+  let underWay = 0;
+  let failures = 0;
+  let restsUntilMs = Number.NEGATIVE_INFINITY;
+  return async (question) => {
+    const nowMs = clock.monotonicMs();
+    if (underWay >= underWayMax || nowMs < restsUntilMs) return null;
+    // After a rest one question tries; the others go on being refused.
+    if (failures >= failuresMax) restsUntilMs = nowMs + restMs;
+    underWay += 1;
+    try {
+      const exchanges = service.check(question);
+      if (exchanges.length > exchangesMax) return null;
+      const deadline = AbortSignal.timeout(service.deadlineMs);
+      const verdicts = await Promise.all(
+        exchanges.map((exchange) => answerTo(transport, clock, service, exchange, deadline)),
+      );
+      failures = 0;
+      restsUntilMs = Number.NEGATIVE_INFINITY;
+      return together(verdicts);
+    } catch {
+      failures += 1;
+      if (failures >= failuresMax) restsUntilMs = clock.monotonicMs() + restMs;
+      return null;
+    } finally {
+      underWay -= 1;
+    }
+  };
+}
+
+async function answerTo(
+  transport: Transport,
+  clock: Clock,
+  { headers, secret, authorize, deadlineMs }: OutsideService,
+  { url, headers: more, body: json, read }: OutsideExchange,
+  deadline: AbortSignal,
+): Promise<OutsideVerdict> {
+  const { origin, pathname, search } = new URL(url);
+  const body = JSON.stringify(json);
+  const signed =
+    secret === undefined ? {} : webhookHeaders({ id: `msg_${randomBase62(24)}`, body }, secret, clock.wallMs());
+  const all = { 'content-type': 'application/json', accept: 'application/json', ...headers, ...more, ...signed };
+  const { status, bytes } = await wholeAnswer(
+    transport,
+    { origin, path: `${pathname}${search}`, method: 'POST', headers: Object.entries(all).flat(), body, authorize },
+    { connectTimeoutMs: deadlineMs, bytesMax: answerBytesMax, deadline },
+  );
+  if (status < 200 || status > 299) throw new Error(`the service answered ${status}`);
+  return read(JSON.parse(bytes.toString('utf8')));
+}
+
+function together(verdicts: readonly OutsideVerdict[]): OutsideVerdict {
+  const says = verdicts.find(({ says }) => says === 'block') ?? verdicts.find(({ says }) => says !== undefined);
+  return {
+    findings: verdicts.flatMap(({ findings }) => findings),
+    ...(says?.says !== undefined && { says: says.says }),
+  };
+}

@@ -1,0 +1,180 @@
+import type { GuardConfig } from '../../config/schema.ts';
+import type { TextPart } from '../../formats/neutral/json-texts.ts';
+import type { OutsideFinding, OutsideVerdict } from '../../guards/outside/outside-check.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { JudgedText, RequestView, RunningStep, StepRequest, TextFilter, Verdict } from '../models/steps.ts';
+import { blocked, cannotRead, unanswered } from './guard-failures.ts';
+import { type GuardReport, isRead, masked } from './guard-share.ts';
+import { GuardedText } from './guarded-text.ts';
+import type { MaskBook } from './mask-book.ts';
+import type { AskOutside } from './outside-asker.ts';
+
+/** A guard whose service is asked. */
+export interface OutsideGuard {
+  name: string;
+  config: GuardConfig;
+  /** Null: it reads all parts. */
+  parts: ReadonlySet<string> | null;
+  tell(guard: string, verdict: string): void;
+  ask: AskOutside;
+}
+
+/** What the service found in some texts: the places of each by its index, and whether the guard lets them pass. */
+interface Judged {
+  failure: Failure | null;
+  places: readonly (readonly { kind: string; start: number; end: number }[])[];
+}
+
+/** A guard that asks outside, over one request and its answer. */
+export class RunningOutsideGuard {
+  readonly #guard: OutsideGuard;
+  readonly #about: StepRequest;
+  readonly #book: MaskBook;
+  readonly #enforces: boolean;
+  readonly report: GuardReport;
+
+  constructor(guard: OutsideGuard, about: StepRequest, book: MaskBook) {
+    this.#guard = guard;
+    this.#about = about;
+    this.#book = book;
+    this.#enforces = guard.config.mode === 'enforce';
+    this.report = { name: guard.name, did: null, count: 0, observes: !this.#enforces, read: 0, unread: 0 };
+  }
+
+  step(): RunningStep {
+    const { on, action } = this.#guard.config;
+    const changes = this.#changes;
+    return {
+      ...(on.includes('input') && { request: (view: RequestView) => this.#request(view) }),
+      ...(on.includes('output') &&
+        action !== 'route' && { judge: { changes, of: (texts: readonly JudgedText[]) => this.#answer(texts) } }),
+      ...(changes && { answer: () => this.#restoring() }),
+      session: () => this.#unread(1, true),
+    };
+  }
+
+  /** It puts words in the place of what it finds. */
+  get #changes(): boolean {
+    return this.#enforces && this.#guard.config.action === 'mask';
+  }
+
+  async #request(view: RequestView): Promise<Verdict> {
+    const texts = await view.texts();
+    const unread = texts === null ? 1 : texts.unread.filter(isRead).length;
+    const refused = unread === 0 ? null : this.#unread(unread, texts === null);
+    if (refused !== null) return { refused };
+    const parts = (texts?.parts ?? []).filter((part) => this.#reads(part) && isRead(part));
+    if (parts.length === 0) return null;
+    this.report.waits = true;
+    const judging = this.#judged('input', parts);
+    const { action, route_to: model } = this.#guard.config;
+    if (!this.#enforces || action === 'block' || action === 'flag') {
+      return { beside: judging.then(({ failure }) => failure) };
+    }
+    // It changes what is sent.
+    const { failure, places } = await judging;
+    if (failure !== null) return { refused: failure };
+    const found = parts.flatMap((part, index) => {
+      const findings = places[index] ?? [];
+      return findings.length === 0 ? [] : [{ part, findings }];
+    });
+    if (this.report.did === 'routed' && model !== undefined) return { model };
+    return found.length === 0 ? null : masked(this.#guard.name, this.#book, texts, found);
+  }
+
+  #reads({ kind, text }: Pick<TextPart, 'kind' | 'text'>): boolean {
+    return kind !== 'label' && text.trim() !== '' && (this.#guard.parts?.has(kind) ?? true);
+  }
+
+  async #answer(texts: readonly JudgedText[]): Promise<Failure | readonly string[]> {
+    const parts = texts.filter((part) => this.#reads(part));
+    if (parts.length === 0) return texts.map(({ text }) => text);
+    const { failure, places } = await this.#judged('output', parts);
+    if (failure !== null) return failure;
+    if (!this.#changes) return texts.map(({ text }) => text);
+    return texts.map((part) => {
+      const index = parts.indexOf(part);
+      let text = '';
+      let from = 0;
+      for (const { kind, start, end } of places[index] ?? []) {
+        const value = part.text.slice(start, end);
+        text += part.text.slice(from, start) + (this.#book.has(value) ? value : this.#book.newWord(kind));
+        from = end;
+      }
+      return text + part.text.slice(from);
+    });
+  }
+
+  #restoring(): TextFilter | null {
+    if (this.#book.isEmpty) return null;
+    return new GuardedText({ check: null, book: this.#book, take: (_, value) => value, passes: 'what is decided' });
+  }
+
+  /** Asks about texts, counts what it found, and decides. Never rejects. */
+  async #judged(on: 'input' | 'output', parts: readonly Pick<TextPart, 'kind' | 'text'>[]): Promise<Judged> {
+    const { name, config, ask, tell } = this.#guard;
+    const { requestId: id, alias } = this.#about;
+    const texts = parts.map(({ kind, text }) => ({ part: kind, text }));
+    const verdict = await ask({ id, on, model: alias?.id ?? null, texts });
+    if (on === 'input') this.report.waits = false;
+    const none = { failure: null, places: [] };
+    if (verdict === null) {
+      tell(name, 'unanswered');
+      this.report.did = 'unanswered';
+      this.report.count += 1;
+      if (on === 'input') this.report.unread += parts.length;
+      return config.on_error === 'deny' && this.#enforces ? { ...none, failure: unanswered(name) } : none;
+    }
+    if (on === 'input') this.report.read += parts.length;
+    if (verdict.findings.length === 0) return none;
+    const places = placesOf(verdict, parts.length);
+    const did = this.#doesTo(verdict, places);
+    if (this.report.did !== 'unanswered') this.report.did = did;
+    this.report.count += verdict.findings.length;
+    tell(name, this.#enforces ? did : `would-be-${did}`);
+    if (did !== 'blocked' || !this.#enforces) return { failure: null, places: did === 'masked' ? places : [] };
+    return { ...none, failure: blocked(name, on === 'input' ? 'the request' : 'the answer') };
+  }
+
+  #doesTo({ findings, says }: OutsideVerdict, places: Judged['places']) {
+    const { action } = this.#guard.config;
+    if (action === 'flag' || says === 'flag') return 'flagged';
+    if (action === 'route') return 'routed';
+    // What has no place cannot be masked.
+    const maskable = says === undefined && findings.every(({ at }) => at !== null) && places.length > 0;
+    return action === 'mask' && maskable ? 'masked' : 'blocked';
+  }
+
+  /** Parts that it cannot read; null: it goes on all the same. */
+  #unread(parts: number, isWhole: boolean): Failure | null {
+    const { name, config, tell } = this.#guard;
+    this.report.unread += parts;
+    tell(name, 'unscanned');
+    return config.on_error === 'deny' && this.#enforces ? cannotRead(name, isWhole) : null;
+  }
+}
+
+/** Findings by text and in order; those that overlap are one. */
+function placesOf({ findings }: OutsideVerdict, texts: number): Judged['places'] {
+  return Array.from({ length: texts }, (_, index) => {
+    const here = findings.flatMap(({ kind, at }: OutsideFinding) =>
+      at?.text === index ? [{ kind: wordOf(kind), ...at }] : [],
+    );
+    const places: { kind: string; start: number; end: number }[] = [];
+    for (const { kind, start, end } of here.sort((one, other) => one.start - other.start)) {
+      const last = places.at(-1);
+      if (last !== undefined && start < last.end) last.end = Math.max(last.end, end);
+      else places.push({ kind, start, end });
+    }
+    return places;
+  });
+}
+
+/** A kind of a service in the form of our words. */
+function wordOf(kind: string): string {
+  const word = kind
+    .replace(/[^A-Za-z]+/g, '_')
+    .replace(/^_+|_+$/g, '')
+    .slice(0, 24);
+  return word === '' ? 'finding' : word;
+}

@@ -1,0 +1,185 @@
+import type { StreamMark } from '../../formats/dialects/dialect.ts';
+import { isContent, type NeutralEvent } from '../../formats/neutral/event.ts';
+import type { Loss } from '../../formats/neutral/loss.ts';
+import type { Fault } from '../../formats/neutral/outcome.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { AnswerGate, AnswerTexts, JudgedText } from '../models/steps.ts';
+import type { AnswerStep } from './after.ts';
+import { type Answer, answeredElsewhere } from './answer.ts';
+import { completeEvents } from './complete-events.ts';
+import { cutEvents, faultOf, filteredPart } from './filtered-events.ts';
+import type { AttemptSink, AttemptSource, Chunk, Pace } from './sink.ts';
+
+/** What an answer waits for, as a step over its events. */
+export const gatedEvents = (gate: AnswerGate): AnswerStep => ({
+  over: (next, { answer, job }) => gatedSink(next, answer, gate, job.stream ? 'stream' : 'whole'),
+});
+
+/** The same as a sink. */
+export function gatedSink(
+  next: AttemptSink,
+  answer: Pick<Answer, 'noteFirst'>,
+  gate: AnswerGate,
+  form: 'stream' | 'whole',
+): AttemptSink {
+  return new GatedEvents(next, answer, gate, form);
+}
+
+/**
+ * Holds an answer until its request has passed, and each part of it until that has. A stream is asked about in sentences,
+ * one question at a time: what comes meanwhile is the next one. A whole answer is asked about once. A refusal ends the
+ * attempt at once: before the first content as a fault, later as an answer that a content filter has cut.
+ */
+class GatedEvents implements AttemptSink {
+  readonly #next: AttemptSink;
+  readonly #answer: Pick<Answer, 'noteFirst'>;
+  readonly #gate: AnswerGate;
+  readonly #form: 'stream' | 'whole';
+  readonly #choices = new Set<number>();
+  #source: AttemptSource | null = null;
+  #held: NeutralEvent[] = [];
+  #state: 'waits' | 'open' | 'began' | 'over' = 'waits';
+  #asking: Promise<void> | null = null;
+  #refusal: Fault | null = null;
+  #pace: Pace = 'ready';
+
+  constructor(next: AttemptSink, answer: Pick<Answer, 'noteFirst'>, gate: AnswerGate, form: 'stream' | 'whole') {
+    this.#next = next;
+    this.#answer = answer;
+    this.#gate = gate;
+    this.#form = form;
+  }
+
+  start(source: AttemptSource): void {
+    this.#source = source;
+    const resume = () => {
+      this.#pace = 'ready';
+      source.resume();
+    };
+    this.#next.start({ resume, stop: (fault) => source.stop(fault) });
+    const { request } = this.#gate;
+    if (request === null) this.#state = 'open';
+    else void request.then((failure) => this.#passed(failure));
+  }
+
+  content(): boolean {
+    this.#answer.noteFirst();
+    return true;
+  }
+
+  chunk(chunk: Chunk): Pace {
+    if (this.#state === 'over') return 'ready';
+    for (const event of chunk as readonly NeutralEvent[]) {
+      if ('choice' in event) this.#choices.add(event.choice);
+      this.#held.push(event);
+    }
+    this.#go('stream');
+    return this.#pace;
+  }
+
+  lose(losses: readonly Loss[]): void {
+    this.#next.lose?.(losses);
+  }
+
+  async end(found: Fault | null, mark?: StreamMark): Promise<Fault | null> {
+    if (found !== null) return this.#next.end(found, mark);
+    this.#passed((await this.#gate.request) ?? null);
+    while (this.#asking !== null) await this.#asking;
+    this.#go('end');
+    while (this.#asking !== null) await this.#asking;
+    return this.#refusal ?? this.#next.end(null, mark);
+  }
+
+  #passed(failure: Failure | null): void {
+    if (this.#state !== 'waits') return;
+    this.#state = 'open';
+    if (failure === null) this.#go('stream');
+    // No other target is asked, whatever the model does with filtered answers.
+    else this.#refuse(failure, 'caller_fault');
+  }
+
+  /** Passes on what may pass. `end`: nothing more comes. */
+  #go(upTo: 'stream' | 'end'): void {
+    const { judge } = this.#gate;
+    while (this.#asking === null && this.#held.length > 0 && (this.#state === 'open' || this.#state === 'began')) {
+      const isAll = upTo === 'end' || judge === null;
+      if (!isAll && this.#form === 'whole') return;
+      const part = isAll
+        ? this.#held.splice(0)
+        : completeEvents(this.#held, this.#state === 'open' ? 'first' : 'later');
+      if (part.length === 0) return;
+      const texts = judge === null ? [] : textsOf(part);
+      if (judge === null || texts.every(({ text }) => text.trim() === '')) this.#pass(part);
+      else this.#asking = judge(texts).then((judged) => this.#judged(part, texts, judged, upTo));
+    }
+  }
+
+  #judged(
+    part: readonly NeutralEvent[],
+    texts: readonly JudgedText[],
+    judged: Failure | readonly string[],
+    upTo: 'stream' | 'end',
+  ): void {
+    this.#asking = null;
+    if (this.#state === 'over') return;
+    if ('kind' in judged) return this.#refuse(judged);
+    this.#pass(texts.every(({ text }, index) => text === judged[index]) ? part : replaced(part, judged));
+    this.#go(upTo);
+  }
+
+  #pass(events: readonly NeutralEvent[]): void {
+    if (this.#state === 'open' && events.some(isContent)) {
+      if (!this.#next.content()) {
+        this.#state = 'over';
+        this.#refusal = answeredElsewhere();
+        this.#source?.stop(this.#refusal);
+        return;
+      }
+      this.#state = 'began';
+    }
+    this.#pace = this.#next.chunk(events);
+  }
+
+  #refuse(failure: Failure, as: Fault['class'] = 'filtered'): void {
+    const began = this.#state === 'began';
+    this.#state = 'over';
+    this.#held = [];
+    if (began) return void this.#next.chunk(cutEvents(this.#choices));
+    this.#refusal = { ...faultOf(failure), class: as };
+    this.#source?.stop(this.#refusal);
+  }
+}
+
+/** The texts of some events, each in one piece. */
+function textsOf(events: readonly NeutralEvent[]): JudgedText[] {
+  const texts: JudgedText[] = [];
+  filteredPart(events, collecting(texts));
+  return texts;
+}
+
+/** Filters that note each text, and let it pass. */
+export function collecting(texts: JudgedText[]): AnswerTexts {
+  return (place) => {
+    const noted = { ...place, text: '' };
+    texts.push(noted);
+    const push = (text: string) => {
+      noted.text += text;
+      return text;
+    };
+    return { push, end: () => '' };
+  };
+}
+
+/** The same events with other texts, in the order of `textsOf`. */
+function replaced(events: readonly NeutralEvent[], texts: readonly string[]): NeutralEvent[] {
+  return filteredPart(events, replacing(texts));
+}
+
+/** Filters that put these texts in the place of those that come. */
+export function replacing(texts: readonly string[]): AnswerTexts {
+  let next = 0;
+  return () => {
+    const text = texts[next++] ?? '';
+    return { push: () => '', end: () => text };
+  };
+}
