@@ -50,6 +50,11 @@ test('secrets of labelled texts', () => {
   assert.ok(recall >= 0.98 && precision >= 0.98, `${recall} ${precision}\n${wrong.join('\n')}`);
 });
 
+test('a list of words that is read after another one has found something has all of its words', () => {
+  const found = (list: string[]) => words(list)[0]?.next('about Falcon', 0)?.start;
+  assert.deepEqual([found(['Falcon']), found(['Falcon'])], [6, 6]);
+});
+
 test('words are found in any case and Unicode form, and as whole words where a script has them', () => {
   const check = words(['Project Falcon', 'Straße', '机密', 'café']);
   assert.deepEqual(found(check, 'PROJECT  falcon, Strasse, STRAßE, cafe\u0301 ｃａｆé, 这是机密文件'), [

@@ -25,7 +25,8 @@ export function words(list: readonly string[]): Check {
       longest = Math.max(longest, entry.length + 1);
       continue;
     }
-    const parts = [...entry.matchAll(word)].map(([part]) => normal(part));
+    // matchAll begins where the last search of the shared expression ended.
+    const parts = [...entry.matchAll(new RegExp(word))].map(([part]) => normal(part));
     const [first] = parts;
     if (first === undefined) continue;
     phrases.set(first, [...(phrases.get(first) ?? []), { words: parts }]);
