@@ -83,10 +83,10 @@ test('the table itself has no cycle', () => {
   for (const room of rooms) assert.ok(!reachable(room).has(room.path), `${room.path} reaches itself`);
 });
 
-test('direct runtime dependencies stay at 36 or fewer, every one pinned', () => {
+test('direct runtime dependencies stay at 37 or fewer, every one pinned', () => {
   const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: Record<string, string> };
   // With those that were listed with development until a start installed its own alone.
-  assert.ok(Object.keys(dependencies).length <= 36);
+  assert.ok(Object.keys(dependencies).length <= 37);
   for (const [name, version] of Object.entries(dependencies))
     assert.match(version, /^\d/, `${name} is not an exact version`);
 });

@@ -4,6 +4,7 @@ import {
   builtInChecks,
   guardedParts,
   injectionKinds,
+  knownLanguages,
   linkKinds,
   outsideChecks,
   personalKinds,
@@ -33,7 +34,7 @@ export const guardSchema = z
     check: z
       .enum([...builtInChecks, ...outsideChecks])
       .describe(
-        'What it looks for: personal data, keys and passwords, addresses of other hosts, instructions to a model, patterns or words of yours; or the service that it asks.',
+        'What it looks for: personal data, keys and passwords, addresses of other hosts, instructions to a model, other languages than yours, patterns or words of yours; or the service that it asks.',
       ),
     kinds: z
       .array(z.enum([...personalKinds, ...secretKinds, ...linkKinds, ...injectionKinds]))
@@ -46,12 +47,17 @@ export const guardSchema = z
       .max(1_000)
       .optional()
       .describe('Hosts that `links` lets pass, each with what is below it. Default: none.'),
+    languages: z
+      .array(z.enum(knownLanguages))
+      .min(1)
+      .optional()
+      .describe('Languages that `languages` lets pass, by ISO 639-1. Lines in others are findings.'),
     parts: z
       .array(z.enum(guardedParts))
       .min(1)
       .optional()
       .describe(
-        'Parts of a request or an answer that it reads. Default: all; for `injection`, results of tools, documents and texts of files.',
+        'Parts of a request or an answer that it reads. Default: all; for `injection`, results of tools, documents and texts of files; for `languages`, what users and models say.',
       ),
     patterns: z
       .array(patternSchema)
@@ -97,12 +103,17 @@ export const guardSchema = z
       ),
   })
   .superRefine((guard, context) => {
-    const { check, kinds, hosts, patterns, words, action, route_to, url, secret } = guard;
+    const { check, kinds, hosts, languages, patterns, words, action, route_to, url, secret } = guard;
     const issue = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message });
     const known = kindsOf[check] ?? [];
     kinds?.forEach((kind, index) => {
       if (!known.includes(kind)) issue(['kinds', index], `the check ${check} has no such kind`);
     });
+    if ((check === 'languages') !== (languages !== undefined)) {
+      issue(languages === undefined ? ['check'] : ['languages'], 'the check languages and its list need each other');
+    }
+    if (check === 'languages' && action === 'mask')
+      issue(['action'], 'a language has no mask; use block, flag or route');
     if (hosts !== undefined && check !== 'links') issue(['hosts'], 'the check links alone has hosts');
     if ((check === 'patterns') !== (patterns !== undefined)) {
       issue(

@@ -1,5 +1,13 @@
 /** Checks that this process does itself. */
-export const builtInChecks = ['personal-data', 'secrets', 'links', 'injection', 'patterns', 'words'] as const;
+export const builtInChecks = [
+  'personal-data',
+  'secrets',
+  'links',
+  'injection',
+  'languages',
+  'patterns',
+  'words',
+] as const;
 
 /** Checks that ask a service. */
 export const outsideChecks = ['webhook'] as const;
@@ -26,6 +34,15 @@ export type LinkKind = (typeof linkKinds)[number];
 export const injectionKinds = ['override', 'leak', 'conceal', 'template', 'hidden'] as const;
 export type InjectionKind = (typeof injectionKinds)[number];
 
+/** What the check `languages` knows, by ISO 639-1. */
+export const knownLanguages = [
+  ...(['am', 'ar', 'az', 'be', 'bg', 'bn', 'bs', 'cs', 'de', 'el', 'en', 'es', 'fa', 'fr', 'gu', 'ha', 'hi'] as const),
+  ...(['hr', 'hu', 'id', 'ig', 'it', 'ja', 'kk', 'kn', 'ko', 'ml', 'mr', 'my', 'ne', 'nl', 'pa', 'pl', 'pt'] as const),
+  ...(['ro', 'ru', 'si', 'so', 'sr', 'sv', 'sw', 'ta', 'te', 'th', 'tl', 'tr', 'uk', 'ur', 'uz', 'vi', 'yo'] as const),
+  ...(['zh', 'zu'] as const),
+] as const;
+export type Language = (typeof knownLanguages)[number];
+
 /** Parts of requests and answers that a guard can be set to read. */
 export const guardedParts = [
   ...(['system', 'user', 'assistant', 'reasoning', 'refusal', 'tool-definition', 'tool-arguments'] as const),
@@ -35,3 +52,6 @@ export type GuardedPart = (typeof guardedParts)[number];
 
 /** Texts that come from elsewhere. */
 export const partsFromElsewhere: readonly GuardedPart[] = ['tool-result', 'document', 'file-text'];
+
+/** Texts of a conversation's two sides. */
+export const partsOfConversation: readonly GuardedPart[] = ['user', 'assistant'];

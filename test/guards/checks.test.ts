@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Check, type Finding, findingsIn, openAt } from '../../src/guards/check.ts';
 import { injection } from '../../src/guards/checks/injection.ts';
+import { languages as inLanguages } from '../../src/guards/checks/languages.ts';
 import { links } from '../../src/guards/checks/links.ts';
 import { patternSize } from '../../src/guards/checks/pattern-length.ts';
 import { patterns } from '../../src/guards/checks/patterns.ts';
@@ -126,6 +127,36 @@ for (const [name, piece] of Object.entries(hostile)) {
   });
 }
 
+/** Findings of a text that comes in pieces of so many characters. */
+function inPieces(check: Check, text: string, chars: () => number): Finding[] {
+  const pieced: Finding[] = [];
+  let from = 0;
+  for (let end = 0; end < text.length; ) {
+    end = Math.min(text.length, end + chars());
+    const seen = text.slice(0, end);
+    const before = end === text.length ? end : openAt(check, seen, from);
+    const findings = findingsIn(check, seen, from, before);
+    pieced.push(...findings);
+    from = Math.max(before, findings.at(-1)?.end ?? 0);
+  }
+  return pieced;
+}
+
+test('lines in pieces are in the languages of whole ones', () => {
+  const check = inLanguages(['en', 'de']);
+  const text = languages
+    .flatMap((language) => labelledTexts(language).map((one) => one.text))
+    .join('\n')
+    .repeat(2);
+  const whole = findingsIn(check, text, 0, text.length);
+  assert.ok(whole.length > 10);
+  for (const chars of [7, 61, 900])
+    assert.deepEqual(
+      inPieces(check, text, () => chars),
+      whole,
+    );
+});
+
 test('a text in pieces has the findings of the whole, however it is cut', () => {
   const texts = [
     ...languages.flatMap((language) => labelledTexts(language).map(({ text }) => text)),
@@ -143,16 +174,7 @@ test('a text in pieces has the findings of the whole, however it is cut', () => 
   for (const text of [...texts, texts.join(' ')]) {
     const whole = findingsIn(all, text, 0, text.length);
     for (const most of [1, 3, 17]) {
-      const pieced: Finding[] = [];
-      let from = 0;
-      for (let end = 0; end < text.length; ) {
-        end = Math.min(text.length, end + 1 + random(most));
-        const seen = text.slice(0, end);
-        const before = end === text.length ? end : openAt(all, seen, from);
-        const findings = findingsIn(all, seen, from, before);
-        pieced.push(...findings);
-        from = Math.max(before, findings.at(-1)?.end ?? 0);
-      }
+      const pieced = inPieces(all, text, () => 1 + random(most));
       const at = whole.findIndex((one, index) => JSON.stringify(one) !== JSON.stringify(pieced[index]));
       const place = Math.min(whole[at]?.start ?? 0, pieced[at]?.start ?? 0);
       assert.equal(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Check, findingsIn } from '../../src/guards/check.ts';
 import { injection } from '../../src/guards/checks/injection.ts';
+import { languages } from '../../src/guards/checks/languages.ts';
 import { links } from '../../src/guards/checks/links.ts';
 import { injectionKinds, linkKinds } from '../../src/guards/kinds.ts';
 import { startGateway } from '../start-gateway.ts';
@@ -79,6 +80,37 @@ test('addresses of other hosts are found, however they are written', () => {
     assert.deepEqual(found(check, text), findings, text);
   }
   assert.deepEqual(found(links(['picture'], []), '![a](http://x.y/1) http://x.y/2'), ['picture http://x.y/1']);
+});
+
+const summaries = {
+  en: 'Please write a short summary of the quarterly report for the board.',
+  de: 'Bitte schreiben Sie eine kurze Zusammenfassung des Quartalsberichts.',
+  fr: 'Veuillez rédiger un court résumé du rapport trimestriel.',
+  es: 'Escriba un breve resumen del informe trimestral, por favor.',
+  it: 'Scrivi un breve riassunto della relazione trimestrale.',
+  pl: 'Napisz krótkie podsumowanie raportu kwartalnego.',
+  nl: 'Schrijf een korte samenvatting van het kwartaalrapport.',
+  pt: 'Escreva um breve resumo do relatório trimestral.',
+  ru: 'Напишите краткое изложение квартального отчета.',
+  zh: '请写一份季度报告的简短摘要。',
+  ja: '四半期報告書の簡単な要約を書いてください。',
+} as const;
+
+test('lines in other languages are found, and neither code nor short lines are', () => {
+  const names = Object.keys(summaries) as (keyof typeof summaries)[];
+  for (const allowed of names) {
+    const check = languages([allowed]);
+    const others = names.filter((name) => found(check, summaries[name]).length > 0);
+    assert.deepEqual(
+      others,
+      names.filter((name) => name !== allowed),
+      allowed,
+    );
+    const mixed = `${summaries[allowed]}\nconst total = rows.map((row) => row.sum).reduce((a, b) => a + b, 0);\nOK ça va\n`;
+    assert.deepEqual(found(check, mixed), []);
+  }
+  const german = found(languages(['en', 'fr']), `${summaries.en}\n${summaries.de}\n${summaries.fr}`);
+  assert.deepEqual(german, [`language ${summaries.de}\n`]);
 });
 
 test('a guard reads the parts that it is set to, and takes pictures of other hosts out of an answer', async (t) => {

@@ -13,6 +13,7 @@ import {
   injectionKinds,
   linkKinds,
   partsFromElsewhere,
+  partsOfConversation,
   personalKinds,
   secretKinds,
 } from '../../guards/kinds.ts';
@@ -68,8 +69,8 @@ export async function guardSteps(
   const steps: ScopedStep[] = [];
   for (const [name, config] of Object.entries(guards)) {
     const { check } = config;
-    const parts = config.parts ?? (check === 'injection' ? partsFromElsewhere : null);
-    const reads = { name, config, parts: parts && new Set<string>(parts), tell };
+    const parts = config.parts ?? partsOf[check] ?? null;
+    const reads = { name, config, parts: parts && new Set(parts), tell };
     const begin = isBuiltIn(check)
       ? beginsWith({ ...reads, check: await checkOf({ ...config, check }) })
       : await beginsOutside(reads, over);
@@ -87,6 +88,12 @@ export async function guardSteps(
   return steps;
 }
 
+/** What a check reads where its guard says nothing; the others read all. */
+const partsOf: Partial<Record<GuardConfig['check'], readonly string[]>> = {
+  injection: partsFromElsewhere,
+  languages: partsOfConversation,
+};
+
 type BuiltIn = (typeof builtInChecks)[number];
 
 const isBuiltIn = (check: GuardConfig['check']): check is BuiltIn => builtInChecks.some((one) => one === check);
@@ -95,6 +102,7 @@ async function checkOf({
   check,
   kinds,
   hosts,
+  languages,
   patterns,
   words: list,
 }: Omit<GuardConfig, 'check'> & { check: BuiltIn }): Promise<Check> {
@@ -110,6 +118,10 @@ async function checkOf({
       return injection(among(injectionKinds));
     case 'words':
       return words(list ?? []);
+    case 'languages': {
+      const module = await import('../../guards/checks/languages.ts');
+      return module.languages(languages ?? []);
+    }
     case 'patterns': {
       const module = await import('../../guards/checks/patterns.ts');
       return module.patterns(patterns ?? []);
