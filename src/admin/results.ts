@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
+import type { VariantState } from '../books/metering/experiment-book.ts';
 import { type VariantResult, variantResults } from '../books/metering/experiment-results.ts';
 import { aliasFor } from '../config/alias-pattern.ts';
 import type { ModelConfig } from '../config/schema.ts';
+import { shapeOf } from '../inference/models/create-alias.ts';
 import { csvLine } from './csv.ts';
 import { filter, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
@@ -29,6 +31,10 @@ const metric = z.object({
 const variantResult = z.object({
   variant: z.string().nullable().describe('null: requests without a variant.'),
   weight: z.number().nullable().describe('null: the model has no such variant now.'),
+  out: z
+    .object({ since: timeField, reason: z.string() })
+    .nullable()
+    .describe('Since when it is out, because it was clearly worse; null: it takes part.'),
   requests: z.int(),
   errors: z.int().describe('Requests whose class is not ok.'),
   error_rate: z.number().nullable(),
@@ -50,7 +56,7 @@ const resultsReply = z.object({
 /** For pages that show them. */
 export type ResultsReply = z.output<typeof resultsReply>;
 
-/** `/models/{id}/results`: what the variants of a model came to. */
+/** `/models/{id}/results`: what the variants of a model came to; and back with one that was taken out. */
 export function resultsOperations(parts: AdminParts): Operation[] {
   const path = '/models/{id}/results';
   const area = 'usage';
@@ -73,6 +79,30 @@ export function resultsOperations(parts: AdminParts): Operation[] {
       contentType: 'text/csv; charset=utf-8; header=present',
       run: async (call) => csvOf(await resultsOf(parts, call.params.id, call.query, call.operator)),
     }),
+    jsonOperation({
+      method: 'POST',
+      path: '/models/{id}/variants/{variant}/restore',
+      area: 'models',
+      summary: 'Lets a variant take part again that `rollback: auto` took out. It is compared from now on.',
+      reply: z.object({ model: z.string(), variant: z.string() }),
+      async run({ params: { id, variant }, operator }) {
+        const { ledger, clock, snapshot, store } = parts;
+        const model = aliasFor(snapshot().config.models, id)?.model;
+        const atMs = clock.wallMs();
+        const experiment = { alias: id, shape: model === undefined ? '' : shapeOf(model) };
+        if (!(await ledger.experiments.takeBack(experiment, variant, atMs))) {
+          const message = `The model '${id.slice(0, 256)}' has no variant '${variant.slice(0, 64)}' that is out.`;
+          refuse({ kind: 'not-found', message });
+        }
+        const subject = `${id}/${variant}`;
+        await store.apply([], {
+          ...{ atMs, actor: operator.name, action: 'variant.restore', subject },
+          before: null,
+          after: null,
+        });
+        return { model: id, variant };
+      },
+    }),
   ];
 }
 
@@ -86,6 +116,7 @@ async function resultsOf(
   const variants: NonNullable<ModelConfig['variants']> = model?.variants ?? {};
   const period = periodOf(asked, clock.wallMs());
   const accounts = accountsAsked(asked.account, operator.accounts);
+  const states = model === null ? [] : await ledger.experiments.states({ alias: id, shape: shapeOf(model) });
   const rows = await ledger.experiments.results({ alias: id, accounts, ...period });
   if (rows.times.length === 0 && model === null) {
     refuse({ kind: 'not-found', message: `There is no model '${id.slice(0, 256)}', and it had no requests then.` });
@@ -96,11 +127,21 @@ async function resultsOf(
     model: id,
     from: new Date(period.fromMs).toISOString(),
     to: new Date(period.toMs).toISOString(),
-    variants: results.map((result) => shown(result, variants[result.variant ?? '']?.weight ?? null)),
+    variants: results.map((result) => ({
+      ...shown(result, variants[result.variant ?? '']?.weight ?? null),
+      out: outIn(states, result.variant),
+    })),
   };
 }
 
-function shown(result: VariantResult, weight: number | null): ResultsReply['variants'][number] {
+type Shown = ResultsReply['variants'][number];
+
+function outIn(states: readonly VariantState[], name: string | null): Shown['out'] {
+  const out = states.find(({ variant }) => variant === name)?.out ?? null;
+  return out && { since: new Date(out.atMs).toISOString(), reason: out.reason };
+}
+
+function shown(result: VariantResult, weight: number | null): Omit<Shown, 'out'> {
   const { variant, requests, errors, errorRate, errorRateInterval, costUsd, firstTokenMs, metrics } = result;
   return {
     variant,
@@ -119,6 +160,7 @@ function shown(result: VariantResult, weight: number | null): ResultsReply['vari
 const columns = [
   ['variant', ({ variant }) => variant],
   ['weight', ({ weight }) => weight],
+  ['out', ({ out }) => out?.reason ?? null],
   ['requests', ({ requests }) => requests],
   ['errors', ({ errors }) => errors],
   ['error_rate', (row) => row.error_rate],

@@ -65,13 +65,14 @@ export function createTroubleWatch(parts: AdminParts, records: Records): Trouble
   let known: { atMs: number; found: Promise<Found[]> } | null = null;
 
   async function look(stored: (troubles: Promise<Trouble[]>) => Promise<Trouble[]>): Promise<Found[]> {
-    const [looked, ofAccounts, ofRequests] = await Promise.all([
+    const [looked, ofAccounts, ofRequests, ofVariants] = await Promise.all([
       parts.findings(),
       stored(accountTroubles(parts, records)),
       stored(requestTroubles(parts)),
+      stored(variantTroubles(parts)),
     ]);
     const ofUpstreams = [...providerTroubles(parts), ...modelTroubles(parts), ...keptTroubles(parts)];
-    const troubles = [...ofUpstreams, ...ofAccounts, ...ofRequests];
+    const troubles = [...ofUpstreams, ...ofAccounts, ...ofRequests, ...ofVariants];
     const troubled = new Set(troubles.map(({ check }) => check));
     const others = looked.filter(({ check, state }) => state !== 'ok' || !troubled.has(check));
     return [...others.map((finding) => ({ ...finding, account: null })), ...troubles];
@@ -245,6 +246,30 @@ async function requestTroubles({ ledger, clock, snapshot }: AdminParts): Promise
     const many = failed === errorRowsMax ? `${failed} and more` : String(failed);
     const text = `${many} of ${requests} requests of the last five minutes failed.`;
     return [{ ...warning(text, 'requests', ''), check: 'requests', id: null, alert: 'error rate' }];
+  } catch (error) {
+    if (error instanceof FailureError) return [];
+    throw error;
+  }
+}
+
+/** Variants that were taken out: their callers have another one meanwhile. */
+async function variantTroubles({ ledger, snapshot }: AdminParts): Promise<Trouble[]> {
+  if (!snapshot().varies) return [];
+  try {
+    const found = snapshot()
+      .models.all()
+      .map(async ({ id, variants }) => {
+        if (variants?.shape === undefined) return [];
+        const states = await ledger.experiments.states({ alias: id, shape: variants.shape });
+        return states.flatMap(({ variant, out }): Trouble[] => {
+          if (out === null) return [];
+          const text = `The variant ${variant} of the model ${id} is out since ${new Date(out.atMs).toISOString()}: ${out.reason}.`;
+          const name = `variant ${id}/${variant}`;
+          const fix = `Change the variant, or let it take part again: culvert models restore ${id} ${variant}`;
+          return [{ ...warning(text, 'models', id), check: name, alert: name, fix }];
+        });
+      });
+    return (await Promise.all(found)).flat();
   } catch (error) {
     if (error instanceof FailureError) return [];
     throw error;

@@ -36,12 +36,15 @@ export function checkModels(config: Config, implicitProviders: readonly string[]
 function checkVariants(
   config: Config,
   alias: string,
-  { type, variants = {} }: ModelConfig,
+  { type, variants = {}, rollback }: ModelConfig,
   providers: readonly string[],
 ): PathProblem[] {
   const path = ['models', alias, 'variants'];
   const all = Object.entries(variants);
   const problems: PathProblem[] = [];
+  if (rollback !== undefined && all.length < 2) {
+    problems.push({ path: ['models', alias, 'rollback'], message: 'needs at least two variants to compare' });
+  }
   if (all.length > 0 && type !== 'chat') problems.push({ path, message: 'only a model of type chat has variants' });
   if (all.length > 0 && all.every(([, { weight }]) => weight === 0)) {
     problems.push({ path, message: 'at least one variant needs a weight above 0' });

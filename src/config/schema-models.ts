@@ -175,6 +175,12 @@ export const modelSchema = z.strictObject({
     .enum(['key', 'user', 'session'])
     .default('key')
     .describe('What stays with one variant: a key, an end user, or a session. Without a user or a session, the key.'),
+  rollback: z
+    .literal('auto')
+    .optional()
+    .describe(
+      'Takes a variant out that has clearly more errors than the first one, or is clearly slower. Default: all stay.',
+    ),
   fallbacks: z.array(modelName).max(20).default([]).describe('Other aliases, tried in order after all targets.'),
   timeouts: timeoutsSchema.prefault({}),
   attempts: z.int().min(1).max(8).default(4).describe('Upstream attempts per request, the first included.'),

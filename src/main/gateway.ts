@@ -10,6 +10,7 @@ import { createGatewayServer } from '../http/server.ts';
 import { createKeptBodies } from '../inference/endpoints/kept-bodies.ts';
 import { createProviderObjects } from '../inference/families/chat/provider-objects.ts';
 import { createAliasWatch, tellFinished } from '../inference/models/ended-requests.ts';
+import { createRollbacks, KnownOut } from '../inference/models/rollbacks.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import { every, pruneByTime } from '../kernel/by-time.ts';
 import { systemClock } from '../kernel/clock.ts';
@@ -129,7 +130,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const metrics = createMetrics();
   const { traces, close: closeTelemetry } = await startTelemetry(config, options);
   const inForce = { ...options, config: setup.inForce() };
-  const upstreams = await openUpstreams({ options: inForce, folder, callers, proxyOf, clock, metrics, opened });
+  const out = new KnownOut();
+  const upstreams = await openUpstreams({ options: inForce, folder, callers, out, proxyOf, clock, metrics, opened });
   setup.begin(upstreams.reconfigure);
   const { snapshot, transport, health } = upstreams;
   const post = tracedPost(createWebhookPost(transport), traces, clock);
@@ -156,6 +158,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const { services } = opening;
   const { server, routes, dashboard } = await openServer({ ...shared, ...opening, options, callers, setup, metrics });
   const { version } = options;
+  opened(await createRollbacks({ snapshot, book: ledger.experiments, out, clock, log, metrics, onTrouble }).start());
   measure(metrics, { ledger, aliases, sinks, room: storage.room, cache: services.cache, version });
   addTargetGauges(metrics, { health, snapshot, clock });
 

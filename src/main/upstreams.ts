@@ -5,6 +5,7 @@ import { type GuardedCallers, loadGuards } from '../inference/guards/load-guards
 import { simulatorName } from '../inference/models/build-snapshot.ts';
 import { startRestLooks } from '../inference/models/health-checks.ts';
 import { keepSnapshot, type RunningSimulator, type SnapshotKeeper } from '../inference/models/keep-snapshot.ts';
+import type { KnownOut } from '../inference/models/rollbacks.ts';
 import { every } from '../kernel/by-time.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createHealth, type Health } from '../routing/health.ts';
@@ -29,6 +30,7 @@ export interface UpstreamsParts {
   options: GatewayOptions;
   folder: DataFolder;
   callers: GuardedCallers;
+  out: KnownOut;
   proxyOf: ProxyOf;
   clock: Clock;
   metrics: { guarded: TellGuard };
@@ -43,6 +45,7 @@ export async function openUpstreams({
   options,
   folder,
   callers,
+  out,
   proxyOf,
   clock,
   metrics,
@@ -73,6 +76,7 @@ export async function openUpstreams({
     env,
     locals,
     plans: callers.plans,
+    out,
     log,
     ...(options.steps !== undefined && { steps: options.steps }),
     stepsOf: (guarded) => loadGuards(guarded, callers, { tell: metrics.guarded, ...shared }),

@@ -31,6 +31,7 @@ export const keptOfLedger: readonly KeptTable[] = [
   { name: 'reservation', order: 'request_id' },
   { name: 'usage_event', order: 'request_id' },
   { name: 'feedback', order: 'request_id, metric' },
+  { name: 'variant_state', order: 'alias, shape, variant' },
   { name: 'quota_bucket', order: 'scope, grain_ms, bucket' },
   { name: 'rollup', order: 'hour, account, key_id, endpoint, alias, provider' },
   { name: 'rollup_day', order: 'day, account, key_id, endpoint, alias, provider' },

@@ -106,4 +106,32 @@ for (const driver of drivers) {
     assert.deepEqual((await ledger.experiments.results({ ...query, accounts: [] })).times, []);
     await ledger.shutdown();
   });
+
+  test(`${driver.name}: of replicas that take a variant out one does, and all see it until it is taken back`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const ledger = await store.ledger('boot-1');
+    const { experiments } = ledger;
+    const experiment = { alias: 'smart', shape: 's1' };
+    await Promise.all([1, 2, 3].map(() => experiments.begin(experiment, ['a', 'b'], nowMs)));
+    await experiments.begin(experiment, ['a', 'b'], nowMs + 5);
+    const out = { atMs: nowMs + 9, reason: 'Slow.' };
+    const took = await Promise.all([1, 2, 3].map(() => experiments.takeOut(experiment, 'b', out)));
+    assert.deepEqual(took.toSorted(), [false, false, true]);
+    const states = async (shape = 's1') =>
+      (await experiments.states({ ...experiment, shape })).toSorted((x, y) => (x.variant < y.variant ? -1 : 1));
+    assert.deepEqual(await states(), [
+      { variant: 'a', sinceMs: nowMs, out: null },
+      { variant: 'b', sinceMs: nowMs, out },
+    ]);
+    assert.deepEqual(await states('s2'), []);
+    assert.equal(await experiments.takeBack(experiment, 'a', nowMs + 10), false);
+    assert.equal(await experiments.takeBack(experiment, 'b', nowMs + 10), true);
+    assert.deepEqual((await states())[1], { variant: 'b', sinceMs: nowMs + 10, out: null });
+    await experiments.begin({ ...experiment, shape: 's2' }, ['a'], nowMs + 91 * 24 * hourMs);
+    assert.deepEqual(await states(), []);
+    await ledger.shutdown();
+  });
 }

@@ -73,9 +73,9 @@ test('results compare the variants of a model, those without requests too', asyn
 test('as CSV there is a row for each variant and metric, and an unknown model is a 404', async () => {
   const { text } = await admin('/models/smart/results.csv');
   const [head, ...rows] = text.trim().split('\r\n');
-  assert.match(head ?? '', /^variant,weight,requests,errors,error_rate,/);
+  assert.match(head ?? '', /^variant,weight,out,requests,errors,error_rate,/);
   assert.deepEqual(
-    rows.map((row) => `${row.split(',')[0]} ${row.split(',')[11]}`),
+    rows.map((row) => `${row.split(',')[0]} ${row.split(',')[12]}`),
     ['a helpful', 'a stars', 'b helpful', 'b stars', 'unused '],
   );
   const unknown = await admin('/models/nobody/results');

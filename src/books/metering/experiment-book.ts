@@ -52,6 +52,21 @@ export interface ExperimentRows {
   ratings: readonly VariantRatings[];
 }
 
+/** Variants of a model under one definition (`shape`): a change of it begins anew. */
+export interface Experiment {
+  alias: string;
+  shape: string;
+}
+
+/** Whether a variant takes part; every replica goes by it. */
+export interface VariantState {
+  variant: string;
+  /** Earlier requests do not count in comparisons. */
+  sinceMs: number;
+  /** When it was taken out, and why; null: it takes part. */
+  out: { atMs: number; reason: string } | null;
+}
+
 /** One request has feedback in so many metrics at most. */
 export const metricsPerRequestMax = 20;
 
@@ -63,4 +78,12 @@ export interface ExperimentBook {
   feedbackOf(requestId: string): Promise<Feedback[]>;
   /** What a model's requests came to. */
   results(query: ResultsQuery): Promise<ExperimentRows>;
+  /** Of those variants that `begin` named. */
+  states(experiment: Experiment): Promise<VariantState[]>;
+  /** Remembers when variants were first seen. Those that are known stay as they are. */
+  begin(experiment: Experiment, variants: readonly string[], nowMs: number): Promise<void>;
+  /** False: it was out already, or nobody began it. */
+  takeOut(experiment: Experiment, variant: string, out: { atMs: number; reason: string }): Promise<boolean>;
+  /** It is compared from now on. False: it was not out. */
+  takeBack(experiment: Experiment, variant: string, nowMs: number): Promise<boolean>;
 }

@@ -27,6 +27,16 @@ export const keptModels: CommandTable = {
     body: newModel,
     says: (_model, id) => `Model '${id}' is stored.`,
   }),
+  restore: calls<Row>({
+    description: 'let a variant take part again that was taken out because it was clearly worse',
+    arguments: [
+      ['<id>', 'the name that callers use'],
+      ['<variant>', 'name of the variant'],
+    ],
+    example: 'culvert models restore smart b',
+    call: 'POST /models/{id}/variants/{variant}/restore',
+    says: ({ variant }, id) => `The variant '${variant}' of '${id}' takes part again.`,
+  }),
   remove: calls({
     description: 'remove a stored model; running requests finish',
     arguments: [['<id>', 'the name that callers use']],

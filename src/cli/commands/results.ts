@@ -59,7 +59,7 @@ export function resultsTable(variants: readonly Row[]): string {
   const names = new Set(variants.flatMap((row) => metricsOf(row).map(({ metric }) => metric)));
   return rowTable(variants, [
     ['variant', (row) => row.variant ?? '(none)'],
-    ['weight', (row) => row.weight],
+    ['weight', (row) => (row.out === null ? row.weight : 'out')],
     ['requests', (row) => row.requests],
     ['errors', (row) => withInterval(row.error_rate, row.error_rate_interval, percent)],
     ['USD', (row) => decimal(row.cost_usd)],

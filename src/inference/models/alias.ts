@@ -45,6 +45,8 @@ export interface AliasCache {
 /** Variants of a model, and what stays with one of them. */
 export interface Variants {
   sticky: 'key' | 'user' | 'session';
+  /** With `rollback: auto`: names their definition. */
+  shape?: string;
   all: readonly Variant[];
 }
 
@@ -55,6 +57,12 @@ export interface Variant {
   /** `NAME` or `NAME@REF` of a prompt. */
   prompt?: string | undefined;
   parameters: NonNullable<ModelConfig['variants']>[string]['parameters'];
+}
+
+/** Variants that were taken out, as this process last read them. */
+export interface OutVariants {
+  /** The variants that take part; null: all do. */
+  without(alias: string, shape: string, all: readonly Variant[]): readonly Variant[] | null;
 }
 
 /** A model that callers name, with everything a request needs to know of it. */

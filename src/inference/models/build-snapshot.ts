@@ -7,6 +7,7 @@ import type { Engines } from '../../engines/local-engines.ts';
 import { providersInEnvironment } from '../../formats/providers/catalog.ts';
 import type { LocalServer } from '../../formats/providers/probe-local.ts';
 import type { DiscoveredModel } from '../../formats/providers/provider.ts';
+import type { OutVariants } from './alias.ts';
 import { type ConfiguredProvider, connectProviders } from './connections.ts';
 import { contractDimensions, embeddingProblems, embeddingSource } from './contract-embeddings.ts';
 import { contractMedia, type MediaType, mediaSource, mediaTypes } from './contract-media.ts';
@@ -36,6 +37,8 @@ export interface SnapshotSources {
   steps?: readonly ScopedStep[];
   /** The plans in force at any later time. Default: those of the file. */
   plans?: () => PlanBook;
+  /** Live. Absent: all variants take part. */
+  out?: OutVariants | undefined;
 }
 
 export type BuiltSnapshot =
@@ -79,7 +82,10 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
   const varies = Object.values(config.models).some(({ variants }) => variants !== undefined);
   return {
     kind: 'built',
-    snapshot: { config, providers: connected, models, localSearch: localSearch(sources), steps, prompts, varies },
+    snapshot: {
+      ...{ config, providers: connected, models, localSearch: localSearch(sources), steps, prompts, varies },
+      out: sources.out,
+    },
     problems,
   };
 }

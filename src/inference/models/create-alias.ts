@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { aliasFor, starOf, withStar } from '../../config/alias-pattern.ts';
 import type { ModelConfig, ModelType } from '../../config/schema.ts';
 import { engineProvider } from '../../engines/embedding-engine.ts';
@@ -144,15 +145,21 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
 
 function withVariants(
   alias: Alias,
-  { variants, sticky }: ModelConfig,
+  model: ModelConfig,
   candidatesAt: (targets: ModelConfig['targets']) => RouteCandidate[],
 ): Alias {
+  const { variants, sticky, rollback } = model;
   if (variants === undefined) return alias;
   const all = Object.entries(variants).map(([variant, { weight, prompt, parameters, targets }]) => {
     const candidates = targets === undefined ? alias.candidates : candidatesAt(targets);
     return { weight, prompt, parameters, alias: { ...alias, candidates, totalMs: totalMsOf(candidates), variant } };
   });
-  return { ...alias, variants: { sticky, all } };
+  return { ...alias, variants: { sticky, ...(rollback !== undefined && { shape: shapeOf(model) }), all } };
+}
+
+/** Names what variants of a model are: another definition is another experiment. */
+export function shapeOf({ variants, targets }: Pick<ModelConfig, 'variants' | 'targets'>): string {
+  return hash('sha256', JSON.stringify([targets, Object.entries(variants ?? {})]), 'hex').slice(0, 32);
 }
 
 function asCandidates(targets: readonly Target[]): RouteCandidate[] {

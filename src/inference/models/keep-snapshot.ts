@@ -7,6 +7,7 @@ import { every } from '../../kernel/by-time.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Health } from '../../routing/health.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
+import type { OutVariants } from './alias.ts';
 import { buildSnapshot } from './build-snapshot.ts';
 import { createHealthChecks } from './health-checks.ts';
 import { createKnownModels, createModelRefresh, type KnownModelParts } from './known-models.ts';
@@ -37,6 +38,8 @@ export interface SnapshotParts {
   /** Starts the upstream that answers where nothing is configured. */
   startSimulator(): Promise<RunningSimulator>;
   plans(): PlanBook;
+  /** Live. Absent: all variants take part. */
+  out?: OutVariants | undefined;
   /** Over requests and answers, besides those of the configuration. Default: none. */
   steps?: readonly ScopedStep[];
   /** Steps of a configuration, such as its guards. Default: none. */
@@ -84,6 +87,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       known,
       prices: prices.list,
       plans,
+      out: parts.out,
       steps: [...configured, ...(parts.steps ?? [])],
       engines: parts.lookForEngines(),
       simulatorUrl: simulator?.url ?? null,

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema.ts';
+import type { OutVariants } from './alias.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { ModelTable } from './model-table.ts';
 import type { PromptTable } from './prompts.ts';
@@ -17,4 +18,6 @@ export interface Snapshot {
   prompts: PromptTable | null;
   /** Whether a model has variants. */
   varies: boolean;
+  /** Variants of models with `rollback: auto` that are out; absent: none is. */
+  out?: OutVariants | undefined;
 }

@@ -22,7 +22,7 @@ export interface VariedFacts {
  * replica. Null: its model has none, or the caller may not use it.
  */
 export function variantOf(
-  { models }: Pick<Snapshot, 'models'>,
+  { models, out }: Pick<Snapshot, 'models' | 'out'>,
   { principal, wishes }: Pick<ModelCall, 'principal' | 'wishes'>,
   facts: VariedFacts,
 ): Variant | null {
@@ -31,10 +31,16 @@ export function variantOf(
   const { sticky } = alias.variants;
   const session = wishes.session ?? facts.conversationStart ?? facts.user;
   const stays = sticky === 'user' ? facts.user : sticky === 'session' ? session : null;
-  return shareOf(alias.variants, [alias.id, principal.keyId, stays ?? '']);
+  const names = [alias.id, principal.keyId, stays ?? ''];
+  const { all, shape } = alias.variants;
+  const first = shareOf(all, names);
+  const left = shape === undefined || first === null ? null : out?.without(alias.id, shape, all);
+  if (left == null || left.includes(first as Variant)) return first;
+  // A second place: callers of the others stay where they are.
+  return shareOf(left, [...names, 'again']) ?? first;
 }
 
-function shareOf({ all }: Variants, names: readonly string[]): Variant | null {
+function shareOf(all: Variants['all'], names: readonly string[]): Variant | null {
   const place = Number.parseInt(hash('sha256', JSON.stringify(names), 'hex').slice(0, 12), 16) / 2 ** 48;
   let left = place * all.reduce((sum, { weight }) => sum + weight, 0);
   for (const variant of all) {

@@ -8,8 +8,9 @@ export interface EventPlace {
   at(ms: number): number | string;
 }
 
-/** Feedback over either database; who reads sums decides where that runs. */
-export function createFeedbackBook({ prefix, rows, transaction }: SqlTables): Omit<ExperimentBook, 'results'> {
+/** Feedback and states over either database; who reads sums decides where that runs. */
+export function createExperimentBook(tables: SqlTables): Omit<ExperimentBook, 'results'> {
+  const { prefix, rows, transaction } = tables;
   const table = `${prefix}feedback`;
   const others = `SELECT count(*) AS n FROM ${table} WHERE request_id = $1 AND metric <> $2`;
   const put = `INSERT INTO ${table}
@@ -29,6 +30,46 @@ export function createFeedbackBook({ prefix, rows, transaction }: SqlTables): Om
     async feedbackOf(requestId) {
       const found = await rows(`SELECT * FROM ${table} WHERE request_id = $1 ORDER BY metric`, [requestId]);
       return found.map(feedbackIn);
+    },
+    ...variantStates(tables),
+  };
+}
+
+/** States of earlier definitions are forgotten after so long. */
+const forgottenMs = 90 * 86_400_000;
+
+function variantStates({
+  prefix,
+  rows,
+  write,
+}: SqlTables): Pick<ExperimentBook, 'states' | 'begin' | 'takeOut' | 'takeBack'> {
+  const table = `${prefix}variant_state`;
+  const ofOne = 'WHERE alias = $1 AND shape = $2 AND variant = $3';
+  return {
+    async states({ alias, shape }) {
+      const found = await rows(`SELECT * FROM ${table} WHERE alias = $1 AND shape = $2`, [alias, shape]);
+      return found.map((row) => ({
+        variant: String(row.variant),
+        sinceMs: Number(row.since_ms),
+        out: row.out_ms === null ? null : { atMs: Number(row.out_ms), reason: String(row.reason) },
+      }));
+    },
+    async begin({ alias, shape }, variants, nowMs) {
+      const insert = `INSERT INTO ${table} (alias, shape, variant, since_ms) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (alias, shape, variant) DO NOTHING`;
+      const forget = `DELETE FROM ${table} WHERE alias = $1 AND shape <> $2 AND since_ms < $3`;
+      await write([
+        { sql: forget, values: [alias, shape, nowMs - forgottenMs] },
+        ...variants.map((variant) => ({ sql: insert, values: [alias, shape, variant, nowMs] })),
+      ]);
+    },
+    async takeOut({ alias, shape }, variant, { atMs, reason }) {
+      const sql = `UPDATE ${table} SET out_ms = $4, reason = $5 ${ofOne} AND out_ms IS NULL`;
+      return (await write([{ sql, values: [alias, shape, variant, atMs, reason] }]))[0] === 1;
+    },
+    async takeBack({ alias, shape }, variant, nowMs) {
+      const sql = `UPDATE ${table} SET out_ms = NULL, reason = NULL, since_ms = $4 ${ofOne} AND out_ms IS NOT NULL`;
+      return (await write([{ sql, values: [alias, shape, variant, nowMs] }]))[0] === 1;
     },
   };
 }

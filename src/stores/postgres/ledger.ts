@@ -7,7 +7,7 @@ import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { requestIdAt } from '../../kernel/ids.ts';
 import { createLoopClock } from '../../kernel/loop-clock.ts';
-import { createFeedbackBook, readResults } from '../ledger/experiment-book.ts';
+import { createExperimentBook, readResults } from '../ledger/experiment-book.ts';
 import { closeRetryMs, notRecorded, stopRetryMs } from '../ledger/ledger-waits.ts';
 import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
@@ -161,7 +161,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
       ),
     records: createPostgresRecords(database, bootId),
     experiments: {
-      ...createFeedbackBook(tables),
+      ...createExperimentBook(tables),
       results: (query) => reading(() => readResults(tables, { column: 'request_id', at: requestIdAt }, query)),
     },
     trouble: () => fault,

@@ -8,7 +8,7 @@ import * as accounts from '../schema/accounts.ts';
 import { alertTable, awayLines, batchTables, noticeTables, replyTable, responseTables } from '../schema/answers.ts';
 import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts';
 import { postgresDdl } from '../schema/ddl.ts';
-import { feedbackTable } from '../schema/experiments.ts';
+import { feedbackTable, variantStateTable } from '../schema/experiments.ts';
 import { namedVectors, vectorSettings, vectorTables } from '../schema/vectors.ts';
 
 /**
@@ -365,4 +365,5 @@ export const migrations: readonly Migration[] = [
   },
   { version: 31, name: 'feedback to requests', sql: postgresDdl(feedbackTable) },
   { version: 32, name: 'guards of accounts and keys', sql: postgresDdl(accounts.guardColumns) },
+  { version: 33, name: 'variants that were taken out', sql: postgresDdl(variantStateTable) },
 ];

@@ -16,3 +16,15 @@ export const feedbackTable: Ddl = `
     PRIMARY KEY (request_id, metric)
   ) KEYED;
   CREATE INDEX feedback_alias ON @feedback (alias, request_ms);`;
+
+/** Variants of models with `rollback: auto`. */
+export const variantStateTable: Ddl = `
+  CREATE TABLE @variant_state (
+    alias TEXT NOT NULL,
+    shape TEXT NOT NULL,
+    variant TEXT NOT NULL,
+    since_ms WHOLE NOT NULL,
+    out_ms WHOLE,
+    reason TEXT,
+    PRIMARY KEY (alias, shape, variant)
+  ) KEYED;`;

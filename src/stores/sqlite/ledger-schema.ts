@@ -5,7 +5,7 @@ import { nameTablesSql } from '../ledger/day-sums.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import type { Migration } from '../migration.ts';
 import { sqliteDdl } from '../schema/ddl.ts';
-import { feedbackTable } from '../schema/experiments.ts';
+import { feedbackTable, variantStateTable } from '../schema/experiments.ts';
 import { type Database, openDatabase } from './database.ts';
 import { migrateKept } from './migrations.ts';
 import { recordOrderSql } from './record-order.ts';
@@ -267,6 +267,7 @@ export const ledgerMigrations: readonly Migration[] = [
     sql: `ALTER TABLE usage_event ADD COLUMN cache TEXT; ${cacheUseIndex('')}`,
   },
   { version: 12, name: 'feedback to requests', sql: sqliteDdl(feedbackTable) },
+  { version: 13, name: 'variants that were taken out', sql: sqliteDdl(variantStateTable) },
 ];
 
 /** Longest wait of a start for another that migrates. */

@@ -2,7 +2,7 @@ import type { BucketsOf } from '../../books/ledger/batch-sums.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { createFeedbackBook } from '../ledger/experiment-book.ts';
+import { createExperimentBook } from '../ledger/experiment-book.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { openDatabase } from './database.ts';
 import { createHousekeeper, type Housekeeper } from './housekeeper.ts';
@@ -164,7 +164,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       },
     },
     experiments: {
-      ...createFeedbackBook(tablesIn(database, { wrote: walSync.dirty })),
+      ...createExperimentBook(tablesIn(database, { wrote: walSync.dirty })),
       async results(query) {
         queue.nudge();
         return housekeeper.results(query);
