@@ -13,6 +13,7 @@ import { healthTones, Status } from '../../parts/status.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { ExplainModel } from './explained.tsx';
 import { ModelForm } from './model-form.tsx';
+import { Results } from './results.tsx';
 
 /** One model: its targets in the order of attempts, and who may use it. */
 export default function ModelPage() {
@@ -98,6 +99,7 @@ function Model({ model }: { model: ModelReply }) {
         keyOf={({ target, rank }) => `${rank} ${target}`}
         empty={<p className="p-4 text-muted">This model has no targets.</p>}
       />
+      {model.type === 'chat' && <Results model={model.id} />}
       {(model.type === 'chat' || model.type === 'embedding') && !model.id.includes('*') && (
         <ExplainModel model={model} />
       )}

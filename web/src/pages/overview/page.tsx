@@ -10,6 +10,7 @@ import { Page } from '../../parts/page.tsx';
 import { Pending, Skeleton } from '../../parts/skeleton.tsx';
 import { useWelcome } from '../welcome/use-welcome.ts';
 import { Figures } from './figures.tsx';
+import { Saved } from './saved.tsx';
 import { Tops } from './tops.tsx';
 import { Wrongs } from './wrongs.tsx';
 
@@ -48,6 +49,7 @@ export default function OverviewPage() {
         <>
           <Wrongs wrong={data.wrong} />
           <Figures totals={data.totals} before={data.before} range={data.range} />
+          {account === undefined && <Saved range={data.range} />}
           <Suspense fallback={<Pending className="h-96" />}>
             <Charts overview={data} />
           </Suspense>

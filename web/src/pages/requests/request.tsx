@@ -13,6 +13,7 @@ import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { Tiles } from '../../parts/tiles.tsx';
 import { canRunAgain, setUpAgain } from '../playground/run-again.ts';
+import { Guarded } from './guarded.tsx';
 import { Outcome, wordsOf } from './outcome.tsx';
 import { Timeline } from './timeline.tsx';
 
@@ -88,6 +89,7 @@ function Shown({ request }: { request: RequestReply }) {
           <Section title="Usage">
             <Used request={request} />
           </Section>
+          <Guarded steps={route.steps} />
         </div>
       </div>
     </>
@@ -153,11 +155,29 @@ function Who({ request }: { request: RequestReply }) {
         {request.aborted && <Badge tone="warn">client disconnected</Badge>}
       </Fact>
       <Fact name="Model">{listed({ model: request.model }, request.model)}</Fact>
+      {request.variant !== null && (
+        <Fact name="Variant">
+          <Link
+            to={`/dashboard/models/${encodeURIComponent(request.model)}` as never}
+            className="underline decoration-line-strong underline-offset-2 hover:decoration-current"
+          >
+            {request.variant}
+          </Link>
+        </Fact>
+      )}
+      {request.cache !== null && <Fact name="Cache">{cacheUses[request.cache] ?? request.cache}</Fact>}
       {request.route.mcp !== undefined && <Called called={request.route.mcp} />}
       {request.tier !== null && <Fact name="Tier">{request.tier}</Fact>}
     </Facts>
   );
 }
+
+/** By the record's word. */
+const cacheUses: Readonly<Record<string, string>> = {
+  hit: 'hit: a kept answer served it',
+  semantic: 'hit: the kept answer to a question of the same meaning',
+  miss: 'miss: the model answered',
+};
 
 /** What of an MCP server was called, and how that went. */
 function Called({ called: { server, kind, name, host, outcome, bytes } }: { called: Called }) {
@@ -188,7 +208,7 @@ const sources: Readonly<Record<string, string>> = {
   refused: 'The request was refused',
 };
 
-function Used({ request: { usage, units, cost_usd } }: { request: RequestReply }) {
+function Used({ request: { usage, units, cost_usd, saved_usd } }: { request: RequestReply }) {
   const { source, ...counts } = usage;
   return (
     <Facts>
@@ -209,6 +229,11 @@ function Used({ request: { usage, units, cost_usd } }: { request: RequestReply }
           `$${Number(cost_usd.toPrecision(12))}`
         )}
       </Fact>
+      {saved_usd !== null && (
+        <Fact name="Saved by a cache">
+          <Money value={saved_usd} />
+        </Fact>
+      )}
       <Fact name="Tokens">{sources[source] ?? source}</Fact>
     </Facts>
   );

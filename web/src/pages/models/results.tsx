@@ -1,0 +1,138 @@
+import { useQuery } from '@tanstack/react-query';
+import { Download } from 'lucide-react';
+import { useState } from 'react';
+import type { ResultsReply } from '../../../../src/admin/results.ts';
+import { models } from '../../api/entries.ts';
+import { get, url } from '../../api/request.ts';
+import { useMay } from '../../api/rights.ts';
+import { Button } from '../../parts/button.tsx';
+import { Segments } from '../../parts/controls.tsx';
+import { Count, Money, None, Span } from '../../parts/figures.tsx';
+import { percent, short } from '../../parts/format.ts';
+import { Read } from '../../parts/read.tsx';
+import { saveFrom } from '../../parts/save.ts';
+import { type Column, Table } from '../../parts/table.tsx';
+
+type Row = ResultsReply['variants'][number];
+type Metric = Row['metrics'][number];
+
+const ranges = ['24h', '7d', '30d'].map((value) => ({ value, label: value }));
+
+/** What the variants of a model came to; nothing for a model without variants. */
+export function Results({ model }: { model: string }) {
+  const may = useMay('usage', 'read');
+  const [from, setFrom] = useState('7d');
+  const path = `${models.addressOf(model)}/results`;
+  const query = useQuery({
+    queryKey: [path, from],
+    queryFn: ({ signal }) => get<ResultsReply>(path, { from }, signal),
+    enabled: may,
+    refetchInterval: 30_000,
+  });
+  const { data } = query;
+  const has = data?.variants.some(({ variant }) => variant !== null) === true;
+  if (!has && query.error === null) return null;
+  return (
+    <section className="flex min-w-0 flex-col gap-2">
+      <header className="flex flex-wrap items-center gap-2">
+        <h2 className="min-w-24 flex-1 font-medium text-sm">Variants</h2>
+        <Segments label="Range of the results" value={from} options={ranges} onValue={setFrom} />
+        <Button
+          icon={<Download className="size-4" />}
+          onClick={() => saveFrom(url(`${path}.csv`, { from }), `variants-of-${model}.csv`)}
+        >
+          CSV
+        </Button>
+      </header>
+      <Read query={query}>
+        {({ variants }) => (
+          <Table
+            label="Results by variant"
+            columns={[...columns, ...metricColumns(variants)]}
+            rows={variants}
+            keyOf={({ variant }) => variant ?? ''}
+            empty={null}
+          />
+        )}
+      </Read>
+    </section>
+  );
+}
+
+const columns: readonly Column<Row>[] = [
+  {
+    head: 'Variant',
+    cell: ({ variant, weight }) => (
+      <div className="min-w-0 max-w-[40cqw] @xl:max-w-48">
+        <div className="truncate font-medium">{variant ?? 'none'}</div>
+        <div className="truncate text-muted text-xs">
+          {variant === null ? 'before the variants' : weight === null ? 'no longer set' : `share ${weight}`}
+        </div>
+      </div>
+    ),
+  },
+  { head: 'Requests', align: 'right', cell: ({ requests }) => <Count value={requests} /> },
+  {
+    head: 'Errors',
+    align: 'right',
+    cell: ({ error_rate, error_rate_interval }) =>
+      error_rate === null ? (
+        <None />
+      ) : (
+        <Ranged value={percent(error_rate)} interval={error_rate_interval} by={percent} />
+      ),
+  },
+  {
+    head: 'First token',
+    from: 'sm',
+    align: 'right',
+    cell: ({ first_token_ms: ms }) =>
+      ms === null ? (
+        <None />
+      ) : (
+        <>
+          <Span ms={ms.p50} />
+          <div className="text-muted text-xs">
+            p95 <Span ms={ms.p95} />
+          </div>
+        </>
+      ),
+  },
+  { head: 'USD a request', from: 'md', align: 'right', cell: (row) => <Money value={row.cost_usd_per_request} /> },
+  { head: 'USD', from: 'md', align: 'right', cell: (row) => <Money value={row.cost_usd} /> },
+];
+
+/** A column for each metric of feedback. */
+function metricColumns(rows: readonly Row[]): Column<Row>[] {
+  const names = [...new Set(rows.flatMap(({ metrics }) => metrics.map(({ metric }) => metric)))];
+  return names.map((name) => ({
+    head: name,
+    from: 'lg',
+    align: 'right',
+    cell({ metrics }) {
+      const found = metrics.find(({ metric }) => metric === name);
+      if (found === undefined) return <None />;
+      const by = writtenAs(found);
+      return <Ranged value={`${by(found.mean)} of ${short(found.n)}`} interval={found.interval} by={by} />;
+    },
+  }));
+}
+
+function writtenAs({ kind }: Metric): (value: number) => string {
+  return kind === 'boolean' ? percent : short;
+}
+
+/** A figure, and the range that holds it with 95 % confidence. */
+function Ranged({ value, interval, by }: { value: string; interval: number[] | null; by: (value: number) => string }) {
+  const [low, high] = interval ?? [];
+  return (
+    <>
+      {value}
+      {low !== undefined && high !== undefined && (
+        <div className="text-muted text-xs" title="95 % confidence">
+          {by(low)} – {by(high)}
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,54 @@
+import { Link } from '@tanstack/react-router';
+import { Section } from '../../parts/page.tsx';
+import { Badge, type Tone } from '../../parts/status.tsx';
+
+interface Verdict {
+  guard: string;
+  /** `pass`, `masked:3`, `would-be-blocked:1` … */
+  said: string;
+}
+
+/** What guards did with a request, of `route.steps` of its record. */
+export function Guarded({ steps }: { steps: readonly string[] | undefined }) {
+  const at = steps?.indexOf('x-culvert-guard') ?? -1;
+  const report = at === -1 ? undefined : steps?.[at + 1];
+  if (report === undefined) return null;
+  const [verdicts = '', ...rest] = report.split('; ');
+  return (
+    <Section title="Guards">
+      <ul aria-label="Guards" className="flex flex-col gap-1.5">
+        {verdicts.split(', ').map((text) => {
+          const { guard, said } = verdictIn(text);
+          return (
+            <li key={guard} className="flex items-center gap-2">
+              <Link
+                to={`/dashboard/guards/${encodeURIComponent(guard)}` as never}
+                className="min-w-0 flex-1 truncate underline decoration-line-strong underline-offset-2 hover:decoration-current"
+              >
+                {guard}
+              </Link>
+              <Badge tone={toneOf(said)}>{said.replace(':', ' × ')}</Badge>
+            </li>
+          );
+        })}
+      </ul>
+      <p className="mt-2 text-muted text-xs">{rest.map(sentence).join(' ')}</p>
+    </Section>
+  );
+}
+
+function verdictIn(text: string): Verdict {
+  const [guard = '', said = ''] = text.split('=');
+  return { guard, said };
+}
+
+function toneOf(said: string): Tone {
+  if (/^pass/.test(said)) return 'ok';
+  if (/^(blocked|denied|failed)/.test(said)) return 'bad';
+  return /^masked/.test(said) ? 'accent' : 'warn';
+}
+
+function sentence(part: string): string {
+  if (part === 'unscanned') return 'A part could not be read.';
+  return part.startsWith('scanned=') ? `They read ${part.slice('scanned='.length)} of the texts.` : `${part}.`;
+}
