@@ -10,7 +10,8 @@ import {
   personalKinds,
   secretKinds,
 } from '../guards/kinds.ts';
-import { duration, name, webhookSecret, webhookUrl } from './scalars.ts';
+import { duration, name } from './scalars.ts';
+import { outsideFields, outsideIssues } from './schema-guards-outside.ts';
 import { modelName } from './schema-models.ts';
 
 const kindsOf: Readonly<Record<string, readonly string[]>> = {
@@ -73,10 +74,7 @@ export const guardSchema = z
       .max(10_000)
       .optional()
       .describe('Words and phrases for `words`, in any case.'),
-    url: webhookUrl().optional().describe('Address of the service that `webhook` asks.'),
-    secret: webhookSecret()
-      .optional()
-      .describe('Signs the requests of `webhook` as Standard Webhooks does. At least 32 bytes, or whsec_ and base64.'),
+    ...outsideFields,
     deadline: duration({ min: '1ms', max: '60s' })
       .prefault('300ms')
       .describe('How long a service outside may take to answer.'),
@@ -103,7 +101,7 @@ export const guardSchema = z
       ),
   })
   .superRefine((guard, context) => {
-    const { check, kinds, hosts, languages, patterns, words, action, route_to, url, secret } = guard;
+    const { check, kinds, hosts, languages, patterns, words, action, route_to } = guard;
     const issue = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message });
     const known = kindsOf[check] ?? [];
     kinds?.forEach((kind, index) => {
@@ -124,10 +122,7 @@ export const guardSchema = z
     if ((check === 'words') !== (words !== undefined)) {
       issue(words === undefined ? ['check'] : ['words'], 'the check words and the list words need each other');
     }
-    if (check === 'webhook' && url === undefined) issue(['check'], 'the check webhook needs its url');
-    for (const [key, value] of Object.entries({ url, secret })) {
-      if (value !== undefined && check !== 'webhook') issue([key], `the check ${check} has no ${key}`);
-    }
+    for (const { path, message } of outsideIssues(guard)) issue(path, message);
     if ((action === 'route') !== (route_to !== undefined)) {
       issue(route_to === undefined ? ['action'] : ['route_to'], 'the action route and route_to need each other');
     }

@@ -66,7 +66,7 @@ const entraSchema = z
     "Tokens of Entra ID instead of a key, for azure-openai. Without it and without api_key, Culvert uses them at Azure's own addresses alone.",
   );
 
-const googleSchema = z
+export const googleSchema = z
   .strictObject({
     credentials_file: z
       .string()
@@ -81,7 +81,7 @@ const googleSchema = z
   );
 
 /** The identity that signs requests to AWS; what is omitted is found as AWS's own tools find it. */
-const awsSchema = z
+export const awsSchema = z
   .strictObject({
     access_key_id: credentialId().optional().describe('Id of an access key.'),
     secret_access_key: secret().optional().describe('Its secret.'),

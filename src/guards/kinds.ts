@@ -10,7 +10,11 @@ export const builtInChecks = [
 ] as const;
 
 /** Checks that ask a service. */
-export const outsideChecks = ['webhook'] as const;
+export const outsideChecks = [
+  ...(['webhook', 'openai-moderation', 'azure-content-safety', 'bedrock-guardrails'] as const),
+  ...(['model-armor', 'presidio', 'lakera'] as const),
+] as const;
+export type OutsideCheckName = (typeof outsideChecks)[number];
 
 /** What the check `personal-data` finds. */
 export const personalKinds = ['email', 'card', 'iban', 'phone', 'ip', 'national-id'] as const;

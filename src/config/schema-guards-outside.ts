@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { type OutsideCheckName, outsideChecks } from '../guards/kinds.ts';
+import { httpUrl, secret, webhookSecret } from './scalars.ts';
+import { awsSchema, googleSchema } from './schema-providers.ts';
+
+/** Members of guards that ask a service. */
+export const outsideFields = {
+  url: httpUrl()
+    .optional()
+    .describe(
+      'Address of the service: of `webhook` the whole one, of others its beginning. OpenAI, Bedrock, Model Armor and Lakera have a default.',
+    ),
+  secret: webhookSecret()
+    .optional()
+    .describe('Signs the requests of `webhook` as Standard Webhooks does. At least 32 bytes, or whsec_ and base64.'),
+  api_key: secret().optional().describe('Key of `openai-moderation`, `azure-content-safety` or `lakera`.'),
+  categories: z
+    .array(z.string().min(1).max(100))
+    .min(1)
+    .optional()
+    .describe(
+      'Categories of `openai-moderation` and `azure-content-safety`, or entities of `presidio`, that count. Default: all.',
+    ),
+  threshold: z
+    .number()
+    .min(0)
+    .max(7)
+    .optional()
+    .describe(
+      'From where on a finding counts: a score from 0 to 1 for `openai-moderation` (default: what it flags) and `presidio`, a severity from 0 to 7 for `azure-content-safety` (default: 4).',
+    ),
+  guardrail: z
+    .strictObject({
+      id: z.string().min(1).max(2_048).describe('Its id or ARN.'),
+      version: z
+        .string()
+        .regex(/^(DRAFT|[1-9]\d{0,7})$/, 'expected a version such as 1, or DRAFT')
+        .default('DRAFT')
+        .describe('Its version.'),
+    })
+    .optional()
+    .describe('Guardrail of `bedrock-guardrails`.'),
+  region: z
+    .string()
+    .regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'expected a region such as eu-central-1')
+    .optional()
+    .describe('Region of `bedrock-guardrails`.'),
+  aws: awsSchema.optional(),
+  template: z
+    .string()
+    .regex(
+      /^projects\/[\w.:-]+\/locations\/[a-z\d-]+\/templates\/[\w-]+$/,
+      'expected projects/…/locations/…/templates/…',
+    )
+    .optional()
+    .describe('Template of `model-armor`, such as projects/acme/locations/europe-west4/templates/strict.'),
+  google: googleSchema.optional(),
+  project: z.string().min(1).max(200).optional().describe('Project of `lakera`. Default: that of its account.'),
+  language: z
+    .string()
+    .regex(/^[a-z]{2}$/, 'expected a language such as en')
+    .optional()
+    .describe('Language of the texts for `presidio`. Default: en.'),
+};
+
+/** A proof of this machine goes to the vendor alone, unless the guard names whose it is. */
+const identityOf: Readonly<Record<string, 'aws' | 'google'>> = { 'bedrock-guardrails': 'aws', 'model-armor': 'google' };
+
+type Field = keyof typeof outsideFields;
+
+/** Members by check; `places`: its findings have places, so that `mask` can work. */
+const fieldsOf: Readonly<Record<OutsideCheckName, { needs: readonly Field[]; may: readonly Field[]; places?: true }>> =
+  {
+    webhook: { needs: ['url'], may: ['secret'], places: true },
+    'openai-moderation': { needs: ['api_key'], may: ['url', 'categories', 'threshold'] },
+    'azure-content-safety': { needs: ['url', 'api_key'], may: ['categories', 'threshold'] },
+    'bedrock-guardrails': { needs: ['guardrail', 'region'], may: ['url', 'aws'], places: true },
+    'model-armor': { needs: ['template'], may: ['url', 'google'], places: true },
+    presidio: { needs: ['url'], may: ['categories', 'threshold', 'language'], places: true },
+    lakera: { needs: ['api_key'], may: ['url', 'project'], places: true },
+  };
+
+/** Members that a check lacks or does not have, and an action that it cannot do. */
+export function outsideIssues(
+  guard: { check: string; action: string; threshold?: number | undefined } & Partial<Record<Field, unknown>>,
+): { path: string[]; message: string }[] {
+  const { check, action, threshold } = guard;
+  const known = outsideChecks.find((name) => name === check);
+  const { needs, may, places } = known === undefined ? { needs: [], may: [], places: true } : fieldsOf[known];
+  const lacking = needs
+    .filter((field) => guard[field] === undefined)
+    .map((field) => issueOf('check', `needs ${field}`));
+  const given = (Object.keys(outsideFields) as Field[]).filter((field) => guard[field] !== undefined);
+  const odd = given.filter((field) => ![...needs, ...may].includes(field));
+  const identity = identityOf[check];
+  const isStray = identity !== undefined && guard.url !== undefined && guard[identity] === undefined;
+  return [
+    ...lacking,
+    ...(isStray ? [issueOf('url', `needs ${identity} where it has a url`)] : []),
+    ...odd.map((field) => issueOf(field, `has no ${field}`)),
+    ...(action === 'mask' && !places ? [issueOf('action', 'says no places to mask; use block, flag or route')] : []),
+    ...(check !== 'azure-content-safety' && (threshold ?? 0) > 1
+      ? [issueOf('threshold', 'takes a score from 0 to 1')]
+      : []),
+  ];
+
+  function issueOf(member: string, what: string) {
+    return { path: [member], message: `the check ${check} ${what}` };
+  }
+}
