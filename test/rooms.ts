@@ -98,7 +98,7 @@ export const rooms: readonly Room[] = [
   },
   {
     path: 'src/admin',
-    mayImport: ['src/inference/endpoints'],
+    mayImport: ['src/inference/endpoints', 'src/inference/guards'],
     typesOnly: ['src/vectors', 'src/tools', 'src/tools/mcp'],
   },
   {

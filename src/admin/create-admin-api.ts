@@ -25,6 +25,7 @@ import { providerCredentialOperations } from './entries/provider-credentials.ts'
 import { providerDraftOperations } from './entries/provider-drafts.ts';
 import { providerOperations } from './entries/providers.ts';
 import { explainOperations } from './explain.ts';
+import { guardTestOperations } from './guard-tests.ts';
 import { healthOperations } from './health.ts';
 import { openApiOf } from './open-api.ts';
 import { accessOf, DetailedFailure, type Operation, refuse } from './operation.ts';
@@ -55,6 +56,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...mcpServerOperations(parts, kept),
     ...modelOperations(parts, kept),
     ...promptOperations(parts, kept),
+    ...guardTestOperations(parts, records),
     ...guardOperations(parts, records, kept),
     ...windowOperations(parts, records),
     ...explainOperations(parts, records),

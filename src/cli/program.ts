@@ -16,7 +16,8 @@ import { aligned } from './table.ts';
 
 /** Runs any command but a plain start; resolves to the exit code once it has ended. `serving`: it may go on for ever. */
 export async function runProgram(given: readonly string[], parts: CliParts, serving: () => void): Promise<number> {
-  const argv = startNames.includes(given[0] ?? '') ? ['start', ...given.slice(1)] : given;
+  const [first = '', ...others] = given;
+  const argv = startNames.includes(first) ? ['start', ...others] : first === 'guard' ? ['guards', ...others] : given;
   let exitCode = 0;
   const run: Run = async (work) => {
     exitCode = await work;

@@ -219,6 +219,7 @@ test('the OpenAPI document names every operation once, with what it takes and gi
     '/admin/v1/doctor',
     '/admin/v1/explain',
     '/admin/v1/guards',
+    '/admin/v1/guards/test',
     '/admin/v1/guards/{name}',
     '/admin/v1/health',
     '/admin/v1/keys',

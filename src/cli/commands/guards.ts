@@ -6,6 +6,7 @@ import { listOf } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson } from '../print.ts';
 import { originOf, type Row } from '../rows.ts';
+import { guardTest } from './guard-test.ts';
 
 /** `culvert guards …` */
 export const guards: CommandBody = {
@@ -53,6 +54,7 @@ export const guards: CommandBody = {
       example: 'culvert guards set pii --check personal-data --kinds email,card --action mask',
       work: () => setGuard,
     }),
+    test: guardTest,
     delete: calls({
       description: 'delete a stored guard that nothing names',
       arguments: [['<name>', 'its name']],

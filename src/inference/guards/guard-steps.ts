@@ -68,12 +68,9 @@ export async function guardSteps(
 ): Promise<ScopedStep[]> {
   const steps: ScopedStep[] = [];
   for (const [name, config] of Object.entries(guards)) {
-    const { check } = config;
-    const parts = config.parts ?? partsOf[check] ?? null;
-    const reads = { name, config, parts: parts && new Set(parts), tell };
-    const begin = isBuiltIn(check)
-      ? beginsWith({ ...reads, check: await checkOf({ ...config, check }) })
-      : await beginsOutside(reads, over);
+    const reads = { name, config, parts: partsReadBy(config), tell };
+    const check = await builtInCheck(config);
+    const begin = check === null ? await beginsOutside(reads, over) : beginsWith({ ...reads, check });
     const on: ScopedStep['on'] =
       server.guards?.includes(name) === true
         ? 'server'
@@ -93,6 +90,18 @@ const partsOf: Partial<Record<GuardConfig['check'], readonly string[]>> = {
   injection: partsFromElsewhere,
   languages: partsOfConversation,
 };
+
+/** Parts of requests and answers that a guard reads; null: all of them. */
+export function partsReadBy({ check, parts: own }: GuardConfig): ReadonlySet<string> | null {
+  const parts = own ?? partsOf[check];
+  return parts === undefined ? null : new Set<string>(parts);
+}
+
+/** The check of a guard; null: it asks outside. */
+export async function builtInCheck(config: GuardConfig): Promise<Check | null> {
+  const { check } = config;
+  return isBuiltIn(check) ? checkOf({ ...config, check }) : null;
+}
 
 type BuiltIn = (typeof builtInChecks)[number];
 

@@ -1,0 +1,197 @@
+import { z } from 'zod';
+import type { Operator } from '../books/auth/operator.ts';
+import { guardNames } from '../config/guard-names.ts';
+import type { GuardConfig } from '../config/schema.ts';
+import { guardSchema } from '../config/schema-guards.ts';
+import { type Texts, textsIn } from '../formats/neutral/json-texts.ts';
+import { isRight, scoreOf, type TriedText, wrongKinds } from '../guards/score.ts';
+import type { Tried } from '../inference/guards/try-guards.ts';
+import type { JsonObject, JsonValue } from '../kernel/json.ts';
+import { parseObject } from '../kernel/parse-object.ts';
+import type { Records } from './directory.ts';
+import { refuseUnknownGuards } from './entries/unknown-guards.ts';
+import { noQuery, pastInstant } from './fields.ts';
+import type { Operation } from './operation.ts';
+import type { AdminParts } from './parts.ts';
+
+/** Cases of one call, and the newest requests that it looks at. */
+const casesMax = 1_000;
+
+const verdict = z.enum(['unscanned', 'blocked', 'routed', 'masked', 'flagged', 'pass']);
+const requestBody = z
+  .record(z.string(), z.json())
+  .describe('A body of chat completions, messages, responses or Gemini. Its system prompt, tools and all else count.');
+const share = z.number().nullable();
+
+const testCase = z
+  .strictObject({
+    text: z.string().max(1_000_000).optional(),
+    request: requestBody.optional(),
+    expect: z
+      .union([verdict, z.array(z.string().min(1).max(64)).max(100)], {
+        error: 'expected a list of kinds such as ["email"], or a verdict such as "masked"',
+      })
+      .optional()
+      .describe('Kinds that it holds, each once, or the verdict. [] for nothing. Omitted: it is not judged.'),
+  })
+  .refine(({ text, request }) => (text === undefined) !== (request === undefined), {
+    error: 'expected either text or request',
+  });
+
+const bodySchema = z
+  .strictObject({
+    guards: guardNames().describe('Guards to try. Default: all, or the draft alone.'),
+    draft: guardSchema.optional().describe('A guard as in culvert.yaml that is not stored. Its name is `draft`.'),
+    texts: z.array(z.string().max(1_000_000)).max(casesMax).optional().describe('Cases without an expectation.'),
+    requests: z.array(requestBody).max(casesMax).optional().describe('The same, as bodies of requests.'),
+    cases: z.array(testCase).max(casesMax).optional(),
+    from: pastInstant(
+      'Tries the kept bodies of requests since then, the newest 1,000. Bodies are kept for keys that telemetry.log.bodies names, in the memory of the server.',
+    ).optional(),
+  })
+  .refine((body) => [body.texts, body.requests, body.cases, body.from].some((one) => one !== undefined), {
+    error: 'expected texts, requests, cases or from',
+  });
+type TestBody = z.output<typeof bodySchema>;
+
+const replySchema = z.object({
+  not_tried: z.array(z.string()).describe('Guards that ask a service outside, which a trial never does.'),
+  results: z
+    .array(
+      z.object({
+        request_id: z.string().nullable().describe('The kept request; null for a case of the body.'),
+        verdict: verdict.describe('What the guards would do together.'),
+        found: z.array(z.string()).describe('Kinds that were found, in alphabetical order.'),
+        guards: z.array(
+          z.object({
+            name: z.string(),
+            verdict,
+            findings: z.record(z.string(), z.int()).describe('Number of findings by kind.'),
+          }),
+        ),
+        unscanned: z.int().describe('Parts that guards cannot read, such as pictures.'),
+        right: z.boolean().nullable().describe('Whether it is as expected; null: nothing was expected.'),
+        missed: z.array(z.string()).describe('Expected kinds that were not found.'),
+        extra: z.array(z.string()).describe('Kinds that were found and not expected.'),
+      }),
+    )
+    .describe('In the order of texts, requests, cases and kept requests, newest first. They hold no text.'),
+  score: z.object({
+    texts: z.int(),
+    judged: z.int().describe('Those with an expectation.'),
+    right: z.int().describe('Those that are as expected.'),
+    precision: share.describe('Share of what was found that was expected; null: nothing was found.'),
+    recall: share.describe('Share of what was expected that was found; null: nothing was expected.'),
+    kinds: z.array(
+      z.object({
+        kind: z.string(),
+        expected: z.int(),
+        found: z.int(),
+        right: z.int(),
+        precision: share,
+        recall: share,
+      }),
+    ),
+    verdicts: z.record(z.string(), z.int()).describe('Number of texts by verdict.'),
+  }),
+  kept: z
+    .object({
+      requests: z.int().describe('Requests since `from` that were looked at.'),
+      tried: z.int().describe('Those whose bodies are kept and whole.'),
+      note: z.string().nullable().describe('Why others were not tried.'),
+    })
+    .nullable()
+    .describe('Null without `from`.'),
+});
+
+interface Case {
+  requestId: string | null;
+  texts: Texts;
+  expected: TriedText['expected'];
+}
+
+/** `/guards/test`: what guards would do with texts and requests, and how often they are right. */
+export function guardTestOperations(parts: AdminParts, records: Records): Operation[] {
+  return [
+    {
+      method: 'POST',
+      path: '/guards/test',
+      area: 'requests',
+      access: 'read',
+      summary:
+        'Tries guards on texts and requests, and returns verdicts, precision and recall. Nothing is sent or changed. A guard that observes is tried as if it enforced.',
+      query: noQuery,
+      body: bodySchema,
+      reply: { kind: 'json', status: 200, schema: replySchema },
+      async run({ body, operator }) {
+        const asked = body as TestBody;
+        refuseUnknownGuards(asked, await records.current(operator.accounts));
+        const { guardTrial } = await import('../inference/guards/try-guards.ts');
+        const trial = await guardTrial(guardsOf(parts, asked));
+        const kept =
+          asked.from === undefined ? null : await keptCases(parts, operator, asked.from(parts.clock.wallMs()));
+        const tried = [...casesOf(asked), ...(kept?.cases ?? [])].map((each) => ({
+          each,
+          tried: trial.on(each.texts),
+        }));
+        return {
+          not_tried: [...trial.notTried],
+          results: tried.map(({ each, tried }) => ({ request_id: each.requestId, ...tried, ...judged(each, tried) })),
+          score: scoreOf(tried.map(({ each: { expected }, tried }) => ({ expected, ...tried }))),
+          kept: kept === null ? null : { requests: kept.requests, tried: kept.cases.length, note: kept.note },
+        };
+      },
+    },
+  ];
+}
+
+function guardsOf({ snapshot }: AdminParts, { guards, draft }: TestBody): Record<string, GuardConfig> {
+  const all = snapshot().config.guards;
+  const names = guards ?? (draft === undefined ? Object.keys(all) : []);
+  const named = Object.entries(all).filter(([name]) => names.includes(name));
+  return { ...Object.fromEntries(named), ...(draft !== undefined && { draft }) };
+}
+
+function casesOf({ texts = [], requests = [], cases = [] }: TestBody): Case[] {
+  const all = [...texts.map((text) => ({ text })), ...requests.map((request) => ({ request })), ...cases];
+  return all.map((one: z.output<typeof testCase>) => ({
+    requestId: null,
+    texts:
+      one.text === undefined
+        ? textsIn((one.request ?? {}) as JsonValue)
+        : { parts: [{ path: [], kind: 'user', text: one.text }], unread: [] },
+    expected: one.expect ?? null,
+  }));
+}
+
+function judged({ expected }: Case, tried: Tried) {
+  const { missed, extra } = wrongKinds({ expected, ...tried }) ?? { missed: [], extra: [] };
+  return { right: isRight({ expected, ...tried }), missed, extra };
+}
+
+/** Bodies that this process keeps, of requests since then that the operator may see. */
+async function keptCases({ ledger, bodies, snapshot }: AdminParts, { accounts }: Operator, sinceMs: number) {
+  const asked = { accounts, where: {}, sinceMs, untilMs: null, after: null, cursor: null, limit: casesMax };
+  const { events, next } = await ledger.list(asked);
+  const found = events.flatMap(({ requestId }) => {
+    const body = wholeBody(bodies(requestId)?.request);
+    return body === null ? [] : [{ requestId, texts: textsIn(body), expected: null }];
+  });
+  const notes = [
+    ...(snapshot().config.telemetry.log.bodies === false
+      ? ['Culvert keeps no bodies. Name keys in telemetry.log.bodies to try guards on what they send.']
+      : found.length < events.length
+        ? [
+            'The others have no body here: their key is not in telemetry.log.bodies, they are older than what this process keeps, they are longer than 64 KB, or a guard changed them.',
+          ]
+        : []),
+    ...(found.length > 0 ? ['Kept bodies have no credentials any more, so secrets are missing from them.'] : []),
+    ...(next === null ? [] : [`There are more requests than the newest ${casesMax}.`]),
+  ];
+  return { requests: events.length, cases: found, note: notes.length === 0 ? null : notes.join(' ') };
+}
+
+function wholeBody(text: string | undefined): JsonObject | null {
+  const parsed = text?.startsWith('{') === true ? parseObject(Buffer.from(text)) : null;
+  return parsed?.ok === true ? parsed.value.body : null;
+}
