@@ -98,6 +98,7 @@ test('a model gets a cache, guards and variants by its form, and its page leads 
   await dialog.getByLabel('Parameters').nth(1).fill('{"temperature": 0.2}');
   await dialog.getByLabel('Targets of the variant').nth(1).fill('up/mock/other');
   await dialog.getByLabel('Stays with one variant').selectOption('user');
+  await dialog.getByLabel('A clearly worse one').selectOption('auto');
   await dialog.getByRole('button', { name: 'Add model' }).click();
   await page.getByText('made can be called.').waitFor();
   const made = {
@@ -110,6 +111,7 @@ test('a model gets a cache, guards and variants by its form, and its page leads 
       b: { prompt: 'reply', parameters: { temperature: 0.2 }, targets: ['up/mock/other'] },
     },
     sticky: 'user',
+    rollback: 'auto',
   };
   assert.deepEqual(await definition(), made);
   assert.equal(await ask('made', 'Hello'), 'miss');
@@ -122,7 +124,7 @@ test('a model gets a cache, guards and variants by its form, and its page leads 
   await dialog.getByRole('button', { name: 'Remove variant 1' }).click();
   await dialog.getByRole('button', { name: 'Save' }).click();
   await page.getByText('made is changed.').waitFor();
-  const { cache: _cache, variants: _variants, sticky: _sticky, ...rest } = made;
+  const { cache: _cache, variants: _variants, sticky: _sticky, rollback: _rollback, ...rest } = made;
   assert.deepEqual(await definition(), rest);
   await page.getByRole('link', { name: 'Kept answers and hits' }).click();
   await page.waitForURL('**/dashboard/cache?model=made');

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { ResultsReply } from '../../src/admin/results.ts';
 import { chromiumMissing } from '../chromium.ts';
@@ -105,4 +107,46 @@ test('the record of a request says what its guards, its cache and its variant di
   await assertLooksRight(page, 'request-guarded');
   await page.goto('/dashboard');
   await page.getByText(/Caches saved \$/).waitFor();
+});
+
+test('a variant that was taken out takes part again by a click', { skip }, async (t) => {
+  const upstream = await startUpstream();
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-taken-out-'));
+  after(async () => {
+    await upstream.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  upstream.script('/bad/v1/chat/completions', ['always status=422;message=No.']);
+  const config = {
+    storage: { data_dir: folder },
+    providers: {
+      up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'x' },
+      bad: { type: 'openai', base_url: `${upstream.url}/bad/v1`, api_key: 'x' },
+    },
+    models: {
+      smart: {
+        targets: ['up/mock/ok'],
+        sticky: 'user',
+        rollback: 'auto',
+        variants: { a: { weight: 1 }, b: { weight: 1, targets: ['bad/mock/ok'] } },
+      },
+    },
+  };
+  const first = await startGateway(t, config);
+  for (let user = 0; user < 180; user += 1) {
+    const json = { model: 'smart', user: `user-${user}`, messages: [{ role: 'user', content: 'Hello' }] };
+    await (await first.fetch('/v1/chat/completions', { json })).text();
+  }
+  await first.close(0);
+  // A start compares at once.
+  const gateway = await startGateway(t, config);
+  const page = await openPage(t, gateway, '/dashboard/models/smart');
+  await until('it is out', async () => {
+    await page.reload();
+    await page.getByRole('region', { name: 'Results by variant' }).waitFor();
+    return (await page.getByText('requests failed, against').count()) > 0;
+  });
+  await assertLooksRight(page, 'model-taken-out');
+  await page.getByRole('button', { name: 'Let it take part again' }).click();
+  await page.getByText('requests failed, against').waitFor({ state: 'detached' });
 });

@@ -71,6 +71,17 @@ test('a guard is made for each check, changed, used by a model and removed', { s
     mode: 'enforce',
   });
   await assertLooksRight(page, 'guard');
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.getByRole('button', { name: 'Edit' }).click();
+  for (const [check, settings] of [
+    ['languages', ['Languages']],
+    ['webhook', ['Address', 'Secret', 'Deadline']],
+    ['links', ['Kinds', 'Hosts that may pass']],
+  ] as const) {
+    await dialog.getByLabel('Looks for').selectOption(check);
+    for (const setting of settings) await dialog.getByLabel(setting, { exact: true }).first().waitFor();
+  }
+  await dialog.getByRole('button', { name: 'Close' }).click();
 
   const model = { id: 'guarded', targets: ['up/mock/ok'], guards: ['pii'] };
   assert.equal((await admin('/models', { method: 'POST', body: JSON.stringify(model) })).status, 201);

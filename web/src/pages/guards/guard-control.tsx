@@ -54,7 +54,8 @@ export function GuardControl({ field: { name, control, options, required, hint }
         }
         if (/^(model|route_to)$/.test(name))
           return <SuggestInput {...props} {...typed} from={models.path} field="id" />;
-        return <Input {...props} {...typed} spellCheck={false} autoComplete="off" />;
+        const type = /^(secret|api_key)$/.test(name) ? 'password' : 'text';
+        return <Input {...props} {...typed} type={type} spellCheck={false} autoComplete="off" />;
       }}
     </Field>
   );

@@ -23,14 +23,22 @@ export type GuardDraft = Readonly<Record<string, string>>;
 
 /** Settings of every check, in the order of the form. */
 const ofAll = ['action', 'route_to', 'on', 'mode', 'on_error', 'parts'];
-/** Settings of one check alone. */
+/** Settings of one check alone; a check that is not here has all that are in no list. */
 const ofCheck: Readonly<Record<string, readonly string[]>> = {
   'personal-data': ['kinds'],
   secrets: ['kinds'],
   links: ['kinds', 'hosts'],
   injection: ['kinds'],
+  languages: ['languages'],
   patterns: ['patterns'],
   words: ['words'],
+  webhook: ['url', 'secret', 'deadline'],
+  'openai-moderation': ['api_key', 'categories', 'threshold', 'url', 'deadline'],
+  'azure-content-safety': ['url', 'api_key', 'categories', 'threshold', 'deadline'],
+  'bedrock-guardrails': ['guardrail', 'region', 'aws', 'url', 'deadline'],
+  'model-armor': ['template', 'google', 'url', 'deadline'],
+  presidio: ['url', 'categories', 'threshold', 'language', 'deadline'],
+  lakera: ['api_key', 'project', 'url', 'deadline'],
 };
 const kindsOf: Readonly<Record<string, readonly string[]>> = {
   'personal-data': personalKinds,
@@ -44,6 +52,8 @@ const labels: Readonly<Record<string, string>> = {
   kinds: 'Kinds',
   hosts: 'Hosts that may pass',
   route_to: 'Model to ask',
+  url: 'Address',
+  api_key: 'Key',
   on: 'Reads',
   on_error: 'What it cannot read',
 };
@@ -104,13 +114,13 @@ export function definitionOf(fields: readonly GuardField[], draft: GuardDraft): 
   );
 }
 
-function controlOf({ type, enum: options, items }: Schema): Control {
+function controlOf({ type, enum: options, items, anyOf, oneOf }: Schema): Control {
   if (options !== undefined) return 'choice';
   if (type === 'array' && items?.enum !== undefined) return 'choices';
   if (type === 'array' && items?.type === 'string') return 'lines';
   if (type === 'boolean') return 'flag';
   if (type === 'number' || type === 'integer') return 'number';
-  return type === 'string' || type === undefined ? 'text' : 'json';
+  return type === 'string' || (type ?? anyOf ?? oneOf) === undefined ? 'text' : 'json';
 }
 
 function hintOf({ description = '', default: usual }: Schema): string {

@@ -46,8 +46,8 @@ function Guard({ guard }: { guard: GuardReply }) {
         <Section title="Used by">
           {users.length === 0 ? (
             <p className="text-muted">
-              Nothing names this guard, so it reads nothing. Name it in a model, in a plan, or for all requests in{' '}
-              <code className="font-mono text-xs">server.guards</code> of the configuration file.
+              Nothing names this guard, so it reads nothing. Name it in a model, a plan, an account or a key, or for all
+              requests in <code className="font-mono text-xs">server.guards</code> of the configuration file.
             </p>
           ) : (
             <ul aria-label="Used by" className="flex flex-wrap gap-1.5">

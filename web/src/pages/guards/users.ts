@@ -6,13 +6,19 @@ export interface User {
   to: string | null;
 }
 
+/** A key has no page. */
+const withPages = ['models', 'plans', 'accounts'];
+
 /** What names a guard. */
 export function usersOf({ server, ...named }: GuardReply['used_by']): User[] {
   const pageOf = (list: string, name: string) => `/dashboard/${list}/${encodeURIComponent(name)}`;
   return [
     ...(server ? [{ text: 'all requests', to: null }] : []),
     ...Object.entries(named).flatMap(([list, names]) =>
-      names.map((name) => ({ text: `${list.replace(/s$/, '')} ${name}`, to: pageOf(list, name) })),
+      names.map((name) => ({
+        text: `${list.replace(/s$/, '')} ${name}`,
+        to: withPages.includes(list) ? pageOf(list, name) : null,
+      })),
     ),
   ];
 }

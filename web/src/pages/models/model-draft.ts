@@ -45,6 +45,8 @@ export interface ModelDraft {
   variants: readonly VariantDraft[];
   /** '' is `key`. */
   sticky: string;
+  /** '' or `auto`. */
+  rollback: string;
   /** JSON of everything without a separate field. */
   rest: string;
 }
@@ -78,7 +80,7 @@ type Written = Record<string, unknown>;
 export function draftOf(model: ModelReply | null): ModelDraft {
   const definition = (model?.definition ?? {}) as Written;
   const { type, targets, fallbacks, prefer, quality, tier, cost, only, ...others } = definition;
-  const { cache, prompt_cache, guards, variants, sticky, ...rest } = others;
+  const { cache, prompt_cache, guards, variants, sticky, rollback, ...rest } = others;
   const { ttl, scope, ...cacheRest } = (cache ?? {}) as Written;
   const { accounts, plans } = (only ?? {}) as { accounts?: string[]; plans?: string[] };
   const { checks, min_chars: minChars } = (quality ?? {}) as { checks?: string[]; min_chars?: number };
@@ -102,6 +104,7 @@ export function draftOf(model: ModelReply | null): ModelDraft {
     guards: listOf(guards),
     variants: variantDrafts(variants),
     sticky: sticky === 'key' ? '' : textOf(sticky),
+    rollback: textOf(rollback),
     rest: Object.keys(rest).length === 0 ? '' : JSON.stringify(rest, null, 2),
   };
 }
@@ -143,7 +146,7 @@ export function definitionOf(draft: ModelDraft): Written {
     ...(Object.keys(only).length > 0 && { only }),
     ...cachesOf(draft),
     ...(guards.length > 0 && { guards }),
-    ...(variants !== undefined && { variants, ...(draft.sticky !== '' && { sticky: draft.sticky }) }),
+    ...(variants !== undefined && { variants, ...stickyOf(draft) }),
     ...objectIn(draft.rest),
   };
 }
@@ -152,6 +155,10 @@ function cachesOf({ cacheTtl, cacheScope, cacheRest, promptCache }: ModelDraft):
   const ttl = cacheTtl.trim();
   const cache = { ...cacheRest, ttl, ...(cacheScope !== '' && { scope: cacheScope }) };
   return { ...(ttl !== '' && { cache }), ...(promptCache !== '' && { prompt_cache: promptCache }) };
+}
+
+function stickyOf({ sticky, rollback }: ModelDraft): Written {
+  return { ...(sticky !== '' && { sticky }), ...(rollback !== '' && { rollback }) };
 }
 
 function writtenTarget({ target, priority, weight, input, output, rest }: TargetDraft): string | Written {

@@ -115,6 +115,8 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
         onVariants={(variants) => change({ variants })}
         sticky={draft.sticky}
         onSticky={(sticky) => change({ sticky })}
+        rollback={draft.rollback}
+        onRollback={(rollback) => change({ rollback })}
       />
       <div className="grid gap-4 sm:grid-cols-2">
         <Field name="tier" label="Tier" hint="A group of models that has its own limits.">

@@ -1,13 +1,14 @@
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
 import { useState } from 'react';
 import type { ResultsReply } from '../../../../src/admin/results.ts';
 import { models } from '../../api/entries.ts';
-import { get, url } from '../../api/request.ts';
+import { call, get, url } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Segments } from '../../parts/controls.tsx';
-import { Count, Money, None, Span } from '../../parts/figures.tsx';
+import { Note } from '../../parts/error-note.tsx';
+import { Ago, Count, Money, None, Span } from '../../parts/figures.tsx';
 import { percent, short } from '../../parts/format.ts';
 import { Read } from '../../parts/read.tsx';
 import { saveFrom } from '../../parts/save.ts';
@@ -46,16 +47,43 @@ export function Results({ model }: { model: string }) {
       </header>
       <Read query={query}>
         {({ variants }) => (
-          <Table
-            label="Results by variant"
-            columns={[...columns, ...metricColumns(variants)]}
-            rows={variants}
-            keyOf={({ variant }) => variant ?? ''}
-            empty={null}
-          />
+          <>
+            {variants.map((row) => (
+              <TakenOut key={row.variant} model={model} row={row} />
+            ))}
+            <Table
+              label="Results by variant"
+              columns={[...columns, ...metricColumns(variants)]}
+              rows={variants}
+              keyOf={({ variant }) => variant ?? ''}
+              empty={null}
+            />
+          </>
         )}
       </Read>
     </section>
+  );
+}
+
+/** Why a variant takes no part now, and the way back. */
+function TakenOut({ model, row: { variant, out } }: { model: string; row: Row }) {
+  const client = useQueryClient();
+  const may = useMay('models', 'write');
+  const restore = useMutation({
+    mutationFn: () => call('POST', `${models.addressOf(model)}/variants/${encodeURIComponent(variant ?? '')}/restore`),
+    onSuccess: () => client.invalidateQueries({ queryKey: [`${models.addressOf(model)}/results`] }),
+  });
+  if (out === null) return null;
+  return (
+    <Note tone="warn">
+      <span className="font-medium">{variant}</span> is out since <Ago at={out.since} />: {out.reason}
+      {may && (
+        <Button size="row" className="ml-2" busy={restore.isPending} onClick={() => restore.mutate()}>
+          Let it take part again
+        </Button>
+      )}
+      {restore.error !== null && <p className="mt-1 text-bad">{restore.error.message}</p>}
+    </Note>
   );
 }
 

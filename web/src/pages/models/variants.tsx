@@ -12,10 +12,14 @@ interface VariantsProps {
   /** '' is the key. */
   sticky: string;
   onSticky: (sticky: string) => void;
+  /** '' or `auto`. */
+  rollback: string;
+  onRollback: (rollback: string) => void;
 }
 
 /** Variants of a model, a box each. */
-export function Variants({ variants, onVariants, sticky, onSticky }: VariantsProps) {
+export function Variants(props: VariantsProps) {
+  const { variants, onVariants, sticky, onSticky, rollback, onRollback } = props;
   const change = (row: number, changes: Partial<VariantDraft>) =>
     onVariants(variants.map((variant) => (variant.row === row ? { ...variant, ...changes } : variant)));
   return (
@@ -82,6 +86,16 @@ export function Variants({ variants, onVariants, sticky, onSticky }: VariantsPro
         <Button icon={<Plus className="size-4" />} onClick={() => onVariants([...variants, blankVariant()])}>
           Add variant
         </Button>
+        {variants.length > 0 && (
+          <Field name="rollback" label="A clearly worse one">
+            {(control) => (
+              <Select {...control} value={rollback} onChange={({ target }) => onRollback(target.value)}>
+                <option value="">Stays</option>
+                <option value="auto">Is taken out</option>
+              </Select>
+            )}
+          </Field>
+        )}
         {variants.length > 0 && (
           <Field name="sticky" label="Stays with one variant">
             {(control) => (

@@ -208,7 +208,7 @@ const sources: Readonly<Record<string, string>> = {
   refused: 'The request was refused',
 };
 
-function Used({ request: { usage, units, cost_usd, saved_usd } }: { request: RequestReply }) {
+function Used({ request: { usage, units, cost_usd, saved_usd, cache } }: { request: RequestReply }) {
   const { source, ...counts } = usage;
   return (
     <Facts>
@@ -224,7 +224,9 @@ function Used({ request: { usage, units, cost_usd, saved_usd } }: { request: Req
       </Fact>
       <Fact name="Cost">
         {cost_usd === null ? (
-          <span className="text-muted">unknown: the target has no price</span>
+          <span className="text-muted">
+            {isHit(cache) ? 'nothing: no provider was asked' : 'unknown: the target has no price'}
+          </span>
         ) : (
           `$${Number(cost_usd.toPrecision(12))}`
         )}
@@ -234,9 +236,13 @@ function Used({ request: { usage, units, cost_usd, saved_usd } }: { request: Req
           <Money value={saved_usd} />
         </Fact>
       )}
-      <Fact name="Tokens">{sources[source] ?? source}</Fact>
+      {!isHit(cache) && <Fact name="Tokens">{sources[source] ?? source}</Fact>}
     </Facts>
   );
+}
+
+function isHit(cache: string | null): boolean {
+  return cache === 'hit' || cache === 'semantic';
 }
 
 function sentence(name: string): string {

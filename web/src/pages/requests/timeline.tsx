@@ -11,7 +11,7 @@ type Attempt = RequestReply['route']['attempts'][number];
  * The attempts on one scale of time: when each began, how it ended and how long it took. Then the targets that were
  * only considered. Records of earlier versions do not say when an attempt began: theirs begin at the left.
  */
-export function Timeline({ request: { route, ms, status, class: failure } }: { request: RequestReply }) {
+export function Timeline({ request: { route, ms, status, class: failure, cache } }: { request: RequestReply }) {
   const { verdicts = [] } = route;
   const attempts = route.attempts.toSorted((one, other) => (one.startMs ?? 0) - (other.startMs ?? 0));
   const tried = new Set(attempts.map(({ target }) => target));
@@ -21,7 +21,8 @@ export function Timeline({ request: { route, ms, status, class: failure } }: { r
     <div className="flex flex-col gap-4">
       {attempts.length === 0 ? (
         <p className="text-muted">
-          No provider was tried: {wordsOf(failure)} ({status}).
+          No provider was tried: {failure === 'ok' && cache !== null ? 'the cache answered' : wordsOf(failure)} (
+          {status}).
         </p>
       ) : (
         <ol className="flex flex-col">
