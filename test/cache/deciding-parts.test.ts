@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { decidingDigest, decidingParts } from '../../src/inference/cache/semantic/deciding-parts.ts';
+
+/** Pairs of questions with one deciding difference, by what differs. */
+const different: Record<string, readonly (readonly [string, string])[]> = {
+  numbers: [
+    ['What is 17 plus 4?', 'What is 17 plus 5?'],
+    ['Who won in 1998?', 'Who won in 1999?'],
+    ['Convert 5 to 3', 'Convert 3 to 5'],
+    ['Is -5 colder?', 'Is 5 colder?'],
+    ['I need two rooms', 'I need three rooms'],
+    ['Is 1.5 enough?', 'Is 15 enough?'],
+    ['Add twenty apples', 'Add thirty apples'],
+    ['Take ٣ pills', 'Take ٤ pills'],
+  ],
+  negations: [
+    ['Is it safe to eat?', 'Is it not safe to eat?'],
+    ["Can I open it?", "Can't I open it?"],
+    ['Does it work with sugar?', 'Does it work without sugar?'],
+    ['Which bird flies?', 'Which bird never flies?'],
+    ['Is it possible?', 'Is it impossible?'],
+    ['I do like it', "I don't like it"],
+  ],
+  names: [
+    ['What is the capital of France?', 'What is the capital of Spain?'],
+    ['Is Anna taller than Bob?', 'Is Bob taller than Anna?'],
+    ['is python good?', 'is ruby good?'],
+    ['Tell me about the US', 'Tell me about us'],
+    ['Flights from Rome to Oslo', 'Flights from Oslo to Rome'],
+    ['What does Apple sell?', 'What does apple sell?'],
+    ['Что такое Волга?', 'Что такое Лена?'],
+    ['東京の天気は', '大阪の天気は'],
+  ],
+  dates: [
+    ['Events on 2024-01-05', 'Events on 2024-05-01'],
+    ['Open on Monday?', 'Open on Tuesday?'],
+    ['Rain on March 3rd?', 'Rain on April 3rd?'],
+    ['Meet at 10:30', 'Meet at 10:45'],
+    ['What happens today?', 'What happens tomorrow?'],
+  ],
+  codes: [
+    ['Where is order AB-1234?', 'Where is order AB-1235?'],
+    ['What does error E404 mean?', 'What does error E500 mean?'],
+    ['Run `ls -a`', 'Run `ls -l`'],
+    ['Explain C++', 'Explain C#'],
+    ['Explain C', 'Explain C++'],
+    ['Is v1.2.3 out?', 'Is v1.2.4 out?'],
+    ['Open https://a.example/x', 'Open https://a.example/y'],
+    ['Write to ann@a.example', 'Write to bob@a.example'],
+    ['What is a < b?', 'What is a > b?'],
+    ['What is my_var?', 'What is my_val?'],
+  ],
+  quotations: [
+    ['Translate "good day"', 'Translate "good night"'],
+    ['Translate “yes, of course”', 'Translate “yes, of that course”'],
+    ["Spell 'to be'", "Spell 'to do'"],
+  ],
+  units: [
+    ['Is 5 kg heavy?', 'Is 5 lb heavy?'],
+    ['Is 5kg heavy?', 'Is 5lb heavy?'],
+    ['What is 20 % of it?', 'What is 20 ‰ of it?'],
+    ['Price in $', 'Price in €'],
+    ['Is 30 °C hot?', 'Is 30 °F hot?'],
+  ],
+  languages: [
+    ['Say hello in French', 'Say hello in German'],
+    ['How do I cook rice?', 'Wie koche ich Reis?'],
+    ['translate this to spanish', 'translate this to italian'],
+  ],
+  'one deciding word': [
+    ['How do I enable the alarm?', 'How do I disable the alarm?'],
+    ['How do I log in?', 'How do I log out?'],
+    ['What do I file?', 'How do I file?'],
+    ['Who is the king?', 'Who was the king?'],
+    ['Should I take it?', 'Can I take it?'],
+    ['List tea and milk', 'List tea or milk'],
+    ['Do this before lunch', 'Do this after lunch'],
+    ['Is it the largest?', 'Is it the smallest?'],
+    ['When did it end?', 'Where did it end?'],
+    ['Is he ill?', 'Is she ill?'],
+  ],
+};
+
+for (const [what, pairs] of Object.entries(different)) {
+  test(`the difference check tells ${what} apart`, () => {
+    for (const [one, other] of pairs) assert.notEqual(decidingDigest(one), decidingDigest(other), `${one} | ${other}`);
+  });
+}
+
+const alike: readonly (readonly [string, string])[] = [
+  ['What is the capital of France?', 'what is the capital of France'],
+  ['What is the capital of France?', 'Please tell me the capital of France!'],
+  ["What's the capital of France?", 'I want to know the capital of France.'],
+  ['How do I reset my password?', 'how can I reset the password'],
+  ['How do I reset my password?', 'Hello, how would I reset the password, please?'],
+  ["It doesn't start", 'it does not start'],
+  ['Is five enough?', 'Is 5 enough?'],
+  ['I cannot see it', "I can't see it"],
+  ['Is ５ enough?', 'Is 5 enough?'],
+  ['Is “it” right?', 'Is "it" right?'],
+  ['Is 5kg heavy?', 'is 5kg heavy'],
+];
+
+test('the difference check lets questions through that differ in common words alone', () => {
+  for (const [one, other] of alike) {
+    assert.equal(decidingDigest(one), decidingDigest(other), JSON.stringify([decidingParts(one), decidingParts(other)]));
+  }
+});
+
+test('any word put in, left out or replaced differs, unless it is common', () => {
+  const words = ['green', 'Oslo', '42', 'not', 'never', 'X9', 'kg', 'été', 'größer', '水', 'only'];
+  const word = fc.constantFrom(...words);
+  fc.assert(
+    fc.property(fc.array(word, { minLength: 1, maxLength: 8 }), word, fc.nat(), (sentence, put, place) => {
+      const at = place % sentence.length;
+      const text = (all: readonly string[]) => decidingDigest(`Tell me: ${all.join(' ')}`);
+      const before = text(sentence);
+      assert.notEqual(text(sentence.toSpliced(at, 0, put)), before);
+      assert.notEqual(text(sentence.toSpliced(at, 1)), before);
+      if (sentence[at] !== put) assert.notEqual(text(sentence.with(at, put)), before);
+    }),
+  );
+});
+
+test('the difference check is linear in its text', () => {
+  for (const piece of ['"', "'a", '`', 'a-', '1.', '_', 'a:', '\\', 'aB', '-1', 'n\'t', '://']) {
+    const took = (times: number) => {
+      const startMs = performance.now();
+      decidingDigest(piece.repeat(times));
+      return performance.now() - startMs;
+    };
+    took(1_000);
+    const [small, large] = [Math.max(1, took(4_000)), took(32_000)];
+    assert.ok(large < 60 * small, `${piece}: ${small} ms, then ${large} ms`);
+  }
+});
