@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
 import type { CacheScopeStats } from '../books/metering/cache-store.ts';
 import type { CacheUses } from '../books/metering/ledger.ts';
+import type { CheckedHits } from '../inference/spine/answer-cache.ts';
 import type { Records } from './directory.ts';
 import { filter, given, listOf, pageFields, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
@@ -32,6 +33,10 @@ const modelRow = z.object({
   misses: z.int().describe('Requests in the range that looked for an answer and found none.'),
   hit_rate: z.number().nullable().describe('hits / (hits + misses); null: there was no look-up.'),
   saved_usd: z.number().describe('USD that the hits saved.'),
+  checked_hits: z
+    .int()
+    .describe('Hits by meaning that this process compared with what the model says, since its start.'),
+  false_hits: z.int().describe('Those of the checked hits where the model said something else.'),
 });
 
 const cacheReply = listOf(cacheRow).extend({
@@ -49,7 +54,7 @@ export type CacheClearedReply = z.output<typeof clearedReply>;
 
 /** `/cache`: answers that are kept for equal requests. */
 export function cacheOperations(parts: AdminParts, records: Records): Operation[] {
-  const { cache, ledger, clock } = parts;
+  const { cache, cacheChecked, ledger, clock } = parts;
   return [
     jsonOperation({
       method: 'GET',
@@ -77,7 +82,7 @@ export function cacheOperations(parts: AdminParts, records: Records): Operation[
         const page = pageByText(inOrderOf<StatsRow>(rows, textOf), textOf, query);
         return {
           ...sumOf(stats),
-          models: modelRows(stats, used),
+          models: modelRows(stats, used, cacheChecked?.() ?? new Map()),
           from: new Date(range.fromMs).toISOString(),
           to: new Date(range.toMs).toISOString(),
           data: page.rows.map(({ oldestMs, ...row }) => ({ ...row, oldest: new Date(oldestMs).toISOString() })),
@@ -115,7 +120,11 @@ export function cacheOperations(parts: AdminParts, records: Records): Operation[
 }
 
 /** Models with answers or requests, in the order of their names. */
-function modelRows(stats: readonly CacheScopeStats[], uses: readonly CacheUses[]): z.input<typeof modelRow>[] {
+function modelRows(
+  stats: readonly CacheScopeStats[],
+  uses: readonly CacheUses[],
+  checks: ReadonlyMap<string, CheckedHits>,
+): z.input<typeof modelRow>[] {
   const kept = new Map(byModel(stats).map(({ model, entries, bytes }) => [model, { entries, bytes }]));
   const used = new Map(uses.map((row) => [row.model, row]));
   return [...new Set([...kept.keys(), ...used.keys()])].sort().map((model) => {
@@ -126,6 +135,8 @@ function modelRows(stats: readonly CacheScopeStats[], uses: readonly CacheUses[]
       ...{ hits, semantic_hits: semanticHits, misses },
       hit_rate: hits + misses === 0 ? null : hits / (hits + misses),
       saved_usd: savedUsd,
+      checked_hits: checks.get(model)?.checked ?? 0,
+      false_hits: checks.get(model)?.wrong ?? 0,
     };
   });
 }

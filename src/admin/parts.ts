@@ -12,6 +12,7 @@ import type { LocalServer } from '../formats/providers/probe-local.ts';
 import type { LoggedBodies } from '../inference/endpoints/services.ts';
 import type { ExplainServices } from '../inference/families/chat/services.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
+import type { CheckedHits } from '../inference/spine/answer-cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Sealer } from '../kernel/seal.ts';
 import type { Health } from '../routing/health.ts';
@@ -48,6 +49,8 @@ export interface AdminParts {
   vectors(): Promise<VectorOperator>;
   /** Answers kept for equal requests; may reject. */
   cache: Pick<CacheStore, 'clear' | 'stats'>;
+  /** Hits of semantic caches that this process checked, by model; absent: no server runs. */
+  cacheChecked?: () => ReadonlyMap<string, CheckedHits>;
   /** Engines of web search. */
   engines: EngineOperator;
   /** MCP servers elsewhere; null where no server runs. */

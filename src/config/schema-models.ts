@@ -153,6 +153,20 @@ const variantSchema = z.strictObject({
 });
 
 /** A model for callers: an alias with its targets. */
+const semanticCache = z.strictObject({
+  model: modelName.describe('The alias that embeds questions. The operator pays for it.'),
+  error: percentage()
+    .refine((share) => share > 0 && share <= 0.2, 'expected above 0% and at most 20%')
+    .prefault('1%')
+    .describe('Largest share of wrong answers: a kept answer serves similar questions only below it.'),
+  sample: percentage()
+    .prefault('5%')
+    .describe('Share of later hits that ask the model all the same, so that its error goes on being measured.'),
+  judge: modelName
+    .optional()
+    .describe('The alias that compares answers. Default: short ones by their words, long ones by their embeddings.'),
+});
+
 export const modelSchema = z.strictObject({
   type: z.enum(modelTypes).default('chat').describe('What it is for.'),
   listed_as: z.enum(modelTypes).optional().describe('model_type in the model list. Default: its type.'),
@@ -238,6 +252,9 @@ export const modelSchema = z.strictObject({
         .default('key')
         .describe('Who shares answers: one key, the keys of an account, those of a plan, or everybody.'),
       tool_calls: z.boolean().default(false).describe('Keeps answers that call tools too.'),
+      semantic: semanticCache
+        .optional()
+        .describe('Answers questions of the same meaning too, once their measured error allows it. Default: off.'),
     })
     .optional()
     .describe('Keeps complete answers, and gives them to equal requests. Default: nothing is kept.'),

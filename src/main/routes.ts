@@ -102,6 +102,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         planning: services,
         vectors: async () => createVectorOperator(vectors.store),
         cache: parts.cache,
+        cacheChecked: services.cache.checked,
         engines: web.engines,
         ...parts.mcp.operated,
         sessions: parts.dashboard?.sessions ?? null,

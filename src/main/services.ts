@@ -46,7 +46,7 @@ export interface ServicesParts
     Pick<Services, 'plans' | 'transcoder' | 'files' | 'spool'> {
   options: GatewayOptions;
   callers: Callers;
-  metrics: Pick<Metrics, 'searched' | 'cacheLooked'>;
+  metrics: Pick<Metrics, 'searched' | 'cacheLooked' | 'cacheChecked'>;
   vectors: VectorEngine;
   proxyOf: ProxyOf;
   /** Its address on this machine, once the server listens. */
@@ -115,7 +115,7 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     observe,
   });
   const settlement = createSettlement(ledger, createSettledLimits({ counters, plans, observe }), plans);
-  const cache = parts.options.cache ?? parts.cache;
+  const calls = async () => (await import('../inference/endpoints/inner-calls.ts')).createInnerCalls(services);
   const services: BaseServices = {
     clock,
     random: systemRandom,
@@ -138,7 +138,7 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
       },
       onTrouble,
     }),
-    cache: createAnswerCache({ store: cache, clock, onLook: parts.metrics.cacheLooked }),
+    cache: createAnswerCache({ ...parts.metrics, store: parts.options.cache ?? parts.cache, clock, calls }),
     objects,
     videoSealer: books.secrets.sealer('videos'),
     giveBack: createGiveBack({ ledger, counters, replies, bootId, clock, onTrouble }),

@@ -27,7 +27,9 @@ export interface Metrics {
   /** A search engine was asked; `end` is `ok` or the class of its fault. */
   searched(engine: string, end: string): void;
   /** A kept answer was looked for. `error`: the store was slow or gone, or gave something else: the answer was asked for. */
-  cacheLooked(outcome: 'hit' | 'miss' | 'error', savedUsd: number): void;
+  cacheLooked(outcome: 'hit' | 'semantic' | 'miss' | 'error', savedUsd: number): void;
+  /** A later hit of a semantic cache was compared with what the model says. */
+  cacheChecked(isRight: boolean): void;
   /** A guard of the configuration found something, or could not read a part. */
   guarded(guard: string, verdict: string): void;
   /** A number asked for at each scrape. */
@@ -70,6 +72,11 @@ function requestSeries(all: Series[]) {
     ),
     searches: counterSeries(all, 'culvert_search_attempts_total', 'Questions to search engines.'),
     cacheLooks: counterSeries(all, 'culvert_cache_lookups_total', 'Kept answers that were looked for.'),
+    cacheChecks: counterSeries(
+      all,
+      'culvert_cache_checked_hits_total',
+      'Hits of semantic caches that were checked, by what came of it.',
+    ),
     cacheSaved: counterSeries(all, 'culvert_cache_saved_usd_total', 'USD that answers from the cache saved.'),
   };
 }
@@ -134,6 +141,9 @@ export function createMetrics(): Metrics {
     cacheLooked(outcome, savedUsd) {
       series.cacheLooks({ outcome }).total += 1;
       if (savedUsd > 0) series.cacheSaved({}).total += savedUsd;
+    },
+    cacheChecked(isRight) {
+      series.cacheChecks({ outcome: isRight ? 'right' : 'wrong' }).total += 1;
     },
     gauge: (name, help, read) => gaugeSeries(all, name, help, read),
     gauges: (name, help, label, read) => gaugesSeries(all, name, help, label, read),

@@ -196,6 +196,8 @@ export interface RouteRecord {
   mcp?: McpCallRecord;
   /** Age of the kept answer that was given, ms; absent: it was none. */
   cacheAgeMs?: number;
+  /** Similarity of the question that the kept answer was for, at most 1; absent: it was this one. */
+  cacheSimilarity?: number;
 }
 
 /** Target of an MCP call, without its arguments and its result. */

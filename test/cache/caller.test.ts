@@ -83,7 +83,7 @@ test('another value is refused, with its header and its values', async () => {
   for (const model of ['chat', 'plain']) {
     const wrong = await withHeaders('wrong', { 'x-culvert-cache': 'always' }, model);
     assert.equal(wrong.status, 400);
-    assert.match(wrong.body, /x-culvert-cache must be off, only or refresh/);
+    assert.match(wrong.body, /x-culvert-cache must be off, only, refresh or exact/);
   }
   const age = await withHeaders('wrong', { 'x-culvert-cache-max-age': '1h' });
   assert.equal(age.status, 400);

@@ -20,3 +20,18 @@ export interface Principal {
 export function unrestricted(plan: string): Principal {
   return { keyId: '', keyName: '', tenant: '', account: '', plan, allowedModels: null, limits: null, guards: [] };
 }
+
+/** The plan without limits of `serverPrincipal`; no plan of an operator can be called so. */
+export const serverPlan = '(server)';
+
+/** For calls that a feature of this server needs, and that the operator pays: without a key, and without limits. */
+export const serverPrincipal: Principal = {
+  keyId: '(server)',
+  keyName: '(server)',
+  tenant: '(server)/(server)',
+  account: '(server)',
+  plan: serverPlan,
+  allowedModels: null,
+  limits: null,
+  guards: [],
+};

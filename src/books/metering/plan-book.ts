@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import { filePlans, planSchema } from '../../config/schema-plans.ts';
 import type { PlanRow } from '../auth/account-store.ts';
 import { matchesGlob } from '../auth/model-glob.ts';
-import type { Principal } from '../auth/principal.ts';
+import { type Principal, serverPlan } from '../auth/principal.ts';
 import type { LimitHeaderForm } from './admission.ts';
 import type { Full, Limit, LimitState, Measure, Scope } from './counters.ts';
 import type { KeyLimits, Plan } from './plan.ts';
@@ -66,7 +66,12 @@ export function createPlanBook({ config, stored, onUnreadable }: PlanSources): P
   }
   // The check has made sure of default_plan, and the schema of `default`.
   const fallback = (plans.get(config.default_plan) ?? plans.get('default'))!.plan;
-  const plan = (name: string) => plans.get(name)?.plan ?? fallback;
+  let unlimited: Plan | null = null;
+  const ofServer = () => {
+    unlimited ??= planOf(serverPlan, planSchema.parse({ windows: 'off', rpm: 'off', tier_limits: 'off' }), {});
+    return unlimited;
+  };
+  const plan = (name: string) => plans.get(name)?.plan ?? (name === serverPlan ? ofServer() : fallback);
 
   /** By caller and tier. A key ring makes new principals at every change, so old entries vanish by themselves. */
   const sets = new WeakMap<Principal, Map<string | null, LimitSet>>();

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Principal } from '../../books/auth/principal.ts';
+import type { Failure } from '../../kernel/failure.ts';
 import type { Alias, AliasCache } from '../models/alias.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
 import type { Canonical } from '../models/steps.ts';
@@ -49,6 +50,20 @@ export function cacheKeyOf(facts: KeyFacts, { fields: { model, ...fields } }: Ca
   // The name that the caller wrote may be a pattern's or one that nobody has: the alias answers.
   const sorted = Object.entries(parts).sort(([one], [other]) => (one < other ? -1 : 1));
   return { scope: scopeOf(rule.scope, principal), digest: digestOf([keyVersion, form, alias.id, sorted]), parts };
+}
+
+/**
+ * The place of all questions that may be similar: everything of the request but its last turn, and the model that
+ * embeds. Null: it has no such place.
+ */
+export function filterOf(
+  facts: KeyFacts,
+  { question, ...canonical }: Canonical,
+  embeddings: Alias | Failure,
+): CacheKey | null {
+  if (question === undefined || 'kind' in embeddings) return null;
+  const messages = digestOf([question.before, embeddings.id, fingerprintOf(embeddings, facts.providers)]);
+  return cacheKeyOf(facts, { ...canonical, fields: { ...canonical.fields, messages } });
 }
 
 /** A space is in no id: no scope can be written as another one. */

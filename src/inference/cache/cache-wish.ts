@@ -7,22 +7,26 @@ export interface CacheWish {
   use: 'any' | 'off' | 'only' | 'refresh';
   /** Seconds; null: as old as the operator allows. */
   maxAgeS: number | null;
+  /** Only the answer to an equal question will do. */
+  exact: boolean;
 }
 
-const uses: readonly string[] = ['off', 'only', 'refresh'] satisfies CacheWish['use'][];
+const uses: readonly string[] = ['off', 'only', 'refresh', 'exact'] satisfies (CacheWish['use'] | 'exact')[];
 
 /** Of `x-culvert-cache`, `x-culvert-cache-max-age` and `Cache-Control`; a 400 names the wrong header. */
 export function readCacheWish(headers: ModelCall['callerHeaders']): CacheWish | Failure {
   const asked = headers['x-culvert-cache'];
   if (asked !== undefined && (typeof asked !== 'string' || !uses.includes(asked))) {
-    return invalid('x-culvert-cache', 'x-culvert-cache must be off, only or refresh.');
+    return invalid('x-culvert-cache', 'x-culvert-cache must be off, only, refresh or exact.');
   }
   const maxAge = headers['x-culvert-cache-max-age'];
   if (maxAge !== undefined && (typeof maxAge !== 'string' || !/^\d{1,9}$/.test(maxAge))) {
     return invalid('x-culvert-cache-max-age', 'x-culvert-cache-max-age must be a whole number of seconds.');
   }
-  const use = (asked as CacheWish['use'] | undefined) ?? useOfControl(headers['cache-control']);
-  return { use, maxAgeS: maxAge === undefined ? null : Number(maxAge) };
+  const exact = asked === 'exact';
+  const named = exact ? undefined : (asked as CacheWish['use'] | undefined);
+  const use = named ?? useOfControl(headers['cache-control']);
+  return { use, maxAgeS: maxAge === undefined ? null : Number(maxAge), exact };
 }
 
 function useOfControl(control: string | string[] | undefined): CacheWish['use'] {

@@ -1,103 +1,188 @@
+import { serverPrincipal } from '../../books/auth/principal.ts';
 import type { CacheStore } from '../../books/metering/cache-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { systemRandom } from '../../kernel/random.ts';
 import type { AliasCache } from '../models/alias.ts';
 import type { Canonical } from '../models/steps.ts';
-import type { AnswerCache, CacheExplained, CacheQuestion, CacheTurn } from '../spine/answer-cache.ts';
-import type { Asked, Endpoint, Plan } from '../spine/endpoint.ts';
+import type {
+  AnswerCache,
+  CacheExplained,
+  CacheQuestion,
+  CacheTurn,
+  CheckedHits,
+  InnerCalls,
+} from '../spine/answer-cache.ts';
+import type { Asked, Endpoint, KeptForm, Plan } from '../spine/endpoint.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import type { RequestBody } from '../spine/request-body.ts';
+import type { SpineServices } from '../spine/services.ts';
 import { refuse } from '../spine/sink.ts';
-import { cacheKeyOf, type PartedKey } from './cache-key.ts';
+import { type CacheKey, cacheKeyOf, filterOf, type KeyFacts, type PartedKey } from './cache-key.ts';
 import { type CacheWish, readCacheWish } from './cache-wish.ts';
-import { Flight, type Landed } from './flight.ts';
+import { Flights, type Landed } from './flight.ts';
+import { lookMsMax, within } from './in-time.ts';
 import { KeepingSink } from './keep-bytes.ts';
 import { keepingSteps } from './keep-events.ts';
 import { type KeptEntry, packEntry, unpackEntry } from './kept-entry.ts';
 import { RecentParts } from './recent-parts.ts';
 import { replay } from './replay.ts';
+import type { SemanticCache, Similar } from './semantic/semantic-cache.ts';
 
 export interface AnswerCacheParts {
   store: CacheStore;
   clock: Clock;
   /** `error`: the store was slow or gone, or what it gave is damaged. That is a miss, too. */
-  onLook(outcome: 'hit' | 'miss' | 'error', savedUsd: number): void;
+  cacheLooked(outcome: 'hit' | 'semantic' | 'miss' | 'error', savedUsd: number): void;
+  /** A later hit of a semantic cache was compared with what the model says. */
+  cacheChecked(isRight: boolean): void;
+  /** Models of this server; asked for once a model has `semantic`. */
+  calls(): Promise<InnerCalls>;
 }
 
-/** A look-up that takes longer is a miss. */
-const lookMsMax = 20;
 /** Equal requests find an answer here while it is written, but no longer. */
 const writeMsMax = 1_000;
 
 /** Answers of equal requests, which one process asks for once. */
 export function createAnswerCache(parts: AnswerCacheParts): AnswerCache {
-  const { clock, onLook } = parts;
-  /** By scope and digest. */
-  const flights = new Map<string, Flight>();
+  const flights = new Flights();
   const recent = new RecentParts();
+  const checked = new Map<string, CheckedHits>();
+  let semantic: Promise<SemanticCache> | null = null;
+  const openSemantic = () => {
+    semantic ??= openSemanticCache(parts, checked);
+    return semantic;
+  };
 
   return {
     explain: (asked) => explained(parts, recent, asked),
-    waiting: () => [...flights.values()].reduce((sum, flight) => sum + flight.waiting, 0),
-    async enter(services, endpoint, asked, input) {
-      const { call, plan, request } = asked;
-      const wish = readCacheWish(call.callerHeaders);
-      if ('kind' in wish) return refused(call, wish);
-      const rule = plan.alias.cache;
-      const form = rule === undefined || wish.use === 'off' ? null : (endpoint.keeps?.(request) ?? null);
-      const canonical = form === null ? null : await canonicalOf(endpoint, call, input);
-      if (rule === undefined || form === null || canonical === null) {
-        return wish.use === 'only' ? refused(call, notCached) : goingOn(asked, 'bypass', {}, () => {});
-      }
-      const { providers } = asked.snapshot;
-      const { id: name } = endpoint;
-      const facts = { alias: plan.alias, rule, providers, call, endpoint: name, form, facts: request.facts };
-      const key = cacheKeyOf(facts, canonical);
-      const keyed: Keyed = { ...parts, key, rule, wish, tag: call.tag ?? request.facts.tag ?? null };
-
-      const at = `${key.scope} ${key.digest}`;
-      const isShared = wish.use === 'any' && wish.maxAgeS === null;
-      const under = isShared ? flights.get(at) : undefined;
-      const flight = isShared && under === undefined ? new Flight() : null;
-      if (flight !== null) flights.set(at, flight);
-      const remove = () => {
-        if (flights.get(at) === flight) flights.delete(at);
-      };
-      try {
-        const landed = under === undefined ? await look(keyed) : await under.wait(call.client, leftMs(clock, asked));
-        if (landed !== null) {
-          flight?.land(landed);
-          remove();
-          onLook('hit', landed.entry.usd ?? 0);
-          await replay(services, endpoint, asked, landed);
-          return 'answered';
-        }
-      } catch (error) {
-        flight?.land(null);
-        remove();
-        throw error;
-      }
-      if (wish.use === 'only') return refused(call, notCached);
-
-      let isKept = false;
-      const keep = (entry: KeptEntry) => {
-        isKept = true;
-        const landed = { entry, atMs: clock.wallMs() };
-        recent.add(`${key.scope} ${plan.alias.id}`, key.parts);
-        flight?.land(landed);
-        void write(keyed, call, plan.alias.id, landed).then(remove);
-      };
-      const client = flight === null ? call.client : flight.clientOf(call.client);
-      const kept =
-        form === 'events'
-          ? { keeping: keepingSteps({ toolCalls: rule.toolCalls, keep }) }
-          : { sink: new KeepingSink(call.sink, name, keep) };
-      return goingOn(asked, 'miss', { client, ...kept, cacheUse: 'miss' }, () => {
-        flight?.land(null);
-        if (!isKept) remove();
-      });
-    },
+    checked: () => checked,
+    waiting: () => flights.waiting(),
+    enter: (services, endpoint, asked, input) =>
+      enter({ ...parts, flights, recent, openSemantic }, services, endpoint, asked, input),
   };
+}
+
+interface Entered extends AnswerCacheParts {
+  flights: Flights;
+  recent: RecentParts;
+  openSemantic(): Promise<SemanticCache>;
+}
+
+/** The port's `enter`. */
+async function enter<I, R extends RequestBody, P extends Plan>(
+  parts: Entered,
+  services: SpineServices,
+  endpoint: Endpoint<I, R, P>,
+  asked: Asked<R, P>,
+  input: I,
+): Promise<CacheTurn<P>> {
+  const { clock, cacheLooked, flights, recent } = parts;
+  const { call, plan, request } = asked;
+  const wish = readCacheWish(call.callerHeaders);
+  if ('kind' in wish) return refused(call, wish);
+  const rule = plan.alias.cache;
+  const form = rule === undefined || wish.use === 'off' ? null : (endpoint.keeps?.(request) ?? null);
+  const wanted = rule?.semantic === undefined || wish.exact ? undefined : 'question';
+  const canonical = form === null ? null : await canonicalOf(endpoint, call, input, wanted);
+  if (rule === undefined || form === null || canonical === null) {
+    return wish.use === 'only' ? refused(call, notCached) : goingOn(asked, 'bypass', {}, () => {});
+  }
+  const { providers } = asked.snapshot;
+  const { id: name } = endpoint;
+  const facts = { alias: plan.alias, rule, providers, call, endpoint: name, form, facts: request.facts };
+  const key = cacheKeyOf(facts, canonical);
+  const keyed: Keyed = { ...parts, key, rule, wish, tag: call.tag ?? request.facts.tag ?? null };
+
+  const isShared = wish.use === 'any' && wish.maxAgeS === null && !wish.exact;
+  const { under, flight, remove } = flights.join(isShared ? `${key.scope} ${key.digest}` : null);
+  let similar: Similar | null = null;
+  try {
+    const equal = under === undefined ? await look(keyed) : await under.wait(call.client, leftMs(clock, asked));
+    similar = equal === null ? await askSimilar(keyed, asked, facts, canonical) : null;
+    const landed = similar !== null && 'landed' in similar ? similar.landed : equal;
+    if (landed !== null) {
+      flight?.land(landed);
+      remove();
+      cacheLooked(landed.similarity === undefined ? 'hit' : 'semantic', landed.entry.usd ?? 0);
+      await replay(services, endpoint, asked, landed);
+      return 'answered';
+    }
+  } catch (error) {
+    flight?.land(null);
+    remove();
+    throw error;
+  }
+  if (wish.use === 'only') return refused(call, notCached);
+
+  let isKept = false;
+  const keep = (entry: KeptEntry) => {
+    isKept = true;
+    const landed = { entry, atMs: clock.wallMs() };
+    recent.add(`${key.scope} ${plan.alias.id}`, key.parts);
+    flight?.land(landed);
+    void write(keyed, call, plan.alias.id, landed).then(remove);
+    if (similar !== null && 'learn' in similar) similar.learn(entry);
+  };
+  const client = flight === null ? call.client : flight.clientOf(call.client);
+  const kept = keptBy(keep, form, rule, call, name);
+  return goingOn(asked, 'miss', { client, ...kept, cacheUse: 'miss' }, () => {
+    flight?.land(null);
+    if (!isKept) remove();
+  });
+}
+
+/** What collects the answer for `keep`. */
+function keptBy(
+  keep: (entry: KeptEntry) => void,
+  form: KeptForm,
+  { toolCalls }: AliasCache,
+  { sink }: ModelCall,
+  endpoint: string,
+): Pick<ModelCall, 'keeping'> | Pick<ModelCall, 'sink'> {
+  return form === 'events'
+    ? { keeping: keepingSteps({ toolCalls, keep }) }
+    : { sink: new KeepingSink(sink, endpoint, keep) };
+}
+
+async function openSemanticCache(
+  { calls, cacheChecked, ...parts }: AnswerCacheParts,
+  checked: Map<string, CheckedHits>,
+): Promise<SemanticCache> {
+  const { SemanticCache } = await import('./semantic/semantic-cache.ts');
+  return new SemanticCache({
+    ...parts,
+    random: systemRandom,
+    calls: await calls(),
+    onChecked(model, isRight) {
+      const counts = checked.get(model) ?? { checked: 0, wrong: 0 };
+      checked.set(model, { checked: counts.checked + 1, wrong: counts.wrong + (isRight ? 0 : 1) });
+      cacheChecked(isRight);
+    },
+  });
+}
+
+/** Null: no answer to a similar question may serve this one, and nobody learns from it. */
+async function askSimilar(
+  keyed: Keyed,
+  { call, plan, snapshot }: Pick<Asked<unknown, Plan>, 'call' | 'plan' | 'snapshot'>,
+  facts: KeyFacts,
+  canonical: Canonical,
+): Promise<Similar | null> {
+  const { key, rule, wish, tag } = keyed;
+  const { question } = canonical;
+  if (question === undefined || rule.semantic === undefined || wish.use === 'refresh') return null;
+  const filter = filterOf(facts, canonical, snapshot.models.resolve(rule.semantic.model, serverPrincipal));
+  if (filter === null) return null;
+  const cache = await keyed.openSemantic();
+  return cache.ask({
+    rule: rule.semantic,
+    text: question.text,
+    filter,
+    own: key,
+    row: { keyId: call.principal.keyId, model: plan.alias.id, tag },
+    answerOf: (digest) => look({ ...keyed, cacheLooked() {}, key: { scope: key.scope, digest } }),
+  });
 }
 
 async function explained(
@@ -109,13 +194,15 @@ async function explained(
   const isOpen = form === null || canonical === null || canonical.elsewhere === true;
   if (rule === undefined || isOpen) return { outcome: 'bypass', ageS: null, differs: null };
   const key = cacheKeyOf({ alias, rule, providers: snapshot.providers, call, endpoint, form, facts }, canonical);
-  const wish = { use: 'any', maxAgeS: null } as const;
-  const landed = await look({ ...parts, onLook() {}, key, rule, wish, tag: null });
+  const wish = { use: 'any', maxAgeS: null, exact: true } as const;
+  const landed = await look({ ...parts, cacheLooked() {}, key, rule, wish });
   if (landed === null) {
     return { outcome: 'miss', ageS: null, differs: recent.differing(`${key.scope} ${alias.id}`, key.parts) };
   }
   return { outcome: 'hit', ageS: Math.floor((parts.clock.wallMs() - landed.atMs) / 1_000), differs: null };
 }
+
+type Looked = Pick<Keyed, 'store' | 'clock' | 'cacheLooked' | 'rule' | 'wish'> & { key: CacheKey };
 
 /** A request with the place of its answer. */
 interface Keyed extends AnswerCacheParts {
@@ -123,6 +210,7 @@ interface Keyed extends AnswerCacheParts {
   rule: AliasCache;
   wish: CacheWish;
   tag: string | null;
+  openSemantic(): Promise<SemanticCache>;
 }
 
 const notCached: Failure = {
@@ -150,8 +238,9 @@ async function canonicalOf<I, R extends RequestBody, P extends Plan>(
   { readable }: Endpoint<I, R, P>,
   call: ModelCall,
   input: I,
+  wanted?: 'question',
 ): Promise<Canonical | null> {
-  const found = await readable?.(call, input)?.canonical();
+  const found = await readable?.(call, input)?.canonical(wanted);
   // What lies elsewhere may change there.
   return found?.ok === true && found.value.elsewhere !== true ? found.value : null;
 }
@@ -163,42 +252,32 @@ function leftMs(clock: Clock, { call, plan }: Pick<Asked<unknown, Plan>, 'call' 
 }
 
 /** The kept answer that the caller and the operator take; null: there is none. */
-async function look({ store, clock, onLook, key, rule, wish }: Keyed): Promise<Landed | null> {
+async function look({ store, clock, cacheLooked, key, rule, wish }: Looked): Promise<Landed | null> {
   if (wish.use === 'refresh') return null;
-  let timer: NodeJS.Timeout | undefined;
   try {
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('the cache is slow')), lookMsMax);
-    });
-    const found = await Promise.race([store.get(key.scope, key.digest), late]);
+    const found = await within(store.get(key.scope, key.digest), lookMsMax);
+    if (found === 'late') throw new Error('the cache is slow');
     const ageMs = found === null ? 0 : clock.wallMs() - found.atMs;
     const isFresh = ageMs < rule.ttlMs && (wish.maxAgeS === null || ageMs < wish.maxAgeS * 1_000);
     const entry = found === null || !isFresh ? null : unpackEntry(found.body, key);
     const isDamaged = found !== null && isFresh && entry === null;
-    if (found === null || entry === null) onLook(isDamaged ? 'error' : 'miss', 0);
+    if (found === null || entry === null) cacheLooked(isDamaged ? 'error' : 'miss', 0);
     return found === null || entry === null ? null : { entry, atMs: found.atMs };
   } catch {
-    onLook('error', 0);
+    cacheLooked('error', 0);
     return null;
-  } finally {
-    clearTimeout(timer);
   }
 }
 
 /** Resolves once it is written, or after a while. Never rejects. */
 async function write(
-  { store, onLook, key, rule, tag }: Keyed,
+  { store, cacheLooked, key, rule, tag }: Keyed,
   { principal }: ModelCall,
   model: string,
   { entry, atMs }: Landed,
 ): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, writeMsMax);
-  });
   const body = packEntry(entry, key);
   const kept = { atMs, expiresAtMs: atMs + rule.ttlMs, keyId: principal.keyId, model, tag, body };
-  const writing = store.put(key.scope, key.digest, kept).catch(() => onLook('error', 0));
-  await Promise.race([writing, late]);
-  clearTimeout(timer);
+  const writing = store.put(key.scope, key.digest, kept).catch(() => cacheLooked('error', 0));
+  await within(writing, writeMsMax);
 }

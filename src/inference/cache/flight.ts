@@ -6,13 +6,15 @@ export interface Landed {
   entry: KeptEntry;
   /** Wall-clock ms at which it was complete. */
   atMs: number;
+  /** Of the question that it answered to the one that gets it; absent: they are equal. */
+  similarity?: number;
 }
 
 /**
  * One request that is asked for all equal ones under way. Its work goes on as long as one of them waits, also where the
  * caller that came first has left.
  */
-export class Flight {
+class Flight {
   /** Resolves once: the answer for those who wait, or null, and each asks alone. */
   readonly landed: Promise<Landed | null>;
   #land!: (landed: Landed | null) => void;
@@ -94,5 +96,27 @@ class SharedClient implements Client {
     // A reader that was behind takes no more: what comes for the others must not wait for it.
     if (this.#othersWait()) this.#onDrain?.();
     else this.#onGone?.();
+  }
+}
+
+/** Requests under way, by scope and digest. */
+export class Flights {
+  readonly #flights = new Map<string, Flight>();
+
+  /** The flight for `at` that is under way, or a new one of the caller's, which removes it; null: it shares none. */
+  join(at: string | null): { under: Flight | undefined; flight: Flight | null; remove(): void } {
+    const under = at === null ? undefined : this.#flights.get(at);
+    if (at === null || under !== undefined) return { under, flight: null, remove() {} };
+    const flight = new Flight();
+    this.#flights.set(at, flight);
+    const remove = () => {
+      if (this.#flights.get(at) === flight) this.#flights.delete(at);
+    };
+    return { under, flight, remove };
+  }
+
+  /** Requests that wait for an equal one. */
+  waiting(): number {
+    return [...this.#flights.values()].reduce((sum, flight) => sum + flight.waiting, 0);
   }
 }

@@ -25,7 +25,7 @@ export async function replay<I, R extends RequestBody, P extends Plan>(
   const { call, snapshot, plan, request } = asked;
   const held = await holdCall(
     services,
-    { ...call, cacheUse: 'hit' },
+    { ...call, cacheUse: landed.similarity === undefined ? 'hit' : 'semantic' },
     {
       endpoint: endpoint.id,
       alias: plan.alias.id,
@@ -47,15 +47,17 @@ async function give<R extends RequestBody, P extends Plan>(
   { write }: Trials,
   { call, plan }: Asked<R, P>,
   job: Job,
-  { entry, atMs }: Landed,
+  { entry, atMs, similarity }: Landed,
 ): Promise<void> {
   const { progress } = job;
   progress.cacheAgeMs = Math.max(0, clock.wallMs() - atMs);
   progress.savedUsd = entry.usd ?? 0;
+  if (similarity !== undefined) progress.cacheSimilarity = similarity;
+  const near = similarity === undefined ? '' : `semantic; similarity=${similarity.toFixed(3)}; `;
   const headers = [
     ...['x-culvert-provider', headerSafe(entry.provider), 'x-culvert-model', headerSafe(entry.model)],
     ...['x-culvert-attempts', '0', ...costHeaders(job)],
-    ...['x-culvert-cache', `hit; age=${Math.floor(progress.cacheAgeMs / 1_000)}`],
+    ...['x-culvert-cache', `hit; ${near}age=${Math.floor(progress.cacheAgeMs / 1_000)}`],
   ];
   progress.firstTokenMs = clock.monotonicMs() - job.startedMs;
   const { answer } = entry;

@@ -51,7 +51,9 @@ export function lookInto(raw: Buffer, kind: string, look: BodyLook): Result<Look
   }
   // Of any width, so that none is refused.
   if (look.get === 'named') return { ok: true, value: withModel(raw, look.model) as Buffer };
-  if (look.get === 'canonical' && kind in dialects) return canonicalConversation(raw, kind as CallerDialectId);
+  if (look.get === 'canonical' && kind in dialects) {
+    return canonicalConversation(raw, kind as CallerDialectId, look.wanted);
+  }
   if (look.get === 'prompt') return promptIn(raw, kind as CallerDialectId);
   if (look.get === 'added') return withAdded(raw, kind as CallerDialectId, look.addition);
   const text = raw.toString('utf8');

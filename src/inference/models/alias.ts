@@ -40,6 +40,18 @@ export interface AliasCache {
   scope: 'key' | 'account' | 'plan' | 'all';
   /** Keeps answers that call tools. */
   toolCalls: boolean;
+  /** Absent: only equal questions have the same answer. */
+  semantic?: SemanticRule;
+}
+
+export interface SemanticRule {
+  /** The alias that embeds questions. */
+  model: string;
+  /** Shares from 0 to 1. */
+  errorMax: number;
+  sample: number;
+  /** The alias that compares answers; absent: nobody is asked. */
+  judge?: string | undefined;
 }
 
 /** Variants of a model, and what stays with one of them. */

@@ -186,8 +186,11 @@ function hedgeOf({ hedge }: ModelConfig): HedgePolicy {
   return hedge === undefined ? builtInHedge : { atMost: hedge.at_most, after: Number(hedge.after.slice(1)) / 100 };
 }
 
-function cacheOf({ ttl, scope, tool_calls }: NonNullable<ModelConfig['cache']>): AliasCache {
-  return { ttlMs: ttl, scope, toolCalls: tool_calls };
+function cacheOf({ ttl, scope, tool_calls, semantic }: NonNullable<ModelConfig['cache']>): AliasCache {
+  const kept: AliasCache = { ttlMs: ttl, scope, toolCalls: tool_calls };
+  if (semantic === undefined) return kept;
+  const { error: errorMax, ...rule } = semantic;
+  return { ...kept, semantic: { ...rule, errorMax } };
 }
 
 function onlyOf({ only }: ModelConfig): Pick<Alias, 'only'> {

@@ -79,6 +79,14 @@ export interface Canonical {
   /** It names pictures or files by URL or id, which may be others the next time. Absent: all of it is here. */
   elsewhere?: true;
   fields: Readonly<Record<string, string>>;
+  /** The last turn of a conversation of texts alone, where it was asked for. Absent: it is no such conversation. */
+  question?: CanonicalQuestion;
+}
+
+export interface CanonicalQuestion {
+  text: string;
+  /** Digest of all other turns. */
+  before: string;
 }
 
 /** The filter for one text of an answer; null: it goes on as it comes. */

@@ -19,6 +19,14 @@ export interface AnswerCache {
   explain(asked: CacheQuestion): Promise<CacheExplained>;
   /** Requests that wait for an equal one. */
   waiting(): number;
+  /** Hits of semantic caches that this process checked, by model. */
+  checked(): ReadonlyMap<string, CheckedHits>;
+}
+
+export interface CheckedHits {
+  checked: number;
+  /** Those of them where the model said something else. */
+  wrong: number;
 }
 
 export interface CacheQuestion extends Pick<ModelCall, 'principal' | 'wishes' | 'callerHeaders'> {
@@ -47,4 +55,12 @@ export type CacheTurn<P> = 'answered' | { call: ModelCall; plan: P; end(): void 
 /** What a request of a family is served with. */
 export interface ServeServices extends SpineServices {
   cache: AnswerCache;
+}
+
+/** Calls of this server's own models, which the operator pays: no key, no limit, the account `(server)`. */
+export interface InnerCalls {
+  /** Vectors, one for each text; null: not within `ms`, or there is none. */
+  embed(model: string, texts: readonly string[], ms: number): Promise<readonly (readonly number[])[] | null>;
+  /** Whether a model finds that both answers say the same; null: it does not say. */
+  judge(model: string, question: string, answers: readonly [string, string]): Promise<boolean | null>;
 }

@@ -34,7 +34,8 @@ export interface BodyLooks {
 
 /** Questions about a body, as plain data. */
 export type BodyLook =
-  | { get: 'texts' | 'canonical' | 'object' }
+  | { get: 'texts' | 'object' }
+  | { get: 'canonical'; wanted?: 'question' }
   | { get: 'rewritten'; changes: readonly TextChange[] }
   | { get: 'named'; model: string }
   /** Of a conversation that nobody read yet. Null: it names none, or is not one that can be read. */

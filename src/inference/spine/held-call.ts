@@ -111,6 +111,7 @@ export class HeldCall {
         ...(progress.malformedLines > 0 ? { malformedLines: progress.malformedLines } : {}),
         ...(mcp !== undefined && { mcp }),
         ...(progress.cacheAgeMs !== undefined && { cacheAgeMs: progress.cacheAgeMs }),
+        ...(progress.cacheSimilarity !== undefined && { cacheSimilarity: progress.cacheSimilarity }),
         ...(this.#call.stepHeaders !== undefined && { steps: this.#call.stepHeaders() }),
       } satisfies RouteRecord,
     });

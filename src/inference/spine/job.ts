@@ -108,6 +108,8 @@ export interface JobProgress {
   savedUsd?: number;
   /** Age of the kept answer, ms; absent: it is none. */
   cacheAgeMs?: number;
+  /** Of the question that the kept answer was for; absent: it was this one. */
+  cacheSimilarity?: number;
   /** Gives out an answer that failed the check of its model, should none come that passes; null: there is none. */
   heldBack: (() => Promise<void>) | null;
   /** HTTP status sent, or that of the failure; 499 when the caller left first. */

@@ -11,7 +11,8 @@ import type { ModelCall } from './model-call.ts';
 export interface ReadableInput<I> {
   texts(): Result<Texts> | Promise<Result<Texts>>;
   rewrite(changes: readonly TextChange[]): Result<I> | Promise<Result<I>>;
-  canonical(): Result<Canonical> | Promise<Result<Canonical>>;
+  /** `question`: with the last turn, where others can be similar to it. */
+  canonical(wanted?: 'question'): Result<Canonical> | Promise<Result<Canonical>>;
 }
 
 /** Members of bodies that change nothing of an answer. */
@@ -59,7 +60,8 @@ export function readableBody<I>(
 ): ReadableInput<I> {
   return {
     texts: () => bodies.look(tenant, raw, kind, { get: 'texts' }),
-    canonical: () => bodies.look(tenant, raw, kind, { get: 'canonical' }),
+    canonical: (wanted) =>
+      bodies.look(tenant, raw, kind, { get: 'canonical', ...(wanted !== undefined && { wanted }) }),
     async rewrite(changes) {
       const looked = await bodies.look(tenant, raw, kind, { get: 'rewritten', changes });
       return looked.ok ? { ok: true, value: make(looked.value) } : looked;

@@ -26,8 +26,8 @@ export function decidingParts(text: string): DecidingParts {
     else
       for (const [token] of piece.matchAll(tokens)) {
         if (/^[\p{L}\p{M}\d]/u.test(token)) takeToken(token, isStart, ordered, words);
-        else if (!/^[.!?…。]/.test(token)) ordered.push(token);
-        isStart = /^[.!?…。]/.test(token);
+        else if (!/^[.:!?…。]/.test(token)) ordered.push(token);
+        isStart = /^[.:!?…。]/.test(token);
       }
   }
   return { ordered, words: words.sort() };
@@ -67,9 +67,9 @@ function digitOf(digit: string): number {
 /** Quotations and code, which are compared as they are; ends of lines; and what is between spaces. */
 const pieces = /"[^"\n]{1,400}"|`[^`\n]{1,400}`|(?<![^\s])'[^'\n]{2,400}'(?![^\s.,;:!?)])|\n|[^\s]+/g;
 
-/** Words, numbers and codes; ends of sentences; and what is neither a letter nor a usual mark, such as `+` or an emoji. */
+/** Words, numbers and codes; ends of sentences, after which a capital shows no name; and what is neither a letter nor a usual mark, such as `+` or an emoji. */
 const tokens =
-  /[\p{L}\p{M}\d]+(?:(?:[._/:-]|(?<=\d),(?=\d))[\p{L}\p{M}\d]+)*|[.!?…。]+|[^\p{L}\p{M}\d.,;:!?…。、()'"¿¡]/gu;
+  /[\p{L}\p{M}\d]+(?:(?:[._/:-]|(?<=\d),(?=\d))[\p{L}\p{M}\d]+)*|[.:!?…。]+|[^\p{L}\p{M}\d.,;:!?…。、()'"¿¡]/gu;
 
 function takeToken(token: string, isStart: boolean, ordered: string[], words: string[]): void {
   const [, number, unit = ''] = token.match(/^(\d+(?:[.,]\d+)*)(\p{L}{0,3})$/u) ?? [];
@@ -93,7 +93,9 @@ const numberWords: ReadonlyMap<string, number> = new Map([
   ...'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'
     .split(' ')
     .map((word, at) => [word, at] as const),
-  ...'twenty thirty forty fifty sixty seventy eighty ninety'.split(' ').map((word, at) => [word, 20 + 10 * at] as const),
+  ...'twenty thirty forty fifty sixty seventy eighty ninety'
+    .split(' ')
+    .map((word, at) => [word, 20 + 10 * at] as const),
 ]);
 
 /**

@@ -4,14 +4,14 @@ import { jsonIn } from '../../../formats/neutral/json-texts.ts';
 import type { NeutralMessage, NeutralPart, NeutralRequest } from '../../../formats/neutral/request.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { parseBody } from '../../../kernel/parse-object.ts';
-import type { Canonical } from '../../models/steps.ts';
+import type { Canonical, CanonicalQuestion } from '../../models/steps.ts';
 import { canonicalBody, canonicalOf, longNumbersIn } from '../../spine/readable-input.ts';
 
 /**
  * Digests of all that can change the answer of a conversation, equal for all formats in which it can be said. What its neutral form
  * does not hold brings the whole body in, so that no field is left out of it.
  */
-export function canonicalConversation(raw: Buffer, dialect: CallerDialectId): Result<Canonical> {
+export function canonicalConversation(raw: Buffer, dialect: CallerDialectId, wanted?: 'question'): Result<Canonical> {
   const parsed = parseBody(raw);
   if (!parsed.ok) return parsed;
   const { body, scan } = parsed.value;
@@ -31,7 +31,23 @@ export function canonicalConversation(raw: Buffer, dialect: CallerDialectId): Re
   const fields = { ...normalForm(request), fallbacks, ' body': beside, ' digits': longNumbersIn(text) };
   const canonical = canonicalOf(fields);
   const isElsewhere = request.messages.some(({ parts }) => parts.some(liesElsewhere));
-  return { ok: true, value: isElsewhere ? { ...canonical, elsewhere: true } : canonical };
+  if (isElsewhere) return { ok: true, value: { ...canonical, elsewhere: true } };
+  const isPlain = wanted === 'question' && beside === undefined && fallbacks === undefined;
+  const question = isPlain ? questionIn(request) : null;
+  return { ok: true, value: question === null ? canonical : { ...canonical, question } };
+}
+
+/** Null: others cannot be similar to it. It has tools, several answers, or something that is no text. */
+function questionIn({ messages, tools = [], n = 1 }: NeutralRequest): CanonicalQuestion | null {
+  const last = messages.at(-1);
+  const isText = ({ parts }: NeutralMessage) => parts.every((part) => part.type === 'text');
+  if (last?.role !== 'user' || tools.length > 0 || n !== 1 || !messages.every(isText)) return null;
+  const { parts, ...turn } = last;
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+  const ids = new Map<string, string>();
+  const earlier = messages.slice(0, -1).flatMap((message) => turnsOf(message, ids));
+  const beside = parts.map((part) => ({ ...(normalPart(part, ids) as object), text: '' }));
+  return { text, before: canonicalOf({ earlier, turn, beside }).digest };
 }
 
 /** A picture or a file that is named, not sent. */

@@ -1,0 +1,206 @@
+import { hash } from 'node:crypto';
+import type { CacheEntry, CacheStore } from '../../../books/metering/cache-store.ts';
+import type { Clock } from '../../../kernel/clock.ts';
+import { newRequestId } from '../../../kernel/ids.ts';
+import type { Random } from '../../../kernel/random.ts';
+import type { SemanticRule } from '../../models/alias.ts';
+import type { InnerCalls } from '../../spine/answer-cache.ts';
+import type { CacheKey } from '../cache-key.ts';
+import type { Landed } from '../flight.ts';
+import { lookMsMax, within } from '../in-time.ts';
+import type { KeptEntry } from '../kept-entry.ts';
+import { decidingDigest, questionCharsMax } from './deciding-parts.ts';
+import { errorBound, withObservation } from './error-bound.ts';
+import {
+  type KnownQuestion,
+  type NearQuestion,
+  nearest,
+  packQuestions,
+  questionsMax,
+  unpackQuestions,
+  vectorsOf,
+} from './known-questions.ts';
+import { changingPart, type QuestionTemplate } from './question-template.ts';
+import { isSameAnswer, wordsOf } from './same-answer.ts';
+import { Templates } from './templates.ts';
+
+/** A question that had no equal one. */
+export interface SimilarQuestion {
+  rule: SemanticRule;
+  /** Its last turn. */
+  text: string;
+  /** Of all else that can change the answer: questions of another filter never meet. */
+  filter: CacheKey;
+  /** Where its own answer will be kept. */
+  own: CacheKey;
+  /** Facts of rows in the store. */
+  row: Pick<CacheEntry, 'keyId' | 'model' | 'tag'>;
+  /** The kept answer of that digest, as fresh as this request wants it; null: there is none. */
+  answerOf(digest: string): Promise<Landed | null>;
+}
+
+/** `landed`: the answer to a similar question, which may be given. `learn` takes the upstream's answer, once it is kept. */
+export type Similar = { landed: Landed } | { learn(entry: KeptEntry): void };
+
+export interface SemanticCacheParts {
+  store: CacheStore;
+  clock: Pick<Clock, 'wallMs'>;
+  calls: InnerCalls;
+  random: Random;
+  /** A later hit was checked. */
+  onChecked(model: string, isRight: boolean): void;
+}
+
+/** An embedding that takes longer is a miss. */
+const embedMsMax = 200;
+/** The same for a question that is learnt, which nobody waits for. */
+const learnMsMax = 30_000;
+/** What was observed outlives the answers: it says which questions are alike. */
+const observedMs = 30 * 86_400_000;
+
+/**
+ * Answers of similar questions. Known questions are kept by filter and deciding parts, so that a look-up reads one small
+ * row; only where it has one, the question is embedded. Each known question has observations of its own: until their
+ * bound is low enough, the upstream is asked all the same, and its answer compared.
+ */
+export class SemanticCache {
+  readonly #parts: SemanticCacheParts;
+  readonly #templates: Templates;
+  /** The last change of a row under way, by its place. */
+  readonly #changes = new Map<string, Promise<void>>();
+
+  constructor(parts: SemanticCacheParts) {
+    this.#parts = parts;
+    this.#templates = new Templates(parts.store, parts.clock);
+  }
+
+  /** Null: the question is not of a kind that can be similar to others. Never rejects. */
+  async ask(question: SimilarQuestion): Promise<Similar | null> {
+    const { text, filter, rule } = question;
+    if (text.trim() === '' || text.length > questionCharsMax) return null;
+    const parts = decidingDigest(text);
+    const place = placeOf(filter, parts);
+    const known = await within(this.#read(place), lookMsMax).catch(() => []);
+    if (known === 'late') return null;
+    const template = await this.#templates.of(question, parts);
+    if (known.length === 0) return this.#learner(question, place, template, null, null);
+    const { part, template: name } = changingPart(text, template);
+    const [vector = null] = vectorsOf(await this.#parts.calls.embed(rule.model, [part], embedMsMax));
+    const near = vector === null ? null : nearest(known, vector, name);
+    if (near === null) return this.#learner(question, place, template, vector, null);
+    const mayServe = errorBound(near.question.observed, near.similarity) < rule.errorMax;
+    const isChecked = mayServe && this.#parts.random.next() < rule.sample;
+    if (mayServe && !isChecked) {
+      const landed = await question.answerOf(near.question.answer);
+      if (landed !== null) return { landed: { ...landed, similarity: near.similarity } };
+    }
+    return this.#learner(question, place, template, vector, { ...near, isChecked });
+  }
+
+  #learner(
+    question: SimilarQuestion,
+    place: CacheKey,
+    template: QuestionTemplate | null,
+    vector: Float32Array | null,
+    near: (NearQuestion & { isChecked: boolean }) | null,
+  ): Similar {
+    return {
+      learn: (entry) => {
+        const learning = async () => {
+          const isRight = near === null ? null : await this.#compared(question, near, entry);
+          await this.#learn(question, place, template, vector, near, isRight);
+        };
+        void learning().catch(() => undefined);
+      },
+    };
+  }
+
+  /** Whether the near question's answer says what the upstream says to this one; null: nobody can tell. */
+  async #compared(
+    { rule, text, row, answerOf }: SimilarQuestion,
+    { question, isChecked }: NearQuestion & { isChecked: boolean },
+    entry: KeptEntry,
+  ): Promise<boolean | null> {
+    const kept = await answerOf(question.answer);
+    const [one, other] = [kept === null ? null : wordsOf(kept.entry), wordsOf(entry)];
+    if (one === null || other === null) return null;
+    const isRight = await isSameAnswer(this.#parts.calls, rule, text, [one, other]);
+    if (isChecked && isRight !== null) this.#parts.onChecked(row.model, isRight);
+    return isRight;
+  }
+
+  async #learn(
+    { rule, text, own, row, answerOf }: SimilarQuestion,
+    place: CacheKey,
+    template: QuestionTemplate | null,
+    known: Float32Array | null,
+    near: NearQuestion | null,
+    isRight: boolean | null,
+  ): Promise<void> {
+    const { part, template: name } = changingPart(text, template);
+    const [vector] =
+      known === null ? vectorsOf(await this.#parts.calls.embed(rule.model, [part], learnMsMax)) : [known];
+    if (vector === undefined) return;
+    const nearIsGone = near !== null && (await answerOf(near.question.answer)) === null;
+    await this.#change(place, row, (questions) => {
+      const at = questions.findIndex(({ id }) => id === near?.question.id);
+      const same = questions[at];
+      if (near !== null && same !== undefined && isRight !== false) {
+        // Where its answer is over, this one takes its place: from now on others are compared with this.
+        const answer = nearIsGone ? own.digest : same.answer;
+        const observed = isRight === null ? same.observed : withObservation(same.observed, near.similarity, isRight);
+        return questions.with(at, { ...same, answer, observed });
+      }
+      const others =
+        near !== null && same !== undefined
+          ? questions.with(at, { ...same, observed: withObservation(same.observed, near.similarity, false) })
+          : questions;
+      // One that came meanwhile is as good: what is observed should come to few questions.
+      const isKnown =
+        near === null ? nearest(others, vector, name) !== null : others.some(({ answer }) => answer === own.digest);
+      const id = newRequestId(this.#parts.clock.wallMs());
+      return isKnown ? others : [...others, { id, vector, template: name, answer: own.digest, observed: {} }];
+    });
+  }
+
+  /** One change of a row after the other. */
+  #change(
+    place: CacheKey,
+    row: SimilarQuestion['row'],
+    change: (questions: readonly KnownQuestion[]) => readonly KnownQuestion[],
+  ): Promise<void> {
+    const at = `${place.scope} ${place.digest}`;
+    const changing = (this.#changes.get(at) ?? Promise.resolve()).then(async () => {
+      const questions = change(await this.#read(place));
+      const atMs = this.#parts.clock.wallMs();
+      const body = packQuestions(bestObserved(questions), place);
+      await this.#parts.store.put(place.scope, place.digest, { ...row, atMs, expiresAtMs: atMs + observedMs, body });
+    });
+    const ended = changing
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#changes.get(at) === ended) this.#changes.delete(at);
+      });
+    this.#changes.set(at, ended);
+    return ended;
+  }
+
+  async #read(place: CacheKey): Promise<KnownQuestion[]> {
+    const found = await this.#parts.store.get(place.scope, place.digest);
+    return found === null ? [] : unpackQuestions(found.body, place);
+  }
+}
+
+function placeOf({ scope, digest }: CacheKey, parts: string): CacheKey {
+  return { scope, digest: `q.${hash('sha256', `${digest} ${parts}`, 'base64url')}` };
+}
+
+function bestObserved(questions: readonly KnownQuestion[]): readonly KnownQuestion[] {
+  if (questions.length <= questionsMax) return questions;
+  const count = ({ observed }: KnownQuestion) =>
+    Object.values(observed).reduce((sum, [right, wrong]) => sum + right + wrong, 0);
+  // The newest has none: it takes the place of the one that is seen least.
+  const [newest, ...others] = questions.toReversed();
+  const kept = others.toSorted((one, other) => count(other) - count(one)).slice(0, questionsMax - 1);
+  return newest === undefined ? kept : [...kept, newest];
+}
