@@ -5,6 +5,7 @@ import type { UsageEvent } from '../books/metering/ledger.ts';
 import { type LimitReading, readLimits } from '../books/metering/limit-view.ts';
 import type { SeenAlert } from '../books/metering/next-alerts.ts';
 import { type WindowName, windowLabels, windowNames } from '../books/metering/window.ts';
+import { shadowVariant } from '../config/cross-check-models.ts';
 import { FailureError } from '../kernel/failure.ts';
 import type { LaneSnapshot } from '../routing/health-snapshot.ts';
 import type { Target } from '../routing/target.ts';
@@ -276,9 +277,9 @@ async function variantTroubles({ ledger, snapshot }: AdminParts): Promise<Troubl
   }
 }
 
-/** What a tool of an MCP server could not do is between its caller and that server. */
-function isOurs({ aborted, status, class: outcome }: UsageEvent): boolean {
-  return !aborted && outcome !== 'tool-error' && (status >= 500 || status < 400);
+/** What a tool of an MCP server could not do is between its caller and that server. Nobody waits for a shadow. */
+function isOurs({ aborted, status, variant, class: outcome }: UsageEvent): boolean {
+  return !aborted && variant !== shadowVariant && outcome !== 'tool-error' && (status >= 500 || status < 400);
 }
 
 async function fullWindows(parts: AdminParts, directory: Directory): Promise<Trouble[]> {

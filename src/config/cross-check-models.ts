@@ -27,7 +27,7 @@ export function checkModels(config: Config, implicitProviders: readonly string[]
         problems.push({ path, message: 'a * in a target needs a * in the alias, because it repeats the match' });
       }
     });
-    problems.push(...checkVariants(config, alias, model, providers));
+    problems.push(...checkVariants(config, alias, model, providers), ...checkShadow(config, alias, model, providers));
     problems.push(...checkFallbacks(config, alias, model), ...checkSpaces(config, alias, model));
   }
   return problems;
@@ -42,6 +42,9 @@ function checkVariants(
   const path = ['models', alias, 'variants'];
   const all = Object.entries(variants);
   const problems: PathProblem[] = [];
+  if (Object.hasOwn(variants, shadowVariant)) {
+    problems.push({ path: [...path, shadowVariant], message: 'give it another name: this one is of `shadow`' });
+  }
   if (rollback !== undefined && all.length < 2) {
     problems.push({ path: ['models', alias, 'rollback'], message: 'needs at least two variants to compare' });
   }
@@ -64,6 +67,34 @@ function checkVariants(
     if (problem !== null) problems.push({ path: [...path, name, 'prompt'], message: problem });
   }
   return problems;
+}
+
+/** The variant of requests that are shadows. */
+export const shadowVariant = 'shadow';
+
+function checkShadow(
+  { models }: Config,
+  alias: string,
+  { type, shadow }: ModelConfig,
+  providers: readonly string[],
+): PathProblem[] {
+  if (shadow === undefined) return [];
+  const path = ['models', alias, 'shadow'];
+  const { targets, model } = shadow;
+  if (type !== 'chat') return [{ path, message: 'only a model of type chat has a shadow' }];
+  if ((targets === undefined) === (model === undefined)) return [{ path, message: 'expected either targets or model' }];
+  const other = model === undefined ? null : aliasFor(models, model);
+  if (model !== undefined && (other === null || other.model.type !== 'chat')) {
+    const message =
+      other === null ? `there is no such model${didYouMean(model, Object.keys(models))}` : 'it is not of type chat';
+    return [{ path: [...path, 'model'], message }];
+  }
+  return (targets ?? []).flatMap(({ provider, model: id }, index) => {
+    const isOwn = provider === ownProvider && ownModels.includes(id);
+    if (isOwn || providers.includes(provider)) return [];
+    const message = `there is no such provider${didYouMean(provider, providers)}`;
+    return [{ path: [...path, 'targets', index], message }];
+  });
 }
 
 function promptProblem({ prompts }: Config, named: string): string | null {

@@ -195,6 +195,16 @@ export const modelSchema = z.strictObject({
     .describe(
       'Takes a variant out that has clearly more errors than the first one, or is clearly slower. Default: all stay.',
     ),
+  shadow: z
+    .strictObject({
+      share: percentage().describe('Share of its requests.'),
+      targets: targetsSchema.optional().describe('Where it is sent. Either this or `model`.'),
+      model: modelName.optional().describe('Another model, whose targets it is sent to.'),
+    })
+    .optional()
+    .describe(
+      'Sends a share of its requests elsewhere as well, once the caller has the answer. Callers neither see it nor pay for it.',
+    ),
   fallbacks: z.array(modelName).max(20).default([]).describe('Other aliases, tried in order after all targets.'),
   timeouts: timeoutsSchema.prefault({}),
   attempts: z.int().min(1).max(8).default(4).describe('Upstream attempts per request, the first included.'),

@@ -71,6 +71,14 @@ export interface Variant {
   parameters: NonNullable<ModelConfig['variants']>[string]['parameters'];
 }
 
+/** A second place for a share of requests, which callers do not see. */
+export interface Shadow {
+  /** From 0 to 1. */
+  share: number;
+  /** The model with the targets of the shadow, as the variant `shadow`. */
+  alias: Alias;
+}
+
 /** Variants that were taken out, as this process last read them. */
 export interface OutVariants {
   /** The variants that take part; null: all do. */
@@ -116,6 +124,8 @@ export interface Alias {
   only?: { accounts: ReadonlySet<string>; plans: ReadonlySet<string> };
   /** Shares of its requests that run otherwise; absent: all run alike. */
   variants?: Variants;
+  /** Where a share of its requests is sent as well; absent: nowhere. */
+  shadow?: Shadow;
   /** The variant whose targets it has; absent: none is chosen. */
   variant?: string;
   /** Its own targets (rank 0), then its fallbacks' (rank 1…). */

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { aliasFor, starOf, withStar } from '../../config/alias-pattern.ts';
+import { shadowVariant } from '../../config/cross-check-models.ts';
 import type { ModelConfig, ModelType } from '../../config/schema.ts';
 import { engineProvider } from '../../engines/embedding-engine.ts';
 import { embeddingFacts } from '../../formats/providers/embedding-models.ts';
@@ -60,10 +61,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       cost: model.cost,
       attempts: model.attempts,
       hedge: hedgeOf(model),
-      ...(model.prefer !== undefined && { prefer: model.prefer }),
-      ...(model.on_filter === 'next' && { onFilter: model.on_filter }),
-      ...(model.answer_model !== undefined && { answerModel: model.answer_model }),
-      ...(model.quality !== undefined && { quality: model.quality }),
+      ...wishesOf(model),
       ...(cachesPrompts(model) && { promptCache: 'auto' as const }),
       ...(model.cache !== undefined && { cache: cacheOf(model.cache) }),
       ownedBy: targets[0]?.provider ?? 'culvert',
@@ -77,7 +75,11 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       candidates,
       totalMs: totalMsOf(candidates),
     };
-    return withVariants(alias, model, (own) => [
+    const shadowed = withShadow(alias, model, ({ targets = [], model: other }) => {
+      const there = other === undefined ? null : aliasFor(parts.models, withStar(other, star));
+      return targetsOf(there?.model ?? { ...model, targets }, there === null ? star : there.star);
+    });
+    return withVariants(shadowed, model, (own) => [
       ...asCandidates(targetsOf({ ...model, targets: own }, star)),
       ...others,
     ]);
@@ -143,6 +145,19 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
   }
 }
 
+/** A shadow fails alone: it has no fallbacks, no cache, no checks and no hedge. */
+function withShadow(
+  alias: Alias,
+  { shadow }: ModelConfig,
+  targetsAt: (shadow: NonNullable<ModelConfig['shadow']>) => Target[],
+): Alias {
+  if (shadow === undefined) return alias;
+  const candidates = asCandidates(targetsAt(shadow));
+  const { cache: _, quality: __, onFilter: ___, ...plain } = alias;
+  const facts = { candidates, totalMs: totalMsOf(candidates), hedge: { ...builtInHedge, atMost: 0 } };
+  return { ...alias, shadow: { share: shadow.share, alias: { ...plain, ...facts, variant: shadowVariant } } };
+}
+
 function withVariants(
   alias: Alias,
   model: ModelConfig,
@@ -191,6 +206,20 @@ function cacheOf({ ttl, scope, tool_calls, semantic }: NonNullable<ModelConfig['
   if (semantic === undefined) return kept;
   const { error: errorMax, ...rule } = semantic;
   return { ...kept, semantic: { ...rule, errorMax } };
+}
+
+function wishesOf({
+  prefer,
+  on_filter: onFilter,
+  answer_model: answerModel,
+  quality,
+}: ModelConfig): Pick<Alias, 'prefer' | 'onFilter' | 'answerModel' | 'quality'> {
+  return {
+    ...(prefer !== undefined && { prefer }),
+    ...(onFilter === 'next' && { onFilter }),
+    ...(answerModel !== undefined && { answerModel }),
+    ...(quality !== undefined && { quality }),
+  };
 }
 
 function onlyOf({ only }: ModelConfig): Pick<Alias, 'only'> {

@@ -16,6 +16,7 @@ import { throughPrompt } from './prompted.ts';
 import type { RequestBody, RequestFacts } from './request-body.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { SpineServices } from './services.ts';
+import { thenShadow } from './shadow.ts';
 import { refuse } from './sink.ts';
 import { throughVariant } from './varied.ts';
 import { doWork, type ReadRequest, type WorkEndpoint, type WorkPlan } from './work.ts';
@@ -127,7 +128,15 @@ async function run<I, R extends RequestBody, P extends Plan>(
     const refused = await runPlan(services, endpoint, { snapshot, call, plan, facts: request.facts }, (job) => {
       const trials = endpoint.trials({ call, snapshot, request, plan }, job);
       if (plan.form === 'events') call.delivery.expect([...costHeaders(job), ...(call.stepHeaders?.() ?? [])]);
-      return trials.run === undefined ? runAttempts(services, job, trials) : trials.run();
+      const ran = trials.run === undefined ? runAttempts(services, job, trials) : trials.run();
+      const { shadow } = plan.alias;
+      if (shadow === undefined) return ran;
+      const asked = { call, snapshot, request, plan };
+      return thenShadow(ran, shadow, {
+        ...{ services, endpoint, asked, input },
+        runPlan: (own, plan, { facts }, attempts) =>
+          runPlan(services, endpoint, { snapshot, call: own, plan, facts }, attempts),
+      });
     });
     if (refused !== null) refuse(sink, refused, admitted.headers);
     if (own.gate !== undefined) await sink.finished;

@@ -1,0 +1,92 @@
+import type { Principal } from '../../books/auth/principal.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import { newRequestId } from '../../kernel/ids.ts';
+import type { Shadow } from '../models/alias.ts';
+import type { ServeServices } from './answer-cache.ts';
+import type { Asked, Endpoint, Plan } from './endpoint.ts';
+import type { Job } from './job.ts';
+import { KeptAnswer } from './kept-answer.ts';
+import { admittedBefore, type ModelCall } from './model-call.ts';
+import type { RequestBody } from './request-body.ts';
+import { runAttempts } from './run-attempts.ts';
+
+/** Of one model at one time; what comes meanwhile has no shadow. */
+const atOnceMax = 16;
+const running = new WeakMap<Shadow, number>();
+
+/** Account and key that the ledger names for shadows: no caller has them, and no plan limits them. */
+const shadowName = 'shadow';
+
+interface Shadowed<I, R extends RequestBody, P extends Plan> {
+  services: ServeServices;
+  endpoint: Endpoint<I, R, P>;
+  asked: Asked<R, P> & { call: ModelCall };
+  /** After prompts, variants and guards changed it. */
+  input: I;
+  /** Reserves, runs the attempts and settles. */
+  runPlan(call: ModelCall, plan: P, request: R, attempts: (job: Job) => Promise<void>): Promise<Failure | null>;
+}
+
+/**
+ * A share of a model's requests is sent elsewhere as well, when the caller's answer has ended: it neither delays nor fails it.
+ * Nobody gets the shadow's answer. Requests that use tools of this server or kept responses have none.
+ */
+export async function thenShadow<I, R extends RequestBody, P extends Plan>(
+  ran: Promise<void>,
+  shadow: Shadow,
+  shadowed: Shadowed<I, R, P>,
+): Promise<void> {
+  await ran;
+  const { services, endpoint, asked, input } = shadowed;
+  const atOnce = running.get(shadow) ?? 0;
+  if (atOnce >= atOnceMax || services.random.next() >= shadow.share) return;
+  if (!Buffer.isBuffer(input) || (endpoint.keeps?.(asked.request) ?? null) === null) return;
+  // The body's memory is given back with its request.
+  const copy = Buffer.from(input) as I & Buffer;
+  running.set(shadow, atOnce + 1);
+  void ask(shadow, shadowed, copy)
+    // What goes wrong with a shadow is in its record.
+    .catch(() => {})
+    .finally(() => running.set(shadow, (running.get(shadow) ?? 1) - 1));
+}
+
+async function ask<I, R extends RequestBody, P extends Plan>(
+  shadow: Shadow,
+  { services, endpoint, asked: { call: callers, snapshot }, runPlan }: Shadowed<I, R, P>,
+  input: I,
+): Promise<void> {
+  // A check beside the caller's answer may have refused the request.
+  if (callers.gate?.request != null && (await callers.gate.request) !== null) return;
+  const client = new KeptAnswer();
+  const atMs = services.clock.wallMs();
+  const call: ModelCall = {
+    ...{ requestId: newRequestId(atMs), clientRequestId: callers.requestId, trace: null, tag: callers.tag },
+    principal: operator(callers.principal),
+    admitted: { ...admittedBefore, isOwed: true },
+    ...{ atMs, startedMs: services.clock.monotonicMs() },
+    ...{ delivery: client, client, sink: client },
+    callerHeaders: {},
+    wishes: { ...callers.wishes, timeoutMs: null },
+    idempotencyKey: null,
+    variant: shadow.alias,
+  };
+  const read = await endpoint.read(call, input);
+  if (!read.ok) return;
+  const request = read.value;
+  try {
+    const plan = await endpoint.plan(snapshot, call, request);
+    if ('kind' in plan || plan.alias !== shadow.alias) return;
+    await runPlan(call, plan, request, (job) => {
+      const trials = endpoint.trials({ call, snapshot, request, plan }, job);
+      return trials.run === undefined ? runAttempts(services, job, trials) : trials.run();
+    });
+  } finally {
+    await request.release();
+  }
+}
+
+/** The plan is the caller's for what it says of models; nothing counts against it. */
+function operator({ plan }: Principal): Principal {
+  const names = { keyId: shadowName, keyName: shadowName, tenant: `${shadowName}/${shadowName}`, account: shadowName };
+  return { ...names, plan, allowedModels: null, limits: null, guards: [] };
+}
