@@ -29,6 +29,7 @@ export function checkModels(config: Config, implicitProviders: readonly string[]
     });
     problems.push(...checkVariants(config, alias, model, providers), ...checkShadow(config, alias, model, providers));
     problems.push(...checkFallbacks(config, alias, model), ...checkSpaces(config, alias, model));
+    problems.push(...checkSemantic(config, alias, model));
   }
   return problems;
 }
@@ -129,6 +130,24 @@ function checkFallbacks(config: Config, alias: string, model: ModelConfig): Path
     }
   });
   return problems;
+}
+
+function checkSemantic(config: Config, alias: string, { type, cache }: ModelConfig): PathProblem[] {
+  const { semantic } = cache ?? {};
+  if (semantic === undefined) return [];
+  const path = ['models', alias, 'cache', 'semantic'];
+  if (type !== 'chat') return [{ path, message: 'only a model of type chat answers similar questions' }];
+  return (['model', 'judge'] as const).flatMap((member): PathProblem[] => {
+    const name = semantic[member];
+    if (name === undefined) return [];
+    const found = aliasFor(config.models, name);
+    const wanted = member === 'model' ? 'embedding' : 'chat';
+    if (found === null) {
+      const message = `there is no such model${didYouMean(name, Object.keys(config.models))}`;
+      return [{ path: [...path, member], message }];
+    }
+    return found.model.type === wanted ? [] : [{ path: [...path, member], message: `needs a model of type ${wanted}` }];
+  });
 }
 
 function reaches(config: Config, from: string, goal: string): boolean {

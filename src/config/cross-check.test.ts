@@ -50,6 +50,24 @@ test('a provider is said to speak what its type can be asked in alone, told at t
   assert.deepEqual(speaks('type: openai, base_url: "http://h/v1", dialects: [anthropic-messages'), []);
 });
 
+test('a semantic cache names a model that embeds, and a judge that chats', () => {
+  const models = (semantic: string) =>
+    errorsOf(
+      `${providers}models:\n  a: { targets: [local/q], cache: { ttl: 1h, semantic: { ${semantic} } } }\n  embed: { type: embedding, targets: [local/e] }`,
+    );
+  assert.deepEqual(models('model: embed, judge: a'), []);
+  assert.deepEqual(models('model: embe'), [
+    "models.a.cache.semantic.model: there is no such model (did you mean 'embed'?)",
+  ]);
+  assert.deepEqual(models('model: a, judge: embed'), [
+    'models.a.cache.semantic.model: needs a model of type embedding',
+    'models.a.cache.semantic.judge: needs a model of type chat',
+  ]);
+  assert.deepEqual(models('model: embed, error: 0%'), [
+    'models.a.cache.semantic.error: expected above 0% and at most 20%',
+  ]);
+});
+
 test('a fallback names an alias or matches a pattern, and never leads back', () => {
   const models = (text: string) => `${providers}models:\n${text}`;
   assert.deepEqual(

@@ -66,7 +66,8 @@ export async function startAsked(t: Pick<TestContext, 'after'>): Promise<Started
   return started;
 }
 
-function bagOf(text: string): number[] {
+/** A bag of words, as a vector. */
+export function bagOf(text: string): number[] {
   // What all texts have in common.
   const bag = new Array<number>(size).fill(3);
   for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
