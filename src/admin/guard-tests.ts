@@ -104,6 +104,9 @@ const replySchema = z.object({
     .describe('Null without `from`.'),
 });
 
+/** For pages that show it. */
+export type GuardTestReply = z.output<typeof replySchema>;
+
 interface Case {
   requestId: string | null;
   texts: Texts;

@@ -4,6 +4,7 @@ import type { GuardReply } from '../../src/admin/entries/guards.ts';
 import { chromiumMissing } from '../chromium.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 import { assertLooksRight, openPage, settled } from './open-page.ts';
 
 const skip = chromiumMissing;
@@ -15,6 +16,7 @@ async function start(t: Parameters<typeof startGateway>[0], guards = {}) {
     providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'x' } },
     models: { smart: { targets: ['up/mock/ok'], guards: Object.keys(guards) }, local: { targets: ['up/mock/ok'] } },
     guards,
+    telemetry: { log: { bodies: ['dev/test'] } },
   });
   const admin = async <Reply>(path: string, init: RequestInit = {}) => {
     const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
@@ -107,6 +109,34 @@ test('a guard of the file is shown with its models, and not changed', { skip }, 
   await page.getByRole('link', { name: 'words' }).click();
   await page.getByText('Set in the configuration file').waitFor();
   await page.getByText('Project Falcon').waitFor();
+  assert.equal(await page.getByText('Deadline').count(), 0, 'a setting of other checks');
   await page.getByRole('link', { name: 'model smart' }).waitFor();
+  await page.getByLabel('Text').fill('Who works on Project Falcon? The project falcon is late.');
+  await page.getByRole('button', { name: 'Try the text' }).click();
+  const verdicts = page.getByRole('list', { name: 'Verdicts' }).getByRole('listitem');
+  await verdicts.first().waitFor();
+  assert.deepEqual(await verdicts.allTextContents(), ['wordsblockedword × 2']);
+  await assertLooksRight(page, 'guard-tried');
+  await page.getByLabel('Text').fill('Nothing');
+  await page.getByRole('button', { name: 'Try the text' }).click();
+  await verdicts.getByText('pass').waitFor();
+
+  const ask = (content: string) =>
+    gateway.fetch('/v1/chat/completions', { json: { model: 'local', messages: [{ role: 'user', content }] } });
+  const ids = new Set<string | null>();
+  for (const content of ['About Project Falcon', 'About the weather']) {
+    const answer = await ask(content);
+    await answer.text();
+    ids.add(answer.headers.get('x-culvert-request-id'));
+  }
+  const tried = page.getByRole('region', { name: 'Kept requests that were tried' });
+  await until('both are kept', async () => {
+    await page.getByRole('button', { name: 'Try kept requests' }).click();
+    await page.getByText('tried.').waitFor();
+    return (await tried.locator('tbody tr').count()) === 2;
+  });
+  await page.getByText('blocked: 1').waitFor();
+  for (const id of await tried.locator('tbody a').allTextContents()) assert.ok(ids.has(id), id);
+  await assertLooksRight(page, 'guard-tried-kept');
   assert.equal(await page.getByRole('button', { name: 'Edit' }).count(), 0);
 });

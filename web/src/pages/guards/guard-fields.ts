@@ -88,6 +88,11 @@ export function shownFields(fields: readonly GuardField[], draft: GuardDraft): G
     .map((field) => (field.name === 'kinds' ? { ...field, options: kindsOf[check] ?? field.options } : field));
 }
 
+/** Whether a setting says something of a guard with this check: defaults of others do not. */
+export function isSettingOf(check: string, name: string): boolean {
+  return name === 'check' || ofAll.includes(name) || (ofCheck[check]?.includes(name) ?? true);
+}
+
 /** The draft with another check: what only the earlier one has is gone. */
 export function withCheck(draft: GuardDraft, check: string): GuardDraft {
   return { ...Object.fromEntries(Object.entries(draft).filter(([name]) => ofAll.includes(name))), check };

@@ -3,11 +3,13 @@ import { Link, useParams } from '@tanstack/react-router';
 import type { GuardReply } from '../../../../src/admin/entries/guards.ts';
 import { guards } from '../../api/entries.ts';
 import { Note } from '../../parts/error-note.tsx';
+import { Span } from '../../parts/figures.tsx';
 import { KeptActions, KeptFacts, KeptNotes } from '../../parts/kept-entry.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { labelOf } from './guard-fields.ts';
+import { isSettingOf, labelOf } from './guard-fields.ts';
 import { GuardForm } from './guard-form.tsx';
+import { TryGuards } from './try-guards.tsx';
 import { usersOf } from './users.ts';
 
 /** One guard: what it looks for and does, and what names it. */
@@ -35,11 +37,13 @@ function Guard({ guard }: { guard: GuardReply }) {
       <div className="grid gap-4 lg:grid-cols-2">
         <Section title="Settings">
           <Facts>
-            {Object.entries(settings ?? guard.definition ?? {}).map(([name, value]) => (
-              <Fact key={name} name={labelOf(name)}>
-                {shown(value)}
-              </Fact>
-            ))}
+            {Object.entries(settings ?? guard.definition ?? {})
+              .filter(([name]) => isSettingOf(guard.check, name))
+              .map(([name, value]) => (
+                <Fact key={name} name={labelOf(name)}>
+                  {typeof value === 'number' && name === 'deadline' ? <Span ms={value} /> : shown(value)}
+                </Fact>
+              ))}
             <KeptFacts of={guard} />
           </Facts>
         </Section>
@@ -66,6 +70,7 @@ function Guard({ guard }: { guard: GuardReply }) {
           )}
         </Section>
       </div>
+      <TryGuards key={guard.name} guards={[guard.name]} />
     </>
   );
 }

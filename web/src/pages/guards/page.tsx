@@ -10,6 +10,7 @@ import { Page } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { type Column, NameCell, PagedTable } from '../../parts/table.tsx';
 import { GuardForm } from './guard-form.tsx';
+import { TryGuards } from './try-guards.tsx';
 import { usersOf } from './users.ts';
 
 const columns: readonly Column<GuardReply>[] = [
@@ -71,6 +72,7 @@ export default function GuardsPage() {
           </Begin>
         }
       />
+      {(pages.rows?.length ?? 0) > 1 && <TryGuards guards={null} />}
       {dialog}
     </Page>
   );
