@@ -23,8 +23,11 @@ export type TextPath = readonly (string | number)[];
 
 export interface TextChange {
   path: TextPath;
-  /** The text is the name of the member at `path`, which can be read but not changed. Absent: its value. */
-  as?: 'name';
+  /**
+   * `name`: the text is the name of the member at `path`, which can be read but not changed. `number`: its value, a
+   * number; a text that is no number becomes a string. Absent: its value, a string.
+   */
+  as?: 'name' | 'number';
   text: string;
 }
 
@@ -99,9 +102,11 @@ function visit(value: JsonValue | undefined, path: TextPath, around: Around, fou
   else if (Array.isArray(value)) {
     for (const [at, one] of value.entries()) {
       // Vectors have thousands of numbers.
-      if (typeof one === 'string' || typeof one === 'object') visit(one, [...path, at], around, found);
+      const isLong = typeof one === 'number' && around.free && Math.abs(one) >= 1e6;
+      if (typeof one === 'string' || typeof one === 'object' || isLong) visit(one, [...path, at], around, found);
     }
-  } else if (isObject(value)) {
+  } else if (typeof value === 'number' || isRawJSON?.(value) === true) visitNumber(value, path, around, found);
+  else if (isObject(value)) {
     const inside: Around = { ...around, kind: around.free ? around.kind : kindOfObject(value, around), holder: value };
     for (const [name, one] of Object.entries(value)) {
       const at = [...path, name];
@@ -130,6 +135,15 @@ function aroundMember(name: string, value: JsonValue | undefined, { kind, holder
   return { kind: named === 'label' && typeof value !== 'string' ? kind : named, free: false, holder };
 }
 
+/** Long enough for a card, an account or a national id. */
+const longNumber = /^-?\d{7,}$/;
+
+/** Numbers are settings of a request, but where the caller or the model names the members. */
+function visitNumber(value: JsonValue | undefined, path: TextPath, { kind, free }: Around, found: Texts): void {
+  const text = JSON.stringify(value);
+  if (free && longNumber.test(text)) found.parts.push({ path, as: 'number', kind, text });
+}
+
 function visitText(text: string, path: TextPath, { kind, free, holder }: Around, found: Texts): void {
   const name = path.findLast((step) => typeof step === 'string') as string | undefined;
   if (dataUrl.test(text)) return void found.unread.push({ path, kind: 'bytes' });
@@ -155,7 +169,10 @@ export function jsonIn(text: string): JsonObject | JsonValue[] | null {
 }
 
 /** Part of ECMAScript 2026, which the compiler's library lacks. */
-const { rawJSON } = JSON as { rawJSON?: (text: string) => object };
+const { rawJSON, isRawJSON } = JSON as {
+  rawJSON?: (text: string) => JsonObject;
+  isRawJSON?: (value: unknown) => boolean;
+};
 
 /** A number of more digits than a double holds, or one that is written otherwise than it would be here. */
 const oddNumber = /[:,[\s-](?:[\d.]{16,}|\d+\.\d*0\b|\d[\d.]*[eE])|-0/;
@@ -177,8 +194,8 @@ export function withTexts(json: string, changes: readonly TextChange[]): string 
 }
 
 function withText(value: JsonValue, change: TextChange, depth: number): JsonValue {
-  const { path, text } = change;
-  if (depth === path.length) return text;
+  const { path, text, as } = change;
+  if (depth === path.length) return as === 'number' && longNumber.test(text) ? (rawJSON?.(text) ?? Number(text)) : text;
   if (typeof value === 'string') return JSON.stringify(withText(exactly(value), change, depth));
   const step = path[depth] ?? '';
   const holder = value as Record<string | number, JsonValue>;

@@ -1,7 +1,7 @@
 import type { CallerDialectId, Result } from '../../formats/dialects/dialect.ts';
 import { dialects } from '../../formats/dialects/dialect-table.ts';
 import type { ForwardedEndpointId } from '../../formats/dialects/forwarded/endpoint.ts';
-import { textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
+import { exactly, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
 import { type JsonObject, scanJson } from '../../kernel/json.ts';
 import { jsonDepthMax, offLoopBodyBytes } from '../../kernel/limits.ts';
 import { loopWidthMax, parseObject, tooLargeForLoop } from '../../kernel/parse-object.ts';
@@ -58,8 +58,9 @@ export function lookInto(raw: Buffer, kind: string, look: BodyLook): Result<Look
   if (look.get === 'added') return withAdded(raw, kind as CallerDialectId, look.addition);
   const text = raw.toString('utf8');
   if (look.get === 'rewritten') return { ok: true, value: Buffer.from(withTexts(text, look.changes)) };
-  const body = JSON.parse(text) as JsonObject;
-  return { ok: true, value: look.get === 'texts' ? textsIn(body) : canonicalBody(kind, body, text) };
+  // A double does not hold all digits of a long card.
+  if (look.get === 'texts') return { ok: true, value: textsIn(/\d{16}/.test(text) ? exactly(text) : JSON.parse(text)) };
+  return { ok: true, value: canonicalBody(kind, JSON.parse(text) as JsonObject, text) };
 }
 
 /** The bodies of every family. */

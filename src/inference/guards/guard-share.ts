@@ -31,10 +31,15 @@ export function masked(
   found: readonly { part: TextPart; findings: readonly { kind: string; start: number; end: number }[] }[],
 ): Verdict {
   for (const { text } of texts?.parts ?? []) book.keepWordsOf(text);
-  // The name of a member cannot be another one.
-  if (found.some(({ part }) => part.as === 'name')) return { refused: blocked(name, 'the name of a JSON member') };
+  const lasting = found.find(({ part }) => !canMask(part));
+  if (lasting !== undefined) {
+    const what = lasting.part.as === 'name' ? 'the name of a JSON member' : 'a number that is no argument of a tool';
+    return { refused: blocked(name, what) };
+  }
   return {
     changes: found.map(({ part, findings }) => {
+      if (part.as === 'number')
+        return { ...part, text: book.wordFor(findings[0]?.kind ?? 'number', part.text, 'number') };
       let text = '';
       let from = 0;
       for (const { kind, start, end } of findings) {
@@ -44,6 +49,11 @@ export function masked(
       return { ...part, text: text + part.text.slice(from) };
     }),
   };
+}
+
+/** False for names of members, and for numbers of which the format or a schema wants that they are some. */
+export function canMask({ as, kind }: Pick<TextPart, 'as' | 'kind'>): boolean {
+  return as === undefined || (as === 'number' && (kind === 'tool-arguments' || kind === 'tool-result'));
 }
 
 /** False for signatures and sealed thoughts of a provider: they hold nothing that the caller could have written. */

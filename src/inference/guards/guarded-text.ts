@@ -33,6 +33,10 @@ export class GuardedText implements TextFilter {
     return passes === 'all' && typeof decided === 'string' ? text : decided;
   }
 
+  isNumber(text: string): boolean {
+    return this.#rule.book.isNumber(text);
+  }
+
   end(): string | Failure {
     const decided = this.#upTo(this.#text.length);
     return this.#rule.passes === 'all' && typeof decided === 'string' ? '' : decided;

@@ -1,6 +1,7 @@
 /** The words of one request that stand for what guards took out of it. Equal values have one word. */
 export class MaskBook {
   readonly #words = new Map<string, string>();
+  readonly #numbers = new Map<string, string>();
   readonly #values = new Map<string, string>();
   readonly #counts = new Map<string, number>();
   readonly #taken = new Set<string>();
@@ -14,12 +15,13 @@ export class MaskBook {
     for (const [word] of text.matchAll(maskWord)) this.#taken.add(word);
   }
 
-  /** The word for a value of the request, which answers give back. */
-  wordFor(kind: string, value: string): string {
-    const known = this.#words.get(value);
+  /** The word for a value of the request, which answers give back. A number has another word than its digits. */
+  wordFor(kind: string, value: string, as: 'text' | 'number' = 'text'): string {
+    const words = as === 'number' ? this.#numbers : this.#words;
+    const known = words.get(value);
     if (known !== undefined) return known;
     const word = this.newWord(kind);
-    this.#words.set(value, word);
+    words.set(value, word);
     this.#values.set(word, value);
     return word;
   }
@@ -37,7 +39,13 @@ export class MaskBook {
 
   /** Whether a value came with the request and was masked there. */
   has(value: string): boolean {
-    return this.#words.has(value);
+    return this.#words.has(value) || this.#numbers.has(value);
+  }
+
+  /** Whether a text is the word for a number. */
+  isNumber(text: string): boolean {
+    const value = this.#values.get(text);
+    return value !== undefined && this.#numbers.get(value) === text;
   }
 
   /** The text with its words replaced by their values. */

@@ -1,7 +1,7 @@
 import type { GuardConfig } from '../../config/schema.ts';
 import type { TextPart, Texts } from '../../formats/neutral/json-texts.ts';
 import { type Check, findingsIn } from '../../guards/check.ts';
-import { isRead } from './guard-share.ts';
+import { canMask, isRead } from './guard-share.ts';
 import { builtInCheck, partsReadBy } from './guard-steps.ts';
 
 export const triedVerdicts = ['unscanned', 'blocked', 'routed', 'masked', 'flagged', 'pass'] as const;
@@ -55,24 +55,24 @@ export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>):
 
 function lookedAt(config: GuardConfig, check: Check, parts: readonly TextPart[], unscanned: number) {
   const findings: Record<string, number> = {};
-  let inName = false;
-  for (const { text, as } of parts) {
-    for (const { kind } of findingsIn(check, text, 0, text.length)) {
+  let lasts = false;
+  for (const part of parts) {
+    for (const { kind } of findingsIn(check, part.text, 0, part.text.length)) {
       findings[kind] = (findings[kind] ?? 0) + 1;
-      inName ||= as === 'name';
+      lasts ||= !canMask(part);
     }
   }
-  return { verdict: verdictOf(config, Object.keys(findings).length > 0, inName, unscanned), findings };
+  return { verdict: verdictOf(config, Object.keys(findings).length > 0, lasts, unscanned), findings };
 }
 
 function verdictOf(
   { action, on_error }: GuardConfig,
   isFound: boolean,
-  inName: boolean,
+  lasts: boolean,
   unscanned: number,
 ): TriedVerdict {
   if (unscanned > 0 && on_error === 'deny') return 'unscanned';
   if (!isFound) return 'pass';
-  if (action === 'mask') return inName ? 'blocked' : 'masked';
+  if (action === 'mask') return lasts ? 'blocked' : 'masked';
   return ({ block: 'blocked', flag: 'flagged', route: 'routed' } as const)[action];
 }

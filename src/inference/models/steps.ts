@@ -103,6 +103,8 @@ export interface TextFilter {
   push(text: string): string | Failure;
   /** The text that it still holds. */
   end(): string | Failure;
+  /** Whether a whole text is the word for a number. Absent: none is. */
+  isNumber?(text: string): boolean;
 }
 
 /** A step, and the requests that it applies to: all of them, or those of the models, plans, accounts or keys named. */

@@ -199,6 +199,7 @@ function inTurn(first: TextFilter, second: TextFilter): TextFilter {
   const through = (text: string | Failure) => (typeof text === 'string' ? second.push(text) : text);
   return {
     push: (text) => through(first.push(text)),
+    isNumber: (text) => first.isNumber?.(text) === true || second.isNumber?.(text) === true,
     end() {
       const rest = through(first.end());
       const last = typeof rest === 'string' ? second.end() : '';

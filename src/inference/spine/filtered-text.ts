@@ -19,8 +19,11 @@ export function throughFilter(texts: AnswerTexts, place: AnswerTextPlace, text: 
 export function filteredJson(texts: AnswerTexts, json: string, value: JsonValue, root: TextKind, choice = 0): string {
   const { parts } = textsIn(value, root, root === 'tool-arguments' ? 'free' : 'known');
   const changes = parts.flatMap((part) => {
-    const text = throughFilter(texts, { kind: part.kind, choice }, part.text);
-    return text === part.text ? [] : [{ ...part, text }];
+    const filter = texts({ kind: part.kind, choice });
+    const text = filter === null ? part.text : given(filter.push(part.text)) + given(filter.end());
+    if (text === part.text) return [];
+    const isNumber = root === 'tool-arguments' && filter?.isNumber?.(part.text) === true;
+    return [{ ...part, ...(isNumber && { as: 'number' as const }), text }];
   });
   return changes.length === 0 ? json : withTexts(json, changes);
 }
