@@ -16,7 +16,11 @@ async function start(t: Parameters<typeof startGateway>[0]) {
   const target = { provider: 'up', model: 'mock/ok', price: { input: 1_000, output: 1_000 } };
   const gateway = await startGateway(t, {
     providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'x' } },
-    models: { smart: { targets: [target], cache: { ttl: '1h' } }, other: { targets: [target], cache: { ttl: '1h' } } },
+    models: {
+      smart: { targets: [target], cache: { ttl: '1h' } },
+      other: { targets: [target], cache: { ttl: '1h' } },
+      embed: { type: 'embedding', targets: ['up/mock/embed'] },
+    },
     guards: { pii: { check: 'personal-data', action: 'mask' } },
     prompts: { reply: { messages: [{ role: 'system', content: 'Reply briefly.' }] } },
   });
@@ -87,6 +91,8 @@ test('a model gets a cache, guards and variants by its form, and its page leads 
   assert.equal(await dialog.getByLabel('Keep answers for').getAttribute('aria-invalid'), 'true');
   await dialog.getByLabel('Keep answers for').fill('1h');
   await dialog.getByLabel('Who shares them').selectOption('account');
+  await dialog.getByLabel('By meaning, too').fill('embed');
+  await dialog.getByLabel('Largest share of wrong answers').fill('2%');
   await dialog.getByLabel("The provider's prompt cache").selectOption('auto');
   await dialog.getByLabel('Guards').fill('pii');
   for (const [at, name] of ['a', 'b'].entries()) {
@@ -103,7 +109,7 @@ test('a model gets a cache, guards and variants by its form, and its page leads 
   await page.getByText('made can be called.').waitFor();
   const made = {
     targets: ['up/mock/ok'],
-    cache: { ttl: '1h', scope: 'account' },
+    cache: { ttl: '1h', scope: 'account', semantic: { model: 'embed', error: '2%' } },
     prompt_cache: 'auto',
     guards: ['pii'],
     variants: {

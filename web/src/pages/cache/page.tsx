@@ -12,7 +12,7 @@ import { Segments } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Ago, Count, Money, None } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
-import { bytes, percent } from '../../parts/format.ts';
+import { bytes, count, percent, plural } from '../../parts/format.ts';
 import { Page } from '../../parts/page.tsx';
 import { Read } from '../../parts/read.tsx';
 import { FilterInput } from '../../parts/suggest-input.tsx';
@@ -157,6 +157,19 @@ const columns: readonly Column<ModelRow>[] = [
     from: 'lg',
     align: 'right',
     cell: ({ semantic_hits }) => (semantic_hits === 0 ? <None /> : <Count value={semantic_hits} />),
+  },
+  {
+    head: 'False hits',
+    from: 'xl',
+    align: 'right',
+    cell: ({ checked_hits: checked, false_hits }) =>
+      checked === 0 ? (
+        <None />
+      ) : (
+        <span title="Of the hits by meaning that this process compared with what the model says.">
+          {count(false_hits)} of {plural(checked, 'check')}
+        </span>
+      ),
   },
   { head: 'Misses', from: 'md', align: 'right', cell: ({ misses }) => <Count value={misses} /> },
   {

@@ -1,6 +1,8 @@
+import { models } from '../../api/entries.ts';
 import { Input, Select } from '../../parts/controls.tsx';
 import { textFields } from '../../parts/fields.ts';
 import { Field } from '../../parts/form.tsx';
+import { SuggestInput } from '../../parts/suggest-input.tsx';
 import type { ModelDraft } from './model-draft.ts';
 
 interface CacheFieldsProps {
@@ -24,6 +26,33 @@ export function CacheFields({ draft, change }: CacheFieldsProps) {
             <option value="plan">The keys of a plan</option>
             <option value="all">Everybody</option>
           </Select>
+        )}
+      </Field>
+      <Field
+        name="cache.semantic.model"
+        label="By meaning, too"
+        hint="An embedding model finds questions of the same meaning. Use it only where a wrong answer does no harm."
+      >
+        {(control) => (
+          <SuggestInput
+            {...control}
+            from={`${models.path}?type=embedding`}
+            field="id"
+            placeholder="Off"
+            disabled={draft.cacheTtl.trim() === ''}
+            {...field('semanticModel')}
+          />
+        )}
+      </Field>
+      <Field name="cache.semantic.error" label="Largest share of wrong answers" hint="Culvert measures it first.">
+        {(control) => (
+          <Input
+            {...control}
+            spellCheck={false}
+            placeholder="1%"
+            disabled={draft.semanticModel.trim() === ''}
+            {...field('semanticError')}
+          />
         )}
       </Field>
       <Field

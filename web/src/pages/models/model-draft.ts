@@ -36,6 +36,11 @@ export interface ModelDraft {
   cacheTtl: string;
   /** '' is `key`. */
   cacheScope: string;
+  /** The model that embeds questions; '': only equal requests have a kept answer. */
+  semanticModel: string;
+  semanticError: string;
+  /** Other settings of that. */
+  semanticRest: Record<string, unknown>;
   /** Other settings of its cache. */
   cacheRest: Record<string, unknown>;
   /** '' is `off`. */
@@ -81,7 +86,8 @@ export function draftOf(model: ModelReply | null): ModelDraft {
   const definition = (model?.definition ?? {}) as Written;
   const { type, targets, fallbacks, prefer, quality, tier, cost, only, ...others } = definition;
   const { cache, prompt_cache, guards, variants, sticky, rollback, ...rest } = others;
-  const { ttl, scope, ...cacheRest } = (cache ?? {}) as Written;
+  const { ttl, scope, semantic, ...cacheRest } = (cache ?? {}) as Written;
+  const { model: semanticModel, error: semanticError, ...semanticRest } = (semantic ?? {}) as Written;
   const { accounts, plans } = (only ?? {}) as { accounts?: string[]; plans?: string[] };
   const { checks, min_chars: minChars } = (quality ?? {}) as { checks?: string[]; min_chars?: number };
   const written = (targets as (string | Written)[] | undefined) ?? [];
@@ -99,6 +105,9 @@ export function draftOf(model: ModelReply | null): ModelDraft {
     plans: listOf(plans),
     cacheTtl: textOf(ttl),
     cacheScope: scope === 'key' ? '' : textOf(scope),
+    semanticModel: textOf(semanticModel),
+    semanticError: textOf(semanticError),
+    semanticRest,
     cacheRest,
     promptCache: prompt_cache === 'off' ? '' : textOf(prompt_cache),
     guards: listOf(guards),
@@ -151,9 +160,16 @@ export function definitionOf(draft: ModelDraft): Written {
   };
 }
 
-function cachesOf({ cacheTtl, cacheScope, cacheRest, promptCache }: ModelDraft): Written {
-  const ttl = cacheTtl.trim();
-  const cache = { ...cacheRest, ttl, ...(cacheScope !== '' && { scope: cacheScope }) };
+function cachesOf(draft: ModelDraft): Written {
+  const { cacheRest, cacheScope, promptCache, semanticRest } = draft;
+  const [ttl, model, error] = [draft.cacheTtl.trim(), draft.semanticModel.trim(), draft.semanticError.trim()];
+  const semantic = { ...semanticRest, model, ...(error !== '' && { error }) };
+  const cache = {
+    ...cacheRest,
+    ttl,
+    ...(cacheScope !== '' && { scope: cacheScope }),
+    ...(model !== '' && { semantic }),
+  };
   return { ...(ttl !== '' && { cache }), ...(promptCache !== '' && { prompt_cache: promptCache }) };
 }
 
