@@ -11,15 +11,17 @@ export function checkGuards(config: Config): PathProblem[] {
     ...Object.entries(models).flatMap(([name, model]) => unknownGuards(['models', name], model, config)),
     ...Object.entries(accounts).flatMap(([id, account]) => unknownGuards(['accounts', id], account, config)),
     ...keys.flatMap((key, index) => unknownGuards(['keys', index], key, config)),
-    ...Object.entries(guards).flatMap(([name, { route_to: to }]) =>
-      to === undefined || Object.keys(models).length === 0 || aliasFor(models, to) !== null
-        ? []
-        : [
-            {
-              path: ['guards', name, 'route_to'],
-              message: `there is no such model${didYouMean(to, Object.keys(models))}`,
-            },
-          ],
+    ...Object.entries(guards).flatMap(([name, { route_to, model }]) =>
+      Object.entries({ route_to, model }).flatMap(([member, to]) =>
+        to === undefined || Object.keys(models).length === 0 || aliasFor(models, to) !== null
+          ? []
+          : [
+              {
+                path: ['guards', name, member],
+                message: `there is no such model${didYouMean(to, Object.keys(models))}`,
+              },
+            ],
+      ),
     ),
   ];
 }

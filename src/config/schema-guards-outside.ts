@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type OutsideCheckName, outsideChecks } from '../guards/kinds.ts';
 import { httpUrl, secret, webhookSecret } from './scalars.ts';
+import { modelName } from './schema-models.ts';
 import { awsSchema, googleSchema } from './schema-providers.ts';
 
 /** Members of guards that ask a service. */
@@ -56,6 +57,9 @@ export const outsideFields = {
     .describe('Template of `model-armor`, such as projects/acme/locations/europe-west4/templates/strict.'),
   google: googleSchema.optional(),
   project: z.string().min(1).max(200).optional().describe('Project of `lakera`. Default: that of its account.'),
+  model: modelName
+    .optional()
+    .describe('Alias that `model` asks: a model for moderations, or one that chats and answers safe or unsafe.'),
   language: z
     .string()
     .regex(/^[a-z]{2}$/, 'expected a language such as en')
@@ -78,6 +82,7 @@ const fieldsOf: Readonly<Record<OutsideCheckName, { needs: readonly Field[]; may
     'model-armor': { needs: ['template'], may: ['url', 'google'], places: true },
     presidio: { needs: ['url'], may: ['categories', 'threshold', 'language'], places: true },
     lakera: { needs: ['api_key'], may: ['url', 'project'], places: true },
+    model: { needs: ['model'], may: ['categories', 'threshold'] },
   };
 
 /** Members that a check lacks or does not have, and an action that it cannot do. */

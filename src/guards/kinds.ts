@@ -12,7 +12,7 @@ export const builtInChecks = [
 /** Checks that ask a service. */
 export const outsideChecks = [
   ...(['webhook', 'openai-moderation', 'azure-content-safety', 'bedrock-guardrails'] as const),
-  ...(['model-armor', 'presidio', 'lakera'] as const),
+  ...(['model-armor', 'presidio', 'lakera', 'model'] as const),
 ] as const;
 export type OutsideCheckName = (typeof outsideChecks)[number];
 

@@ -21,6 +21,7 @@ import { createPictureFetcher } from '../inference/families/images/fetch-picture
 import { createImageCodec } from '../inference/families/images/image-codec.ts';
 import { createKeptResponses } from '../inference/families/responses/kept-responses.ts';
 import { createVoiceLists } from '../inference/families/speech/voice-lists.ts';
+import { moderateBy } from '../inference/guards/moderating.ts';
 import { createIdempotency } from '../inference/spine/idempotency.ts';
 import { RefusedFormats } from '../inference/spine/refused-formats.ts';
 import type { SpineServices } from '../inference/spine/services.ts';
@@ -102,18 +103,11 @@ export function openServices(parts: ServicesParts): OpenedServices {
 function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServices {
   const { clock, transport, health, silence, snapshot, finished, plans, transcoder, files, objects } = parts;
   const { books, storage, notices, engines, log, resolve, onTrouble, traces } = parts;
+  const { troubles } = books;
   const { counters, ledger, bootId, replies } = books.stores;
   const { observe } = notices;
   const fetching = { rules: () => snapshot().config.fetch, resolve };
-  const admission = createLimitedAdmission({
-    troubles: books.troubles,
-    counters,
-    ledger,
-    plans,
-    bootId,
-    clock,
-    observe,
-  });
+  const admission = createLimitedAdmission({ troubles, counters, ledger, plans, bootId, clock, observe });
   const settlement = createSettlement(ledger, createSettledLimits({ counters, plans, observe }), plans);
   const calls = async () => (await import('../inference/endpoints/inner-calls.ts')).createInnerCalls(services);
   const services: BaseServices = {
@@ -178,6 +172,7 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     files,
     storage: storage.book,
   };
+  moderateBy(transport, async () => (await import('../inference/endpoints/moderate.ts')).createModerate(services));
   parts.opened(services.bodies.close);
   parts.opened(services.schemas.close);
   parts.opened(services.tokenCounter.close);

@@ -8,12 +8,16 @@ export interface CategoryRule {
 }
 
 /** OpenAI's moderations (platform.openai.com/docs/api-reference/moderations), one result for each text. */
-export function openAiModeration(baseUrl: string, { categories, threshold }: CategoryRule): OutsideCheck {
+export function openAiModeration(
+  baseUrl: string,
+  { categories, threshold }: CategoryRule,
+  model = 'omni-moderation-latest',
+): OutsideCheck {
   const counts = (category: string) => categories === undefined || categories.includes(category);
   return ({ texts }) => [
     {
       url: `${baseUrl}/moderations`,
-      body: { model: 'omni-moderation-latest', input: texts.map(({ text }) => text) },
+      body: { model, input: texts.map(({ text }) => text) },
       read(answer) {
         const results = listIn(isObject(answer) ? answer.results : null, 'results');
         if (results.length !== texts.length) throw new BadAnswer('its answer has not a result for each text');

@@ -1,4 +1,4 @@
-import type { Principal } from '../../books/auth/principal.ts';
+import { type Principal, serverPrincipal } from '../../books/auth/principal.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
 import type { Config, GuardConfig } from '../../config/schema.ts';
 import type { TextKind } from '../../formats/neutral/json-texts.ts';
@@ -53,7 +53,7 @@ interface Guard {
   tell: TellGuard;
 }
 
-type Begins = (about: StepRequest) => RunningStep;
+type Begins = (about: StepRequest) => RunningStep | null;
 
 /** A guard over one request. */
 interface Running {
@@ -151,6 +151,8 @@ async function beginsOutside(reads: Omit<Guard, 'check'>, over: AskingParts): Pr
   const { RunningOutsideGuard } = await import('./outside-guard.ts');
   const guard = { ...reads, ask: await openOutside(reads.config, over) };
   return (about) => {
+    // A model that a guard asks would be asked about its own question.
+    if (about.principal === serverPrincipal) return null;
     const share = shareOf(about);
     return joined(share, new RunningOutsideGuard(guard, about, share.book));
   };

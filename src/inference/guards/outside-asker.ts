@@ -7,6 +7,7 @@ import type {
 } from '../../guards/outside/outside-check.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
+import type { JsonValue } from '../../kernel/json.ts';
 import type { Authorizer, Transport } from '../../upstream/transport/upstream-call.ts';
 import { wholeAnswer } from '../../upstream/transport/whole-answer.ts';
 
@@ -23,6 +24,8 @@ export interface OutsideService {
   secret?: string | undefined;
   /** Proof of who asks that is no fixed header. */
   authorize?: Authorizer | undefined;
+  /** Asks in another way than by a POST. */
+  answer?: ((body: JsonValue, deadline: AbortSignal) => Promise<unknown>) | undefined;
 }
 
 /** Questions of a guard under way at one time; a further one counts as not answered. */
@@ -68,10 +71,11 @@ export function createAsker(transport: Transport, clock: Clock, service: Outside
 async function answerTo(
   transport: Transport,
   clock: Clock,
-  { headers, secret, authorize, deadlineMs }: OutsideService,
+  { headers, secret, authorize, deadlineMs, answer }: OutsideService,
   { url, headers: more, body: json, read }: OutsideExchange,
   deadline: AbortSignal,
 ): Promise<OutsideVerdict> {
+  if (answer !== undefined) return read(await answer(json, deadline));
   const { origin, pathname, search } = new URL(url);
   const body = JSON.stringify(json);
   const signed =

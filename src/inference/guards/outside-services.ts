@@ -4,6 +4,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { awsAuthorizer } from '../../upstream/credentials/aws-signature.ts';
 import { googleAuthorizer } from '../../upstream/credentials/google.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
+import { moderateOver } from './moderating.ts';
 import { type AskOutside, createAsker, type OutsideService } from './outside-asker.ts';
 
 /** Parts of the server that ask services. */
@@ -20,7 +21,12 @@ export async function openOutside(config: GuardConfig, { transport, clock }: Ask
   const known = askers.get(config);
   if (known !== undefined) return known;
   const { deadline: deadlineMs } = config;
-  const service = { deadlineMs, check: await checkOf(config), ...identityOf(config, clock) };
+  const service = {
+    deadlineMs,
+    check: await checkOf(config),
+    ...identityOf(config, clock),
+    ...(config.check === 'model' && { answer: moderateOver(transport) }),
+  };
   const asker = createAsker(transport, clock, service);
   askers.set(config, asker);
   return asker;
@@ -37,6 +43,10 @@ async function checkOf(config: GuardConfig): Promise<OutsideCheck> {
     case 'openai-moderation': {
       const { openAiModeration } = await import('../../guards/outside/openai-moderation.ts');
       return openAiModeration(base || 'https://api.openai.com/v1', rule);
+    }
+    case 'model': {
+      const { openAiModeration } = await import('../../guards/outside/openai-moderation.ts');
+      return openAiModeration('', rule, config.model);
     }
     case 'azure-content-safety':
       return (await import('../../guards/outside/azure-content-safety.ts')).azureContentSafety(base, rule);
