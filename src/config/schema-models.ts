@@ -162,6 +162,9 @@ const semanticCache = z.strictObject({
   sample: percentage()
     .prefault('5%')
     .describe('Share of later hits that ask the model all the same, so that its error goes on being measured.'),
+  deadline: duration({ min: '1ms', max: '60s' })
+    .prefault('200ms')
+    .describe('How long a request waits for the embedding of its question. A later one is a miss.'),
   judge: modelName
     .optional()
     .describe('The alias that compares answers. Default: short ones by their words, long ones by their embeddings.'),

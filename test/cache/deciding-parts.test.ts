@@ -80,6 +80,8 @@ const different: Record<string, readonly (readonly [string, string])[]> = {
     ['Is it the largest?', 'Is it the smallest?'],
     ['When did it end?', 'Where did it end?'],
     ['Is he ill?', 'Is she ill?'],
+    ['Translate english to german', 'Translate german to english'],
+    ['What is your name?', 'What is my name?'],
   ],
 };
 

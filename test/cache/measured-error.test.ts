@@ -115,7 +115,7 @@ for (const errorMax of [0.01, 0.05, 0.2]) {
       const [, truth = ''] = questions[at] ?? [];
       const text = spelt[at]?.[Math.floor(random.next() * 42)] ?? '';
       const similar = await cache.ask({
-        rule: { model: 'embed', errorMax, sample: 0.05 },
+        rule: { model: 'embed', errorMax, deadlineMs: 200, sample: 0.05 },
         text,
         filter: { scope: 'key a', digest: 'filter' },
         own: { scope: 'key a', digest: text },

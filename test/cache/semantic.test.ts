@@ -18,7 +18,8 @@ import { spellings, startAsked } from './start-asked.ts';
 const upstream = await startAsked({ after } as TestContext);
 /** 14 right answers in a row are enough for this error. */
 const enough = 14;
-const semantic = { model: 'embed', error: '20%', sample: '0%' };
+/** The deadline is longer than a busy machine may need. */
+const semantic = { model: 'embed', error: '20%', sample: '0%', deadline: '30s' };
 
 const config = (over: object = {}, cache: object = {}) => ({
   providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' } },
@@ -202,7 +203,7 @@ test('questions of the same words with different answers are never answered by m
 });
 
 test('a template around the question is taken out', async (t) => {
-  const own = await startGateway(t, config());
+  const own = await startGateway(t, config({ deadline: '2s' }));
   upstream.answer = () => 'An answer.';
   const around = (text: string) =>
     `You are asked by a visitor of our shop. Answer in one line.\n\nQuestion: ${text}\n\nKeep to the facts that the shop has.`;
@@ -224,7 +225,7 @@ test('a template around the question is taken out', async (t) => {
 });
 
 test('an embedding that does not come is a miss, and the request is answered', async (t) => {
-  const own = await startGateway(t, config());
+  const own = await startGateway(t, config({ deadline: '2s' }));
   upstream.answer = () => 'An answer.';
   await taught(own, 'the price of bread');
   upstream.silent = true;

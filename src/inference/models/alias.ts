@@ -50,6 +50,8 @@ export interface SemanticRule {
   /** Shares from 0 to 1. */
   errorMax: number;
   sample: number;
+  /** Wait for an embedding. */
+  deadlineMs: number;
   /** The alias that compares answers; absent: nobody is asked. */
   judge?: string | undefined;
 }

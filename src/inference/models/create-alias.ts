@@ -204,8 +204,8 @@ function hedgeOf({ hedge }: ModelConfig): HedgePolicy {
 function cacheOf({ ttl, scope, tool_calls, semantic }: NonNullable<ModelConfig['cache']>): AliasCache {
   const kept: AliasCache = { ttlMs: ttl, scope, toolCalls: tool_calls };
   if (semantic === undefined) return kept;
-  const { error: errorMax, ...rule } = semantic;
-  return { ...kept, semantic: { ...rule, errorMax } };
+  const { error: errorMax, deadline: deadlineMs, ...rule } = semantic;
+  return { ...kept, semantic: { ...rule, errorMax, deadlineMs } };
 }
 
 function wishesOf({

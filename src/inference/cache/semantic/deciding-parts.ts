@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 export interface DecidingParts {
   /** Numbers, names, codes, quotations and signs, in their order: another order is another question. */
   ordered: readonly string[];
-  /** All other words but common ones, in alphabetical order: negations, units, languages, and whatever nobody knows. */
+  /** All other words but common ones, in their order too: negations, units, languages, and whatever nobody knows. */
   words: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export function decidingParts(text: string): DecidingParts {
         isStart = /^[.:!?…。]/.test(token);
       }
   }
-  return { ordered, words: words.sort() };
+  return { ordered, words };
 }
 
 /** Equal where both members are, in bytes; it does not tell the text. */
@@ -100,11 +100,11 @@ const numberWords: ReadonlyMap<string, number> = new Map([
 
 /**
  * Words that decide nothing. Those that do are left out however usual they are: `not`, `or`, `all`, `how`, `who`,
- * `when`, `from`, `before`, `more`, `should`, `was`, `he`.
+ * `when`, `from`, `before`, `more`, `should`, `was`, `he`, `your`.
  */
 const common: ReadonlySet<string> = new Set(
   [
-    'a an the i me my you your yours',
+    'a an the i me my you',
     'am is are be do does doing can could would',
     'please pls kindly hi hello hey thanks thank',
     'tell know want like need just so well also really actually',

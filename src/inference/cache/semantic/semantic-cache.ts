@@ -51,9 +51,7 @@ export interface SemanticCacheParts {
   onChecked(model: string, isRight: boolean): void;
 }
 
-/** An embedding that takes longer is a miss. */
-const embedMsMax = 200;
-/** The same for a question that is learnt, which nobody waits for. */
+/** For the embedding of a question that is learnt, which nobody waits for. */
 const learnMsMax = 30_000;
 /** What was observed outlives the answers: it says which questions are alike. */
 const observedMs = 30 * 86_400_000;
@@ -85,7 +83,7 @@ export class SemanticCache {
     const template = await this.#templates.of(question, parts);
     if (known.length === 0) return this.#learner(question, place, template, null, null);
     const { part, template: name } = changingPart(text, template);
-    const [vector = null] = vectorsOf(await this.#parts.calls.embed(rule.model, [part], embedMsMax));
+    const [vector = null] = vectorsOf(await this.#parts.calls.embed(rule.model, [part], rule.deadlineMs));
     const near = vector === null ? null : nearest(known, vector, name);
     if (near === null) return this.#learner(question, place, template, vector, null);
     const mayServe = errorBound(near.question.observed, near.similarity) < rule.errorMax;
