@@ -136,6 +136,11 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
     description: 'sum up requests, units, tokens and USD',
     load: async () => (await import('./commands/usage.ts')).usage,
   },
+  replay: {
+    group: seeWhatHappens,
+    description: 'ask kept requests again at another model, and compare the answers',
+    load: async () => (await import('./commands/replay.ts')).replay,
+  },
   results: {
     group: seeWhatHappens,
     description: 'compare the variants of a model',
