@@ -22,6 +22,8 @@ export interface Trace {
   readonly id: string;
   /** By which a conversation's requests are known as one; null: by nothing. */
   session: string | null;
+  /** The prompt that the request names, as `name@3`; null: none. */
+  prompt: string | null;
   /** The kind of failure that the caller got before anything was booked; null: none. */
   refused: string | null;
   /** Request and answer as JSON, for keys whose content is captured; null for all others. */
@@ -105,6 +107,7 @@ export interface TracedRecord {
   costUsd: number | null;
   user: string | null;
   tag: string | null;
+  variant: string | null;
 }
 
 export interface TraceEnd {

@@ -168,6 +168,21 @@ for (const [type, dialect, asked, finish] of answers) {
   });
 }
 
+test('a span of a request names its variant and its prompt', async (t) => {
+  const receiver = await startOtlpReceiver(t);
+  const [up] = await upstreams(t, 1);
+  const gateway = await startGateway(t, {
+    ...otlp(receiver),
+    providers: { up: { type: 'openai', base_url: `${up!.url}/v1`, api_key: 'k' } },
+    models: { chat: { targets: ['up/mock/ok'], variants: { b: { weight: 1 } } } },
+    prompts: { kind: { versions: { 2: { model: 'chat', messages: [{ role: 'system', content: 'Be kind.' }] } } } },
+  });
+  await (await gateway.fetch(path, { json: { ...chat, model: 'prompt/kind' } })).text();
+  const root = one(await receiver.when(4), `POST ${path}`);
+  assert.equal(root.attributes['culvert.variant'], 'b');
+  assert.equal(root.attributes['culvert.prompt'], 'kind@2');
+});
+
 test("the caller's trace goes on, with its state, as far as it is recorded", async (t) => {
   const receiver = await startOtlpReceiver(t);
   const [upstream] = await upstreams(t, 1);

@@ -11,6 +11,7 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
+import type { Trace } from '../../kernel/trace.ts';
 import { filled, type PromptTable } from '../models/prompts.ts';
 import type { BodyLooks } from './body-reader.ts';
 import type { ModelCall } from './model-call.ts';
@@ -50,7 +51,12 @@ export function withAdded(raw: Buffer, dialect: CallerDialectId, addition: BodyA
 }
 
 /** The input with the prompt that it names; the same where it names none of ours. */
-export async function throughPrompt<I>(prompts: PromptTable, input: I, body: AddableInput<I>): Promise<Result<I>> {
+export async function throughPrompt<I>(
+  prompts: PromptTable,
+  input: I,
+  body: AddableInput<I>,
+  trace: Pick<Trace, 'prompt'> | null = null,
+): Promise<Result<I>> {
   const looked = await body.named();
   if (!looked.ok) return looked;
   const named = looked.value;
@@ -66,6 +72,7 @@ export async function throughPrompt<I>(prompts: PromptTable, input: I, body: Add
   }
   const messages = filled(prompt, variables);
   if ('kind' in messages) return refused(messages);
+  if (trace !== null) trace.prompt = `${name}@${prompt.number}`;
   const { parameters, model } = prompt;
   return await body.with({ messages, parameters, over: false, model: model ?? null });
 }

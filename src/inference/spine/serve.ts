@@ -42,7 +42,7 @@ export async function serve<
   let input = received;
   const { prompts } = services.snapshot();
   if (prompts !== null && 'addable' in endpoint && endpoint.addable !== undefined) {
-    const prompted = await throughPrompt(prompts, input, endpoint.addable(call, input));
+    const prompted = await throughPrompt(prompts, input, endpoint.addable(call, input), call.trace);
     if (!prompted.ok) return refuse(call.sink, prompted.failure, call.admitted.headers);
     input = prompted.value;
   }

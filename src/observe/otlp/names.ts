@@ -47,6 +47,8 @@ export const names = {
   units: 'culvert.units',
   costUsd: 'culvert.cost.usd',
   tag: 'culvert.tag',
+  variant: 'culvert.variant',
+  prompt: 'culvert.prompt',
   upstream: 'culvert.provider',
   credential: 'culvert.credential',
   attempt: 'culvert.attempt',

@@ -106,6 +106,7 @@ class Tracer {
 
 class RequestTrace implements Trace {
   session: string | null = null;
+  prompt: string | null = null;
   refused: string | null = null;
   content: TracedContent | null = null;
   readonly #tracer: Tracer;
@@ -208,6 +209,8 @@ class RequestTrace implements Trace {
     const rare: Buffer[] = [];
     if (record?.user != null) rare.push(attribute(names.userId, record.user));
     if (record?.tag != null) rare.push(attribute(names.tag, record.tag));
+    if (record?.variant != null) rare.push(attribute(names.variant, record.variant));
+    if (this.prompt !== null) rare.push(attribute(names.prompt, this.prompt));
     if (session !== null) rare.push(attribute(names.sessionId, session));
     if (end.about !== null) rare.push(attribute(names.url, end.about));
     const beside = rare.length === 0 ? null : Buffer.concat(rare);
