@@ -26,6 +26,7 @@ const subjects = {
   http2: 'http2/run.ts',
   availability: 'availability/run.ts',
   guards: 'guards/run.ts',
+  cache: 'cache/run.ts',
   path: 'path/run.ts',
   dashboard: 'dashboard/run.ts',
   telemetry: 'telemetry/run.ts',
