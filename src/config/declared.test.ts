@@ -32,10 +32,10 @@ keys:
   );
   assert.ok(result.ok);
   assert.deepEqual(declaredAccounts(result.config), [
-    { id: 'dev', plan: 'pro', status: 'active' },
-    { id: 'old', plan: 'free', status: 'suspended' },
-    { id: 'ops', plan: 'pro', status: 'active' },
-    { id: 'default', plan: 'free', status: 'active' },
+    { id: 'dev', plan: 'pro', status: 'active', guards: [] },
+    { id: 'old', plan: 'free', status: 'suspended', guards: [] },
+    { id: 'ops', plan: 'pro', status: 'active', guards: [] },
+    { id: 'default', plan: 'free', status: 'active', guards: [] },
   ]);
 });
 
@@ -59,7 +59,7 @@ test('an account that a variable alone names is as it is stored, suspended too',
   const result = checkConfigText('', 'c', { CULVERT_API_KEY: 'sk-cv-22222222' });
   assert.ok(result.ok);
   const declared = declaredAccounts(result.config);
-  assert.deepEqual(declared, [{ id: 'default', plan: 'default', status: 'active', from: 'environment' }]);
+  assert.deepEqual(declared, [{ id: 'default', plan: 'default', status: 'active', guards: [], from: 'environment' }]);
   assert.deepEqual(accountsInForce(declared, [{ id: 'default' }]), []);
   assert.deepEqual(accountsInForce(declared, [{ id: 'other' }]), declared);
 });

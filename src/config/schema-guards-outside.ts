@@ -44,6 +44,7 @@ export const outsideFields = {
   region: z
     .string()
     .regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'expected a region such as eu-central-1')
+    .meta({ mark: 'address' })
     .optional()
     .describe('Region of `bedrock-guardrails`.'),
   aws: awsSchema.optional(),
