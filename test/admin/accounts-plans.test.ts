@@ -20,6 +20,7 @@ test('an account is made, changed and listed beside those of the file', async (t
     name: 'Acme',
     plan: 'pro',
     status: 'active',
+    guards: [],
     from: 'admin api',
     created_at: '2025-06-15T15:06:40.000Z',
   });

@@ -157,8 +157,11 @@ const refusedOtherwise: ReadonlyMap<string, number> = new Map([
   ['GET /dashboard/oidc/callback', 404],
 ]);
 
-/** Counting tokens costs nothing (design §6); a message of MCP what the call that it makes does, which is admitted so. */
-const freePosts = ['/v1/messages/count_tokens', '/v1/responses/input_tokens', '/mcp', '/mcp/:server'];
+/** Counting tokens and rating an answer cost nothing (design §6); a message of MCP what the call that it makes does, which is admitted so. */
+const freePosts = [
+  ...['/v1/messages/count_tokens', '/v1/responses/input_tokens', '/v1/requests/:id/feedback'],
+  ...['/mcp', '/mcp/:server'],
+];
 
 test('S3 every route has auth and quota, and a name where it takes a body, unless it is on a list of at most five lines', async () => {
   assert.ok(Object.keys(withoutKey).length <= 5);
@@ -265,6 +268,8 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     "value('(value ->> 3)')",
     'which',
   ],
+  'src/stores/ledger/cache-uses.ts': ['schema', "where.join(' AND ')", 'marks.of(fromMs)', 'marks.of(toMs)'],
+  'src/stores/ledger/experiment-book.ts': ['ofOne', 'prefix', 'place.column', 'table', "whose('$4')", "whose('$6')"],
   'src/stores/ledger/day-sums.ts': [
     '(day + 1) * 24',
     'Math.floor(untilMs / hourMs)',

@@ -66,6 +66,7 @@ export function feedbackRoute(parts: FeedbackParts): Route {
     summary: 'Rate the answer to a request of the account; a second rating in one metric replaces the first',
     auth: 'key',
     quota: 'free',
+    endpoint: 'feedback',
     dialect: openAiChat,
     body: { schema: () => schema },
     async handle(exchange) {

@@ -10,8 +10,9 @@ export function cacheUseIndex(schema: '' | 'culvert.'): string {
 export function cacheUseSql({ accounts, fromMs, toMs }: CacheUseQuery, marks: Marks, schema: '' | 'culvert.'): string {
   const where = [`cache IS NOT NULL AND at_ms >= ${marks.of(fromMs)} AND at_ms < ${marks.of(toMs)}`];
   if (accounts !== null) where.push(marks.oneOf('account', accounts));
-  const count = (use: string) => `sum(CASE WHEN cache = '${use}' THEN 1 ELSE 0 END)`;
-  return `SELECT alias, ${count('hit')} AS exact, ${count('semantic')} AS semantic, ${count('miss')} AS misses,
+  return `SELECT alias, sum(CASE WHEN cache = 'hit' THEN 1 ELSE 0 END) AS exact,
+      sum(CASE WHEN cache = 'semantic' THEN 1 ELSE 0 END) AS semantic,
+      sum(CASE WHEN cache = 'miss' THEN 1 ELSE 0 END) AS misses,
       sum(CASE WHEN cache <> 'miss' THEN coalesce(saved_usd, 0) ELSE 0 END) AS saved_usd
     FROM ${schema}usage_event WHERE ${where.join(' AND ')} GROUP BY alias ORDER BY alias`;
 }
