@@ -20,6 +20,8 @@ const runningBytesMax = 32 * 1024 * 1024;
 /** A line whose providers failed is asked so often in all. */
 const triesMax = 3;
 const failedWaitMs = 5_000;
+/** Pause of an answer that is there, while the stores take nothing. */
+const doorWaitMs = 1_000;
 /** Rests of a limit: no longer, since it may have been raised meanwhile. */
 const restMsMin = 200;
 const restMsMax = 30_000;
@@ -160,21 +162,27 @@ async function answerLine(work: Work, { seq, bytes, before }: Line): Promise<voi
   const callOf = (given: GivenAnswer | null) => {
     return { requestId, keyId, endpoint, body: line.body, headers, isPaid, given };
   };
-  if (isReturned) {
-    const given = await givenTo(work, seq, before);
-    const outcome = given === null ? null : await calls.run(callOf(given), leaving.signal);
-    if (leaving.signal.aborted) return;
-    if (outcome?.kind === 'answered') return end(outcome);
-    // It cannot be read as an answer of the model: the line is asked from here.
-    if (outcome?.booked) requestId = newRequestId(clock.wallMs());
-  }
+  let given = isReturned ? await givenTo(work, seq, before) : null;
   const key = before === null ? digestOf(line.customId) : null;
-  if (!(await notes.begin({ seq, requestId, key, part: null }))) return end({ kind: 'unasked', why: doubled });
-
-  for (let tries = 1; !halt.signal.aborted; ) {
-    const outcome = await calls.run(callOf(null), leaving.signal);
-    if (outcome === null) return;
+  if (given === null && !(await notes.begin({ seq, requestId, key, part: null }))) {
+    return end({ kind: 'unasked', why: doubled });
+  }
+  // An answer that is there is taken in any case.
+  for (let tries = 1; given !== null || !halt.signal.aborted; ) {
+    const outcome = await calls.run(callOf(given), leaving.signal);
+    if (outcome === null || (given !== null && leaving.signal.aborted)) return;
     if (outcome.kind === 'answered') return end(outcome);
+    if (given !== null) {
+      if (!outcome.booked && waitsAtTheDoor.has(outcome.failure.kind)) {
+        await restFor(doorWaitMs, leaving.signal);
+        continue;
+      }
+      // It cannot be read as an answer of the model: the line is asked from here.
+      given = null;
+      if (outcome.booked) requestId = newRequestId(clock.wallMs());
+      await notes.begin({ seq, requestId, key, part: null });
+      continue;
+    }
     const wait = waitOf(outcome.failure, tries, clock.wallMs());
     if (wait === null) return end(outcome);
     if (outcome.booked) {
@@ -191,6 +199,9 @@ async function answerLine(work: Work, { seq, bytes, before }: Line): Promise<voi
     await rest(work);
   }
 }
+
+/** Refusals that pass. An answer that a provider gave, and that is paid, waits for its turn. */
+const waitsAtTheDoor: ReadonlySet<Failure['kind']> = new Set(['quota-unavailable', 'overloaded']);
 
 /** A provider has it, or it waits to go there. */
 function isAway(away: AwayView, seq: number, before: KnownLine | null): boolean {
