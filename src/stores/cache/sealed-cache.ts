@@ -1,12 +1,12 @@
 import { promisify } from 'node:util';
-import { constants, zstdCompress, zstdDecompress, zstdDecompressSync } from 'node:zlib';
+import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import type { CacheEntry, CacheStore } from '../../books/metering/cache-store.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 
-/** Smaller bodies are kept as they are. */
-const packedFromBytes = 1_024;
-/** A larger body is unpacked in a thread: the loop would notice it. */
-const unpackedAtOnceMaxBytes = 128 * 1024;
+/** Smaller bodies are kept as they are: the compressor's own memory would cost more than the look and the write. */
+const packedFromBytes = 16 * 1024;
+/** A larger body is packed and unpacked in a thread: the loop would notice it. A smaller one costs less than the way there. */
+const atOnceMaxBytes = 128 * 1024;
 /** Bodies that wait until they are written; further ones are refused. */
 const underwayMaxBytes = 64 * 1024 * 1024;
 
@@ -86,7 +86,8 @@ async function packed(body: Buffer): Promise<Buffer> {
     const head = Buffer.alloc(packedHeadBytes);
     head[0] = packedForm;
     head.writeUInt32LE(body.length, 1);
-    const small = await compress(body, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
+    const options = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+    const small = body.length > atOnceMaxBytes ? await compress(body, options) : zstdCompressSync(body, options);
     // Sound and pictures are compressed already.
     if (small.length < body.length * 0.9) return Buffer.concat([head, small]);
   }
@@ -100,5 +101,5 @@ async function unpacked(opened: Buffer): Promise<Buffer | null> {
   const bytes = opened.readUInt32LE(1);
   const small = opened.subarray(packedHeadBytes);
   const options = { maxOutputLength: Math.max(1, bytes) };
-  return bytes > unpackedAtOnceMaxBytes ? decompress(small, options) : zstdDecompressSync(small, options);
+  return bytes > atOnceMaxBytes ? decompress(small, options) : zstdDecompressSync(small, options);
 }
