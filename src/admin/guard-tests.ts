@@ -4,6 +4,7 @@ import { guardNames } from '../config/guard-names.ts';
 import type { GuardConfig } from '../config/schema.ts';
 import { guardSchema } from '../config/schema-guards.ts';
 import { type Texts, textsIn } from '../formats/neutral/json-texts.ts';
+import { triedVerdicts } from '../guards/kinds.ts';
 import { isRight, scoreOf, type TriedText, wrongKinds } from '../guards/score.ts';
 import type { Tried } from '../inference/guards/try-guards.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
@@ -17,7 +18,7 @@ import type { AdminParts } from './parts.ts';
 /** Cases of one call, and the newest requests that it looks at. */
 const casesMax = 1_000;
 
-const verdict = z.enum(['unscanned', 'blocked', 'routed', 'masked', 'flagged', 'pass']);
+const verdict = z.enum(triedVerdicts);
 const requestBody = z
   .record(z.string(), z.json())
   .describe('A body of chat completions, messages, responses or Gemini. Its system prompt, tools and all else count.');
@@ -133,10 +134,10 @@ export function guardTestOperations(parts: AdminParts, records: Records): Operat
         const trial = await guardTrial(guardsOf(parts, asked));
         const kept =
           asked.from === undefined ? null : await keptCases(parts, operator, asked.from(parts.clock.wallMs()));
-        const tried = [...casesOf(asked), ...(kept?.cases ?? [])].map((each) => ({
-          each,
-          tried: trial.on(each.texts),
-        }));
+        const tried: { each: Case; tried: Tried }[] = [];
+        for (const each of [...casesOf(asked), ...(kept?.cases ?? [])]) {
+          tried.push({ each, tried: await trial.on(each.texts) });
+        }
         return {
           not_tried: [...trial.notTried],
           results: tried.map(({ each, tried }) => ({ request_id: each.requestId, ...tried, ...judged(each, tried) })),

@@ -47,6 +47,10 @@ export const knownLanguages = [
 ] as const;
 export type Language = (typeof knownLanguages)[number];
 
+/** What a trial of guards says of a text. The first that one of them says decides. */
+export const triedVerdicts = ['unscanned', 'blocked', 'routed', 'masked', 'flagged', 'pass'] as const;
+export type TriedVerdict = (typeof triedVerdicts)[number];
+
 /** Parts of requests and answers that a guard can be set to read. */
 export const guardedParts = [
   ...(['system', 'user', 'assistant', 'reasoning', 'refusal', 'tool-definition', 'tool-arguments'] as const),

@@ -10,6 +10,7 @@ import { personalData } from '../../src/guards/checks/personal-data.ts';
 import { secrets } from '../../src/guards/checks/secrets.ts';
 import { words } from '../../src/guards/checks/words.ts';
 import { injectionKinds, linkKinds } from '../../src/guards/kinds.ts';
+import { findingsOf } from '../../src/inference/guards/findings-of.ts';
 import { type LabelledText, labelledSecrets, labelledTexts, languages } from './fixtures/labelled-texts.ts';
 
 const all: Check = [
@@ -155,6 +156,26 @@ test('lines in pieces are in the languages of whole ones', () => {
       inPieces(check, text, () => chars),
       whole,
     );
+});
+
+test('a long text has the findings of the whole, and others have turns on the loop meanwhile', async () => {
+  const line = `Write to ann@example.org or +49 30 901820, ${'at once and '.repeat(30)}see https://evil.org/a.\n`;
+  const german = 'Bitte schreiben Sie eine kurze Zusammenfassung des Quartalsberichts.\n';
+  const text = (line + german).repeat(1_000);
+  for (const check of [all, inLanguages(['en'])]) {
+    let turns = 0;
+    let looking = true;
+    const count = () => {
+      turns += 1;
+      if (looking) setImmediate(count);
+    };
+    setImmediate(count);
+    const [found] = await findingsOf(check, [text]);
+    looking = false;
+    assert.deepEqual(found, findingsIn(check, text, 0, text.length));
+    assert.ok((found?.length ?? 0) >= 1_000);
+    assert.ok(turns > text.length / 20_000, `${turns} turns in ${text.length} characters`);
+  }
 });
 
 test('a text in pieces has the findings of the whole, however it is cut', () => {

@@ -63,7 +63,7 @@ async function admin(gateway: TestGateway, path: string) {
 type Row = Record<string, unknown>;
 
 async function shadowsOf(gateway: TestGateway): Promise<Row[]> {
-  const { data } = (await admin(gateway, '/requests?account=shadow&limit=100')) as unknown as { data: Row[] };
+  const { data } = (await admin(gateway, '/requests?account=(shadow)&limit=100')) as unknown as { data: Row[] };
   return data;
 }
 

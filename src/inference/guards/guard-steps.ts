@@ -2,7 +2,7 @@ import { type Principal, serverPrincipal } from '../../books/auth/principal.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
 import type { Config, GuardConfig } from '../../config/schema.ts';
 import type { TextKind } from '../../formats/neutral/json-texts.ts';
-import { type Check, type Finding, findingsIn } from '../../guards/check.ts';
+import type { Check, Finding } from '../../guards/check.ts';
 import { injection } from '../../guards/checks/injection.ts';
 import { links } from '../../guards/checks/links.ts';
 import { personalData } from '../../guards/checks/personal-data.ts';
@@ -27,6 +27,7 @@ import type {
   TextFilter,
   Verdict,
 } from '../models/steps.ts';
+import { findingsOf } from './findings-of.ts';
 import { blocked, cannotRead } from './guard-failures.ts';
 import { type GuardReport, reportOf } from './guard-report.ts';
 import { isRead, masked, shareOf } from './guard-share.ts';
@@ -209,8 +210,12 @@ class RunningGuard {
     if (refused !== null) return { refused };
     const parts = (texts?.parts ?? []).filter((part) => this.#reads(part.kind) && isRead(part));
     this.report.read += parts.length;
+    const all = await findingsOf(
+      check,
+      parts.map(({ text }) => text),
+    );
     const found = parts
-      .map((part) => ({ part, findings: findingsIn(check, part.text, 0, part.text.length) }))
+      .map((part, index) => ({ part, findings: all[index] ?? [] }))
       .filter(({ findings }) => findings.length > 0);
     if (found.length === 0) return null;
     for (const { findings } of found) this.#count(findings.length, 'input');

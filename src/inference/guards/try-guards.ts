@@ -1,11 +1,10 @@
 import type { GuardConfig } from '../../config/schema.ts';
 import type { TextPart, Texts } from '../../formats/neutral/json-texts.ts';
-import { type Check, findingsIn } from '../../guards/check.ts';
+import type { Check } from '../../guards/check.ts';
+import { type TriedVerdict, triedVerdicts } from '../../guards/kinds.ts';
+import { findingsOf } from './findings-of.ts';
 import { canMask, isRead } from './guard-share.ts';
 import { builtInCheck, partsReadBy } from './guard-steps.ts';
-
-export const triedVerdicts = ['unscanned', 'blocked', 'routed', 'masked', 'flagged', 'pass'] as const;
-export type TriedVerdict = (typeof triedVerdicts)[number];
 
 /** What guards would do with a request. */
 export interface Tried {
@@ -20,7 +19,7 @@ export interface Tried {
 
 /** Guards as they would act if they enforced. */
 export interface GuardTrial {
-  on(texts: Texts): Tried;
+  on(texts: Texts): Promise<Tried>;
   /** Those that ask a service outside, which a trial does not. */
   notTried: readonly string[];
 }
@@ -34,15 +33,16 @@ export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>):
     if (check === null) notTried.push(name);
     else ready.push({ name, config, check });
   }
-  const on = (texts: Texts): Tried => {
+  const on = async (texts: Texts): Promise<Tried> => {
     const unscanned = texts.unread.filter(isRead).length;
     const parts = texts.parts.filter((part) => part.kind !== 'label' && isRead(part));
-    const tried = ready.map(({ name, config, check }) => {
+    const tried: Tried['guards'] = [];
+    for (const { name, config, check } of ready) {
       const reads = partsReadBy(config);
       // A text alone is of no part.
       const read = parts.filter(({ path, kind }) => reads === null || path.length === 0 || reads.has(kind));
-      return { name, ...lookedAt(config, check, read, unscanned) };
-    });
+      tried.push({ name, ...(await lookedAt(config, check, read, unscanned)) });
+    }
     return {
       verdict: triedVerdicts.find((verdict) => tried.some((one) => one.verdict === verdict)) ?? 'pass',
       found: [...new Set(tried.flatMap(({ findings }) => Object.keys(findings)))].sort(),
@@ -53,11 +53,15 @@ export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>):
   return { on, notTried };
 }
 
-function lookedAt(config: GuardConfig, check: Check, parts: readonly TextPart[], unscanned: number) {
+async function lookedAt(config: GuardConfig, check: Check, parts: readonly TextPart[], unscanned: number) {
   const findings: Record<string, number> = {};
   let lasts = false;
-  for (const part of parts) {
-    for (const { kind } of findingsIn(check, part.text, 0, part.text.length)) {
+  const found = await findingsOf(
+    check,
+    parts.map(({ text }) => text),
+  );
+  for (const [index, part] of parts.entries()) {
+    for (const { kind } of found[index] ?? []) {
       findings[kind] = (findings[kind] ?? 0) + 1;
       lasts ||= !canMask(part);
     }

@@ -1,4 +1,4 @@
-import type { Principal } from '../../books/auth/principal.ts';
+import { type Principal, serverPrincipal } from '../../books/auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { Shadow } from '../models/alias.ts';
@@ -14,8 +14,8 @@ import { runAttempts } from './run-attempts.ts';
 const atOnceMax = 16;
 const running = new WeakMap<Shadow, number>();
 
-/** Account and key that the ledger names for shadows: no caller has them, and no plan limits them. */
-const shadowName = 'shadow';
+/** Account and key of shadows in the ledger. As that of `serverPrincipal`, no operator can give this name. */
+const shadowName = '(shadow)';
 
 interface Shadowed<I, R extends RequestBody, P extends Plan> {
   services: ServeServices;
@@ -88,5 +88,5 @@ async function ask<I, R extends RequestBody, P extends Plan>(
 /** The plan is the caller's for what it says of models; nothing counts against it. */
 function operator({ plan }: Principal): Principal {
   const names = { keyId: shadowName, keyName: shadowName, tenant: `${shadowName}/${shadowName}`, account: shadowName };
-  return { ...names, plan, allowedModels: null, limits: null, guards: [] };
+  return { ...serverPrincipal, ...names, plan };
 }
