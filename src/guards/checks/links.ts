@@ -4,12 +4,20 @@ import type { LinkKind } from '../kinds.ts';
 /** Where an address can begin: one that says its scheme, and the places of Markdown, HTML and CSS that hold one. */
 const places = /:\/\/|\bwww\.|\]\(|\]:|(?:src|srcset|href|background|poster)[ \t]{0,3}=|url\(/gi;
 const schemes = /^(?:https?|wss?|ftp):$/;
+/** Before `://`; what has another scheme, or none, is no address of a host. */
+const known = /^(?:https?|wss?|ftp|javascript)$/i;
 const addressChars = 2_048;
 /** Between the place and its address. */
 const gapChars = 4;
 const placeChars = 16;
 /** How far back a `![` or `src` is looked for. */
 const pictureChars = 60;
+/** Of an address, in which its host must end. */
+const headChars = 300;
+/** The beginning of what can have a host: a scheme, two slashes of either kind, `www.`, or one of them written otherwise. */
+const hosted = /[^\w&\\/]{0,4}(?:[a-z][a-z\d+.-]{0,15}[:&\\]|[\\/]{2}|[\\/]?&|www\.|\\)/iy;
+const sentenceEnd = /[.,;:!?]+$/;
+const openHost = /^(?:[a-z][a-z\d+.-]*:)?[\\/]{2}[^\\/?#]*$/i;
 const relative = 'https://relative.invalid/';
 
 /**
@@ -24,7 +32,7 @@ export function links(kinds: readonly LinkKind[], hosts: readonly string[]): Che
       places.lastIndex = Math.max(0, from - placeChars - gapChars);
       for (let place = places.exec(text); place !== null; place = places.exec(text)) {
         const start = startOf(text, place.index, place[0]);
-        if (start < from) continue;
+        if (start < from || (place[0] === '://' && !known.test(text.slice(start, place.index)))) continue;
         const found = linkAt(text, start, allowed);
         if (found !== null && kinds.includes(found.kind as LinkKind)) return found;
       }
@@ -55,12 +63,17 @@ function startOf(text: string, index: number, place: string): number {
 }
 
 function linkAt(text: string, start: number, allowed: ReadonlySet<string>): Finding | null {
-  let end = start;
+  // A few characters tell most places from addresses, and the host is near the beginning of the others.
+  hosted.lastIndex = start;
+  if (!hosted.test(text)) return null;
+  let headEnd = start;
+  while (headEnd < text.length && headEnd - start < headChars && !ends.test(text.charAt(headEnd))) headEnd++;
+  const host = hostOf(text.slice(start, headEnd).replace(sentenceEnd, ''));
+  if (host === null || isAllowed(host, allowed)) return null;
+  let end = headEnd;
   while (end < text.length && end - start < addressChars && !ends.test(text.charAt(end))) end++;
   // The end of a sentence, and not of its address.
-  while (end > start && /[.,;:!?]/.test(text.charAt(end - 1))) end--;
-  const host = hostOf(text.slice(start, end));
-  if (host === null || isAllowed(host, allowed)) return null;
+  while (end > start && sentenceEnd.test(text.charAt(end - 1))) end--;
   const before = text.slice(Math.max(0, start - pictureChars), start);
   return { kind: isPicture(before) ? 'picture' : 'link', start, end };
 }
@@ -68,6 +81,8 @@ function linkAt(text: string, start: number, allowed: ReadonlySet<string>): Find
 /** The host that a browser would ask; null: no address of another host. '' : a script. */
 function hostOf(written: string): string | null {
   const address = decoded(written);
+  // Longer than any name of a host.
+  if (address.length > headChars - 20 && openHost.test(address)) return '';
   const full = /^www\./i.test(address) ? `https://${address}` : address;
   try {
     const { protocol, hostname } = new URL(full, relative);
