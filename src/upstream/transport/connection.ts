@@ -73,6 +73,7 @@ export class Connection {
           else {
             this.watchUnasked(socket);
             joinWrites(socket);
+            readAtOnce(socket);
           }
           connected(null, socket);
         });
@@ -210,5 +211,38 @@ function joinWrites(socket: Socket): void {
     const isRequest = pieces.length === 2 && head?.encoding === 'latin1' && Buffer.isBuffer(body?.chunk);
     if (!isRequest || body.chunk.length > joinedBytesMax) return writeList.call(socket, pieces, done);
     socket._write(head.chunk + body.chunk.toString('latin1'), 'latin1', done);
+  };
+}
+
+/** Parsers of undici's share state: no chunk is given to one within what another tells. */
+let isReading = false;
+
+/**
+ * A chunk goes to the readers as it comes: Node's stream would keep it, and tell of it a tick later. What they leave,
+ * as undici does of a paused answer, is kept by the stream, and so is all that comes behind it.
+ */
+function readAtOnce(socket: Socket): void {
+  const keep = socket.push;
+  const readKept = socket.read;
+  let come: Buffer | null = null;
+  socket.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
+    if (chunk === null || isReading || socket.readableLength > 0) return keep.call(socket, chunk, encoding);
+    come = chunk;
+    isReading = true;
+    try {
+      socket.emit('readable');
+    } finally {
+      isReading = false;
+    }
+    if (come === null) return true;
+    const left = come;
+    come = null;
+    return keep.call(socket, left);
+  };
+  socket.read = (size?: number) => {
+    if (!isReading || size !== undefined || socket.readableLength > 0) return readKept.call(socket, size);
+    const chunk = come;
+    come = null;
+    return chunk;
   };
 }
