@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { type AskingLanguage, hiddenLanguages, questionIn } from './asking-phrases.ts';
 
 /** What decides the meaning of a question. Two questions may share an answer only where both members are equal. */
 export interface DecidingParts {
@@ -12,25 +13,44 @@ export interface DecidingParts {
 export const questionCharsMax = 8_000;
 
 /**
- * The difference check. Only words that change nothing wherever they are count as common, and only in English: of
- * other languages every word decides, so that few of their questions are alike.
+ * The difference check. How a question is asked decides nothing, at its beginning and its end. Only words that change
+ * nothing wherever they are count as common, and only English has such: articles of other languages tell genders,
+ * numbers and cases apart. In what is asked about, such as a text after a colon, every word decides.
  */
 export function decidingParts(text: string): DecidingParts {
-  const ordered: string[] = [];
-  const words: string[] = [];
-  let isStart = true;
-  for (const [piece] of plain(text).matchAll(pieces)) {
-    if (piece === '\n') isStart = true;
-    else if (/^["`]./.test(piece) || /^'.*'$/.test(piece)) ordered.push(`=${piece}`);
-    else if (/:\/\/|.@.|\\/.test(piece)) ordered.push(`=${piece.replace(/[.,;:!?)]+$/, '')}`);
+  const { before, question, exact, after, asked } = questionIn(plain(text));
+  const taken: Taken = { ordered: [], words: [], isStart: true };
+  takeText(before, taken);
+  if (exact) takeText(question, taken);
+  else takeText(shortened(question, asked), taken, asked);
+  takeText(after, taken);
+  const { ordered, words } = taken;
+  // What was left out must not hide in which language a question was asked.
+  for (const language of hiddenLanguages(asked, words)) ordered.push(`~${language}`);
+  return { ordered, words };
+}
+
+interface Taken {
+  ordered: string[];
+  words: string[];
+  /** A capital shows no name. */
+  isStart: boolean;
+}
+
+/** `asked`: takes it where common words were left out; absent: none is. */
+function takeText(text: string, taken: Taken, asked?: AskingLanguage[][]): void {
+  for (const [piece] of text.matchAll(pieces)) {
+    if (piece === '\n') taken.isStart = true;
+    else if (/^["`]./.test(piece) || /^'.*'$/.test(piece)) taken.ordered.push(`=${piece}`);
+    else if (/:\/\/|.@.|\\/.test(piece)) taken.ordered.push(`=${piece.replace(/[.,;:!?)]+$/, '')}`);
     else
       for (const [token] of piece.matchAll(tokens)) {
-        if (/^[\p{L}\p{M}\d]/u.test(token)) takeToken(token, isStart, ordered, words);
-        else if (!/^[.:!?…。]/.test(token)) ordered.push(token);
-        isStart = /^[.:!?…。]/.test(token);
+        if (asked !== undefined && common.has(token.toLowerCase())) asked.push(['en']);
+        else if (/^[\p{L}\p{M}\d]/u.test(token)) takeToken(token, taken);
+        else if (!/^[.:!?…。]/.test(token)) taken.ordered.push(token);
+        taken.isStart = /^[.:!?…。]/.test(token);
       }
   }
-  return { ordered, words };
 }
 
 /** Equal where both members are, in bytes; it does not tell the text. */
@@ -51,7 +71,16 @@ function plain(text: string): string {
     .replaceAll(/\b(ca|wo|sha)n't\b/gi, (_, verb: string) => `${fullVerbs[verb.toLowerCase()]} not`)
     .replaceAll(/(?<=\p{L})n't\b/giu, ' not')
     .replaceAll(/(?<=\p{L})'(?:m|re|s|ve)\b/giu, '')
-    .replaceAll(/(?<=\p{L})'ll\b/giu, ' will');
+    .replaceAll(/(?<=\p{L})'ll\b/giu, ' will')
+    .replaceAll(/\ba (?=few\b|little\b)/gi, 'a-');
+}
+
+/** "How do I" and "how to" ask the same. */
+function shortened(text: string, asked: AskingLanguage[][]): string {
+  return text.replace(/^(\s*how)(?: (?:do|can|could|would) (?:i|we|you)| to)(?= )/i, (_, how: string) => {
+    asked.push(['en']);
+    return how;
+  });
 }
 
 const fullVerbs: Readonly<Record<string, string>> = { ca: 'can', wo: 'will', sha: 'shall' };
@@ -71,22 +100,23 @@ const pieces = /"[^"\n]{1,400}"|`[^`\n]{1,400}`|(?<![^\s])'[^'\n]{2,400}'(?![^\s
 const tokens =
   /[\p{L}\p{M}\d]+(?:(?:[._/:-]|(?<=\d),(?=\d))[\p{L}\p{M}\d]+)*|[.:!?…。]+|[^\p{L}\p{M}\d.,;:!?…。、()'"¿¡]/gu;
 
-function takeToken(token: string, isStart: boolean, ordered: string[], words: string[]): void {
+function takeToken(token: string, taken: Taken): void {
+  const { ordered, words } = taken;
   const [, number, unit = ''] = token.match(/^(\d+(?:[.,]\d+)*)(\p{L}{0,3})$/u) ?? [];
   if (number !== undefined) {
     ordered.push(`#${number}`);
     if (unit !== '') words.push(unit);
-  } else if (/^[\p{L}\p{M}]+$/u.test(token)) takeWord(token, isStart, ordered, words);
+  } else if (/^[\p{L}\p{M}]+$/u.test(token)) takeWord(token, taken);
   else ordered.push(`=${token}`);
 }
 
-function takeWord(written: string, isStart: boolean, ordered: string[], words: string[]): void {
+function takeWord(written: string, { ordered, words, isStart }: Taken): void {
   const word = written.toLowerCase();
   const number = numberWords.get(word);
   if (number !== undefined) ordered.push(`#${number}`);
   else if (/^\p{Lu}{2,}$/u.test(written) || (!isStart && /^\p{Lu}/u.test(written) && word !== 'i')) {
     ordered.push(`@${written}`);
-  } else if (!common.has(word)) words.push(word);
+  } else words.push(word);
 }
 
 const numberWords: ReadonlyMap<string, number> = new Map([
@@ -99,16 +129,7 @@ const numberWords: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Words that decide nothing. Those that do are left out however usual they are: `not`, `or`, `all`, `how`, `who`,
- * `when`, `from`, `before`, `more`, `should`, `was`, `he`, `your`.
+ * Words that decide nothing. Those that do are left out however usual they are: `not`, `or`, `all`, `how`, `what`,
+ * `who`, `from`, `to`, `before`, `more`, `can`, `was`, `he`, `you`, `my`, `I`.
  */
-const common: ReadonlySet<string> = new Set(
-  [
-    'a an the i me my you',
-    'am is are be do does doing can could would',
-    'please pls kindly hi hello hey thanks thank',
-    'tell know want like need just so well also really actually',
-    'what of to for it there that this',
-    've ll re s m d',
-  ].flatMap((line) => line.split(' ')),
-);
+const common: ReadonlySet<string> = new Set(['a', 'an', 'the', 'of', 'am', 'is', 'are', 'do', 'does', 'really']);
