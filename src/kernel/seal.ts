@@ -46,7 +46,8 @@ function sealerUnder(secret: string, purpose: string): Sealer {
     seal(plain, context) {
       const head = Buffer.alloc(1 + nonceBytes);
       head[0] = form;
-      const nonce = randomFillSync(head.subarray(1));
+      const nonce = nextNonce();
+      nonce.copy(head, 1);
       const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
       cipher.setAAD(Buffer.from(context));
       return Buffer.concat([head, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
@@ -65,6 +66,20 @@ function sealerUnder(secret: string, purpose: string): Sealer {
       }
     },
   };
+}
+
+/** Random bytes, taken from the system for many nonces at a time: each call costs more than the bytes. */
+const nonces = Buffer.alloc(nonceBytes * 256);
+let noncesUsed = nonces.length;
+
+/** Valid until the next call. */
+function nextNonce(): Buffer {
+  if (noncesUsed === nonces.length) {
+    randomFillSync(nonces);
+    noncesUsed = 0;
+  }
+  noncesUsed += nonceBytes;
+  return nonces.subarray(noncesUsed - nonceBytes, noncesUsed);
 }
 
 /** Throws for a secret that is empty or shorter than `secretBytesMin`. */

@@ -92,23 +92,25 @@ function canonical(format: CallerDialectId, body: JsonObject) {
   return found.ok ? found.value : null;
 }
 
+const digestOf = (format: CallerDialectId, body: JsonObject) => JSON.stringify(canonical(format, body)?.fields);
+
 test('one conversation has one canonical form in all formats', () => {
   const [first, ...others] = formats.map(([format, body]) => canonical(format, body)?.fields);
   for (const field of ['messages', 'temperature', 'maxOutputTokens']) {
     assert.ok(first?.[field] !== undefined, field);
     for (const other of others) assert.equal(other?.[field], first[field], field);
   }
-  const [chat, messages] = formats.map(([format, body]) => canonical(format, body)?.digest);
+  const [chat, messages] = formats.map(([format, body]) => digestOf(format, body));
   assert.equal(chat, messages);
 });
 
 for (const [format, body] of formats) {
-  const digest = canonical(format, body)?.digest;
+  const digest = digestOf(format, body);
 
   test(`neither the order of members nor what is beside the answer is in it: ${format}`, () => {
     const turned = reversed(body) as JsonObject;
-    assert.equal(canonical(format, turned)?.digest, digest);
-    if (format !== 'gemini') assert.equal(canonical(format, { ...body, stream: true })?.digest, digest);
+    assert.equal(digestOf(format, turned), digest);
+    if (format !== 'gemini') assert.equal(digestOf(format, { ...body, stream: true }), digest);
   });
 
   test(`a changed value, and a member that nobody knows, are in it: ${format}`, () => {
@@ -119,7 +121,7 @@ for (const [format, body] of formats) {
       const changed = structuredClone(body);
       const isObject = typeof value === 'object' && value !== null;
       set(changed, isObject ? [...path, 'unheard'] : path, isObject ? 'of' : another(value));
-      assert.notEqual(canonical(format, changed)?.digest, digest, path.join('.'));
+      assert.notEqual(digestOf(format, changed), digest, path.join('.'));
     }
   });
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { CacheBounds, CacheStore } from '../../src/books/metering/cache-store.ts';
 import { createSealer } from '../../src/kernel/seal.ts';
 import { openRedisCache } from '../../src/stores/cache/redis-cache.ts';
-import { createSealedCache } from '../../src/stores/cache/sealed-cache.ts';
+import { createSealedCache, RecentEntries } from '../../src/stores/cache/sealed-cache.ts';
 import { openSqliteCache } from '../../src/stores/cache/sqlite-cache.ts';
 import { fakeClock } from '../fake-clock.ts';
 import { memoryCache } from '../memory-cache.ts';
@@ -77,6 +77,42 @@ const sqlite: CacheDriver = {
   },
 };
 
+/** As a server opens it: what was found lately is in memory. */
+const sqliteWithMemory: CacheDriver = {
+  name: 'sqlite with memory',
+  skip: false,
+  async create(bounds) {
+    const folder = mkdtempSync(join(tmpdir(), 'culvert-cache-'));
+    const clock = fakeClock();
+    const caches: CacheStore[] = [];
+    function open(): CacheStore {
+      const recent = new RecentEntries();
+      const file = join(folder, 'cache.db');
+      const onRemoved = recent.forget.bind(recent);
+      const driver = openSqliteCache({ file, bounds, clock, onTrouble: assertNoTrouble, onRemoved });
+      const cache = createSealedCache(driver, sealer, () => clock.wallMs(), recent);
+      caches.push(cache);
+      return {
+        ...cache,
+        // Each entry that is there is in memory from then on.
+        async put(scope, digest, entry) {
+          await cache.put(scope, digest, entry);
+          await cache.get(scope, digest);
+        },
+      };
+    }
+    async function again() {
+      await caches.at(-1)?.close();
+      return open();
+    }
+    async function remove() {
+      for (const one of caches) await one.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+    return { cache: open(), clock, sealed: null, again, remove };
+  },
+};
+
 function assertNoTrouble(message: string): never {
   throw new Error(message);
 }
@@ -102,4 +138,4 @@ const redis: CacheDriver = {
 };
 
 /** The suite of the cache runs over each of these. */
-export const cacheDrivers: readonly CacheDriver[] = [memory, sqlite, redis];
+export const cacheDrivers: readonly CacheDriver[] = [memory, sqlite, sqliteWithMemory, redis];

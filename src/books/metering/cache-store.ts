@@ -3,9 +3,9 @@
  * of each scope, drop the oldest entries first, and seal the bodies.
  */
 export interface CacheStore {
-  /** Null: there is none, or its time is over. It may reject or be slow: the caller takes both for a miss. */
-  get(scope: string, digest: string): Promise<CacheEntry | null>;
-  /** Replaces an older entry. One that is larger than a scope may be is not kept. */
+  /** Null: there is none, or its time is over. It may throw, reject or be slow: the caller takes all for a miss. */
+  get(scope: string, digest: string): CacheEntry | null | Promise<CacheEntry | null>;
+  /** Replaces an older entry, and is found from now on. One that is larger than a scope may be is not kept. */
   put(scope: string, digest: string, entry: CacheEntry): Promise<void>;
   /** Removes the entries that meet all the fields given; resolves to how many. Without fields: all entries. */
   clear(which: CacheSelection): Promise<number>;

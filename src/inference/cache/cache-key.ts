@@ -15,7 +15,7 @@ export interface CacheKey {
   digest: string;
 }
 
-/** With the digests of its parts by name, which say where two requests differ. */
+/** With its parts by name, which say where two requests differ. */
 export interface PartedKey extends CacheKey {
   parts: Readonly<Record<string, string>>;
 }
@@ -34,7 +34,7 @@ export interface KeyFacts {
 }
 
 /** Counts up when the same key would mean another answer. */
-const keyVersion = 1;
+const keyVersion = 2;
 
 export function cacheKeyOf(facts: KeyFacts, { fields: { model, ...fields } }: Canonical): PartedKey {
   const { alias, rule, providers, call, endpoint, form } = facts;

@@ -40,9 +40,6 @@ export interface AnswerCacheParts {
   calls(): Promise<InnerCalls>;
 }
 
-/** Equal requests find an answer here while it is written, but no longer. */
-const writeMsMax = 1_000;
-
 /** Answers of equal requests, which one process asks for once. */
 export function createAnswerCache(parts: AnswerCacheParts): AnswerCache {
   const flights = new Flights();
@@ -84,7 +81,7 @@ async function enter<I, R extends RequestBody, P extends Plan>(
   const rule = plan.alias.cache;
   const form = rule === undefined || wish.use === 'off' ? null : (endpoint.keeps?.(request) ?? null);
   const wanted = rule?.semantic === undefined || wish.exact ? undefined : 'question';
-  const canonical = form === null ? null : await canonicalOf(endpoint, call, input, wanted);
+  const canonical = form === null ? null : await canonicalOf(endpoint, asked, input, wanted);
   if (rule === undefined || form === null || canonical === null) {
     return wish.use === 'only' ? refused(call, notCached) : goingOn(asked, 'bypass', {}, () => {});
   }
@@ -115,20 +112,19 @@ async function enter<I, R extends RequestBody, P extends Plan>(
   }
   if (wish.use === 'only') return refused(call, notCached);
 
-  let isKept = false;
   const keep = (entry: KeptEntry) => {
-    isKept = true;
     const landed = { entry, atMs: clock.wallMs() };
     recent.add(`${key.scope} ${plan.alias.id}`, key.parts);
     flight?.land(landed);
-    void write(keyed, call, plan.alias.id, landed).then(remove);
+    write(keyed, call, plan.alias.id, landed);
+    remove();
     if (similar !== null && 'learn' in similar) similar.learn(entry);
   };
   const client = flight === null ? call.client : flight.clientOf(call.client);
   const kept = keptBy(keep, form, rule, call, name);
   return goingOn(asked, 'miss', { client, ...kept, cacheUse: 'miss' }, () => {
     flight?.land(null);
-    if (!isKept) remove();
+    remove();
   });
 }
 
@@ -236,11 +232,12 @@ function goingOn<R, P extends Plan>(
 /** Null: nobody can say what this request has in common with others. */
 async function canonicalOf<I, R extends RequestBody, P extends Plan>(
   { readable }: Endpoint<I, R, P>,
-  call: ModelCall,
+  { call, request }: Asked<R, P>,
   input: I,
   wanted?: 'question',
 ): Promise<Canonical | null> {
-  const found = await readable?.(call, input)?.canonical(wanted);
+  const read = request.canonical?.(wanted) ?? null;
+  const found = read === null ? await readable?.(call, input)?.canonical(wanted) : { ok: true as const, value: read };
   // What lies elsewhere may change there.
   return found?.ok === true && found.value.elsewhere !== true ? found.value : null;
 }
@@ -269,15 +266,14 @@ async function look({ store, clock, cacheLooked, key, rule, wish }: Looked): Pro
   }
 }
 
-/** Resolves once it is written, or after a while. Never rejects. */
-async function write(
+/** Looks find the answer from now on. */
+function write(
   { store, cacheLooked, key, rule, tag }: Keyed,
   { principal }: ModelCall,
   model: string,
   { entry, atMs }: Landed,
-): Promise<void> {
+): void {
   const body = packEntry(entry, key);
   const kept = { atMs, expiresAtMs: atMs + rule.ttlMs, keyId: principal.keyId, model, tag, body };
-  const writing = store.put(key.scope, key.digest, kept).catch(() => cacheLooked('error', 0));
-  await within(writing, writeMsMax);
+  store.put(key.scope, key.digest, kept).catch(() => cacheLooked('error', 0));
 }

@@ -2,7 +2,8 @@
 export const lookMsMax = 20;
 
 /** The result of the work, or that it is late after `msMax`. */
-export async function within<T>(work: Promise<T>, msMax: number): Promise<T | 'late'> {
+export async function within<T>(work: T | Promise<T>, msMax: number): Promise<T | 'late'> {
+  if (!(work instanceof Promise)) return work;
   const late = Promise.withResolvers<'late'>();
   const timer = setTimeout(() => late.resolve('late'), msMax);
   try {

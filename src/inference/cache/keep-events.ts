@@ -21,7 +21,7 @@ interface KeepingEvents {
  */
 export function keepingSteps({ toolCalls, keep }: KeepingEvents): KeepingSteps {
   /** The attempts whose answer a guard ended. */
-  const ended = new WeakSet<object>();
+  const ended: object[] = [];
   return {
     first: {
       over(next, place) {
@@ -38,7 +38,7 @@ export function keepingSteps({ toolCalls, keep }: KeepingEvents): KeepingSteps {
             // An answer that failed its checks comes when its trial is over, because no better one came.
             const isPassed = found === null && place.answer.trial !== null;
             const kept = (missed: Fault | null) => {
-              if (missed !== null || !isPassed || ended.has(place.answer)) return missed;
+              if (missed !== null || !isPassed || ended.includes(place.answer)) return missed;
               const events = collected.complete();
               if (events !== null) keep(entryOf(events, place));
               return missed;
@@ -54,7 +54,7 @@ export function keepingSteps({ toolCalls, keep }: KeepingEvents): KeepingSteps {
           ...passing(next),
           chunk(chunk) {
             if (eventsOf(chunk).some((event) => event.type === 'finish' && event.reason === 'content-filter')) {
-              ended.add(answer);
+              ended.push(answer);
             }
             return next.chunk(chunk);
           },

@@ -30,11 +30,19 @@ export function packEntry(entry: KeptEntry, { scope, digest }: CacheKey): Buffer
   return Buffer.from(JSON.stringify({ ...entry, key: { scope, digest } }));
 }
 
+type PackedEntry = KeptEntry & { key: CacheKey };
+
+/** The entries of bodies that a store has in its memory, so that each is read once. */
+const unpacked = new WeakMap<Buffer, PackedEntry>();
+
 /** Null: it is damaged, or kept for another key than this one. */
 export function unpackEntry(body: Buffer, { scope, digest }: CacheKey): KeptEntry | null {
   try {
-    const { key, ...entry } = JSON.parse(body.toString('utf8')) as KeptEntry & { key: CacheKey };
-    return key.scope === scope && key.digest === digest && isAnswer(entry.answer) ? entry : null;
+    const entry = unpacked.get(body) ?? (JSON.parse(body.toString('utf8')) as PackedEntry);
+    const { key, answer } = entry;
+    if (key.scope !== scope || key.digest !== digest || !isAnswer(answer)) return null;
+    unpacked.set(body, entry);
+    return entry;
   } catch {
     return null;
   }

@@ -71,13 +71,13 @@ export interface RequestView {
 }
 
 /**
- * Digests (SHA-256) of all that can change an answer, equal for requests that mean the same: in whatever order of
- * members, and of conversations in whatever format. `fields`: of each, which says where two requests differ.
+ * All that can change an answer, equal for requests that mean the same: in whatever order of members, and of
+ * conversations in whatever format.
  */
 export interface Canonical {
-  digest: string;
   /** It names pictures or files by URL or id, which may be others the next time. Absent: all of it is here. */
   elsewhere?: true;
+  /** Each as JSON, long ones as a digest (SHA-256). They say where two requests differ. */
   fields: Readonly<Record<string, string>>;
   /** The last turn of a conversation of texts alone, where it was asked for. Absent: it is no such conversation. */
   question?: CanonicalQuestion;

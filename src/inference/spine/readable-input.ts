@@ -18,13 +18,24 @@ export interface ReadableInput<I> {
 /** Members of bodies that change nothing of an answer. */
 const besideAnswers = ['stream', 'stream_options', 'user', 'metadata', 'safety_identifier', 'store', 'service_tier'];
 
-/** The digests of these fields. `digits`: of numbers that a double cannot hold, which JSON.parse makes equal. */
+/** Longer values are kept as their digest. */
+const valueCharsMax = 64;
+
+/** These fields, undefined ones left out. `digits`: of numbers that a double cannot hold, which JSON.parse makes equal. */
 export function canonicalOf(fields: Readonly<Record<string, unknown>>): Canonical {
-  const digests: Record<string, string> = {};
+  const values: Record<string, string> = {};
   for (const name of Object.keys(fields).sort()) {
-    if (fields[name] !== undefined) digests[name] = hash('sha256', sortedJson(fields[name] as JsonValue), 'base64url');
+    if (fields[name] === undefined) continue;
+    const text = sortedJson(fields[name] as JsonValue);
+    // No JSON begins with this sign.
+    values[name] = text.length > valueCharsMax ? `#${hash('sha256', text, 'base64url')}` : text;
   }
-  return { digest: hash('sha256', JSON.stringify(digests), 'base64url'), fields: digests };
+  return { fields: values };
+}
+
+/** One digest of all fields. */
+export function digestOf({ fields }: Canonical): string {
+  return hash('sha256', JSON.stringify(fields), 'base64url');
 }
 
 const namesElsewhere = /"(url|\w+_url|uri|\w+_uri|file_id)"\s*:\s*"(?!data:)/;
@@ -42,12 +53,15 @@ export function longNumbersIn(raw: string): string[] | undefined {
 }
 
 /** JSON whose objects have their members in alphabetical order. */
-function sortedJson(value: JsonValue): string {
-  return JSON.stringify(value, (_, one: JsonValue | undefined) =>
-    typeof one === 'object' && one !== null && !Array.isArray(one)
-      ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : one,
-  );
+function sortedJson(value: JsonValue | undefined): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`;
+  let members = '';
+  for (const name of Object.keys(value).sort()) {
+    const one = value[name];
+    if (one !== undefined) members += `${members === '' ? '' : ','}${JSON.stringify(name)}:${sortedJson(one)}`;
+  }
+  return `{${members}}`;
 }
 
 /** An input of bytes that `bodies` reads. `make`: the input with another body. */

@@ -1,4 +1,5 @@
 import { noNeeds, type RequestNeeds } from '../../formats/neutral/request.ts';
+import type { Canonical } from '../models/steps.ts';
 
 /** Facts of every request. */
 export interface RequestFacts {
@@ -18,6 +19,8 @@ export interface RequestFacts {
  */
 export interface RequestBody<F extends RequestFacts = RequestFacts> {
   readonly facts: F;
+  /** As its input's, for what was read in this thread; null or absent: ask the input. */
+  canonical?(wanted?: 'question'): Canonical | null;
   /** No more calls. */
   release(): void | Promise<void>;
 }

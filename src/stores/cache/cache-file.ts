@@ -24,17 +24,21 @@ const oldestAtOnceMax = 16;
 export const findEntry = `SELECT at_ms, expires_ms, key_id, model, tag, sealed FROM entry
   WHERE scope = ? AND digest = ? AND expires_ms > ?`;
 
-export interface WrittenEntry {
+export interface EntryPlace {
   scope: string;
   digest: string;
-  entry: CacheEntry;
+}
+
+export interface WrittenEntry extends EntryPlace {
+  entry: Omit<CacheEntry, 'body'> & { body: Uint8Array };
 }
 
 /** The one writer of a `cache.db`, which blocks: its thread calls it. */
 export interface CacheFile {
   /** A number of the file: the connections of others to another one are of no use. */
   generation(): number;
-  put(entries: readonly WrittenEntry[], nowMs: number): void;
+  /** Gives the places of those that had to make room. */
+  put(entries: readonly WrittenEntry[], nowMs: number): EntryPlace[];
   clear(which: CacheSelection): number;
   stats(nowMs: number): CacheScopeStats[];
   /** Makes the file anew where a reader met damage in the present one. */
@@ -42,9 +46,8 @@ export interface CacheFile {
   close(): void;
 }
 
-interface Row {
+interface Row extends EntryPlace {
   id: number;
-  scope: string;
   bytes: number;
 }
 
@@ -128,7 +131,10 @@ function openEntries(file: string, bounds: CacheBounds) {
   }
 }
 
-/** `cache.db`: no migrations, since a file of another form is made anew. */
+/**
+ * `cache.db`: no migrations, since a file of another form is made anew. Rows are written as their answers end, so ids are
+ * in the order of age. A look for a key, a model or a tag reads all rows: only operators ask so.
+ */
 const schema = `
   CREATE TABLE IF NOT EXISTS entry (
     id INTEGER PRIMARY KEY,
@@ -143,10 +149,11 @@ const schema = `
     sealed BLOB NOT NULL,
     UNIQUE (scope, digest)
   ) STRICT;
-  CREATE INDEX IF NOT EXISTS entry_of_scope ON entry (scope, at_ms, model, bytes);
-  CREATE INDEX IF NOT EXISTS entry_age ON entry (at_ms);
+  DROP INDEX IF EXISTS entry_of_scope;
+  DROP INDEX IF EXISTS entry_age;
+  DROP INDEX IF EXISTS entry_key;
+  CREATE INDEX IF NOT EXISTS entry_order ON entry (scope, id, bytes);
   CREATE INDEX IF NOT EXISTS entry_expiry ON entry (expires_ms);
-  CREATE INDEX IF NOT EXISTS entry_key ON entry (key_id);
 `;
 
 function statementsOf(database: Database) {
@@ -164,21 +171,16 @@ function statementsOf(database: Database) {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     remove: database.prepare('DELETE FROM entry WHERE id = ?'),
-    same: rows('SELECT id, scope, bytes FROM entry WHERE scope = ? AND digest = ?'),
-    expired: rows(`SELECT id, scope, bytes FROM entry WHERE expires_ms <= ? LIMIT ${expiredAtOnceMax}`),
+    same: rows('SELECT id, scope, digest, bytes FROM entry WHERE scope = ? AND digest = ?'),
+    expired: rows(`SELECT id, scope, digest, bytes FROM entry WHERE expires_ms <= ? LIMIT ${expiredAtOnceMax}`),
     oldestOfScope: rows(
-      `SELECT id, scope, bytes FROM entry WHERE scope = ? ORDER BY at_ms, id LIMIT ${oldestAtOnceMax}`,
+      `SELECT id, scope, digest, bytes FROM entry WHERE scope = ? ORDER BY id LIMIT ${oldestAtOnceMax}`,
     ),
-    oldestOfAll: rows(`SELECT id, scope, bytes FROM entry ORDER BY at_ms, id LIMIT ${oldestAtOnceMax}`),
+    oldestOfAll: rows(`SELECT id, scope, digest, bytes FROM entry ORDER BY id LIMIT ${oldestAtOnceMax}`),
     selected: rows(
-      `SELECT id, scope, bytes FROM entry
+      `SELECT id, scope, digest, bytes FROM entry
        WHERE id > ?1 AND (?2 IS NULL OR scope = ?2) AND (?3 IS NULL OR model = ?3) AND (?4 IS NULL OR tag = ?4)
-       ORDER BY id LIMIT ${removedAtOnceMax}`,
-    ),
-    selectedOfKey: rows(
-      `SELECT id, scope, bytes FROM entry
-       WHERE id > ?1 AND (?2 IS NULL OR scope = ?2) AND (?3 IS NULL OR model = ?3) AND (?4 IS NULL OR tag = ?4)
-         AND key_id = ?5
+         AND (?5 IS NULL OR key_id = ?5)
        ORDER BY id LIMIT ${removedAtOnceMax}`,
     ),
     sumOfScope: sum('SELECT total(bytes) AS bytes FROM entry WHERE scope = ?'),
@@ -190,8 +192,8 @@ function statementsOf(database: Database) {
   };
 }
 
-function rowOf({ id, scope, bytes }: Record<string, unknown>): Row {
-  return { id: Number(id), scope: String(scope), bytes: Number(bytes) };
+function rowOf({ id, scope, digest, bytes }: Record<string, unknown>): Row {
+  return { id: Number(id), scope: String(scope), digest: String(digest), bytes: Number(bytes) };
 }
 
 /** Sums of bytes, which follow each change; they are read where they are unknown. */
@@ -236,7 +238,8 @@ function entriesIn(database: Database, { scopeBytes, totalBytes }: CacheBounds) 
     }
   }
 
-  function write({ scope, digest, entry }: WrittenEntry): void {
+  /** `removed` gets those that had to make room. */
+  function write({ scope, digest, entry }: WrittenEntry, removed: EntryPlace[]): void {
     const bytes = entry.body.length + rowBytes;
     if (bytes > Math.min(scopeBytes, totalBytes)) return;
     remove(statements.same(scope, digest));
@@ -244,9 +247,13 @@ function entriesIn(database: Database, { scopeBytes, totalBytes }: CacheBounds) 
     const { atMs, expiresAtMs, keyId, model, tag, body } = entry;
     statements.insert.run(scope, digest, atMs, expiresAtMs, keyId, model, tag, bytes, body);
     const scopeFits = () => sums.ofScope(scope) <= scopeBytes;
-    while (!scopeFits()) remove(statements.oldestOfScope(scope), scopeFits);
+    const makeRoom = (rows: readonly Row[], enough: () => boolean) => {
+      removed.push(...rows.map(({ scope, digest }) => ({ scope, digest })));
+      remove(rows, enough);
+    };
+    while (!scopeFits()) makeRoom(statements.oldestOfScope(scope), scopeFits);
     const allFits = () => sums.ofAll() <= totalBytes;
-    while (!allFits()) remove(statements.oldestOfAll(), allFits);
+    while (!allFits()) makeRoom(statements.oldestOfAll(), allFits);
   }
 
   function committed(work: () => void): void {
@@ -263,29 +270,33 @@ function entriesIn(database: Database, { scopeBytes, totalBytes }: CacheBounds) 
 
   return {
     database,
-    put(entries: readonly WrittenEntry[], nowMs: number): void {
+    put(entries: readonly WrittenEntry[], nowMs: number): EntryPlace[] {
+      const removed: EntryPlace[] = [];
       committed(() => {
         remove(statements.expired(nowMs));
-        for (const entry of entries) write(entry);
+        for (const entry of entries) write(entry, removed);
       });
+      return removed;
     },
-    clear({ scope = null, keyId, model = null, tag = null }: { [K in keyof CacheSelection]: string | null }): number {
+    clear({ scope, keyId, model, tag }: CacheSelection): number {
       for (let removed = 0, behind = 0; ; ) {
-        const asked = [behind, scope, model, tag] as const;
-        const rows = keyId == null ? statements.selected(...asked) : statements.selectedOfKey(...asked, keyId);
+        const rows = statements.selected(behind, scope ?? null, model ?? null, tag ?? null, keyId ?? null);
         committed(() => remove(rows));
         removed += rows.length;
         if (rows.length < removedAtOnceMax) return removed;
         behind = rows.at(-1)?.id ?? behind;
       }
     },
-    stats: (nowMs: number): CacheScopeStats[] =>
-      statements.summary.all(nowMs).map(({ scope, model, entries, bytes, oldest_ms: oldestMs }) => ({
-        scope: String(scope),
-        model: String(model),
-        entries: Number(entries),
-        bytes: Number(bytes),
-        oldestMs: Number(oldestMs),
-      })),
+    stats: (nowMs: number): CacheScopeStats[] => statements.summary.all(nowMs).map(statsOf),
+  };
+}
+
+function statsOf({ scope, model, entries, bytes, oldest_ms: oldestMs }: Record<string, unknown>): CacheScopeStats {
+  return {
+    scope: String(scope),
+    model: String(model),
+    entries: Number(entries),
+    bytes: Number(bytes),
+    oldestMs: Number(oldestMs),
   };
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CacheStore } from '../../books/metering/cache-store.ts';
+import type { CacheEntry, CacheStore } from '../../books/metering/cache-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Secrets } from '../secrets.ts';
 import type { DataFolder } from '../sqlite/data-folder.ts';
@@ -17,6 +17,9 @@ export interface CacheParts {
   onTrouble(message: string): void;
 }
 
+/** Further entries that come before the cache is open are found only after it. */
+const earlyMax = 64;
+
 /** The cache that `storage` names. The first use opens it: a server without cached models has neither file nor connection. */
 export function openCache(parts: CacheParts): CacheStore {
   const { config, folder, room, onTrouble } = parts;
@@ -25,6 +28,8 @@ export function openCache(parts: CacheParts): CacheStore {
   let opening: Promise<CacheStore> | null = null;
   let ready: CacheStore | null = null;
   let closed = false;
+  /** Entries that came before it is open. */
+  const early = new Map<string, CacheEntry>();
 
   function open(): Promise<CacheStore> {
     if (closed) return Promise.reject(new Error('the cache is closed'));
@@ -47,16 +52,21 @@ export function openCache(parts: CacheParts): CacheStore {
   }
 
   return {
-    async get(scope, digest) {
+    get(scope, digest) {
       if (closed) return null;
       if (ready !== null) return ready.get(scope, digest);
       // No request waits for the start of a thread or a connection.
       void open().catch((error: unknown) => onTrouble(`cache: it cannot be opened: ${String(error)}`));
-      return null;
+      return early.get(`${digest} ${scope}`) ?? null;
     },
     async put(scope, digest, entry) {
       if (inFolder && room !== null && room.refusal() !== null) throw new Error('the disk of the data folder is full');
-      await (await open()).put(scope, digest, entry);
+      if (ready === null && early.size < earlyMax) early.set(`${digest} ${scope}`, entry);
+      try {
+        await (ready ?? (await open())).put(scope, digest, entry);
+      } finally {
+        early.delete(`${digest} ${scope}`);
+      }
       if (inFolder) room?.taken(entry.body.length);
     },
     clear: async (which) => (await opened())?.clear(which) ?? 0,
@@ -74,17 +84,19 @@ async function openDriver(
 ): Promise<CacheStore> {
   const { state, cache } = config.storage;
   const bounds = { scopeBytes: cache.max_per_scope, totalBytes: cache.max };
-  const { createSealedCache } = await import('./sealed-cache.ts');
+  const { createSealedCache, RecentEntries } = await import('./sealed-cache.ts');
+  // Of a Redis that others write too, nobody here knows what they removed.
+  const recent = state === 'memory' ? new RecentEntries() : null;
   async function driver(): Promise<CacheStore> {
-    if (state === 'memory') {
+    if (recent !== null) {
       const { openSqliteCache } = await import('./sqlite-cache.ts');
-      return openSqliteCache({ file, bounds, clock, onTrouble });
+      return openSqliteCache({ file, bounds, clock, onTrouble, onRemoved: (places) => recent.forget(places) });
     }
     const [{ openRedisCache }, booksId] = await Promise.all([import('./redis-cache.ts'), stores.booksId()]);
     return openRedisCache({ url: state, booksId, bounds, clock, onTrouble });
   }
   const opened = await driver();
   // It is open once the first look has an answer.
-  await opened.get('', '').catch(() => null);
-  return createSealedCache(opened, secrets.sealer('cache'), () => clock.wallMs());
+  await (async () => opened.get('', ''))().catch(() => null);
+  return createSealedCache(opened, secrets.sealer('cache'), () => clock.wallMs(), recent);
 }

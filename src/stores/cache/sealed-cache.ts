@@ -18,38 +18,98 @@ const packedHeadBytes = 5;
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 
+/** Bytes of bodies in memory. */
+const recentBytesMax = 8 * 1024 * 1024;
+/** Bytes of an entry without its body. */
+const recentEntryBytes = 512;
+
+/** Entries that were found lately, open, so that the next look costs no more than a map. */
+export class RecentEntries {
+  /** By place, the one used last at the end. */
+  readonly #entries = new Map<string, CacheEntry>();
+  #bytes = 0;
+
+  get(place: string): CacheEntry | undefined {
+    const entry = this.#entries.get(place);
+    if (entry === undefined) return undefined;
+    this.#entries.delete(place);
+    this.#entries.set(place, entry);
+    return entry;
+  }
+
+  add(place: string, entry: CacheEntry): void {
+    this.#drop(place);
+    this.#entries.set(place, entry);
+    this.#bytes += recentEntryBytes + entry.body.length;
+    for (const oldest of this.#entries.keys()) {
+      if (this.#bytes <= recentBytesMax) return;
+      this.#drop(oldest);
+    }
+  }
+
+  /** Null: all of them. */
+  forget(places: readonly { scope: string; digest: string }[] | null): void {
+    for (const place of places?.map(({ scope, digest }) => placeOf(scope, digest)) ?? [...this.#entries.keys()]) {
+      this.#drop(place);
+    }
+  }
+
+  #drop(place: string): void {
+    const entry = this.#entries.get(place);
+    if (entry !== undefined) this.#bytes -= recentEntryBytes + entry.body.length;
+    this.#entries.delete(place);
+  }
+}
+
 /**
  * Seals and compresses the bodies of a driver's entries. A body opens only with the fields and in the place with which it
  * was written: anything else is none. An entry is found from when its `put` begins, and `clear` also removes those
- * that were on their way.
+ * that were on their way. `recent`: those it has in memory, where the driver says what is removed; null: none.
  */
-export function createSealedCache(driver: CacheStore, sealer: Sealer, nowMs: () => number): CacheStore {
+export function createSealedCache(
+  driver: CacheStore,
+  sealer: Sealer,
+  nowMs: () => number,
+  recent: RecentEntries | null = null,
+): CacheStore {
   const underway = new Map<string, CacheEntry>();
   const writes = new Set<Promise<void>>();
   let underwayBytes = 0;
   let closed = false;
 
   async function write(scope: string, digest: string, entry: CacheEntry): Promise<void> {
-    const body = sealer.seal(await packed(entry.body), contextOf(scope, digest, entry));
+    const small = packed(entry.body);
+    const body = sealer.seal(small instanceof Promise ? await small : small, contextOf(scope, digest, entry));
     await driver.put(scope, digest, { ...entry, body });
   }
 
+  function open(scope: string, digest: string, found: CacheEntry | null): ReturnType<CacheStore['get']> {
+    const opened = found === null ? null : sealer.open(found.body, contextOf(scope, digest, found));
+    const body = opened === null ? null : unpacked(opened);
+    if (found === null || body === null) return null;
+    // What a thread unpacks is large, and another `put` may have come since.
+    if (body instanceof Promise) return body.then((late) => ({ ...found, body: late }));
+    const entry = { ...found, body };
+    const place = placeOf(scope, digest);
+    if (!underway.has(place)) recent?.add(place, entry);
+    return entry;
+  }
+
   return {
-    async get(scope, digest) {
+    get(scope, digest) {
       if (closed) return null;
-      const coming = underway.get(placeOf(scope, digest));
-      if (coming !== undefined) return coming.expiresAtMs > nowMs() ? coming : null;
-      const found = await driver.get(scope, digest);
-      const opened = found === null ? null : sealer.open(found.body, contextOf(scope, digest, found));
-      if (found === null || opened === null) return null;
-      const body = await unpacked(opened);
-      return body === null ? null : { ...found, body };
+      const place = placeOf(scope, digest);
+      const known = underway.get(place) ?? recent?.get(place);
+      if (known !== undefined) return known.expiresAtMs > nowMs() ? known : null;
+      const found = driver.get(scope, digest);
+      return found instanceof Promise ? found.then((late) => open(scope, digest, late)) : open(scope, digest, found);
     },
     async put(scope, digest, entry) {
       if (closed) throw new Error('the cache is closed');
       const bytes = entry.body.length;
       if (underwayBytes + bytes > underwayMaxBytes) throw new Error('too many answers wait for the cache');
       const place = placeOf(scope, digest);
+      recent?.forget([{ scope, digest }]);
       underway.set(place, entry);
       underwayBytes += bytes;
       const written = write(scope, digest, entry);
@@ -81,21 +141,24 @@ function contextOf(scope: string, digest: string, { atMs, expiresAtMs, keyId, mo
   return JSON.stringify([scope, digest, atMs, expiresAtMs, keyId, model, tag]);
 }
 
-async function packed(body: Buffer): Promise<Buffer> {
-  if (body.length >= packedFromBytes) {
-    const head = Buffer.alloc(packedHeadBytes);
-    head[0] = packedForm;
-    head.writeUInt32LE(body.length, 1);
-    const options = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-    const small = body.length > atOnceMaxBytes ? await compress(body, options) : zstdCompressSync(body, options);
-    // Sound and pictures are compressed already.
-    if (small.length < body.length * 0.9) return Buffer.concat([head, small]);
-  }
-  return Buffer.concat([Buffer.of(plainForm), body]);
+function packed(body: Buffer): Buffer | Promise<Buffer> {
+  if (body.length < packedFromBytes) return smaller(body, body);
+  const options = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+  if (body.length > atOnceMaxBytes) return compress(body, options).then((small) => smaller(body, small));
+  return smaller(body, zstdCompressSync(body, options));
+}
+
+/** The body, or what the compressor made of it. Sound and pictures are compressed already. */
+function smaller(body: Buffer, small: Buffer): Buffer {
+  if (small.length >= body.length * 0.9) return Buffer.concat([Buffer.of(plainForm), body]);
+  const head = Buffer.alloc(packedHeadBytes);
+  head[0] = packedForm;
+  head.writeUInt32LE(body.length, 1);
+  return Buffer.concat([head, small]);
 }
 
 /** Null: it has another form. */
-async function unpacked(opened: Buffer): Promise<Buffer | null> {
+function unpacked(opened: Buffer): Buffer | Promise<Buffer> | null {
   if (opened[0] === plainForm) return opened.subarray(1);
   if (opened[0] !== packedForm || opened.length < packedHeadBytes) return null;
   const bytes = opened.readUInt32LE(1);

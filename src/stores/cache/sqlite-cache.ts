@@ -9,7 +9,12 @@ import type {
 import type { Clock } from '../../kernel/clock.ts';
 import { createWorkThread } from '../../kernel/work-thread.ts';
 import { type Database, openDatabase } from '../sqlite/database.ts';
-import { findEntry, isDamage, type WrittenEntry } from './cache-file.ts';
+import { type EntryPlace, findEntry, isDamage, type WrittenEntry } from './cache-file.ts';
+
+/** Rows of this long are one transaction, in ms: a commit costs more than its rows. */
+const gatherMs = 100;
+/** So many bytes do not wait for more. */
+const gatheredBytesMax = 4 * 1024 * 1024;
 
 /** Data for the thread at its start. */
 export interface CacheFileOptions {
@@ -65,43 +70,38 @@ function createReader(file: string) {
   };
 }
 
+export interface SqliteCacheOptions extends CacheFileOptions {
+  clock: Pick<Clock, 'wallMs'>;
+  onTrouble(message: string): void;
+  /** Gets the places whose entries are no longer there; null: any may be. */
+  onRemoved?(places: readonly EntryPlace[] | null): void;
+}
+
 /**
- * Entries in a file of SQLite. A thread writes, in one transaction what came while it wrote the one before. Reads are
- * one look at an index in the calling thread, which waits for no writer. A power cut may empty it.
+ * Entries in a file of SQLite. A thread writes, in one transaction what came within `gatherMs`. Reads are one look at an
+ * index in the calling thread, which waits for no writer. A power cut may empty it.
  */
-export function openSqliteCache(
-  options: CacheFileOptions & { clock: Pick<Clock, 'wallMs'>; onTrouble(message: string): void },
-): CacheStore {
-  const { file, bounds, clock, onTrouble } = options;
+export function openSqliteCache({ file, bounds, clock, onTrouble, onRemoved }: SqliteCacheOptions): CacheStore {
   const entry = new URL('./cache-worker.ts', import.meta.url);
   const thread = createWorkThread(entry, 'thread of the cache', {
     workerData: { file, bounds } satisfies CacheFileOptions,
   });
   const reader = createReader(file);
   let closed = false;
-  let waiting: WrittenEntry[] = [];
-  /** The order that will take what waits; null: none is to come. */
-  let writing: Promise<void> | null = null;
-  let running: Promise<unknown> = Promise.resolve();
-
-  async function call(order: CacheOrder): Promise<unknown> {
-    const { answer, generation, remade } = await thread.ask<CacheEnd>((id) => ({
-      message: { id, ...order },
-      transfer: [],
-    }));
+  async function call(order: CacheOrder, transfer: ArrayBuffer[] = []): Promise<unknown> {
+    const message = (id: number) => ({ message: { id, ...order }, transfer });
+    const { answer, generation, remade } = await thread.ask<CacheEnd>(message);
     if (remade !== null) onTrouble(`cache: ${file} was made anew and is empty: ${remade}`);
-    if (!closed && reader.generation() !== generation) reader.renew(generation);
+    if (closed || reader.generation() === generation) return answer;
+    reader.renew(generation);
+    onRemoved?.(null);
     return answer;
   }
 
-  async function write(): Promise<void> {
-    await running.catch(() => undefined);
-    const entries = waiting;
-    waiting = [];
-    writing = null;
-    running = call({ method: 'put', entries, nowMs: clock.wallMs() });
-    await running;
-  }
+  const writes = createWrites(async (entries, bytes) => {
+    const removed = await call({ method: 'put', entries, nowMs: clock.wallMs() }, [bytes]);
+    if ((removed as EntryPlace[]).length > 0) onRemoved?.(removed as EntryPlace[]);
+  });
 
   // A caller that asks before the thread has started does not wait for long: the look counts as a miss then.
   const opening = call({ method: 'put', entries: [], nowMs: clock.wallMs() }).then(
@@ -109,27 +109,34 @@ export function openSqliteCache(
     (error: unknown) => onTrouble(`cache: ${file} cannot be opened: ${String(error)}`),
   );
 
+  function find(scope: string, digest: string): CacheEntry | null {
+    try {
+      return reader.find(scope, digest, clock.wallMs());
+    } catch (error) {
+      const generation = reader.generation() ?? 0;
+      if (isDamage(error)) void call({ method: 'renew', generation }).catch(() => undefined);
+      throw error;
+    }
+  }
+
   return {
-    async get(scope, digest) {
+    get(scope, digest) {
       if (closed) return null;
-      const generation = reader.generation();
-      if (generation === null) await opening;
-      try {
-        return reader.find(scope, digest, clock.wallMs());
-      } catch (error) {
-        if (isDamage(error)) void call({ method: 'renew', generation: generation ?? 0 }).catch(() => undefined);
-        throw error;
-      }
+      return reader.generation() === null ? opening.then(() => find(scope, digest)) : find(scope, digest);
     },
-    async put(scope, digest, entry) {
-      waiting.push({ scope, digest, entry });
-      writing ??= write();
-      await writing;
+    put: (scope, digest, entry) => writes.add({ scope, digest, entry }),
+    async clear(which) {
+      await writes.settled();
+      const removed = (await call({ method: 'clear', which })) as number;
+      onRemoved?.(null);
+      return removed;
     },
-    clear: (which) => call({ method: 'clear', which }) as Promise<number>,
-    stats: () => call({ method: 'stats', nowMs: clock.wallMs() }) as Promise<CacheScopeStats[]>,
+    async stats() {
+      await writes.settled();
+      return (await call({ method: 'stats', nowMs: clock.wallMs() })) as CacheScopeStats[];
+    },
     async close() {
-      await Promise.allSettled([writing, running]);
+      await writes.settled();
       await opening;
       closed = true;
       reader.close();
@@ -137,6 +144,68 @@ export function openSqliteCache(
       await thread.close();
     },
   };
+}
+
+/** Gathers entries for `write`, which runs once at a time. */
+function createWrites(write: (entries: readonly WrittenEntry[], bytes: ArrayBuffer) => Promise<void>) {
+  let waiting: WrittenEntry[] = [];
+  let waitingBytes = 0;
+  /** The write that takes what waits, and what makes it begin now; null: none is to come. */
+  let coming: { done: Promise<void>; hurry(): void } | null = null;
+  let running: Promise<void> = Promise.resolve();
+
+  function begin(): { done: Promise<void>; hurry(): void } {
+    const { promise: gathered, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, gatherMs);
+    const hurry = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    return { done: writeAfter(gathered), hurry };
+  }
+
+  async function writeAfter(gathered: Promise<void>): Promise<void> {
+    await gathered;
+    await running.catch(() => undefined);
+    const { entries, bytes } = inOneBuffer(waiting, waitingBytes);
+    waiting = [];
+    waitingBytes = 0;
+    coming = null;
+    running = write(entries, bytes);
+    await running;
+  }
+
+  return {
+    /** Resolves once the entry is written. */
+    add(entry: WrittenEntry): Promise<void> {
+      waiting.push(entry);
+      waitingBytes += entry.entry.body.length;
+      coming ??= begin();
+      if (waitingBytes > gatheredBytesMax) coming.hurry();
+      return coming.done;
+    },
+    /** Resolves once what came before is written, or cannot be. */
+    async settled(): Promise<void> {
+      coming?.hurry();
+      await Promise.allSettled([coming?.done, running]);
+    },
+  };
+}
+
+/** The entries with their bodies in one buffer, which the thread gets without a copy. */
+function inOneBuffer(
+  waiting: readonly WrittenEntry[],
+  length: number,
+): { entries: WrittenEntry[]; bytes: ArrayBuffer } {
+  const all = new Uint8Array(length);
+  let end = 0;
+  const entries = waiting.map(({ entry, ...place }) => {
+    const start = end;
+    end += entry.body.length;
+    all.set(entry.body, start);
+    return { ...place, entry: { ...entry, body: all.subarray(start, end) } };
+  });
+  return { entries, bytes: all.buffer };
 }
 
 function entryOf({ at_ms, expires_ms, key_id, model, tag, sealed }: Record<string, unknown>): CacheEntry {

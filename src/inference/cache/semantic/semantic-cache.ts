@@ -172,7 +172,9 @@ export class SemanticCache {
       const questions = change(await this.#read(place));
       const atMs = this.#parts.clock.wallMs();
       const body = packQuestions(bestObserved(questions), place);
-      await this.#parts.store.put(place.scope, place.digest, { ...row, atMs, expiresAtMs: atMs + observedMs, body });
+      const kept = { ...row, atMs, expiresAtMs: atMs + observedMs, body };
+      // The next change finds it from now on.
+      this.#parts.store.put(place.scope, place.digest, kept).catch(() => undefined);
     });
     const ended = changing
       .catch(() => undefined)

@@ -1,40 +1,52 @@
-import type { CallerDialectId, Result } from '../../../formats/dialects/dialect.ts';
+import type { CallerDialectId, CallerRequest, Result } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import { jsonIn } from '../../../formats/neutral/json-texts.ts';
 import type { NeutralMessage, NeutralPart, NeutralRequest } from '../../../formats/neutral/request.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { parseBody } from '../../../kernel/parse-object.ts';
 import type { Canonical, CanonicalQuestion } from '../../models/steps.ts';
-import { canonicalBody, canonicalOf, longNumbersIn } from '../../spine/readable-input.ts';
+import { canonicalBody, canonicalOf, digestOf, longNumbersIn } from '../../spine/readable-input.ts';
 
-/**
- * Digests of all that can change the answer of a conversation, equal for all formats in which it can be said. What its neutral form
- * does not hold brings the whole body in, so that no field is left out of it.
- */
+/** The result of `canonicalRead` for a body that is not read yet. */
 export function canonicalConversation(raw: Buffer, dialect: CallerDialectId, wanted?: 'question'): Result<Canonical> {
   const parsed = parseBody(raw);
   if (!parsed.ok) return parsed;
   const { body, scan } = parsed.value;
   const read = dialects[dialect].readRequest(raw, body, scan);
-  if (!read.ok) return read;
+  return read.ok ? { ok: true, value: canonicalRead({ raw, body, read: read.value, dialect }, wanted) } : read;
+}
+
+/** A conversation as it came, and as it was read. */
+export interface ReadConversation {
+  raw: Buffer;
+  body: JsonObject;
+  read: CallerRequest;
+  dialect: CallerDialectId;
+}
+
+/**
+ * All that can change the answer of a conversation, equal for all formats in which it can be said. What its neutral form
+ * does not hold brings the whole body in, so that no field is left out of it.
+ */
+export function canonicalRead({ raw, body, read, dialect }: ReadConversation, wanted?: 'question'): Canonical {
   const text = raw.toString('utf8');
-  const { extras } = read.value;
+  const { extras } = read;
   const state = extras?.state ?? null;
   const isContinued = state !== null && (state.previous !== null || state.conversation !== null || state.background);
   if (isContinued || (extras?.nativeOnly ?? extras?.references ?? null) !== null) {
-    return { ok: true, value: canonicalBody(dialect, body, text) };
+    return canonicalBody(dialect, body, text);
   }
-  const request = read.value.neutral();
+  const request = read.neutral();
   const beside =
-    (request.lost ?? []).length > 0 || hasMore(body) ? canonicalBody(dialect, body, text).digest : undefined;
+    (request.lost ?? []).length > 0 || hasMore(body) ? digestOf(canonicalBody(dialect, body, text)) : undefined;
   const fallbacks = extras === null || extras.fallbackModels.length === 0 ? undefined : [...extras.fallbackModels];
   const fields = { ...normalForm(request), fallbacks, ' body': beside, ' digits': longNumbersIn(text) };
   const canonical = canonicalOf(fields);
   const isElsewhere = request.messages.some(({ parts }) => parts.some(liesElsewhere));
-  if (isElsewhere) return { ok: true, value: { ...canonical, elsewhere: true } };
+  if (isElsewhere) return { ...canonical, elsewhere: true };
   const isPlain = wanted === 'question' && beside === undefined && fallbacks === undefined;
   const question = isPlain ? questionIn(request) : null;
-  return { ok: true, value: question === null ? canonical : { ...canonical, question } };
+  return question === null ? canonical : { ...canonical, question };
 }
 
 /** Null: others cannot be similar to it. It has tools, several answers, or something that is no text. */
@@ -47,7 +59,7 @@ function questionIn({ messages, tools = [], n = 1 }: NeutralRequest): CanonicalQ
   const ids = new Map<string, string>();
   const earlier = messages.slice(0, -1).flatMap((message) => turnsOf(message, ids));
   const beside = parts.map((part) => ({ ...(normalPart(part, ids) as object), text: '' }));
-  return { text, before: canonicalOf({ earlier, turn, beside }).digest };
+  return { text, before: digestOf(canonicalOf({ earlier, turn, beside })) };
 }
 
 /** A picture or a file that is named, not sent. */

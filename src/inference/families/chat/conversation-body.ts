@@ -22,6 +22,7 @@ import type { JsonObject, JsonScan } from '../../../kernel/json.ts';
 import { type MemberSurvey, parseBody, surveyMembers } from '../../../kernel/parse-object.ts';
 import { type EncodedBody, encodeForwarded, type ForwardOrder, membersFor } from '../../spine/encode-forwarded.ts';
 import type { RequestBody, RequestFacts } from '../../spine/request-body.ts';
+import { canonicalRead, type ReadConversation } from './canonical.ts';
 import { cutToContext } from './cut-to-context.ts';
 
 /** A checked conversation and what can be made of it. */
@@ -83,7 +84,7 @@ export function readConversation(raw: Buffer, dialect: CallerDialectId): Result<
   const read = dialects[dialect].readRequest(raw, body, scan);
   if (!read.ok) return read;
   const named = namedIn(body, dialect, scan);
-  return named.ok ? { ok: true, value: bodyOf(read.value, body, dialect, named.value) } : named;
+  return named.ok ? { ok: true, value: bodyOf({ raw, body, read: read.value, dialect }, named.value) } : named;
 }
 
 /** Ids that one body may name: a long conversation has hundreds. */
@@ -108,12 +109,8 @@ export function namedIn(body: JsonObject, dialectId: CallerDialectId, scan: Json
   return refuse(excess.field, `The body names more than ${namedMax} objects at a provider. Name fewer.`);
 }
 
-function bodyOf(
-  request: CallerRequest,
-  callers: JsonObject,
-  dialectId: CallerDialectId,
-  named: readonly NamedObject[],
-): ConversationBody {
+function bodyOf(conversation: ReadConversation, named: readonly NamedObject[]): ConversationBody {
+  const { read: request, body: callers, dialect: dialectId } = conversation;
   const { extras } = request;
   return {
     facts: {
@@ -140,6 +137,7 @@ function bodyOf(
       if (order.schema !== 'wanted') return encoded;
       return { ok: true, value: { ...encoded.value, schema: schemaOf(request) } };
     },
+    canonical: (wanted) => (extras === null ? canonicalRead(conversation, wanted) : null),
     release() {},
   };
 }
