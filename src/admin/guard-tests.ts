@@ -56,7 +56,9 @@ const bodySchema = z
 type TestBody = z.output<typeof bodySchema>;
 
 const replySchema = z.object({
-  not_tried: z.array(z.string()).describe('Guards that ask a service outside, which a trial never does.'),
+  not_tried: z
+    .array(z.string())
+    .describe('Guards that ask a service outside, or read answers alone: a trial does neither.'),
   results: z
     .array(
       z.object({

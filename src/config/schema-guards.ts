@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { patternSize } from '../guards/checks/pattern-length.ts';
 import {
   builtInChecks,
+  formChecks,
   guardedParts,
   injectionKinds,
   knownLanguages,
@@ -11,7 +12,7 @@ import {
   secretKinds,
 } from '../guards/kinds.ts';
 import { duration, name } from './scalars.ts';
-import { outsideFields, outsideIssues } from './schema-guards-outside.ts';
+import { guardMembers, memberIssues } from './schema-guard-members.ts';
 import { modelName } from './schema-models.ts';
 
 const kindsOf: Readonly<Record<string, readonly string[]>> = {
@@ -33,10 +34,8 @@ const patternSchema = z
 export const guardSchema = z
   .strictObject({
     check: z
-      .enum([...builtInChecks, ...outsideChecks])
-      .describe(
-        'What it looks for: personal data, keys and passwords, addresses of other hosts, instructions to a model, other languages than yours, patterns or words of yours; or the service that it asks.',
-      ),
+      .enum([...builtInChecks, ...formChecks, ...outsideChecks])
+      .describe('What it looks for, or the service that it asks. docs/guards.md says what each finds.'),
     kinds: z
       .array(z.enum([...personalKinds, ...secretKinds, ...linkKinds, ...injectionKinds]))
       .min(1)
@@ -74,7 +73,7 @@ export const guardSchema = z
       .max(10_000)
       .optional()
       .describe('Words and phrases for `words`, in any case.'),
-    ...outsideFields,
+    ...guardMembers,
     deadline: duration({ min: '1ms', max: '60s' })
       .prefault('300ms')
       .describe('How long a service outside may take to answer.'),
@@ -122,7 +121,7 @@ export const guardSchema = z
     if ((check === 'words') !== (words !== undefined)) {
       issue(words === undefined ? ['check'] : ['words'], 'the check words and the list words need each other');
     }
-    for (const { path, message } of outsideIssues(guard)) issue(path, message);
+    for (const { path, message } of memberIssues(guard)) issue(path, message);
     if ((action === 'route') !== (route_to !== undefined)) {
       issue(route_to === undefined ? ['action'] : ['route_to'], 'the action route and route_to need each other');
     }

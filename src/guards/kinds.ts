@@ -9,6 +9,14 @@ export const builtInChecks = [
   'words',
 ] as const;
 
+/** Checks of a request's or an answer's size, and of an answer's form. */
+export const formChecks = ['sizes', 'json-schema'] as const;
+export type FormCheckName = (typeof formChecks)[number];
+
+/** What the check `sizes` counts. */
+export const sizeKinds = ['chars', 'tokens', 'turns', 'attachments'] as const;
+export type SizeKind = (typeof sizeKinds)[number];
+
 /** Checks that ask a service. */
 export const outsideChecks = [
   ...(['webhook', 'openai-moderation', 'azure-content-safety', 'bedrock-guardrails'] as const),

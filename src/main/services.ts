@@ -4,6 +4,7 @@ import type { Notices } from '../books/metering/notices.ts';
 import { createLimitedAdmission, createSettledLimits, createSettlement } from '../books/metering/quota.ts';
 import { tracedAdmission, tracedSettlement } from '../books/metering/traced-admission.ts';
 import type { Engines } from '../engines/local-engines.ts';
+import { createSchemaCheck } from '../guards/schema-check.ts';
 import { createBodyRoom } from '../http/read-body.ts';
 import { createUploads, type Uploads } from '../inference/batches/uploads.ts';
 import { createAnswerCache } from '../inference/cache/create-answer-cache.ts';
@@ -14,14 +15,13 @@ import type { Services } from '../inference/endpoints/services.ts';
 import { createMediaFetcher } from '../inference/families/chat/fetch-media.ts';
 import { createKeptItems } from '../inference/families/chat/kept-items.ts';
 import type { ProviderObjects } from '../inference/families/chat/provider-objects.ts';
-import { createSchemaCheck } from '../inference/families/chat/schema-check.ts';
 import { createTokenCounter } from '../inference/families/chat/token-counter.ts';
 import { createEmbeddingCodec } from '../inference/families/embeddings/embedding-codec.ts';
 import { createPictureFetcher } from '../inference/families/images/fetch-picture.ts';
 import { createImageCodec } from '../inference/families/images/image-codec.ts';
 import { createKeptResponses } from '../inference/families/responses/kept-responses.ts';
 import { createVoiceLists } from '../inference/families/speech/voice-lists.ts';
-import { moderateBy } from '../inference/guards/moderating.ts';
+import { servePorts } from '../inference/guards/server-ports.ts';
 import { createIdempotency } from '../inference/spine/idempotency.ts';
 import { RefusedFormats } from '../inference/spine/refused-formats.ts';
 import type { SpineServices } from '../inference/spine/services.ts';
@@ -172,7 +172,7 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     files,
     storage: storage.book,
   };
-  moderateBy(transport, async () => (await import('../inference/endpoints/moderate.ts')).createModerate(services));
+  servePorts(transport, async () => (await import('../inference/endpoints/guard-ports.ts')).createGuardPorts(services));
   parts.opened(services.bodies.close);
   parts.opened(services.schemas.close);
   parts.opened(services.tokenCounter.close);

@@ -184,7 +184,7 @@ for (const format of Object.keys(formats)) {
       pieces = ['This is fine. ', 'This is b', 'ad. And so on.'];
       service.play = ({ body }) => ({ verdict: body.includes('bad') ? 'block' : 'pass' });
       const { status, text, said } = await ask(format, 'answers', stream);
-      assert.ok(!text.includes('bad'), text);
+      assert.ok(!said.includes('is bad'), text);
       if (stream && status === 200) {
         assert.ok(said.includes('This is fine. '), said);
         assert.match(text, /content_filter|refusal|SAFETY/i);

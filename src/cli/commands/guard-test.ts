@@ -63,7 +63,9 @@ async function testGuards(file: string | undefined, flags: TestFlags, parts: Cli
   else {
     printScore(score, rows, kept, flags.show === true ? lines : []);
     if (not_tried.length > 0)
-      print(`These guards ask a service outside, so they were not tried: ${not_tried.join(', ')}.`);
+      print(
+        `These guards ask a service outside or read answers alone, so they were not tried: ${not_tried.join(', ')}.`,
+      );
   }
   return 0;
 }

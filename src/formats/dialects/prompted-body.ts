@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { CallerDialectId } from './dialect.ts';
-import { pathModel } from './gemini/path-members.ts';
+import { pathModel, pathStream } from './gemini/path-members.ts';
 
 /** The prompt that a body names, by `model: "prompt/NAME@REF"` or `prompt: { id, version, variables }`. */
 export interface PromptNamed {
@@ -23,6 +23,8 @@ export type Parameter = 'temperature' | 'top_p' | 'max_tokens' | 'reasoning_effo
 export interface BodyAddition {
   /** Before the messages that it has. */
   messages: readonly PromptMessage[];
+  /** Turns behind them, whose answer is whole and kept nowhere. Absent: none. */
+  after?: readonly PromptMessage[];
   parameters: Readonly<Partial<Record<Parameter, string | number | undefined>>>;
   /** Whether these take the place of the caller's. */
   over: boolean;
@@ -75,8 +77,9 @@ function modelMember(dialect: CallerDialectId): string {
 /** The body with these; `prompt` is left out. */
 export function withAddition(body: JsonObject, dialect: CallerDialectId, addition: BodyAddition): JsonObject {
   const { prompt: _, ...rest } = body;
-  const { messages, parameters, over, model } = addition;
+  const { messages, after, parameters, over, model } = addition;
   let added = messages.length === 0 ? rest : withMessages[dialect](rest, messages);
+  if (after !== undefined) added = withTurns(added, dialect, after);
   for (const [name, value] of Object.entries(parameters)) {
     if (value !== undefined) added = withParameter(added, places[dialect][name as Parameter], value, over);
   }
@@ -144,10 +147,7 @@ function put(body: JsonObject, [name = '', ...rest]: readonly string[], value: J
 const withMessages: Record<CallerDialectId, (body: JsonObject, before: readonly PromptMessage[]) => JsonObject> = {
   'openai-chat': (body, before) => ({
     ...body,
-    messages: inFront(
-      before.map(({ role, content }) => ({ role, content })),
-      body.messages,
-    ),
+    messages: inFront(before.map(turnOf['openai-chat']), body.messages),
   }),
   'anthropic-messages'(body, before) {
     const blocks = systemTexts(before).map((text) => ({ type: 'text', text }));
@@ -155,17 +155,14 @@ const withMessages: Record<CallerDialectId, (body: JsonObject, before: readonly 
     return {
       ...body,
       ...(blocks.length > 0 && { system: inFront(blocks, system) }),
-      messages: inFront(
-        turns(before).map(({ role, content }) => ({ role, content })),
-        body.messages,
-      ),
+      messages: inFront(turns(before).map(turnOf['anthropic-messages']), body.messages),
     };
   },
   'openai-responses'(body, before) {
     const texts = systemTexts(before);
     const { input, instructions } = body;
     const own = typeof instructions === 'string' && instructions !== '' ? [instructions] : [];
-    const first = turns(before).map(({ role, content }) => ({ type: 'message', role, content }));
+    const first = turns(before).map(turnOf['openai-responses']);
     const items = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
     return {
       ...body,
@@ -178,10 +175,7 @@ const withMessages: Record<CallerDialectId, (body: JsonObject, before: readonly 
     const system = body[name];
     const parts = systemTexts(before).map((text) => ({ text }));
     const own = isObject(system) && Array.isArray(system.parts) ? system : { parts: [] };
-    const first = turns(before).map(({ role, content }) => ({
-      role: role === 'assistant' ? 'model' : 'user',
-      parts: [{ text: content }],
-    }));
+    const first = turns(before).map(turnOf.gemini);
     return {
       ...body,
       ...(parts.length > 0 && { [name]: { ...own, parts: inFront(parts, own.parts) } }),
@@ -189,6 +183,28 @@ const withMessages: Record<CallerDialectId, (body: JsonObject, before: readonly 
     };
   },
 };
+
+/** A turn in the shape of each format. */
+const turnOf: Record<CallerDialectId, (turn: PromptMessage) => JsonObject> = {
+  'openai-chat': ({ role, content }) => ({ role, content }),
+  'anthropic-messages': ({ role, content }) => ({ role, content }),
+  'openai-responses': ({ role, content }) => ({ type: 'message', role, content }),
+  gemini: ({ role, content }) => ({ role: role === 'assistant' ? 'model' : 'user', parts: [{ text: content }] }),
+};
+const turnsMember = { 'openai-responses': 'input', gemini: 'contents' } as const;
+
+function withTurns(body: JsonObject, dialect: CallerDialectId, after: readonly PromptMessage[]): JsonObject {
+  const isResponses = dialect === 'openai-responses';
+  const name = dialect === 'openai-responses' || dialect === 'gemini' ? turnsMember[dialect] : 'messages';
+  const { [name]: turns, stream_options: _, background: __, ...rest } = body;
+  const before = isResponses && typeof turns === 'string' ? [turnOf[dialect]({ role: 'user', content: turns })] : turns;
+  return {
+    ...rest,
+    [name]: inFront(Array.isArray(before) ? (before as JsonObject[]) : [], after.map(turnOf[dialect])),
+    [dialect === 'gemini' ? pathStream : 'stream']: false,
+    ...(isResponses && { store: false }),
+  };
+}
 
 /** A value that is no list stays, and its reader refuses it. */
 function inFront(first: readonly JsonObject[], rest: JsonValue | undefined): JsonValue {

@@ -2,7 +2,7 @@ import { serverPrincipal } from '../../books/auth/principal.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { chatEndpoint } from '../families/chat/endpoint.ts';
 import { forwardedEndpoint } from '../families/forwarded/endpoint.ts';
-import type { Moderate } from '../guards/moderating.ts';
+import type { Moderate } from '../guards/server-ports.ts';
 import { call } from '../spine/call.ts';
 import type { Services } from './services.ts';
 

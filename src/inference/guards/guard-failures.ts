@@ -1,8 +1,9 @@
 import type { Failure } from '../../kernel/failure.ts';
 
-/** `what`: the request or the answer. */
-export function blocked(name: string, what: string): Failure {
-  const message = `The guard '${name}' does not let ${what} pass. The operator of this server has set it up.`;
+/** `what`: the request or the answer. `why`: a sentence's part; absent: nobody should know. */
+export function blocked(name: string, what: string, why?: string): Failure {
+  const because = why === undefined ? '' : `: ${why}`;
+  const message = `The guard '${name}' does not let ${what} pass${because}. The operator of this server has set it up.`;
   return { kind: 'guard-blocked', guard: name, message };
 }
 

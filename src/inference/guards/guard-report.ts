@@ -2,7 +2,7 @@
 export interface GuardReport {
   name: string;
   /** Null: it found nothing. */
-  did: 'blocked' | 'masked' | 'flagged' | 'routed' | 'unanswered' | null;
+  did: 'blocked' | 'masked' | 'flagged' | 'routed' | 'repaired' | 'unanswered' | null;
   count: number;
   observes: boolean;
   /** Texts of the request that it read, and parts that it could not read. */

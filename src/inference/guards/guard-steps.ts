@@ -1,7 +1,6 @@
 import { type Principal, serverPrincipal } from '../../books/auth/principal.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
 import type { Config, GuardConfig } from '../../config/schema.ts';
-import type { TextKind } from '../../formats/neutral/json-texts.ts';
 import type { Check, Finding } from '../../guards/check.ts';
 import { injection } from '../../guards/checks/injection.ts';
 import { links } from '../../guards/checks/links.ts';
@@ -28,12 +27,13 @@ import type {
   Verdict,
 } from '../models/steps.ts';
 import { findingsOf } from './findings-of.ts';
-import { blocked, cannotRead } from './guard-failures.ts';
+import { blocked } from './guard-failures.ts';
 import { type GuardReport, reportOf } from './guard-report.ts';
 import { isRead, masked, shareOf } from './guard-share.ts';
 import { GuardedText } from './guarded-text.ts';
 import { MaskBook } from './mask-book.ts';
 import type { AskingParts } from './outside-services.ts';
+import { type GuardRule, RunningGuard } from './running-guard.ts';
 
 /** Counts verdicts for the metrics. */
 export type TellGuard = (guard: string, verdict: string) => void;
@@ -44,14 +44,9 @@ export interface GuardParts extends AskingParts {
   tell: TellGuard;
 }
 
-/** One configured guard, ready to look. */
-interface Guard {
-  name: string;
-  config: GuardConfig;
+/** A guard with rules for texts. */
+interface Guard extends GuardRule {
   check: Check;
-  /** Null: it reads all parts. */
-  parts: ReadonlySet<string> | null;
-  tell: TellGuard;
 }
 
 type Begins = (about: StepRequest) => RunningStep | null;
@@ -71,7 +66,7 @@ export async function guardSteps(
   for (const [name, config] of Object.entries(guards)) {
     const reads = { name, config, parts: partsReadBy(config), tell };
     const check = await builtInCheck(config);
-    const begin = check === null ? await beginsOutside(reads, over) : beginsWith({ ...reads, check });
+    const begin = check === null ? await beginsOther(reads, over) : beginsWith({ ...reads, check });
     const on: ScopedStep['on'] =
       server.guards?.includes(name) === true
         ? 'server'
@@ -98,7 +93,7 @@ export function partsReadBy({ check, parts: own }: GuardConfig): ReadonlySet<str
   return parts === undefined ? null : new Set<string>(parts);
 }
 
-/** The check of a guard; null: it asks outside. */
+/** The check of a guard; null: it has no rules for texts. */
 export async function builtInCheck(config: GuardConfig): Promise<Check | null> {
   const { check } = config;
   return isBuiltIn(check) ? checkOf({ ...config, check }) : null;
@@ -146,8 +141,18 @@ function refusing(guard: string): RunningStep {
   return { request: () => ({ refused: failure }), session: () => failure };
 }
 
-/** Loaded where a guard asks outside. */
-async function beginsOutside(reads: Omit<Guard, 'check'>, over: AskingParts): Promise<Begins> {
+/** Loaded where a guard looks at sizes or forms, or asks outside. */
+async function beginsOther(reads: GuardRule, over: AskingParts): Promise<Begins> {
+  if (reads.config.check === 'sizes') {
+    const { RunningSizeGuard } = await import('./size-guard.ts');
+    return (about) => joined(shareOf(about), new RunningSizeGuard(reads));
+  }
+  if (reads.config.check === 'json-schema') {
+    const { RunningSchemaGuard } = await import('./schema-guard.ts');
+    const { portsOver } = await import('./server-ports.ts');
+    const guard = { ...reads, ports: () => portsOver(over.transport) };
+    return (about) => joined(shareOf(about), new RunningSchemaGuard(guard, about));
+  }
   const { openOutside } = await import('./outside-services.ts');
   const { RunningOutsideGuard } = await import('./outside-guard.ts');
   const guard = { ...reads, ask: await openOutside(reads.config, over) };
@@ -162,7 +167,7 @@ async function beginsOutside(reads: Omit<Guard, 'check'>, over: AskingParts): Pr
 function beginsWith(guard: Guard): Begins {
   return (about) => {
     const share = shareOf(about);
-    return joined(share, new RunningGuard(guard, share.book));
+    return joined(share, new RunningRules(guard, share.book));
   };
 }
 
@@ -172,43 +177,30 @@ function joined({ reports, isFirst }: ReturnType<typeof shareOf>, running: Runni
   return { ...running.step(), ...(isFirst && { headers: () => ['x-culvert-guard', reportOf(reports)] }) };
 }
 
-/** A guard over one request and its answer. */
-class RunningGuard {
-  readonly #guard: Guard;
+/** Rules over the texts of one request and its answer. */
+class RunningRules extends RunningGuard<Guard> {
   readonly #book: MaskBook;
-  readonly #enforces: boolean;
-  readonly report: GuardReport;
 
   constructor(guard: Guard, book: MaskBook) {
-    this.#guard = guard;
+    super(guard);
     this.#book = book;
-    this.#enforces = guard.config.mode === 'enforce';
-    this.report = { name: guard.name, did: null, count: 0, observes: !this.#enforces, read: 0, unread: 0 };
   }
 
   step(): RunningStep {
     return {
-      ...(this.#guard.config.on.includes('input') && { request: (view: RequestView) => this.request(view) }),
-      session: () => this.unread(true),
+      ...(this.guard.config.on.includes('input') && { request: (view: RequestView) => this.request(view) }),
+      session: () => this.unread(0, true),
       answer: (place) => this.answer(place),
     };
   }
 
-  /** What it cannot read; null: it goes on all the same. */
-  unread(isWhole: boolean): Failure | null {
-    const { name, config, tell } = this.#guard;
-    tell(name, 'unscanned');
-    return config.on_error === 'deny' && this.#enforces ? cannotRead(name, isWhole) : null;
-  }
-
   async request(view: RequestView): Promise<Verdict> {
     const texts = await view.texts();
-    const { config, check } = this.#guard;
+    const { config, check } = this.guard;
     const unread = texts === null ? 1 : texts.unread.filter(isRead).length;
-    this.report.unread += unread;
-    const refused = unread > 0 ? this.unread(texts === null) : null;
+    const refused = unread > 0 ? this.unread(unread, texts === null) : null;
     if (refused !== null) return { refused };
-    const parts = (texts?.parts ?? []).filter((part) => this.#reads(part.kind) && isRead(part));
+    const parts = (texts?.parts ?? []).filter((part) => this.reads(part.kind) && isRead(part));
     this.report.read += parts.length;
     const all = await findingsOf(
       check,
@@ -219,29 +211,25 @@ class RunningGuard {
       .filter(({ findings }) => findings.length > 0);
     if (found.length === 0) return null;
     for (const { findings } of found) this.#count(findings.length, 'input');
-    if (!this.#enforces) return null;
+    if (!this.enforces) return null;
     const { action, route_to: model } = config;
-    if (action === 'block') return { refused: blocked(this.#guard.name, 'the request') };
+    if (action === 'block') return { refused: blocked(this.guard.name, 'the request') };
     if (action === 'route' && model !== undefined) return { model };
-    return action === 'mask' ? masked(this.#guard.name, this.#book, texts, found) : null;
-  }
-
-  #reads(kind: TextKind): boolean {
-    return kind !== 'label' && (this.#guard.parts?.has(kind) ?? true);
+    return action === 'mask' ? masked(this.guard.name, this.#book, texts, found) : null;
   }
 
   answer({ kind }: AnswerTextPlace): TextFilter | null {
     if (kind === 'label') return null;
-    const { config, check } = this.#guard;
+    const { config, check } = this.guard;
     const { action } = config;
-    const looks = config.on.includes('output') && action !== 'route' && this.#reads(kind);
-    const restores = action === 'mask' && this.#enforces;
+    const looks = config.on.includes('output') && action !== 'route' && this.reads(kind);
+    const restores = action === 'mask' && this.enforces;
     if (!looks && (!restores || this.#book.isEmpty)) return null;
     return new GuardedText({
       check: looks ? check : null,
       book: restores ? this.#book : noWords,
       take: (finding, value) => this.#take(finding, value),
-      passes: this.#enforces && action !== 'flag' ? 'what is decided' : 'all',
+      passes: this.enforces && action !== 'flag' ? 'what is decided' : 'all',
     });
   }
 
@@ -249,18 +237,14 @@ class RunningGuard {
     // The caller's own, which another guard has given back.
     if (this.#book.has(value)) return value;
     this.#count(1, 'output');
-    const { action } = this.#guard.config;
-    if (!this.#enforces || action === 'flag') return value;
-    return action === 'block' ? blocked(this.#guard.name, 'the answer') : this.#book.newWord(kind);
+    const { action } = this.guard.config;
+    if (!this.enforces || action === 'flag') return value;
+    return action === 'block' ? blocked(this.guard.name, 'the answer') : this.#book.newWord(kind);
   }
 
   #count(findings: number, of: 'input' | 'output'): void {
-    const { name, config, tell } = this.#guard;
-    if (config.action === 'route' && of === 'output') return;
-    const did = didOf[config.action];
-    this.report.did = did;
-    this.report.count += findings;
-    tell(name, this.#enforces ? did : `would-be-${did}`);
+    const { action } = this.guard.config;
+    if (action !== 'route' || of === 'input') this.count(didOf[action], findings);
   }
 }
 

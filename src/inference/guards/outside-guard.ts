@@ -1,21 +1,16 @@
-import type { GuardConfig } from '../../config/schema.ts';
 import type { TextPart } from '../../formats/neutral/json-texts.ts';
 import type { OutsideFinding, OutsideVerdict } from '../../guards/outside/outside-check.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { JudgedText, RequestView, RunningStep, StepRequest, TextFilter, Verdict } from '../models/steps.ts';
-import { blocked, cannotRead, unanswered } from './guard-failures.ts';
-import { type GuardReport, isRead, masked } from './guard-share.ts';
+import { blocked } from './guard-failures.ts';
+import { isRead, masked } from './guard-share.ts';
 import { GuardedText } from './guarded-text.ts';
 import type { MaskBook } from './mask-book.ts';
 import type { AskOutside } from './outside-asker.ts';
+import { type GuardRule, RunningGuard } from './running-guard.ts';
 
 /** A guard whose service is asked. */
-export interface OutsideGuard {
-  name: string;
-  config: GuardConfig;
-  /** Null: it reads all parts. */
-  parts: ReadonlySet<string> | null;
-  tell(guard: string, verdict: string): void;
+export interface OutsideGuard extends GuardRule {
   ask: AskOutside;
 }
 
@@ -26,49 +21,44 @@ interface Judged {
 }
 
 /** A guard that asks outside, over one request and its answer. */
-export class RunningOutsideGuard {
-  readonly #guard: OutsideGuard;
+export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
   readonly #about: StepRequest;
   readonly #book: MaskBook;
-  readonly #enforces: boolean;
-  readonly report: GuardReport;
 
   constructor(guard: OutsideGuard, about: StepRequest, book: MaskBook) {
-    this.#guard = guard;
+    super(guard);
     this.#about = about;
     this.#book = book;
-    this.#enforces = guard.config.mode === 'enforce';
-    this.report = { name: guard.name, did: null, count: 0, observes: !this.#enforces, read: 0, unread: 0 };
   }
 
   step(): RunningStep {
-    const { on, action } = this.#guard.config;
+    const { on, action } = this.guard.config;
     const changes = this.#changes;
     return {
       ...(on.includes('input') && { request: (view: RequestView) => this.#request(view) }),
       ...(on.includes('output') &&
         action !== 'route' && { judge: { changes, of: (texts: readonly JudgedText[]) => this.#answer(texts) } }),
       ...(changes && { answer: () => this.#restoring() }),
-      session: () => this.#unread(1, true),
+      session: () => this.unread(1, true),
     };
   }
 
   /** It puts words in the place of what it finds. */
   get #changes(): boolean {
-    return this.#enforces && this.#guard.config.action === 'mask';
+    return this.enforces && this.guard.config.action === 'mask';
   }
 
   async #request(view: RequestView): Promise<Verdict> {
     const texts = await view.texts();
     const unread = texts === null ? 1 : texts.unread.filter(isRead).length;
-    const refused = unread === 0 ? null : this.#unread(unread, texts === null);
+    const refused = unread === 0 ? null : this.unread(unread, texts === null);
     if (refused !== null) return { refused };
     const parts = (texts?.parts ?? []).filter((part) => this.#reads(part) && isRead(part));
     if (parts.length === 0) return null;
     this.report.waits = true;
     const judging = this.#judged('input', parts);
-    const { action, route_to: model } = this.#guard.config;
-    if (!this.#enforces || action === 'block' || action === 'flag') {
+    const { action, route_to: model } = this.guard.config;
+    if (!this.enforces || action === 'block' || action === 'flag') {
       return { beside: judging.then(({ failure }) => failure) };
     }
     // It changes what is sent.
@@ -79,11 +69,11 @@ export class RunningOutsideGuard {
       return findings.length === 0 ? [] : [{ part, findings }];
     });
     if (this.report.did === 'routed' && model !== undefined) return { model };
-    return found.length === 0 ? null : masked(this.#guard.name, this.#book, texts, found);
+    return found.length === 0 ? null : masked(this.guard.name, this.#book, texts, found);
   }
 
   #reads({ kind, text }: Pick<TextPart, 'kind' | 'text'>): boolean {
-    return kind !== 'label' && text.trim() !== '' && (this.#guard.parts?.has(kind) ?? true);
+    return text.trim() !== '' && this.reads(kind);
   }
 
   async #answer(texts: readonly JudgedText[]): Promise<Failure | readonly string[]> {
@@ -112,45 +102,32 @@ export class RunningOutsideGuard {
 
   /** Asks about texts, counts what it found, and decides. Never rejects. */
   async #judged(on: 'input' | 'output', parts: readonly Pick<TextPart, 'kind' | 'text'>[]): Promise<Judged> {
-    const { name, config, ask, tell } = this.#guard;
+    const { name, ask } = this.guard;
     const { requestId: id, alias } = this.#about;
     const texts = parts.map(({ kind, text }) => ({ part: kind, text }));
     const verdict = await ask({ id, on, model: alias?.id ?? null, texts });
     if (on === 'input') this.report.waits = false;
     const none = { failure: null, places: [] };
     if (verdict === null) {
-      tell(name, 'unanswered');
-      this.report.did = 'unanswered';
-      this.report.count += 1;
       if (on === 'input') this.report.unread += parts.length;
-      return config.on_error === 'deny' && this.#enforces ? { ...none, failure: unanswered(name) } : none;
+      return { ...none, failure: this.unanswered() };
     }
     if (on === 'input') this.report.read += parts.length;
     if (verdict.findings.length === 0) return none;
     const places = placesOf(verdict, parts.length);
     const did = this.#doesTo(verdict, places);
-    if (this.report.did !== 'unanswered') this.report.did = did;
-    this.report.count += verdict.findings.length;
-    tell(name, this.#enforces ? did : `would-be-${did}`);
-    if (did !== 'blocked' || !this.#enforces) return { failure: null, places: did === 'masked' ? places : [] };
+    this.count(did, verdict.findings.length);
+    if (did !== 'blocked' || !this.enforces) return { failure: null, places: did === 'masked' ? places : [] };
     return { ...none, failure: blocked(name, on === 'input' ? 'the request' : 'the answer') };
   }
 
   #doesTo({ findings, says }: OutsideVerdict, places: Judged['places']) {
-    const { action } = this.#guard.config;
+    const { action } = this.guard.config;
     if (action === 'flag' || says === 'flag') return 'flagged';
     if (action === 'route') return 'routed';
     // What has no place cannot be masked.
     const maskable = says === undefined && findings.every(({ at }) => at !== null) && places.length > 0;
     return action === 'mask' && maskable ? 'masked' : 'blocked';
-  }
-
-  /** Parts that it cannot read; null: it goes on all the same. */
-  #unread(parts: number, isWhole: boolean): Failure | null {
-    const { name, config, tell } = this.#guard;
-    this.report.unread += parts;
-    tell(name, 'unscanned');
-    return config.on_error === 'deny' && this.#enforces ? cannotRead(name, isWhole) : null;
   }
 }
 

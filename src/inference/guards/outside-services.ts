@@ -1,11 +1,12 @@
 import type { GuardConfig } from '../../config/schema.ts';
 import type { OutsideCheck } from '../../guards/outside/outside-check.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import type { JsonValue } from '../../kernel/json.ts';
 import { awsAuthorizer } from '../../upstream/credentials/aws-signature.ts';
 import { googleAuthorizer } from '../../upstream/credentials/google.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
-import { moderateOver } from './moderating.ts';
 import { type AskOutside, createAsker, type OutsideService } from './outside-asker.ts';
+import { portsOver } from './server-ports.ts';
 
 /** Parts of the server that ask services. */
 export interface AskingParts {
@@ -25,7 +26,9 @@ export async function openOutside(config: GuardConfig, { transport, clock }: Ask
     deadlineMs,
     check: await checkOf(config),
     ...identityOf(config, clock),
-    ...(config.check === 'model' && { answer: moderateOver(transport) }),
+    ...(config.check === 'model' && {
+      answer: async (body: JsonValue, signal: AbortSignal) => (await portsOver(transport)).moderate(body, signal),
+    }),
   };
   const asker = createAsker(transport, clock, service);
   askers.set(config, asker);

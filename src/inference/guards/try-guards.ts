@@ -5,6 +5,7 @@ import { type TriedVerdict, triedVerdicts } from '../../guards/kinds.ts';
 import { findingsOf } from './findings-of.ts';
 import { canMask, isRead } from './guard-share.ts';
 import { builtInCheck, partsReadBy } from './guard-steps.ts';
+import { sizesOf, tooLarge } from './size-guard.ts';
 
 /** What guards would do with a request. */
 export interface Tried {
@@ -20,17 +21,17 @@ export interface Tried {
 /** Guards as they would act if they enforced. */
 export interface GuardTrial {
   on(texts: Texts): Promise<Tried>;
-  /** Those that ask a service outside, which a trial does not. */
+  /** Those that ask a service outside, or read answers alone. */
   notTried: readonly string[];
 }
 
 /** A trial of these guards on texts of requests, whatever directions they read. */
 export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>): Promise<GuardTrial> {
-  const ready: { name: string; config: GuardConfig; check: Check }[] = [];
+  const ready: { name: string; config: GuardConfig; check: Check | null }[] = [];
   const notTried: string[] = [];
   for (const [name, config] of Object.entries(guards)) {
     const check = await builtInCheck(config);
-    if (check === null) notTried.push(name);
+    if (check === null && config.check !== 'sizes') notTried.push(name);
     else ready.push({ name, config, check });
   }
   const on = async (texts: Texts): Promise<Tried> => {
@@ -39,6 +40,10 @@ export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>):
     const tried: Tried['guards'] = [];
     for (const { name, config, check } of ready) {
       const reads = partsReadBy(config);
+      if (check === null) {
+        tried.push({ name, ...sized(config, texts, reads) });
+        continue;
+      }
       // A text alone is of no part.
       const read = parts.filter(({ path, kind }) => reads === null || path.length === 0 || reads.has(kind));
       tried.push({ name, ...(await lookedAt(config, check, read, unscanned)) });
@@ -51,6 +56,12 @@ export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>):
     };
   };
   return { on, notTried };
+}
+
+function sized(config: GuardConfig, texts: Texts, reads: ReadonlySet<string> | null) {
+  const sizes = sizesOf(texts, ({ kind, path }) => reads === null || path.length === 0 || reads.has(kind));
+  const findings = Object.fromEntries(tooLarge(config, sizes).map((kind) => [kind, 1]));
+  return { verdict: verdictOf(config, Object.keys(findings).length > 0, false, 0), findings };
 }
 
 async function lookedAt(config: GuardConfig, check: Check, parts: readonly TextPart[], unscanned: number) {

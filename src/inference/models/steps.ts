@@ -18,6 +18,11 @@ export interface StepRequest {
   endpoint: string;
   /** Null: no model answers, or nobody has the one that it names. */
   alias: Alias | null;
+  /**
+   * Asks the model of this conversation once more, with further turns, at the caller's cost: the text of its answer, before
+   * the filters of texts. Null: there is none. Never rejects. Absent: it is no conversation that can go on.
+   */
+  again?: (turns: readonly { role: 'user' | 'assistant'; content: string }[]) => Promise<string | null>;
 }
 
 /** One step over one request and its answer. */
@@ -53,6 +58,8 @@ export interface JudgedText extends AnswerTextPlace {
 export interface AnswerJudge {
   /** Whether it may give others than it got. */
   changes: boolean;
+  /** Whether a stream is held to its end, and judged as one. Absent: by sentences. */
+  whole?: true;
   of(texts: readonly JudgedText[]): Promise<readonly string[] | Failure>;
 }
 
@@ -62,6 +69,8 @@ export interface AnswerGate {
   request: Promise<Failure | null> | null;
   /** Null: nobody is asked about the answer. */
   judge: AnswerJudge['of'] | null;
+  /** Whether the judge has the whole of a stream. */
+  whole?: boolean;
 }
 
 /** A request as steps see it, wherever its body is; null: nobody reads the body. Both throw a FailureError where it is lost. */
@@ -96,6 +105,8 @@ export interface AnswerTextPlace {
   kind: TextKind;
   /** Index of the answer, where there are several. */
   choice: number;
+  /** In a part that is no text, such as a source. */
+  isBeside?: true;
 }
 
 /** Takes a text in pieces and gives those that may go on, or the failure that ends the answer. */

@@ -1,8 +1,18 @@
 import type { Result } from '../../formats/dialects/dialect.ts';
+import type { PromptMessage } from '../../formats/dialects/prompted-body.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import type { Alias } from '../models/alias.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import type { AnswerGate, AnswerJudge, AnswerTexts, GatewayStep, RunningStep, TextFilter } from '../models/steps.ts';
+import type {
+  AnswerGate,
+  AnswerJudge,
+  AnswerTexts,
+  GatewayStep,
+  RequestView,
+  RunningStep,
+  StepRequest,
+  TextFilter,
+} from '../models/steps.ts';
 import { KeptAnswer } from './kept-answer.ts';
 import type { ModelCall } from './model-call.ts';
 import type { ReadableInput } from './readable-input.ts';
@@ -29,11 +39,14 @@ export async function throughSteps<I, V extends SteppedValue>(
   call: ModelCall,
   input: I,
   value: V,
+  again?: (call: ModelCall, input: I, turns: readonly PromptMessage[]) => Promise<string | null>,
 ): Promise<{ call: ModelCall; input: I; value: V } | { refused: Failure; headers: HeaderList }> {
   const named = value.facts === undefined ? null : models.resolve(value.facts.model, call.principal);
   const alias = named === null || !('kind' in named) ? named : models.standIn(call.principal);
   const { requestId, principal, callerHeaders } = call;
-  const about = { requestId, principal, callerHeaders, endpoint: endpoint.id, alias };
+  let current = input;
+  const about: StepRequest = { requestId, principal, callerHeaders, endpoint: endpoint.id, alias };
+  if (again !== undefined) about.again = (turns) => again(call, current, turns);
   const begun = new Set<GatewayStep>();
   const running: RunningStep[] = [];
   const begin = (answering: Alias | null) => {
@@ -51,13 +64,9 @@ export async function throughSteps<I, V extends SteppedValue>(
   // Whichever of its models answers: the steps of each have seen the request.
   for (const model of value.facts?.extras?.fallbackModels ?? []) beginFor(model);
   if (running.length === 0) return { call, input, value };
-  let current = input;
   const beside: Promise<Failure | null>[] = [];
   const readable = () => endpoint.readable?.(call, current) ?? null;
-  const view = {
-    texts: async () => given(await readable()?.texts()),
-    canonical: async () => given(await readable()?.canonical()),
-  };
+  const view = viewOf(readable);
   try {
     // A verdict that names another model adds the steps of that one.
     for (const step of running) {
@@ -82,10 +91,17 @@ export async function throughSteps<I, V extends SteppedValue>(
   if (gate !== null && 'refused' in gate) return { ...gate, headers: headersOf(running) };
   const filtered = steppedCall(call, running, gate);
   if (current === input) return { call: filtered, input, value };
-  const again = await endpoint.read(call, current);
-  if (!again.ok) return { refused: again.failure, headers: headersOf(running) };
+  const reread = await endpoint.read(call, current);
+  if (!reread.ok) return { refused: reread.failure, headers: headersOf(running) };
   await value.release();
-  return { call: filtered, input: current, value: again.value };
+  return { call: filtered, input: current, value: reread.value };
+}
+
+function viewOf<I>(readable: () => ReadableInput<I> | null): RequestView {
+  return {
+    texts: async () => given(await readable()?.texts()),
+    canonical: async () => given(await readable()?.canonical()),
+  };
 }
 
 /** The call whose answer the steps see. */
@@ -164,11 +180,12 @@ async function gateOf(
 ): Promise<AnswerGate | { refused: Failure } | null> {
   const judges = running.map(({ judge }) => judge).filter((judge) => judge !== undefined);
   const judge = judges.length === 0 ? null : judgedBy(judges);
-  if (beside.length === 0) return judge === null ? null : { request: null, judge };
+  const whole = judges.some((one) => one.whole === true);
+  if (beside.length === 0) return judge === null ? null : { request: null, judge, whole };
   const request = Promise.all(beside).then(firstFailure);
-  if (waits === 'answer') return { request, judge };
+  if (waits === 'answer') return { request, judge, whole };
   const refused = await request;
-  return refused !== null ? { refused } : judge === null ? null : { request: null, judge };
+  return refused !== null ? { refused } : judge === null ? null : { request: null, judge, whole };
 }
 
 /** Those that change texts in turn, then all others at once. */

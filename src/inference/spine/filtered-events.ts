@@ -202,6 +202,7 @@ class TextEvents {
   /** An event that comes in one piece: a source, or a part that only one format knows. */
   #whole<E extends NeutralEvent & { choice: number }>(event: E): E {
     const json = JSON.stringify(event);
-    return JSON.parse(filteredJson(this.#texts, json, JSON.parse(json), 'assistant', event.choice));
+    const texts: AnswerTexts = (place) => this.#texts({ ...place, isBeside: true });
+    return JSON.parse(filteredJson(texts, json, JSON.parse(json), 'assistant', event.choice));
   }
 }

@@ -103,7 +103,7 @@ class GatedEvents implements AttemptSink {
     const { judge } = this.#gate;
     while (this.#asking === null && this.#held.length > 0 && (this.#state === 'open' || this.#state === 'began')) {
       const isAll = upTo === 'end' || judge === null;
-      if (!isAll && this.#form === 'whole') return;
+      if (!isAll && (this.#form === 'whole' || this.#gate.whole === true)) return;
       const part = isAll
         ? this.#held.splice(0)
         : completeEvents(this.#held, this.#state === 'open' ? 'first' : 'later');

@@ -1,10 +1,12 @@
 import type { Reservation } from '../../books/metering/admission.ts';
 import { costMilliOf } from '../../books/metering/quota.ts';
 import type { Result } from '../../formats/dialects/dialect.ts';
+import type { PromptMessage } from '../../formats/dialects/prompted-body.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { costHeaders } from './answer.ts';
 import type { ServeServices } from './answer-cache.ts';
+import { askAgain } from './ask-again.ts';
 import { throughSteps } from './before.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
 import { FilteredBytes } from './filtered-bytes.ts';
@@ -58,7 +60,14 @@ export async function serve<
       ({ call, input, value } = varied);
     }
     if (snapshot.steps !== null) {
-      const stepped = await throughSteps<I, R | W>(snapshot, endpoint, call, input, value);
+      const stepped = await throughSteps<I, R | W>(
+        snapshot,
+        endpoint,
+        call,
+        input,
+        value,
+        againOver<I, R, P, W, Q>(services, endpoint),
+      );
       if ('refused' in stepped || stepped.input !== input) call.withhold?.();
       if ('refused' in stepped) {
         return refuse(call.sink, stepped.refused, [...call.admitted.headers, ...stepped.headers]);
@@ -85,6 +94,27 @@ export async function serve<
     const released = value.release();
     if (released instanceof Promise) await released;
   }
+}
+
+/** How steps ask the model of a conversation once more. */
+function againOver<I, R extends RequestBody, P extends Plan, W extends ReadRequest, Q extends WorkPlan>(
+  services: ServeServices,
+  endpoint: Endpoint<I, R, P> | WorkEndpoint<I, W, Q>,
+) {
+  if (!('addable' in endpoint) || endpoint.addable === undefined) return undefined;
+  const snapshot = services.snapshot();
+  const run = { services, endpoint, snapshot, runPlan: planRunner(services, endpoint, snapshot) };
+  return (call: ModelCall, input: I, turns: readonly PromptMessage[]) => askAgain(run, call, input, turns);
+}
+
+/** For calls that Culvert makes of a caller's. */
+function planRunner(
+  services: SpineServices,
+  endpoint: Pick<Endpoint<never, RequestBody>, 'id' | 'cost'>,
+  snapshot: Snapshot,
+) {
+  return (call: ModelCall, plan: Plan, { facts }: RequestBody, attempts: (job: Job) => Promise<void>) =>
+    runPlan(services, endpoint, { snapshot, call, plan, facts }, attempts);
 }
 
 /** A call whose answer passes the filters of its texts. */
@@ -134,8 +164,7 @@ async function run<I, R extends RequestBody, P extends Plan>(
       const asked = { call, snapshot, request, plan };
       return thenShadow(ran, shadow, {
         ...{ services, endpoint, asked, input },
-        runPlan: (own, plan, { facts }, attempts) =>
-          runPlan(services, endpoint, { snapshot, call: own, plan, facts }, attempts),
+        runPlan: planRunner(services, endpoint, snapshot),
       });
     });
     if (refused !== null) refuse(sink, refused, admitted.headers);

@@ -1,14 +1,11 @@
 import { type Principal, serverPrincipal } from '../../books/auth/principal.ts';
-import type { Failure } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { Shadow } from '../models/alias.ts';
-import type { ServeServices } from './answer-cache.ts';
-import type { Asked, Endpoint, Plan } from './endpoint.ts';
-import type { Job } from './job.ts';
+import type { Asked, Plan } from './endpoint.ts';
 import { KeptAnswer } from './kept-answer.ts';
 import { admittedBefore, type ModelCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
-import { runAttempts } from './run-attempts.ts';
+import { type KeptRun, runKept } from './run-kept.ts';
 
 /** Of one model at one time; what comes meanwhile has no shadow. */
 const atOnceMax = 16;
@@ -17,14 +14,10 @@ const running = new WeakMap<Shadow, number>();
 /** Account and key of shadows in the ledger. As that of `serverPrincipal`, no operator can give this name. */
 const shadowName = '(shadow)';
 
-interface Shadowed<I, R extends RequestBody, P extends Plan> {
-  services: ServeServices;
-  endpoint: Endpoint<I, R, P>;
+interface Shadowed<I, R extends RequestBody, P extends Plan> extends Omit<KeptRun<I, R, P>, 'snapshot'> {
   asked: Asked<R, P> & { call: ModelCall };
   /** After prompts, variants and guards changed it. */
   input: I;
-  /** Reserves, runs the attempts and settles. */
-  runPlan(call: ModelCall, plan: P, request: R, attempts: (job: Job) => Promise<void>): Promise<Failure | null>;
 }
 
 /**
@@ -70,19 +63,8 @@ async function ask<I, R extends RequestBody, P extends Plan>(
     idempotencyKey: null,
     variant: shadow.alias,
   };
-  const read = await endpoint.read(call, input);
-  if (!read.ok) return;
-  const request = read.value;
-  try {
-    const plan = await endpoint.plan(snapshot, call, request);
-    if ('kind' in plan || plan.alias !== shadow.alias) return;
-    await runPlan(call, plan, request, (job) => {
-      const trials = endpoint.trials({ call, snapshot, request, plan }, job);
-      return trials.run === undefined ? runAttempts(services, job, trials) : trials.run();
-    });
-  } finally {
-    await request.release();
-  }
+  const run = { services, endpoint, snapshot, runPlan };
+  await runKept(run, call, input, (_, { alias }) => alias === shadow.alias);
 }
 
 /** The plan is the caller's for what it says of models; nothing counts against it. */

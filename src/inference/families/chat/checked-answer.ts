@@ -4,6 +4,7 @@ import { type FinishReason, isContent, type NeutralEvent } from '../../../format
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
+import type { SchemaCheck } from '../../../guards/schema-check.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Alias } from '../../models/alias.ts';
 import type { AnswerStep } from '../../spine/after.ts';
@@ -11,7 +12,6 @@ import { type Answer, answeredElsewhere } from '../../spine/answer.ts';
 import type { Job } from '../../spine/job.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../../spine/sink.ts';
 import type { ConversationFacts } from './conversation-body.ts';
-import type { SchemaCheck } from './schema-check.ts';
 
 /** Facts of an answer's checks: the rules, the schema and the thread that checks it. */
 export interface QualityCheck {
@@ -145,7 +145,7 @@ export class CheckedAnswer<C> implements AttemptSink {
     const chars = this.#text.trim().length;
     if (chars < charsMin) return `it has ${chars} characters, fewer than ${charsMin}`;
     if (schema === undefined) return null;
-    const why = await schemas.lacking(tenant, this.#text, schema);
+    const why = (await schemas.look(tenant, this.#text, schema))?.why ?? null;
     return why === null ? null : `it does not meet the schema (${why.slice(0, 200)})`;
   }
 

@@ -1,5 +1,6 @@
 import type { PlanBook } from '../../../books/metering/plan-book.ts';
 import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
+import type { SchemaCheck } from '../../../guards/schema-check.ts';
 import type { Room } from '../../../kernel/sharing/room.ts';
 import type { ServerToolPorts } from '../../server-tools/tool-ports.ts';
 import type { AnswerCache } from '../../spine/answer-cache.ts';
@@ -10,7 +11,6 @@ import type { MediaFetcher } from './fetch-media.ts';
 import type { FindUpload } from './inline-uploads.ts';
 import type { KeptItems } from './kept-items.ts';
 import type { ProviderObjects } from './provider-objects.ts';
-import type { SchemaCheck } from './schema-check.ts';
 import type { TokenCounter } from './token-counter.ts';
 
 export interface ChatServices extends SpineServices {

@@ -32,6 +32,8 @@ const ofCheck: Readonly<Record<string, readonly string[]>> = {
   languages: ['languages'],
   patterns: ['patterns'],
   words: ['words'],
+  sizes: ['limits'],
+  'json-schema': ['schema', 'repair'],
   webhook: ['url', 'secret', 'deadline'],
   'openai-moderation': ['api_key', 'categories', 'threshold', 'url', 'deadline'],
   'azure-content-safety': ['url', 'api_key', 'categories', 'threshold', 'deadline'],
@@ -39,6 +41,7 @@ const ofCheck: Readonly<Record<string, readonly string[]>> = {
   'model-armor': ['template', 'google', 'url', 'deadline'],
   presidio: ['url', 'categories', 'threshold', 'language', 'deadline'],
   lakera: ['api_key', 'project', 'url', 'deadline'],
+  model: ['model', 'categories', 'threshold', 'deadline'],
 };
 const kindsOf: Readonly<Record<string, readonly string[]>> = {
   'personal-data': personalKinds,

@@ -95,7 +95,9 @@ function Tried({ reply: { results, kept, score, not_tried } }: { reply: GuardTes
   return (
     <div className="mt-4 flex flex-col gap-3" aria-live="polite">
       {not_tried.length > 0 && (
-        <Note tone="warn">Not tried, because a trial asks no service outside: {not_tried.join(', ')}.</Note>
+        <Note tone="warn">
+          Not tried, because a trial asks no service outside and has no answers: {not_tried.join(', ')}.
+        </Note>
       )}
       {kept === null && only !== undefined ? (
         <Guards result={only} />

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../../kernel/json.ts';
-import { createTurns } from '../../../kernel/sharing/turns.ts';
-import { createTimedThread } from '../../../kernel/timed-thread.ts';
+import type { JsonObject } from '../kernel/json.ts';
+import { createTurns } from '../kernel/sharing/turns.ts';
+import { createTimedThread } from '../kernel/timed-thread.ts';
 import type { SchemaOrder } from './schema-check-worker.ts';
 
 const waitingMax = 256;
@@ -10,8 +10,8 @@ const timeoutMs = 2_000;
 
 /** Says whether texts meet JSON schemas, in a separate thread, started at the first of them. */
 export interface SchemaCheck {
-  /** Why the text does not meet the schema; null when it does, or when nobody could tell in time. */
-  lacking(tenant: string, text: string, schema: JsonObject): Promise<string | null>;
+  /** `why` the text does not meet the schema, null when it does; or null, when nobody could tell in time. */
+  look(tenant: string, text: string, schema: JsonObject): Promise<{ why: string | null } | null>;
   close(): Promise<void>;
 }
 
@@ -20,12 +20,13 @@ export function createSchemaCheck(): SchemaCheck {
   const thread = createTimedThread(entry, 'thread that checks schemas', { workMaxMs: timeoutMs });
   const turns = createTurns({ name: 'Answers to check', places: 1, waitingMax, waitingBytesMax });
   return {
-    async lacking(tenant, text, schema) {
+    async look(tenant, text, schema) {
       const turn = await turns.take(tenant, AbortSignal.timeout(timeoutMs), text.length).catch(() => null);
       if (turn === null) return null;
       try {
         const order: Omit<SchemaOrder, 'id'> = { text, schema };
-        return (await thread.run<string>(order, [])) || null;
+        const why = await thread.run<string>(order, []);
+        return why === null ? null : { why: why || null };
       } catch {
         // A schema that cannot be read says nothing of the answer.
         return null;

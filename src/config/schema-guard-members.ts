@@ -1,11 +1,36 @@
 import { z } from 'zod';
-import { type OutsideCheckName, outsideChecks } from '../guards/kinds.ts';
+import { type FormCheckName, formChecks, type OutsideCheckName, outsideChecks } from '../guards/kinds.ts';
+import { schemaFault } from '../guards/schema-fault.ts';
 import { httpUrl, secret, webhookSecret } from './scalars.ts';
 import { modelName } from './schema-models.ts';
 import { awsSchema, googleSchema } from './schema-providers.ts';
 
-/** Members of guards that ask a service. */
-export const outsideFields = {
+const limit = (what: string) => z.int().min(1).max(100_000_000).optional().describe(what);
+
+/** Members of guards that ask a service, or look at sizes and forms. */
+export const guardMembers = {
+  limits: z
+    .strictObject({
+      chars: limit('Characters of the texts that it reads.'),
+      tokens: limit('Tokens of these, estimated: bytes of UTF-8 / 4.'),
+      turns: limit('Messages of a conversation, without system prompts. Items of the Responses API count each.'),
+      attachments: limit('Pictures, sounds, files and addresses of some.'),
+    })
+    .refine((limits) => Object.values(limits).some((one) => one !== undefined), { error: 'expected a limit' })
+    .optional()
+    .describe('The most that `sizes` lets pass, of a request and of each answer.'),
+  schema: z
+    .record(z.string(), z.json())
+    .superRefine((schema, context) => {
+      const fault = schemaFault(schema);
+      if (fault !== null) context.addIssue({ code: 'custom', path: fault.path, message: fault.message });
+    })
+    .optional()
+    .describe('JSON Schema (2020-12) that answers must meet, for `json-schema`.'),
+  repair: z
+    .boolean()
+    .optional()
+    .describe('Whether `json-schema` asks the model once more, with the error. Default: true.'),
   url: httpUrl()
     .optional()
     .describe(
@@ -71,32 +96,35 @@ export const outsideFields = {
 /** A proof of this machine goes to the vendor alone, unless the guard names whose it is. */
 const identityOf: Readonly<Record<string, 'aws' | 'google'>> = { 'bedrock-guardrails': 'aws', 'model-armor': 'google' };
 
-type Field = keyof typeof outsideFields;
+type Field = keyof typeof guardMembers;
 
 /** Members by check; `places`: its findings have places, so that `mask` can work. */
-const fieldsOf: Readonly<Record<OutsideCheckName, { needs: readonly Field[]; may: readonly Field[]; places?: true }>> =
-  {
-    webhook: { needs: ['url'], may: ['secret'], places: true },
-    'openai-moderation': { needs: ['api_key'], may: ['url', 'categories', 'threshold'] },
-    'azure-content-safety': { needs: ['url', 'api_key'], may: ['categories', 'threshold'] },
-    'bedrock-guardrails': { needs: ['guardrail', 'region'], may: ['url', 'aws'], places: true },
-    'model-armor': { needs: ['template'], may: ['url', 'google'], places: true },
-    presidio: { needs: ['url'], may: ['categories', 'threshold', 'language'], places: true },
-    lakera: { needs: ['api_key'], may: ['url', 'project'], places: true },
-    model: { needs: ['model'], may: ['categories', 'threshold'] },
-  };
+const fieldsOf: Readonly<
+  Record<OutsideCheckName | FormCheckName, { needs: readonly Field[]; may: readonly Field[]; places?: true }>
+> = {
+  sizes: { needs: ['limits'], may: [] },
+  'json-schema': { needs: ['schema'], may: ['repair'] },
+  webhook: { needs: ['url'], may: ['secret'], places: true },
+  'openai-moderation': { needs: ['api_key'], may: ['url', 'categories', 'threshold'] },
+  'azure-content-safety': { needs: ['url', 'api_key'], may: ['categories', 'threshold'] },
+  'bedrock-guardrails': { needs: ['guardrail', 'region'], may: ['url', 'aws'], places: true },
+  'model-armor': { needs: ['template'], may: ['url', 'google'], places: true },
+  presidio: { needs: ['url'], may: ['categories', 'threshold', 'language'], places: true },
+  lakera: { needs: ['api_key'], may: ['url', 'project'], places: true },
+  model: { needs: ['model'], may: ['categories', 'threshold'] },
+};
 
 /** Members that a check lacks or does not have, and an action that it cannot do. */
-export function outsideIssues(
+export function memberIssues(
   guard: { check: string; action: string; threshold?: number | undefined } & Partial<Record<Field, unknown>>,
 ): { path: string[]; message: string }[] {
   const { check, action, threshold } = guard;
-  const known = outsideChecks.find((name) => name === check);
+  const known = [...outsideChecks, ...formChecks].find((name) => name === check);
   const { needs, may, places } = known === undefined ? { needs: [], may: [], places: true } : fieldsOf[known];
   const lacking = needs
     .filter((field) => guard[field] === undefined)
     .map((field) => issueOf('check', `needs ${field}`));
-  const given = (Object.keys(outsideFields) as Field[]).filter((field) => guard[field] !== undefined);
+  const given = (Object.keys(guardMembers) as Field[]).filter((field) => guard[field] !== undefined);
   const odd = given.filter((field) => ![...needs, ...may].includes(field));
   const identity = identityOf[check];
   const isStray = identity !== undefined && guard.url !== undefined && guard[identity] === undefined;
@@ -104,6 +132,7 @@ export function outsideIssues(
     ...lacking,
     ...(isStray ? [issueOf('url', `needs ${identity} where it has a url`)] : []),
     ...odd.map((field) => issueOf(field, `has no ${field}`)),
+    ...(check === 'json-schema' && action === 'route' ? [issueOf('action', 'reads answers; use block or flag')] : []),
     ...(action === 'mask' && !places ? [issueOf('action', 'says no places to mask; use block, flag or route')] : []),
     ...(check !== 'azure-content-safety' && (threshold ?? 0) > 1
       ? [issueOf('threshold', 'takes a score from 0 to 1')]

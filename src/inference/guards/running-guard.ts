@@ -1,0 +1,55 @@
+import type { GuardConfig } from '../../config/schema.ts';
+import type { TextKind } from '../../formats/neutral/json-texts.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import { cannotRead, unanswered } from './guard-failures.ts';
+import type { GuardReport } from './guard-report.ts';
+
+/** One configured guard, whatever it looks for. */
+export interface GuardRule {
+  name: string;
+  config: GuardConfig;
+  /** Null: it reads all parts. */
+  parts: ReadonlySet<string> | null;
+  /** Counts verdicts for the metrics. */
+  tell(guard: string, verdict: string): void;
+}
+
+/** A guard over one request and its answer, with what it says of them. */
+export class RunningGuard<R extends GuardRule = GuardRule> {
+  protected readonly guard: R;
+  protected readonly enforces: boolean;
+  readonly report: GuardReport;
+
+  constructor(guard: R) {
+    this.guard = guard;
+    this.enforces = guard.config.mode === 'enforce';
+    this.report = { name: guard.name, did: null, count: 0, observes: !this.enforces, read: 0, unread: 0 };
+  }
+
+  protected reads(kind: TextKind): boolean {
+    return kind !== 'label' && (this.guard.parts?.has(kind) ?? true);
+  }
+
+  protected count(did: NonNullable<GuardReport['did']>, findings: number): void {
+    if (this.report.did !== 'unanswered') this.report.did = did;
+    this.report.count += findings;
+    this.guard.tell(this.guard.name, this.enforces ? did : `would-be-${did}`);
+  }
+
+  /** Parts of the request that it cannot read, or the whole; null: it goes on all the same. */
+  protected unread(parts: number, isWhole: boolean): Failure | null {
+    const { name, config, tell } = this.guard;
+    this.report.unread += parts;
+    tell(name, 'unscanned');
+    return config.on_error === 'deny' && this.enforces ? cannotRead(name, isWhole) : null;
+  }
+
+  /** Nobody gave a verdict; null: it goes on all the same. */
+  protected unanswered(): Failure | null {
+    const { name, config, tell } = this.guard;
+    tell(name, 'unanswered');
+    this.report.did = 'unanswered';
+    this.report.count += 1;
+    return config.on_error === 'deny' && this.enforces ? unanswered(name) : null;
+  }
+}

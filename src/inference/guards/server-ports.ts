@@ -1,0 +1,34 @@
+import type { SchemaCheck } from '../../guards/schema-check.ts';
+import type { JsonValue } from '../../kernel/json.ts';
+import type { Transport } from '../../upstream/transport/upstream-call.ts';
+
+/**
+ * Asks a model of this server, with the body and the answer of OpenAI's moderations (`model`, and `input` as a list).
+ * Rejects where there is none.
+ */
+export type Moderate = (body: JsonValue, signal: AbortSignal) => Promise<unknown>;
+
+/** Parts of the server that guards ask, and that open after them. */
+export interface ServerPorts {
+  moderate: Moderate;
+  schemas: Pick<SchemaCheck, 'look'>;
+}
+
+/** By the transport of a server. */
+const openings = new WeakMap<Transport, () => Promise<ServerPorts>>();
+
+/** Guards over this transport ask these. `open`: at the first question. */
+export function servePorts(transport: Transport, open: () => Promise<ServerPorts>): void {
+  let opening: Promise<ServerPorts> | null = null;
+  openings.set(transport, () => {
+    opening ??= open();
+    return opening;
+  });
+}
+
+/** The ports of the server that has this transport. Rejects where they have not opened. */
+export async function portsOver(transport: Transport): Promise<ServerPorts> {
+  const open = openings.get(transport);
+  if (open === undefined) throw new Error('the models of this server have not opened');
+  return await open();
+}

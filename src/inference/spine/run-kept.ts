@@ -1,0 +1,39 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import type { ServeServices } from './answer-cache.ts';
+import type { Endpoint, Plan } from './endpoint.ts';
+import type { Job } from './job.ts';
+import type { ModelCall } from './model-call.ts';
+import type { RequestBody } from './request-body.ts';
+import { runAttempts } from './run-attempts.ts';
+
+/** A request that Culvert makes of a caller's, with the parts that run it. */
+export interface KeptRun<I, R extends RequestBody, P extends Plan> {
+  services: ServeServices;
+  endpoint: Endpoint<I, R, P>;
+  snapshot: Snapshot;
+  /** Reserves, runs the attempts and settles. */
+  runPlan(call: ModelCall, plan: P, request: R, attempts: (job: Job) => Promise<void>): Promise<Failure | null>;
+}
+
+/** Reads, plans and runs it, without steps before it. `accepts`: whether this plan may run. */
+export async function runKept<I, R extends RequestBody, P extends Plan>(
+  { services, endpoint, snapshot, runPlan }: KeptRun<I, R, P>,
+  call: ModelCall,
+  input: I,
+  accepts: (request: R, plan: P) => boolean,
+): Promise<void> {
+  const read = await endpoint.read(call, input);
+  if (!read.ok) return;
+  const request = read.value;
+  try {
+    const plan = await endpoint.plan(snapshot, call, request);
+    if ('kind' in plan || !accepts(request, plan)) return;
+    await runPlan(call, plan, request, (job) => {
+      const trials = endpoint.trials({ call, snapshot, request, plan }, job);
+      return trials.run === undefined ? runAttempts(services, job, trials) : trials.run();
+    });
+  } finally {
+    await request.release();
+  }
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { after, beforeEach, type TestContext, test } from 'node:test';
+import { checkConfigText } from '../../src/config/check.ts';
+import { adminKey, startGateway } from '../start-gateway.ts';
+import { textsOf } from '../steps/texts-of.ts';
+import { until } from '../until.ts';
+import { questions, startModel } from './start-model.ts';
+
+/* Answers that do not meet the schema of a guard are repaired once, or do what the guard says. */
+
+const upstream = await startModel(after);
+const schema = {
+  type: 'object',
+  properties: { city: { type: 'string' }, people: { type: 'integer' } },
+  required: ['city', 'people'],
+};
+const good = JSON.stringify({ city: 'Lyon', people: 522_000 });
+const bad = JSON.stringify({ city: 'Lyon', people: 'many' });
+const shape = { check: 'json-schema', schema, action: 'block' };
+const guards = {
+  shape,
+  strict: { ...shape, repair: false },
+  flags: { ...shape, action: 'flag' },
+  observes: { ...shape, mode: 'observe' },
+  pii: { check: 'personal-data', kinds: ['email'], action: 'mask' },
+};
+const targets = [{ provider: 'openai', model: 'm' }];
+const gateway = await startGateway({ after } as TestContext, {
+  providers: { openai: { type: 'openai', base_url: upstream.url, api_key: 'k' } },
+  guards,
+  models: {
+    ...Object.fromEntries(Object.keys(guards).map((name) => [name, { targets, guards: [name] }])),
+    both: { targets, guards: ['pii', 'shape'] },
+    lines: { targets, guards: ['shape'] },
+  },
+});
+
+const isRepair = (body: string) => body.includes('does not meet the JSON schema');
+
+beforeEach(() => {
+  upstream.bodies.length = 0;
+  upstream.says = (body) => (isRepair(body) ? good : bad);
+});
+
+async function ask(format: string, model: string, stream: boolean, question = 'Which city?') {
+  const [path, json] = questions[format]!(model, question, stream);
+  const response = await gateway.fetch(path, { json });
+  const text = await response.text();
+  const { status, headers } = response;
+  return { status, text, said: textsOf(text, stream), guard: headers.get('x-culvert-guard'), headers };
+}
+
+for (const format of Object.keys(questions)) {
+  for (const stream of [false, true]) {
+    const how = `${format}, ${stream ? 'streamed' : 'whole'}`;
+    test(`an answer that meets the schema passes: ${how}`, async () => {
+      upstream.says = () => good;
+      const { status, said, guard } = await ask(format, 'shape', stream);
+      assert.equal(status, 200, said);
+      assert.ok(said.includes(good), said);
+      assert.equal(guard, 'shape=pass; scanned=100%');
+      assert.equal(upstream.bodies.length, 1);
+    });
+    test(`the model is asked once more, with its answer and the error: ${how}`, async () => {
+      const { status, said, text } = await ask(format, 'shape', stream);
+      assert.equal(status, 200, text);
+      assert.ok(said.includes(good) && !text.includes('many'), text);
+      assert.equal(upstream.bodies.length, 2);
+      const { messages } = JSON.parse(upstream.bodies[1]!);
+      assert.deepEqual(
+        messages.map(({ role }: { role: string }) => role),
+        ['user', 'assistant', 'user'],
+      );
+      assert.equal(textsOf(JSON.stringify({ a: messages[1].content }), true), bad);
+      assert.match(JSON.stringify(messages[2]), /Instance type .*string.* is invalid/);
+    });
+    test(`a second answer that does not meet it is blocked, and nobody sees a part of it: ${how}`, async () => {
+      upstream.says = () => bad;
+      const { status, text } = await ask(format, 'shape', stream);
+      assert.equal(status, 400, text);
+      assert.match(text, /The guard 'shape' does not let the answer pass: it does not meet its JSON schema/);
+      assert.ok(!text.includes('Lyon'), text);
+      assert.equal(upstream.bodies.length, 2);
+    });
+    test(`without a repair it is blocked at once: ${how}`, async () => {
+      assert.equal((await ask(format, 'strict', stream)).status, 400);
+      assert.equal(upstream.bodies.length, 1);
+    });
+  }
+}
+
+test('flag and observe change nothing', async () => {
+  for (const [model, guard] of [
+    ['flags', 'flags=flagged:1; scanned=100%'],
+    ['observes', 'observes=would-be-blocked:1; scanned=100%'],
+  ] as const) {
+    const found = await ask('chat', model, false);
+    assert.deepEqual([found.status, found.guard], [200, guard]);
+    assert.ok(found.said.includes('many'));
+  }
+  assert.equal(upstream.bodies.length, 2);
+});
+
+test('what another guard masks stays masked in the second question, and is given back in its answer', async () => {
+  upstream.says = (body) => (isRepair(body) ? '{"city":"<EMAIL_1>","people":1}' : 'none');
+  for (const stream of [false, true]) {
+    const { said, text } = await ask('chat', 'both', stream, 'Write to jo.doe@example.org');
+    assert.ok(said.includes('jo.doe@example.org') && !text.includes('<EMAIL_1>'), text);
+  }
+  assert.ok(upstream.bodies.every((body) => !body.includes('jo.doe')));
+});
+
+test('the second question has a row of its own, which the caller pays', async () => {
+  const { headers } = await ask('chat', 'shape', false);
+  const id = headers.get('x-culvert-request-id');
+  const admin = { authorization: `Bearer ${adminKey}` };
+  type Row = { id: string; client_request_id: string | null; key: string | null; usage?: unknown };
+  let rows: Row[] = [];
+  await until('both rows are written', async () => {
+    const found = await fetch(`${gateway.url}/admin/v1/requests`, { headers: admin });
+    const { data } = (await found.json()) as { data: Row[] };
+    rows = data.filter((row) => row.id === id || row.client_request_id === id);
+    return rows.length === 2;
+  });
+  assert.equal(new Set(rows.map(({ key }) => key)).size, 1);
+});
+
+test('a family whose answers the check cannot read is refused', async () => {
+  const refused = await gateway.fetch('/v1/completions', { json: { model: 'lines', prompt: 'a city' } });
+  assert.equal(refused.status, 400);
+  assert.match(await refused.text(), /The guard 'shape' cannot read a request of this kind/);
+});
+
+test('a bad schema is refused with its place', () => {
+  const problem = (guard: string) => {
+    const checked = checkConfigText(`guards:\n  a: { check: json-schema, ${guard} }`, 'culvert.yaml', {});
+    return checked.ok ? '' : `${checked.errors[0]?.line} ${checked.errors[0]?.path}: ${checked.errors[0]?.message}`;
+  };
+  assert.match(problem('action: block'), /needs schema/);
+  assert.match(problem('action: mask, schema: {}'), /says no places to mask/);
+  assert.match(problem('action: route, route_to: b, schema: {}'), /reads answers/);
+  const typo = 'action: block, schema: { properties: { a: { type: strin } } }';
+  assert.match(problem(typo), /^2 guards\.a\.schema\.properties\.a\.type: expected null, boolean/);
+  assert.match(problem('action: block, schema: { pattern: "(" }'), /expected a regular expression/);
+  assert.match(problem('action: block, schema: { $ref: "https://a.example/b" }'), /a place in this schema/);
+  assert.equal(problem('action: block, schema: { enum: [type, pattern], properties: { type: { const: 1 } } }'), '');
+});
