@@ -37,6 +37,7 @@ if (major < 24) {
   if (entry.endsWith('.js')) module.setSourceMapsSupport(true, { nodeModules: true });
   const { main } = await import(pathToFileURL(entry).href);
   await main(process.argv.slice(2), {
+    program: fileURLToPath(import.meta.url),
     flushCompileCache() {
       module.flushCompileCache?.();
       // scripts/run.mjs waits for it with what has time until the server has started.

@@ -4,6 +4,8 @@ import { runCli } from './cli/run-cli.ts';
 
 /** Facts from `bin/culvert.mjs`, which alone knows about Node versions. */
 export interface Launch {
+  /** The file that Node runs, for the workers of several processes. */
+  program: string;
   flushCompileCache(): void;
 }
 
@@ -12,11 +14,16 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string;
   };
+  if (process.env.CULVERT_WORKER !== undefined) {
+    const { work } = await import('./main/worker.ts');
+    process.exitCode = await work({ ...launch, version });
+    return;
+  }
   process.exitCode = await runCli(argv, {
     version,
     async start(options) {
       const { start } = await import('./main/start.ts');
-      return start({ ...options, version, flushCompileCache: launch.flushCompileCache });
+      return start({ ...options, ...launch, version });
     },
     async mock(options) {
       const { createSimulator } = await import('./simulator/simulator.ts');

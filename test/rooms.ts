@@ -114,6 +114,12 @@ export const rooms: readonly Room[] = [
     ],
     typesOnly: ['src/admin'],
   },
+  // Types alone cross between the processes of one server.
+  {
+    path: 'src/processes',
+    mayImport: ['src/config', 'src/observe'],
+    typesOnly: ['src/admin', 'src/formats/dialects'],
+  },
   { path: 'src/cli', mayImport: ['src/http', 'src/stores'], typesOnly: ['src/admin'] },
 ];
 

@@ -17,4 +17,4 @@ Server.prototype.listen = function (...to) {
 };
 
 const { main } = await import('../src/main.ts');
-await main(process.argv.slice(2), { flushCompileCache() {} });
+await main(process.argv.slice(2), { program: '', flushCompileCache() {} });

@@ -54,3 +54,14 @@ telemetry: { sinks: [{ name: s, folder: x, bodies: true }] }
   assert.equal(fixes.length, 4);
   assert.equal(new Set(fixes).size, 4);
 });
+
+test('more processes than cores are named, and embedded vectors that several processes cannot share', () => {
+  const shared =
+    'storage: { database: "postgres://h/db", state: "redis://h", secret: a-secret-of-more-than-thirty-two-bytes }\n';
+  const found = warningsOf(`${up}server: { processes: 128 }\n${shared}`);
+  const text = found.join('\n');
+  assert.match(text, /server\.processes: this machine has \d+ cores?, so 128 processes cost memory.*or to auto\./);
+  assert.match(text, /vectors\.engine: several processes cannot share embedded vectors.*vectors\.url/);
+  assert.equal(found.length, 2, found.join('\n'));
+  assert.deepEqual(warningsOf(`${up}server: { processes: auto }\n`), [], 'auto is 1 over SQLite');
+});

@@ -1,6 +1,7 @@
+import { availableParallelism } from 'node:os';
 import { providerTypes } from '../formats/providers/catalog.ts';
 import { didYouMean } from '../kernel/nearest.ts';
-import { credentialsOf } from './declared.ts';
+import { credentialsOf, processesOf } from './declared.ts';
 import { ownProvider } from './own-models.ts';
 import type { PathProblem } from './problem.ts';
 import type { Config, ProviderConfig } from './schema.ts';
@@ -13,12 +14,21 @@ export interface Caution extends PathProblem {
 /** Settings that are allowed but most likely not intended. */
 export function cautionsOf(config: Config): Caution[] {
   return [
+    ...ofProcesses(config),
     ...ofBodies(config),
     ...ofVectors(config),
     ...ofCredentials(config),
     ...ofQuality(config),
     ...ofAllowedModels(config),
   ];
+}
+
+function ofProcesses({ server: { processes } }: Config): Caution[] {
+  if (processes === 'auto' || processes === 1) return [];
+  const cores = availableParallelism();
+  if (processes <= cores) return [];
+  const message = `this machine has ${cores} ${cores === 1 ? 'core' : 'cores'}, so ${processes} processes cost memory and answer no more`;
+  return [{ path: ['server', 'processes'], message, fix: `Set it to ${cores} at most, or to auto.` }];
 }
 
 function ofBodies({ telemetry }: Config): Caution[] {
@@ -30,8 +40,14 @@ function ofBodies({ telemetry }: Config): Caution[] {
   );
 }
 
-function ofVectors({ storage, vectors }: Config): Caution[] {
+function ofVectors({ server, storage, vectors }: Config): Caution[] {
   if (storage.state === 'memory' || vectors.engine !== 'embedded') return [];
+  if (processesOf({ server, storage }) > 1) {
+    const message = 'several processes cannot share embedded vectors, so calls of the vector store return 501';
+    return [
+      { path: ['vectors', 'engine'], message, fix: 'Set vectors.engine to qdrant and vectors.url to its address.' },
+    ];
+  }
   const message = 'replicas do not share embedded vectors: each would have its own collections';
   const fix = 'Several replicas need vectors.engine: qdrant. One server alone can leave it.';
   return [{ path: ['vectors', 'engine'], message, fix }];

@@ -256,6 +256,12 @@ test('providers, stores and tools that lack what they need are refused', () => {
       'storage: { state: "redis://h" }',
       'storage.state: Redis state needs a PostgreSQL database: replicas cannot share SQLite',
     ],
+    [
+      'server: { processes: 4 }',
+      'server.processes: 4 processes share limits and the ledger over PostgreSQL and Redis: set storage.database to postgres://… and storage.state to redis://…, or set this to 1',
+    ],
+    ['server: { processes: 0 }', 'server.processes: expected a number of at least 1'],
+    ['server: { processes: many }', 'server.processes: expected auto or a number from 1 to 128'],
     ['vectors: { engine: qdrant }', 'vectors.engine: qdrant needs url'],
     ['tools: { search: { providers: [{ type: brave }] } }', 'tools.search.providers[0]: brave needs api_key'],
     ['tools: { search: { providers: [{ type: searxng }] } }', 'tools.search.providers[0]: searxng needs base_url'],

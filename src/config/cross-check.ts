@@ -30,9 +30,13 @@ export function crossCheck(config: Config, options: CrossCheckOptions): PathProb
   ];
 }
 
-function checkStorage({ storage }: Config): PathProblem[] {
-  if (storage.state === 'memory') return [];
+function checkStorage({ server: { processes }, storage }: Config): PathProblem[] {
   const problems: PathProblem[] = [];
+  if (processes !== 'auto' && processes > 1 && (storage.database === 'sqlite' || storage.state === 'memory')) {
+    const message = `${processes} processes share limits and the ledger over PostgreSQL and Redis: set storage.database to postgres://… and storage.state to redis://…, or set this to 1`;
+    problems.push({ path: ['server', 'processes'], message });
+  }
+  if (storage.state === 'memory') return problems;
   if (storage.database === 'sqlite') {
     const message = 'Redis state needs a PostgreSQL database: replicas cannot share SQLite';
     problems.push({ path: ['storage', 'state'], message });

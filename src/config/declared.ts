@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { culvert } from '../kernel/command-form.ts';
 import type { Config, CredentialConfig, ProviderConfig } from './schema.ts';
 
@@ -51,4 +52,14 @@ export function whyNotReplaced(before: Config, after: Config): string | null {
   if (count === 0 || written(after) > 0) return null;
   const gone = count === 1 ? 'the only declared key' : `all ${count} declared keys`;
   return `this file would drop ${gone}, whose callers would get 401; if you want that: ${culvert} reload --force`;
+}
+
+/** Cores that `auto` leaves to threads and to other programs. */
+const sparedCores = 2;
+
+/** Number of worker processes; 1: the server is a single process. */
+export function processesOf({ server, storage }: Pick<Config, 'server' | 'storage'>): number {
+  if (server.processes !== 'auto') return server.processes;
+  const isShared = storage.database !== 'sqlite' && storage.state !== 'memory';
+  return isShared ? Math.max(1, availableParallelism() - sparedCores) : 1;
 }

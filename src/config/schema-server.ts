@@ -32,6 +32,9 @@ export function isReadable(text: string): boolean {
   }
 }
 
+/** Most worker processes of one server. */
+const processesMax = 128;
+
 /** Where Culvert listens, and its bounds for callers. */
 export const serverSchema = z
   .strictObject({
@@ -42,6 +45,14 @@ export const serverSchema = z
       .default('127.0.0.1')
       .describe('Address to listen on. Anything but loopback needs at least one key.'),
     port: z.int().min(0).max(65_535).default(4141).describe('Port to listen on; 0 takes a free one.'),
+    processes: z
+      .union([z.literal('auto'), z.int().min(1).max(processesMax)], {
+        error: `expected auto or a number from 1 to ${processesMax}`,
+      })
+      .default(1)
+      .describe(
+        'Worker processes that share the port, each on a core. More than 1 needs PostgreSQL (`storage.database`) and Redis (`storage.state`). `auto`: the cores above two with these, else 1. Read at the start.',
+      ),
     public_url: httpUrl()
       .optional()
       .describe("How callers reach this server, for links in answers. Default: the request's Host."),

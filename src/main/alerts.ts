@@ -9,8 +9,8 @@ import type { AlertReceiver, Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { installCommand, isInstalled } from '../kernel/optional-package.ts';
 import type { Signer } from '../kernel/sign.ts';
+import { StartRefused } from '../processes/lifetime.ts';
 import type { PostWebhook } from '../upstream/transport/post-webhook.ts';
-import { StartRefused } from './start-refused.ts';
 
 const sendTimeoutMs = 10_000;
 const mailTimeouts = { connectionTimeout: sendTimeoutMs, greetingTimeout: sendTimeoutMs, socketTimeout: sendTimeoutMs };

@@ -5,11 +5,12 @@ import type { Config } from '../config/schema.ts';
 import { urlOf } from '../http/listening.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
+import { StartRefused } from '../processes/lifetime.ts';
+import type { Seat } from '../processes/seat.ts';
 import { openSecrets, type Secrets } from '../stores/secrets.ts';
 import { type DataFolder, openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder, watchDataFolder } from '../stores/sqlite/data-folder-lock.ts';
 import { lookForDamage } from '../stores/sqlite/integrity.ts';
-import { StartRefused } from './start-refused.ts';
 import { openStores, type Stores } from './stores.ts';
 
 /** Where everything is recorded. */
@@ -28,6 +29,8 @@ export interface BooksOptions {
   config: Config;
   clock: Clock;
   onTrouble(message: string): void;
+  /** Present in a worker, whose primary holds the folder. */
+  seat?: Seat | undefined;
   /** The records that the ledger writes for sinks. */
   order?: RecordOrder | undefined;
   /** Called at once with how each part is closed. */
@@ -35,9 +38,10 @@ export interface BooksOptions {
 }
 
 /** Locks the data folder and opens its stores. Throws `StartRefused` for what the operator can correct. */
-export async function openBooks({ config, clock, order, onTrouble, opened }: BooksOptions): Promise<Books> {
+export async function openBooks({ config, clock, seat, order, onTrouble, opened }: BooksOptions): Promise<Books> {
   const folder = openDataFolder(config.storage.data_dir);
-  const lock = lockDataFolder(folder, urlOf(config.server.host, config.server.port));
+  const { host, port } = config.server;
+  const lock = seat === undefined ? lockDataFolder(folder, urlOf(host, port)) : lockOfPrimary;
   if (lock.kind === 'held') throw new StartRefused(lock.message);
   opened(lock.release);
   const stores = await openStores({ config, folder, clock, order, onTrouble });
@@ -61,6 +65,8 @@ export async function openBooks({ config, clock, order, onTrouble, opened }: Boo
     announce: lock.announce,
   };
 }
+
+const lockOfPrimary = { kind: 'locked', announce() {}, release() {} } as const;
 
 /** Accounts, keys and plans are read, and not changed while there is trouble. */
 function closableAccounts(store: AccountStore, troubles: readonly BooksTrouble[]): AccountStore {

@@ -1,8 +1,8 @@
 import type { S3Config } from '../config/schema.ts';
 import { installCommand, isInstalled } from '../kernel/optional-package.ts';
+import { StartRefused } from '../processes/lifetime.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
 import type { ProxyOf } from '../upstream/transport/proxy.ts';
-import { StartRefused } from './start-refused.ts';
 
 export interface BucketParts {
   env: Readonly<Record<string, string | undefined>>;

@@ -14,8 +14,8 @@ import type { Clock } from '../kernel/clock.ts';
 import { culvert } from '../kernel/command-form.ts';
 import { FailureError, factsOf } from '../kernel/failure.ts';
 import type { Log } from '../observe/log.ts';
+import { StartRefused } from '../processes/lifetime.ts';
 import { type DataFolder, ensureAdminKey, keyFiles, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
-import { StartRefused } from './start-refused.ts';
 
 /** The present keys and plans, of the file and of the store. */
 export interface Callers {

@@ -5,6 +5,7 @@ import type { LocalServer } from '../formats/providers/probe-local.ts';
 import type { SnapshotParts } from '../inference/models/keep-snapshot.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { Log } from '../observe/log.ts';
+import type { Seat } from '../processes/seat.ts';
 
 export interface GatewayOptions extends Pick<SnapshotParts, 'steps'> {
   config: Config;
@@ -18,6 +19,8 @@ export interface GatewayOptions extends Pick<SnapshotParts, 'steps'> {
   configText: AdminParts['configText'];
   checkConfig: AdminParts['checkConfig'];
   reload: AdminParts['reload'];
+  /** The way to the primary, where this process is one of several workers. */
+  seat?: Seat;
   /** Folder of the dashboard's built pages; default: that of this installation. */
   pagesFolder?: string;
   /** Where answers to equal requests are kept. Default: as `storage` says. */

@@ -17,7 +17,8 @@ import { systemClock } from '../kernel/clock.ts';
 import type { Trace } from '../kernel/trace.ts';
 import { openSpool } from '../net/spool.ts';
 import { requestLog } from '../observe/log.ts';
-import { createMetrics } from '../observe/metrics.ts';
+import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import { StartRefused } from '../processes/lifetime.ts';
 import { openCache } from '../stores/cache/open-cache.ts';
 import { createWebhookPost } from '../upstream/transport/post-webhook.ts';
 import { environmentProxies, type ProxyOf } from '../upstream/transport/proxy.ts';
@@ -33,7 +34,6 @@ import { openRoutes } from './routes.ts';
 import type { RoutesParts } from './routes-parts.ts';
 import { openServices } from './services.ts';
 import { openSinks, orderFor } from './sinks.ts';
-import { StartRefused } from './start-refused.ts';
 import { openStorage } from './storage.ts';
 import type { Stores } from './stores.ts';
 import { addTargetGauges } from './target-gauges.ts';
@@ -66,6 +66,8 @@ export interface Gateway {
   useLocals(locals: readonly LocalServer[]): Promise<void>;
   /** Resolves when the first look at every provider's list of models is done. */
   modelsKnown: Promise<void>;
+  /** All metrics of this process. */
+  measure: Metrics['values'];
   /**
    * `/readyz` says no, and all callers are served for `delayMs` (default: 0). Then the port closes, running streams get
    * `graceMs`, everything is settled, flushed and closed.
@@ -95,20 +97,20 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 async function startGateway(options: GatewayOptions, opened: Opened, closeAll: () => Promise<void>): Promise<Gateway> {
-  const { config, env, log } = options;
+  const { config, env, log, version } = options;
   checkMail(config);
   const clock = systemClock;
   const proxyOf = proxiesOf(env);
   const onTrouble = (message: string) => log.error(message);
   const keptBodies = createKeptBodies();
-  const books = await openBooks({ config, clock, order: orderFor(config, keptBodies), onTrouble, opened });
+  const books = await openBooks({ ...options, clock, order: orderFor(config, keptBodies), onTrouble, opened });
   const { folder, stores, secrets } = books;
   const { ledger } = stores;
   const setup = createSetup({ config, env, secrets, log });
   const callers = await openCallers({ config, folder, accounts: stores.accounts, onStored: setup.take, clock, log });
   opened(callers.stop);
   const { plans } = callers;
-  const spool = await openSpool(join(folder.path, 'spool'));
+  const spool = await openSpool(join(folder.path, options.seat?.given.spool ?? 'spool'));
   const storage = openStorage({
     folder,
     measure: stores.storageSizes,
@@ -123,7 +125,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   opened(cache.close);
   // As early as it may: a thread that takes up kept indexes starts in parallel to all that follows.
   const onKept = (bytes: number) => storage.room.taken(bytes);
-  const vectors = await openVectors({ config, folder, stores, proxyOf, clock, starts: 'now', onKept, onTrouble });
+  const vectors = await openVectors({ ...options, folder, stores, proxyOf, clock, starts: 'now', onKept, onTrouble });
   opened(vectors.close);
   const requests = await ledger.recover();
   if (requests > 0) log.warn({ requests }, 'requests of a crashed process were charged with their estimates');
@@ -157,7 +159,6 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const opening = openServices({ ...shared, options, callers, metrics, files, objects, finished, spool });
   const { services } = opening;
   const { server, routes, dashboard } = await openServer({ ...shared, ...opening, options, callers, setup, metrics });
-  const { version } = options;
   opened(await createRollbacks({ snapshot, book: ledger.experiments, out, clock, log, metrics, onTrouble }).start());
   measure(metrics, { ledger, aliases, sinks, room: storage.room, cache: services.cache, version });
   addTargetGauges(metrics, { health, snapshot, clock });
@@ -187,6 +188,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
     dashboard: dashboard !== null,
     snapshot,
     modelsKnown: upstreams.look(),
+    measure: metrics.values,
     async reconfigure(next) {
       callers.declare(next);
       await setup.declare(next);
@@ -249,7 +251,7 @@ async function openServer(
     refusals,
     bodies,
     onUnexpected,
-    draining: () => server.draining,
+    draining: () => server.draining || options.seat?.standing.ready === false,
     running: () => server.running,
   });
   const server = createGatewayServer({

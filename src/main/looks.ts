@@ -5,6 +5,7 @@ import type { KeptBodies } from '../inference/endpoints/kept-bodies.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
+import type { Seat } from '../processes/seat.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import type { UpstreamServers } from '../tools/mcp/upstream-servers.ts';
 import { createAlertTest } from './alerts.ts';
@@ -19,17 +20,21 @@ export function serverLooks(
     sinks,
     services,
     sendAlert,
+    options: { seat },
   }: {
     storage: Storage;
     keptBodies: KeptBodies;
     sinks: Pick<RecordDelivery, 'standing'>;
     services: Pick<Services, 'files'>;
     sendAlert: SendAlert;
+    options: { seat?: Seat };
   },
-  parts: { folder: DataFolder; mcp: Pick<UpstreamServers, 'all'>; clock: Clock; version: string } & Pick<
-    AdminParts,
-    'snapshot' | 'troubles'
-  >,
+  parts: {
+    folder: DataFolder;
+    mcp: Pick<UpstreamServers, 'all'>;
+    clock: Clock;
+    version: string;
+  } & Pick<AdminParts, 'snapshot' | 'troubles'>,
 ): Pick<AdminParts, 'bodies' | 'findings' | 'capabilities' | 'backup' | 'tryAlert'> {
   const { folder, clock, version, snapshot } = parts;
   let download: ReturnType<typeof createBackupDownload> | null = null;
@@ -38,7 +43,12 @@ export function serverLooks(
     tryAlert: createAlertTest(sendAlert, clock),
     async findings() {
       const { runningFindings } = await import('../cli/doctor/running.ts');
-      return runningFindings({ ...parts, sinks: sinks.standing, files: services.files });
+      return runningFindings({
+        ...parts,
+        workers: seat?.standing.trouble ?? null,
+        sinks: sinks.standing,
+        files: services.files,
+      });
     },
     async capabilities() {
       const { runningCapabilities } = await import('../cli/doctor/running.ts');

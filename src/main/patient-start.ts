@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { note } from '../cli/print.ts';
 import { FailureError, factsOf } from '../kernel/failure.ts';
+import { StartRefused } from '../processes/lifetime.ts';
 import { mayPass, whyUnusable } from '../stores/postgres/open.ts';
-import { StartRefused } from './start-refused.ts';
 
 /** Tries a step of a start again while PostgreSQL may only just be coming up, or is slow. */
 export type Patient = <T>(step: () => Promise<T>) => Promise<T>;

@@ -10,7 +10,7 @@ import { keptIn } from './kept-in-folder.ts';
 /** The snapshot that a start would serve here. */
 export function previewSnapshot(config: Config, env: NodeJS.ProcessEnv): ReturnType<typeof snapshotOfStart> {
   const folder = dataFolderAt(config.storage.data_dir);
-  return snapshotOfStart(config, env, { ...keptIn(folder, { warn() {} }), dataDir: folder.path });
+  return snapshotOfStart(config, env, { ...keptIn(folder, { log: { warn() {} } }), dataDir: folder.path });
 }
 
 /**

@@ -45,6 +45,8 @@ import type { Services } from '../inference/endpoints/services.ts';
 import { openCrawls } from '../inference/families/pages/open-crawls.ts';
 import { createBackgroundRuns } from '../inference/families/responses/background.ts';
 import { createCrawlSink } from '../inference/families/vectors/crawl-sink.ts';
+import { type Metrics, renderSum } from '../observe/metrics.ts';
+import type { Seat } from '../processes/seat.ts';
 import { createVectorOperator } from '../vectors/vector-operator.ts';
 import { openAlerts } from './alerts.ts';
 import type { Books } from './books.ts';
@@ -150,9 +152,14 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...docsRoutes(options.pagesFolder ?? null),
     ...healthRoutes({ services, draining: parts.draining, storeTrouble }),
     ...statusRoutes({ services, version, dashboard: parts.dashboard !== null, draining: parts.draining, storeTrouble }),
-    ...(config.telemetry.prometheus ? [metricsRoute(() => metrics.render())] : []),
+    ...(config.telemetry.prometheus ? [metricsRoute(scrapeOf(metrics, options.seat))] : []),
   ];
   return all;
+}
+
+/** The metrics of all workers, where there are several. */
+function scrapeOf(metrics: Metrics, seat: Seat | undefined): Metrics['render'] {
+  return seat === undefined ? metrics.render : async () => renderSum(await seat.measured());
 }
 
 function soundRoutes(services: Services, ring: Callers['ring'], secrets: Books['secrets']): Route[] {

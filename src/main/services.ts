@@ -13,7 +13,7 @@ import { createBodyWorkers } from '../inference/endpoints/body-workers.ts';
 import type { KeptBodies } from '../inference/endpoints/kept-bodies.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import { createMediaFetcher } from '../inference/families/chat/fetch-media.ts';
-import { createKeptItems } from '../inference/families/chat/kept-items.ts';
+import { createKeptItems, type KeptItems } from '../inference/families/chat/kept-items.ts';
 import type { ProviderObjects } from '../inference/families/chat/provider-objects.ts';
 import { createTokenCounter } from '../inference/families/chat/token-counter.ts';
 import { createEmbeddingCodec } from '../inference/families/embeddings/embedding-codec.ts';
@@ -99,6 +99,11 @@ export function openServices(parts: ServicesParts): OpenedServices {
   return { services: { ...base, serverTools: { ports: tools.ports } }, uploads, tools, mcp };
 }
 
+/** Items of converted answers; the primary keeps those of all workers. */
+function keptItems({ clock, options: { seat } }: Pick<ServicesParts, 'clock' | 'options'>): KeptItems {
+  return seat === undefined ? createKeptItems({ clock }) : { keep: seat.keepItems, find: seat.findItems };
+}
+
 /** Opens the services of all families' requests, without the tools of this server. */
 function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServices {
   const { clock, transport, health, silence, snapshot, finished, plans, transcoder, files, objects } = parts;
@@ -136,7 +141,7 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     objects,
     videoSealer: books.secrets.sealer('videos'),
     giveBack: createGiveBack({ ledger, counters, replies, bootId, clock, onTrouble }),
-    items: createKeptItems({ clock }),
+    items: keptItems(parts),
     responses: createKeptResponses({
       open: books.stores.responses,
       keptBefore: books.stores.responsesKept,

@@ -1,23 +1,26 @@
 import { note } from '../cli/print.ts';
 import { type StartFacts, startMessage } from '../cli/start-table.ts';
 import { type ConfigResult, checkConfigText } from '../config/check.ts';
+import { processesOf } from '../config/declared.ts';
 import { configText, findConfigFile, loadConfig } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import { providersInEnvironment } from '../formats/providers/catalog.ts';
 import { probeGet } from '../formats/providers/probe-get.ts';
 import { type LocalServer, probeLocalServers } from '../formats/providers/probe-local.ts';
-import { terminalClosed } from '../kernel/terminal-closed.ts';
-import { createLog, type Log } from '../observe/log.ts';
+import { createLog } from '../observe/log.ts';
+import { outliveErrors, type Served, StartRefused, untilStopped } from '../processes/lifetime.ts';
+import { Reloads } from '../processes/reloads.ts';
 import type { KeptKey } from './callers.ts';
-import { type Gateway, openGateway } from './gateway.ts';
-import { Reloads } from './reloads.ts';
-import { StartRefused } from './start-refused.ts';
+import type { Gateway } from './gateway.ts';
+import type { GatewayOptions } from './gateway-options.ts';
 
 export interface StartOptions {
   config: string | undefined;
   host: string | undefined;
   port: number | undefined;
   version: string;
+  /** The file that Node runs, for workers. */
+  program: string;
   /** Called once everything has started: writes to disk what may help the next start. */
   flushCompileCache(): void;
 }
@@ -46,38 +49,52 @@ export async function start(options: StartOptions): Promise<number> {
 
   const wanted = env.CULVERT_AUTODETECT === '1' ? 'on' : config.autodetect;
   const probing: Promise<LocalServer[]> = wanted === 'off' ? Promise.resolve([]) : probeLocalServers({ probeGet });
-  const reloads = new Reloads({ load, file, loaded, log, flush, apply: (next) => gateway.reconfigure(next) });
-  let gateway: Gateway;
+  const reloads = new Reloads({ load, file, loaded, log, flush, apply: (next) => server.reconfigure(next) });
+  const parts = { config, file, log, version: options.version, locals: wanted === 'on' ? await probing : [] };
+  let server: Served<KeptKey | null> & Pick<Gateway, 'reconfigure'>;
+  let gateway: Gateway | null = null;
   try {
-    gateway = await openGateway({
-      config,
-      env,
-      log,
-      version: options.version,
-      locals: wanted === 'on' ? await probing : [],
-      configFile: file,
-      configText: () => configText(file),
-      checkConfig: (text) =>
-        checkConfigText(text, file ?? 'culvert.yaml', env, { implicitProviders, shownAs: 'culvert.yaml' }),
-      reload: (mode) => reloads.reload('the admin API', mode),
-    });
+    if (processesOf(config) > 1) {
+      const { startWorkers } = await import('./primary.ts');
+      server = await startWorkers({ ...parts, program: options.program, reloads, flush });
+    } else {
+      gateway = await openGatewayOf(parts, { reload: (mode) => reloads.reload('the admin API', mode) });
+      server = gateway;
+    }
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
     note(error.message);
     return 1;
   }
 
-  // Whatever one request's callback throws, the others go on.
-  process.on('uncaughtException', (error) => log.error({ error: error.stack }, 'uncaught exception'));
-  process.on('unhandledRejection', (error) =>
-    log.error({ error: error instanceof Error ? error.stack : String(error) }, 'unhandled rejection'),
-  );
+  outliveErrors(log);
   reloads.begin();
-  return untilStopped({ gateway, reloads, log, flush }, async (newUserKey) => {
+  return untilStopped({ server, reloads, log, flush }, async (newUserKey) => {
     setImmediate(options.flushCompileCache);
+    // Of several processes, a worker greets.
+    if (gateway === null) return;
     const found = await probing;
     await announce({ gateway, found, newUserKey, version: options.version });
     if (wanted === 'ask' && interactive && process.stdin.isTTY) await askAboutLocals(gateway, found);
+  });
+}
+
+/** The gateway of a start. The primary of several workers does not load it. */
+export async function openGatewayOf(
+  { file, ...parts }: Pick<GatewayOptions, 'config' | 'log' | 'version' | 'locals'> & { file: string | null },
+  more: Pick<GatewayOptions, 'reload' | 'seat'>,
+): Promise<Gateway> {
+  const { env } = process;
+  const implicitProviders = providersInEnvironment(env).map(({ id }) => id);
+  const { openGateway } = await import('./gateway.ts');
+  return openGateway({
+    ...parts,
+    ...more,
+    env,
+    configFile: file,
+    configText: () => configText(file),
+    checkConfig: (text) =>
+      checkConfigText(text, file ?? 'culvert.yaml', env, { implicitProviders, shownAs: 'culvert.yaml' }),
   });
 }
 
@@ -89,79 +106,8 @@ function overridden(result: ConfigResult, { host, port }: Pick<StartOptions, 'ho
   return { ...result, config };
 }
 
-interface Started {
-  gateway: Gateway;
-  reloads: Reloads;
-  log: Log;
-  flush(): void;
-}
-
-/** One signal may come twice: with the process group, and passed on by npm, which got it too. */
-const sameSignalMs = 500;
-
-/** How long what nobody waits for any more may keep the process, once everything is closed. */
-const lingerMs = 200;
-
-/** Issues the first key and greets with it, then serves until a signal; the exit code. */
-function untilStopped(
-  { gateway, reloads, log, flush }: Started,
-  greet: (newUserKey: KeptKey | null) => Promise<void>,
-): Promise<number> {
-  return new Promise((resolve) => {
-    let stopping = false;
-    let firstSignalMs = 0;
-    // Not awaited, because requests are served already, and a signal must find its handlers below.
-    gateway.issueFirstKey().then(greet, refuse);
-    async function refuse(error: unknown): Promise<void> {
-      if (stopping) return;
-      stopping = true;
-      console.error(error instanceof StartRefused ? error.message : error);
-      reloads.close();
-      await gateway.close(0).catch(() => undefined);
-      flush();
-      resolve(1);
-    }
-    const stop = (signal: string) => {
-      // A second signal means now.
-      if (stopping) {
-        if (performance.now() - firstSignalMs < sameSignalMs) return;
-        flush();
-        process.exit(130);
-      }
-      stopping = true;
-      firstSignalMs = performance.now();
-      const { shutdown_grace: graceMs, drain_delay: delayMs } = reloads.current.server;
-      const first = delayMs > 0 ? `all requests are served for ${delayMs / 1_000} s, then ` : '';
-      log.info(`${signal}: ${first}running requests finish, within at most ${graceMs / 1_000} s`);
-      flush();
-      reloads.close();
-      // Idle threads do not keep the process, so it would end (with 13) before it learns that the last one is gone.
-      const alive = setInterval(() => undefined, delayMs + graceMs + 1_000);
-      gateway
-        .close(graceMs, delayMs)
-        .then(
-          () => {
-            flush();
-            resolve(0);
-            // A call to a receiver of traces that says nothing would keep the process until it times out.
-            setTimeout(() => process.exit(), lingerMs).unref();
-          },
-          (error: unknown) => {
-            console.error(error);
-            resolve(1);
-          },
-        )
-        .finally(() => clearInterval(alive));
-    };
-    process.on('SIGTERM', () => stop('SIGTERM'));
-    process.on('SIGINT', () => stop('SIGINT'));
-    process.on('SIGHUP', () => {
-      if (terminalClosed() && !stopping) stop('the terminal was closed');
-    });
-  });
-}
-
-async function announce({
+/** Prints the start table. */
+export async function announce({
   gateway,
   newUserKey,
   ...facts

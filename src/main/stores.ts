@@ -22,6 +22,7 @@ import type { SharedTally } from '../books/metering/tally.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createWorkThread } from '../kernel/work-thread.ts';
+import { StartRefused } from '../processes/lifetime.ts';
 import { createMcpGrantStore } from '../stores/accounts/mcp-grant-store.ts';
 import { createSessionStore } from '../stores/accounts/session-store.ts';
 import { createAlertStore } from '../stores/answers/alert-store.ts';
@@ -62,7 +63,6 @@ import type { PageStore } from '../tools/page-store.ts';
 import type { Corpus } from '../tools/search/corpus.ts';
 import type { VectorRegistry } from '../vectors/registry.ts';
 import { createPatient, sayToBoth } from './patient-start.ts';
-import { StartRefused } from './start-refused.ts';
 
 /** Everything that is kept, behind its ports, whichever drivers the configuration names. */
 export interface Stores {

@@ -1,8 +1,8 @@
 import type { Config } from '../config/schema.ts';
 import type { Traces } from '../kernel/trace.ts';
 import type { Telemetry } from '../observe/otlp/telemetry.ts';
+import { StartRefused } from '../processes/lifetime.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import { StartRefused } from './start-refused.ts';
 
 /** Nobody traces, so nothing is loaded. */
 const off = { traces: null, close: async () => undefined };

@@ -55,14 +55,19 @@ export function measure(
   },
 ): void {
   const { ledger, aliases, sinks, room, cache, version } = parts;
-  metrics.gauge('culvert_ledger_queued_rows', 'Ledger rows that wait for a commit.', () => ledger.gauges().queued);
-  metrics.gauge('culvert_open_reservations', 'Reservations that are not settled.', () => ledger.gauges().open);
-  metrics.gauges('culvert_model_down', '1 while no target of the model answers.', 'model', aliases.down);
-  metrics.gauge('culvert_data_free_bytes', 'Free bytes on the disk of the data folder.', room.freeBytes);
-  metrics.gauge('culvert_cache_waiting_requests', 'Requests that wait for an equal one.', cache.waiting);
-  metrics.gauges('culvert_build_info', '1; the version is in the label.', 'version', () => [[version, 1]]);
+  metrics.gauge(
+    'culvert_ledger_queued_rows',
+    'Ledger rows that wait for a commit.',
+    'sum',
+    () => ledger.gauges().queued,
+  );
+  metrics.gauge('culvert_open_reservations', 'Reservations that are not settled.', 'sum', () => ledger.gauges().open);
+  metrics.gauges('culvert_model_down', '1 while no target of the model answers.', 'model', 'max', aliases.down);
+  metrics.gauge('culvert_data_free_bytes', 'Free bytes on the disk of the data folder.', 'max', room.freeBytes);
+  metrics.gauge('culvert_cache_waiting_requests', 'Requests that wait for an equal one.', 'sum', cache.waiting);
+  metrics.gauges('culvert_build_info', '1; the version is in the label.', 'version', 'max', () => [[version, 1]]);
   const help = 'Age of the oldest record that a sink has not received, in the process that sends.';
-  metrics.gauges('culvert_sink_lag_seconds', help, 'sink', () =>
+  metrics.gauges('culvert_sink_lag_seconds', help, 'sink', 'max', () =>
     sinks.standing().map(({ name, lagMs }) => [name, lagMs / 1_000] as const),
   );
 }

@@ -69,7 +69,7 @@ export async function openUpstreams({
   const shared = { transport, health, clock };
   const keeper = await keepSnapshot({
     ...shared,
-    ...keptIn(folder, log),
+    ...keptIn(folder, options),
     lookForEngines: look,
     startSimulator,
     config,

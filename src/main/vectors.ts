@@ -1,16 +1,19 @@
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { StartRefused } from '../processes/lifetime.ts';
+import type { Seat } from '../processes/seat.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import { createRoute } from '../upstream/transport/create-route.ts';
 import type { ProxyOf } from '../upstream/transport/proxy.ts';
 import type { QdrantWay } from '../vectors/qdrant/qdrant-connection.ts';
 import { createVectorWorkers, type VectorWorkers } from '../vectors/workers.ts';
-import { StartRefused } from './start-refused.ts';
 import type { Stores } from './stores.ts';
 
 export interface VectorsOptions {
   config: Config;
   folder: DataFolder;
+  /** Present in a worker: several processes cannot share an embedded engine. */
+  seat?: Seat | undefined;
   stores: Pick<Stores, 'vectorRegistry'>;
   /** The proxies of the environment. */
   proxyOf: ProxyOf;
@@ -31,6 +34,7 @@ export interface VectorsOptions {
 export async function openVectors({
   config,
   folder,
+  seat,
   stores,
   proxyOf,
   clock,
@@ -43,7 +47,9 @@ export async function openVectors({
     driver:
       engine === 'qdrant'
         ? { kind: 'qdrant', url: url!, apiKey, way: wayOf(config, proxyOf), registry: await stores.vectorRegistry() }
-        : { kind: 'embedded', dataDir: folder.path, memoryBytes: memory },
+        : seat !== undefined
+          ? { kind: 'off', message: noVectorsHere }
+          : { kind: 'embedded', dataDir: folder.path, memoryBytes: memory },
     workers,
     limits: { collectionsPerAccount: limits.collections, pointsPerCall: limits.points_per_call },
     onStoredBytes: onKept,
@@ -53,6 +59,9 @@ export async function openVectors({
   if (starts === 'now') opened.takeUpImages();
   return opened;
 }
+
+const noVectorsHere =
+  'This server has no vector store, because several processes cannot share embedded vectors. Set vectors.engine to qdrant, or server.processes to 1.';
 
 function wayOf({ vectors }: Config, proxyOf: ProxyOf): QdrantWay {
   const { ca, cert, key } = vectors.tls ?? {};

@@ -50,7 +50,8 @@ export async function startGuardedProxy(): Promise<GuardedProxy> {
   server.on('upgrade', (_request, socket) => socket.destroy());
   server.on('clientError', (_error, socket) => socket.destroy());
 
-  server.listen(0, '127.0.0.1');
+  // Workers of one server would share the port otherwise.
+  server.listen({ port: 0, host: '127.0.0.1', exclusive: true });
   await once(server, 'listening');
   // It keeps no process alive: its users do.
   server.unref();

@@ -32,16 +32,32 @@ export interface Metrics {
   cacheChecked(isRight: boolean): void;
   /** A guard of the configuration found something, or could not read a part. */
   guarded(guard: string, verdict: string): void;
-  /** A number asked for at each scrape. */
-  gauge(name: string, help: string, read: () => number): void;
+  /** A number asked for at each scrape. `over`: what several processes make of theirs. */
+  gauge(name: string, help: string, over: Over, read: () => number): void;
   /** One for each value of `label`, which must be names of the configuration. */
   gauges(
     name: string,
     help: string,
     label: string,
+    over: Over,
     read: () => Iterable<readonly [value: string, number: number]>,
   ): void;
   render(): Promise<{ contentType: string; text: string }>;
+  /** The same as data, for `renderSum` in another process. */
+  values(): Promise<SeriesValues>;
+}
+
+/** How gauges of several processes become one. */
+export type Over = 'sum' | 'max';
+
+/** All series of one process, as prom-client has them. */
+export type SeriesValues = readonly object[];
+
+/** Metrics of several processes as those of one server. */
+export async function renderSum(all: readonly SeriesValues[]): Promise<{ contentType: string; text: string }> {
+  const { AggregatorRegistry } = await import('prom-client');
+  const registry = AggregatorRegistry.aggregate([...all] as object[]);
+  return { contentType: registry.contentType, text: await registry.metrics() };
 }
 
 const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
@@ -145,18 +161,19 @@ export function createMetrics(): Metrics {
     cacheChecked(isRight) {
       series.cacheChecks({ outcome: isRight ? 'right' : 'wrong' }).total += 1;
     },
-    gauge: (name, help, read) => gaugeSeries(all, name, help, read),
-    gauges: (name, help, label, read) => gaugesSeries(all, name, help, label, read),
-    render: renderOf(all),
+    gauge: (name, help, over, read) => gaugeSeries(all, name, help, over, read),
+    gauges: (name, help, label, over, read) => gaugesSeries(all, name, help, label, over, read),
+    ...scrapesOf(all),
   };
 }
 
-/** Renders the series for a scrape. The library is loaded with the first one, since a start needs none. */
-function renderOf(all: readonly Series[]): Metrics['render'] {
+/** Scrapes of the series. The library is loaded with the first one, since a start needs none. */
+function scrapesOf(all: readonly Series[]): Pick<Metrics, 'render' | 'values'> {
   let prometheus: Promise<typeof import('prom-client')> | null = null;
   let registry: Registry | null = null;
   let registered = 0;
-  return async () => {
+
+  async function scraped(): Promise<{ registry: Registry; first: boolean }> {
     prometheus ??= import('prom-client');
     const { Registry, collectDefaultMetrics } = await prometheus;
     const first = registry === null;
@@ -164,10 +181,24 @@ function renderOf(all: readonly Series[]): Metrics['render'] {
     for (; registered < all.length; registered += 1) registry.registerMetric(all[registered] as unknown as Counter);
     // Its own collectors (event loop, GC) run from the first scrape on: unwatched, they would cost for nothing.
     if (first) collectDefaultMetrics({ register: registry });
-    const text = await registry.metrics();
-    return { contentType: registry.contentType, text: first ? withoutEventLoopLag(text) : text };
+    return { registry, first };
+  }
+
+  return {
+    async render() {
+      const { registry, first } = await scraped();
+      const text = await registry.metrics();
+      return { contentType: registry.contentType, text: first ? withoutEventLoopLag(text) : text };
+    },
+    async values() {
+      const { registry, first } = await scraped();
+      const values = await registry.getMetricsAsJSON();
+      return first ? values.filter(({ name }) => !name.startsWith(eventLoopLag)) : values;
+    },
   };
 }
+
+const eventLoopLag = 'nodejs_eventloop_lag_';
 
 /** At the first scrape its histogram is empty, which reads as a lag of 292 years, or of NaN. */
 function withoutEventLoopLag(text: string): string {
@@ -228,8 +259,8 @@ interface Series {
   readonly name: string;
   readonly help: string;
   readonly type: 'counter' | 'histogram' | 'gauge';
-  readonly aggregator: 'sum';
-  get(): { name: string; help: string; type: Series['type']; values: Sample[] };
+  readonly aggregator: Over;
+  get(): { name: string; help: string; type: Series['type']; aggregator: Over; values: Sample[] };
 }
 
 /** Adds a counter of which this gives out the cells; equal labels give equal cells. */
@@ -254,8 +285,8 @@ function histogramSeries(
 }
 
 /** A number asked for at each scrape. */
-function gaugeSeries(into: Series[], name: string, help: string, read: () => number): void {
-  into.push(series('gauge', name, help, () => [{ labels: {}, value: read() }]));
+function gaugeSeries(into: Series[], name: string, help: string, over: Over, read: () => number): void {
+  into.push(series('gauge', name, help, () => [{ labels: {}, value: read() }], over));
 }
 
 /** The same for each value of one label. */
@@ -264,13 +295,11 @@ function gaugesSeries(
   name: string,
   help: string,
   label: string,
+  over: Over,
   read: () => Iterable<readonly [value: string, number: number]>,
 ): void {
-  into.push(
-    series('gauge', name, help, () =>
-      [...read()].map(([value, number]) => ({ labels: { [label]: value }, value: number })),
-    ),
-  );
+  const samples = () => [...read()].map(([value, number]) => ({ labels: { [label]: value }, value: number }));
+  into.push(series('gauge', name, help, samples, over));
 }
 
 /** Values by size. */
@@ -332,6 +361,6 @@ function otherLabels(labels: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.keys(labels).map((name) => [name, 'other']));
 }
 
-function series(type: Series['type'], name: string, help: string, samples: () => Sample[]): Series {
-  return { name, help, type, aggregator: 'sum', get: () => ({ name, help, type, values: samples() }) };
+function series(type: Series['type'], name: string, help: string, samples: () => Sample[], over: Over = 'sum'): Series {
+  return { name, help, type, aggregator: over, get: () => ({ name, help, type, aggregator: over, values: samples() }) };
 }

@@ -134,7 +134,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
 function listening(server: Server, { host, port }: { host: string; port: number }): ReturnType<Simulator['listen']> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host, port, backlog }, () => {
+    server.listen({ host, port, backlog, exclusive: true }, () => {
       server.off('error', reject);
       const bound = (server.address() as AddressInfo).port;
       resolve({ url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`, port: bound });

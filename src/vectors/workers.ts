@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../kernel/clock.ts';
-import type { Failure } from '../kernel/failure.ts';
+import { type Failure, FailureError } from '../kernel/failure.ts';
 import { createBodyMemory } from './body-memory.ts';
 import { createCollectionPlaces } from './collection-places.ts';
 import { allShards, shardOf } from './embedded/shards/shard-of.ts';
@@ -21,7 +21,9 @@ const autoWorkersMax = 4;
 export interface VectorWorkersOptions {
   driver:
     | { kind: 'embedded'; dataDir: string; memoryBytes: number }
-    | { kind: 'qdrant'; url: string; apiKey: string | null; way: QdrantWay; registry: VectorRegistry };
+    | { kind: 'qdrant'; url: string; apiKey: string | null; way: QdrantWay; registry: VectorRegistry }
+    /** No call is served; `message` says why. */
+    | { kind: 'off'; message: string };
   workers: number | 'auto';
   limits: { collectionsPerAccount: number; pointsPerCall: number };
   /** Bytes that were written, or (negative) removed. */
@@ -69,6 +71,7 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   }
 
   function dataOf(number: number): { workerData: WorkerData; transfer: readonly object[] } {
+    if (driver.kind === 'off') throw new FailureError({ kind: 'unsupported', message: driver.message });
     if (driver.kind === 'qdrant') {
       const registry = registryPort(driver.registry);
       return { workerData: { driver: { ...driver, registry }, limits }, transfer: [registry] };
@@ -104,6 +107,7 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   const threadOf = (tenant: string) => threads[shardOf(tenant) % count]!;
 
   async function prepare(call: VectorCall): Promise<Prepared | Failure> {
+    if (driver.kind === 'off') return { kind: 'unsupported', message: driver.message };
     return closed ? stopped : threadOf(call.owner.tenant).calls.prepare(call);
   }
 
@@ -131,7 +135,7 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
     bodyMemory: createBodyMemory(),
     prepare,
     takeUpImages() {
-      if (closed || driver.kind === 'qdrant') return;
+      if (closed || driver.kind !== 'embedded') return;
       for (const shard of allShards) {
         if (existsSync(join(driver.dataDir, 'vectors', `shard-${shard}.images`))) {
           // A call that comes later meets the same trouble, and tells it.
@@ -149,11 +153,16 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
       return threads.map(({ worker }) => worker.trouble()).find((one) => one !== null) ?? trouble;
     },
     close,
-    store: createThreadStore(driver.kind, workers, (tenant) => threadOf(tenant).worker, close),
+    store: createThreadStore(
+      driver.kind === 'qdrant' ? 'qdrant' : 'embedded',
+      workers,
+      (tenant) => threadOf(tenant).worker,
+      close,
+    ),
   };
 }
 
-function workerCount(workers: number | 'auto', kind: 'embedded' | 'qdrant'): number {
+function workerCount(workers: number | 'auto', kind: VectorWorkersOptions['driver']['kind']): number {
   const wanted = workers === 'auto' ? Math.min(autoWorkersMax, Math.max(1, availableParallelism() - 1)) : workers;
   // A shard is one thread's.
   return kind === 'embedded' ? Math.min(wanted, allShards.length) : wanted;

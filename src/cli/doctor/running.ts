@@ -28,6 +28,7 @@ export function runningFindings({
   sinks,
   files,
   mcp,
+  workers,
   clock,
 }: {
   folder: DataFolder;
@@ -36,6 +37,8 @@ export function runningFindings({
   sinks(): readonly SinkStanding[];
   files: Pick<HostedFiles, 'trouble'>;
   mcp: Pick<UpstreamServers, 'all'>;
+  /** Why not all workers of `server.processes` serve; null: they do, or there is one process. */
+  workers: string | null;
   clock: Clock;
 }): Finding[] {
   const snapshot = now();
@@ -64,6 +67,7 @@ export function runningFindings({
     diskFinding(folder, storage.reserve ?? null),
     ...secrets,
     ...stores,
+    ...(workers === null ? [] : [problem('workers', workers, 'See the log for the cause, then restart Culvert.')]),
     ...sinks().map(sinkFinding),
     ...(storage.files === 'local' ? [] : [bucketFinding(files.trouble())]),
     ...providerFindings(snapshot, []),

@@ -41,7 +41,13 @@ export interface RollbackParts {
   book: ExperimentBook;
   out: KnownOut;
   metrics: {
-    gauges(name: string, help: string, label: string, read: () => Iterable<readonly [string, number]>): void;
+    gauges(
+      name: string,
+      help: string,
+      label: string,
+      over: 'max',
+      read: () => Iterable<readonly [string, number]>,
+    ): void;
   };
   clock: Clock;
   log: { warn(facts: object, message: string): void };
@@ -94,8 +100,12 @@ export function createRollbacks(parts: RollbackParts) {
     look: lookOnce,
     /** Resolves when it is known what is out. It goes on until the function is called, which waits for a last look. */
     async start(): Promise<() => Promise<void>> {
-      metrics.gauges('culvert_variant_out', '1 while the variant is out because it is clearly worse.', 'variant', () =>
-        out.names().map((name) => [name, 1] as const),
+      metrics.gauges(
+        'culvert_variant_out',
+        '1 while the variant is out because it is clearly worse.',
+        'variant',
+        'max',
+        () => out.names().map((name) => [name, 1] as const),
       );
       await lookOnce('nothing');
       void lookOnce('day');

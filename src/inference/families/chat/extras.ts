@@ -114,7 +114,7 @@ export async function planWithExtras(
   const { fallbackModels, references } = facts.extras;
   const candidates = withFallbacks(snapshot, alias, among.candidates, fallbackModels, call.principal);
   if ('kind' in candidates) return candidates;
-  const items = references === null ? undefined : services.items.find(call.principal.tenant, references);
+  const items = references === null ? undefined : await services.items.find(call.principal.tenant, references);
   if (references !== null && items !== undefined) {
     const missing = itemMissing(references, items);
     if (missing !== null) return missing;

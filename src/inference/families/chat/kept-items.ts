@@ -5,13 +5,20 @@ import type { JsonObject } from '../../../kernel/json.ts';
 
 /**
  * Items of converted answers, which a later request of the same tenant may name instead of sending them. In the memory of
- * this process: a restart forgets them, and other replicas do not know them.
+ * this process, or of the primary of several workers: a restart forgets them, and other replicas do not know them.
  */
 export interface KeptItems {
   /** Items with an id. Those that are too large are not kept. */
   keep(tenant: string, items: readonly JsonObject[]): void;
   /** The referenced items that are there, by id. */
-  find(tenant: string, references: readonly ItemReference[]): Readonly<Record<string, JsonObject>>;
+  find(tenant: string, references: readonly ItemReference[]): FoundItems | Promise<FoundItems>;
+}
+
+type FoundItems = Readonly<Record<string, JsonObject>>;
+
+/** Items that this process keeps. */
+export interface ItemsHere extends KeptItems {
+  find(...of: Parameters<KeptItems['find']>): FoundItems;
 }
 
 /** A tool loop takes minutes, with a person in it at times more. */
@@ -37,7 +44,7 @@ interface Shelf {
   chars: number;
 }
 
-export function createKeptItems({ clock }: { clock: Pick<Clock, 'monotonicMs'> }): KeptItems {
+export function createKeptItems({ clock }: { clock: Pick<Clock, 'monotonicMs'> }): ItemsHere {
   /** The tenant that received something last comes last. */
   const shelves = new Map<string, Shelf>();
   let allChars = 0;

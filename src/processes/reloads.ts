@@ -101,6 +101,7 @@ export class Reloads {
 const takenAtStart: Readonly<Record<string, (config: Config) => unknown>> = {
   'server.host': ({ server }) => server.host,
   'server.port': ({ server }) => server.port,
+  'server.processes': ({ server }) => server.processes,
   'storage.data_dir': ({ storage }) => storage.data_dir,
   'storage.database': ({ storage }) => storage.database,
   'storage.state': ({ storage }) => storage.state,

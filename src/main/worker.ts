@@ -1,0 +1,61 @@
+import { createLog } from '../observe/log.ts';
+import { outliveErrors, StartRefused } from '../processes/lifetime.ts';
+import { takeSeat } from '../processes/seat.ts';
+import type { Gateway } from './gateway.ts';
+import { announce, openGatewayOf, type StartOptions } from './start.ts';
+
+/** How long the last lines of the log may take to reach the primary. */
+const lingerMs = 100;
+
+/** Serves as a worker of `server.processes` until its primary ends it. */
+export async function work({
+  version,
+  flushCompileCache,
+}: Pick<StartOptions, 'version' | 'flushCompileCache'>): Promise<number> {
+  const seat = await takeSeat();
+  const { given, reload } = seat;
+  const { log, flush } = await createLog({ level: given.config.telemetry.log.level, form: given.form });
+  let gateway: Gateway;
+  try {
+    gateway = await openGatewayOf({ ...given, log, version }, { reload, seat });
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error;
+    await seat.refused(error.message);
+    process.exit(1);
+  }
+  outliveErrors(log);
+  setImmediate(flushCompileCache);
+  const greet = async () => {
+    const newUserKey = await gateway.issueFirstKey();
+    await announce({ gateway, found: [...given.locals], newUserKey, version });
+  };
+  const { promise, resolve } = Promise.withResolvers<number>();
+  seat.serve(
+    {
+      async configure(next) {
+        log.level = next.telemetry.log.level;
+        await gateway.reconfigure(next);
+      },
+      measure: gateway.measure,
+      stop(graceMs, delayMs) {
+        const end = (code: number) => {
+          flush();
+          resolve(code);
+          setTimeout(() => process.exit(code), lingerMs);
+        };
+        gateway.close(graceMs, delayMs).then(
+          () => end(0),
+          (error: unknown) => {
+            log.error({ error: String(error) }, 'a worker did not close in order');
+            end(1);
+          },
+        );
+      },
+    },
+    gateway.url,
+    () => {
+      if (given.greets) greet().catch((error: unknown) => log.error({ error: String(error) }, 'no first key was made'));
+    },
+  );
+  return promise;
+}

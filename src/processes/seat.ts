@@ -1,0 +1,107 @@
+import type { Reloaded, ReloadMode } from '../admin/parts.ts';
+import type { Config } from '../config/schema.ts';
+import type { ItemReference } from '../formats/dialects/dialect.ts';
+import type { LocalServer } from '../formats/providers/probe-local.ts';
+import type { JsonObject } from '../kernel/json.ts';
+import type { SeriesValues } from '../observe/metrics.ts';
+import { createLink } from './link.ts';
+
+/** What a worker starts with. */
+export interface Given {
+  /** The configuration in force, which the primary has checked. */
+  config: Config;
+  /** Its file; null: there is none. */
+  file: string | null;
+  /** Model servers of this machine that the operator has confirmed. */
+  locals: readonly LocalServer[];
+  /** 1 for the first. */
+  number: number;
+  /** Name of its folder for uploads, which a worker that replaces it empties. */
+  spool: string;
+  /** Whether this worker makes the keys of a first start and prints the start table. */
+  greets: boolean;
+  /** Form of the log: standard output of a worker leads to the primary. */
+  form: 'pretty' | 'json';
+}
+
+/** State of all workers. */
+export interface Standing {
+  /** Whether all have served once: then `/readyz` may say yes. */
+  ready: boolean;
+  /** Why some are not started any more, in words; null: all are. */
+  trouble: string | null;
+}
+
+/** Offers of the primary to its workers. */
+export interface PrimaryOffers {
+  begin(): Given;
+  /** The worker listens at `url`. */
+  serving(url: string): void;
+  /** The operator can correct why it cannot start. */
+  refused(message: string): void;
+  /** Reads the configuration again, for all workers. */
+  reload(mode: ReloadMode): Promise<Reloaded>;
+  /** Of every worker that answers in time. */
+  measured(): Promise<SeriesValues[]>;
+  keepItems(tenant: string, items: readonly JsonObject[]): void;
+  findItems(tenant: string, references: readonly ItemReference[]): Readonly<Record<string, JsonObject>>;
+}
+
+/** Offers of a worker to the primary. */
+export interface WorkerOffers {
+  /** Takes a checked configuration into use. */
+  configure(config: Config): Promise<void>;
+  measure(): Promise<SeriesValues>;
+  stand(standing: Standing): void;
+  /** Ends it as `Gateway.close` does. */
+  stop(graceMs: number, delayMs: number): void;
+}
+
+/** The variable by which a process knows that it is a worker. */
+export const workerVariable = 'CULVERT_WORKER';
+
+/** The way of a worker to its primary. */
+export interface Seat {
+  readonly given: Given;
+  readonly standing: Standing;
+  /** From now on it does what the primary asks for. */
+  serve(offers: Pick<WorkerOffers, 'configure' | 'measure' | 'stop'>, url: string, onReady: () => void): void;
+  refused(message: string): Promise<void>;
+  reload(mode: ReloadMode): Promise<Reloaded>;
+  measured(): Promise<SeriesValues[]>;
+  /** Items of converted answers, which all workers find. */
+  keepItems: PrimaryOffers['keepItems'];
+  findItems(...of: Parameters<PrimaryOffers['findItems']>): Promise<ReturnType<PrimaryOffers['findItems']>>;
+}
+
+/** Asks the primary what to start with. */
+export async function takeSeat(): Promise<Seat> {
+  const standing: Standing = { ready: false, trouble: null };
+  let onReady = () => {};
+  const offers: Partial<WorkerOffers> = {
+    stand(next) {
+      const isFirst = next.ready && !standing.ready;
+      Object.assign(standing, next);
+      if (isFirst) onReady();
+    },
+  };
+  const primary = createLink<PrimaryOffers>((message) => void process.send?.(message, () => undefined), offers);
+  process.on('message', primary.take);
+  // The primary alone decides when workers end: a supervisor or a terminal signals all of a group.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
+  const given = await primary.ask('begin');
+  return {
+    given,
+    standing,
+    serve(more, url, ready) {
+      Object.assign(offers, more);
+      onReady = ready;
+      primary.tell('serving', url);
+    },
+    refused: (message) => primary.ask('refused', message),
+    reload: (mode) => primary.ask('reload', mode),
+    measured: () => primary.ask('measured'),
+    keepItems: (tenant, items) => primary.tell('keepItems', tenant, items),
+    findItems: (tenant, references) => primary.ask('findItems', tenant, references),
+  };
+}

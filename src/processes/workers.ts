@@ -1,0 +1,240 @@
+import cluster, { type Worker } from 'node:cluster';
+import type { Readable } from 'node:stream';
+import { setTimeout as rest } from 'node:timers/promises';
+import type { Config } from '../config/schema.ts';
+import { type Log, writeLines } from '../observe/log.ts';
+import type { SeriesValues } from '../observe/metrics.ts';
+import { StartRefused } from './lifetime.ts';
+import { createLink, type Link } from './link.ts';
+import { type Given, type PrimaryOffers, type Standing, type WorkerOffers, workerVariable } from './seat.ts';
+
+export interface WorkersParts {
+  count: number;
+  /** The file that a worker runs. */
+  program: string;
+  /** The present ones: a worker that replaces another begins with them. */
+  given(): Pick<Given, 'config' | 'file' | 'locals'>;
+  reload: PrimaryOffers['reload'];
+  items: Pick<PrimaryOffers, 'keepItems' | 'findItems'>;
+  form: Given['form'];
+  log: Log;
+  /** No worker is left, and none is started any more. */
+  onGone(): void;
+}
+
+/** So many deaths of one worker within `deathsWithinMs` are a loop, and it is not started again. */
+export const deathsMax = 5;
+const deathsWithinMs = 60_000;
+/** Workers that do not say their figures in time are left out of a scrape. */
+const measureMaxMs = 2_000;
+/** How long workers may take to end beyond their times: they settle, flush and close. */
+const closingMaxMs = 10_000;
+
+/** The place of a worker, which another one takes when it has died. */
+interface Place {
+  number: number;
+  deathsMs: number[];
+  state:
+    | { at: 'starting' | 'serving'; worker: Worker; link: Link<WorkerOffers> }
+    | { at: 'given up' }
+    | { at: 'ended' };
+}
+
+/** What waits for a worker of the start. */
+interface Start {
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+/** Workers of one server, which share its port. */
+export class Workers {
+  readonly #parts: WorkersParts;
+  readonly #places: readonly Place[];
+  readonly #starts = new Map<number, Start>();
+  #phase: 'starting' | 'serving' | 'stopping' = 'starting';
+  #address = '';
+
+  constructor(parts: WorkersParts) {
+    this.#parts = parts;
+    this.#places = Array.from({ length: parts.count }, (_, index) => ({
+      number: index + 1,
+      deathsMs: [],
+      state: { at: 'ended' },
+    }));
+    // Workers accept from one socket: a connection that was handed to a worker just before its death hung for ever.
+    cluster.schedulingPolicy = cluster.SCHED_NONE;
+    cluster.setupPrimary({
+      exec: parts.program,
+      args: [],
+      serialization: 'advanced',
+      // Lines of several processes would cut each other on a pipe.
+      stdio: ['ignore', parts.form === 'pretty' ? 'inherit' : 'pipe', 'inherit', 'ipc'],
+    });
+  }
+
+  /**
+   * Starts the first, which brings the stores up to date, then the others. Resolves with their address when all
+   * serve. Rejects with `StartRefused` where one cannot start.
+   */
+  async start(): Promise<string> {
+    const [first, ...others] = this.#places;
+    if (first !== undefined) await this.#started(first);
+    await Promise.all(others.map((place) => this.#started(place)));
+    if (this.#phase === 'starting') this.#phase = 'serving';
+    this.#tellStanding();
+    return this.#address;
+  }
+
+  /** All of them take it into use; one that starts gets it when it serves. */
+  async configure(config: Config): Promise<void> {
+    await Promise.all(this.#serving().map(({ number, link }) => this.#configured(number, link, config)));
+  }
+
+  /** Ends them all in the same steps. */
+  async stop({ graceMs, delayMs }: { graceMs: number; delayMs: number }): Promise<void> {
+    this.#phase = 'stopping';
+    const left = this.#running();
+    const gone = left.map(({ worker }) => new Promise((done) => worker.once('exit', done)));
+    for (const { at, worker, link } of left) {
+      // One that starts has nothing to lose.
+      if (at === 'serving') link.tell('stop', graceMs, delayMs);
+      else worker.process.kill('SIGKILL');
+    }
+    const cut = setTimeout(
+      () => {
+        for (const { worker } of this.#running()) worker.process.kill('SIGKILL');
+      },
+      graceMs + delayMs + closingMaxMs,
+    );
+    await Promise.all(gone);
+    clearTimeout(cut);
+  }
+
+  #running() {
+    return this.#places.flatMap(({ number, state }) =>
+      state.at === 'starting' || state.at === 'serving' ? [{ number, ...state }] : [],
+    );
+  }
+
+  #serving() {
+    return this.#running().filter(({ at }) => at === 'serving');
+  }
+
+  #standing(): Standing {
+    const lost = this.#places.filter(({ state }) => state.at === 'given up').map(({ number }) => number);
+    const trouble =
+      lost.length === 0
+        ? null
+        : `${lost.length === 1 ? `Worker ${lost[0]} is` : `Workers ${lost.join(', ')} are`} not started again after ${deathsMax} deaths within a minute; ${this.#serving().length} of ${this.#places.length} serve.`;
+    return { ready: this.#phase !== 'starting', trouble };
+  }
+
+  #tellStanding(): void {
+    const standing = this.#standing();
+    for (const { link } of this.#serving()) link.tell('stand', standing);
+  }
+
+  #started(place: Place): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#starts.set(place.number, { resolve, reject });
+    this.#fork(place);
+    return promise.finally(() => this.#starts.delete(place.number));
+  }
+
+  #fork(place: Place): void {
+    const worker = cluster.fork({ [workerVariable]: String(place.number) });
+    const send = (message: object) => void worker.send(message, () => undefined);
+    const link: Link<WorkerOffers> = createLink<WorkerOffers>(
+      send,
+      this.#offersTo(place.number, (url, began) => {
+        this.#address = url;
+        place.state = { at: 'serving', worker, link };
+        const { config } = this.#parts.given();
+        if (config !== began) void this.#configured(place.number, link, config);
+        link.tell('stand', this.#standing());
+        const start = this.#starts.get(place.number);
+        if (start === undefined)
+          this.#parts.log.info({ worker: place.number }, 'a worker serves in place of the dead one');
+        else start.resolve();
+      }),
+    );
+    place.state = { at: 'starting', worker, link };
+    worker.on('message', link.take);
+    // Such as a message to one that has just died.
+    worker.on('error', () => undefined);
+    if (worker.process.stdout !== null) passLines(worker.process.stdout, this.#parts.log);
+    worker.once('exit', (code, signal) => {
+      link.gone(`worker ${place.number} ended`);
+      this.#ended(place, signal ?? code);
+    });
+  }
+
+  #offersTo(number: number, serves: (url: string, began: Config | null) => void): PrimaryOffers {
+    const { given, form, log, reload, items } = this.#parts;
+    let began: Config | null = null;
+    return {
+      begin: () => {
+        const now = given();
+        began = now.config;
+        return { ...now, number, spool: `spool-${number}`, greets: number === 1 && this.#phase === 'starting', form };
+      },
+      serving: (url) => serves(url, began),
+      refused: (message) => {
+        log.error({ worker: number }, message);
+        this.#starts.get(number)?.reject(new StartRefused(message));
+      },
+      reload,
+      measured: () => this.#measured(),
+      ...items,
+    };
+  }
+
+  #configured(worker: number, link: Link<WorkerOffers>, config: Config): Promise<void> {
+    return link.ask('configure', config).catch((error: unknown) => {
+      this.#parts.log.error({ worker, error: String(error) }, 'a worker did not take the configuration');
+    });
+  }
+
+  async #measured(): Promise<SeriesValues[]> {
+    const late = new AbortController();
+    const answers = this.#serving().map(({ link }) =>
+      Promise.race([link.ask('measure'), rest(measureMaxMs, null, { signal: late.signal })]).catch(() => null),
+    );
+    const all = await Promise.all(answers);
+    late.abort();
+    return all.filter((one) => one !== null);
+  }
+
+  #ended(place: Place, how: string | number): void {
+    const { number } = place;
+    const { log, onGone } = this.#parts;
+    place.state = { at: 'ended' };
+    if (this.#phase === 'stopping') return;
+    this.#starts.get(number)?.reject(new StartRefused(`Worker ${number} ended (${how}) while it started.`));
+    if (this.#phase === 'starting') return;
+    const nowMs = performance.now();
+    place.deathsMs = [...place.deathsMs.filter((ms) => ms > nowMs - deathsWithinMs), nowMs];
+    if (place.deathsMs.length < deathsMax) {
+      log.error({ worker: number }, `a worker died (${how}). Its requests were cut; another one takes its place`);
+      return this.#fork(place);
+    }
+    place.state = { at: 'given up' };
+    log.error({ worker: number }, `${this.#standing().trouble} See the log for the cause, then restart Culvert.`);
+    this.#tellStanding();
+    if (this.#running().length === 0) onGone();
+  }
+}
+
+/** Passes whole lines on; a line that a death has cut is ended. */
+function passLines(from: Readable, log: Log): void {
+  let rest = '';
+  from.setEncoding('utf8');
+  from.on('data', (text: string) => {
+    const end = text.lastIndexOf('\n') + 1;
+    if (end > 0) writeLines(log, rest + text.slice(0, end));
+    rest = end > 0 ? text.slice(end) : rest + text;
+  });
+  from.on('end', () => {
+    if (rest !== '') writeLines(log, `${rest}\n`);
+  });
+}

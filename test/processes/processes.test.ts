@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { parse, stringify } from 'yaml';
+import type { Config } from '../../src/config/schema.ts';
+import { balanced } from '../faults/books-balance.ts';
+import { newSeen, useUp } from '../faults/replicas.ts';
+import { adminKey, testKey } from '../start-gateway.ts';
+import { launch, temporaryFolder } from '../start-process.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
+import { type StartedProcesses, scrape, sharedStorage, startProcesses, storesMissing } from './start-processes.ts';
+
+const skip = storesMissing;
+
+async function upstreamFor(t: TestContext) {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  return upstream;
+}
+
+/** Asks over a new connection each time: workers get these in turn. */
+const apart = new Agent({ keepAlive: false });
+
+function ask(url: string, path: string, body?: object, key = testKey): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const call = request(`${url}${path}`, { method: body === undefined ? 'GET' : 'POST', headers, agent: apart });
+    call.on('error', reject);
+    call.on('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      response.on('error', reject);
+    });
+    call.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+const chat = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
+
+/** `count` streams, each over its own connection, that have begun; how each ends. */
+async function openStreams(url: string, count: number): Promise<{ end: Promise<'whole' | 'cut'> }[]> {
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const headers = { authorization: `Bearer ${testKey}`, 'content-type': 'application/json' };
+      const call = request(`${url}/v1/chat/completions`, { method: 'POST', headers, agent: apart });
+      call.on('error', () => undefined);
+      call.end(JSON.stringify({ ...chat, stream: true }));
+      const [response] = await once(call, 'response');
+      let last = '';
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        last = piece;
+      });
+      const end = new Promise<'whole' | 'cut'>((resolve) => {
+        response.on('error', () => undefined);
+        response.on('close', () => resolve(last.includes('[DONE]') ? 'whole' : 'cut'));
+      });
+      return { end };
+    }),
+  );
+}
+
+/** What the other worker does while `stopped` stands still: that one accepts nothing. */
+async function inOnly<T>(stopped: number, work: () => Promise<T>): Promise<T> {
+  process.kill(stopped, 'SIGSTOP');
+  try {
+    return await work();
+  } finally {
+    process.kill(stopped, 'SIGCONT');
+  }
+}
+
+/** Until another process has the place of the dead one, and serves. */
+async function replaced(gateway: StartedProcesses, times: number): Promise<void> {
+  const line = /a worker serves in place of the dead one/g;
+  await until('the worker is replaced', () => (gateway.log().match(line) ?? []).length >= times);
+}
+
+function edit({ file }: StartedProcesses, change: (config: Record<string, unknown>) => void): void {
+  const config = parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  change(config);
+  writeFileSync(file, stringify(config));
+}
+
+test('limits are exact over two processes, and metrics, ledger and usage are those of one server', {
+  skip,
+}, async (t) => {
+  const upstream = await upstreamFor(t);
+  const gateway = await startProcesses(t, upstream.url, {
+    plans: { default: { windows: { '5h': 60, week: 10_000, month: 20_000 }, rpm: 1_000_000, concurrency: 1_000 } },
+  });
+  const { url } = gateway;
+  assert.equal(gateway.workers().length, 2);
+  const seen = await useUp([url], 16, { seen: newSeen() });
+  assert.equal(seen.answered.length, 60);
+  const { units } = await balanced(url);
+  assert.equal(units, 60);
+  const scrapes = [await scrape(url), await scrape(url)];
+  for (const text of scrapes) {
+    assert.match(text, /^culvert_requests_total\{[^}]*status="200"[^}]*\} 60$/m);
+    assert.match(text, /^culvert_build_info\{[^}]*\} 1$/m, 'one server');
+  }
+  const lines = gateway
+    .log()
+    .split('\n')
+    .filter((line) => line.startsWith('{'));
+  await until('the log is written', () => gateway.log().split('"msg":"request"').length > 60);
+  for (const line of lines) assert.doesNotThrow(() => JSON.parse(line), 'no line is cut by another');
+});
+
+test('kill -9 of a worker loses what it was answering and nothing else, and another one takes its place', {
+  skip,
+}, async (t) => {
+  const upstream = await upstreamFor(t);
+  upstream.script('/v1/chat/completions', ['always tokens=100;interval=100ms']);
+  const gateway = await startProcesses(t, upstream.url);
+  const [victim, other] = gateway.workers() as [number, number];
+  const doomed = await inOnly(other, () => openStreams(gateway.url, 5));
+  const safe = await inOnly(victim, () => openStreams(gateway.url, 5));
+  process.kill(victim, 'SIGKILL');
+  const after = await Promise.all(Array.from({ length: 20 }, () => ask(gateway.url, '/healthz')));
+  assert.deepEqual(new Set(after.map(({ status }) => status)), new Set([200]), 'the other one serves meanwhile');
+  assert.deepEqual(new Set(await Promise.all(doomed.map(({ end }) => end))), new Set(['cut']));
+  assert.deepEqual(new Set(await Promise.all(safe.map(({ end }) => end))), new Set(['whole']));
+  await replaced(gateway, 1);
+  const now = gateway.workers();
+  assert.equal(now.length, 2);
+  assert.ok(now.includes(other) && !now.includes(victim));
+  assert.equal((await ask(gateway.url, '/readyz')).status, 200);
+  assert.match(gateway.log(), /"worker":1,"msg":"a worker died \(SIGKILL\)/);
+});
+
+test('a configuration is in force in all workers at once, and a worker that comes later has the same', {
+  skip,
+}, async (t) => {
+  const upstream = await upstreamFor(t);
+  const gateway = await startProcesses(t, upstream.url);
+  const has = async (model: string) => {
+    const lists = await Promise.all(Array.from({ length: 6 }, () => ask(gateway.url, '/v1/models')));
+    return lists.map(({ text }) => text.includes(`"${model}"`));
+  };
+  assert.deepEqual(new Set(await has('second')), new Set([false]));
+  edit(gateway, (config) => {
+    const models = config.models as Config['models'];
+    models.second = models.chat!;
+  });
+  const reload = await ask(gateway.url, '/admin/v1/config/reload', {}, adminKey);
+  assert.equal(reload.status, 200, reload.text);
+  assert.deepEqual(new Set(await has('second')), new Set([true]), 'every worker, when the answer is there');
+  assert.equal(gateway.log().split('configuration reloaded (the admin API)').length, 2, 'once');
+
+  writeFileSync(gateway.file, 'models: [');
+  gateway.process.kill('SIGHUP');
+  await until('the file is refused', () => gateway.log().includes('configuration not reloaded (SIGHUP)'));
+  process.kill(gateway.workers()[0]!, 'SIGKILL');
+  await replaced(gateway, 1);
+  assert.deepEqual(new Set(await has('second')), new Set([true]), 'the new worker has the one in force');
+});
+
+test('a worker that dies in a loop is not started again, and doctor says so', { skip }, async (t) => {
+  const upstream = await upstreamFor(t);
+  const gateway = await startProcesses(t, upstream.url);
+  const second = () => gateway.workers().at(-1)!;
+  const [first] = gateway.workers();
+  for (let deaths = 1; deaths <= 5; deaths++) {
+    process.kill(second(), 'SIGKILL');
+    if (deaths < 5) await replaced(gateway, deaths);
+  }
+  await until('it is given up', () => gateway.log().includes('is not started again'));
+  assert.deepEqual(gateway.workers(), [first]);
+  assert.equal((await ask(gateway.url, '/readyz')).status, 200);
+  assert.equal((await ask(gateway.url, '/v1/chat/completions', chat)).status, 200);
+  const { text } = await ask(gateway.url, '/admin/v1/doctor', undefined, adminKey);
+  const finding = (JSON.parse(text) as { findings: { check: string; state: string; message: string }[] }).findings.find(
+    ({ check }) => check === 'workers',
+  );
+  assert.equal(finding?.state, 'problem');
+  assert.match(finding.message, /Worker 2 is not started again after 5 deaths within a minute; 1 of 2 serve\./);
+});
+
+test('F79 over two processes: SIGTERM ends every stream in full, and the data folder is free again', {
+  skip,
+}, async (t) => {
+  const upstream = await upstreamFor(t);
+  upstream.script('/v1/chat/completions', ['always tokens=20;interval=50ms']);
+  const gateway = await startProcesses(t, upstream.url, { server: { shutdown_grace: '60s' } });
+  const { storage } = parse(readFileSync(gateway.file, 'utf8')) as { storage: { data_dir: string } };
+  const streams = await openStreams(gateway.url, 10);
+  const ended = once(gateway.process, 'exit');
+  // As a terminal does, and supervisors that signal all of a group.
+  for (const pid of [...gateway.workers(), gateway.process.pid!]) process.kill(pid, 'SIGTERM');
+  assert.deepEqual(new Set(await Promise.all(streams.map(({ end }) => end))), new Set(['whole']));
+  assert.deepEqual(await ended, [0, null]);
+  assert.equal(existsSync(join(storage.data_dir, 'lock')), false);
+  assert.doesNotMatch(gateway.log(), /died/);
+});
+
+test('what cannot start says why, once: the port is taken, or the stores are for one process', { skip }, async (t) => {
+  const upstream = await upstreamFor(t);
+  const gateway = await startProcesses(t, upstream.url);
+  const start = async (config: Record<string, unknown>) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'culvert.yaml'), stringify({ autodetect: 'off', ...config }));
+    const started = launch(t, ['start'], { cwd });
+    const { code } = await started.exited;
+    return { code, text: started.stderr() };
+  };
+  const port = Number(new URL(gateway.url).port);
+  const taken = await start({ server: { port, processes: 2 }, storage: sharedStorage(t) });
+  assert.equal(taken.code, 1);
+  assert.equal(taken.text.split(`Another program uses port ${port}`).length, 2, taken.text);
+  const alone = await start({ server: { port: 0, processes: 2 } });
+  assert.equal(alone.code, 1);
+  assert.match(alone.text, /server\.processes: 2 processes share limits.*PostgreSQL and Redis.*or set this to 1/);
+});
+
+test('what lives in one process is refused or shared: vectors, and items of converted answers', { skip }, async (t) => {
+  const upstream = await upstreamFor(t);
+  const gateway = await startProcesses(t, upstream.url);
+  const vectors = await ask(gateway.url, '/v1/vectors/collections');
+  assert.equal(vectors.status, 501, vectors.text);
+  assert.match(vectors.text, /Set vectors\.engine to qdrant, or server\.processes to 1/);
+
+  const first = await ask(gateway.url, '/v1/responses', { model: 'chat', input: 'Hello' });
+  assert.equal(first.status, 200, first.text);
+  const { output } = JSON.parse(first.text) as { output: { id: string }[] };
+  const input = [
+    { role: 'user', content: 'Hello' },
+    { type: 'item_reference', id: output[0]!.id },
+    { role: 'user', content: 'Again' },
+  ];
+  for (let turn = 0; turn < 4; turn++) {
+    const next = await ask(gateway.url, '/v1/responses', { model: 'chat', input });
+    assert.equal(next.status, 200, next.text);
+  }
+});
+
+test('each worker answers, also while the other stands still', { skip }, async (t) => {
+  const upstream = await upstreamFor(t);
+  const gateway = await startProcesses(t, upstream.url);
+  for (const stopped of gateway.workers()) {
+    const asked = await inOnly(stopped, () =>
+      Promise.all(Array.from({ length: 3 }, () => ask(gateway.url, '/v1/chat/completions', chat))),
+    );
+    assert.deepEqual(new Set(asked.map(({ status }) => status)), new Set([200]));
+  }
+});
