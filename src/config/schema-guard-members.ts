@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type FormCheckName, formChecks, type OutsideCheckName, outsideChecks } from '../guards/kinds.ts';
 import { schemaFault } from '../guards/schema-fault.ts';
-import { httpUrl, secret, webhookSecret } from './scalars.ts';
+import { httpUrl, name, secret, webhookSecret } from './scalars.ts';
 import { modelName } from './schema-models.ts';
 import { awsSchema, googleSchema } from './schema-providers.ts';
 
@@ -53,7 +53,7 @@ export const guardMembers = {
     .max(7)
     .optional()
     .describe(
-      'From where on a finding counts: a score from 0 to 1 for `openai-moderation` (default: what it flags) and `presidio`, a severity from 0 to 7 for `azure-content-safety` (default: 4).',
+      'From where on a finding counts: a score from 0 to 1 for `openai-moderation` (default: what it flags), `presidio`, `topics` and `grounding`, a severity from 0 to 7 for `azure-content-safety` (default: 4).',
     ),
   guardrail: z
     .strictObject({
@@ -85,7 +85,21 @@ export const guardMembers = {
   project: z.string().min(1).max(200).optional().describe('Project of `lakera`. Default: that of its account.'),
   model: modelName
     .optional()
-    .describe('Alias that `model` asks: a model for moderations, or one that chats and answers safe or unsafe.'),
+    .describe(
+      'Alias that `model` asks: a model for moderations, or one that chats and answers safe or unsafe. For `topics`, a model for embeddings.',
+    ),
+  topics: z
+    .record(name("a topic's name"), z.array(z.string().min(1).max(400)).min(1).max(100))
+    .refine((topics) => Object.keys(topics).length > 0 && Object.values(topics).flat().length <= 500, {
+      error: 'expected some topics, with at most 500 examples together',
+    })
+    .optional()
+    .describe('Topics that `topics` finds, each with examples of what people write about it.'),
+  collection: z
+    .string()
+    .regex(/^[^/\s]+\/[^/\s]+\/[^/\s]+$/, 'expected ACCOUNT/KEY/COLLECTION')
+    .optional()
+    .describe('Collection of a key in which `grounding` looks up what answers say: ACCOUNT/KEY/COLLECTION.'),
   language: z
     .string()
     .regex(/^[a-z]{2}$/, 'expected a language such as en')
@@ -112,6 +126,8 @@ const fieldsOf: Readonly<
   presidio: { needs: ['url'], may: ['categories', 'threshold', 'language'], places: true },
   lakera: { needs: ['api_key'], may: ['url', 'project'], places: true },
   model: { needs: ['model'], may: ['categories', 'threshold'] },
+  topics: { needs: ['model', 'topics', 'threshold'], may: [], places: true },
+  grounding: { needs: ['collection', 'threshold'], may: [], places: true },
 };
 
 /** Members that a check lacks or does not have, and an action that it cannot do. */
@@ -132,7 +148,9 @@ export function memberIssues(
     ...lacking,
     ...(isStray ? [issueOf('url', `needs ${identity} where it has a url`)] : []),
     ...odd.map((field) => issueOf(field, `has no ${field}`)),
-    ...(check === 'json-schema' && action === 'route' ? [issueOf('action', 'reads answers; use block or flag')] : []),
+    ...(['json-schema', 'grounding'].includes(check) && action === 'route'
+      ? [issueOf('action', 'reads answers; use block or flag')]
+      : []),
     ...(action === 'mask' && !places ? [issueOf('action', 'says no places to mask; use block, flag or route')] : []),
     ...(check !== 'azure-content-safety' && (threshold ?? 0) > 1
       ? [issueOf('threshold', 'takes a score from 0 to 1')]

@@ -20,7 +20,7 @@ export type SizeKind = (typeof sizeKinds)[number];
 /** Checks that ask a service. */
 export const outsideChecks = [
   ...(['webhook', 'openai-moderation', 'azure-content-safety', 'bedrock-guardrails'] as const),
-  ...(['model-armor', 'presidio', 'lakera', 'model'] as const),
+  ...(['model-armor', 'presidio', 'lakera', 'model', 'topics', 'grounding'] as const),
 ] as const;
 export type OutsideCheckName = (typeof outsideChecks)[number];
 

@@ -177,7 +177,11 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     files,
     storage: storage.book,
   };
-  servePorts(transport, async () => (await import('../inference/endpoints/guard-ports.ts')).createGuardPorts(services));
+  servePorts(transport, async () => {
+    const { createNearestScores } = await import('../inference/families/vectors/nearest-scores.ts');
+    const { createGuardPorts } = await import('../inference/endpoints/guard-ports.ts');
+    return createGuardPorts(services, createNearestScores(services, parts.vectors));
+  });
   parts.opened(services.bodies.close);
   parts.opened(services.schemas.close);
   parts.opened(services.tokenCounter.close);

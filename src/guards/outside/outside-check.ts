@@ -23,12 +23,16 @@ export interface OutsideFinding {
   kind: string;
   /** Null: the service says no place. */
   at: OutsidePlace | null;
+  /** Index of the sentence, where sentences are judged. */
+  nth?: number;
 }
 
 /** Findings of a service; empty: it found nothing. `says`: it decides itself what is done at the least, or at the most. */
 export interface OutsideVerdict {
   findings: readonly OutsideFinding[];
   says?: 'block' | 'flag';
+  /** Sentences of the question, where findings count them. */
+  sentences?: number;
 }
 
 /** One POST of JSON to a service. */

@@ -15,8 +15,8 @@ const judgeMsMax = 60_000;
 const judgeText =
   'You compare two answers to the same question. Reply with one word: SAME if a reader learns the same from both, DIFFERENT if not.';
 
-/** Calls for caches, whose rows have the tag `cache`. */
-export function createInnerCalls(services: InnerServices): InnerCalls {
+/** Calls for caches and guards. `tag`: that of their rows. */
+export function createInnerCalls(services: InnerServices, tag: 'cache' | 'guard' = 'cache'): InnerCalls {
   const embeddings = embeddingsEndpoint(services, 'embeddings');
   const chat = chatEndpoint({ ...services, serverTools: { ports: null } }, 'chat', 'openai-chat');
 
@@ -27,7 +27,7 @@ export function createInnerCalls(services: InnerServices): InnerCalls {
     ms: number,
   ): Promise<JsonObject | null> {
     const leaving = new AbortController();
-    const owner = { principal: serverPrincipal, tag: 'cache', headers: { 'x-culvert-cache': 'exact' } };
+    const owner = { principal: serverPrincipal, tag, headers: { 'x-culvert-cache': 'exact' } };
     const bounds = { signal: leaving.signal, wishes: { timeoutMs: ms } };
     const late = Promise.withResolvers<null>();
     const timer = setTimeout(() => {

@@ -1,4 +1,4 @@
-import { type Principal, serverPrincipal } from '../../books/auth/principal.ts';
+import { type Principal, serverPlan } from '../../books/auth/principal.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
 import type { Config, GuardConfig } from '../../config/schema.ts';
 import type { Check, Finding } from '../../guards/check.ts';
@@ -85,6 +85,8 @@ export async function guardSteps(
 const partsOf: Partial<Record<GuardConfig['check'], readonly string[]>> = {
   injection: partsFromElsewhere,
   languages: partsOfConversation,
+  topics: partsOfConversation,
+  grounding: ['assistant'],
 };
 
 /** Parts of requests and answers that a guard reads; null: all of them. */
@@ -158,7 +160,7 @@ async function beginsOther(reads: GuardRule, over: AskingParts): Promise<Begins>
   const guard = { ...reads, ask: await openOutside(reads.config, over) };
   return (about) => {
     // A model that a guard asks would be asked about its own question.
-    if (about.principal === serverPrincipal) return null;
+    if (about.principal.plan === serverPlan) return null;
     const share = shareOf(about);
     return joined(share, new RunningOutsideGuard(guard, about, share.book));
   };

@@ -75,7 +75,7 @@ async function answerTo(
   { url, headers: more, body: json, read }: OutsideExchange,
   deadline: AbortSignal,
 ): Promise<OutsideVerdict> {
-  if (answer !== undefined) return read(await answer(json, deadline));
+  if (answer !== undefined) return read(await Promise.race([answer(json, deadline), lateAt(deadline)]));
   const { origin, pathname, search } = new URL(url);
   const body = JSON.stringify(json);
   const signed =
@@ -90,10 +90,16 @@ async function answerTo(
   return read(JSON.parse(bytes.toString('utf8')));
 }
 
+/** Rejects at the deadline. */
+function lateAt(deadline: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => deadline.addEventListener('abort', () => reject(deadline.reason), { once: true }));
+}
+
 function together(verdicts: readonly OutsideVerdict[]): OutsideVerdict {
   const says = verdicts.find(({ says }) => says === 'block') ?? verdicts.find(({ says }) => says !== undefined);
   return {
     findings: verdicts.flatMap(({ findings }) => findings),
     ...(says?.says !== undefined && { says: says.says }),
+    sentences: verdicts.reduce((sum, { sentences = 0 }) => sum + sentences, 0),
   };
 }

@@ -3,6 +3,7 @@ import type { OutsideFinding, OutsideVerdict } from '../../guards/outside/outsid
 import type { Failure } from '../../kernel/failure.ts';
 import type { JudgedText, RequestView, RunningStep, StepRequest, TextFilter, Verdict } from '../models/steps.ts';
 import { blocked } from './guard-failures.ts';
+import { sentencesNamed } from './guard-report.ts';
 import { isRead, masked } from './guard-share.ts';
 import { GuardedText } from './guarded-text.ts';
 import type { MaskBook } from './mask-book.ts';
@@ -24,6 +25,8 @@ interface Judged {
 export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
   readonly #about: StepRequest;
   readonly #book: MaskBook;
+  /** Sentences of the answer that were judged. */
+  #sentences = 0;
 
   constructor(guard: OutsideGuard, about: StepRequest, book: MaskBook) {
     super(guard);
@@ -32,10 +35,10 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
   }
 
   step(): RunningStep {
-    const { on, action } = this.guard.config;
+    const { on, action, check } = this.guard.config;
     const changes = this.#changes;
     return {
-      ...(on.includes('input') && { request: (view: RequestView) => this.#request(view) }),
+      ...(on.includes('input') && check !== 'grounding' && { request: (view: RequestView) => this.#request(view) }),
       ...(on.includes('output') &&
         action !== 'route' && { judge: { changes, of: (texts: readonly JudgedText[]) => this.#answer(texts) } }),
       ...(changes && { answer: () => this.#restoring() }),
@@ -113,12 +116,16 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
       return { ...none, failure: this.unanswered() };
     }
     if (on === 'input') this.report.read += parts.length;
+    const numbers = verdict.findings.flatMap(({ nth }) => (nth === undefined ? [] : [this.#sentences + nth + 1]));
+    this.#sentences += verdict.sentences ?? 0;
     if (verdict.findings.length === 0) return none;
+    if (numbers.length > 0) this.report.sentences = [...(this.report.sentences ?? []), ...numbers];
     const places = placesOf(verdict, parts.length);
     const did = this.#doesTo(verdict, places);
     this.count(did, verdict.findings.length);
     if (did !== 'blocked' || !this.enforces) return { failure: null, places: did === 'masked' ? places : [] };
-    return { ...none, failure: blocked(name, on === 'input' ? 'the request' : 'the answer') };
+    const why = numbers.length === 0 ? undefined : `nothing supports its ${sentencesNamed(numbers, ', ')}`;
+    return { ...none, failure: blocked(name, on === 'input' ? 'the request' : 'the answer', why) };
   }
 
   #doesTo({ findings, says }: OutsideVerdict, places: Judged['places']) {

@@ -1,12 +1,11 @@
 import type { GuardConfig } from '../../config/schema.ts';
-import type { OutsideCheck } from '../../guards/outside/outside-check.ts';
+import { BadAnswer, type OutsideCheck } from '../../guards/outside/outside-check.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { JsonValue } from '../../kernel/json.ts';
 import { awsAuthorizer } from '../../upstream/credentials/aws-signature.ts';
 import { googleAuthorizer } from '../../upstream/credentials/google.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import { type AskOutside, createAsker, type OutsideService } from './outside-asker.ts';
-import { portsOver } from './server-ports.ts';
+import { portsOver, type ServerPorts } from './server-ports.ts';
 
 /** Parts of the server that ask services. */
 export interface AskingParts {
@@ -22,14 +21,9 @@ export async function openOutside(config: GuardConfig, { transport, clock }: Ask
   const known = askers.get(config);
   if (known !== undefined) return known;
   const { deadline: deadlineMs } = config;
-  const service = {
-    deadlineMs,
-    check: await checkOf(config),
-    ...identityOf(config, clock),
-    ...(config.check === 'model' && {
-      answer: async (body: JsonValue, signal: AbortSignal) => (await portsOver(transport)).moderate(body, signal),
-    }),
-  };
+  const answer = await answerOf(config, () => portsOver(transport), clock);
+  const check = await checkOf(config);
+  const service = { deadlineMs, check, ...identityOf(config, clock), ...(answer !== null && { answer }) };
   const asker = createAsker(transport, clock, service);
   askers.set(config, asker);
   return asker;
@@ -67,9 +61,32 @@ async function checkOf(config: GuardConfig): Promise<OutsideCheck> {
       return (await import('../../guards/outside/presidio.ts')).presidio(base, { ...rule, language });
     case 'lakera':
       return (await import('../../guards/outside/lakera.ts')).lakera(base || 'https://api.lakera.ai', config.project);
+    case 'topics':
+      return (await import('../../guards/outside/topics.ts')).topicsCheck(config.topics ?? {}, threshold ?? 1);
+    case 'grounding':
+      return (await import('../../guards/outside/grounding.ts')).groundingCheck(threshold ?? 1);
     default:
       throw new Error(`the check ${config.check} asks nobody outside`);
   }
+}
+
+/** Asks a part of this server; null: the check asks a service by a POST. */
+async function answerOf(
+  { check, model = '', topics = {}, collection = '', deadline: deadlineMs }: GuardConfig,
+  ports: () => Promise<ServerPorts>,
+  clock: Clock,
+): Promise<NonNullable<OutsideService['answer']> | null> {
+  if (check === 'model') return async (body, signal) => (await ports()).moderate(body, signal);
+  if (check === 'grounding') return async (claims) => (await ports()).nearest(collection, claims as string[]);
+  if (check !== 'topics') return null;
+  const { embedBeside } = await import('../../guards/outside/topics.ts');
+  const embed = async (texts: readonly string[]) => {
+    const vectors = await (await ports()).embed(model, texts, deadlineMs);
+    if (vectors === null) throw new BadAnswer('the model gave no vectors in time');
+    return vectors;
+  };
+  const embedded = embedBeside(topics, embed, () => clock.monotonicMs());
+  return async (pieces) => embedded(pieces as string[]);
 }
 
 /** Proof of who asks. */

@@ -12,6 +12,10 @@ export type Moderate = (body: JsonValue, signal: AbortSignal) => Promise<unknown
 export interface ServerPorts {
   moderate: Moderate;
   schemas: Pick<SchemaCheck, 'look'>;
+  /** Vectors of texts by a model of this server; null: there are none in so many milliseconds. */
+  embed(model: string, texts: readonly string[], ms: number): Promise<readonly (readonly number[])[] | null>;
+  /** Scores of the points nearest to texts, in a collection `ACCOUNT/KEY/NAME`; null: it is empty. Rejects. */
+  nearest(collection: string, texts: readonly string[]): Promise<readonly (number | null)[]>;
 }
 
 /** By the transport of a server. */
