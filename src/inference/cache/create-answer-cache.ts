@@ -17,16 +17,18 @@ import type { Asked, Endpoint, KeptForm, Plan } from '../spine/endpoint.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import type { RequestBody } from '../spine/request-body.ts';
 import type { SpineServices } from '../spine/services.ts';
-import { refuse } from '../spine/sink.ts';
+import { type Failed, refuse, type Sink } from '../spine/sink.ts';
 import { type CacheKey, cacheKeyOf, filterOf, type KeyFacts, type PartedKey } from './cache-key.ts';
 import { type CacheWish, readCacheWish } from './cache-wish.ts';
-import { Flights, type Landed } from './flight.ts';
+import { type Flight, Flights, type Landed } from './flight.ts';
 import { lookMsMax, within } from './in-time.ts';
+import { joinStream } from './join-stream.ts';
 import { KeepingSink } from './keep-bytes.ts';
-import { keepingSteps } from './keep-events.ts';
+import { type KeepingEvents, keepingSteps } from './keep-events.ts';
 import { type KeptEntry, packEntry, unpackEntry } from './kept-entry.ts';
+import { LiveAnswer } from './live-answer.ts';
 import { RecentParts } from './recent-parts.ts';
-import { replay } from './replay.ts';
+import { answerHeld, replay } from './replay.ts';
 import type { SemanticCache, Similar } from './semantic/semantic-cache.ts';
 
 export interface AnswerCacheParts {
@@ -74,7 +76,7 @@ async function enter<I, R extends RequestBody, P extends Plan>(
   asked: Asked<R, P>,
   input: I,
 ): Promise<CacheTurn<P>> {
-  const { clock, cacheLooked, flights, recent } = parts;
+  const { clock, cacheLooked, flights } = parts;
   const { call, plan, request } = asked;
   const wish = readCacheWish(call.callerHeaders);
   if ('kind' in wish) return refused(call, wish);
@@ -93,9 +95,16 @@ async function enter<I, R extends RequestBody, P extends Plan>(
 
   const isShared = wish.use === 'any' && wish.maxAgeS === null && !wish.exact;
   const { under, flight, remove } = flights.join(isShared ? `${key.scope} ${key.digest}` : null);
+  // A guard may find something in the whole that none of its parts shows.
+  const isJoinable = form === 'events' && plan.form === 'events' && (call.gate ?? call.answerTexts) === undefined;
   let similar: Similar | null = null;
   try {
-    const equal = under === undefined ? await look(keyed) : await under.wait(call.client, leftMs(clock, asked));
+    const join = isJoinable ? (live: LiveAnswer) => joined(services, endpoint, asked, live) : null;
+    const equal = under === undefined ? await look(keyed) : await under.wait(call.client, leftMs(clock, asked), join);
+    if (equal instanceof LiveAnswer) {
+      cacheLooked('hit', equal.usd ?? 0);
+      return 'answered';
+    }
     similar = equal === null ? await askSimilar(keyed, asked, facts, canonical) : null;
     const landed = similar !== null && 'landed' in similar ? similar.landed : equal;
     if (landed !== null) {
@@ -112,7 +121,31 @@ async function enter<I, R extends RequestBody, P extends Plan>(
   }
   if (wish.use === 'only') return refused(call, notCached);
 
+  return missed(keyed, asked, { form, endpoint: name, isJoinable, flight, remove, similar });
+}
+
+/** A request whose model is asked. */
+interface Missed {
+  form: KeptForm;
+  endpoint: string;
+  /** Others may take its stream while it comes. */
+  isJoinable: boolean;
+  /** Null: its answer is for it alone. */
+  flight: Flight | null;
+  remove(): void;
+  similar: Similar | null;
+}
+
+function missed<R, P extends Plan>(
+  keyed: Keyed,
+  asked: Asked<R, P>,
+  { form, endpoint, isJoinable, flight, remove, similar }: Missed,
+): CacheTurn<P> {
+  const { clock, recent, key, rule } = keyed;
+  const { call, plan } = asked;
+  let live: LiveAnswer | null = null;
   const keep = (entry: KeptEntry) => {
+    if (live !== null) live.usd = entry.usd;
     const landed = { entry, atMs: clock.wallMs() };
     recent.add(`${key.scope} ${plan.alias.id}`, key.parts);
     flight?.land(landed);
@@ -121,23 +154,54 @@ async function enter<I, R extends RequestBody, P extends Plan>(
     if (similar !== null && 'learn' in similar) similar.learn(entry);
   };
   const client = flight === null ? call.client : flight.clientOf(call.client);
-  const kept = keptBy(keep, form, rule, call, name);
-  return goingOn(asked, 'miss', { client, ...kept, cacheUse: 'miss' }, () => {
+  const begun = (begins: LiveAnswer) => {
+    live = begins;
+    flight?.begin(begins);
+  };
+  const sink = flight === null || !isJoinable ? null : endNoted(call.sink, (failed) => live?.end(failed));
+  const kept = keptBy({ keep, begin: sink === null ? null : begun }, form, rule, call, endpoint);
+  return goingOn(asked, 'miss', { client, ...(sink !== null && { sink }), ...kept, cacheUse: 'miss' }, () => {
+    live?.end({ failure: { kind: 'internal' }, headers: [] });
     flight?.land(null);
     remove();
   });
 }
 
+/** Gives a request the stream that an equal one gets. */
+function joined<I, R extends RequestBody, P extends Plan>(
+  services: SpineServices,
+  endpoint: Endpoint<I, R, P>,
+  asked: Asked<R, P>,
+  live: LiveAnswer,
+): Promise<void> {
+  return answerHeld(services, endpoint, asked, 'hit', (trials, job) => joinStream(trials, job, live, services.clock));
+}
+
+/** The sink, with a look at how its answer ends. */
+function endNoted(sink: Sink, noted: (failed: Failed | null) => void): Sink {
+  return {
+    start: (form, headers, status) => sink.start(form, headers, status),
+    chunk: (chunk) => sink.chunk(chunk),
+    end(failed) {
+      noted(failed);
+      sink.end(failed);
+    },
+    get finished() {
+      return sink.finished ?? Promise.resolve();
+    },
+  };
+}
+
 /** What collects the answer for `keep`. */
 function keptBy(
-  keep: (entry: KeptEntry) => void,
+  { keep, begin }: Required<Pick<KeepingEvents, 'keep' | 'begin'>>,
   form: KeptForm,
   { toolCalls }: AliasCache,
   { sink }: ModelCall,
   endpoint: string,
 ): Pick<ModelCall, 'keeping'> | Pick<ModelCall, 'sink'> {
   return form === 'events'
-    ? { keeping: keepingSteps({ toolCalls, keep }) }
+    ? { keeping: keepingSteps({ toolCalls, keep, begin }) }
     : { sink: new KeepingSink(sink, endpoint, keep) };
 }
 
@@ -206,6 +270,7 @@ interface Keyed extends AnswerCacheParts {
   rule: AliasCache;
   wish: CacheWish;
   tag: string | null;
+  recent: RecentParts;
   openSemantic(): Promise<SemanticCache>;
 }
 

@@ -1,5 +1,6 @@
 import type { Client } from '../spine/sink.ts';
 import type { KeptEntry } from './kept-entry.ts';
+import { LiveAnswer } from './live-answer.ts';
 
 /** An answer that others took from the one that was asked, or from the store. */
 export interface Landed {
@@ -14,10 +15,12 @@ export interface Landed {
  * One request that is asked for all equal ones under way. Its work goes on as long as one of them waits, also where the
  * caller that came first has left.
  */
-class Flight {
+export class Flight {
   /** Resolves once: the answer for those who wait, or null, and each asks alone. */
   readonly landed: Promise<Landed | null>;
   #land!: (landed: Landed | null) => void;
+  /** Resolves once the answer comes as a stream that others may join. */
+  readonly #begun = Promise.withResolvers<LiveAnswer>();
   /** Requests that wait for it. */
   waiting = 0;
   #client: SharedClient | null = null;
@@ -33,14 +36,26 @@ class Flight {
     this.#land(landed);
   }
 
+  /** Its answer has begun. Only the first call counts. */
+  begin(live: LiveAnswer): void {
+    this.#begun.resolve(live);
+  }
+
   /** The client of the request that is asked. */
   clientOf(client: Client): Client {
     this.#client = new SharedClient(client, () => this.waiting > 0);
     return this.#client;
   }
 
-  /** The answer; null: each asks alone, or this one waited too long or has left. */
-  async wait(client: Client, ms: number): Promise<Landed | null> {
+  /**
+   * The answer; null: each asks alone, or this one waited too long or has left. `join` gives a stream that has begun to its
+   * caller; null: it takes whole answers alone.
+   */
+  async wait(
+    client: Client,
+    ms: number,
+    join: ((live: LiveAnswer) => Promise<void>) | null,
+  ): Promise<Landed | LiveAnswer | null> {
     if (client.gone) return null;
     this.waiting += 1;
     let timer: NodeJS.Timeout | undefined;
@@ -49,7 +64,13 @@ class Flight {
         timer = setTimeout(() => resolve(null), ms);
         client.onGone(() => resolve(null));
       });
-      return await Promise.race([this.landed, left]);
+      const begun = this.#begun.promise.then<Landed | LiveAnswer | null>((live) =>
+        live.takesMore ? live : this.landed,
+      );
+      const first = await Promise.race([this.landed, left, ...(join === null ? [] : [begun])]);
+      clearTimeout(timer);
+      if (first instanceof LiveAnswer) await join?.(first);
+      return first;
     } finally {
       clearTimeout(timer);
       this.waiting -= 1;

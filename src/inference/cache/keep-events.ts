@@ -4,22 +4,25 @@ import { usdOf } from '../../formats/neutral/price.ts';
 import type { AnswerPlace, KeepingSteps } from '../spine/after.ts';
 import type { AttemptSink, Chunk } from '../spine/sink.ts';
 import { type KeptEntry, keptBytesMax } from './kept-entry.ts';
+import { LiveAnswer } from './live-answer.ts';
 
 /** Of an event beside its text, roughly. */
 const eventBytes = 64;
 
-interface KeepingEvents {
+export interface KeepingEvents {
   /** Answers that call tools are kept. */
   toolCalls: boolean;
   /** Takes the answer, before its end goes on to the caller. */
   keep(entry: KeptEntry): void;
+  /** Gets the answer when its first content goes on to the caller. Null or absent: nobody may join it. */
+  begin?: ((live: LiveAnswer) => void) | null;
 }
 
 /**
  * Collects the events of an answer, and keeps them once the answer is complete. What a turn or a choice in a separate
  * call says is a part of an answer, which is not kept.
  */
-export function keepingSteps({ toolCalls, keep }: KeepingEvents): KeepingSteps {
+export function keepingSteps({ toolCalls, keep, begin = null }: KeepingEvents): KeepingSteps {
   /** The attempts whose answer a guard ended. */
   const ended: object[] = [];
   return {
@@ -27,10 +30,24 @@ export function keepingSteps({ toolCalls, keep }: KeepingEvents): KeepingSteps {
       over(next, place) {
         if (place.job.attemptsMade !== null) return next;
         const collected = new CollectedEvents(toolCalls);
+        let live: LiveAnswer | null = null;
         return {
           ...passing(next),
+          content() {
+            const isFirst = next.content();
+            const events = isFirst && begin !== null ? collected.soFar() : null;
+            if (events !== null) {
+              live = liveFrom(place, events);
+              begin?.(live);
+            }
+            return isFirst;
+          },
           chunk(chunk) {
             collected.add(chunk);
+            if (live !== null) {
+              live.takesMore = collected.soFar() !== null;
+              live.add(eventsOf(chunk));
+            }
             return next.chunk(chunk);
           },
           end(found, mark) {
@@ -96,6 +113,11 @@ class CollectedEvents {
     else for (const event of chunk) this.#take(event);
   }
 
+  /** Null: it may not be kept. */
+  soFar(): readonly NeutralEvent[] | null {
+    return this.#events;
+  }
+
   /** Null: it is not complete, or may not be kept. */
   complete(): readonly NeutralEvent[] | null {
     const isFinished = this.#finished.size > 0 && [...this.#open].every((choice) => this.#finished.has(choice));
@@ -140,6 +162,13 @@ function isComplete(reason: FinishReason, toolCalls: boolean): boolean {
 function sizeOf(event: NeutralEvent): number {
   if ('text' in event) return eventBytes + event.text.length;
   return eventBytes + ('argumentsJson' in event ? event.argumentsJson.length : 0);
+}
+
+function liveFrom<C>({ answer, job }: AnswerPlace<C>, events: readonly NeutralEvent[]): LiveAnswer {
+  const { provider, model } = answer.attempt.target;
+  const live = new LiveAnswer({ provider, model, losses: job.progress.losses, endpoint: job.endpoint });
+  live.add(events);
+  return live;
 }
 
 function entryOf<C>(events: readonly NeutralEvent[], { answer, job }: AnswerPlace<C>): KeptEntry {

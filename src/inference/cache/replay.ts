@@ -15,17 +15,29 @@ import { type AttemptSink, type Bytes, type Chunk, type Pace, refuse } from '../
 import type { Landed } from './flight.ts';
 import { renewed } from './renewed.ts';
 
-/** Answers a request with what is kept, reserved and settled as any other. Ends the client's answer in every case. */
-export async function replay<I, R extends RequestBody, P extends Plan>(
+/** Answers a request with what is kept. Ends the client's answer in every case. */
+export function replay<I, R extends RequestBody, P extends Plan>(
   services: SpineServices,
   endpoint: Endpoint<I, R, P>,
   asked: Asked<R, P>,
   landed: Landed,
 ): Promise<void> {
+  const use = landed.similarity === undefined ? 'hit' : 'semantic';
+  return answerHeld(services, endpoint, asked, use, (trials, job) => give(services, trials, asked, job, landed));
+}
+
+/** Answers a request by `give`, reserved and settled as any other. */
+export async function answerHeld<I, R extends RequestBody, P extends Plan>(
+  services: SpineServices,
+  endpoint: Endpoint<I, R, P>,
+  asked: Asked<R, P>,
+  cacheUse: 'hit' | 'semantic',
+  give: (trials: Trials, job: Job) => Promise<void>,
+): Promise<void> {
   const { call, snapshot, plan, request } = asked;
   const held = await holdCall(
     services,
-    { ...call, cacheUse: landed.similarity === undefined ? 'hit' : 'semantic' },
+    { ...call, cacheUse },
     {
       endpoint: endpoint.id,
       alias: plan.alias.id,
@@ -36,7 +48,7 @@ export async function replay<I, R extends RequestBody, P extends Plan>(
   if (held.kind !== 'held') return refuse(call.sink, held, call.admitted.headers);
   const job = jobOf(snapshot, endpoint.id, call, { ...plan, calls: 1 }, held.reserved, request.facts);
   try {
-    await give(services, endpoint.trials(asked, job), asked, job, landed);
+    await give(endpoint.trials(asked, job), job);
   } finally {
     held.settle(job);
   }

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, beforeEach, type TestContext, test } from 'node:test';
+import { adminKey, startGateway } from '../start-gateway.ts';
+import { until } from '../until.ts';
+import { ask, type Format, formats } from './formats.ts';
+
+/*
+ * Equal requests take the stream under way, and not only its whole. The upstream writes when a test says so: what a caller
+ * has before the end is what came live.
+ */
+
+const asked: ServerResponse[] = [];
+beforeEach(() => asked.splice(0));
+
+const upstream = createServer((request, response) => {
+  request.resume();
+  if (request.method !== 'POST') return void response.writeHead(404).end();
+  asked.push(response);
+});
+await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+after(() => {
+  upstream.close();
+  upstream.closeAllConnections();
+});
+const base = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+const gateway = await startGateway({ after } as TestContext, {
+  providers: { up: { type: 'openai', base_url: `${base}/v1`, api_key: 'k' } },
+  models: { chat: { targets: [{ provider: 'up', model: 'm' }], cache: { ttl: '1h' }, attempts: 1 } },
+});
+
+/** The upstream's side of the n-th call, once it has come. */
+async function call(n: number): Promise<ServerResponse> {
+  await until(`call ${n} has come`, () => asked.length > n);
+  return asked[n] as ServerResponse;
+}
+
+function say(to: ServerResponse, text: string | null): void {
+  if (!to.headersSent) to.writeHead(200, { 'content-type': 'text/event-stream' });
+  const choices = [
+    { index: 0, delta: text === null ? {} : { content: text }, finish_reason: text === null ? 'stop' : null },
+  ];
+  const chunk = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices };
+  to.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  if (text === null) to.end('data: [DONE]\n\n');
+}
+
+interface Stream {
+  /** All bytes so far. */
+  got: string;
+  cache: string | null;
+  status: number;
+  ended: boolean;
+  leave(): void;
+}
+
+/** Begins to read a stream. */
+function stream(format: Format, text: string): Stream {
+  const { path, body } = formats[format];
+  const leaving = new AbortController();
+  const state: Stream = { got: '', cache: null, status: 0, ended: false, leave: () => leaving.abort() };
+  async function read(): Promise<void> {
+    const named = format === 'gemini' ? {} : { model: 'chat', stream: true };
+    const response = await gateway.fetch(path('chat', true), {
+      json: { ...named, ...body(text) },
+      headers: { authorization: `Bearer ${gateway.key}` },
+      signal: leaving.signal,
+    });
+    state.status = response.status;
+    state.cache = response.headers.get('x-culvert-cache');
+    for await (const piece of response.body ?? []) state.got += Buffer.from(piece).toString();
+  }
+  void read()
+    .catch(() => undefined)
+    .finally(() => {
+      state.ended = true;
+    });
+  return state;
+}
+
+const gets = (one: Stream, text: string) => until(`it has ${text}`, () => one.got.includes(text));
+
+test('a caller of every format gets a stream under way as it comes, from its beginning', async () => {
+  const first = stream('chat', 'live');
+  const up = await call(0);
+  say(up, 'alpha');
+  await gets(first, 'alpha');
+  const others = (['chat', 'messages', 'responses', 'gemini'] as const).map((format) => stream(format, 'live'));
+  for (const other of others) await gets(other, 'alpha');
+  say(up, 'beta');
+  for (const one of [first, ...others]) await gets(one, 'beta');
+  assert.ok(
+    [first, ...others].every(({ ended }) => !ended),
+    'the upstream still has more to say',
+  );
+  say(up, null);
+  for (const one of [first, ...others]) await until('it ends', () => one.ended);
+  assert.equal(asked.length, 1);
+  assert.deepEqual(
+    [first, ...others].map(({ cache }) => cache),
+    ['miss', ...others.map(() => 'hit; age=0')],
+  );
+  const stops = ['"finish_reason":"stop"', 'message_stop', 'response.completed', 'STOP'];
+  for (const [at, stop] of stops.entries()) assert.ok(others[at]?.got.includes(stop), others[at]?.got);
+  const later = await ask(gateway, 'messages', { text: 'live' });
+  assert.deepEqual([later.cache, later.text], ['hit', 'alphabeta']);
+});
+
+test('those who came before the first token join too, and one that leaves leaves alone', async () => {
+  const [first, second] = [stream('chat', 'leaves'), stream('chat', 'leaves')];
+  const up = await call(0);
+  const third = stream('messages', 'leaves');
+  say(up, 'alpha');
+  for (const one of [first, second, third]) await gets(one, 'alpha');
+  first.leave();
+  second.leave();
+  say(up, 'beta');
+  await gets(third, 'beta');
+  say(up, null);
+  await until('the third ends', () => third.ended);
+  assert.ok(third.got.includes('message_stop'), third.got);
+  assert.equal(asked.length, 1);
+});
+
+test('when all of a joined stream have left, the upstream call ends', async () => {
+  const first = stream('chat', 'all leave');
+  const up = await call(0);
+  say(up, 'alpha');
+  const second = stream('chat', 'all leave');
+  await gets(second, 'alpha');
+  let closed = false;
+  up.on('close', () => {
+    closed = true;
+  });
+  first.leave();
+  second.leave();
+  await until('the call ends', () => closed);
+});
+
+test('a failure before the first token lets those who wait ask themselves', async () => {
+  const first = stream('chat', 'fails early');
+  const up = await call(0);
+  const second = stream('chat', 'fails early');
+  await until('one waits', async () => (await waiting()) === 1);
+  up.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}');
+  await until('the first ends', () => first.ended);
+  assert.equal(first.status, 400);
+  const again = await call(1);
+  say(again, 'alpha');
+  say(again, null);
+  await until('the second ends', () => second.ended);
+  assert.deepEqual([second.status, second.cache], [200, 'miss']);
+});
+
+test('a failure after the first token is the same error for all, and nothing is kept', async () => {
+  const first = stream('chat', 'fails late');
+  const up = await call(0);
+  say(up, 'alpha');
+  const second = stream('chat', 'fails late');
+  for (const one of [first, second]) await gets(one, 'alpha');
+  up.destroy();
+  for (const one of [first, second]) await until('it ends', () => one.ended);
+  const errorOf = ({ got }: Stream) => /data: (\{"error".*)/.exec(got)?.[1]?.replaceAll(/req_[\w-]+/g, 'ID');
+  assert.ok(errorOf(first) !== undefined, first.got);
+  assert.equal(errorOf(second), errorOf(first));
+  assert.ok(!second.got.includes('[DONE]'));
+  const third = stream('chat', 'fails late');
+  say(await call(1), null);
+  await until('it ends', () => third.ended);
+  assert.notEqual(third.cache, 'hit; age=0');
+});
+
+test('an answer that turns out not to be kept takes no more requests in', async () => {
+  const first = stream('chat', 'refuses');
+  const up = await call(0);
+  say(up, 'alpha');
+  const second = stream('chat', 'refuses');
+  await gets(second, 'alpha');
+  const choices = [{ index: 0, delta: { refusal: 'I may not.' }, finish_reason: null }];
+  up.write(
+    `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices })}\n\n`,
+  );
+  await gets(second, 'I may not.');
+  const third = stream('chat', 'refuses');
+  say(up, null);
+  for (const one of [first, second]) await until('it ends', () => one.ended);
+  const own = await call(1);
+  say(own, 'gamma');
+  say(own, null);
+  await until('the third ends', () => third.ended);
+  assert.deepEqual([second.cache, third.cache], ['hit; age=0', 'miss']);
+});
+
+async function waiting(): Promise<number> {
+  const response = await gateway.fetch('/metrics', { headers: { authorization: `Bearer ${adminKey}` } });
+  return Number(/^culvert_cache_waiting_requests (\d+)/m.exec(await response.text())?.[1] ?? 0);
+}
