@@ -3,7 +3,7 @@ import { lossHeaderName } from '../../formats/neutral/loss.ts';
 import { isObject, type JsonValue } from '../../kernel/json.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../spine/sink.ts';
 import { type KeptEntry, keptBytesMax } from './kept-entry.ts';
-import { dataOf } from './renewed.ts';
+import { dataOf, isJson } from './renewed.ts';
 
 /** Passes an answer on, and keeps it once it is complete: bytes of a family with one format. */
 export class KeepingSink implements Sink {
@@ -46,14 +46,15 @@ export class KeepingSink implements Sink {
   }
 
   #entry(body: Buffer): KeptEntry | null {
-    if (!isComplete(body.toString('utf8'))) return null;
     const of = (name: string) => {
       const at = this.#headers.findIndex((value, place) => place % 2 === 0 && value === name);
       return at < 0 ? null : (this.#headers[at + 1] ?? null);
     };
     const usd = of('x-culvert-cost-usd');
+    const contentType = of('content-type');
+    if (isJson(contentType) && !isComplete(body.toString('utf8'))) return null;
     return {
-      answer: { contentType: of('content-type'), losses: of(lossHeaderName), base64: body.toString('base64') },
+      answer: { contentType, losses: of(lossHeaderName), base64: body.toString('base64') },
       provider: of('x-culvert-provider') ?? '',
       model: of('x-culvert-model') ?? '',
       usd: usd === null ? null : Number(usd),

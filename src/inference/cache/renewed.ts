@@ -1,5 +1,10 @@
 import type { JsonObject } from '../../kernel/json.ts';
 
+/** Whether an answer is JSON, or events of it; null: its headers name no type. Others are sound or plain text. */
+export function isJson(contentType: string | null): boolean {
+  return contentType === null || /json|event-stream/.test(contentType);
+}
+
 /** The same answer with a new id and a new time, where it has them. */
 export function renewed(body: string, requestId: string, nowS: number): string {
   if (!body.slice(0, headChars).includes('"id"') && !body.slice(0, headChars).includes('"created"')) return body;

@@ -13,7 +13,7 @@ import { jobOf } from '../spine/serve.ts';
 import type { SpineServices } from '../spine/services.ts';
 import { type AttemptSink, type Bytes, type Chunk, type Pace, refuse } from '../spine/sink.ts';
 import type { Landed } from './flight.ts';
-import { renewed } from './renewed.ts';
+import { isJson, renewed } from './renewed.ts';
 
 /** Answers a request with what is kept. Ends the client's answer in every case. */
 export function replay<I, R extends RequestBody, P extends Plan>(
@@ -77,9 +77,10 @@ async function give<R extends RequestBody, P extends Plan>(
     const { contentType, losses, base64 } = answer;
     if (contentType !== null) headers.push('content-type', contentType);
     if (losses !== null) headers.push(lossHeaderName, losses);
-    const body = Buffer.from(base64, 'base64').toString('utf8');
+    const body = Buffer.from(base64, 'base64');
+    const nowS = Math.floor(clock.wallMs() / 1_000);
     job.sink.start(plan.form, headers);
-    job.sink.chunk(renewed(body, job.requestId, Math.floor(clock.wallMs() / 1_000)));
+    job.sink.chunk(isJson(contentType) ? renewed(body.toString('utf8'), job.requestId, nowS) : body);
     job.sink.end(null);
   } else {
     if (write === undefined) throw new Error(`nothing writes the kept events of ${job.endpoint}`);

@@ -20,6 +20,7 @@ export function speechEndpoint(services: SpeechServices): Endpoint<Buffer, Speec
     read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, 'speech'),
     readable: (call, raw) => readableBody(services.bodies, call, raw, 'speech', (body) => body),
     content: (raw) => raw,
+    keeps: () => 'bytes',
     async plan(snapshot, { principal, wishes, idempotencyKey }, { facts }) {
       const { request } = facts;
       const wrong = tooLong(request, snapshot.config.limits.speech_chars);

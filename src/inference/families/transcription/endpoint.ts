@@ -47,6 +47,7 @@ export function transcriptionEndpoint(
     },
     readable: (_call, form) => readableForm(form, (own) => own),
     content: (form) => contentOfForm(form),
+    keeps: () => 'bytes',
     plan(snapshot, { principal, wishes }, { facts, request, sound }) {
       const way = transcriptionWay(services, snapshot, request, facts.needs, sound, principal);
       if ('kind' in way) return way;
