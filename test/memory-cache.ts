@@ -26,7 +26,7 @@ export function memoryCache(nowMs: () => number, { scopeBytes, totalBytes }: Cac
     if (of.entries.size === 0) scopes.delete(scope);
   }
 
-  return {
+  const store: CacheStore = {
     async get(scope, digest) {
       const entry = scopes.get(scope)?.entries.get(digest);
       if (entry === undefined) return null;
@@ -50,6 +50,13 @@ export function memoryCache(nowMs: () => number, { scopeBytes, totalBytes }: Cac
         const oldest = firstOf(scopes);
         remove(oldest, firstOf(scopes.get(oldest)?.entries ?? new Map()));
       }
+    },
+    async swap(scope, digest, entry, over) {
+      const found = scopes.get(scope)?.entries.get(digest);
+      const isThere = found !== undefined && found.expiresAtMs > nowMs();
+      if ((isThere ? found.atMs : null) !== over) return false;
+      await store.put(scope, digest, entry);
+      return true;
     },
     async clear(which) {
       const gone = [...scopes].flatMap(([scope, { entries }]) =>
@@ -77,6 +84,7 @@ export function memoryCache(nowMs: () => number, { scopeBytes, totalBytes }: Cac
       bytes = 0;
     },
   };
+  return store;
 }
 
 interface Scope {

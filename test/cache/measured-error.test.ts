@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CacheStore } from '../../src/books/metering/cache-store.ts';
 import type { Landed } from '../../src/inference/cache/flight.ts';
 import type { KeptEntry } from '../../src/inference/cache/kept-entry.ts';
 import { errorBound, upperBound, withObservation } from '../../src/inference/cache/semantic/error-bound.ts';
+import { unpackQuestions } from '../../src/inference/cache/semantic/known-questions.ts';
 import { changingPart, learnTemplate } from '../../src/inference/cache/semantic/question-template.ts';
 import { isSameAnswer } from '../../src/inference/cache/semantic/same-answer.ts';
 import { SemanticCache } from '../../src/inference/cache/semantic/semantic-cache.ts';
@@ -151,3 +153,54 @@ function textOf({ answer }: KeptEntry): string {
   const [first] = 'base64' in answer ? [] : answer;
   return first?.type === 'text-delta' ? first.text : '';
 }
+
+test('what two replicas observe at once of one question adds up', async () => {
+  const nowMs = 1_750_000_000_000;
+  const kept = memoryCache(() => nowMs, { scopeBytes: 1e9, totalBytes: 1e9 });
+  let place = { scope: '', digest: '' };
+  // A store elsewhere: others write between a read and a write.
+  const shared: CacheStore = {
+    ...kept,
+    async get(scope, digest) {
+      const found = await kept.get(scope, digest);
+      await nextTurn();
+      if (digest.startsWith('q.')) place = { scope, digest };
+      return found;
+    },
+  };
+  const answers = new Map<string, Landed>();
+  const replica = () =>
+    new SemanticCache({
+      store: shared,
+      clock: { wallMs: () => nowMs },
+      calls: { ...calls, embed: async (_, texts) => texts.map(() => [1, 0]) },
+      random: { next: () => 0.5 },
+      onChecked() {},
+    });
+  const replicas = [replica(), replica(), replica()];
+  const all = spellings('the capital of France').slice(0, 31);
+  const ask = async (text: string, at: number) => {
+    const similar = await replicas[at % replicas.length]?.ask({
+      rule: { model: 'embed', errorMax: 0.01, deadlineMs: 200, sample: 0 },
+      text,
+      filter: { scope: 'key a', digest: 'filter' },
+      own: { scope: 'key a', digest: text },
+      row: { keyId: 'a', model: 'chat', tag: null },
+      answerOf: async (digest) => answers.get(digest) ?? null,
+    });
+    const entry = entryOf('Paris');
+    answers.set(text, { entry, atMs: nowMs });
+    assert.ok(similar != null && 'learn' in similar);
+    return () => similar.learn(entry);
+  };
+  (await ask(all[0] ?? '', 0))();
+  for (let n = 0; n < 20; n += 1) await nextTurn();
+  const learners = [];
+  for (const [at, text] of all.slice(1).entries()) learners.push(await ask(text, at));
+  for (const learn of learners) learn();
+  for (let n = 0; n < 3_000; n += 1) await nextTurn();
+  const found = await shared.get(place.scope, place.digest);
+  const [question] = unpackQuestions(found?.body ?? Buffer.alloc(0), place);
+  const observed = Object.values(question?.observed ?? {}).reduce((sum, [right, wrong]) => sum + right + wrong, 0);
+  assert.equal(observed, 30);
+});

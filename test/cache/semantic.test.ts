@@ -98,6 +98,18 @@ test('the books say that a hit was by meaning, how near it was, and who paid for
   assert.match(metrics, /^culvert_cache_lookups_total\{outcome="semantic"\} \d+$/m);
 });
 
+test('a hit by meaning counts as that alone', async () => {
+  const looks = async () => {
+    const metrics = await (await gateway.fetch('/metrics', admin)).text();
+    return ['hit', 'semantic', 'miss', 'error'].map((outcome) =>
+      Number(metrics.match(new RegExp(`cache_lookups_total\\{outcome="${outcome}"\\} (\\d+)`))?.[1] ?? 0),
+    );
+  };
+  const [hit, similar = 0, miss, error] = await looks();
+  assert.ok(isSemantic(await ask(gateway, 'chat', { text: 'Hey, what is the capital of France, please?' })));
+  assert.deepEqual(await looks(), [hit, similar + 1, miss, error]);
+});
+
 test('callers can only tighten: exact, off, refresh and max-age', async () => {
   const text = (n: number) => `Thanks, I really need to know the capital of France${'?'.repeat(n)}`;
   for (const [n, headers] of [

@@ -50,6 +50,25 @@ for (const driver of cacheDrivers) {
     assert.equal(await cache.get('a', 'late'), null);
   });
 
+  test(of('a swap only replaces the entry that its writer has read'), { skip }, async (t) => {
+    const { cache, clock } = await start(t, driver);
+    if (cache.swap === undefined) return t.skip('no other process writes');
+    const swap = async (text: string, over: number | null, atMs = clock.wallMs()) =>
+      cache.swap?.('a', 'digest', entry(atMs, { body: Buffer.from(text) }), over);
+    const first = clock.wallMs();
+    assert.equal(await swap('first', 7), false);
+    assert.equal(await cache.get('a', 'digest'), null);
+    const both = await Promise.all([swap('first', null), swap('first too', null)]);
+    assert.deepEqual(both.sort(), [false, true]);
+    assert.equal(await swap('second', first, first + 1), true);
+    assert.equal(await swap('late', first, first + 1), false);
+    assert.equal(String((await cache.get('a', 'digest'))?.body), 'second');
+    assert.equal((await cache.stats())[0]?.entries, 1);
+    clock.advance(60_002);
+    assert.equal(await swap('anew', null), true);
+    assert.equal(String((await cache.get('a', 'digest'))?.body), 'anew');
+  });
+
   test(of('a scope keeps to its bytes: its oldest entries go, and those of others stay'), { skip }, async (t) => {
     const { cache, clock } = await start(t, driver, { scopeBytes: 60_000, totalBytes: 1_000_000 });
     const body = () => randomBytes(10_000);

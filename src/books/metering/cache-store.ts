@@ -7,6 +7,11 @@ export interface CacheStore {
   get(scope: string, digest: string): CacheEntry | null | Promise<CacheEntry | null>;
   /** Replaces an older entry, and is found from now on. One that is larger than a scope may be is not kept. */
   put(scope: string, digest: string, entry: CacheEntry): Promise<void>;
+  /**
+   * As `put`, where the entry there is still the one with `atMs` of `over`; null: where there is none. Resolves to whether
+   * it was. The new entry needs a later `atMs`. Absent: no other process writes.
+   */
+  swap?(scope: string, digest: string, entry: CacheEntry, over: number | null): Promise<boolean>;
   /** Removes the entries that meet all the fields given; resolves to how many. Without fields: all entries. */
   clear(which: CacheSelection): Promise<number>;
   stats(): Promise<readonly CacheScopeStats[]>;

@@ -98,9 +98,13 @@ async function enter<I, R extends RequestBody, P extends Plan>(
   // A guard may find something in the whole that none of its parts shows.
   const isJoinable = form === 'events' && plan.form === 'events' && (call.gate ?? call.answerTexts) === undefined;
   let similar: Similar | null = null;
+  const misses = lateMisses(parts);
   try {
     const join = isJoinable ? (live: LiveAnswer) => joined(services, endpoint, asked, live) : null;
-    const equal = under === undefined ? await look(keyed) : await under.wait(call.client, leftMs(clock, asked), join);
+    const equal =
+      under === undefined
+        ? await look({ ...keyed, ...misses })
+        : await under.wait(call.client, leftMs(clock, asked), join);
     if (equal instanceof LiveAnswer) {
       cacheLooked('hit', equal.usd ?? 0);
       return 'answered';
@@ -119,6 +123,7 @@ async function enter<I, R extends RequestBody, P extends Plan>(
     remove();
     throw error;
   }
+  misses.report();
   if (wish.use === 'only') return refused(call, notCached);
 
   return missed(keyed, asked, { form, endpoint: name, isJoinable, flight, remove, similar });
@@ -188,6 +193,20 @@ function endNoted(sink: Sink, noted: (failed: Failed | null) => void): Sink {
     },
     get finished() {
       return sink.finished ?? Promise.resolve();
+    },
+  };
+}
+
+/** Holds a miss back: what is not kept for an equal question may be kept for a similar one. */
+function lateMisses({ cacheLooked }: Pick<AnswerCacheParts, 'cacheLooked'>) {
+  let missed = false;
+  return {
+    cacheLooked(...[outcome, savedUsd]: Parameters<typeof cacheLooked>): void {
+      if (outcome === 'miss') missed = true;
+      else cacheLooked(outcome, savedUsd);
+    },
+    report(): void {
+      if (missed) cacheLooked('miss', 0);
     },
   };
 }

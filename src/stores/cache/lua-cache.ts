@@ -41,13 +41,19 @@ const expiredAtOnceMax = 50;
 const surplusAtOnceMax = 100;
 
 /**
- * ARGV: scope, digest, model, fields in JSON, bytes, at, expires, now (ms), bytes of a scope, bytes of all, the entry.
- * Where all scopes together have too much, what expires first goes first.
+ * ARGV: scope, digest, model, fields in JSON, bytes, at, expires, now (ms), bytes of a scope, bytes of all, the entry,
+ * and the time of the entry that must be there, `none` or `any`. Answers 0 where another one is there. Where all scopes together have too much, what expires first goes first.
  */
 export const putScript = script(`${dropped}
 local scope, digest, model, fields = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local bytes, at, expires, now = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 local scopeMax, allMax = tonumber(ARGV[9]), tonumber(ARGV[10])
+if ARGV[12] ~= 'any' then
+  local over = tonumber(redis.call('ZSCORE', P .. 'x', digest .. ' ' .. scope) or '0')
+  local kept = over > now and redis.call('HGET', P .. 'm:' .. scope, digest)
+  local found = kept and string.format('%.0f', cjson.decode(kept)[2]) or 'none'
+  if found ~= ARGV[12] then return 0 end
+end
 for _, place in ipairs(redis.call('ZRANGEBYSCORE', P .. 'x', '-inf', now, 'LIMIT', 0, ${expiredAtOnceMax})) do
   dropPlace(place)
 end

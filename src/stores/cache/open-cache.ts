@@ -69,6 +69,10 @@ export function openCache(parts: CacheParts): CacheStore {
       }
       if (inFolder) room?.taken(entry.body.length);
     },
+    ...(!inFolder && {
+      swap: async (...[scope, digest, entry, over]: Parameters<NonNullable<CacheStore['swap']>>) =>
+        (await (ready ?? (await open())).swap?.(scope, digest, entry, over)) ?? false,
+    }),
     clear: async (which) => (await opened())?.clear(which) ?? 0,
     stats: async () => (await opened())?.stats() ?? [],
     async close() {

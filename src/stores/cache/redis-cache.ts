@@ -40,15 +40,17 @@ export function openRedisCache(options: RedisCacheOptions): CacheStore {
   const link = openLink(options);
   const run = (script: Script, args: readonly (string | Buffer)[]) => link.run(script, [prefix, ...args]);
 
-  async function put(scope: string, digest: string, entry: CacheEntry): Promise<void> {
+  /** `over`: 'any', 'none', or the `atMs` of the entry that must be there. */
+  async function write(scope: string, digest: string, entry: CacheEntry, over: string): Promise<boolean> {
     const { atMs, expiresAtMs, keyId, model, tag, body } = entry;
     const bytes = body.length + entryBytes;
     const { scopeBytes, totalBytes } = bounds;
-    if (bytes > Math.min(scopeBytes, totalBytes)) return;
+    if (bytes > Math.min(scopeBytes, totalBytes)) return false;
     const head = JSON.stringify([atMs, expiresAtMs, keyId, model, tag]);
     const fields = JSON.stringify([bytes, atMs, keyId, model, tag ?? '']);
     const numbers = [bytes, atMs, expiresAtMs, clock.wallMs(), scopeBytes, totalBytes].map(String);
-    await run(putScript, [scope, digest, model, fields, ...numbers, Buffer.concat([Buffer.from(`${head}\n`), body])]);
+    const value = Buffer.concat([Buffer.from(`${head}\n`), body]);
+    return Number(await run(putScript, [scope, digest, model, fields, ...numbers, value, over])) === 1;
   }
 
   async function scopesOf(scope: string | undefined): Promise<string[]> {
@@ -76,7 +78,10 @@ export function openRedisCache(options: RedisCacheOptions): CacheStore {
       const entry = Buffer.isBuffer(found) ? entryOf(found) : null;
       return entry === null || entry.expiresAtMs <= clock.wallMs() ? null : entry;
     },
-    put,
+    async put(scope, digest, entry) {
+      await write(scope, digest, entry, 'any');
+    },
+    swap: (scope, digest, entry, over) => write(scope, digest, entry, over === null ? 'none' : String(over)),
     async clear({ scope, ...which }) {
       let removed = 0;
       for (const one of await scopesOf(scope)) removed += await clearScope(one, which);
@@ -88,14 +93,7 @@ export function openRedisCache(options: RedisCacheOptions): CacheStore {
       const stats: CacheScopeStats[] = [];
       for (let at = 0; at < scopes.length; at += scannedAtOnce) {
         const rows = (await run(statsScript, scopes.slice(at, at + scannedAtOnce))) as readonly Reply[][];
-        for (const [scope, model, entries, bytes, oldestMs] of rows)
-          stats.push({
-            scope: String(scope),
-            model: String(model),
-            entries: Number(entries),
-            bytes: Number(bytes),
-            oldestMs: Number(String(oldestMs)),
-          });
+        stats.push(...rows.map(statsOf));
       }
       return stats;
     },
@@ -165,6 +163,16 @@ function openLink({ url, clock, onTrouble }: RedisCacheOptions) {
       wire = null;
       trouble = 'it was closed';
     },
+  };
+}
+
+function statsOf([scope, model, entries, bytes, oldestMs]: readonly Reply[]): CacheScopeStats {
+  return {
+    scope: String(scope),
+    model: String(model),
+    entries: Number(entries),
+    bytes: Number(bytes),
+    oldestMs: Number(String(oldestMs)),
   };
 }
 

@@ -96,6 +96,7 @@ export function createSealedCache(
   }
 
   return {
+    ...(driver.swap !== undefined && { swap: sealedSwap(driver, sealer) }),
     get(scope, digest) {
       if (closed) return null;
       const place = placeOf(scope, digest);
@@ -132,6 +133,13 @@ export function createSealedCache(
       await Promise.allSettled(writes);
       await driver.close();
     },
+  };
+}
+
+function sealedSwap(driver: CacheStore, sealer: Sealer): NonNullable<CacheStore['swap']> {
+  return async (scope, digest, entry, over) => {
+    const body = sealer.seal(await packed(entry.body), contextOf(scope, digest, entry));
+    return (await driver.swap?.(scope, digest, { ...entry, body }, over)) ?? false;
   };
 }
 

@@ -53,6 +53,8 @@ export interface SemanticCacheParts {
 
 /** For the embedding of a question that is learnt, which nobody waits for. */
 const learnMsMax = 30_000;
+/** Times that a change meets one of another process before it is given up: one observation less. */
+const changesMax = 100;
 /** What was observed outlives the answers: it says which questions are alike. */
 const observedMs = 30 * 86_400_000;
 
@@ -161,7 +163,7 @@ export class SemanticCache {
     });
   }
 
-  /** One change of a row after the other. */
+  /** One change of a row after the other; where another process was first, over what that one wrote. */
   #change(
     place: CacheKey,
     row: SimilarQuestion['row'],
@@ -169,12 +171,21 @@ export class SemanticCache {
   ): Promise<void> {
     const at = `${place.scope} ${place.digest}`;
     const changing = (this.#changes.get(at) ?? Promise.resolve()).then(async () => {
-      const questions = change(await this.#read(place));
-      const atMs = this.#parts.clock.wallMs();
-      const body = packQuestions(bestObserved(questions), place);
-      const kept = { ...row, atMs, expiresAtMs: atMs + observedMs, body };
-      // The next change finds it from now on.
-      this.#parts.store.put(place.scope, place.digest, kept).catch(() => undefined);
+      const { store, clock } = this.#parts;
+      for (let n = 0; n < changesMax; n += 1) {
+        const found = await store.get(place.scope, place.digest);
+        const questions = change(found === null ? [] : unpackQuestions(found.body, place));
+        const nowMs = clock.wallMs();
+        const atMs = Math.max(nowMs, (found?.atMs ?? 0) + 1);
+        const body = packQuestions(bestObserved(questions), place);
+        const entry = { ...row, atMs, expiresAtMs: nowMs + observedMs, body };
+        if (store.swap === undefined) {
+          // The next change finds it from now on.
+          store.put(place.scope, place.digest, entry).catch(() => undefined);
+          return;
+        }
+        if (await store.swap(place.scope, place.digest, entry, found?.atMs ?? null)) return;
+      }
     });
     const ended = changing
       .catch(() => undefined)
