@@ -18,7 +18,7 @@ export async function* jsonPieces(exchange: Exchange, bytesMax: number): AsyncGe
   if (declared !== undefined && Number(declared) > bytesMax) throw new FailureError(tooLarge(bytesMax));
   if (expect !== undefined) response.writeContinue();
   let tooSlow: Failure | null = null;
-  const pace = new BodyPace(bytesMax, (failure) => {
+  const pace = new BodyPace(request, bytesMax, (failure) => {
     tooSlow = failure;
     stop();
   });

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/schema.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { freeMemory } from '../kernel/free-memory.ts';
@@ -69,7 +70,7 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
       pace.end();
     };
     const left = () => settle(null);
-    const pace = new BodyPace(limitBytes, (failure) => {
+    const pace = new BodyPace(request, limitBytes, (failure) => {
       if (state === 'dropping') request.destroy();
       else settle(failure);
     });
@@ -229,16 +230,20 @@ const wholeMsMin = 10 * 60_000;
 export class BodyPace {
   private readonly tooSlow: (failure: Failure) => void;
   private readonly wholeMs: number;
-  private stall: NodeJS.Timeout;
+  private stall: NodeJS.Timeout | undefined;
   /** Set with the first 64 KB: a smaller body has no time for more than one wait. */
   private whole: NodeJS.Timeout | null = null;
   private bytes = 0;
+  private over = false;
 
   /** `tooSlow` is called once, with a 408. */
-  constructor(limitBytes: number, tooSlow: (failure: Failure) => void) {
+  constructor(request: Pick<IncomingMessage, 'complete'>, limitBytes: number, tooSlow: (failure: Failure) => void) {
     this.tooSlow = tooSlow;
     this.wholeMs = Math.max(wholeMsMin, (limitBytes / wholeBytesPerS) * 1_000);
-    this.stall = this.wait();
+    // Most bodies come with their head: nobody waits for them.
+    process.nextTick(() => {
+      if (!this.over && !request.complete) this.stall ??= this.wait();
+    });
   }
 
   came(bytes: number): void {
@@ -254,7 +259,8 @@ export class BodyPace {
 
   /** Ends the watch: the body is there, or nobody waits for it. Idempotent. */
   end(): void {
-    clearTimeout(this.stall);
+    this.over = true;
+    if (this.stall !== undefined) clearTimeout(this.stall);
     if (this.whole !== null) clearTimeout(this.whole);
   }
 

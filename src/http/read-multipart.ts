@@ -130,7 +130,7 @@ function receive(
       request.pause();
       resolve(result);
     };
-    const pace = new BodyPace(bounds.bodyBytes, settle);
+    const pace = new BodyPace(request, bounds.bodyBytes, settle);
     takeParts(exchange.held, parser, upload, bounds.files, settle);
     parser.on('drain', readOn);
 

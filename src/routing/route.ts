@@ -182,7 +182,7 @@ export type AttemptRecord = {
 };
 
 /** The explanation of one request, kept with its usage event. */
-export interface RouteRecord {
+export type RouteRecord = {
   alias: string;
   verdicts: readonly Verdict[];
   attempts: readonly AttemptRecord[];
@@ -198,7 +198,7 @@ export interface RouteRecord {
   cacheAgeMs?: number;
   /** Similarity of the question that the kept answer was for, at most 1; absent: it was this one. */
   cacheSimilarity?: number;
-}
+};
 
 /** Target of an MCP call, without its arguments and its result. */
 export interface CalledMcp {

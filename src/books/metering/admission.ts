@@ -115,7 +115,7 @@ export interface RequestFacts extends SettledFacts {
   claim: Claim;
   delivery: Delivered;
   /** The part of the reservation that was really done, if not all of it; in milli-units. */
-  doneMilli?: number;
+  doneMilli?: number | undefined;
   price: Price | null;
   /** Of the attempt that answered; null when neither the upstream nor we could count. */
   usage: Usage | null;

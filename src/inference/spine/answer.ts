@@ -13,6 +13,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { HedgeReason, Route, RouteAttempt } from '../../routing/route.ts';
 import type { Seen, Watched } from '../../routing/silence.ts';
+import type { Target } from '../../routing/target.ts';
 import type { Job } from './job.ts';
 import type { AnswerForm, AttemptSink, AttemptSource, Bytes, Chunk, HeaderList, Pace } from './sink.ts';
 import type { Trial } from './trial.ts';
@@ -105,12 +106,18 @@ export class Answer<C = Bytes> implements Watched {
     return ownUsd === null ? null : ownUsd + progress.besideUsd;
   }
 
+  /** The headers that say who answered, over how many attempts, for how much and what was left out (design §6). */
   headers(facts: Omit<AnswerFacts, 'answer'>): string[] {
     const { job } = this.#contest;
     // One that was held back has been counted.
     const before = job.attemptsMade === null ? job.progress.attempts.length : job.attemptsMade();
     const made = before + (job.progress.heldBack !== null && this.trial === null ? 0 : 1);
-    return answerHeaders(job, this.attempt, made, facts);
+    const { target } = this.attempt;
+    const headers = [...whoHeadersOf(target), 'x-culvert-attempts', String(made), ...costHeaders(job)];
+    if (facts.losses.length > 0) headers.push(lossHeaderName, lossHeader(facts.losses));
+    if (facts.answerType !== undefined) headers.push('content-type', facts.answerType);
+    if (target.simulated) headers.push('x-culvert-simulated', 'true');
+    return headers;
   }
 
   chunk(chunk: C): Pace {
@@ -314,28 +321,15 @@ export class EncodedAnswer implements AttemptSink {
   }
 }
 
-/** The headers that say who answered, over how many attempts, for how much and what was left out (design §6). */
-function answerHeaders(
-  job: Pick<Job, 'headers' | 'costMilli'>,
-  attempt: RouteAttempt,
-  made: number,
-  facts: Omit<AnswerFacts, 'answer'>,
-): string[] {
-  const { target } = attempt;
-  const headers = [
-    'x-culvert-provider',
-    headerSafe(target.provider),
-    'x-culvert-model',
-    headerSafe(target.model),
-    'x-culvert-attempts',
-    String(made),
-    'x-culvert-cost',
-    String(job.costMilli / 1_000),
-    ...job.headers,
-  ];
-  if (facts.losses.length > 0) headers.push(lossHeaderName, lossHeader(facts.losses));
-  if (facts.answerType !== undefined) headers.push('content-type', facts.answerType);
-  if (target.simulated) headers.push('x-culvert-simulated', 'true');
+/** Targets live as long as their snapshot, and are the same for all of its answers. */
+const whoHeaders = new WeakMap<Target, HeaderList>();
+
+/** The headers that say which target answered. */
+function whoHeadersOf(target: Target): HeaderList {
+  const made = whoHeaders.get(target);
+  if (made !== undefined) return made;
+  const headers = ['x-culvert-provider', headerSafe(target.provider), 'x-culvert-model', headerSafe(target.model)];
+  whoHeaders.set(target, headers);
   return headers;
 }
 

@@ -85,7 +85,7 @@ export class HeldCall {
       claim: this.claim,
       clientRequestId: this.#call.clientRequestId,
       delivery: deliveryOf(progress, aborted),
-      ...(doneMilli === undefined ? {} : { doneMilli }),
+      doneMilli,
       status: aborted && !client.committed ? 499 : progress.status,
       class: aborted ? 'aborted' : progress.class,
       stream,
@@ -102,23 +102,23 @@ export class HeldCall {
       user,
       tag: this.#call.tag ?? tag,
       variant,
-      route: {
-        alias: this.claim.alias,
-        verdicts: progress.verdicts,
-        attempts: progress.attempts,
-        losses: progress.losses,
-        passThrough: progress.passThrough,
-        ...(progress.malformedLines > 0 ? { malformedLines: progress.malformedLines } : {}),
-        ...(mcp !== undefined && { mcp }),
-        ...(progress.cacheAgeMs !== undefined && { cacheAgeMs: progress.cacheAgeMs }),
-        ...(progress.cacheSimilarity !== undefined && { cacheSimilarity: progress.cacheSimilarity }),
-        ...(this.#call.stepHeaders !== undefined && { steps: this.#call.stepHeaders() }),
-      } satisfies RouteRecord,
+      route: this.#routeOf(progress, mcp),
     });
     if (event === null || of === 'no request') return;
     const { trace } = this.claim;
     trace?.settled(event);
     this.#services.finished(event, trace);
+  }
+
+  #routeOf(progress: EndedJob['progress'], mcp: McpCallRecord | undefined): RouteRecord {
+    const { verdicts, attempts, losses, passThrough, malformedLines, cacheAgeMs, cacheSimilarity } = progress;
+    const route: RouteRecord = { alias: this.claim.alias, verdicts, attempts, losses, passThrough };
+    if (malformedLines > 0) route.malformedLines = malformedLines;
+    if (mcp !== undefined) route.mcp = mcp;
+    if (cacheAgeMs !== undefined) route.cacheAgeMs = cacheAgeMs;
+    if (cacheSimilarity !== undefined) route.cacheSimilarity = cacheSimilarity;
+    if (this.#call.stepHeaders !== undefined) route.steps = this.#call.stepHeaders();
+    return route;
   }
 }
 

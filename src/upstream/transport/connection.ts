@@ -71,9 +71,8 @@ export class Connection {
           if (socket === null) return connected(error!, null);
           if (http2 && (socket as TLSSocket).alpnProtocol === 'h2') this.protocol = 'h2';
           else {
-            this.watchUnasked(socket);
             joinWrites(socket);
-            readAtOnce(socket);
+            readAtOnce(socket, (chunk) => this.work === 'asked' || this.refuseUnasked(socket, chunk));
           }
           connected(null, socket);
         });
@@ -184,15 +183,11 @@ export class Connection {
     if (this.streams === 0) this.destroy();
   }
 
-  /** Before undici's own listener: bytes that come without a request are not an answer. */
-  private watchUnasked(socket: Socket): void {
-    socket.on('readable', () => {
-      if (this.work === 'asked') return;
-      const bytes: Buffer | null = socket.read();
-      if (bytes === null) return;
-      if (!bytes.toString('latin1', 0, farewell.length).startsWith(farewell)) this.keeper.distrust();
-      socket.destroy();
-    });
+  /** Bytes that come without a request are not an answer. */
+  private refuseUnasked(socket: Socket, bytes: Buffer): false {
+    if (!bytes.toString('latin1', 0, farewell.length).startsWith(farewell)) this.keeper.distrust();
+    socket.destroy();
+    return false;
   }
 }
 
@@ -218,14 +213,14 @@ function joinWrites(socket: Socket): void {
 let isReading = false;
 
 /**
- * A chunk goes to the readers as it comes: Node's stream would keep it, and tell of it a tick later. What they leave,
- * as undici does of a paused answer, is kept by the stream, and so is all that comes behind it.
+ * A chunk that is `wanted` goes to the readers as it comes: Node's stream would keep it, and tell of it a tick later. What
+ * they leave, as undici does of a paused answer, is kept by the stream, and so is all that comes behind it.
  */
-function readAtOnce(socket: Socket): void {
-  const keep = socket.push;
-  const readKept = socket.read;
+function readAtOnce(socket: Socket, wanted: (chunk: Buffer) => boolean): void {
+  const { push: keep, read: readKept } = socket;
   let come: Buffer | null = null;
   socket.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
+    if (chunk !== null && !wanted(chunk)) return false;
     if (chunk === null || isReading || socket.readableLength > 0) return keep.call(socket, chunk, encoding);
     come = chunk;
     isReading = true;
@@ -234,10 +229,9 @@ function readAtOnce(socket: Socket): void {
     } finally {
       isReading = false;
     }
-    if (come === null) return true;
-    const left = come;
+    const left = come as Buffer | null;
     come = null;
-    return keep.call(socket, left);
+    return left === null || keep.call(socket, left);
   };
   socket.read = (size?: number) => {
     if (!isReading || size !== undefined || socket.readableLength > 0) return readKept.call(socket, size);
