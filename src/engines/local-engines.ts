@@ -72,41 +72,10 @@ export function createLocalEngines(options: LocalEnginesOptions): LocalEngines {
     return installedModel(folder, id) !== null || addingProgress(folder, id, clock.wallMs()) !== null;
   }
 
-  /** Throws while it is not whole; asked at every call, until it is. */
-  function readiness({ id, extra }: ModelManifest): () => void {
-    let whole = false;
-    return () => {
-      whole ||= installedModel(folder, id) !== null && runtimeInstalled(folder);
-      if (whole) return;
-      const adding = addingProgress(folder, id, clock.wallMs());
-      if (adding === null)
-        throw engineMissing(`${id} is not installed: ${culvert} add ${extra} --model ${id} installs it`);
-      const { doneBytes, totalBytes, bytesPerS } = adding;
-      const leftMs = bytesPerS > 0 ? ((totalBytes - doneBytes) / bytesPerS) * 1_000 : retryAfterMaxMs;
-      const percent = Math.floor((doneBytes * 100) / Math.max(1, totalBytes));
-      throw engineBusy(
-        `${id} is being downloaded: ${percent} % has come`,
-        Math.round(Math.min(retryAfterMaxMs, Math.max(retryAfterMinMs, leftMs))),
-      );
-    };
-  }
-
-  function childOf({ id, extra, weights, embeds }: ModelManifest): EngineChild {
-    const load: EngineLoad = {
-      extra,
-      runtime: folder.runtime,
-      models: folder.model(''),
-      model: id,
-      weights,
-      embeds: embeds ?? null,
-    };
-    const child = new EngineChild({ name: id, load, clock });
-    children.set(id, child);
-    return child;
-  }
-
   function make(manifest: ModelManifest): void {
-    const parts = { model: manifest.id, ready: readiness(manifest), child: childOf(manifest) };
+    const child = childOf(folder, clock, manifest);
+    children.set(manifest.id, child);
+    const parts = { model: manifest.id, ready: readiness(folder, clock, manifest), child };
     switch (manifest.extra) {
       case 'embeddings':
         embedding.set(manifest.id, createModelEmbedding({ ...parts, dimensions: manifest.embeds!.dimensions }));
@@ -142,6 +111,37 @@ export function createLocalEngines(options: LocalEnginesOptions): LocalEngines {
       await Promise.all([...children.values()].map((child) => child.close()));
     },
   };
+}
+
+/** Throws while it is not whole; asked at every call, until it is. */
+function readiness(folder: ExtrasFolder, clock: Clock, { id, extra }: ModelManifest): () => void {
+  let whole = false;
+  return () => {
+    whole ||= installedModel(folder, id) !== null && runtimeInstalled(folder);
+    if (whole) return;
+    const adding = addingProgress(folder, id, clock.wallMs());
+    if (adding === null)
+      throw engineMissing(`${id} is not installed: ${culvert} add ${extra} --model ${id} installs it`);
+    const { doneBytes, totalBytes, bytesPerS } = adding;
+    const leftMs = bytesPerS > 0 ? ((totalBytes - doneBytes) / bytesPerS) * 1_000 : retryAfterMaxMs;
+    const percent = Math.floor((doneBytes * 100) / Math.max(1, totalBytes));
+    throw engineBusy(
+      `${id} is being downloaded: ${percent} % has come`,
+      Math.round(Math.min(retryAfterMaxMs, Math.max(retryAfterMinMs, leftMs))),
+    );
+  };
+}
+
+function childOf(folder: ExtrasFolder, clock: Clock, { id, extra, weights, embeds }: ModelManifest): EngineChild {
+  const load: EngineLoad = {
+    extra,
+    runtime: folder.runtime,
+    models: folder.model(''),
+    model: id,
+    weights,
+    embeds: embeds ?? null,
+  };
+  return new EngineChild({ name: id, load, clock });
 }
 
 /** Exactly those of `ids` that there are, in this order. */

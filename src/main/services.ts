@@ -126,17 +126,7 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     admission: traces === null ? admission : tracedAdmission(admission, clock),
     settlement: traces === null ? settlement : tracedSettlement(settlement, clock),
     traces,
-    idempotency: createIdempotency({
-      store: replies,
-      sealer: books.secrets.sealer('idempotent replies'),
-      bootId,
-      clock,
-      async mayKeep(tenant, bytes) {
-        const counted = storage.book.keep(accountOfTenant(tenant), 'replies', bytes, async () => true);
-        return counted.catch(() => false);
-      },
-      onTrouble,
-    }),
+    idempotency: openIdempotency(parts),
     cache: createAnswerCache({ ...parts.metrics, store: parts.options.cache ?? parts.cache, clock, calls }),
     objects,
     videoSealer: books.secrets.sealer('videos'),
@@ -182,10 +172,21 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     const { createGuardPorts } = await import('../inference/endpoints/guard-ports.ts');
     return createGuardPorts(services, createNearestScores(services, parts.vectors));
   });
-  parts.opened(services.bodies.close);
-  parts.opened(services.schemas.close);
-  parts.opened(services.tokenCounter.close);
-  parts.opened(services.embeddingCodec.close);
-  parts.opened(services.imageCodec.close);
+  const { bodies, schemas, tokenCounter, embeddingCodec, imageCodec } = services;
+  for (const one of [bodies, schemas, tokenCounter, embeddingCodec, imageCodec]) parts.opened(one.close);
   return services;
+}
+
+function openIdempotency({ books, storage, clock, onTrouble }: ServicesParts) {
+  return createIdempotency({
+    store: books.stores.replies,
+    sealer: books.secrets.sealer('idempotent replies'),
+    bootId: books.stores.bootId,
+    clock,
+    async mayKeep(tenant, bytes) {
+      const counted = storage.book.keep(accountOfTenant(tenant), 'replies', bytes, async () => true);
+      return counted.catch(() => false);
+    },
+    onTrouble,
+  });
 }

@@ -64,19 +64,14 @@ export interface StoredFilesParts {
   onKept(tenant: string, bytes: number): void;
 }
 
-export function createStoredFiles({ store, contents, sealer, clock, ...parts }: StoredFilesParts): StoredFiles {
+export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
+  const { store, contents, sealer, clock } = parts;
   async function removed(file: Pick<StoredFile, 'id' | 'bytes'>): Promise<void> {
     await contents.remove(file.id, Math.ceil(file.bytes / chunkBytes));
     await store.removeFile(file.id);
   }
 
-  function opened(row: FileRow): StoredFile {
-    const name = sealer.open(row.facts, contextOf(row, 'name'));
-    if (name === null) return unreadable(row.id);
-    const [given = '', mediaType = null] = name.toString('utf8').split('\0', 2);
-    return { ...row, name: given, mediaType };
-  }
-
+  const opened = (row: FileRow) => openedRow(sealer, row);
   const files: StoredFiles = {
     async create(tenant, file, content) {
       const written = await files.write(tenant, file, content);
@@ -96,25 +91,7 @@ export function createStoredFiles({ store, contents, sealer, clock, ...parts }: 
         facts: sealer.seal(Buffer.from(namedAs(name, mediaType)), contextOf({ id, tenant }, 'name')),
       };
       await store.putFile(row);
-      let seq = 0;
-      let keptBytes = 0;
-      try {
-        for await (const chunk of inChunks(content)) {
-          row.bytes += chunk.length;
-          await store.growFile(id, row.bytes);
-          await contents.put(id, seq, sealer.seal(chunk, contextOf(row, seq)));
-          keptBytes += chunk.length;
-          parts.onKept(tenant, chunk.length);
-          hold?.kept(chunk.length);
-          seq += 1;
-        }
-      } catch (error) {
-        await removed(row).then(
-          () => parts.onKept(tenant, -keptBytes),
-          () => undefined,
-        );
-        throw error;
-      }
+      await putChunks(parts, row, { content, hold, removed: () => removed(row) });
       return opened(row);
     },
     async find(tenant, id) {
@@ -152,6 +129,41 @@ export function createStoredFiles({ store, contents, sealer, clock, ...parts }: 
     },
   };
   return files;
+}
+
+function openedRow(sealer: Sealer, row: FileRow): StoredFile {
+  const name = sealer.open(row.facts, contextOf(row, 'name'));
+  if (name === null) return unreadable(row.id);
+  const [given = '', mediaType = null] = name.toString('utf8').split('\0', 2);
+  return { ...row, name: given, mediaType };
+}
+
+/** Keeps the content chunk by chunk, and none of it where one of them fails. */
+async function putChunks(
+  { store, contents, sealer, onKept }: StoredFilesParts,
+  row: Pick<FileRow, 'id' | 'tenant' | 'bytes'>,
+  { content, hold, removed }: { content: AsyncIterable<Uint8Array>; hold: NewFile['hold']; removed(): Promise<void> },
+): Promise<void> {
+  const { id, tenant } = row;
+  let seq = 0;
+  let keptBytes = 0;
+  try {
+    for await (const chunk of inChunks(content)) {
+      row.bytes += chunk.length;
+      await store.growFile(id, row.bytes);
+      await contents.put(id, seq, sealer.seal(chunk, contextOf(row, seq)));
+      keptBytes += chunk.length;
+      onKept(tenant, chunk.length);
+      hold?.kept(chunk.length);
+      seq += 1;
+    }
+  } catch (error) {
+    await removed().then(
+      () => onKept(tenant, -keptBytes),
+      () => undefined,
+    );
+    throw error;
+  }
 }
 
 /** The same bytes in pieces of `chunkBytes`; the last one may be shorter. */

@@ -152,8 +152,8 @@ function responsesIn({ parts, store, expiresMs, sealed }: Shelf) {
       if (!(error instanceof FailureError) || error.failure.kind !== 'quota-exceeded') throw error;
       // Its end must be seen, so that nobody waits for it.
       const refused = failedResponse({ ...response, output: [] }, 'rate_limit_exceeded', error.failure.message);
-      const failed = { ...row, status: 'failed', answer: sealed.seal(refused, tenant, id, 'answer') };
-      return into.change({ ...failed, conversation: null, end: { events: null } }, []);
+      const failed = { status: 'failed', answer: sealed.seal(refused, tenant, id, 'answer'), conversation: null };
+      return into.change({ ...row, ...failed, end: { events: null } }, []);
     }
   }
 
@@ -163,14 +163,9 @@ function responsesIn({ parts, store, expiresMs, sealed }: Shelf) {
       const adds = conversation === null || runs ? [] : [...input, ...addedOf(response)];
       const items = sealed.items(tenant, conversation ?? '', adds);
       const row = {
-        tenant,
-        id,
-        previous,
-        conversation,
+        ...{ tenant, id, previous, conversation, createdMs: clock.wallMs(), expiresMs: expiresMs() },
         status: String(response.status),
         bootId: runs ? bootId : null,
-        createdMs: clock.wallMs(),
-        expiresMs: expiresMs(),
         input: sealed.seal(input, tenant, id, 'input'),
         answer: sealed.seal(response, tenant, id, 'answer'),
       };

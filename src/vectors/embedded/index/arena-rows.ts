@@ -64,20 +64,7 @@ export function createArenaRows(arena: Arena, stride: number): ArenaRows {
       return blocks[block]! + resultsOffset + (row - block * rowsPerBlock) * 4;
     },
     addresses(rows, into, at) {
-      // Rows that follow each other are mostly of one block.
-      let first = 0;
-      let end = 0;
-      let base = 0;
-      for (let i = 0; i < rows.length; i += 1) {
-        const row = rows[i]!;
-        if (row < first || row >= end) {
-          const block = Math.floor(row / rowsPerBlock);
-          first = block * rowsPerBlock;
-          end = first + rowsPerBlock;
-          base = blocks[block]! - first * stride;
-        }
-        into[at + i] = base + row * stride;
-      }
+      addressesOf(rows, { blocks, rowsPerBlock, stride }, into, at);
     },
     *runs() {
       for (let first = 0, i = 0; first < count; first += rowsPerBlock, i += 1) {
@@ -105,6 +92,28 @@ export function createArenaRows(arena: Arena, stride: number): ArenaRows {
       count = 0;
     },
   };
+}
+
+function addressesOf(
+  rows: Uint32Array,
+  { blocks, rowsPerBlock, stride }: { blocks: readonly number[]; rowsPerBlock: number; stride: number },
+  into: Uint32Array,
+  at: number,
+): void {
+  // Rows that follow each other are mostly of one block.
+  let first = 0;
+  let end = 0;
+  let base = 0;
+  for (let i = 0; i < rows.length; i += 1) {
+    const row = rows[i]!;
+    if (row < first || row >= end) {
+      const block = Math.floor(row / rowsPerBlock);
+      first = block * rowsPerBlock;
+      end = first + rowsPerBlock;
+      base = blocks[block]! - first * stride;
+    }
+    into[at + i] = base + row * stride;
+  }
 }
 
 function blockPages(cell: number): number {

@@ -52,37 +52,6 @@ export function createSparseIndex(options: SparseOptions): FieldIndex {
     inverted = made;
   }
 
-  function* scan(query: SparseVector, k: number, slots: Uint32Array | null): Steps<Ranked> {
-    const rowRead = rows.watch.start();
-    let wanted = query;
-    if (modifier === 'idf') {
-      const frequencies = new Map<number, number>(Array.from(query.indices, (index) => [index, 0]));
-      const count = (_: number, value: VectorValue) => {
-        rowRead();
-        for (const index of (value as SparseVector).indices) {
-          const frequency = frequencies.get(index);
-          if (frequency !== undefined) frequencies.set(index, frequency + 1);
-        }
-      };
-      yield* partsInSteps(scannedPerStep, (part) => rows.each(count, part));
-      wanted = weighed(query, rows.count(), (index) => frequencies.get(index)!);
-    }
-    const top = createTopK(Math.min(k, slots?.length ?? rows.count()));
-    const offer = (slot: number, value: VectorValue) => {
-      rowRead();
-      const score = sparseDot(wanted, value as SparseVector);
-      if (score !== null) top.offer(Math.fround(score), slot);
-    };
-    if (slots === null) yield* partsInSteps(scannedPerStep, (part) => rows.each(offer, part));
-    else {
-      yield* eachInSteps(slots, scannedPerStep, (slot) => {
-        const value = rows.value(slot);
-        if (value !== null) offer(slot, value);
-      });
-    }
-    return ranked(top, 1);
-  }
-
   return {
     get count() {
       return inverted?.count ?? rows.count();
@@ -107,7 +76,7 @@ export function createSparseIndex(options: SparseOptions): FieldIndex {
     *search(query, k, { slots }) {
       const wanted = query as SparseVector;
       if (inverted === null && !refused && rows.count() > scannedSparseMax) make();
-      if (inverted === null) return yield* scan(wanted, k, slots);
+      if (inverted === null) return yield* scan(options, wanted, k, slots);
       const held = inverted;
       const weights = modifier === 'idf' ? weighed(wanted, held.count, held.frequency) : wanted;
       return held.search(weights, k, slots);
@@ -117,6 +86,43 @@ export function createSparseIndex(options: SparseOptions): FieldIndex {
       inverted = null;
     },
   };
+}
+
+/** Compares the query with each row. */
+function* scan(
+  { rows, modifier }: Pick<SparseOptions, 'rows' | 'modifier'>,
+  query: SparseVector,
+  k: number,
+  slots: Uint32Array | null,
+): Steps<Ranked> {
+  const rowRead = rows.watch.start();
+  let wanted = query;
+  if (modifier === 'idf') {
+    const frequencies = new Map<number, number>(Array.from(query.indices, (index) => [index, 0]));
+    const count = (_: number, value: VectorValue) => {
+      rowRead();
+      for (const index of (value as SparseVector).indices) {
+        const frequency = frequencies.get(index);
+        if (frequency !== undefined) frequencies.set(index, frequency + 1);
+      }
+    };
+    yield* partsInSteps(scannedPerStep, (part) => rows.each(count, part));
+    wanted = weighed(query, rows.count(), (index) => frequencies.get(index)!);
+  }
+  const top = createTopK(Math.min(k, slots?.length ?? rows.count()));
+  const offer = (slot: number, value: VectorValue) => {
+    rowRead();
+    const score = sparseDot(wanted, value as SparseVector);
+    if (score !== null) top.offer(Math.fround(score), slot);
+  };
+  if (slots === null) yield* partsInSteps(scannedPerStep, (part) => rows.each(offer, part));
+  else {
+    yield* eachInSteps(slots, scannedPerStep, (slot) => {
+      const value = rows.value(slot);
+      if (value !== null) offer(slot, value);
+    });
+  }
+  return ranked(top, 1);
 }
 
 /** Vectors between two checks whether it fits. */
