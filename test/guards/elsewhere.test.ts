@@ -113,6 +113,32 @@ test('lines in other languages are found, and neither code nor short lines are',
   assert.deepEqual(german, [`language ${summaries.de}\n`]);
 });
 
+/** Article 1 of the Universal Declaration of Human Rights. */
+const articles = {
+  en: 'All human beings are born free and equal in dignity and rights. They are endowed with reason and conscience and should act towards one another in a spirit of brotherhood.',
+  de: 'Alle Menschen sind frei und gleich an Würde und Rechten geboren. Sie sind mit Vernunft und Gewissen begabt und sollen einander im Geist der Brüderlichkeit begegnen.',
+  fr: 'Tous les êtres humains naissent libres et égaux en dignité et en droits. Ils sont doués de raison et de conscience et doivent agir les uns envers les autres dans un esprit de fraternité.',
+  es: 'Todos los seres humanos nacen libres e iguales en dignidad y derechos y, dotados como están de razón y conciencia, deben comportarse fraternalmente los unos con los otros.',
+  it: 'Tutti gli esseri umani nascono liberi ed eguali in dignità e diritti. Essi sono dotati di ragione e di coscienza e devono agire gli uni verso gli altri in spirito di fratellanza.',
+  pt: 'Todos os seres humanos nascem livres e iguais em dignidade e em direitos. Dotados de razão e de consciência, devem agir uns para com os outros em espírito de fraternidade.',
+  nl: 'Alle mensen worden vrij en gelijk in waardigheid en rechten geboren. Zij zijn begiftigd met verstand en geweten, en behoren zich jegens elkander in een geest van broederschap te gedragen.',
+  pl: 'Wszyscy ludzie rodzą się wolni i równi pod względem swej godności i swych praw. Są oni obdarzeni rozumem i sumieniem i powinni postępować wobec innych w duchu braterstwa.',
+  sv: 'Alla människor är födda fria och lika i värde och rättigheter. De är utrustade med förnuft och samvete och bör handla gentemot varandra i en anda av broderskap.',
+} as const;
+
+test('frequent words of an allowed language show it, and words of another one in its midst do not hide that one', () => {
+  const names = Object.keys(articles) as (keyof typeof articles)[];
+  for (const allowed of names) {
+    const check = languages([allowed]);
+    for (const name of names) {
+      const expected = name === allowed ? [] : [`language ${articles[name]}`];
+      assert.deepEqual(found(check, articles[name]), expected, `${name} where ${allowed} is allowed`);
+    }
+  }
+  const quoted = `${articles.de} Man nennt das "the rule of law", und es ist für alle da, wie man mit Recht sagt.`;
+  assert.equal(found(languages(['en']), quoted).length, 1);
+});
+
 test('a guard reads the parts that it is set to, and takes pictures of other hosts out of an answer', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());

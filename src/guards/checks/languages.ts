@@ -28,13 +28,14 @@ const nearly = 0.9;
  * parts of at most 500 characters; short parts, and parts that look like code, are in no language.
  */
 export function languages(allowed: readonly Language[]): Check {
+  const plain = new Set(allowed);
   const taken = new Set(allowed.map((language) => threeLetters[language]));
   const rule: Rule = {
     longest: partChars,
     next(text, from) {
       for (let start = from; start < text.length; ) {
         const end = partEnd(text, start);
-        if (isOther(text.slice(start, Math.min(end, start + judgedChars)), taken))
+        if (isOther(text.slice(start, Math.min(end, start + judgedChars)), taken, plain))
           return { kind: 'language', start, end } satisfies Finding;
         start = end;
       }
@@ -59,11 +60,60 @@ function partEnd(text: string, start: number): number {
   return Math.min(text.length, start + partChars, line === -1 ? text.length : line + 1);
 }
 
-function isOther(part: string, taken: ReadonlySet<string>): boolean {
-  const letters = part.match(/\p{L}|\p{M}/gu)?.length ?? 0;
-  const unspaced = part.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu)?.length ?? 0;
-  if (letters < lettersMin && unspaced < signsMin) return false;
-  if (letters < lettersShare * part.replace(/\s+/g, '').length) return false;
+/**
+ * Frequent words that no other of these languages has. A part with enough of those of an allowed language is in it, and
+ * costs no look at its groups of letters.
+ */
+const frequent: Partial<Record<Language, string>> = {
+  en: 'the and of that was for with it is this are which from have not they you been',
+  de: 'und der das ist nicht mit sich auf für ein eine dass auch werden wird wurde zu von',
+  fr: 'les des est dans une qui pour sur pas avec sont aux cette ont mais vous nous elle',
+  es: 'los las por del para una con más pero como sus fue este según también muy años',
+  it: 'che della di nel per non sono gli alla anche più delle dei stato questo nella',
+  pt: 'não uma os dos para com pela mais são foi também pelo às seu sua ao em',
+  nl: 'het een van niet zijn voor met aan ook wordt naar hebben deze werd dat bij',
+  pl: 'nie się jest na że do przez oraz jego który dla jak została po',
+  sv: 'och att det som är av för inte har till den från var också',
+};
+const wordsOf = new Map<string, Language | null>();
+for (const [language, list] of Object.entries(frequent)) {
+  for (const word of list.split(' ')) wordsOf.set(word, wordsOf.has(word) ? null : (language as Language));
+}
+const frequentMin = 4;
+const frequentShare = 0.15;
+
+/** Whether frequent words show that a part is in one of these languages. */
+function isPlainly(part: string, allowed: ReadonlySet<Language>): boolean {
+  const words = part.toLowerCase().split(/[^\p{L}]+/u);
+  let [right, wrong] = [0, 0];
+  for (const word of words) {
+    const language = wordsOf.get(word) ?? null;
+    if (language === null) continue;
+    if (allowed.has(language)) right += 1;
+    else wrong += 1;
+  }
+  return right >= frequentMin && right >= frequentShare * words.length && right > 4 * wrong;
+}
+
+/** Letters, signs of scripts without spaces, and all characters but white space. */
+function countsOf(part: string): { letters: number; signs: number; chars: number } {
+  let [letters, signs, chars] = [0, 0, 0];
+  for (let at = 0; at < part.length; at++) {
+    const code = part.charCodeAt(at);
+    if (code === 32 || (code >= 9 && code <= 13) || code === 0xa0) continue;
+    chars += 1;
+    if (code < 128) letters += Number((code | 32) >= 97 && (code | 32) <= 122);
+    else if ((code >= 0x3040 && code <= 0x30ff) || (code >= 0x3400 && code <= 0x9fff)) signs += 1;
+    else if (code >= 0xac00 && code <= 0xd7af) signs += 1;
+    else letters += Number(code >= 0xc0 && code < 0x2000 && code !== 0xd7 && code !== 0xf7);
+  }
+  return { letters: letters + signs, signs, chars };
+}
+
+function isOther(part: string, taken: ReadonlySet<string>, allowed: ReadonlySet<Language>): boolean {
+  const { letters, signs, chars } = countsOf(part);
+  if (letters < lettersMin && signs < signsMin) return false;
+  if (letters < lettersShare * chars || isPlainly(part, allowed)) return false;
   const found = francAll(part, { only, minLength: 1 });
   const [best] = found;
   if (best === undefined || best[0] === 'und' || taken.has(best[0])) return false;
