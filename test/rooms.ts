@@ -83,6 +83,7 @@ export const rooms: readonly Room[] = [
       'src/inference/families/images',
       'src/inference/families/videos',
       'src/inference/families/forwarded',
+      'src/inference/families/vectors',
       'src/inference/guards',
     ],
   },

@@ -1,5 +1,10 @@
 import { isObject, type JsonValue } from '../kernel/json.ts';
 
+export interface SchemaFault {
+  path: (string | number)[];
+  message: string;
+}
+
 const types = new Set(['null', 'boolean', 'object', 'array', 'number', 'integer', 'string']);
 /** Members whose objects have schemas by names that the author chose. */
 const named = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
@@ -8,55 +13,42 @@ const values = new Set(['const', 'enum', 'default', 'examples', 'required', 'dep
 const bytesMax = 65_536;
 
 /** The first thing in a JSON schema that nothing could meet or read, with its place; null: there is none. */
-export function schemaFault(schema: JsonValue): { path: (string | number)[]; message: string } | null {
+export function schemaFault(schema: JsonValue): SchemaFault | null {
   if (JSON.stringify(schema).length > bytesMax) return { path: [], message: `expected at most ${bytesMax} bytes` };
-  return faultIn(schema, []);
+  return faultsIn(schema, []).next().value ?? null;
 }
 
-function faultIn(schema: JsonValue | undefined, path: (string | number)[]): ReturnType<typeof schemaFault> {
-  if (Array.isArray(schema)) return first(schema.map((one, at) => () => faultIn(one, [...path, at])));
-  if (!isObject(schema)) return null;
-  return first(
-    Object.entries(schema).map(
-      ([name, value]) =>
-        () =>
-          memberFault(name, value, [...path, name]),
-    ),
-  );
+function* faultsIn(schema: JsonValue | undefined, path: SchemaFault['path']): Generator<SchemaFault, undefined> {
+  if (!isObject(schema) && !Array.isArray(schema)) return;
+  for (const [name, value] of Object.entries(schema)) {
+    yield* memberFaults(name, value, [...path, Array.isArray(schema) ? Number(name) : name]);
+  }
 }
 
-function memberFault(name: string, value: JsonValue | undefined, path: (string | number)[]) {
-  if (values.has(name)) return null;
+function* memberFaults(name: string, value: JsonValue | undefined, path: SchemaFault['path']): Generator<SchemaFault> {
+  if (values.has(name)) return;
   if (name === 'type') {
-    const odd = [value].flat().find((type) => typeof type !== 'string' || !types.has(type));
-    return odd === undefined ? null : { path, message: `expected ${[...types].join(', ')}` };
-  }
-  if (name === '$ref' && (typeof value !== 'string' || !value.startsWith('#'))) {
-    return { path, message: 'expected a place in this schema, such as #/$defs/name' };
-  }
-  if (name === 'pattern') return patternFault(value, path);
-  if (!named.has(name) || !isObject(value)) return faultIn(value, path);
-  return first(
-    Object.entries(value).map(([key, one]) => () => {
-      const odd = name === 'patternProperties' ? patternFault(key, [...path, key]) : null;
-      return odd ?? faultIn(one, [...path, key]);
-    }),
-  );
+    const isKnown = [value].flat().every((type) => typeof type === 'string' && types.has(type));
+    if (!isKnown) yield { path, message: `expected ${[...types].join(', ')}` };
+  } else if (name === '$ref') {
+    const isHere = typeof value === 'string' && value.startsWith('#');
+    if (!isHere) yield { path, message: 'expected a place in this schema, such as #/$defs/name' };
+  } else if (name === 'pattern') {
+    if (!isPattern(value)) yield { path, message: patternMessage };
+  } else if (named.has(name) && isObject(value)) {
+    for (const [key, one] of Object.entries(value)) {
+      if (name === 'patternProperties' && !isPattern(key)) yield { path: [...path, key], message: patternMessage };
+      yield* faultsIn(one, [...path, key]);
+    }
+  } else yield* faultsIn(value, path);
 }
 
-function patternFault(value: JsonValue | undefined, path: (string | number)[]) {
+const patternMessage = 'expected a regular expression of JavaScript with the flag u';
+
+function isPattern(value: JsonValue | undefined): boolean {
   try {
-    if (typeof value === 'string') new RegExp(value, 'u');
-    return typeof value === 'string' ? null : { path, message: 'expected a regular expression' };
+    return typeof value === 'string' && new RegExp(value, 'u') !== null;
   } catch {
-    return { path, message: 'expected a regular expression of JavaScript with the flag u' };
+    return false;
   }
-}
-
-function first<T>(looks: readonly (() => T | null)[]): T | null {
-  for (const look of looks) {
-    const found = look();
-    if (found !== null) return found;
-  }
-  return null;
 }

@@ -10,6 +10,7 @@ import { createUploads, type Uploads } from '../inference/batches/uploads.ts';
 import { createAnswerCache } from '../inference/cache/create-answer-cache.ts';
 import { createBodyReader } from '../inference/endpoints/body-readers.ts';
 import { createBodyWorkers } from '../inference/endpoints/body-workers.ts';
+import { openGuardPorts } from '../inference/endpoints/guard-ports.ts';
 import type { KeptBodies } from '../inference/endpoints/kept-bodies.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import { createMediaFetcher } from '../inference/families/chat/fetch-media.ts';
@@ -21,7 +22,6 @@ import { createPictureFetcher } from '../inference/families/images/fetch-picture
 import { createImageCodec } from '../inference/families/images/image-codec.ts';
 import { createKeptResponses } from '../inference/families/responses/kept-responses.ts';
 import { createVoiceLists } from '../inference/families/speech/voice-lists.ts';
-import { servePorts } from '../inference/guards/server-ports.ts';
 import { createIdempotency } from '../inference/spine/idempotency.ts';
 import { RefusedFormats } from '../inference/spine/refused-formats.ts';
 import type { SpineServices } from '../inference/spine/services.ts';
@@ -167,11 +167,7 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     files,
     storage: storage.book,
   };
-  servePorts(transport, async () => {
-    const { createNearestScores } = await import('../inference/families/vectors/nearest-scores.ts');
-    const { createGuardPorts } = await import('../inference/endpoints/guard-ports.ts');
-    return createGuardPorts(services, createNearestScores(services, parts.vectors));
-  });
+  openGuardPorts(services, parts.vectors);
   const { bodies, schemas, tokenCounter, embeddingCodec, imageCodec } = services;
   for (const one of [bodies, schemas, tokenCounter, embeddingCodec, imageCodec]) parts.opened(one.close);
   return services;

@@ -79,7 +79,7 @@ export async function openUpstreams({
     out,
     log,
     ...(options.steps !== undefined && { steps: options.steps }),
-    stepsOf: (guarded) => loadGuards(guarded, callers, { tell: metrics.guarded, ...shared }),
+    stepsOf: (guarded) => loadGuards(guarded, callers, { tell: metrics.guarded, log, ...shared }),
   });
   opened(keeper.close);
   opened(startRestLooks({ ...shared, snapshot: keeper.snapshot }));

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, beforeEach, type TestContext, test } from 'node:test';
+import { pino } from 'pino';
 import { checkConfigText } from '../../src/config/check.ts';
 import { redact } from '../../src/config/redact.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
@@ -272,6 +273,54 @@ test('a service that is too slow does what on_error says', async () => {
   release();
   assert.equal(status, 503, text);
   assert.equal(guard, 'hasty=unanswered:1; unscanned; scanned=0%');
+});
+
+test('a finding across the end of a sentence is found, though the sentences come one by one', async () => {
+  const across = 'Ask Dr. Jo';
+  service.play = ({ body }) => {
+    const [{ text }] = JSON.parse(body).texts as [{ text: string }];
+    const at = text.indexOf(across);
+    const findings = at < 0 ? [] : [{ kind: 'name', text: 0, start: at, end: at + across.length }];
+    return findings.length === 0 ? { verdict: 'pass' } : { verdict: 'mask', findings };
+  };
+  pieces = ['Here I am. Ask Dr. ', `Jo about it. ${'And so on. '.repeat(30)}`];
+  const { said } = await ask('chat', 'masks', true, 'hello');
+  assert.ok(service.calls.length > 2 && !said.includes('Jo'), said);
+  assert.equal(said.split('<NAME_1>').length, 2, said);
+  assert.ok(!said.includes('<NAME_2>'), said);
+});
+
+test('a log line says why a service gave no answer, once a minute, without its secret or the text', async (t) => {
+  const lines: { level: number; guard?: string; reason?: string }[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const closed = { ...hook, url: 'http://127.0.0.1:1/guard', action: 'block', on: ['input'], on_error: 'allow' };
+  const logged = await startGateway(
+    t,
+    {
+      providers: { openai: { type: 'openai', base_url: `http://127.0.0.1:${port}/v1`, api_key: 'k' } },
+      guards: { dead: guards.dead, hasty: guards.hasty, closed },
+      models: Object.fromEntries(['dead', 'hasty', 'closed'].map((name) => [name, { targets, guards: [name] }])),
+    },
+    { log },
+  );
+  const reasonOf = async (guard: string, play: Play) => {
+    service.play = play;
+    for (const _ of [1, 2]) {
+      const [path, json] = formats.chat!(guard, 'my private words', false);
+      await (await logged.fetch(path, { json })).text();
+    }
+    const found = lines.filter((line) => line.guard === guard);
+    assert.equal(found.length, 1, JSON.stringify(lines));
+    assert.equal(found[0]?.level, 40);
+    return found[0]?.reason ?? '';
+  };
+  assert.equal(await reasonOf('dead', ({ body }) => `no, ${body}`), 'its answer is no JSON');
+  assert.match(await reasonOf('closed', pass), /^no connection or no whole answer \(/);
+  const { play, release } = held(pass);
+  assert.match(await reasonOf('hasty', play), /timed-out|deadline/);
+  release();
+  const text = JSON.stringify(lines);
+  assert.ok(!text.includes('private') && !text.includes('c2VjcmV0'), text);
 });
 
 test('a dead service is not asked again and again', async () => {

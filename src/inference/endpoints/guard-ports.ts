@@ -1,13 +1,19 @@
-import type { ServerPorts } from '../guards/server-ports.ts';
-import { createInnerCalls } from './inner-calls.ts';
-import { createModerate } from './moderate.ts';
+import type { Transport } from '../../upstream/transport/upstream-call.ts';
+import type { VectorEngine } from '../../vectors/vector-engine.ts';
+import { servePorts } from '../guards/server-ports.ts';
 import type { Services } from './services.ts';
 
-/** The parts of this server that guards ask. */
-export function createGuardPorts(
-  services: Omit<Services, 'serverTools'>,
-  nearest: ServerPorts['nearest'],
-): ServerPorts {
-  const { embed } = createInnerCalls(services, 'guard');
-  return { moderate: createModerate(services), schemas: services.schemas, embed, nearest };
+/** Opens the parts of this server that guards ask, at their first question. */
+export function openGuardPorts(
+  services: Omit<Services, 'serverTools'> & { transport: Transport },
+  vectors: Pick<VectorEngine, 'prepare'>,
+): void {
+  servePorts(services.transport, async () => {
+    const { createNearestScores } = await import('../families/vectors/nearest-scores.ts');
+    const { createInnerCalls } = await import('./inner-calls.ts');
+    const { createModerate } = await import('./moderate.ts');
+    const { embed } = createInnerCalls(services, 'guard');
+    const nearest = createNearestScores(services, vectors);
+    return { moderate: createModerate(services), schemas: services.schemas, embed, nearest };
+  });
 }

@@ -157,7 +157,7 @@ async function beginsOther(reads: GuardRule, over: AskingParts): Promise<Begins>
   }
   const { openOutside } = await import('./outside-services.ts');
   const { RunningOutsideGuard } = await import('./outside-guard.ts');
-  const guard = { ...reads, ask: await openOutside(reads.config, over) };
+  const guard = { ...reads, ask: await openOutside(reads.name, reads.config, over) };
   return (about) => {
     // A model that a guard asks would be asked about its own question.
     if (about.principal.plan === serverPlan) return null;

@@ -1,15 +1,16 @@
 import { webhookHeaders } from '../../books/metering/notice-message.ts';
-import type {
-  OutsideCheck,
-  OutsideExchange,
-  OutsideQuestion,
-  OutsideVerdict,
+import {
+  BadAnswer,
+  type OutsideCheck,
+  type OutsideExchange,
+  type OutsideQuestion,
+  type OutsideVerdict,
 } from '../../guards/outside/outside-check.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import type { JsonValue } from '../../kernel/json.ts';
 import type { Authorizer, Transport } from '../../upstream/transport/upstream-call.ts';
-import { wholeAnswer } from '../../upstream/transport/whole-answer.ts';
+import { NoAnswer, wholeAnswer } from '../../upstream/transport/whole-answer.ts';
 
 /** Asks the service of one guard; null: no answer in time, or none that the check can read. Never rejects. */
 export type AskOutside = (question: OutsideQuestion) => Promise<OutsideVerdict | null>;
@@ -26,6 +27,8 @@ export interface OutsideService {
   authorize?: Authorizer | undefined;
   /** Asks in another way than by a POST. */
   answer?: ((body: JsonValue, deadline: AbortSignal) => Promise<unknown>) | undefined;
+  /** Gets why there is no answer, without texts and secrets, at most once a minute. */
+  warn(why: string): void;
 }
 
 /** Questions of a guard under way at one time; a further one counts as not answered. */
@@ -35,6 +38,7 @@ const exchangesMax = 16;
 /** Unanswered questions in a row after which nobody is asked for a while. */
 const failuresMax = 5;
 const restMs = 5_000;
+const warnEveryMs = 60_000;
 const answerBytesMax = 4 * 1024 * 1024;
 
 /** The one asker of a guard, over the connections that all upstreams share. Redirects are not followed. */
@@ -42,15 +46,25 @@ export function createAsker(transport: Transport, clock: Clock, service: Outside
   let underWay = 0;
   let failures = 0;
   let restsUntilMs = Number.NEGATIVE_INFINITY;
+  let warnedMs = Number.NEGATIVE_INFINITY;
+  const none = (why: string) => {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - warnedMs >= warnEveryMs) {
+      warnedMs = nowMs;
+      service.warn(why);
+    }
+    return null;
+  };
   return async (question) => {
     const nowMs = clock.monotonicMs();
-    if (underWay >= underWayMax || nowMs < restsUntilMs) return null;
+    if (underWay >= underWayMax) return none(`${underWayMax} questions are under way`);
+    if (nowMs < restsUntilMs) return none('it failed several times, and rests for a moment');
     // After a rest one question tries; the others go on being refused.
     if (failures >= failuresMax) restsUntilMs = nowMs + restMs;
     underWay += 1;
     try {
       const exchanges = service.check(question);
-      if (exchanges.length > exchangesMax) return null;
+      if (exchanges.length > exchangesMax) return none(`the texts need more than ${exchangesMax} requests`);
       const deadline = AbortSignal.timeout(service.deadlineMs);
       const verdicts = await Promise.all(
         exchanges.map((exchange) => answerTo(transport, clock, service, exchange, deadline)),
@@ -58,10 +72,10 @@ export function createAsker(transport: Transport, clock: Clock, service: Outside
       failures = 0;
       restsUntilMs = Number.NEGATIVE_INFINITY;
       return together(verdicts);
-    } catch {
+    } catch (error) {
       failures += 1;
       if (failures >= failuresMax) restsUntilMs = clock.monotonicMs() + restMs;
-      return null;
+      return none(whyOf(error));
     } finally {
       underWay -= 1;
     }
@@ -86,8 +100,16 @@ async function answerTo(
     { origin, path: `${pathname}${search}`, method: 'POST', headers: Object.entries(all).flat(), body, authorize },
     { connectTimeoutMs: deadlineMs, bytesMax: answerBytesMax, deadline },
   );
-  if (status < 200 || status > 299) throw new Error(`the service answered ${status}`);
+  if (status < 200 || status > 299) throw new BadAnswer(`it answered with the status ${status}`);
   return read(JSON.parse(bytes.toString('utf8')));
+}
+
+/** Only words of ours: those of a SyntaxError may repeat the question. */
+function whyOf(error: unknown): string {
+  if (error instanceof BadAnswer) return error.message;
+  if (error instanceof SyntaxError) return 'its answer is no JSON';
+  if (error instanceof NoAnswer) return `no connection or no whole answer (${error.kind})`;
+  return error instanceof DOMException ? 'it did not answer before the deadline' : 'the request could not be made';
 }
 
 /** Rejects at the deadline. */

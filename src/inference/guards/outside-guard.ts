@@ -21,12 +21,16 @@ interface Judged {
   places: readonly (readonly { kind: string; start: number; end: number }[])[];
 }
 
+type Parts = readonly Pick<TextPart, 'kind' | 'text'>[];
+
 /** A guard that asks outside, over one request and its answer. */
 export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
   readonly #about: StepRequest;
   readonly #book: MaskBook;
   /** Sentences of the answer that were judged. */
   #sentences = 0;
+  /** Ends of the answer's texts, as far as they were judged. */
+  readonly #tails = new Map<string, string>();
 
   constructor(guard: OutsideGuard, about: StepRequest, book: MaskBook) {
     super(guard);
@@ -82,7 +86,8 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
   async #answer(texts: readonly JudgedText[]): Promise<Failure | readonly string[]> {
     const parts = texts.filter((part) => this.#reads(part));
     if (parts.length === 0) return texts.map(({ text }) => text);
-    const { failure, places } = await this.#judged('output', parts);
+    const tails = parts.map((part) => this.#tailOf(part));
+    const { failure, places } = await this.#judged('output', parts, tails);
     if (failure !== null) return failure;
     if (!this.#changes) return texts.map(({ text }) => text);
     return texts.map((part) => {
@@ -98,17 +103,26 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
     });
   }
 
+  /** The end of what was judged before a part of the same text; it takes the part's own end for the next one. */
+  #tailOf({ kind, choice, text, isBeside }: JudgedText): string {
+    if (isBeside === true || ownSentences.has(this.guard.config.check)) return '';
+    const tail = this.#tails.get(`${kind} ${choice}`) ?? '';
+    this.#tails.set(`${kind} ${choice}`, (tail + text).slice(-tailChars).replace(/^[\udc00-\udfff]/, ''));
+    return tail;
+  }
+
   #restoring(): TextFilter | null {
     if (this.#book.isEmpty) return null;
     return new GuardedText({ check: null, book: this.#book, take: (_, value) => value, passes: 'what is decided' });
   }
 
   /** Asks about texts, counts what it found, and decides. Never rejects. */
-  async #judged(on: 'input' | 'output', parts: readonly Pick<TextPart, 'kind' | 'text'>[]): Promise<Judged> {
+  async #judged(on: 'input' | 'output', parts: Parts, tails: readonly string[] = []): Promise<Judged> {
     const { name, ask } = this.guard;
     const { requestId: id, alias } = this.#about;
-    const texts = parts.map(({ kind, text }) => ({ part: kind, text }));
-    const verdict = await ask({ id, on, model: alias?.id ?? null, texts });
+    const texts = parts.map(({ kind, text }, at) => ({ part: kind, text: (tails[at] ?? '') + text }));
+    const found = await ask({ id, on, model: alias?.id ?? null, texts });
+    const verdict = found === null ? null : behind(tails, found);
     if (on === 'input') this.report.waits = false;
     const none = { failure: null, places: [] };
     if (verdict === null) {
@@ -136,6 +150,24 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
     const maskable = says === undefined && findings.every(({ at }) => at !== null) && places.length > 0;
     return action === 'mask' && maskable ? 'masked' : 'blocked';
   }
+}
+
+/** Characters before a part that are judged with it again. */
+const tailChars = 200;
+/** Checks that judge each sentence alone. */
+const ownSentences: ReadonlySet<string> = new Set(['topics', 'grounding']);
+
+/** The findings that reach behind the tails, with their places there. */
+function behind(tails: readonly string[], verdict: OutsideVerdict): OutsideVerdict {
+  const findings = verdict.findings.flatMap((finding): OutsideFinding[] => {
+    const { at } = finding;
+    if (at === null) return [finding];
+    const chars = tails[at.text]?.length ?? 0;
+    return at.end <= chars
+      ? []
+      : [{ ...finding, at: { ...at, start: Math.max(0, at.start - chars), end: at.end - chars } }];
+  });
+  return { ...verdict, findings };
 }
 
 /** Findings by text and in order; those that overlap are one. */

@@ -11,19 +11,22 @@ import { portsOver, type ServerPorts } from './server-ports.ts';
 export interface AskingParts {
   transport: Transport;
   clock: Clock;
+  log: { warn(fields: object, message: string): void };
 }
 
 /** By configuration: what a guard knows of its service outlives each look at the lists of models. */
 const askers = new WeakMap<GuardConfig, AskOutside>();
 
 /** The asker of a guard whose check is outside. */
-export async function openOutside(config: GuardConfig, { transport, clock }: AskingParts): Promise<AskOutside> {
+export async function openOutside(guard: string, config: GuardConfig, parts: AskingParts): Promise<AskOutside> {
+  const { transport, clock, log } = parts;
   const known = askers.get(config);
   if (known !== undefined) return known;
   const { deadline: deadlineMs } = config;
   const answer = await answerOf(config, () => portsOver(transport), clock);
   const check = await checkOf(config);
-  const service = { deadlineMs, check, ...identityOf(config, clock), ...(answer !== null && { answer }) };
+  const warn = (reason: string) => log.warn({ guard, reason }, 'a guard got no answer from what it asks');
+  const service = { warn, deadlineMs, check, ...identityOf(config, clock), ...(answer !== null && { answer }) };
   const asker = createAsker(transport, clock, service);
   askers.set(config, asker);
   return asker;
