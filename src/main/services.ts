@@ -126,21 +126,12 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     admission: traces === null ? admission : tracedAdmission(admission, clock),
     settlement: traces === null ? settlement : tracedSettlement(settlement, clock),
     traces,
-    idempotency: openIdempotency(parts),
+    ...openKept(parts),
     cache: createAnswerCache({ ...parts.metrics, store: parts.options.cache ?? parts.cache, clock, calls }),
     objects,
     videoSealer: books.secrets.sealer('videos'),
     giveBack: createGiveBack({ ledger, counters, replies, bootId, clock, onTrouble }),
     items: keptItems(parts),
-    responses: createKeptResponses({
-      open: books.stores.responses,
-      keptBefore: books.stores.responsesKept,
-      sealer: books.secrets.sealer('responses'),
-      bootId,
-      clock,
-      retentionMs: () => snapshot().config.storage.responses.retention,
-      kept: (tenant, bytes, write) => storage.book.keep(accountOfTenant(tenant), 'responses', bytes, write),
-    }),
     onTrouble,
     bodies: createBodyReader(createBodyWorkers()),
     media: createMediaFetcher(fetching),
@@ -173,16 +164,18 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
   return services;
 }
 
-function openIdempotency({ books, storage, clock, onTrouble }: ServicesParts) {
-  return createIdempotency({
-    store: books.stores.replies,
-    sealer: books.secrets.sealer('idempotent replies'),
-    bootId: books.stores.bootId,
-    clock,
-    async mayKeep(tenant, bytes) {
-      const counted = storage.book.keep(accountOfTenant(tenant), 'replies', bytes, async () => true);
-      return counted.catch(() => false);
-    },
-    onTrouble,
-  });
+function openKept({ books: { stores, secrets }, storage: { book }, clock, snapshot, onTrouble }: ServicesParts) {
+  const { bootId, replies, responses: open, responsesKept: keptBefore } = stores;
+  return {
+    idempotency: createIdempotency({
+      ...{ store: replies, sealer: secrets.sealer('idempotent replies'), bootId, clock, onTrouble },
+      mayKeep: (tenant, bytes) =>
+        book.keep(accountOfTenant(tenant), 'replies', bytes, async () => true).catch(() => false),
+    }),
+    responses: createKeptResponses({
+      ...{ open, keptBefore, sealer: secrets.sealer('responses'), bootId, clock },
+      retentionMs: () => snapshot().config.storage.responses.retention,
+      kept: (tenant, bytes, write) => book.keep(accountOfTenant(tenant), 'responses', bytes, write),
+    }),
+  };
 }
