@@ -16,6 +16,9 @@ export interface Replicas {
   upstream: Upstream;
 }
 
+/** Processes of each replica: the suites over replicas also run over several (CULVERT_TEST_PROCESSES=2). */
+const processes = Number(process.env.CULVERT_TEST_PROCESSES ?? 1);
+
 /** Time that a loaded machine may add to the 250 ms after which a request is refused. */
 export const refusedMaxMs = 250 + 250;
 
@@ -47,6 +50,7 @@ export async function startReplicas(
       startGatewayProcess(t, {
         ...overUpstreams(upstream.url),
         ...config,
+        server: { processes, ...(config.server as object) },
         storage: { ...storage, data_dir: join(temporaryFolder(t), 'data') },
       }),
     ),

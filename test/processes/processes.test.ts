@@ -201,6 +201,32 @@ test('F79 over two processes: SIGTERM ends every stream in full, and the data fo
   assert.doesNotMatch(gateway.log(), /died/);
 });
 
+test('F79 streams wait to be accepted when SIGTERM comes to two processes: each is answered to its end', {
+  skip,
+}, async (t) => {
+  const upstream = await upstreamFor(t);
+  upstream.script('/v1/chat/completions', ['always tokens=5;interval=20ms']);
+  const gateway = await startProcesses(t, upstream.url, { server: { shutdown_grace: '60s' } });
+  const ended = once(gateway.process, 'exit');
+  const workers = gateway.workers();
+  // The system connects on behalf of processes that stand still.
+  for (const pid of workers) process.kill(pid, 'SIGSTOP');
+  const streams = openStreams(gateway.url, 200);
+  await until('all have connected', () => waitingAt(new URL(gateway.url).port) >= 200);
+  gateway.process.kill('SIGTERM');
+  for (const pid of workers) process.kill(pid, 'SIGCONT');
+  const ends = await Promise.all((await streams).map(({ end }) => end));
+  assert.deepEqual(new Set(ends), new Set(['whole']));
+  assert.deepEqual(await ended, [0, null]);
+});
+
+/** Connections that wait to be accepted at a port (proc_pid_net(5)). */
+function waitingAt(port: string): number {
+  const hexPort = Number(port).toString(16).toUpperCase().padStart(4, '0');
+  const row = new RegExp(`:${hexPort} [0-9A-F]+:0000 0A [0-9A-F]+:([0-9A-F]+) `);
+  return Number.parseInt(row.exec(readFileSync('/proc/self/net/tcp', 'utf8'))?.[1] ?? '0', 16);
+}
+
 test('what cannot start says why, once: the port is taken, or the stores are for one process', { skip }, async (t) => {
   const upstream = await upstreamFor(t);
   const gateway = await startProcesses(t, upstream.url);
