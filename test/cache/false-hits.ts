@@ -82,7 +82,8 @@ export function labelledCache() {
       if (!canonical.ok) throw new Error(JSON.stringify(canonical.failure));
       if ('kind' in wish || rule === undefined || canonical.value.elsewhere === true) return null;
       const call = { principal: by, wishes: plainWishes, callerHeaders: headers };
-      const facts = { alias, rule, providers: new Map(), call, endpoint: 'chat', form: 'events' as const };
+      const { candidates: targets } = alias;
+      const facts = { alias, rule, providers: new Map(), targets, call, endpoint: 'chat', form: 'events' as const };
       const own = cacheKeyOf({ ...facts, facts: { stream: false } }, canonical.value);
       const at = (digest: string) => answers.get(`${own.scope} ${digest}`) ?? null;
       const equal = at(own.digest);

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Principal } from '../../books/auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import type { RouteCandidate } from '../../routing/route.ts';
 import type { Alias, AliasCache } from '../models/alias.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
 import type { Canonical } from '../models/steps.ts';
@@ -25,6 +26,8 @@ export interface KeyFacts {
   alias: Alias;
   rule: AliasCache;
   providers: ReadonlyMap<string, ConfiguredProvider>;
+  /** Those of the plan, which are not the alias's alone where the request names fallbacks. */
+  targets: readonly RouteCandidate[];
   call: Pick<ModelCall, 'principal' | 'wishes' | 'callerHeaders'>;
   /** Name in the ledger. */
   endpoint: string;
@@ -37,11 +40,12 @@ export interface KeyFacts {
 const keyVersion = 2;
 
 export function cacheKeyOf(facts: KeyFacts, { fields: { model, ...fields } }: Canonical): PartedKey {
-  const { alias, rule, providers, call, endpoint, form } = facts;
+  const { alias, rule, providers, targets, call, endpoint, form } = facts;
   const { principal, wishes, callerHeaders } = call;
   const parts = {
     ...fields,
     ' configuration of the model': fingerprintOf(alias, providers),
+    ...(fields.fallbacks !== undefined && { ' fallbacks': digestOf([targets, reachedBy(targets, providers)]) }),
     // Every format writes the same events, whole or as a stream.
     ...(form === 'bytes' && { ' form': `${endpoint} ${facts.facts.stream} ${facts.facts.includeUsage ?? false}` }),
     ' x-culvert-no-fallback': wishes.fallback,
@@ -80,14 +84,18 @@ function fingerprintOf(alias: Alias, providers: KeyFacts['providers']): string {
   const known = fingerprints.get(alias);
   if (known !== undefined) return known;
   const { createdS, only, cache, ...own } = alias;
-  const names = [...new Set(alias.candidates.map(({ target }) => target.provider))].sort();
-  const reached = names.map((name) => {
+  const made = digestOf({ own, reached: reachedBy(alias.candidates, providers) });
+  fingerprints.set(alias, made);
+  return made;
+}
+
+/** How the providers of these targets are reached, without what proves who asks. */
+function reachedBy(targets: readonly RouteCandidate[], providers: KeyFacts['providers']): unknown[] {
+  const names = [...new Set(targets.map(({ target }) => target.provider))].sort();
+  return names.map((name) => {
     const { api_key, credentials, ...config } = providers.get(name)?.config ?? { api_key: null, credentials: null };
     return [name, config];
   });
-  const made = digestOf({ own, reached });
-  fingerprints.set(alias, made);
-  return made;
 }
 
 function digestOf(value: unknown): string {

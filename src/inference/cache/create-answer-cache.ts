@@ -89,7 +89,8 @@ async function enter<I, R extends RequestBody, P extends Plan>(
   }
   const { providers } = asked.snapshot;
   const { id: name } = endpoint;
-  const facts = { alias: plan.alias, rule, providers, call, endpoint: name, form, facts: request.facts };
+  const { targets } = plan.query;
+  const facts = { alias: plan.alias, rule, providers, targets, call, endpoint: name, form, facts: request.facts };
   const key = cacheKeyOf(facts, canonical);
   const keyed: Keyed = { ...parts, key, rule, wish, tag: call.tag ?? request.facts.tag ?? null };
 
@@ -267,12 +268,13 @@ async function askSimilar(
 async function explained(
   parts: AnswerCacheParts,
   recent: RecentParts,
-  { alias, snapshot, endpoint, form, facts, canonical, ...call }: CacheQuestion,
+  { alias, snapshot, targets, endpoint, form, facts, canonical, ...call }: CacheQuestion,
 ): Promise<CacheExplained> {
   const { cache: rule } = alias;
   const isOpen = form === null || canonical === null || canonical.elsewhere === true;
   if (rule === undefined || isOpen) return { outcome: 'bypass', ageS: null, differs: null };
-  const key = cacheKeyOf({ alias, rule, providers: snapshot.providers, call, endpoint, form, facts }, canonical);
+  const { providers } = snapshot;
+  const key = cacheKeyOf({ alias, rule, providers, targets, call, endpoint, form, facts }, canonical);
   const wish = { use: 'any', maxAgeS: null, exact: true } as const;
   const landed = await look({ ...parts, cacheLooked() {}, key, rule, wish });
   if (landed === null) {

@@ -32,6 +32,8 @@ export interface CheckedHits {
 export interface CacheQuestion extends Pick<ModelCall, 'principal' | 'wishes' | 'callerHeaders'> {
   snapshot: Snapshot;
   alias: Alias;
+  /** Those of its plan. */
+  targets: Plan['query']['targets'];
   endpoint: string;
   /** Null: its answer may not be kept. */
   form: KeptForm | null;

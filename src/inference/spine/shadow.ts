@@ -34,6 +34,10 @@ export async function thenShadow<I, R extends RequestBody, P extends Plan>(
   const atOnce = running.get(shadow) ?? 0;
   if (atOnce >= atOnceMax || services.random.next() >= shadow.share) return;
   if (!Buffer.isBuffer(input) || (endpoint.keeps?.(asked.request) ?? null) === null) return;
+  const { alias, query } = asked.plan;
+  const ownIds = new Set(alias.candidates.map(({ target }) => target.id));
+  // The fallbacks that its caller named would answer in the place of what is tried.
+  if (query.targets.some(({ target }) => !ownIds.has(target.id))) return;
   // The body's memory is given back with its request.
   const copy = Buffer.from(input) as I & Buffer;
   running.set(shadow, atOnce + 1);

@@ -18,7 +18,7 @@ import { canonicalConversation } from './canonical.ts';
 import { type ConversationBody, type ConversationFacts, readConversation } from './conversation-body.ts';
 import { prepareFor } from './conversation-trial.ts';
 import { type ConversationEndpoint, planOf } from './endpoint.ts';
-import { answersAlone, withFiles } from './extras.ts';
+import { answersAlone, type ChatPlan, withFiles } from './extras.ts';
 import { nothingFetched } from './fetch-media.ts';
 import type { ExplainServices, PlanServices } from './services.ts';
 
@@ -72,7 +72,7 @@ export async function explainChat(
 async function cacheOf(
   { cache }: ExplainServices,
   { snapshot, principal, wishes, endpoint, dialect, raw }: ChatQuestion,
-  alias: Alias,
+  { alias, query: { targets } }: Pick<ChatPlan, 'alias' | 'query'>,
   facts: ConversationFacts,
 ): Promise<CacheExplained | null> {
   if (cache === undefined) return null;
@@ -85,6 +85,7 @@ async function cacheOf(
     wishes,
     endpoint,
     alias,
+    targets,
     form,
     facts,
     canonical,
@@ -118,7 +119,7 @@ async function explained(
       candidates.length < 2 || question.wishes.fallback === 'off' ? [] : hedgedWhen(alias.hedge, facts.stream),
     inputTokensEstimate: facts.needs.inputTokensEstimate,
     upstreamRequests: fansOut ? calls : 1,
-    cache: alias.cache === undefined ? null : await cacheOf(planning, question, alias, facts),
+    cache: alias.cache === undefined ? null : await cacheOf(planning, question, plan, facts),
     candidates: await Promise.all(
       route.candidates.map(async (candidate) => {
         const target = knownEntry(byId, candidate.target);

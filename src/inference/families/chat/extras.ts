@@ -58,7 +58,7 @@ export interface Among {
 /** The plan of a conversation without extras. */
 export type PlanOver = (snapshot: Snapshot, call: ChatCall, facts: ConversationFacts, among: Among) => Plan | Failure;
 
-/** Whether the body alone says what the answer depends on: nothing that was kept, no tool that runs, no other model. */
+/** Whether body and plan alone say what the answer depends on: nothing that was kept, no tool that runs. */
 export function answersAlone({
   answerGives,
   nativeFor,
@@ -66,7 +66,7 @@ export function answersAlone({
   named,
   ...others
 }: ConversationExtras): boolean {
-  const isPlain = fallbackModels.length === 0 && named.length === 0 && answerGives !== 'all';
+  const isPlain = named.length === 0 && answerGives !== 'all';
   return isPlain && Object.values(others).every((one) => one === null);
 }
 
