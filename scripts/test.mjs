@@ -1,6 +1,7 @@
 // `npm test`: what `npm run check` does, then every other suite, three files at a time on two cores. `npm test -- PATTERN…`
 // runs only the test files whose path holds a pattern; `--names` prints the name of each test,
 // `--times` the thirty slowest files at the end, `--apart` gives each file a process.
+// `npm run test:long`: the files that `npm test` leaves out, since it ends within fifteen minutes: `*.long.test.ts`.
 // `npm run test:fuzz`: the files with properties alone, with a new seed and ten times the cases.
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -15,11 +16,11 @@ import { failedFiles, linesOf, reporters, testEnvironment, testOptions } from '.
 import { slowest } from './test-times.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const [fuzz, names, times, apart] = ['--fuzz', '--names', '--times', '--apart'].map((option) =>
+const [fuzz, long, names, times, apart] = ['--fuzz', '--long', '--names', '--times', '--apart'].map((option) =>
   process.argv.includes(option),
 );
 const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
-const everything = patterns.length === 0 && !fuzz;
+const everything = patterns.length === 0 && !fuzz && !long;
 // Tests wait for about half of their time: for leases, timeouts and pages.
 const filesAtOnce = Math.ceil(availableParallelism() * 1.5);
 /** For a test that hangs: on a busy machine some take minutes. */
@@ -33,6 +34,8 @@ const quick = new Set(everything ? checkedTests() : []);
 const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })
   .filter((file) => !quick.has(file))
   .filter((file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)))
+  .filter((file) => !everything || !file.endsWith('.long.test.ts'))
+  .filter((file) => !long || file.endsWith('.long.test.ts'))
   .filter((file) => !fuzz || readFileSync(join(root, file), 'utf8').includes('fast-check'))
   .sort();
 if (files.length === 0) {
@@ -51,7 +54,7 @@ const environment = testEnvironment(
 // Once, not by each of the files that open pages. Behind the line above: a build makes its process one of production.
 if (files.some((file) => file.includes('test/browser/'))) await ensureWeb();
 // Every process that they start takes half as long from the bundle.
-if (everything) await ensureBundle();
+if (everything || long) await ensureBundle();
 const notes = mkdtempSync(join(tmpdir(), 'culvert-test-'));
 const failedList = join(notes, 'failed.json');
 const failedProcesses = join(notes, 'failed.txt');
