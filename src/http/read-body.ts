@@ -240,8 +240,8 @@ export class BodyPace {
   constructor(request: Pick<IncomingMessage, 'complete'>, limitBytes: number, tooSlow: (failure: Failure) => void) {
     this.tooSlow = tooSlow;
     this.wholeMs = Math.max(wholeMsMin, (limitBytes / wholeBytesPerS) * 1_000);
-    // Most bodies come with their head: nobody waits for them.
-    process.nextTick(() => {
+    // Most bodies come with their head, in this turn of the loop: nobody waits for them.
+    setImmediate(() => {
       if (!this.over && !request.complete) this.stall ??= this.wait();
     });
   }
