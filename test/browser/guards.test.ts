@@ -26,6 +26,62 @@ async function start(t: Parameters<typeof startGateway>[0], guards = {}) {
   return { gateway, admin };
 }
 
+test('guards of plans, accounts and keys and the shadow of a model are set in their forms, and stay when others change', {
+  skip,
+}, async (t) => {
+  const { gateway, admin } = await start(t, { pii: { check: 'personal-data', action: 'mask' } });
+  const put = (path: string, method: string, body: object) => admin(path, { method, body: JSON.stringify(body) });
+  const fieldOf = async (path: string, name: string) => (await admin<Record<string, unknown>>(path)).body[name];
+  await put('/plans/team', 'PUT', { rpm: 5, guards: ['pii'] });
+  await put('/accounts', 'POST', { id: 'acme', plan: 'team' });
+  await put('/models', 'POST', { id: 'fast', targets: ['up/mock/ok'] });
+
+  const page = await openPage(t, gateway, '/dashboard/plans/team');
+  const guards = page.getByRole('textbox', { name: 'Guards' });
+  assert.equal(await guards.inputValue(), 'pii');
+  await page.getByRole('textbox', { name: 'Requests per minute' }).fill('9');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').first().waitFor();
+  assert.deepEqual(((await fieldOf('/plans/team', 'definition')) as { guards: string[] }).guards, ['pii']);
+  await assertLooksRight(page, 'plan-guards');
+  await page.setViewportSize({ width: 1280, height: 800 });
+
+  await page.goto(`${gateway.url}/dashboard/accounts/acme`);
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await guards.fill('pi');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText("did you mean 'pii'?").waitFor();
+  assert.equal(await guards.getAttribute('aria-invalid'), 'true');
+  await guards.fill('pii');
+  await assertLooksRight(page, 'account-guards');
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.getByRole('button', { name: 'Save' }).click();
+  await until('it is stored', async () => String(await fieldOf('/accounts/acme', 'guards')) === 'pii');
+
+  await page.goto(`${gateway.url}/dashboard/keys`);
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByRole('dialog').getByLabel('Account').fill('acme');
+  await page.getByRole('textbox', { name: 'Name' }).fill('laptop');
+  await page.getByText('Limits of this key').click();
+  await guards.fill('pii');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByText('Key laptop of acme').waitFor();
+  const keys = (await admin<{ data: { name: string; guards: string[] }[] }>('/keys?account=acme')).body.data;
+  assert.deepEqual(keys.find(({ name }) => name === 'laptop')?.guards, ['pii']);
+
+  await page.goto(`${gateway.url}/dashboard/models/fast`);
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await page.getByLabel('Shadow, share').fill('5%');
+  await page.getByLabel('Shadow, model').fill('local');
+  await assertLooksRight(page, 'model-shadow');
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.getByRole('button', { name: 'Save' }).click();
+  await until('it is stored', async () => {
+    const { shadow } = (await fieldOf('/models/fast', 'definition')) as { shadow?: { share: unknown; model: string } };
+    return shadow?.model === 'local';
+  });
+});
+
 test('a guard is made for each check, changed, used by a model and removed', { skip }, async (t) => {
   const { gateway, admin } = await start(t);
   const definition = async (name: string) => (await admin<GuardReply>(`/guards/${name}`)).body.definition;

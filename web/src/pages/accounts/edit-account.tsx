@@ -9,6 +9,7 @@ import { Input } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { listIn } from '../../parts/typed.ts';
 import { PlanSelect } from './plan-select.tsx';
 
 interface EditAccountProps {
@@ -30,11 +31,12 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
   const [before, setBefore] = useState(account);
   const [name, setName] = useState(account.name);
   const [plan, setPlan] = useState(account.plan);
+  const [guards, setGuards] = useState(account.guards.join(', '));
   const client = useQueryClient();
   const change = useMutation({
     mutationFn: () =>
       call('PATCH', accounts.addressOf(account.id), {
-        body: { name, plan, version: before.version },
+        body: { name, plan, guards: listIn(guards, ','), version: before.version },
       }),
     async onSuccess() {
       await client.invalidateQueries();
@@ -60,11 +62,12 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
         <ChangedMeanwhile
           before={facts(before)}
           theirs={facts(current)}
-          yours={facts({ ...before, name, plan })}
+          yours={facts({ ...before, name, plan, guards: listIn(guards, ',') })}
           onGoOn={(next) => {
             setBefore(current);
             setName(String(next.name));
             setPlan(String(next.plan));
+            setGuards((next.guards as string[]).join(', '));
             change.reset();
           }}
         />
@@ -75,10 +78,25 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
       <Field name="plan" label="Plan" hint="Its limits also count what the account has used already.">
         {(control) => <PlanSelect control={control} value={plan} onValue={setPlan} />}
       </Field>
+      <Field
+        name="guards"
+        label="Guards"
+        hint="Names, separated by commas. They read requests and answers of its keys, besides those of the plan."
+      >
+        {(control) => (
+          <Input
+            {...control}
+            spellCheck={false}
+            placeholder="None"
+            value={guards}
+            onChange={(event) => setGuards(event.target.value)}
+          />
+        )}
+      </Field>
     </Form>
   );
 }
 
-function facts({ name, plan, status }: AccountReply) {
-  return { name, plan, status };
+function facts({ name, plan, status, guards }: AccountReply) {
+  return { name, plan, status, guards };
 }

@@ -13,7 +13,7 @@ import { SuggestInput } from '../../parts/suggest-input.tsx';
 import { listIn, numberOrText } from '../../parts/typed.ts';
 import { Secret } from './secret.tsx';
 
-const empty = { account: '', name: '', expires: '', models: '', ips: '', rpm: '', hours: '', usd: '' };
+const empty = { account: '', name: '', expires: '', models: '', ips: '', guards: '', rpm: '', hours: '', usd: '' };
 
 /** Makes a key of the account, or of a chosen one, and shows its secret. Not for people who may not. */
 export function NewKeyButton({ account }: { account?: string }) {
@@ -94,6 +94,13 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
             <Field name="ips" label="Allowed IPs" hint="One address or network per line. Leave it empty to allow all.">
               {(control) => <TextArea {...control} rows={2} {...field('ips')} />}
             </Field>
+            <Field
+              name="guards"
+              label="Guards"
+              hint="Names, separated by commas, besides those of the account and plan."
+            >
+              {(control) => <Input {...control} spellCheck={false} placeholder="None" {...field('guards')} />}
+            </Field>
             <div className="grid grid-cols-3 gap-3">
               <Field name="limits.rpm" label="Requests per minute">
                 {(control) => <Input {...control} inputMode="numeric" {...field('rpm')} />}
@@ -112,7 +119,7 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
   );
 }
 
-function bodyOf({ account, name, expires, models, ips, rpm, hours, usd }: typeof empty) {
+function bodyOf({ account, name, expires, models, ips, guards, rpm, hours, usd }: typeof empty) {
   const limits = {
     ...(rpm !== '' && { rpm: numberOrText(rpm) }),
     ...(hours !== '' && { windows: { '5h': numberOrText(hours) } }),
@@ -124,6 +131,7 @@ function bodyOf({ account, name, expires, models, ips, rpm, hours, usd }: typeof
     ...(expires !== '' && { expires }),
     ...(models.trim() !== '' && { models: listIn(models, '\n') }),
     ...(ips.trim() !== '' && { ips: listIn(ips, '\n') }),
+    ...(guards.trim() !== '' && { guards: listIn(guards, ',') }),
     ...(Object.keys(limits).length > 0 && { limits }),
   };
 }

@@ -47,6 +47,10 @@ export interface ModelDraft {
   promptCache: string;
   /** Names with commas between them. */
   guards: string;
+  shadowShare: string;
+  shadowModel: string;
+  /** Other settings of that. */
+  shadowRest: Record<string, unknown>;
   variants: readonly VariantDraft[];
   /** '' is `key`. */
   sticky: string;
@@ -85,9 +89,10 @@ type Written = Record<string, unknown>;
 export function draftOf(model: ModelReply | null): ModelDraft {
   const definition = (model?.definition ?? {}) as Written;
   const { type, targets, fallbacks, prefer, quality, tier, cost, only, ...others } = definition;
-  const { cache, prompt_cache, guards, variants, sticky, rollback, ...rest } = others;
+  const { cache, prompt_cache, guards, shadow, variants, sticky, rollback, ...rest } = others;
   const { ttl, scope, semantic, ...cacheRest } = (cache ?? {}) as Written;
   const { model: semanticModel, error: semanticError, ...semanticRest } = (semantic ?? {}) as Written;
+  const { share: shadowShare, model: shadowModel, ...shadowRest } = (shadow ?? {}) as Written;
   const { accounts, plans } = (only ?? {}) as { accounts?: string[]; plans?: string[] };
   const { checks, min_chars: minChars } = (quality ?? {}) as { checks?: string[]; min_chars?: number };
   const written = (targets as (string | Written)[] | undefined) ?? [];
@@ -111,6 +116,9 @@ export function draftOf(model: ModelReply | null): ModelDraft {
     cacheRest,
     promptCache: prompt_cache === 'off' ? '' : textOf(prompt_cache),
     guards: listOf(guards),
+    shadowShare: textOf(shadowShare),
+    shadowModel: textOf(shadowModel),
+    shadowRest,
     variants: variantDrafts(variants),
     sticky: sticky === 'key' ? '' : textOf(sticky),
     rollback: textOf(rollback),
@@ -155,9 +163,17 @@ export function definitionOf(draft: ModelDraft): Written {
     ...(Object.keys(only).length > 0 && { only }),
     ...cachesOf(draft),
     ...(guards.length > 0 && { guards }),
+    ...shadowOf(draft),
     ...(variants !== undefined && { variants, ...stickyOf(draft) }),
     ...objectIn(draft.rest),
   };
+}
+
+function shadowOf({ shadowShare, shadowModel, shadowRest }: ModelDraft): Written {
+  const [share, model] = [shadowShare.trim(), shadowModel.trim()];
+  if (share === '' && model === '') return {};
+  const written = { ...(share !== '' && { share: numberOrText(share) }), ...(model !== '' && { model }) };
+  return { shadow: { ...shadowRest, ...written } };
 }
 
 function cachesOf(draft: ModelDraft): Written {

@@ -110,6 +110,18 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
       <Field name="guards" label="Guards" hint="Names, separated by commas. They read its requests and answers.">
         {(control) => <Input {...control} {...text('guards')} placeholder="None" />}
       </Field>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field
+          name="shadow.share"
+          label="Shadow, share"
+          hint="Such as 5%. You pay for it, and no caller gets its answer."
+        >
+          {(control) => <Input {...control} {...text('shadowShare')} placeholder="None" />}
+        </Field>
+        <Field name="shadow.model" label="Shadow, model" hint="Also gets this share of the requests.">
+          {(control) => <Input {...control} {...text('shadowModel')} placeholder="None" />}
+        </Field>
+      </div>
       <Variants
         variants={draft.variants}
         onVariants={(variants) => change({ variants })}

@@ -9,6 +9,8 @@ export interface TypedPlan {
   tpm: string;
   concurrency: string;
   models: string;
+  /** Names with commas between them. */
+  guards: string;
   storage: string;
   scope: 'account' | 'key';
   abandoned: '' | 'free' | 'tokens' | 'full';
@@ -33,7 +35,7 @@ export const newPlan: Definition = {
 const gb = 1024 ** 3;
 
 export function typedOf(definition: Definition): TypedPlan {
-  const { rpm, tpm, concurrency, models, storage, scope, abandoned, tier_limits } = definition;
+  const { rpm, tpm, concurrency, models, guards, storage, scope, abandoned, tier_limits } = definition;
   return {
     windows: windowsOf(definition.windows),
     tokens: windowsOf(definition.tokens),
@@ -42,6 +44,7 @@ export function typedOf(definition: Definition): TypedPlan {
     tpm: textOf(tpm),
     concurrency: textOf(concurrency),
     models: Array.isArray(models) ? models.join('\n') : '',
+    guards: Array.isArray(guards) ? guards.join(', ') : '',
     storage: typeof storage === 'number' && storage % gb === 0 ? `${storage / gb}gb` : textOf(storage),
     scope: scope === 'key' ? 'key' : 'account',
     abandoned: abandoned === 'free' || abandoned === 'tokens' || abandoned === 'full' ? abandoned : '',
@@ -69,6 +72,7 @@ function textOf(value: unknown): string {
  */
 export function definitionOf(plan: TypedPlan): Record<string, unknown> {
   const models = listIn(plan.models, '\n');
+  const guards = listIn(plan.guards, ',');
   return {
     ...windowsField('windows', plan.windows),
     ...windowsField('tokens', plan.tokens),
@@ -78,6 +82,7 @@ export function definitionOf(plan: TypedPlan): Record<string, unknown> {
     ...(plan.tpm.trim() !== '' && { tpm: numberOrText(plan.tpm) }),
     ...(plan.concurrency.trim() !== '' && { concurrency: numberOrText(plan.concurrency) }),
     ...(models.length > 0 && { models }),
+    ...(guards.length > 0 && { guards }),
     storage: plan.storage.trim() === '' ? 'off' : numberOrText(plan.storage),
     scope: plan.scope,
     ...(plan.abandoned !== '' && { abandoned: plan.abandoned }),

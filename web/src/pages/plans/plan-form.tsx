@@ -129,6 +129,13 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
               />
             )}
           </Field>
+          <Field
+            name="guards"
+            label="Guards"
+            hint="Names, separated by commas. They read requests and answers of its keys."
+          >
+            {(control) => <Input {...control} spellCheck={false} placeholder="None" {...field('guards')} />}
+          </Field>
           <details className="border-line border-t pt-3" open={typed.tierLimits !== '' || undefined}>
             <summary className="font-medium text-sm">Limits by tier</summary>
             <div className="mt-3">
