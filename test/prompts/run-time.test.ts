@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { callAdmin } from '../call-admin.ts';
 import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
 import { runCommand, temporaryFolder } from '../start-process.ts';
 import { startQuietUpstream } from '../steps/quiet-upstream.ts';
@@ -22,14 +23,7 @@ interface Shown {
   data?: { name: string }[];
 }
 
-async function admin(gateway: TestGateway, method: string, path: string, body?: unknown) {
-  const response = await gateway.fetch(`/admin/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${adminKey}` },
-    ...(body !== undefined && { json: body, method }),
-  });
-  return { status: response.status, body: (await response.json()) as Shown };
-}
+const admin = callAdmin<Shown>;
 
 async function sent(gateway: TestGateway, model: string): Promise<string> {
   upstream.bodies.length = 0;

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { type Feedback, metricsPerRequestMax } from '../../books/metering/experiment-book.ts';
 import type { Ledger } from '../../books/metering/ledger.ts';
 import { feedbackRecord, requestRecord } from '../../books/metering/request-record.ts';
@@ -39,15 +40,26 @@ const feedbackBytesMax = 32 * 1024;
 const commentCharsMax = 2_000;
 const valueMax = 1e9;
 const metricForm = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
+const metricError = 'must be a name of at most 64 letters, digits, _, . and -, which begins with a letter.';
+const commentError = `must be a text of at most ${commentCharsMax} characters.`;
 
-const feedbackProperties = {
-  metric: { type: 'string', pattern: metricForm.source, description: 'What is rated, such as helpful.' },
-  value: {
-    description: 'true or false, or a number such as 4.5.',
-    anyOf: [{ type: 'boolean' }, { type: 'number', minimum: -valueMax, maximum: valueMax }],
-  },
-  comment: { type: ['string', 'null'], maxLength: commentCharsMax, description: 'For the operator.' },
-};
+/** `error` follows the name of the field. */
+const feedbackSchema = z.strictObject({
+  metric: z
+    .string({ error: metricError })
+    .regex(metricForm, { error: metricError })
+    .describe('What is rated, such as helpful.'),
+  value: z
+    .union([z.boolean(), z.number().min(-valueMax).max(valueMax)], {
+      error: 'must be true, false, or a number between -1e9 and 1e9.',
+    })
+    .describe('true or false, or a number such as 4.5.'),
+  comment: z
+    .string({ error: commentError })
+    .max(commentCharsMax, { error: commentError })
+    .nullish()
+    .describe('For the operator.'),
+});
 
 export interface FeedbackParts {
   ledger: Pick<Ledger, 'find' | 'experiments'>;
@@ -59,7 +71,6 @@ export interface FeedbackParts {
  * first.
  */
 export function feedbackRoute(parts: FeedbackParts): Route {
-  const schema = { type: 'object', required: ['metric', 'value'], properties: feedbackProperties };
   return {
     method: 'POST',
     path: '/v1/requests/:id/feedback',
@@ -68,7 +79,7 @@ export function feedbackRoute(parts: FeedbackParts): Route {
     quota: 'free',
     endpoint: 'feedback',
     dialect: openAiChat,
-    body: { schema: () => schema },
+    body: { schema: () => z.toJSONSchema(feedbackSchema, { io: 'input' }) as JsonObject },
     async handle(exchange) {
       try {
         const raw = await readJsonBody(exchange, feedbackBytesMax);
@@ -97,19 +108,12 @@ async function kept({ ledger, clock }: FeedbackParts, exchange: Exchange, body: 
 }
 
 /** Throws FailureError for what is wrong in the body. */
-function feedbackIn({ metric, value, comment = null, ...others }: JsonObject): Omit<Feedback, 'requestId' | 'atMs'> {
-  const wrong = (field: string, what: string) => new FailureError(invalid(field, `'${field}' ${what}`));
-  const unknown = Object.keys(others)[0]?.slice(0, 80);
-  if (unknown !== undefined) throw wrong(unknown, 'is not known. Feedback has metric, value and comment.');
-  if (typeof metric !== 'string' || !metricForm.test(metric)) {
-    throw wrong('metric', 'must be a name of at most 64 letters, digits, _, . and -, which begins with a letter.');
-  }
-  const isNumber = typeof value === 'number' && Math.abs(value) <= valueMax;
-  if (typeof value !== 'boolean' && !isNumber) {
-    throw wrong('value', 'must be true, false, or a number between -1e9 and 1e9.');
-  }
-  if (comment !== null && (typeof comment !== 'string' || comment.length > commentCharsMax)) {
-    throw wrong('comment', `must be a text of at most ${commentCharsMax} characters.`);
-  }
-  return { metric, value, comment };
+function feedbackIn(body: JsonObject): Omit<Feedback, 'requestId' | 'atMs'> {
+  const parsed = feedbackSchema.safeParse(body);
+  if (parsed.success) return { ...parsed.data, comment: parsed.data.comment ?? null };
+  const [issue] = parsed.error.issues;
+  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0]?.slice(0, 80) : undefined;
+  const field = unknown ?? String(issue?.path[0] ?? '');
+  const what = unknown === undefined ? issue?.message : 'is not known. Feedback has metric, value and comment.';
+  throw new FailureError(invalid(field, `'${field}' ${what}`));
 }
