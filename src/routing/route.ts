@@ -194,6 +194,8 @@ export type RouteRecord = {
   steps?: readonly string[];
   /** For calls of MCP servers elsewhere. */
   mcp?: McpCallRecord;
+  /** The prompt that the request or its variant names, as `name@3`; absent: none. */
+  prompt?: string;
   /** Age of the kept answer that was given, ms; absent: it was none. */
   cacheAgeMs?: number;
   /** Similarity of the question that the kept answer was for, at most 1; absent: it was this one. */

@@ -265,3 +265,18 @@ for (const [what, prompt, message] of [
     assert.ok(error!.line > 1);
   });
 }
+
+test('the record of a request names its prompt with the version', async () => {
+  const asked = async (model: string) => {
+    const json = { model, messages: [{ role: 'user', content: 'x' }] };
+    const response = await gateway.fetch('/v1/chat/completions', { json });
+    assert.equal(response.status, 200, await response.text());
+    const headers = { authorization: `Bearer ${adminKey}` };
+    const id = response.headers.get('x-culvert-request-id');
+    const record = await (await gateway.fetch(`/admin/v1/requests/${id}`, { headers })).json();
+    return (record as { route: { prompt?: string } }).route.prompt;
+  };
+  assert.equal(await asked('prompt/many'), 'many@2');
+  assert.equal(await asked('prompt/many@canary'), 'many@3');
+  assert.equal(await asked('openai'), undefined);
+});

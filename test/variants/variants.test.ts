@@ -120,12 +120,13 @@ test('a session stays with its variant, and other sessions of the key may have a
   assert.deepEqual([...seen].sort(), ['a', 'b']);
 });
 
-test('the record of a request has its variant, and so has the CSV', async (t) => {
+test('the record of a request has its variant with its prompt, and the CSV has the variant', async (t) => {
   const gateway = await startGateway(t, config);
   const { id } = await ask(gateway, 'chat', 'only');
   const headers = { authorization: `Bearer ${adminKey}` };
-  const record = (await (await gateway.fetch(`/admin/v1/requests/${id}`, { headers })).json()) as { variant: string };
-  assert.equal(record.variant, 'b');
+  const response = await gateway.fetch(`/admin/v1/requests/${id}`, { headers });
+  const record = (await response.json()) as { variant: string; route: { prompt?: string } };
+  assert.deepEqual([record.variant, record.route.prompt], ['b', 'kind@1']);
   const from = new Date(Date.now() - 60_000).toISOString();
   const csv = await (await gateway.fetch(`/admin/v1/requests.csv?from=${from}`, { headers })).text();
   assert.match(csv.split('\n')[0]!, /variant/);

@@ -12,7 +12,7 @@ export type ChargedCall = Pick<
   ModelCall,
   'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'tag' | 'trace' | 'atMs' | 'startedMs'
 > &
-  Partial<Pick<ModelCall, 'stepHeaders' | 'cacheUse'>>;
+  Partial<Pick<ModelCall, 'stepHeaders' | 'cacheUse' | 'prompt'>>;
 
 /** What a call costs at most, and the names under which the ledger keeps it. */
 export interface Charge {
@@ -115,6 +115,7 @@ export class HeldCall {
     const route: RouteRecord = { alias: this.claim.alias, verdicts, attempts, losses, passThrough };
     if (malformedLines > 0) route.malformedLines = malformedLines;
     if (mcp !== undefined) route.mcp = mcp;
+    if (this.#call.prompt !== undefined) route.prompt = this.#call.prompt;
     if (cacheAgeMs !== undefined) route.cacheAgeMs = cacheAgeMs;
     if (cacheSimilarity !== undefined) route.cacheSimilarity = cacheSimilarity;
     if (this.#call.stepHeaders !== undefined) route.steps = this.#call.stepHeaders();

@@ -39,6 +39,8 @@ export interface ModelCall {
   cacheUse?: CacheUse;
   /** The model with the targets of the variant that was chosen; absent: none was. */
   variant?: Alias | undefined;
+  /** The prompt that it or its variant names, as `name@3`; absent: none. */
+  prompt?: string;
   /** What steps say of it, as headers; absent: none applies. */
   stepHeaders?: (() => HeaderList) | undefined;
   /** Wall-clock and monotonic ms of arrival. */

@@ -11,7 +11,6 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
-import type { Trace } from '../../kernel/trace.ts';
 import { filled, type PromptTable } from '../models/prompts.ts';
 import type { BodyLooks } from './body-reader.ts';
 import type { ModelCall } from './model-call.ts';
@@ -50,12 +49,12 @@ export function withAdded(raw: Buffer, dialect: CallerDialectId, addition: BodyA
   return { ok: true, value: Buffer.from(JSON.stringify(added)) };
 }
 
-/** The input with the prompt that it names; the same where it names none of ours. */
+/** The input with the prompt that it names; the same where it names none of ours. `onNamed` gets it as `name@3`. */
 export async function throughPrompt<I>(
   prompts: PromptTable,
   input: I,
   body: AddableInput<I>,
-  trace: Pick<Trace, 'prompt'> | null = null,
+  onNamed: ((prompt: string) => void) | null = null,
 ): Promise<Result<I>> {
   const looked = await body.named();
   if (!looked.ok) return looked;
@@ -72,7 +71,7 @@ export async function throughPrompt<I>(
   }
   const messages = filled(prompt, variables);
   if ('kind' in messages) return refused(messages);
-  if (trace !== null) trace.prompt = `${name}@${prompt.number}`;
+  onNamed?.(`${name}@${prompt.number}`);
   const { parameters, model } = prompt;
   return await body.with({ messages, parameters, over: false, model: model ?? null });
 }

@@ -44,7 +44,10 @@ export async function serve<
   let input = received;
   const { prompts } = services.snapshot();
   if (prompts !== null && 'addable' in endpoint && endpoint.addable !== undefined) {
-    const prompted = await throughPrompt(prompts, input, endpoint.addable(call, input), call.trace);
+    const prompted = await throughPrompt(prompts, input, endpoint.addable(call, input), (prompt) => {
+      call = { ...call, prompt };
+      if (call.trace !== null) call.trace.prompt = prompt;
+    });
     if (!prompted.ok) return refuse(call.sink, prompted.failure, call.admitted.headers);
     input = prompted.value;
   }

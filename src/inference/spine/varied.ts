@@ -66,11 +66,19 @@ export function additionOf(
   return { messages, parameters: { ...found.parameters, ...parameters }, over: true, model: null };
 }
 
+/** The prompt of a variant with its version, as `name@3`; null: it has none. */
+function promptOf({ prompt }: Variant, prompts: PromptTable | null): string | null {
+  if (prompt === undefined) return null;
+  const { name, ref } = promptRef(prompt);
+  const found = prompts?.find(name, ref) ?? null;
+  return found === null || 'kind' in found ? null : `${name}@${found.number}`;
+}
+
 /** A read request with what its variant changes. What is read again takes the place of `value`, which is released. */
 export async function throughVariant<
   I,
   V extends { release(): void | Promise<void>; facts?: VariedFacts },
-  C extends Pick<ModelCall, 'principal' | 'wishes' | 'variant'> = ModelCall,
+  C extends Pick<ModelCall, 'principal' | 'wishes' | 'variant' | 'prompt'> = ModelCall,
 >(
   snapshot: Snapshot,
   endpoint: {
@@ -89,6 +97,8 @@ export async function throughVariant<
   const addition = additionOf(variant, snapshot.prompts);
   if (addition === null) return { ...same, call: varied };
   if ('kind' in addition) return addition;
+  const prompt = promptOf(variant, snapshot.prompts);
+  if (prompt !== null) varied.prompt = prompt;
   const added = await body.with(addition);
   if (!added.ok) return added.failure;
   const again = await endpoint.read(varied, added.value);

@@ -8,7 +8,7 @@ import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Code, Id } from '../../parts/code.tsx';
 import { Ago, Count, Money, None, Span } from '../../parts/figures.tsx';
-import { instant } from '../../parts/format.ts';
+import { instant, span } from '../../parts/format.ts';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { Tiles } from '../../parts/tiles.tsx';
@@ -165,7 +165,13 @@ function Who({ request }: { request: RequestReply }) {
           </Link>
         </Fact>
       )}
-      {request.cache !== null && <Fact name="Cache">{cacheUses[request.cache] ?? request.cache}</Fact>}
+      {typeof request.route.prompt === 'string' && <Fact name="Prompt">{request.route.prompt}</Fact>}
+      {request.cache !== null && (
+        <Fact name="Cache">
+          {cacheUses[request.cache] ?? request.cache}
+          {typeof request.route.cacheAgeMs === 'number' && `, ${span(request.route.cacheAgeMs)} old`}
+        </Fact>
+      )}
       {request.route.mcp !== undefined && <Called called={request.route.mcp} />}
       {request.tier !== null && <Fact name="Tier">{request.tier}</Fact>}
     </Facts>
