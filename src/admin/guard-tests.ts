@@ -76,9 +76,15 @@ const replySchema = z.object({
         right: z.boolean().nullable().describe('Whether it is as expected; null: nothing was expected.'),
         missed: z.array(z.string()).describe('Expected kinds that were not found.'),
         extra: z.array(z.string()).describe('Kinds that were found and not expected.'),
+        masked: z
+          .string()
+          .nullable()
+          .describe('The text as a model would get it. null: it is blocked or unchanged, or a request was tried.'),
       }),
     )
-    .describe('In the order of texts, requests, cases and kept requests, newest first. They hold no text.'),
+    .describe(
+      'In the order of texts, requests, cases and kept requests, newest first. They hold no text but `masked`.',
+    ),
   score: z.object({
     texts: z.int(),
     judged: z.int().describe('Those with an expectation.'),

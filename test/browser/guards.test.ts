@@ -5,7 +5,7 @@ import { chromiumMissing } from '../chromium.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
-import { assertLooksRight, openPage, settled } from './open-page.ts';
+import { assertAccessible, assertLooksRight, openPage, settled } from './open-page.ts';
 
 const skip = chromiumMissing;
 
@@ -157,6 +157,16 @@ test('a guard is made for each check, changed, used by a model and removed', { s
   await page.getByRole('button', { name: 'Remove', exact: true }).click();
   await dialog.getByRole('button', { name: 'Remove guard' }).click();
   await page.getByText('There are no guards yet.').waitFor();
+});
+
+test('a trial shows the text as a model would get it', { skip }, async (t) => {
+  const { gateway } = await start(t, { pii: { check: 'personal-data', action: 'mask' } });
+  const page = await openPage(t, gateway, '/dashboard/guards/pii');
+  await page.getByLabel('Text').fill('Write to anna@example.org or to bob@example.org');
+  await page.getByRole('button', { name: 'Try the text' }).click();
+  const shown = page.getByRole('figure', { name: 'What a model would get' });
+  await shown.getByText('Write to <EMAIL_1> or to <EMAIL_2>').waitFor();
+  await assertAccessible(page);
 });
 
 test('a guard of the file is shown with its models, and not changed', { skip }, async (t) => {

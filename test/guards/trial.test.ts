@@ -35,6 +35,7 @@ interface Result {
   missed: string[];
   extra: string[];
   guards: { name: string; verdict: string; findings: Record<string, number> }[];
+  masked: string | null;
 }
 
 interface Reply {
@@ -89,6 +90,10 @@ test('precision, recall and verdicts are those of the labels', async () => {
       ['pass', true],
       ['pass', null],
     ],
+  );
+  assert.deepEqual(
+    body.results.map(({ masked }) => masked),
+    ['<EMAIL_1>', null, '<EMAIL_1> and <CARD_1>', null, null, null],
   );
   assert.deepEqual([body.results[1]?.missed, body.results[2]?.extra], [['email'], ['email']]);
   const { kinds, precision, recall, verdicts, judged, right } = body.score;

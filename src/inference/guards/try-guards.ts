@@ -1,10 +1,11 @@
 import type { GuardConfig } from '../../config/schema.ts';
 import type { TextPart, Texts } from '../../formats/neutral/json-texts.ts';
-import type { Check } from '../../guards/check.ts';
+import type { Check, Finding } from '../../guards/check.ts';
 import { type TriedVerdict, triedVerdicts } from '../../guards/kinds.ts';
 import { findingsOf } from './findings-of.ts';
 import { canMask, isRead } from './guard-share.ts';
 import { builtInCheck, partsReadBy } from './guard-steps.ts';
+import { MaskBook } from './mask-book.ts';
 import { sizesOf, tooLarge } from './size-guard.ts';
 
 /** What guards would do with a request. */
@@ -16,6 +17,8 @@ export interface Tried {
   guards: { name: string; verdict: TriedVerdict; findings: Record<string, number> }[];
   /** Parts that no guard can read. */
   unscanned: number;
+  /** A text alone as a model would get it; null: it is blocked or not changed, or these are the texts of a request. */
+  masked: string | null;
 }
 
 /** Guards as they would act if they enforced. */
@@ -38,6 +41,7 @@ export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>):
     const unscanned = texts.unread.filter(isRead).length;
     const parts = texts.parts.filter((part) => part.kind !== 'label' && isRead(part));
     const tried: Tried['guards'] = [];
+    const masks: Finding[] = [];
     for (const { name, config, check } of ready) {
       const reads = partsReadBy(config);
       if (check === null) {
@@ -46,13 +50,18 @@ export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>):
       }
       // A text alone is of no part.
       const read = parts.filter(({ path, kind }) => reads === null || path.length === 0 || reads.has(kind));
-      tried.push({ name, ...(await lookedAt(config, check, read, unscanned)) });
+      const { masks: more, ...looked } = await lookedAt(config, check, read, unscanned);
+      masks.push(...more);
+      tried.push({ name, ...looked });
     }
+    const verdict = triedVerdicts.find((verdict) => tried.some((one) => one.verdict === verdict)) ?? 'pass';
+    const [only] = parts;
     return {
-      verdict: triedVerdicts.find((verdict) => tried.some((one) => one.verdict === verdict)) ?? 'pass',
+      verdict,
       found: [...new Set(tried.flatMap(({ findings }) => Object.keys(findings)))].sort(),
       guards: tried,
       unscanned,
+      masked: verdict === 'masked' && only?.path.length === 0 ? maskedText(only.text, masks) : null,
     };
   };
   return { on, notTried };
@@ -66,18 +75,34 @@ function sized(config: GuardConfig, texts: Texts, reads: ReadonlySet<string> | n
 
 async function lookedAt(config: GuardConfig, check: Check, parts: readonly TextPart[], unscanned: number) {
   const findings: Record<string, number> = {};
+  const masks: Finding[] = [];
   let lasts = false;
   const found = await findingsOf(
     check,
     parts.map(({ text }) => text),
   );
   for (const [index, part] of parts.entries()) {
-    for (const { kind } of found[index] ?? []) {
-      findings[kind] = (findings[kind] ?? 0) + 1;
+    for (const finding of found[index] ?? []) {
+      findings[finding.kind] = (findings[finding.kind] ?? 0) + 1;
       lasts ||= !canMask(part);
+      if (config.action === 'mask') masks.push(finding);
     }
   }
-  return { verdict: verdictOf(config, Object.keys(findings).length > 0, lasts, unscanned), findings };
+  return { verdict: verdictOf(config, Object.keys(findings).length > 0, lasts, unscanned), findings, masks };
+}
+
+/** What a later guard finds within what an earlier one masked is masked already. */
+function maskedText(text: string, masks: readonly Finding[]): string {
+  const book = new MaskBook();
+  book.keepWordsOf(text);
+  let shown = '';
+  let from = 0;
+  for (const { kind, start, end } of masks.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    if (start < from) continue;
+    shown += text.slice(from, start) + book.wordFor(kind, text.slice(start, end));
+    from = end;
+  }
+  return shown + text.slice(from);
 }
 
 function verdictOf(

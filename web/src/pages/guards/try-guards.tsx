@@ -145,7 +145,7 @@ const columns: readonly Column<Result>[] = [
 ];
 
 /** What each guard found in one text. */
-function Guards({ result: { verdict, guards } }: { result: Result }) {
+function Guards({ result: { verdict, guards, masked } }: { result: Result }) {
   return (
     <>
       <p>
@@ -164,6 +164,12 @@ function Guards({ result: { verdict, guards } }: { result: Result }) {
           </li>
         ))}
       </ul>
+      {masked !== null && (
+        <figure className="flex flex-col gap-1.5">
+          <figcaption className="text-muted text-xs">What a model would get</figcaption>
+          <pre className="whitespace-pre-wrap break-words rounded-md bg-hover p-3 text-sm">{masked}</pre>
+        </figure>
+      )}
     </>
   );
 }
