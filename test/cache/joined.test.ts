@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { after, beforeEach, type TestContext, test } from 'node:test';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { until } from '../until.ts';
@@ -56,7 +56,7 @@ interface Stream {
 }
 
 /** Begins to read a stream. */
-function stream(format: Format, text: string): Stream {
+function stream(format: Format, text: string, headers: Readonly<Record<string, string>> = {}): Stream {
   const { path, body } = formats[format];
   const leaving = new AbortController();
   const state: Stream = { got: '', cache: null, status: 0, ended: false, leave: () => leaving.abort() };
@@ -64,7 +64,7 @@ function stream(format: Format, text: string): Stream {
     const named = format === 'gemini' ? {} : { model: 'chat', stream: true };
     const response = await gateway.fetch(path('chat', true), {
       json: { ...named, ...body(text) },
-      headers: { authorization: `Bearer ${gateway.key}` },
+      headers: { ...headers, authorization: `Bearer ${gateway.key}` },
       signal: leaving.signal,
     });
     state.status = response.status;
@@ -190,6 +190,54 @@ test('an answer that turns out not to be kept takes no more requests in', async 
   say(own, null);
   await until('the third ends', () => third.ended);
   assert.deepEqual([second.cache, third.cache], ['hit; age=0', 'miss']);
+});
+
+test('a caller that does not read holds up nobody who takes its stream, and gets all of it later', async () => {
+  const half = 'x'.repeat(512 * 1024);
+  const { path, body } = formats.chat;
+  const json = JSON.stringify({ model: 'chat', stream: true, ...body('slow') });
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  socket.pause();
+  const head = `POST ${path('chat', true)} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer ${gateway.key}`;
+  socket.write(
+    `${head}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(json)}\r\n\r\n${json}`,
+  );
+  const up = await call(0);
+  say(up, 'alpha');
+  const second = stream('chat', 'slow');
+  await gets(second, 'alpha');
+  // So much that no buffer on the way takes it.
+  for (let n = 0; n < 24; n += 1) say(up, half);
+  say(up, 'omega');
+  await gets(second, 'omega');
+  say(up, null);
+  await until('the second ends', () => second.ended);
+  assert.ok(second.got.includes('[DONE]') && second.cache === 'hit; age=0', second.got.slice(-200));
+  let got = 0;
+  let tail = '';
+  socket.on('data', (bytes) => {
+    got += bytes.length;
+    tail = (tail + bytes.toString('latin1')).slice(-500);
+  });
+  socket.resume();
+  await until('the first has all of it', () => tail.includes('[DONE]'));
+  assert.ok(got > 24 * half.length, String(got));
+  assert.ok(tail.includes('omega'));
+  assert.equal(asked.length, 1);
+});
+
+test('a caller with a time limit leads nobody into it', async () => {
+  const first = stream('chat', 'short', { 'x-culvert-timeout-ms': '700' });
+  const up = await call(0);
+  say(up, 'alpha');
+  await gets(first, 'alpha');
+  const second = stream('chat', 'short');
+  await until('the first ends', () => first.ended);
+  const own = await call(1);
+  say(own, 'alpha');
+  say(own, null);
+  await until('the second ends', () => second.ended);
+  assert.ok(second.got.includes('[DONE]'), second.got);
 });
 
 async function waiting(): Promise<number> {

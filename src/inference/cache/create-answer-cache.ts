@@ -17,7 +17,7 @@ import type { Asked, Endpoint, KeptForm, Plan } from '../spine/endpoint.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import type { RequestBody } from '../spine/request-body.ts';
 import type { SpineServices } from '../spine/services.ts';
-import { type Failed, refuse, type Sink } from '../spine/sink.ts';
+import { refuse } from '../spine/sink.ts';
 import { type CacheKey, cacheKeyOf, filterOf, type KeyFacts, type PartedKey } from './cache-key.ts';
 import { type CacheWish, readCacheWish } from './cache-wish.ts';
 import { type Flight, Flights, type Landed } from './flight.ts';
@@ -164,7 +164,9 @@ function missed<R, P extends Plan>(
     live = begins;
     flight?.begin(begins);
   };
-  const sink = flight === null || !isJoinable ? null : endNoted(call.sink, (failed) => live?.end(failed));
+  // Others are not bound by a time that this caller sets.
+  const isLed = isJoinable && call.wishes.timeoutMs === null;
+  const sink = flight === null || !isLed ? null : flight.sinkOf(call.sink, (failed) => live?.end(failed));
   const kept = keptBy({ keep, begin: sink === null ? null : begun }, form, rule, call, endpoint);
   return goingOn(asked, 'miss', { client, ...(sink !== null && { sink }), ...kept, cacheUse: 'miss' }, () => {
     live?.end({ failure: { kind: 'internal' }, headers: [] });
@@ -181,21 +183,6 @@ function joined<I, R extends RequestBody, P extends Plan>(
   live: LiveAnswer,
 ): Promise<void> {
   return answerHeld(services, endpoint, asked, 'hit', (trials, job) => joinStream(trials, job, live, services.clock));
-}
-
-/** The sink, with a look at how its answer ends. */
-function endNoted(sink: Sink, noted: (failed: Failed | null) => void): Sink {
-  return {
-    start: (form, headers, status) => sink.start(form, headers, status),
-    chunk: (chunk) => sink.chunk(chunk),
-    end(failed) {
-      noted(failed);
-      sink.end(failed);
-    },
-    get finished() {
-      return sink.finished ?? Promise.resolve();
-    },
-  };
 }
 
 /** Holds a miss back: what is not kept for an equal question may be kept for a similar one. */

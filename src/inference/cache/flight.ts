@@ -1,5 +1,6 @@
-import type { Client } from '../spine/sink.ts';
+import type { Client, Failed, Sink } from '../spine/sink.ts';
 import type { KeptEntry } from './kept-entry.ts';
+import { LeadingSink } from './leading-sink.ts';
 import { LiveAnswer } from './live-answer.ts';
 
 /** An answer that others took from the one that was asked, or from the store. */
@@ -47,6 +48,13 @@ export class Flight {
     return this.#client;
   }
 
+  /** The sink of the request that is asked, behind `clientOf`. `ended` gets how its answer ends. */
+  sinkOf(sink: Sink, ended: (failed: Failed | null) => void): Sink {
+    const leading = new LeadingSink(sink, () => this.waiting > 0, ended);
+    this.#client?.reads(leading);
+    return leading;
+  }
+
   /**
    * The answer; null: each asks alone, or this one waited too long or has left. `join` gives a stream that has begun to its
    * caller; null: it takes whole answers alone.
@@ -58,6 +66,7 @@ export class Flight {
   ): Promise<Landed | LiveAnswer | null> {
     if (client.gone) return null;
     this.waiting += 1;
+    this.#client?.otherCame();
     let timer: NodeJS.Timeout | undefined;
     try {
       const left = new Promise<null>((resolve) => {
@@ -85,12 +94,15 @@ class SharedClient implements Client {
   readonly #othersWait: () => boolean;
   #onGone: (() => void) | null = null;
   #onDrain: (() => void) | null = null;
+  #sink: LeadingSink | null = null;
 
   constructor(caller: Client, othersWait: () => boolean) {
     this.#caller = caller;
     this.#othersWait = othersWait;
     caller.onGone(() => this.#callerLeft());
-    caller.onDrain(() => this.#onDrain?.());
+    caller.onDrain(() => {
+      if (this.#sink?.drained() !== false) this.#onDrain?.();
+    });
   }
 
   get gone(): boolean {
@@ -109,11 +121,22 @@ class SharedClient implements Client {
     this.#onDrain = listener;
   }
 
+  /** Its caller's answer goes through this sink. */
+  reads(sink: LeadingSink): void {
+    this.#sink = sink;
+  }
+
+  /** What stopped because the caller's reader is behind goes on. */
+  otherCame(): void {
+    if (this.#sink !== null) this.#onDrain?.();
+  }
+
   nobodyWaits(): void {
     if (this.#caller.gone) this.#onGone?.();
   }
 
   #callerLeft(): void {
+    this.#sink?.drop();
     // A reader that was behind takes no more: what comes for the others must not wait for it.
     if (this.#othersWait()) this.#onDrain?.();
     else this.#onGone?.();

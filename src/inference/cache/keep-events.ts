@@ -4,10 +4,7 @@ import { usdOf } from '../../formats/neutral/price.ts';
 import type { AnswerPlace, KeepingSteps } from '../spine/after.ts';
 import type { AttemptSink, Chunk } from '../spine/sink.ts';
 import { type KeptEntry, keptBytesMax } from './kept-entry.ts';
-import { LiveAnswer } from './live-answer.ts';
-
-/** Of an event beside its text, roughly. */
-const eventBytes = 64;
+import { LiveAnswer, sizeOf } from './live-answer.ts';
 
 export interface KeepingEvents {
   /** Answers that call tools are kept. */
@@ -157,11 +154,6 @@ function mayBeKept(event: NeutralEvent, toolCalls: boolean): boolean {
 
 function isComplete(reason: FinishReason, toolCalls: boolean): boolean {
   return reason === 'stop' || reason === 'stop-sequence' || (reason === 'tool-calls' && toolCalls);
-}
-
-function sizeOf(event: NeutralEvent): number {
-  if ('text' in event) return eventBytes + event.text.length;
-  return eventBytes + ('argumentsJson' in event ? event.argumentsJson.length : 0);
 }
 
 function liveFrom<C>({ answer, job }: AnswerPlace<C>, events: readonly NeutralEvent[]): LiveAnswer {

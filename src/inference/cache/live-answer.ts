@@ -2,8 +2,16 @@ import type { NeutralEvent } from '../../formats/neutral/event.ts';
 import type { Loss } from '../../formats/neutral/loss.ts';
 import type { Failed } from '../spine/sink.ts';
 
-/** Events of one answer that others may take while it comes. */
-const liveEventsMax = 200_000;
+/** Of an answer that others may take while it comes: its events, roughly. */
+const liveBytesMax = 16 * 1024 * 1024;
+/** Of an event beside its text, roughly. */
+const eventBytes = 64;
+
+/** Bytes of an event in memory, roughly. */
+export function sizeOf(event: NeutralEvent): number {
+  if ('text' in event) return eventBytes + event.text.length;
+  return eventBytes + ('argumentsJson' in event ? event.argumentsJson.length : 0);
+}
 
 const tooLong: Failed = {
   failure: { kind: 'overloaded', message: 'The answer is too long to be shared. Send x-culvert-cache: off.' },
@@ -26,6 +34,7 @@ export class LiveAnswer {
   takesMore = true;
   /** What it cost, once it is kept. */
   usd: number | null = null;
+  #bytes = 0;
   #more = Promise.withResolvers<void>();
 
   constructor({ provider, model, losses, endpoint }: Pick<LiveAnswer, 'provider' | 'model' | 'losses' | 'endpoint'>) {
@@ -37,9 +46,11 @@ export class LiveAnswer {
 
   add(events: readonly NeutralEvent[]): void {
     if (this.ended !== undefined) return;
-    for (const event of events)
+    for (const event of events) {
+      this.#bytes += sizeOf(event);
       this.events.push(event.type === 'start' ? { ...event, id: null, createdS: null } : event);
-    if (this.events.length > liveEventsMax) this.end(tooLong);
+    }
+    if (this.#bytes > liveBytesMax) this.end(tooLong);
     else this.#wake();
   }
 
