@@ -133,6 +133,47 @@ test('a shadow that fails or stays silent neither delays nor fails the caller, a
   assert.equal(upstream.to('none').length, 0);
 });
 
+test('a Responses request has a shadow that gets its kept turns and keeps nothing', async (t) => {
+  const upstream = await startUpstream(t);
+  const gateway = await startGateway(t, {
+    providers: { up: upstream.provider },
+    guards: { pii: { check: 'personal-data', kinds: ['email'], action: 'mask', on: ['input', 'output'] } },
+    models: { smart: { targets: ['up/good'], guards: ['pii'], shadow: { share: '100%', targets: ['up/other'] } } },
+  });
+  const respond = async (path: string, json: object) => {
+    const response = await gateway.fetch(path, { json });
+    const text = await response.text();
+    assert.equal(response.status, 200, text);
+    return JSON.parse(text) as { id: string };
+  };
+  const shadows = async (count: number) => {
+    await until(`${count} shadows are settled`, async () => (await shadowsOf(gateway)).length === count);
+    return upstream.to('other').map(({ messages }) => messages.map(({ content }) => content));
+  };
+  const turn = (more: object) => respond('/v1/responses', { model: 'smart', ...more });
+  const first = await turn({ input: 'Mail ann@example.com' });
+  assert.deepEqual(await shadows(1), [['Mail <EMAIL_1>']]);
+  await turn({ input: 'And then?', previous_response_id: first.id });
+  const [, second] = await shadows(2);
+  assert.deepEqual(
+    second,
+    upstream
+      .to('good')
+      .at(-1)
+      ?.messages.map(({ content }) => content),
+  );
+  assert.equal(second?.length, 3);
+
+  const conversation = (await respond('/v1/conversations', {})).id;
+  await turn({ input: 'One.', conversation });
+  await shadows(3);
+  await turn({ input: 'Two.', conversation });
+  const asked = await shadows(4);
+  assert.deepEqual(asked.at(-1), ['One.', 'of good', 'Two.']);
+  const items = await gateway.fetch(`/v1/conversations/${conversation}/items`);
+  assert.equal(((await items.json()) as { data: unknown[] }).data.length, 4);
+});
+
 test('what is wrong with a shadow is found with its place', () => {
   const problems = (model: string) => {
     const head = 'providers: { up: { type: openai, api_key: k } }\nmodels:\n';

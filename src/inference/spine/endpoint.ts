@@ -68,6 +68,8 @@ export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
   trials(asked: Asked<R, P>, job: Job): Trials;
   /** How the answer to this request may be kept for equal ones; null: it may not. Absent: none may. */
   keeps?(request: R): KeptForm | null;
+  /** The same request without what it continues, and of which nothing is kept; null or absent: there is none. */
+  unkept?(request: R): Buffer | null;
   /** For the traces of keys that allow it: request and answer; absent: a trace has nothing to show. */
   traced?(input: I, answer: Buffer): TracedContent;
 }

@@ -1,7 +1,7 @@
 import { type Principal, serverPrincipal } from '../../books/auth/principal.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { Shadow } from '../models/alias.ts';
-import type { Asked, Plan } from './endpoint.ts';
+import type { Asked, Endpoint, Plan } from './endpoint.ts';
 import { KeptAnswer } from './kept-answer.ts';
 import { admittedBefore, type ModelCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
@@ -22,7 +22,7 @@ interface Shadowed<I, R extends RequestBody, P extends Plan> extends Omit<KeptRu
 
 /**
  * A share of a model's requests is sent elsewhere as well, when the caller's answer has ended: it neither delays nor fails it.
- * Nobody gets the shadow's answer. Requests that use tools of this server or kept responses have none.
+ * Nobody gets the shadow's answer, and nothing of it is kept. Requests that use tools of this server have none.
  */
 export async function thenShadow<I, R extends RequestBody, P extends Plan>(
   ran: Promise<void>,
@@ -33,18 +33,24 @@ export async function thenShadow<I, R extends RequestBody, P extends Plan>(
   const { services, endpoint, asked, input } = shadowed;
   const atOnce = running.get(shadow) ?? 0;
   if (atOnce >= atOnceMax || services.random.next() >= shadow.share) return;
-  if (!Buffer.isBuffer(input) || (endpoint.keeps?.(asked.request) ?? null) === null) return;
+  if (!Buffer.isBuffer(input)) return;
   const { alias, query } = asked.plan;
   const ownIds = new Set(alias.candidates.map(({ target }) => target.id));
   // The fallbacks that its caller named would answer in the place of what is tried.
   if (query.targets.some(({ target }) => !ownIds.has(target.id))) return;
   // The body's memory is given back with its request.
-  const copy = Buffer.from(input) as I & Buffer;
+  const copy = saysAll(endpoint, asked.request) ? Buffer.from(input) : (endpoint.unkept?.(asked.request) ?? null);
+  if (copy === null) return;
   running.set(shadow, atOnce + 1);
-  void ask(shadow, shadowed, copy)
+  void ask(shadow, shadowed, copy as I & Buffer)
     // What goes wrong with a shadow is in its record.
     .catch(() => {})
     .finally(() => running.set(shadow, (running.get(shadow) ?? 1) - 1));
+}
+
+/** Whether the request alone says what its answer depends on, and nothing of it is kept. */
+function saysAll<I, R extends RequestBody, P extends Plan>({ keeps }: Endpoint<I, R, P>, request: R): boolean {
+  return (keeps?.(request) ?? null) !== null;
 }
 
 async function ask<I, R extends RequestBody, P extends Plan>(
@@ -68,7 +74,7 @@ async function ask<I, R extends RequestBody, P extends Plan>(
     variant: shadow.alias,
   };
   const run = { services, endpoint, snapshot, runPlan };
-  await runKept(run, call, input, (_, { alias }) => alias === shadow.alias);
+  await runKept(run, call, input, (request, { alias }) => alias === shadow.alias && saysAll(endpoint, request));
 }
 
 /** The plan is the caller's for what it says of models; nothing counts against it. */

@@ -30,6 +30,8 @@ export interface Turn extends RequestState {
   raw: Buffer;
   /** `provider`: what it continues is not kept here, so a provider may have it. */
   continues: 'nothing' | 'kept' | 'provider';
+  /** The body with the kept turns that it continues before its input; null: it continues none. */
+  whole: Buffer | null;
 }
 
 /** The plan of a turn, with the keeper of its answer. */
@@ -56,6 +58,7 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     ...(addable !== undefined && { addable }),
     ...(keeps !== undefined && { keeps }),
     ...(traced !== undefined && { traced }),
+    unkept: ({ turn }) => (turn === null || turn.continues === 'provider' ? null : unkeptBody(turn)),
     read(call, sent) {
       const raw = withSummaries(services, call.principal.tenant, sent);
       if (Buffer.isBuffer(raw)) return readTurn(call, raw);
@@ -114,7 +117,7 @@ async function opened(
   body: ConversationBody,
   state: RequestState,
 ): Promise<Result<TurnBody>> {
-  const turn: Turn = { ...state, raw, continues: 'nothing' };
+  const turn: Turn = { ...state, raw, continues: 'nothing', whole: null };
   if (state.previous === null && state.conversation === null) return { ok: true, value: withTurn(body, turn) };
   const { body_limit: limitBytes } = services.snapshot().config.server;
   const whole = await expanded(services.responses, call.principal.tenant, raw, state, limitBytes);
@@ -124,7 +127,12 @@ async function opened(
   const extended = await withSummaries(services, call.principal.tenant, whole);
   if (!Buffer.isBuffer(extended)) return { ok: false, failure: extended };
   const read = await chat.read(call, extended);
-  return read.ok ? { ok: true, value: withTurn(read.value, { ...turn, continues: 'kept' }) } : read;
+  return read.ok ? { ok: true, value: withTurn(read.value, { ...turn, continues: 'kept', whole: extended }) } : read;
+}
+
+function unkeptBody({ raw, whole }: Turn): Buffer {
+  const body = JSON.parse((whole ?? raw).toString('utf8')) as JsonObject;
+  return Buffer.from(JSON.stringify({ ...body, store: false }));
 }
 
 /** One that runs without its caller never comes here: its member must have been written so that nobody sees it. */
