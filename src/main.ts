@@ -14,7 +14,8 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string;
   };
-  if (process.env.CULVERT_WORKER !== undefined) {
+  // Programs that a worker starts inherit the variable, and have no primary.
+  if (process.env.CULVERT_WORKER !== undefined && process.connected) {
     const { work } = await import('./main/worker.ts');
     process.exitCode = await work({ ...launch, version });
     return;

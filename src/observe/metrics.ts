@@ -60,6 +60,13 @@ export async function renderSum(all: readonly SeriesValues[]): Promise<{ content
   return { contentType: registry.contentType, text: await registry.metrics() };
 }
 
+/** Counters and histograms of several processes as those of one; gauges say what is, and are left out. */
+export async function sumOfCounts(all: readonly SeriesValues[]): Promise<SeriesValues> {
+  const { AggregatorRegistry } = await import('prom-client');
+  const series = await AggregatorRegistry.aggregate([...all] as object[]).getMetricsAsJSON();
+  return series.filter(({ type }) => String(type) !== 'gauge');
+}
+
 const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 function requestSeries(all: Series[]) {

@@ -74,6 +74,20 @@ export interface Seat {
   findItems(...of: Parameters<PrimaryOffers['findItems']>): Promise<ReturnType<PrimaryOffers['findItems']>>;
 }
 
+/** So many items are asked for at once: callers may name hundreds of thousands, and the primary serves others between. */
+const turnItemsMax = 1_000;
+
+/** Asks for each item once, in turns. */
+export function findInTurns(ask: Seat['findItems']): Seat['findItems'] {
+  return async (tenant, references) => {
+    const asked = [...new Map(references.map((reference) => [reference.id, reference])).values()];
+    const found: Record<string, JsonObject> = {};
+    for (let from = 0; from < asked.length; from += turnItemsMax)
+      Object.assign(found, await ask(tenant, asked.slice(from, from + turnItemsMax)));
+    return found;
+  };
+}
+
 /** Asks the primary what to start with. */
 export async function takeSeat(): Promise<Seat> {
   const standing: Standing = { ready: false, trouble: null };
@@ -102,6 +116,6 @@ export async function takeSeat(): Promise<Seat> {
     reload: (mode) => primary.ask('reload', mode),
     measured: () => primary.ask('measured'),
     keepItems: (tenant, items) => primary.tell('keepItems', tenant, items),
-    findItems: (tenant, references) => primary.ask('findItems', tenant, references),
+    findItems: findInTurns((tenant, references) => primary.ask('findItems', tenant, references)),
   };
 }

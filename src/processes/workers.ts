@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as rest } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { type Log, writeLines } from '../observe/log.ts';
-import type { SeriesValues } from '../observe/metrics.ts';
+import { type SeriesValues, sumOfCounts } from '../observe/metrics.ts';
 import { StartRefused } from './lifetime.ts';
 import { createLink, type Link } from './link.ts';
 import { type Given, type PrimaryOffers, type Standing, type WorkerOffers, workerVariable } from './seat.ts';
@@ -25,7 +25,7 @@ export interface WorkersParts {
 /** So many deaths of one worker within `deathsWithinMs` are a loop, and it is not started again. */
 export const deathsMax = 5;
 const deathsWithinMs = 60_000;
-/** Workers that do not say their figures in time are left out of a scrape. */
+/** How long a scrape waits for the figures of a worker. */
 const measureMaxMs = 2_000;
 /** How long workers may take to end beyond their times: they settle, flush and close. */
 const closingMaxMs = 10_000;
@@ -34,23 +34,23 @@ const closingMaxMs = 10_000;
 interface Place {
   number: number;
   deathsMs: number[];
+  /** Of its worker, at the last scrape that it answered. */
+  measured: SeriesValues | null;
   state:
     | { at: 'starting' | 'serving'; worker: Worker; link: Link<WorkerOffers> }
     | { at: 'given up' }
     | { at: 'ended' };
 }
 
-/** What waits for a worker of the start. */
-interface Start {
-  resolve(): void;
-  reject(error: Error): void;
-}
-
 /** Workers of one server, which share its port. */
 export class Workers {
   readonly #parts: WorkersParts;
   readonly #places: readonly Place[];
-  readonly #starts = new Map<number, Start>();
+  /** What waits for a worker of the start, by number. */
+  readonly #starts = new Map<number, () => void>();
+  readonly #failedStart = Promise.withResolvers<never>();
+  /** Counts of workers that are gone: a sum that fell would read as a restart of the server. */
+  #countsOfGone: Promise<SeriesValues> = Promise.resolve([]);
   #phase: 'starting' | 'serving' | 'stopping' = 'starting';
   #address = '';
 
@@ -59,6 +59,7 @@ export class Workers {
     this.#places = Array.from({ length: parts.count }, (_, index) => ({
       number: index + 1,
       deathsMs: [],
+      measured: null,
       state: { at: 'ended' },
     }));
     // Workers accept from one socket: a connection that was handed to a worker just before its death hung for ever.
@@ -74,12 +75,10 @@ export class Workers {
 
   /**
    * Starts the first, which brings the stores up to date, then the others. Resolves with their address when all
-   * serve. Rejects with `StartRefused` where one cannot start.
+   * serve. Rejects with `StartRefused` where one cannot start, or ends before the others have started.
    */
   async start(): Promise<string> {
-    const [first, ...others] = this.#places;
-    if (first !== undefined) await this.#started(first);
-    await Promise.all(others.map((place) => this.#started(place)));
+    await Promise.race([this.#startAll(), this.#failedStart.promise]);
     if (this.#phase === 'starting') this.#phase = 'serving';
     this.#tellStanding();
     return this.#address;
@@ -134,11 +133,18 @@ export class Workers {
     for (const { link } of this.#serving()) link.tell('stand', standing);
   }
 
-  #started(place: Place): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#starts.set(place.number, { resolve, reject });
+  async #startAll(): Promise<void> {
+    const [first, ...others] = this.#places;
+    if (first !== undefined) await this.#started(first);
+    await Promise.all(others.map((place) => this.#started(place)));
+  }
+
+  async #started(place: Place): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#starts.set(place.number, resolve);
     this.#fork(place);
-    return promise.finally(() => this.#starts.delete(place.number));
+    await promise;
+    this.#starts.delete(place.number);
   }
 
   #fork(place: Place): void {
@@ -155,7 +161,7 @@ export class Workers {
         const start = this.#starts.get(place.number);
         if (start === undefined)
           this.#parts.log.info({ worker: place.number }, 'a worker serves in place of the dead one');
-        else start.resolve();
+        else start();
       }),
     );
     place.state = { at: 'starting', worker, link };
@@ -181,7 +187,7 @@ export class Workers {
       serving: (url) => serves(url, began),
       refused: (message) => {
         log.error({ worker: number }, message);
-        this.#starts.get(number)?.reject(new StartRefused(message));
+        if (this.#phase === 'starting') this.#failedStart.reject(new StartRefused(message));
       },
       reload,
       measured: () => this.#measured(),
@@ -195,14 +201,26 @@ export class Workers {
     });
   }
 
+  /** A worker that is too slow counts as it did at the scrape before. */
   async #measured(): Promise<SeriesValues[]> {
     const late = new AbortController();
-    const answers = this.#serving().map(({ link }) =>
-      Promise.race([link.ask('measure'), rest(measureMaxMs, null, { signal: late.signal })]).catch(() => null),
-    );
-    const all = await Promise.all(answers);
+    const answers = this.#places.map(async (place) => {
+      const { state } = place;
+      if (state.at !== 'serving') return;
+      const measured = await state.link.ask('measure');
+      if (place.state === state) place.measured = measured;
+    });
+    const all = Promise.allSettled(answers);
+    await Promise.race([all, rest(measureMaxMs, null, { signal: late.signal }).catch(() => null)]);
     late.abort();
-    return all.filter((one) => one !== null);
+    return [await this.#countsOfGone, ...this.#places.flatMap(({ measured }) => (measured === null ? [] : [measured]))];
+  }
+
+  #keepCounts(place: Place): void {
+    const { measured } = place;
+    if (measured === null) return;
+    place.measured = null;
+    this.#countsOfGone = this.#countsOfGone.then((before) => sumOfCounts([before, measured]));
   }
 
   #ended(place: Place, how: string | number): void {
@@ -210,8 +228,9 @@ export class Workers {
     const { log, onGone } = this.#parts;
     place.state = { at: 'ended' };
     if (this.#phase === 'stopping') return;
-    this.#starts.get(number)?.reject(new StartRefused(`Worker ${number} ended (${how}) while it started.`));
-    if (this.#phase === 'starting') return;
+    if (this.#phase === 'starting')
+      return this.#failedStart.reject(new StartRefused(`Worker ${number} ended (${how}) during the start.`));
+    this.#keepCounts(place);
     const nowMs = performance.now();
     place.deathsMs = [...place.deathsMs.filter((ms) => ms > nowMs - deathsWithinMs), nowMs];
     if (place.deathsMs.length < deathsMax) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parse, stringify } from 'yaml';
@@ -12,7 +12,16 @@ import { adminKey, testKey } from '../start-gateway.ts';
 import { launch, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
-import { type StartedProcesses, scrape, sharedStorage, startProcesses, storesMissing } from './start-processes.ts';
+import {
+  apart,
+  ask,
+  chat,
+  type StartedProcesses,
+  scrape,
+  sharedStorage,
+  startProcesses,
+  storesMissing,
+} from './start-processes.ts';
 
 const skip = storesMissing;
 
@@ -21,28 +30,6 @@ async function upstreamFor(t: TestContext) {
   t.after(() => upstream.close());
   return upstream;
 }
-
-/** Asks over a new connection each time: workers get these in turn. */
-const apart = new Agent({ keepAlive: false });
-
-function ask(url: string, path: string, body?: object, key = testKey): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    const call = request(`${url}${path}`, { method: body === undefined ? 'GET' : 'POST', headers, agent: apart });
-    call.on('error', reject);
-    call.on('response', (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (piece: string) => {
-        text += piece;
-      });
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
-      response.on('error', reject);
-    });
-    call.end(body === undefined ? undefined : JSON.stringify(body));
-  });
-}
-
-const chat = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
 
 /** `count` streams, each over its own connection, that have begun; how each ends. */
 async function openStreams(url: string, count: number): Promise<{ end: Promise<'whole' | 'cut'> }[]> {

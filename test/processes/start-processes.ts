@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { type GatewayProcess, startGatewayProcess } from '../faults/gateway-process.ts';
 import { storageOver } from '../faults/replicas.ts';
-import { adminKey, overUpstreams } from '../start-gateway.ts';
+import { adminKey, overUpstreams, testKey } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { type Lifetime, temporaryFolder } from '../start-process.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
@@ -49,12 +50,40 @@ export async function startProcesses(
   };
 }
 
-/** The text of `/metrics`. */
-export async function scrape(url: string): Promise<string> {
-  return (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${adminKey}` } })).text();
+/** Asks over a new connection each time: workers get these in turn. */
+export const apart = new Agent({ keepAlive: false });
+
+export function ask(
+  url: string,
+  path: string,
+  body?: object,
+  key = testKey,
+): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const call = request(`${url}${path}`, { method: body === undefined ? 'GET' : 'POST', headers, agent: apart });
+    call.on('error', reject);
+    call.on('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      response.on('error', reject);
+    });
+    call.end(body === undefined ? undefined : JSON.stringify(body));
+  });
 }
 
-function childrenOf(pid: number): number[] {
+export const chat = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
+
+/** The text of `/metrics`. */
+export async function scrape(url: string): Promise<string> {
+  return (await ask(url, '/metrics', undefined, adminKey)).text;
+}
+
+/** Process ids. */
+export function childrenOf(pid: number): number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
   return text === '' ? [] : text.split(' ').map(Number);
 }

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { findInTurns } from '../../src/processes/seat.ts';
+import { startGatewayProcess } from '../faults/gateway-process.ts';
+import { overUpstreams } from '../start-gateway.ts';
+import { runCommand, temporaryFolder } from '../start-process.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
+import { ask, chat, childrenOf, scrape, sharedStorage, startProcesses, storesMissing } from './start-processes.ts';
+
+const skip = storesMissing;
+
+test('a worker that dies before the others have started ends the start, with its cause', { skip }, async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const log = join(temporaryFolder(t), 'log');
+  const config = { ...overUpstreams(upstream.url), server: { processes: 2 }, storage: sharedStorage(t) };
+  const { process: primary } = await startGatewayProcess(t, config, { log });
+  const ended = once(primary, 'exit');
+  // It answers already, and the second one has yet to.
+  process.kill(childrenOf(primary.pid!)[0]!, 'SIGKILL');
+  assert.deepEqual(await ended, [1, null]);
+  assert.match(readFileSync(log, 'utf8'), /^Worker 1 ended \(SIGKILL\) during the start\.$/m);
+});
+
+test('counters of /metrics never fall: a worker dies, and another one stands still', { skip }, async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startProcesses(t, upstream.url);
+  const [victim, other] = gateway.workers() as [number, number];
+  for (const stopped of [victim, other]) {
+    process.kill(stopped, 'SIGSTOP');
+    for (let turn = 0; turn < 3; turn++)
+      assert.equal((await ask(gateway.url, '/v1/chat/completions', chat)).status, 200);
+    process.kill(stopped, 'SIGCONT');
+  }
+  const counted = async () =>
+    Number(/^culvert_requests_total\{[^}]*\} (\d+)$/m.exec(await scrape(gateway.url))?.[1] ?? 'none');
+  assert.equal(await counted(), 6);
+  process.kill(victim, 'SIGKILL');
+  await until('it is replaced', () => gateway.log().includes('a worker serves in place of the dead one'));
+  assert.equal(await counted(), 6);
+  process.kill(other, 'SIGSTOP');
+  t.after(() => process.kill(other, 'SIGCONT'));
+  assert.equal(await counted(), 6);
+});
+
+test('a worker asks for many items in turns, for each once', async () => {
+  const turns: number[] = [];
+  const find = findInTurns(async (_, references) => {
+    turns.push(references.length);
+    return Object.fromEntries(references.map(({ id }) => [id, { id }]));
+  });
+  const ids = Array.from({ length: 5_000 }, (_, at) => `msg_${at % 2_500}`);
+  const found = await find(
+    'tenant',
+    ids.map((id, at) => ({ id, field: `input[${at}]`, use: 'needed' })),
+  );
+  assert.deepEqual(turns, [1_000, 1_000, 500]);
+  assert.equal(Object.keys(found).length, 2_500);
+});
+
+test('a program that a worker starts is no worker', async (t) => {
+  const ran = await runCommand(['--version'], { cwd: temporaryFolder(t), env: { CULVERT_WORKER: '1' } });
+  assert.deepEqual([ran.code, ran.stderr], [0, '']);
+});
