@@ -249,7 +249,7 @@ function keptOf(events: readonly NeutralEvent[], toolCalls: boolean, failed: boo
     job: { attemptsMade: null, progress: { losses: [] }, endpoint: 'chat', atMs: 0 },
     schema: undefined,
   } as unknown as AnswerPlace<unknown>;
-  const { first, last } = keepingSteps({ toolCalls, keep });
+  const { first, last } = keepingSteps({ toolCalls, keep, lost() {} });
   const end = {
     start() {},
     content: () => true,

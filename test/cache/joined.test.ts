@@ -27,7 +27,10 @@ after(() => {
 const base = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
 const gateway = await startGateway({ after } as TestContext, {
   providers: { up: { type: 'openai', base_url: `${base}/v1`, api_key: 'k' } },
-  models: { chat: { targets: [{ provider: 'up', model: 'm' }], cache: { ttl: '1h' }, attempts: 1 } },
+  models: {
+    chat: { targets: [{ provider: 'up', model: 'm' }], cache: { ttl: '1h' }, attempts: 1 },
+    voice: { type: 'speech', targets: [{ provider: 'up', model: 'tts' }], cache: { ttl: '1h' }, attempts: 1 },
+  },
 });
 
 /** The upstream's side of the n-th call, once it has come. */
@@ -183,9 +186,9 @@ test('an answer that turns out not to be kept takes no more requests in', async 
   );
   await gets(second, 'I may not.');
   const third = stream('chat', 'refuses');
+  const own = await call(1);
   say(up, null);
   for (const one of [first, second]) await until('it ends', () => one.ended);
-  const own = await call(1);
   say(own, 'gamma');
   say(own, null);
   await until('the third ends', () => third.ended);
@@ -224,6 +227,29 @@ test('a caller that does not read holds up nobody who takes its stream, and gets
   assert.ok(got > 24 * half.length, String(got));
   assert.ok(tail.includes('omega'));
   assert.equal(asked.length, 1);
+});
+
+test('sound that is too long to be kept makes nobody wait for a caller that does not read', async () => {
+  const json = JSON.stringify({ model: 'voice', voice: 'alloy', input: 'Long.', response_format: 'pcm' });
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  socket.pause();
+  const head = `POST /v1/audio/speech HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer ${gateway.key}`;
+  socket.write(`${head}\r\ncontent-type: application/json\r\ncontent-length: ${json.length}\r\n\r\n${json}`);
+  const up = await call(0);
+  const speak = gateway.fetch('/v1/audio/speech', {
+    method: 'POST',
+    body: json,
+    headers: { 'content-type': 'application/json' },
+  });
+  await until('one waits', async () => (await waiting()) === 1);
+  up.writeHead(200, { 'content-type': 'audio/pcm' });
+  for (let n = 0; n < 24; n += 1) up.write(Buffer.alloc(512 * 1024, 1));
+  const own = await call(1);
+  own.writeHead(200, { 'content-type': 'audio/pcm' }).end(Buffer.alloc(4_800, 1));
+  const second = await speak;
+  assert.deepEqual([second.status, second.headers.get('x-culvert-cache')], [200, 'miss']);
+  await second.arrayBuffer();
+  socket.destroy();
 });
 
 test('a caller with a time limit leads nobody into it', async () => {

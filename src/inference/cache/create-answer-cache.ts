@@ -17,7 +17,7 @@ import type { Asked, Endpoint, KeptForm, Plan } from '../spine/endpoint.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import type { RequestBody } from '../spine/request-body.ts';
 import type { SpineServices } from '../spine/services.ts';
-import { refuse } from '../spine/sink.ts';
+import { refuse, type Sink } from '../spine/sink.ts';
 import { type CacheKey, cacheKeyOf, filterOf, type KeyFacts, type PartedKey } from './cache-key.ts';
 import { type CacheWish, readCacheWish } from './cache-wish.ts';
 import { type Flight, Flights, type Landed } from './flight.ts';
@@ -166,12 +166,15 @@ function missed<R, P extends Plan>(
   };
   // Others are not bound by a time that this caller sets.
   const isLed = isJoinable && call.wishes.timeoutMs === null;
-  const sink = flight === null || !isLed ? null : flight.sinkOf(call.sink, (failed) => live?.end(failed));
-  const kept = keptBy({ keep, begin: sink === null ? null : begun }, form, rule, call, endpoint);
-  return goingOn(asked, 'miss', { client, ...(sink !== null && { sink }), ...kept, cacheUse: 'miss' }, () => {
-    live?.end({ failure: { kind: 'internal' }, headers: [] });
+  const sink = flight?.sinkOf(call.sink, (failed) => live?.end(failed)) ?? call.sink;
+  const lost = () => {
     flight?.land(null);
     remove();
+  };
+  const kept = keptBy({ keep, lost, begin: isLed ? begun : null }, form, rule, sink, endpoint);
+  return goingOn(asked, 'miss', { client, sink, ...kept, cacheUse: 'miss' }, () => {
+    live?.end({ failure: { kind: 'internal' }, headers: [] });
+    lost();
   });
 }
 
@@ -201,15 +204,15 @@ function lateMisses({ cacheLooked }: Pick<AnswerCacheParts, 'cacheLooked'>) {
 
 /** What collects the answer for `keep`. */
 function keptBy(
-  { keep, begin }: Required<Pick<KeepingEvents, 'keep' | 'begin'>>,
+  { keep, lost, begin = null }: Omit<KeepingEvents, 'toolCalls'>,
   form: KeptForm,
   { toolCalls }: AliasCache,
-  { sink }: ModelCall,
+  sink: Sink,
   endpoint: string,
 ): Pick<ModelCall, 'keeping'> | Pick<ModelCall, 'sink'> {
   return form === 'events'
-    ? { keeping: keepingSteps({ toolCalls, keep, begin }) }
-    : { sink: new KeepingSink(sink, endpoint, keep) };
+    ? { keeping: keepingSteps({ toolCalls, keep, lost, begin }) }
+    : { sink: new KeepingSink(sink, endpoint, { keep, lost }) };
 }
 
 async function openSemanticCache(

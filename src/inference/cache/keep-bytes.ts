@@ -2,6 +2,7 @@ import { isGiven } from '../../formats/dialects/fields.ts';
 import { lossHeaderName } from '../../formats/neutral/loss.ts';
 import { isObject, type JsonValue } from '../../kernel/json.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../spine/sink.ts';
+import type { KeepingEvents } from './keep-events.ts';
 import { type KeptEntry, keptBytesMax } from './kept-entry.ts';
 import { dataOf, isJson } from './renewed.ts';
 
@@ -9,16 +10,16 @@ import { dataOf, isJson } from './renewed.ts';
 export class KeepingSink implements Sink {
   readonly #next: Sink;
   readonly #endpoint: string;
-  readonly #keep: (entry: KeptEntry) => void;
+  readonly #keeping: Pick<KeepingEvents, 'keep' | 'lost'>;
   #headers: HeaderList = [];
   /** Null: the answer is not kept. */
   #pieces: Buffer[] | null = null;
   #bytes = 0;
 
-  constructor(next: Sink, endpoint: string, keep: (entry: KeptEntry) => void) {
+  constructor(next: Sink, endpoint: string, keeping: Pick<KeepingEvents, 'keep' | 'lost'>) {
     this.#next = next;
     this.#endpoint = endpoint;
-    this.#keep = keep;
+    this.#keeping = keeping;
   }
 
   get finished(): Promise<void> {
@@ -33,7 +34,10 @@ export class KeepingSink implements Sink {
 
   chunk(chunk: Bytes): Pace {
     this.#bytes += chunk.length;
-    if (this.#bytes > keptBytesMax) this.#pieces = null;
+    if (this.#bytes > keptBytesMax && this.#pieces !== null) {
+      this.#pieces = null;
+      this.#keeping.lost();
+    }
     // A copy: what passes through belongs to the transport, which may write over it.
     this.#pieces?.push(Buffer.from(chunk as string));
     return this.#next.chunk(chunk);
@@ -41,7 +45,7 @@ export class KeepingSink implements Sink {
 
   end(failed: Failed | null): void {
     const entry = failed === null && this.#pieces !== null ? this.#entry(Buffer.concat(this.#pieces)) : null;
-    if (entry !== null) this.#keep(entry);
+    if (entry !== null) this.#keeping.keep(entry);
     this.#next.end(failed);
   }
 

@@ -11,6 +11,8 @@ export interface KeepingEvents {
   toolCalls: boolean;
   /** Takes the answer, before its end goes on to the caller. */
   keep(entry: KeptEntry): void;
+  /** An answer that goes on to the caller turns out not to be kept: nobody should wait for it. */
+  lost(): void;
   /** Gets the answer when its first content goes on to the caller. Null or absent: nobody may join it. */
   begin?: ((live: LiveAnswer) => void) | null;
 }
@@ -19,7 +21,7 @@ export interface KeepingEvents {
  * Collects the events of an answer, and keeps them once the answer is complete. What a turn or a choice in a separate
  * call says is a part of an answer, which is not kept.
  */
-export function keepingSteps({ toolCalls, keep, begin = null }: KeepingEvents): KeepingSteps {
+export function keepingSteps({ toolCalls, keep, lost, begin = null }: KeepingEvents): KeepingSteps {
   /** The attempts whose answer a guard ended. */
   const ended: object[] = [];
   return {
@@ -28,10 +30,12 @@ export function keepingSteps({ toolCalls, keep, begin = null }: KeepingEvents): 
         if (place.job.attemptsMade !== null) return next;
         const collected = new CollectedEvents(toolCalls);
         let live: LiveAnswer | null = null;
+        let isAwaited = false;
         return {
           ...passing(next),
           content() {
             const isFirst = next.content();
+            isAwaited = isFirst;
             const events = isFirst && begin !== null ? collected.soFar() : null;
             if (events !== null) {
               live = liveFrom(place, events);
@@ -41,10 +45,12 @@ export function keepingSteps({ toolCalls, keep, begin = null }: KeepingEvents): 
           },
           chunk(chunk) {
             collected.add(chunk);
-            if (live !== null) {
-              live.takesMore = collected.soFar() !== null;
-              live.add(eventsOf(chunk));
+            if (isAwaited && collected.soFar() === null) {
+              isAwaited = false;
+              if (live !== null) live.takesMore = false;
+              lost();
             }
+            live?.add(eventsOf(chunk));
             return next.chunk(chunk);
           },
           end(found, mark) {
