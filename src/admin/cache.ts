@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
 import type { CacheScopeStats } from '../books/metering/cache-store.ts';
-import type { CacheUses } from '../books/metering/ledger.ts';
+import type { CacheUses, PromptCacheDay } from '../books/metering/ledger.ts';
 import type { CheckedHits } from '../inference/spine/answer-cache.ts';
 import type { Records } from './directory.ts';
 import { filter, given, listOf, pageFields, pastInstant, timeField } from './fields.ts';
@@ -39,9 +39,20 @@ const modelRow = z.object({
   false_hits: z.int().describe('Those of the checked hits where the model said something else.'),
 });
 
+const promptCacheDay = z.object({
+  day: z.string().describe('Such as 2026-11-20, UTC.'),
+  requests: z.int().describe("Requests that read the provider's cache or wrote to it."),
+  cached_input_tokens: z.int().describe('Tokens that providers read from their caches.'),
+  cache_write_tokens: z.int().describe('Tokens that providers wrote to their caches.'),
+  saved_usd: z.number().describe('USD that this saved. Below zero: writing cost more.'),
+});
+
 const cacheReply = listOf(cacheRow).extend({
   ...sumFields,
   models: z.array(modelRow).describe('What is kept of each model, and what came of its requests in the range.'),
+  prompt_cache: z
+    .array(promptCacheDay)
+    .describe("What providers' own caches did in the range, by day. A day without reading and writing has no row."),
   from: timeField.describe('Start of the range.'),
   to: timeField.describe('End of the range.'),
 });
@@ -72,7 +83,8 @@ export function cacheOperations(parts: AdminParts, records: Records): Operation[
       async run({ query, operator }) {
         const isAsked = ({ model }: { model: string }) => (query.model ?? model) === model;
         const range = periodOf(query, clock.wallMs());
-        const used = (await ledger.cacheUses({ accounts: operator.accounts, ...range })).filter(isAsked);
+        const of = { accounts: operator.accounts, ...given({ model: query.model }), ...range };
+        const [used, days] = await Promise.all([ledger.cacheUses(of), ledger.promptCacheDays(of)]);
         const all = await cache.stats().catch((error: unknown) => unavailable(parts, error));
         const isSeen = await seenBy(records, operator);
         const stats = all.filter((row) => isAsked(row) && isSeen(row.scope));
@@ -83,6 +95,7 @@ export function cacheOperations(parts: AdminParts, records: Records): Operation[
         return {
           ...sumOf(stats),
           models: modelRows(stats, used, cacheChecked?.() ?? new Map()),
+          prompt_cache: days.map(promptCacheRow),
           from: new Date(range.fromMs).toISOString(),
           to: new Date(range.toMs).toISOString(),
           data: page.rows.map(({ oldestMs, ...row }) => ({ ...row, oldest: new Date(oldestMs).toISOString() })),
@@ -139,6 +152,14 @@ function modelRows(
       false_hits: checks.get(model)?.wrong ?? 0,
     };
   });
+}
+
+function promptCacheRow(row: PromptCacheDay): z.input<typeof promptCacheDay> {
+  return {
+    ...{ day: row.day, requests: row.requests },
+    ...{ cached_input_tokens: row.cachedInputTokens, cache_write_tokens: row.cacheWriteTokens },
+    saved_usd: row.savedUsd,
+  };
 }
 
 const noUses = { hits: 0, semanticHits: 0, misses: 0, savedUsd: 0 };

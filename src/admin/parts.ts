@@ -34,7 +34,15 @@ export interface AdminParts {
   refresh(): Promise<unknown>;
   ledger: Pick<
     Ledger,
-    'list' | 'find' | 'usage' | 'traffic' | 'cacheUses' | 'buckets' | 'openReservations' | 'experiments'
+    | 'list'
+    | 'find'
+    | 'usage'
+    | 'traffic'
+    | 'cacheUses'
+    | 'promptCacheDays'
+    | 'buckets'
+    | 'openReservations'
+    | 'experiments'
   >;
   plans(): PlanBook;
   /** Tells how full an account's windows are; null where nobody can tell, as in the process of the CLI. */

@@ -14,11 +14,13 @@ async function start(t: Parameters<typeof startGateway>[0]) {
   const upstream = await startUpstream();
   after(() => upstream.close());
   const target = { provider: 'up', model: 'mock/ok', price: { input: 1_000, output: 1_000 } };
+  const warmPrice = { input: 1_000, output: 0, cached_input: 100 };
   const gateway = await startGateway(t, {
     providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'x' } },
     models: {
       smart: { targets: [target], cache: { ttl: '1h' } },
       other: { targets: [target], cache: { ttl: '1h' } },
+      warm: { targets: [{ ...target, model: 'mock/tokens=1000;cached=800', price: warmPrice }] },
       embed: { type: 'embedding', targets: ['up/mock/embed'] },
     },
     guards: { pii: { check: 'personal-data', action: 'mask' } },
@@ -75,6 +77,27 @@ test('what caches keep and save is seen, and cleared by model, by key and at onc
   await dialog.getByRole('button', { name: 'Clear all answers' }).click();
   await page.getByText('2 answers removed.').waitFor();
   assert.equal(await kept(), 0);
+});
+
+test("what providers' caches read, wrote and saved is seen by day", { skip }, async (t) => {
+  const { gateway, admin, ask } = await start(t);
+  const page = await openPage(t, gateway, '/dashboard/cache');
+  await page.getByText('No model has used its cache.').waitFor();
+  const days = page.getByRole('region', { name: "Providers' prompt caches by day" });
+  assert.equal(await days.count(), 0, 'no provider has used its cache');
+  await ask('warm', 'Where is my parcel?');
+  await page.reload();
+  const cells = days.getByRole('row').nth(1).getByRole('cell');
+  await until('the ledger has the request', async () => {
+    if ((await days.count()) === 0) await page.reload({ waitUntil: 'networkidle' });
+    return (await days.count()) === 1;
+  });
+  const [day, requests, read, written, saved] = await cells.allTextContents();
+  assert.match(String(day), /^\d{4}-\d\d-\d\d$/);
+  const [sums] = (await admin<CacheReply>('/cache')).prompt_cache;
+  assert.deepEqual([requests, read, written], ['1', String(sums?.cached_input_tokens), '0']);
+  assert.match(String(saved), /^\$0\.0\d+$/);
+  await assertLooksRight(page, 'cache-days');
 });
 
 test('a model gets a cache, guards and variants by its form, and its page leads to the cache', { skip }, async (t) => {

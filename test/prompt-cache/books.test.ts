@@ -62,3 +62,26 @@ test('without a cache or a price the books say nothing', async () => {
   assert.equal((await rowOf('none')).row.saved_usd, null);
   assert.equal((await rowOf('unpriced')).row.saved_usd, null);
 });
+
+test('days sum what providers read from their caches and wrote to them, and what that saved', async () => {
+  const daysOf = async (query: string) => {
+    const headers = { authorization: `Bearer ${adminKey}` };
+    const response = await gateway.fetch(`/admin/v1/cache${query}`, { headers });
+    const text = await response.text();
+    assert.equal(response.status, 200, text);
+    return (JSON.parse(text) as { prompt_cache: Record<string, unknown>[] }).prompt_cache;
+  };
+  const [before] = await daysOf('?model=written');
+  const { row } = await rowOf('written');
+  await rowOf('none');
+  const [day, ...others] = await daysOf('?model=written');
+  assert.deepEqual(others, [], 'one day');
+  const more = (field: string) => Number(day?.[field]) - Number(before?.[field] ?? 0);
+  const sums = [more('requests'), more('cached_input_tokens'), more('cache_write_tokens')];
+  assert.deepEqual(sums, [1, 200, 1_000], JSON.stringify(day));
+  assert.ok(Math.abs(more('saved_usd') - Number(row.saved_usd)) < 1e-9, JSON.stringify(day));
+  assert.equal(day?.day, new Date().toISOString().slice(0, 10));
+  assert.deepEqual(await daysOf('?model=none'), [], 'nothing was read or written');
+  assert.ok(Number((await daysOf(''))[0]?.requests) >= Number(day?.requests), 'all models together');
+  assert.deepEqual(await daysOf('?to=2020-01-01T00:00:00Z'), []);
+});

@@ -4,6 +4,7 @@ import { drivers } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';
 
 const atMs = 1_750_000_000_000;
+const dayMs = 24 * 3_600_000;
 
 for (const driver of drivers) {
   const { skip } = driver;
@@ -37,6 +38,38 @@ for (const driver of drivers) {
     assert.deepEqual(await later.cacheUses({ accounts: null, ...range }), [small, ofAll]);
     assert.deepEqual(await later.cacheUses({ accounts: [], ...range }), []);
     assert.deepEqual(await later.cacheUses({ accounts: null, fromMs: 0, toMs: atMs }), []);
+    assert.deepEqual(await later.cacheUses({ accounts: null, model: 'small', ...range }), [small]);
     await later.shutdown();
+  });
+
+  test(`${driver.name}: what providers' caches did is summed by day`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const ledger = await store.ledger('boot-1');
+    const none = { cachedInputTokens: 0, cacheWriteTokens: 0 };
+    const rows = [
+      { cachedInputTokens: 100, cacheWriteTokens: 0, savedUsd: 0.5 },
+      { cachedInputTokens: 20, cacheWriteTokens: 3, savedUsd: null, cache: 'miss' },
+      { cachedInputTokens: 0, cacheWriteTokens: 40, savedUsd: -0.25, atMs: atMs + dayMs, alias: 'small' },
+      { cachedInputTokens: 7, cacheWriteTokens: 0, savedUsd: 4, account: 'other' },
+      // Neither no cache nor an answer that Culvert kept.
+      { ...none, savedUsd: null },
+      { cachedInputTokens: 9, cacheWriteTokens: 9, savedUsd: 8, cache: 'hit' },
+    ];
+    for (const { cachedInputTokens, cacheWriteTokens, savedUsd, cache = null, ...over } of rows) {
+      const row = reservationRow({ atMs, ...over });
+      await ledger.open(row);
+      ledger.close(usageEvent(row, { cache, savedUsd, cachedInputTokens, cacheWriteTokens }));
+    }
+    await ledger.flush();
+    const range = { fromMs: atMs, toMs: atMs + 2 * dayMs };
+    const first = { day: '2025-06-15', requests: 2, cachedInputTokens: 120, cacheWriteTokens: 3, savedUsd: 0.5 };
+    const second = { day: '2025-06-16', requests: 1, cachedInputTokens: 0, cacheWriteTokens: 40, savedUsd: -0.25 };
+    assert.deepEqual(await ledger.promptCacheDays({ accounts: ['dev'], ...range }), [first, second]);
+    assert.deepEqual(await ledger.promptCacheDays({ accounts: null, model: 'small', ...range }), [second]);
+    const ofAll = { ...first, requests: 3, cachedInputTokens: 127, savedUsd: 4.5 };
+    assert.deepEqual(await ledger.promptCacheDays({ accounts: null, fromMs: atMs, toMs: atMs + 1 }), [ofAll]);
+    assert.deepEqual(await ledger.promptCacheDays({ accounts: [], ...range }), []);
+    await ledger.shutdown();
   });
 }

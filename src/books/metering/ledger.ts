@@ -54,6 +54,8 @@ export interface Ledger extends QuotaBooks {
   traffic(query: TrafficQuery): Promise<readonly TrafficPoint[]>;
   /** What the caches of models did, in the order of the models' names. */
   cacheUses(query: CacheUseQuery): Promise<readonly CacheUses[]>;
+  /** What providers' own caches did, in the order of the days; a day without reading and writing has no row. */
+  promptCacheDays(query: CacheUseQuery): Promise<readonly PromptCacheDay[]>;
   /**
    * Removes requests older than `beforeMs` and dead quota buckets; roll-ups stay. Resolves to the number of requests.
    */
@@ -73,6 +75,8 @@ export interface Ledger extends QuotaBooks {
 export interface CacheUseQuery {
   /** Null: all accounts; []: none. */
   accounts: readonly string[] | null;
+  /** Absent: all models. */
+  model?: string;
   /** Wall-clock ms of arrival; `toMs` itself is not in. Requests that were pruned do not count. */
   fromMs: number;
   toMs: number;
@@ -86,6 +90,18 @@ export interface CacheUses {
   semanticHits: number;
   misses: number;
   /** USD that its hits saved. */
+  savedUsd: number;
+}
+
+/** Of one day, UTC. */
+export interface PromptCacheDay {
+  /** `2026-11-20`. */
+  day: string;
+  /** Requests that read or wrote. */
+  requests: number;
+  cachedInputTokens: number;
+  cacheWriteTokens: number;
+  /** USD, as in `saved_usd` of their rows; below zero where writing cost more. Those without a price count as 0. */
   savedUsd: number;
 }
 

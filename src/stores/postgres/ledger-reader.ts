@@ -4,6 +4,7 @@ import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../books/meteri
 import type {
   CacheUseQuery,
   CacheUses,
+  PromptCacheDay,
   RequestQuery,
   ReservationRow,
   UsageEvent,
@@ -12,7 +13,7 @@ import type {
 } from '../../books/metering/ledger.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { requestIdAt, requestIdMs } from '../../kernel/ids.ts';
-import { cacheUseSql, cacheUsesOf } from '../ledger/cache-uses.ts';
+import { cacheUseSql, cacheUsesOf, promptCacheDayOf, promptCacheDaySql } from '../ledger/cache-uses.ts';
 import { hourConditions, type Marks, requestConditions } from '../ledger/ledger-filters.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { idSlackMs, listPages, type RequestRows } from '../ledger/request-pages.ts';
@@ -211,6 +212,13 @@ export async function readCacheUses(run: Run, query: CacheUseQuery): Promise<Cac
   const { marks, values } = postgresMarks();
   const { rows } = await run(cacheUseSql(query, marks, 'culvert.'), values);
   return rows.map(cacheUsesOf);
+}
+
+/** The port's `promptCacheDays`. */
+export async function readPromptCacheDays(run: Run, query: CacheUseQuery): Promise<PromptCacheDay[]> {
+  const { marks, values } = postgresMarks();
+  const { rows } = await run(promptCacheDaySql(query, marks, 'culvert.'), values);
+  return rows.map(promptCacheDayOf);
 }
 
 /** Marks of one statement, and the values that belong to them. */

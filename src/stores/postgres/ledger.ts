@@ -29,6 +29,7 @@ import {
   readCacheUses,
   readNewestBucketMs,
   readOpen,
+  readPromptCacheDays,
   readRecentCalls,
   readSeed,
   readSettled,
@@ -154,6 +155,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
         return readTraffic(run, query);
       }),
     cacheUses: (query) => reading(() => readCacheUses(run, query)),
+    promptCacheDays: (query) => reading(() => readPromptCacheDays(run, query)),
     prune: (beforeMs) =>
       unavailable(
         // Runs before old rows are removed: only single requests know users and tags.

@@ -1,6 +1,6 @@
 import { rollupSums } from '../../books/ledger/batch-sums.ts';
 import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
-import { cacheUseIndex } from '../ledger/cache-uses.ts';
+import { cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
 import { nameTablesSql } from '../ledger/day-sums.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import type { Migration } from '../migration.ts';
@@ -366,4 +366,5 @@ export const migrations: readonly Migration[] = [
   { version: 31, name: 'feedback to requests', sql: postgresDdl(feedbackTable) },
   { version: 32, name: 'guards of accounts and keys', sql: postgresDdl(accounts.guardColumns) },
   { version: 33, name: 'variants that were taken out', sql: postgresDdl(variantStateTable) },
+  { version: 34, name: "sums of providers' caches", sql: promptCacheIndex('culvert.') },
 ];

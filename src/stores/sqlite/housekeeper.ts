@@ -21,6 +21,7 @@ export interface Housekeeper {
   usage(query: UsageQuery): Promise<Jobs['usage']['answer']>;
   traffic(query: TrafficQuery): Promise<Jobs['traffic']['answer']>;
   cacheUses(query: CacheUseQuery): Promise<Jobs['cacheUses']['answer']>;
+  promptCacheDays(query: CacheUseQuery): Promise<Jobs['promptCacheDays']['answer']>;
   results(query: ResultsQuery): Promise<Jobs['results']['answer']>;
   /** Finishes running jobs and ends the thread. */
   close(): Promise<void>;
@@ -92,6 +93,7 @@ export function createHousekeeper(file: string): Housekeeper {
     usage: (query) => run('usage', { query }),
     traffic: (query) => run('traffic', { query }),
     cacheUses: (query) => run('cacheUses', { query }),
+    promptCacheDays: (query) => run('promptCacheDays', { query }),
     results: (query) => run('results', { query }),
     async close() {
       if (worker !== null) await run('close', {});

@@ -4,6 +4,7 @@ import type { ExperimentRows, ResultsQuery } from '../../books/metering/experime
 import type {
   CacheUseQuery,
   CacheUses,
+  PromptCacheDay,
   RequestQuery,
   TrafficPoint,
   TrafficQuery,
@@ -16,7 +17,7 @@ import { FailureError } from '../../kernel/failure.ts';
 import { objectUpkeep } from '../accounts/provider-object-store.ts';
 import { readResults } from '../ledger/experiment-book.ts';
 import { type Database, openDatabase, patiently } from './database.ts';
-import { listRequests, pruneTraffic, readCacheUses, readTraffic } from './ledger-reader.ts';
+import { listRequests, pruneTraffic, readCacheUses, readPromptCacheDays, readTraffic } from './ledger-reader.ts';
 import { pruneBuckets, pruneEvents, pruneFeedback } from './ledger-upkeep.ts';
 import { sumDays, sumUsage } from './ledger-usage.ts';
 import { ledgerKeyAt } from './ledger-writer.ts';
@@ -36,6 +37,7 @@ export interface Jobs {
   usage: { asked: { query: UsageQuery }; answer: UsageRow[] };
   traffic: { asked: { query: TrafficQuery }; answer: TrafficPoint[] };
   cacheUses: { asked: { query: CacheUseQuery }; answer: CacheUses[] };
+  promptCacheDays: { asked: { query: CacheUseQuery }; answer: PromptCacheDay[] };
   results: { asked: { query: ResultsQuery }; answer: ExperimentRows };
   close: { asked: Record<never, never>; answer: number };
 }
@@ -128,6 +130,8 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
         return readTraffic(reader(), job.query);
       case 'cacheUses':
         return readCacheUses(reader(), job.query);
+      case 'promptCacheDays':
+        return readPromptCacheDays(reader(), job.query);
       case 'results':
         return readResults(tablesIn(reader()), ledgerPlace, job.query);
       case 'close':

@@ -12,12 +12,13 @@ import type { BucketRow, RecentCall, Scope } from '../../books/metering/counters
 import type {
   CacheUseQuery,
   CacheUses,
+  PromptCacheDay,
   RequestQuery,
   ReservationRow,
   UsageEvent,
 } from '../../books/metering/ledger.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
-import { cacheUseSql, cacheUsesOf } from '../ledger/cache-uses.ts';
+import { cacheUseSql, cacheUsesOf, promptCacheDayOf, promptCacheDaySql } from '../ledger/cache-uses.ts';
 import { hourConditions, type Marks, requestConditions } from '../ledger/ledger-filters.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { idSlackMs, listPages, type RequestRows } from '../ledger/request-pages.ts';
@@ -201,6 +202,16 @@ export function readCacheUses(database: Database, query: CacheUseQuery): CacheUs
     .prepare(sql)
     .all(...values)
     .map(cacheUsesOf);
+}
+
+/** The port's `promptCacheDays`. */
+export function readPromptCacheDays(database: Database, query: CacheUseQuery): PromptCacheDay[] {
+  const { marks, values } = sqliteMarks();
+  const sql = promptCacheDaySql(query, marks, '');
+  return database
+    .prepare(sql)
+    .all(...values)
+    .map(promptCacheDayOf);
 }
 
 /** In one transaction: the writer waits for it. */

@@ -1,6 +1,6 @@
 import { rollupSums } from '../../books/ledger/batch-sums.ts';
 import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
-import { cacheUseIndex } from '../ledger/cache-uses.ts';
+import { cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
 import { nameTablesSql } from '../ledger/day-sums.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import type { Migration } from '../migration.ts';
@@ -268,6 +268,7 @@ export const ledgerMigrations: readonly Migration[] = [
   },
   { version: 12, name: 'feedback to requests', sql: sqliteDdl(feedbackTable) },
   { version: 13, name: 'variants that were taken out', sql: sqliteDdl(variantStateTable) },
+  { version: 14, name: "sums of providers' caches", sql: promptCacheIndex('') },
 ];
 
 /** Longest wait of a start for another that migrates. */

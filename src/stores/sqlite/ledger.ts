@@ -93,16 +93,18 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   }, heartbeatIntervalMs);
   heartbeat.unref();
 
+  /** Callers must see their own requests, so waiting rows are written first. */
+  async function upToDate<Answer>(read: () => Answer | Promise<Answer>): Promise<Answer> {
+    queue.nudge();
+    return read();
+  }
+
   return {
     open: queue.open,
     close: queue.close,
     note: (refused) => queue.note(refused),
     recover: () => recoverReservations(writer, bootId, options.chargeCrashed).finally(walSync.dirty),
-    // Callers must see their own requests, so waiting rows are written first.
-    async find(id, account) {
-      queue.nudge();
-      return reader.find(id, account);
-    },
+    find: (id, account) => upToDate(() => reader.find(id, account)),
     buckets(scopes) {
       queue.nudge();
       return reader.buckets(scopes, clock.wallMs());
@@ -117,38 +119,21 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
         settled: reader.settled(openIds),
       };
     },
-    async newestBucketMs() {
-      queue.nudge();
-      return reader.newestBucketMs();
-    },
-    async openReservations(account) {
-      queue.nudge();
-      return reader.openReservations(account);
-    },
-    async settled(requestIds) {
-      queue.nudge();
-      return reader.settled(requestIds);
-    },
+    newestBucketMs: () => upToDate(() => reader.newestBucketMs()),
+    openReservations: (account) => upToDate(() => reader.openReservations(account)),
+    settled: (requestIds) => upToDate(() => reader.settled(requestIds)),
     async livingBoots() {
       return 1;
     },
-    async list(query) {
-      queue.nudge();
-      return housekeeper.list(query);
-    },
-    async usage(query) {
-      queue.nudge();
-      return housekeeper.usage(query);
-    },
+    list: (query) => upToDate(() => housekeeper.list(query)),
+    usage: (query) => upToDate(() => housekeeper.usage(query)),
     async traffic(query) {
       queue.nudge();
       writer.writeTraffic(readTrafficMinutesMax);
       return housekeeper.traffic(query);
     },
-    async cacheUses(query) {
-      queue.nudge();
-      return housekeeper.cacheUses(query);
-    },
+    cacheUses: (query) => upToDate(() => housekeeper.cacheUses(query)),
+    promptCacheDays: (query) => upToDate(() => housekeeper.promptCacheDays(query)),
     async flush() {
       await queue.drain();
       await walSync.sync();
@@ -165,10 +150,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     },
     experiments: {
       ...createExperimentBook(tablesIn(database, { wrote: walSync.dirty })),
-      async results(query) {
-        queue.nudge();
-        return housekeeper.results(query);
-      },
+      results: (query) => upToDate(() => housekeeper.results(query)),
     },
     trouble: () => queue.trouble(),
     gauges: () => ({ ...queue.gauges(), walBytes: walSync.pendingBytes }),

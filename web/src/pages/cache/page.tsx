@@ -22,6 +22,7 @@ import { ClearForm } from './clear-form.tsx';
 
 type ModelRow = CacheReply['models'][number];
 type ScopeRow = CacheReply['data'][number];
+type DayRow = CacheReply['prompt_cache'][number];
 
 const path = '/admin/v1/cache';
 const ranges = ['24h', '7d', '30d', '90d'].map((value) => ({ value, label: value }));
@@ -98,6 +99,15 @@ export default function CachePage() {
                     </p>
                   )
                 }
+              />
+            )}
+            {cache.prompt_cache.length > 0 && (
+              <Table
+                label="Providers' prompt caches by day"
+                columns={dayColumns}
+                rows={cache.prompt_cache.toReversed()}
+                keyOf={({ day }) => day}
+                empty={null}
               />
             )}
           </>
@@ -212,4 +222,12 @@ const scopeColumns: readonly Column<ScopeRow>[] = [
   { head: 'Entries', align: 'right', cell: ({ entries }) => <Count value={entries} /> },
   { head: 'Size', align: 'right', cell: (row) => bytes(row.bytes) },
   { head: 'Oldest', from: 'sm', align: 'right', cell: ({ oldest }) => <Ago at={oldest} /> },
+];
+
+const dayColumns: readonly Column<DayRow>[] = [
+  { head: 'Prompt cache', cell: ({ day }) => day },
+  { head: 'Requests', from: 'sm', align: 'right', cell: ({ requests }) => <Count value={requests} /> },
+  { head: 'Tokens read', align: 'right', cell: (row) => <Count value={row.cached_input_tokens} /> },
+  { head: 'Written', align: 'right', cell: (row) => <Count value={row.cache_write_tokens} /> },
+  { head: 'Saved', align: 'right', cell: ({ saved_usd }) => <Money value={saved_usd} /> },
 ];
