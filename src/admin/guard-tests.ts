@@ -28,6 +28,7 @@ const testCase = z
   .strictObject({
     text: z.string().max(1_000_000).optional(),
     request: requestBody.optional(),
+    answer: z.string().max(1_000_000).optional().describe('The text of a model.'),
     expect: z
       .union([verdict, z.array(z.string().min(1).max(64)).max(100)], {
         error: 'expected a list of kinds such as ["email"], or a verdict such as "masked"',
@@ -35,8 +36,8 @@ const testCase = z
       .optional()
       .describe('Kinds that it holds, each once, or the verdict. [] for nothing. Omitted: it is not judged.'),
   })
-  .refine(({ text, request }) => (text === undefined) !== (request === undefined), {
-    error: 'expected either text or request',
+  .refine(({ text, request, answer }) => [text, request, answer].filter((one) => one !== undefined).length === 1, {
+    error: 'expected one of text, request and answer',
   });
 
 const bodySchema = z
@@ -45,20 +46,23 @@ const bodySchema = z
     draft: guardSchema.optional().describe('A guard as in culvert.yaml that is not stored. Its name is `draft`.'),
     texts: z.array(z.string().max(1_000_000)).max(casesMax).optional().describe('Cases without an expectation.'),
     requests: z.array(requestBody).max(casesMax).optional().describe('The same, as bodies of requests.'),
+    answers: z.array(z.string().max(1_000_000)).max(casesMax).optional().describe('The same, as texts of a model.'),
     cases: z.array(testCase).max(casesMax).optional(),
     from: pastInstant(
       'Tries the kept bodies of requests since then, the newest 1,000. Bodies are kept for keys that telemetry.log.bodies names, in the memory of the server.',
     ).optional(),
   })
-  .refine((body) => [body.texts, body.requests, body.cases, body.from].some((one) => one !== undefined), {
-    error: 'expected texts, requests, cases or from',
+  .refine(({ texts, requests, answers, cases, from }) => [texts, requests, answers, cases, from].some(Boolean), {
+    error: 'expected texts, requests, answers, cases or from',
   });
 type TestBody = z.output<typeof bodySchema>;
 
 const replySchema = z.object({
   not_tried: z
     .array(z.string())
-    .describe('Guards that ask a service outside, or read answers alone: a trial does neither.'),
+    .describe(
+      'Guards that ask a service outside, which a trial does not, or that read answers alone where there is none.',
+    ),
   results: z
     .array(
       z.object({
@@ -79,11 +83,11 @@ const replySchema = z.object({
         masked: z
           .string()
           .nullable()
-          .describe('The text as a model would get it. null: it is blocked or unchanged, or a request was tried.'),
+          .describe('The text as it would go on. null: it is blocked or unchanged, or a request was tried.'),
       }),
     )
     .describe(
-      'In the order of texts, requests, cases and kept requests, newest first. They hold no text but `masked`.',
+      'In the order of texts, requests, answers, cases and kept requests, newest first. They hold no text but `masked`.',
     ),
   score: z.object({
     texts: z.int(),
@@ -117,6 +121,7 @@ const replySchema = z.object({
 export type GuardTestReply = z.output<typeof replySchema>;
 
 interface Case {
+  of: 'request' | 'answer';
   requestId: string | null;
   texts: Texts;
   expected: TriedText['expected'];
@@ -143,11 +148,15 @@ export function guardTestOperations(parts: AdminParts, records: Records): Operat
         const kept =
           asked.from === undefined ? null : await keptCases(parts, operator, asked.from(parts.clock.wallMs()));
         const tried: { each: Case; tried: Tried }[] = [];
-        for (const each of [...casesOf(asked), ...(kept?.cases ?? [])]) {
-          tried.push({ each, tried: await trial.on(each.texts) });
+        try {
+          for (const each of [...casesOf(asked), ...(kept?.cases ?? [])]) {
+            tried.push({ each, tried: await trial.on(each.texts, each.of) });
+          }
+        } finally {
+          await trial.close();
         }
         return {
-          not_tried: [...trial.notTried],
+          not_tried: trial.notTried(),
           results: tried.map(({ each, tried }) => ({ request_id: each.requestId, ...tried, ...judged(each, tried) })),
           score: scoreOf(tried.map(({ each: { expected }, tried }) => ({ expected, ...tried }))),
           kept: kept === null ? null : { requests: kept.requests, tried: kept.cases.length, note: kept.note },
@@ -164,16 +173,24 @@ function guardsOf({ snapshot }: AdminParts, { guards, draft }: TestBody): Record
   return { ...Object.fromEntries(named), ...(draft !== undefined && { draft }) };
 }
 
-function casesOf({ texts = [], requests = [], cases = [] }: TestBody): Case[] {
-  const all = [...texts.map((text) => ({ text })), ...requests.map((request) => ({ request })), ...cases];
-  return all.map((one: z.output<typeof testCase>) => ({
+function casesOf({ texts = [], requests = [], answers = [], cases = [] }: TestBody): Case[] {
+  const all: z.output<typeof testCase>[] = [
+    ...texts.map((text) => ({ text })),
+    ...requests.map((request) => ({ request })),
+    ...answers.map((answer) => ({ answer })),
+    ...cases,
+  ];
+  return all.map(({ text, request, answer, expect = null }) => ({
     requestId: null,
-    texts:
-      one.text === undefined
-        ? textsIn((one.request ?? {}) as JsonValue)
-        : { parts: [{ path: [], kind: 'user', text: one.text }], unread: [] },
-    expected: one.expect ?? null,
+    of: answer === undefined ? 'request' : 'answer',
+    texts: request === undefined ? textAlone(text, answer) : textsIn(request as JsonValue),
+    expected: expect,
   }));
+}
+
+function textAlone(text: string | undefined, answer = ''): Texts {
+  const part = text === undefined ? { kind: 'assistant' as const, text: answer } : { kind: 'user' as const, text };
+  return { parts: [{ path: [], ...part }], unread: [] };
 }
 
 function judged({ expected }: Case, tried: Tried) {
@@ -187,7 +204,7 @@ async function keptCases({ ledger, bodies, snapshot }: AdminParts, { accounts }:
   const { events, next } = await ledger.list(asked);
   const found = events.flatMap(({ requestId }) => {
     const body = wholeBody(bodies(requestId)?.request);
-    return body === null ? [] : [{ requestId, texts: textsIn(body), expected: null }];
+    return body === null ? [] : [{ requestId, of: 'request' as const, texts: textsIn(body), expected: null }];
   });
   const notes = [
     ...(snapshot().config.telemetry.log.bodies === false

@@ -117,10 +117,10 @@ test('a draft is tried without being stored, and bad bodies are refused by their
   assert.equal(unread.body.results[0]?.verdict, 'unscanned');
   const refusals: [object, string | null, RegExp][] = [
     [{ guards: ['pi'], texts: ['x'] }, 'guards[0]', /no such guard \(did you mean 'pii'/],
-    [{ cases: [{ text: 'x', request: {} }] }, 'cases[0]', /either text or request/],
+    [{ cases: [{ text: 'x', request: {} }] }, 'cases[0]', /one of text, request and answer/],
     [{ cases: [{ text: 'x', expect: 'maskd' }] }, 'cases[0].expect', /a list of kinds such as/],
     [{ draft: { check: 'words', action: 'flag' }, texts: [] }, 'draft.check', /need each other/],
-    [{}, null, /expected texts, requests, cases or from/],
+    [{}, null, /expected texts, requests, answers, cases or from/],
   ];
   for (const [json, param, message] of refusals) {
     const refused = await trial(json);
@@ -128,6 +128,41 @@ test('a draft is tried without being stored, and bad bodies are refused by their
     assert.equal(refused.body.error?.param, param);
     assert.match(refused.body.error?.message ?? '', message);
   }
+});
+
+test('answers meet a JSON schema or not, and other guards read them too', async () => {
+  const schema = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } };
+  const draft = { check: 'json-schema', action: 'block', schema };
+  const cases = [
+    { answer: '{"name":"Ulm"}', expect: [] },
+    { answer: '{"name":7}', expect: ['schema'] },
+    { answer: 'Ulm', expect: 'blocked' },
+    { answer: JSON.stringify({ name: mail }), expect: 'masked' },
+    { text: 'Ulm', expect: 'pass' },
+  ];
+  const { status, body } = await trial({ draft, guards: ['pii'], cases, answers: ['{}'] });
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.deepEqual(body.not_tried, []);
+  assert.deepEqual(
+    body.results.map(({ verdict, right }) => [verdict, right]),
+    [
+      ['blocked', null],
+      ['pass', true],
+      ['blocked', true],
+      ['blocked', true],
+      ['masked', true],
+      ['pass', true],
+    ],
+  );
+  assert.deepEqual(
+    body.results.at(-1)?.guards.map(({ name }) => name),
+    ['pii'],
+  );
+  const none = await trial({ draft, texts: ['Ulm'] });
+  assert.deepEqual([none.body.not_tried, none.body.results[0]?.verdict], [['draft'], 'pass']);
+  const odd = { ...draft, schema: { $ref: '#/none' } };
+  const unread = await trial({ draft: odd, answers: ['{}'] });
+  assert.deepEqual([unread.status, unread.body.results[0]?.verdict], [200, 'unscanned'], JSON.stringify(unread.body));
 });
 
 test('what guards would have done with requests of the past, and why some are missing', async () => {
@@ -173,6 +208,9 @@ test('the command prints a table, and wrong lines by number without their text',
     ],
   );
   assert.ok(!stdout.includes(mail));
+  writeFileSync(file, `${JSON.stringify({ answer: `for ${mail}`, expect: [] })}\n`);
+  const answers = JSON.parse((await run('guards', 'test', file, '--guard', 'pii')).stdout) as { results: Result[] };
+  assert.deepEqual(answers.results[0]?.extra, ['email']);
   writeFileSync(file, '{"text":"x"}\n{"text":"x","expect":7}\n');
   const refused = await run('guards', 'test', file);
   assert.equal(refused.code, 1);

@@ -11,7 +11,7 @@ import { table } from '../table.ts';
 /** `culvert guards test` */
 export const guardTest: CommandEntry = overAdmin({
   description: 'try guards on texts and requests: verdicts, precision and recall',
-  arguments: [['[file]', 'lines of {"text" or "request", "expect": ["email"] or "masked"}']],
+  arguments: [['[file]', 'lines of {"text", "request" or "answer", "expect": ["email"] or "masked"}']],
   options: [
     ['--guard <names...>', 'guards to try (default: all)'],
     ['--from <time>', 'try the kept bodies of requests since then, such as 7d'],
@@ -64,7 +64,7 @@ async function testGuards(file: string | undefined, flags: TestFlags, parts: Cli
     printScore(score, rows, kept, flags.show === true ? lines : []);
     if (not_tried.length > 0)
       print(
-        `These guards ask a service outside or read answers alone, so they were not tried: ${not_tried.join(', ')}.`,
+        `These guards ask a service outside, or read answers alone and got none, so they were not tried: ${not_tried.join(', ')}.`,
       );
   }
   return 0;
@@ -76,7 +76,7 @@ const batchChars = 400_000;
 /** All lines in calls of bounded size, and then the kept requests. */
 async function ask(admin: AdminClient, lines: readonly Line[], { guard, from }: TestFlags): Promise<Reply> {
   const results: Result[] = [];
-  let notTried: string[] = [];
+  const replies: Reply[] = [];
   const guards = guard?.flatMap((names) => names.split(','));
   const send = (body: object) => admin.request('POST', '/guards/test', { body: { guards, ...body } }) as Promise<Reply>;
   for (let at = 0; at < lines.length; ) {
@@ -95,11 +95,14 @@ async function ask(admin: AdminClient, lines: readonly Line[], { guard, from }: 
       throw ofLine(error, batch);
     });
     results.push(...reply.results);
-    notTried = reply.not_tried;
+    replies.push(reply);
   }
-  if (from === undefined) return { results, kept: null, not_tried: notTried };
-  const reply = await send({ from });
-  return { ...reply, results: [...results, ...reply.results] };
+  const last = from === undefined ? null : await send({ from });
+  if (last !== null) replies.push(last);
+  const [first] = replies;
+  // What one call has tried is tried.
+  const not_tried = first?.not_tried.filter((name) => replies.every((one) => one.not_tried.includes(name))) ?? [];
+  return { results: [...results, ...(last?.results ?? [])], kept: last?.kept ?? null, not_tried };
 }
 
 /** A refusal of a case, by the line of the file. */
@@ -133,7 +136,7 @@ function objectIn(written: string, line: number): Record<string, unknown> {
   } catch {
     // The sentence below says it.
   }
-  throw new CommandFailed(`Line ${line}: expected a JSON object with text or request.`, 2);
+  throw new CommandFailed(`Line ${line}: expected a JSON object with text, request or answer.`, 2);
 }
 
 function printScore(
@@ -170,7 +173,9 @@ function printScore(
     print(`Line ${line}: ${wrong.length === 0 ? `the verdict is ${verdict}` : wrong.join('; ')}`);
     const found = shown.find((one) => one.line === line)?.content;
     if (found !== undefined)
-      printExact(`  ${typeof found.text === 'string' ? found.text : JSON.stringify(found.request)}`);
+      printExact(
+        `  ${[found.text, found.answer].find((text) => typeof text === 'string') ?? JSON.stringify(found.request)}`,
+      );
   }
   if (kept === null) return;
   print(

@@ -1,7 +1,9 @@
 import type { GuardConfig } from '../../config/schema.ts';
 import type { TextPart, Texts } from '../../formats/neutral/json-texts.ts';
 import type { Check, Finding } from '../../guards/check.ts';
-import { type TriedVerdict, triedVerdicts } from '../../guards/kinds.ts';
+import { formChecks, type TriedVerdict, triedVerdicts } from '../../guards/kinds.ts';
+import { createSchemaCheck } from '../../guards/schema-check.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import { findingsOf } from './findings-of.ts';
 import { canMask, isRead } from './guard-share.ts';
 import { builtInCheck, partsReadBy } from './guard-steps.ts';
@@ -17,32 +19,40 @@ export interface Tried {
   guards: { name: string; verdict: TriedVerdict; findings: Record<string, number> }[];
   /** Parts that no guard can read. */
   unscanned: number;
-  /** A text alone as a model would get it; null: it is blocked or not changed, or these are the texts of a request. */
+  /** A text alone as it would go on; null: it is blocked or not changed, or these are the texts of a request. */
   masked: string | null;
 }
 
 /** Guards as they would act if they enforced. */
 export interface GuardTrial {
-  on(texts: Texts): Promise<Tried>;
-  /** Those that ask a service outside, or read answers alone. */
-  notTried: readonly string[];
+  on(texts: Texts, of: 'request' | 'answer'): Promise<Tried>;
+  /** Those that ask a service outside, or read answers alone and got none. */
+  notTried(): string[];
+  close(): Promise<void>;
 }
 
-/** A trial of these guards on texts of requests, whatever directions they read. */
+/** A trial of these guards on texts of requests and answers, whatever directions they read. */
 export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>): Promise<GuardTrial> {
   const ready: { name: string; config: GuardConfig; check: Check | null }[] = [];
   const notTried: string[] = [];
+  const schemas = createSchemaTrial();
+  let hasAnswers = false;
   for (const [name, config] of Object.entries(guards)) {
     const check = await builtInCheck(config);
-    if (check === null && config.check !== 'sizes') notTried.push(name);
+    if (check === null && !isFormCheck(config)) notTried.push(name);
     else ready.push({ name, config, check });
   }
-  const on = async (texts: Texts): Promise<Tried> => {
+  const on: GuardTrial['on'] = async (texts, of) => {
+    hasAnswers ||= of === 'answer';
     const unscanned = texts.unread.filter(isRead).length;
     const parts = texts.parts.filter((part) => part.kind !== 'label' && isRead(part));
     const tried: Tried['guards'] = [];
     const masks: Finding[] = [];
     for (const { name, config, check } of ready) {
+      if (config.check === 'json-schema') {
+        if (of === 'answer') tried.push({ name, ...(await schemas.look(config, parts)) });
+        continue;
+      }
       const reads = partsReadBy(config);
       if (check === null) {
         tried.push({ name, ...sized(config, texts, reads) });
@@ -64,7 +74,38 @@ export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>):
       masked: verdict === 'masked' && only?.path.length === 0 ? maskedText(only.text, masks) : null,
     };
   };
-  return { on, notTried };
+  return {
+    on,
+    notTried: () => [
+      ...notTried,
+      ...ready.filter(({ config }) => config.check === 'json-schema' && !hasAnswers).map(({ name }) => name),
+    ],
+    close: schemas.close,
+  };
+}
+
+const isFormCheck = ({ check }: GuardConfig) => formChecks.some((one) => one === check);
+
+/** Schemas that take for ever are not tried on a thousand answers. */
+const unansweredMax = 3;
+
+/** The trial of answers against schemas, in a thread of this trial: no caller waits for it. */
+function createSchemaTrial() {
+  const check = createSchemaCheck();
+  const unanswered = new Map<GuardConfig, number>();
+  return {
+    async look(config: GuardConfig, parts: readonly TextPart[]) {
+      const answer = parts.map(({ text }) => text).join('');
+      const lost = unanswered.get(config) ?? 0;
+      const { schema = {} } = config;
+      const said = answer === '' ? { why: null } : null;
+      const looked = said ?? (lost < unansweredMax ? await check.look('', answer, schema as JsonObject) : null);
+      if (looked === null) unanswered.set(config, lost + 1);
+      const findings: Record<string, number> = (looked?.why ?? null) === null ? {} : { schema: 1 };
+      return { verdict: verdictOf(config, Object.keys(findings).length > 0, false, looked === null ? 1 : 0), findings };
+    },
+    close: check.close,
+  };
 }
 
 function sized(config: GuardConfig, texts: Texts, reads: ReadonlySet<string> | null) {

@@ -32,7 +32,7 @@ export function TryGuards({ guards }: { guards: readonly string[] | null }) {
   const [text, setText] = useState('');
   const [from, setFrom] = useState('7d');
   const run = useMutation({
-    mutationFn: (what: { texts: string[] } | { from: string }) =>
+    mutationFn: (what: { texts: string[] } | { answers: string[] } | { from: string }) =>
       call<GuardTestReply>('POST', '/admin/v1/guards/test', { body: { ...(guards !== null && { guards }), ...what } }),
   });
   if (!may) return null;
@@ -56,6 +56,9 @@ export function TryGuards({ guards }: { guards: readonly string[] | null }) {
             <Button icon={<History className="size-4" />} disabled={run.isPending} onClick={() => run.mutate({ from })}>
               Try kept requests
             </Button>
+            <Button disabled={run.isPending || text === ''} onClick={() => run.mutate({ answers: [text] })}>
+              Try as an answer
+            </Button>
             <Button
               type="submit"
               look="main"
@@ -71,7 +74,7 @@ export function TryGuards({ guards }: { guards: readonly string[] | null }) {
         <Field
           name="texts"
           label="Text"
-          hint="What a user would send. Nothing is sent or kept. A guard that observes is tried as if it enforced."
+          hint="What a user would send, or a model would answer. Nothing is sent or kept. A guard that observes is tried as if it enforced."
         >
           {(control) => (
             <TextArea
@@ -96,7 +99,7 @@ function Tried({ reply: { results, kept, score, not_tried } }: { reply: GuardTes
     <div className="mt-4 flex flex-col gap-3" aria-live="polite">
       {not_tried.length > 0 && (
         <Note tone="warn">
-          Not tried, because a trial asks no service outside and has no answers: {not_tried.join(', ')}.
+          Not tried, because they ask a service outside, or read answers alone: {not_tried.join(', ')}.
         </Note>
       )}
       {kept === null && only !== undefined ? (
