@@ -27,6 +27,8 @@ export const deathsMax = 5;
 const deathsWithinMs = 60_000;
 /** How long a scrape waits for the figures of a worker. */
 const measureMaxMs = 2_000;
+/** How long a reload waits for each worker. */
+const configureMaxMs = 5_000;
 /** How long workers may take to end beyond their times: they settle, flush and close. */
 const closingMaxMs = 10_000;
 
@@ -195,10 +197,19 @@ export class Workers {
     };
   }
 
-  #configured(worker: number, link: Link<WorkerOffers>, config: Config): Promise<void> {
-    return link.ask('configure', config).catch((error: unknown) => {
-      this.#parts.log.error({ worker, error: String(error) }, 'a worker did not take the configuration');
-    });
+  async #configured(worker: number, link: Link<WorkerOffers>, config: Config): Promise<void> {
+    const { log } = this.#parts;
+    const late = new AbortController();
+    const slow = rest(configureMaxMs, null, { signal: late.signal }).then(() =>
+      log.error({ worker }, 'a worker does not answer. It takes the configuration when it goes on'),
+    );
+    try {
+      await Promise.race([link.ask('configure', config), slow]);
+    } catch (error) {
+      log.error({ worker, error: String(error) }, 'a worker did not take the configuration');
+    } finally {
+      late.abort();
+    }
   }
 
   /** A worker that is too slow counts as it did at the scrape before. */

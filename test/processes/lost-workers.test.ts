@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { findInTurns } from '../../src/processes/seat.ts';
 import { startGatewayProcess } from '../faults/gateway-process.ts';
-import { overUpstreams } from '../start-gateway.ts';
+import { adminKey, overUpstreams } from '../start-gateway.ts';
 import { runCommand, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
@@ -46,6 +46,24 @@ test('counters of /metrics never fall: a worker dies, and another one stands sti
   process.kill(other, 'SIGSTOP');
   t.after(() => process.kill(other, 'SIGCONT'));
   assert.equal(await counted(), 6);
+});
+
+test('a reload answers while a worker stands still, which takes the configuration later', { skip }, async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startProcesses(t, upstream.url);
+  const [stopped] = gateway.workers() as [number];
+  process.kill(stopped, 'SIGSTOP');
+  try {
+    const reload = await ask(gateway.url, '/admin/v1/config/reload', {}, adminKey);
+    assert.equal(reload.status, 200, reload.text);
+  } finally {
+    process.kill(stopped, 'SIGCONT');
+  }
+  assert.match(
+    gateway.log(),
+    /"worker":1,"msg":"a worker does not answer\. It takes the configuration when it goes on"/,
+  );
 });
 
 test('a worker asks for many items in turns, for each once', async () => {
