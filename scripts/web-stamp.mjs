@@ -24,7 +24,8 @@ export function webStamp(root) {
   return digest.digest('hex');
 }
 
-const notSources = new Set(['node_modules', 'cache']);
+/** Folders by how their path ends: pages of the dashboard may have such a name, too. */
+const notSources = ['/node_modules', '/.vitepress/cache'];
 
 function filesIn(root, folder) {
   return readdirSync(join(root, folder), { withFileTypes: true })
@@ -32,6 +33,6 @@ function filesIn(root, folder) {
     .flatMap((entry) => {
       const path = `${folder}/${entry.name}`;
       if (!entry.isDirectory()) return [path];
-      return entry.name.startsWith('dist') || notSources.has(entry.name) ? [] : filesIn(root, path);
+      return entry.name.startsWith('dist') || notSources.some((end) => path.endsWith(end)) ? [] : filesIn(root, path);
     });
 }
