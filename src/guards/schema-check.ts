@@ -7,8 +7,10 @@ const waitingMax = 256;
 const waitingBytesMax = 16 * 1024 * 1024;
 /** Limit of waiting, and again of checking: schemas and answers are callers', and both can be made to take for ever. */
 const timeoutMs = 2_000;
+/** While one tenant's answer takes that long, another tenant finds a thread at once. */
+const threads = 2;
 
-/** Says whether texts meet JSON schemas, in a separate thread, started at the first of them. */
+/** Says whether texts meet JSON schemas, in separate threads, each started when it is needed. */
 export interface SchemaCheck {
   /** `why` the text does not meet the schema, null when it does; or null, when nobody could tell in time. */
   look(tenant: string, text: string, schema: JsonObject): Promise<{ why: string | null } | null>;
@@ -17,12 +19,16 @@ export interface SchemaCheck {
 
 export function createSchemaCheck(): SchemaCheck {
   const entry = new URL('./schema-check-worker.ts', import.meta.url);
-  const thread = createTimedThread(entry, 'thread that checks schemas', { workMaxMs: timeoutMs });
-  const turns = createTurns({ name: 'Answers to check', places: 1, waitingMax, waitingBytesMax });
+  const open = () => createTimedThread(entry, 'thread that checks schemas', { workMaxMs: timeoutMs });
+  const all = Array.from({ length: threads }, open);
+  /** Those without work, the one used last at the end. */
+  const idle = [...all];
+  const turns = createTurns({ name: 'Answers to check', places: threads, waitingMax, waitingBytesMax });
   return {
     async look(tenant, text, schema) {
       const turn = await turns.take(tenant, AbortSignal.timeout(timeoutMs), text.length).catch(() => null);
-      if (turn === null) return null;
+      const thread = turn === null ? undefined : idle.pop();
+      if (turn === null || thread === undefined) return null;
       try {
         const order: Omit<SchemaOrder, 'id'> = { text, schema };
         const why = await thread.run<string>(order, []);
@@ -31,9 +37,10 @@ export function createSchemaCheck(): SchemaCheck {
         // A schema that cannot be read says nothing of the answer.
         return null;
       } finally {
+        idle.push(thread);
         turn.giveBack();
       }
     },
-    close: () => thread.close(),
+    close: async () => void (await Promise.all(all.map((thread) => thread.close()))),
   };
 }

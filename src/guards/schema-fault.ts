@@ -15,7 +15,43 @@ const bytesMax = 65_536;
 /** The first thing in a JSON schema that nothing could meet or read, with its place; null: there is none. */
 export function schemaFault(schema: JsonValue): SchemaFault | null {
   if (JSON.stringify(schema).length > bytesMax) return { path: [], message: `expected at most ${bytesMax} bytes` };
-  return faultsIn(schema, []).next().value ?? null;
+  const fault = faultsIn(schema, []).next().value ?? null;
+  // An id begins another schema, where places count from it.
+  return fault ?? (JSON.stringify(schema).includes('"$id"') ? null : unknownPlace(schema, schema, []));
+}
+
+/** A reference to a place that is not there: no answer could be held to it. Those with names of places are not looked at. */
+function unknownPlace(schema: JsonValue | undefined, root: JsonValue, path: SchemaFault['path']): SchemaFault | null {
+  if (!isObject(schema) && !Array.isArray(schema)) return null;
+  for (const [name, value] of Object.entries(schema)) {
+    const at = [...path, Array.isArray(schema) ? Number(name) : name];
+    if (values.has(name)) continue;
+    if (name === '$ref' && typeof value === 'string' && value.startsWith('#/') && !isThere(root, value)) {
+      return { path: at, message: 'expected a place that is in this schema' };
+    }
+    const fault = unknownPlace(value, root, at);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+/** The name behind the signs of a URL; as it is where they are wrong. */
+function written(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function isThere(root: JsonValue, pointer: string): boolean {
+  let at: JsonValue | undefined = root;
+  for (const part of pointer.slice(2).split('/')) {
+    const name = written(part).replaceAll('~1', '/').replaceAll('~0', '~');
+    if ((!isObject(at) && !Array.isArray(at)) || !Object.hasOwn(at, name)) return false;
+    at = (at as Readonly<Record<string, JsonValue | undefined>>)[name];
+  }
+  return true;
 }
 
 function* faultsIn(schema: JsonValue | undefined, path: SchemaFault['path']): Generator<SchemaFault, undefined> {

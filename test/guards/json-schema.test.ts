@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, type TestContext, test } from 'node:test';
 import { checkConfigText } from '../../src/config/check.ts';
-import { adminKey, startGateway } from '../start-gateway.ts';
+import { adminKey, otherKey, startGateway } from '../start-gateway.ts';
 import { textsOf } from '../steps/texts-of.ts';
 import { until } from '../until.ts';
 import { questions, startModel } from './start-model.ts';
@@ -21,6 +21,7 @@ const guards = {
   shape,
   strict: { ...shape, repair: false },
   flags: { ...shape, action: 'flag' },
+  words: { ...shape, schema: { type: 'string', pattern: '^(\\w+\\s?)*$' }, repair: false },
   observes: { ...shape, mode: 'observe' },
   pii: { check: 'personal-data', kinds: ['email'], action: 'mask' },
 };
@@ -131,6 +132,23 @@ test('a family whose answers the check cannot read is refused', async () => {
   assert.match(await refused.text(), /The guard 'shape' cannot read a request of this kind/);
 });
 
+test('an answer that takes long to check holds up no answer of another key', async () => {
+  upstream.says = (body) => JSON.stringify(body.includes('slow') ? `${'a'.repeat(60)}!` : 'short');
+  const ended: string[] = [];
+  const answer = async (question: string, key: string) => {
+    const [path, json] = questions.chat!('words', question, false);
+    const { status } = await gateway.fetch(path, { json, headers: { authorization: `Bearer ${key}` } });
+    ended.push(`${question} ${status}`);
+  };
+  // Its thread has loaded.
+  await answer('first', gateway.key);
+  const slow = [answer('slow', gateway.key), answer('slow', gateway.key)];
+  await until('both are asked', () => upstream.bodies.length === 3);
+  await answer('quick', otherKey);
+  assert.deepEqual(ended, ['first 200', 'quick 200']);
+  await Promise.all(slow);
+});
+
 test('a bad schema is refused with its place', () => {
   const problem = (guard: string) => {
     const checked = checkConfigText(`guards:\n  a: { check: json-schema, ${guard} }`, 'culvert.yaml', {});
@@ -143,5 +161,8 @@ test('a bad schema is refused with its place', () => {
   assert.match(problem(typo), /^2 guards\.a\.schema\.properties\.a\.type: expected null, boolean/);
   assert.match(problem('action: block, schema: { pattern: "(" }'), /expected a regular expression/);
   assert.match(problem('action: block, schema: { $ref: "https://a.example/b" }'), /a place in this schema/);
+  assert.match(problem('action: block, schema: { $ref: "#/$defs/b", $defs: { a: {} } }'), /that is in this schema/);
+  assert.match(problem('action: block, schema: { $ref: "#/%" }'), /that is in this schema/);
+  assert.equal(problem('action: block, schema: { $ref: "#/$defs/a~1b", $defs: { a/b: {} } }'), '');
   assert.equal(problem('action: block, schema: { enum: [type, pattern], properties: { type: { const: 1 } } }'), '');
 });
