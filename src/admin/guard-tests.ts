@@ -211,7 +211,7 @@ async function keptCases({ ledger, bodies, snapshot }: AdminParts, { accounts }:
       ? ['Culvert keeps no bodies. Name keys in telemetry.log.bodies to try guards on what they send.']
       : found.length < events.length
         ? [
-            'The others have no body here: their key is not in telemetry.log.bodies, they are older than what this process keeps, they are longer than 64 KB, or a guard changed them.',
+            'The others have no body here: their key is not in telemetry.log.bodies, they are older than what this process keeps, another process served them, they are longer than 64 KB, or a guard changed them.',
           ]
         : []),
     ...(found.length > 0 ? ['Kept bodies have no credentials any more, so secrets are missing from them.'] : []),

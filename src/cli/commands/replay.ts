@@ -87,7 +87,9 @@ async function replayRequests(flags: ReplayFlags, parts: CliParts): Promise<numb
     if (listForm(flags) === 'json') printJson({ object: 'replay', to: flags.to, totals, data: replayed });
     else print(`${replayTable(replayed)}\n\n${rowTable([totals.was, totals.now], totalColumns)}`);
     if (totals.skipped > 0 && listForm(flags) === 'table') {
-      note(`${totals.skipped} requests were left out, because their whole body is not kept.`);
+      note(
+        `${totals.skipped} requests were left out, because the process that answered does not have their whole body. Each replica and worker keeps its own.`,
+      );
     }
     return 0;
   });
@@ -95,7 +97,12 @@ async function replayRequests(flags: ReplayFlags, parts: CliParts): Promise<numb
 
 function whyNone(looked: number): string {
   if (looked === 0) return 'There is no conversation in this time that could be asked again.';
-  return `None of the ${looked} conversations in this time has its whole body. Culvert keeps bodies of keys that telemetry.log.bodies names, in the memory of the process that served them. Name a key there, and replay its next requests.`;
+  return [
+    `None of the ${looked} conversations in this time has its whole body in the process that answers.`,
+    'Culvert keeps bodies of keys that telemetry.log.bodies names, in the memory of the process that served them.',
+    'Name a key there, and replay its next requests.',
+    'Of several replicas, name each with --url: none has the bodies of another, and neither do workers of server.processes.',
+  ].join(' ');
 }
 
 /** Requests whose bodies are whole, newest first, and how many were looked at. */
