@@ -112,6 +112,19 @@ const takenAtStart: Readonly<Record<string, (config: Config) => unknown>> = {
   vectors: ({ vectors }) => JSON.stringify(vectors),
 };
 
+/** `config` with what a server that started with `started` still uses. */
+export function withTakenAtStart(started: Config, config: Config): Config {
+  const { host, port, processes } = started.server;
+  const { data_dir, database, state, on_state_loss, secret, earlier_secrets } = started.storage;
+  return {
+    ...config,
+    server: { ...config.server, host, port, processes },
+    storage: { ...config.storage, data_dir, database, state, on_state_loss, secret, earlier_secrets },
+    telemetry: { ...config.telemetry, prometheus: started.telemetry.prometheus },
+    vectors: started.vectors,
+  };
+}
+
 function needsRestart(before: Config, after: Config): string[] {
   return Object.entries(takenAtStart).flatMap(([key, of]) => (of(before) === of(after) ? [] : [key]));
 }

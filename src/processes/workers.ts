@@ -6,6 +6,7 @@ import { type Log, writeLines } from '../observe/log.ts';
 import { type SeriesValues, sumOfCounts } from '../observe/metrics.ts';
 import { StartRefused } from './lifetime.ts';
 import { createLink, type Link } from './link.ts';
+import { withTakenAtStart } from './reloads.ts';
 import { type Given, type PrimaryOffers, type Standing, type WorkerOffers, workerVariable } from './seat.ts';
 
 export interface WorkersParts {
@@ -47,6 +48,7 @@ interface Place {
 /** Workers of one server, which share its port. */
 export class Workers {
   readonly #parts: WorkersParts;
+  readonly #startedWith: Config;
   readonly #places: readonly Place[];
   /** What waits for a worker of the start, by number. */
   readonly #starts = new Map<number, () => void>();
@@ -58,6 +60,7 @@ export class Workers {
 
   constructor(parts: WorkersParts) {
     this.#parts = parts;
+    this.#startedWith = parts.given().config;
     this.#places = Array.from({ length: parts.count }, (_, index) => ({
       number: index + 1,
       deathsMs: [],
@@ -184,7 +187,15 @@ export class Workers {
       begin: () => {
         const now = given();
         began = now.config;
-        return { ...now, number, spool: `spool-${number}`, greets: number === 1 && this.#phase === 'starting', form };
+        const config = withTakenAtStart(this.#startedWith, now.config);
+        return {
+          ...now,
+          config,
+          number,
+          spool: `spool-${number}`,
+          greets: number === 1 && this.#phase === 'starting',
+          form,
+        };
       },
       serving: (url) => serves(url, began),
       refused: (message) => {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { parse, stringify } from 'yaml';
 import { findInTurns } from '../../src/processes/seat.ts';
 import { startGatewayProcess } from '../faults/gateway-process.ts';
 import { adminKey, overUpstreams } from '../start-gateway.ts';
-import { runCommand, temporaryFolder } from '../start-process.ts';
+import { closedPort, runCommand, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
 import { ask, chat, childrenOf, scrape, sharedStorage, startProcesses, storesMissing } from './start-processes.ts';
@@ -64,6 +65,21 @@ test('a reload answers while a worker stands still, which takes the configuratio
     gateway.log(),
     /"worker":1,"msg":"a worker does not answer\. It takes the configuration when it goes on"/,
   );
+});
+
+test('a worker that comes after a reload has the port and the stores of the start', { skip }, async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startProcesses(t, upstream.url);
+  const config = parse(readFileSync(gateway.file, 'utf8')) as { server: object; storage: object };
+  const server = { ...config.server, port: await closedPort() };
+  writeFileSync(gateway.file, stringify({ ...config, server, storage: { ...config.storage, ...sharedStorage(t) } }));
+  assert.equal((await ask(gateway.url, '/admin/v1/config/reload', {}, adminKey)).status, 200);
+  const [victim, other] = gateway.workers() as [number, number];
+  process.kill(victim, 'SIGKILL');
+  await until('it is replaced', () => gateway.log().includes('a worker serves in place of the dead one'));
+  process.kill(other, 'SIGKILL');
+  assert.equal((await ask(gateway.url, '/healthz')).status, 200);
 });
 
 test('a worker asks for many items in turns, for each once', async () => {
