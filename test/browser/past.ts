@@ -61,7 +61,8 @@ export async function writePast(dataDir: string, { days, perDay }: { days: numbe
   const chance = chances(7);
   const nowMs = Date.now();
   for (let dayBack = days; dayBack >= 0; dayBack -= 1) {
-    const events: UsageEvent[] = [];
+    // The hours and days decide which requests there are, and pages show one that two targets answered at once.
+    const events: UsageEvent[] = dayBack === 1 ? [askedTwice(Math.floor(nowMs - dayMs), chance)] : [];
     for (let at = 0; at < perDay; at += 1) {
       const atMs = nowMs - dayBack * dayMs - chance() * dayMs;
       if (atMs >= nowMs - 60_000 || chance() >= busyness(atMs)) continue;
@@ -73,6 +74,13 @@ export async function writePast(dataDir: string, { days, perDay }: { days: numbe
     await ledger.flush();
   }
   await ledger.shutdown();
+}
+
+function askedTwice(atMs: number, chance: () => number): UsageEvent {
+  for (;;) {
+    const event = eventAt(atMs, chance);
+    if (event.route.attempts.some((one) => one.class === 'cancelled')) return event;
+  }
 }
 
 /** Records without the begin of attempts. */

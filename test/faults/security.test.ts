@@ -268,7 +268,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     "value('(value ->> 3)')",
     'which',
   ],
-  'src/stores/ledger/cache-uses.ts': ['schema', "where.join(' AND ')", 'marks.of(fromMs)', 'marks.of(toMs)'],
+  'src/stores/ledger/cache-uses.ts': ['schema', 'conditions(query, marks)', 'dayMs', 'usesPromptCache'],
   'src/stores/ledger/experiment-book.ts': ['ofOne', 'prefix', 'place.column', 'table', "whose('$4')", "whose('$6')"],
   'src/stores/ledger/day-sums.ts': [
     '(day + 1) * 24',

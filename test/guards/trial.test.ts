@@ -161,8 +161,12 @@ test('answers meet a JSON schema or not, and other guards read them too', async 
   const none = await trial({ draft, texts: ['Ulm'] });
   assert.deepEqual([none.body.not_tried, none.body.results[0]?.verdict], [['draft'], 'pass']);
   const odd = { ...draft, schema: { $ref: '#/none' } };
-  const unread = await trial({ draft: odd, answers: ['{}'] });
-  assert.deepEqual([unread.status, unread.body.results[0]?.verdict], [200, 'unscanned'], JSON.stringify(unread.body));
+  const refused = await trial({ draft: odd, answers: ['{}'] });
+  assert.deepEqual(
+    [refused.status, refused.body.error?.param],
+    [400, 'draft.schema["$ref"]'],
+    JSON.stringify(refused.body),
+  );
 });
 
 test('what guards would have done with requests of the past, and why some are missing', async () => {
