@@ -98,33 +98,37 @@ export class Reloads {
 }
 
 /** Settings that are read once, at the start. */
-const takenAtStart: Readonly<Record<string, (config: Config) => unknown>> = {
-  'server.host': ({ server }) => server.host,
-  'server.port': ({ server }) => server.port,
-  'server.processes': ({ server }) => server.processes,
-  'storage.data_dir': ({ storage }) => storage.data_dir,
-  'storage.database': ({ storage }) => storage.database,
-  'storage.state': ({ storage }) => storage.state,
-  'storage.on_state_loss': ({ storage }) => storage.on_state_loss,
-  'storage.secret': ({ storage }) => storage.secret,
-  'storage.earlier_secrets': ({ storage }) => storage.earlier_secrets.join(),
-  'telemetry.prometheus': ({ telemetry }) => telemetry.prometheus,
-  vectors: ({ vectors }) => JSON.stringify(vectors),
-};
+const takenAtStart = [
+  ['server', 'host'],
+  ['server', 'port'],
+  ['server', 'processes'],
+  ['storage', 'data_dir'],
+  ['storage', 'database'],
+  ['storage', 'state'],
+  ['storage', 'on_state_loss'],
+  ['storage', 'secret'],
+  ['storage', 'earlier_secrets'],
+  ['telemetry', 'prometheus'],
+  ['vectors'],
+] as const satisfies (readonly [keyof Config, string?])[];
+
+function settingOf(config: Config, section: keyof Config, name?: string): unknown {
+  const whole = config[section];
+  return name === undefined ? whole : Reflect.get(whole as object, name);
+}
 
 /** `config` with what a server that started with `started` still uses. */
 export function withTakenAtStart(started: Config, config: Config): Config {
-  const { host, port, processes } = started.server;
-  const { data_dir, database, state, on_state_loss, secret, earlier_secrets } = started.storage;
-  return {
-    ...config,
-    server: { ...config.server, host, port, processes },
-    storage: { ...config.storage, data_dir, database, state, on_state_loss, secret, earlier_secrets },
-    telemetry: { ...config.telemetry, prometheus: started.telemetry.prometheus },
-    vectors: started.vectors,
-  };
+  const joined = { ...config };
+  for (const [section, name] of takenAtStart) {
+    const setting = settingOf(started, section, name);
+    Object.assign(joined, { [section]: name === undefined ? setting : { ...joined[section], [name]: setting } });
+  }
+  return joined;
 }
 
 function needsRestart(before: Config, after: Config): string[] {
-  return Object.entries(takenAtStart).flatMap(([key, of]) => (of(before) === of(after) ? [] : [key]));
+  const written = (config: Config, path: (typeof takenAtStart)[number]) =>
+    JSON.stringify(settingOf(config, path[0], path[1]));
+  return takenAtStart.filter((path) => written(before, path) !== written(after, path)).map((path) => path.join('.'));
 }
