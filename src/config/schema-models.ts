@@ -4,6 +4,15 @@ import { costUnitsMax, duration, milliMultiple, name, percentage, positiveInt } 
 import { parametersSchema } from './schema-parameters.ts';
 import { timeoutsSchema } from './schema-providers.ts';
 
+/** Members of a setting that keeps answers for equal requests. */
+export const keptAnswerMembers = {
+  ttl: duration({ min: '1s', max: '30d' }).describe('How long an answer is kept.'),
+  scope: z
+    .enum(['key', 'account', 'plan', 'all'])
+    .default('key')
+    .describe('Who shares answers: one key, the keys of an account, those of a plan, or everybody.'),
+};
+
 const modelTypes = [
   'chat',
   'embedding',
@@ -259,11 +268,7 @@ export const modelSchema = z.strictObject({
     ),
   cache: z
     .strictObject({
-      ttl: duration({ min: '1s', max: '30d' }).describe('How long an answer is kept.'),
-      scope: z
-        .enum(['key', 'account', 'plan', 'all'])
-        .default('key')
-        .describe('Who shares answers: one key, the keys of an account, those of a plan, or everybody.'),
+      ...keptAnswerMembers,
       tool_calls: z.boolean().default(false).describe('Keeps answers that call tools too.'),
       semantic: semanticCache
         .optional()

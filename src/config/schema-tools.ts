@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { duration, httpUrl, positiveInt, secret, size } from './scalars.ts';
+import { keptAnswerMembers } from './schema-models.ts';
 import { proxySchema, tlsSchema } from './schema-route.ts';
 
 /** The vector store. */
@@ -52,6 +53,12 @@ export const toolsSchema = z
           .max(20)
           .default([])
           .describe('Search engines, tried by their priority.'),
+        cache: z
+          .strictObject(keptAnswerMembers)
+          .optional()
+          .describe(
+            'Keeps complete answers of search engines, and gives them to equal searches. Default: hits of engines stay in memory for ten minutes, for the same key.',
+          ),
       })
       .prefault({})
       .describe('Web search.'),

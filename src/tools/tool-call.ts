@@ -14,6 +14,8 @@ export interface ToolCharge {
 /** A call whose body was found right. */
 export interface ToolJob {
   charge: ToolCharge;
+  /** Equal calls may have the same answer, for which this one waits until then (monotonic ms); absent: they may not. */
+  sharedUntilMs?: number;
   /** Rejects only for a fault of ours. `signal`: nobody waits for the answer any more. */
   run(signal: AbortSignal): Promise<ToolAnswer | Failure>;
 }
@@ -26,4 +28,6 @@ export interface ToolAnswer {
   warnings: readonly string[];
   /** How many of the held pages were read and are charged; absent: all. */
   pages?: number;
+  /** It is complete, and depends on nothing of its caller's. */
+  lasting?: true;
 }

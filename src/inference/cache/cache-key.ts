@@ -56,6 +56,20 @@ export function cacheKeyOf(facts: KeyFacts, { fields: { model, ...fields } }: Ca
   return { scope: scopeOf(rule.scope, principal), digest: digestOf([keyVersion, form, alias.id, sorted]), parts };
 }
 
+/** The same for work of this name, which no model does. */
+export function workKeyOf(
+  name: string,
+  { rule, configuration }: { rule: Pick<AliasCache, 'scope'>; configuration: unknown },
+  principal: Principal,
+  { fields }: Canonical,
+): CacheKey {
+  const sorted = Object.entries(fields).sort(([one], [other]) => (one < other ? -1 : 1));
+  return {
+    scope: scopeOf(rule.scope, principal),
+    digest: digestOf([keyVersion, ' work', name, configuration, sorted]),
+  };
+}
+
 /**
  * The place of all questions that may be similar: everything of the request but its last turn, and the model that
  * embeds. Null: it has no such place.

@@ -18,15 +18,15 @@ import type { ModelCall } from '../spine/model-call.ts';
 import type { RequestBody } from '../spine/request-body.ts';
 import type { SpineServices } from '../spine/services.ts';
 import { refuse, type Sink } from '../spine/sink.ts';
-import { type CacheKey, cacheKeyOf, filterOf, type KeyFacts, type PartedKey } from './cache-key.ts';
+import { cacheKeyOf, filterOf, type KeyFacts, type PartedKey } from './cache-key.ts';
 import { type CacheWish, readCacheWish } from './cache-wish.ts';
-import { type Flight, Flights, type Landed } from './flight.ts';
-import { lookMsMax, within } from './in-time.ts';
+import { type Flight, Flights } from './flight.ts';
 import { joinStream } from './join-stream.ts';
 import { KeepingSink } from './keep-bytes.ts';
 import { type KeepingEvents, keepingSteps } from './keep-events.ts';
-import { type KeptEntry, packEntry, unpackEntry } from './kept-entry.ts';
+import type { KeptEntry } from './kept-entry.ts';
 import { LiveAnswer } from './live-answer.ts';
+import { look, write } from './look-up.ts';
 import { RecentParts } from './recent-parts.ts';
 import { answerHeld, replay } from './replay.ts';
 import type { SemanticCache, Similar } from './semantic/semantic-cache.ts';
@@ -59,6 +59,10 @@ export function createAnswerCache(parts: AnswerCacheParts): AnswerCache {
     waiting: () => flights.waiting(),
     enter: (services, endpoint, asked, input) =>
       enter({ ...parts, flights, recent, openSemantic }, services, endpoint, asked, input),
+    async share(services, endpoint, asked, input) {
+      const { shareWork } = await import('./share-work.ts');
+      return shareWork({ ...parts, flights }, services, endpoint, asked, input);
+    },
   };
 }
 
@@ -273,8 +277,6 @@ async function explained(
   return { outcome: 'hit', ageS: Math.floor((parts.clock.wallMs() - landed.atMs) / 1_000), differs: null };
 }
 
-type Looked = Pick<Keyed, 'store' | 'clock' | 'cacheLooked' | 'rule' | 'wish'> & { key: CacheKey };
-
 /** A request with the place of its answer. */
 interface Keyed extends AnswerCacheParts {
   key: PartedKey;
@@ -322,34 +324,4 @@ function leftMs(clock: Clock, { call, plan }: Pick<Asked<unknown, Plan>, 'call' 
   const { totalMs } = plan.alias;
   const allowedMs = Math.min(totalMs, call.wishes.timeoutMs ?? totalMs);
   return Math.max(0, call.startedMs + allowedMs - clock.monotonicMs());
-}
-
-/** The kept answer that the caller and the operator take; null: there is none. */
-async function look({ store, clock, cacheLooked, key, rule, wish }: Looked): Promise<Landed | null> {
-  if (wish.use === 'refresh') return null;
-  try {
-    const found = await within(store.get(key.scope, key.digest), lookMsMax);
-    if (found === 'late') throw new Error('the cache is slow');
-    const ageMs = found === null ? 0 : clock.wallMs() - found.atMs;
-    const isFresh = ageMs < rule.ttlMs && (wish.maxAgeS === null || ageMs < wish.maxAgeS * 1_000);
-    const entry = found === null || !isFresh ? null : unpackEntry(found.body, key);
-    const isDamaged = found !== null && isFresh && entry === null;
-    if (found === null || entry === null) cacheLooked(isDamaged ? 'error' : 'miss', 0);
-    return found === null || entry === null ? null : { entry, atMs: found.atMs };
-  } catch {
-    cacheLooked('error', 0);
-    return null;
-  }
-}
-
-/** Looks find the answer from now on. */
-function write(
-  { store, cacheLooked, key, rule, tag }: Keyed,
-  { principal }: ModelCall,
-  model: string,
-  { entry, atMs }: Landed,
-): void {
-  const body = packEntry(entry, key);
-  const kept = { atMs, expiresAtMs: atMs + rule.ttlMs, keyId: principal.keyId, model, tag, body };
-  store.put(key.scope, key.digest, kept).catch(() => cacheLooked('error', 0));
 }

@@ -5,9 +5,10 @@ import type { Asked, Endpoint, KeptForm, Plan } from './endpoint.ts';
 import type { ModelCall } from './model-call.ts';
 import type { RequestBody, RequestFacts } from './request-body.ts';
 import type { SpineServices } from './services.ts';
+import type { WorkCache } from './work.ts';
 
 /** Answers of equal requests. A request enters it only where its model has `cache`, or its caller names the cache. */
-export interface AnswerCache {
+export interface AnswerCache extends WorkCache {
   /** Between plan and reservation: answers from what is kept, or says how the request goes on. */
   enter<I, R extends RequestBody, P extends Plan>(
     services: SpineServices,

@@ -80,7 +80,7 @@ export async function serve<
     // The compiler does not see that an endpoint's own `read` made the value.
     if ('work' in endpoint) {
       const through = filtered(call);
-      await doWork(services, endpoint, through, value as W);
+      await doWork(services, endpoint, through, value as W, input);
       return await through.sink.finished;
     }
     const request = value as R;

@@ -1,6 +1,7 @@
 import type { Result } from '../../formats/dialects/dialect.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';
 import type { McpCallRecord } from '../../routing/route.ts';
+import type { AliasCache } from '../models/alias.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { costHeaders } from './answer.ts';
 import { type Charge, type EndedJob, type HeldCall, holdCall } from './held-call.ts';
@@ -8,7 +9,7 @@ import { type JobProgress, newProgress } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import type { ReadableInput } from './readable-input.ts';
 import type { SpineServices } from './services.ts';
-import { type Bytes, type Client, refuse, sendWhole } from './sink.ts';
+import { type Bytes, type Client, type HeaderList, refuse, sendWhole } from './sink.ts';
 
 /** A checked request; `release` ends it, whether or not it was done. */
 export interface ReadRequest {
@@ -35,6 +36,24 @@ export interface WorkPlan {
   mcp?: McpCallRecord;
   /** It only reads what is stored, so it also runs while a full disk takes no reservation. */
   unbooked?: boolean;
+  /** Equal requests may get its answer; absent: it is done each time. */
+  shared?: SharedWork;
+  /** Of its answer, besides those of its cost. */
+  headers?: HeaderList;
+}
+
+/** What the cache needs to know of work whose answer equal requests may get. */
+export interface SharedWork {
+  /** Absent: nothing is kept. */
+  rule: Pick<AliasCache, 'ttlMs' | 'scope'> | undefined;
+  /** The parts of the configuration that change its answer. */
+  configuration: unknown;
+  /** Until when (monotonic ms) it may wait for an equal request. */
+  untilMs: number;
+  /** Milli-units of a kept answer. */
+  keptMilli: number;
+  /** The answer, of what `Done.kept` was. */
+  write(kept: string): Bytes;
 }
 
 export interface AskedWork<R, P> {
@@ -60,30 +79,62 @@ export interface Done {
   /** Attempts and usage of the models that it asked; absent: none. */
   progress?: JobProgress | undefined;
   mcp?: McpCallRecord;
+  /** What equal requests are answered with, where its plan is shared; absent: they are not. */
+  kept?: string;
   /** Settled so, and answered already; absent: as the others say. */
   settled?: EndedJob;
 }
+
+/** Work that may be answered with what is kept. */
+export interface PlannedWork<R, P> extends Omit<AskedWork<R, P>, 'held'> {
+  shared: SharedWork;
+}
+
+/** Answers of equal work. Only work whose plan is shared enters it. */
+export interface WorkCache {
+  /** Answers it from what is kept, or does it. The failure; null: it was not refused. */
+  share<I, R extends ReadRequest, P extends WorkPlan>(
+    services: SpineServices,
+    endpoint: WorkEndpoint<I, R, P>,
+    asked: PlannedWork<R, P>,
+    input: I,
+  ): Promise<Failure | null>;
+}
+
+type CachedServices = SpineServices & { cache: WorkCache };
 
 export const left: Done = { body: null, failure: null };
 const unexpected: Done = { body: null, failure: { kind: 'internal' } };
 
 /** The path of such a request once it is read: plan → reserve → work → settle. `serve` comes here. */
 export async function doWork<I, R extends ReadRequest, P extends WorkPlan>(
-  services: SpineServices,
+  services: CachedServices,
   endpoint: WorkEndpoint<I, R, P>,
   call: ModelCall,
   request: R,
+  input: I,
 ): Promise<void> {
   const planning = endpoint.plan(services.snapshot(), call, request);
   const plan = planning instanceof Promise ? await planning : planning;
-  const refused = 'kind' in plan ? plan : await runWork(services, endpoint, call, request, plan);
+  const refused = 'kind' in plan ? plan : await planned(services, endpoint, { call, request, plan }, input);
   if (refused !== null) refuse(call.sink, refused, call.admitted.headers);
 }
 
-/** Reserves, works, answers and settles. The failure of the reservation; null: it was not refused. */
-async function runWork<I, R extends ReadRequest, P extends WorkPlan>(
-  services: SpineServices,
+function planned<I, R extends ReadRequest, P extends WorkPlan>(
+  services: CachedServices,
   endpoint: WorkEndpoint<I, R, P>,
+  { call, request, plan }: Omit<AskedWork<R, P>, 'held'>,
+  input: I,
+): Promise<Failure | null> {
+  const { shared } = plan;
+  if (shared === undefined) return runWork(services, endpoint, call, request, plan);
+  return services.cache.share(services, endpoint, { call, request, plan, shared }, input);
+}
+
+/** Reserves, works, answers and settles. The failure of the reservation; null: it was not refused. */
+export async function runWork<I, R extends ReadRequest, P extends WorkPlan>(
+  services: SpineServices,
+  endpoint: Pick<WorkEndpoint<I, R, P>, 'work'>,
   call: ModelCall,
   request: R,
   plan: P,
@@ -100,14 +151,19 @@ async function runWork<I, R extends ReadRequest, P extends WorkPlan>(
   try {
     done = client.gone ? left : await endpoint.work({ call, request, plan, held });
     gone = client.gone;
-    if (!gone) answer(call, held, done);
+    if (!gone) answer(call, held, done, plan.headers);
   } finally {
     if (held !== null) settle(held, done, gone, plan.mcp);
   }
   return null;
 }
 
-function answer({ sink }: ModelCall, held: HeldCall | null, { body, failure, status = 200, worked, doneMilli }: Done) {
+function answer(
+  { sink }: ModelCall,
+  held: HeldCall | null,
+  { body, failure, status = 200, worked, doneMilli }: Done,
+  more: HeaderList = [],
+) {
   if (body === null && failure === null) return;
   const paid = failure === null || worked === true;
   const headers =
@@ -117,8 +173,9 @@ function answer({ sink }: ModelCall, held: HeldCall | null, { body, failure, sta
           headers: held.reserved.headers,
           costMilli: paid ? (doneMilli ?? held.reserved.costMilli) : 0,
         });
-  if (failure !== null) refuse(sink, failure, headers);
-  else sendWhole(sink, headers, body!, status);
+  const all = [...headers, ...more];
+  if (failure !== null) refuse(sink, failure, all);
+  else sendWhole(sink, all, body!, status);
 }
 
 function settle(held: HeldCall, done: Done, gone: boolean, mcpAsked?: McpCallRecord): void {

@@ -1,7 +1,8 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { PageReader } from '../page-reader.ts';
 import { type ReadOptions, readScrapeOptions } from '../scrape/scrape-options.ts';
+import { isWritten } from '../scrape/scraped-page.ts';
 import type { ToolAnswer, ToolJob } from '../tool-call.ts';
 import type { ToolFields } from '../tool-fields.ts';
 import { type ConfiguredEngine, configuredEngines, corpusName, type SearchProviderConfig } from './engine-targets.ts';
@@ -16,6 +17,8 @@ export interface SearchToolParts extends SearchRunParts {
   /** `tools.search.providers` in force. */
   providers(): readonly SearchProviderConfig[];
   /** Units: what of `costs` a search and a page are. */
+  /** Complete answers are kept elsewhere: those of engines are not kept here as well. */
+  keepsAnswers(): boolean;
   costs(): { search: number; scrape: number };
   reader: Pick<PageReader, 'read'>;
 }
@@ -58,8 +61,11 @@ export function createSearchTool(parts: SearchToolParts): SearchTool {
           ? engines
           : [...engines, corpus].filter(({ name }) => name === options.provider).slice(0, 1);
       const pagesMax = scrape === null ? 0 : options.limit * options.sources.filter(isOfPages).length;
+      // A model that writes of pages is one of the caller's.
+      const isShared = scrape === null || !isWritten(scrape.options);
       return {
         charge: { tool: 'search', pagesMax },
+        ...(isShared && { sharedUntilMs: caller.startedMs + options.timeoutMs }),
         run: (signal) => run(parts, cache, named, { options, scrape, caller, signal }),
       };
     },
@@ -86,7 +92,7 @@ async function run(
       findOne(parts, cache, engines, queryOf(options, source, parts), { caller, deadlineMs, signal }),
     ),
   );
-  const lists: { source: SearchSource; found: FoundHits; cached: boolean }[] = [];
+  const lists: FoundList[] = [];
   for (const [at, one] of found.entries()) {
     if ('kind' in one) return one;
     lists.push({ source: options.sources[at]!, ...one });
@@ -112,7 +118,30 @@ async function run(
   }
   const results = hits.map((hit, at) => ({ ...hit, ...pages[at] }));
   const { search, scrape: page } = parts.costs();
-  return { kind: 'answer', body: bodyOf(lists, results, search + page * read), warnings: [...warnings], pages: read };
+  const isLasting =
+    lists.every((list) => isKeepable(engines, list.found)) && pages.every(({ metadata }) => !isFailed(metadata));
+  return {
+    kind: 'answer',
+    body: bodyOf(lists, results, search + page * read),
+    warnings: [...warnings],
+    pages: read,
+    ...(isLasting && { lasting: true }),
+  };
+}
+
+interface FoundList {
+  source: SearchSource;
+  found: FoundHits;
+  cached: boolean;
+}
+
+/** Empty answers may be an engine's bad moment, and the caller's own pages grow with every scrape. */
+function isKeepable(engines: readonly ConfiguredEngine[], found: FoundHits): boolean {
+  return found.hits.length > 0 && !engines.some(({ name, driver }) => name === found.provider && driver === null);
+}
+
+function isFailed(metadata: JsonValue | undefined): boolean {
+  return isObject(metadata) && 'error' in metadata;
 }
 
 /** The page of a picture is not what was searched for. */
@@ -121,7 +150,7 @@ function isOfPages(source: SearchSource): boolean {
 }
 
 function bodyOf(
-  lists: readonly { source: SearchSource; found: FoundHits; cached: boolean }[],
+  lists: readonly FoundList[],
   results: readonly (SearchHit & JsonObject)[],
   creditsUsed: number,
 ): JsonObject {
@@ -167,12 +196,10 @@ async function findOne(
   const { nowMs: _, ...question } = query;
   const engineIds = engines.map(({ target }) => target.healthId);
   const key = JSON.stringify([caller.tenant, engineIds, question]);
-  const cached = cache.get(key);
+  const cached = parts.keepsAnswers() ? null : cache.get(key);
   if (cached !== null) return { found: cached, cached: true };
   const found = await runSearch(parts, engines, { tenant: caller.tenant, query, deadlineMs, signal });
   if (found.kind !== 'found') return found;
-  // Empty answers may be an engine's bad moment, and the caller's own pages grow with every scrape.
-  const isOwn = engines.some(({ name, driver }) => name === found.provider && driver === null);
-  if (found.hits.length > 0 && !isOwn) cache.put(key, found);
+  if (isKeepable(engines, found) && !parts.keepsAnswers()) cache.put(key, found);
   return { found, cached: false };
 }

@@ -63,7 +63,9 @@ async function answerToolCall(
   if (raw === null) return;
   const parsed = Buffer.isBuffer(raw) ? parseObject(raw) : { ok: false as const, failure: raw };
   if (!parsed.ok) return refuse(sink, parsed.failure, admitted.headers);
-  const order = madeOrder<ToolOrder>(tool.name, parsed.value.body, (received) => orderOf(tool, mount, received));
+  // The same words mean the same in both of the other APIs.
+  const kind = mount.api === 'firecrawl-v1' ? `${tool.name} ${mount.api}` : tool.name;
+  const order = madeOrder<ToolOrder>(kind, parsed.value.body, (received) => orderOf(tool, mount, received));
   await serve(services, toolEndpoint, call, order);
 }
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { CacheEntry, CacheStore } from '../../../books/metering/cache-store.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { CacheKey } from '../cache-key.ts';
-import { lookMsMax, within } from '../in-time.ts';
+import { lookMsMax, within } from '../look-up.ts';
 import { learnTemplate, learntFrom, type QuestionTemplate } from './question-template.ts';
 
 /** Filters whose questions are in memory, the one used last at the end. */

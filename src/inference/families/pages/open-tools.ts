@@ -105,8 +105,7 @@ export function openTools({
   const asking = { transport: services.transport, clock, scrub, health };
   const search = createSearchTool({
     ...asking,
-    providers: searchProviders(services),
-    costs: () => config().costs,
+    ...searchSettings(services),
     reader,
     corpus: pages,
     random: services.random,
@@ -129,13 +128,17 @@ export function openTools({
   };
 }
 
-function searchProviders({ snapshot }: Pick<SpineServices, 'snapshot'>): SearchToolParts['providers'] {
+function searchSettings({
+  snapshot,
+}: Pick<SpineServices, 'snapshot'>): Pick<SearchToolParts, 'providers' | 'keepsAnswers' | 'costs'> {
   /** The same list while its address is the same. A new one makes engines anew. */
   let local: { url: string; providers: ReturnType<SearchToolParts['providers']> } | null = null;
-  return () => {
+  const providers = () => {
     const { config, localSearch: url } = snapshot();
     if (url === null) return config.tools.search.providers;
     if (local?.url !== url) local = { url, providers: providersInForce(config.tools.search.providers, url) };
     return local.providers;
   };
+  const keepsAnswers = () => snapshot().config.tools.search.cache !== undefined;
+  return { providers, keepsAnswers, costs: () => snapshot().config.costs };
 }

@@ -6,7 +6,7 @@ import type { Snapshot } from '../../models/snapshot.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import type { MadeOrder } from '../../spine/readable-input.ts';
 import type { Bytes } from '../../spine/sink.ts';
-import { leavingOf, type ReadRequest, type WorkEndpoint, type WorkPlan } from '../../spine/work.ts';
+import { leavingOf, type ReadRequest, type SharedWork, type WorkEndpoint, type WorkPlan } from '../../spine/work.ts';
 
 /** The caller, under whom pages are kept and found. */
 export type ToolCaller = Pick<ModelCall, 'requestId' | 'principal' | 'startedMs'>;
@@ -41,10 +41,17 @@ export const toolEndpoint: WorkEndpoint<MadeOrder<ToolOrder>, ToolRequest, ToolP
       throw error;
     }
   },
-  plan({ config: { costs } }, _call, { job: { charge } }) {
+  plan(snapshot, { callerHeaders }, { job: { charge, sharedUntilMs }, write }) {
+    const { costs, tools } = snapshot.config;
     const milliWith = (pages: number) => milliOf(costs, charge, pages);
     const costMilli = milliWith(charge.pagesMax);
-    return { charge: { endpoint: charge.tool, alias: '', tier: null, costMilli }, milliWith };
+    const own = { charge: { endpoint: charge.tool, alias: '', tier: null, costMilli }, milliWith };
+    const isCached = tools.search.cache !== undefined;
+    const isAsked = isCached || callerHeaders['x-culvert-cache'] !== undefined;
+    if (charge.tool !== 'search' || !isAsked) return own;
+    const shared = sharedSearch(snapshot, sharedUntilMs, write);
+    // The ledger and the cache have this name in the place of a model.
+    return { ...own, ...(isCached && { charge: { ...own.charge, alias: 'tools.search' } }), shared };
   },
   async work({ call, plan, request: { job, write } }) {
     const answer = await job.run(leavingOf(call.client));
@@ -54,10 +61,31 @@ export const toolEndpoint: WorkEndpoint<MadeOrder<ToolOrder>, ToolRequest, ToolP
     return {
       body: write(answer),
       failure: null,
+      ...(answer.lasting === true && plan.shared?.rule !== undefined && { kept: JSON.stringify(answer) }),
       ...(pages !== undefined && { doneMilli: plan.milliWith(pages) }),
     };
   },
 };
+
+function sharedSearch(
+  { config: { costs, tools }, localSearch }: Snapshot,
+  untilMs: number | undefined,
+  write: ToolOrder['write'],
+): SharedWork {
+  const { cache, providers } = tools.search;
+  const engines = providers.map(({ api_key: _, ...engine }) => engine);
+  const keptMilli = costMilliOf(costs, 'cached');
+  return {
+    rule: cache === undefined || untilMs === undefined ? undefined : { ttlMs: cache.ttl, scope: cache.scope },
+    configuration: { engines, localSearch, scrape: tools.scrape },
+    untilMs: untilMs ?? 0,
+    keptMilli,
+    write(kept) {
+      const answer = JSON.parse(kept) as ToolAnswer;
+      return write({ ...answer, body: { ...answer.body, cached: true, creditsUsed: keptMilli / 1_000 } });
+    },
+  };
+}
 
 type Costs = Snapshot['config']['costs'];
 

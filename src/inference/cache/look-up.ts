@@ -1,0 +1,64 @@
+import type { CacheStore } from '../../books/metering/cache-store.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { AliasCache } from '../models/alias.ts';
+import type { ModelCall } from '../spine/model-call.ts';
+import type { CacheKey } from './cache-key.ts';
+import type { CacheWish } from './cache-wish.ts';
+import type { Landed } from './flight.ts';
+import { packEntry, unpackEntry } from './kept-entry.ts';
+
+/** A look into the store that takes longer is a miss. */
+export const lookMsMax = 20;
+
+/** The result of the work, or that it is late after `msMax`. */
+export async function within<T>(work: T | Promise<T>, msMax: number): Promise<T | 'late'> {
+  if (!(work instanceof Promise)) return work;
+  const late = Promise.withResolvers<'late'>();
+  const timer = setTimeout(() => late.resolve('late'), msMax);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A request with the place of its answer. */
+export interface KeyedLook {
+  store: Pick<CacheStore, 'get' | 'put'>;
+  clock: Pick<Clock, 'wallMs'>;
+  /** `error`: the store was slow or gone, or what it gave is damaged. That is a miss, too. */
+  cacheLooked(outcome: 'hit' | 'miss' | 'error', savedUsd: number): void;
+  key: CacheKey;
+  rule: Pick<AliasCache, 'ttlMs'>;
+  wish: CacheWish;
+}
+
+/** The kept answer that the caller and the operator take; null: there is none. */
+export async function look({ store, clock, cacheLooked, key, rule, wish }: KeyedLook): Promise<Landed | null> {
+  if (wish.use === 'refresh') return null;
+  try {
+    const found = await within(store.get(key.scope, key.digest), lookMsMax);
+    if (found === 'late') throw new Error('the cache is slow');
+    const ageMs = found === null ? 0 : clock.wallMs() - found.atMs;
+    const isFresh = ageMs < rule.ttlMs && (wish.maxAgeS === null || ageMs < wish.maxAgeS * 1_000);
+    const entry = found === null || !isFresh ? null : unpackEntry(found.body, key);
+    const isDamaged = found !== null && isFresh && entry === null;
+    if (found === null || entry === null) cacheLooked(isDamaged ? 'error' : 'miss', 0);
+    return found === null || entry === null ? null : { entry, atMs: found.atMs };
+  } catch {
+    cacheLooked('error', 0);
+    return null;
+  }
+}
+
+/** Looks find the answer from now on. */
+export function write(
+  { store, cacheLooked, key, rule, tag }: Omit<KeyedLook, 'clock' | 'wish'> & { tag: string | null },
+  { principal }: ModelCall,
+  model: string,
+  { entry, atMs }: Landed,
+): void {
+  const body = packEntry(entry, key);
+  const kept = { atMs, expiresAtMs: atMs + rule.ttlMs, keyId: principal.keyId, model, tag, body };
+  store.put(key.scope, key.digest, kept).catch(() => cacheLooked('error', 0));
+}

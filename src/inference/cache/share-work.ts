@@ -1,0 +1,99 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { Canonical } from '../models/steps.ts';
+import { newProgress } from '../spine/job.ts';
+import type { SpineServices } from '../spine/services.ts';
+import { type PlannedWork, type ReadRequest, runWork, type WorkEndpoint, type WorkPlan } from '../spine/work.ts';
+import { workKeyOf } from './cache-key.ts';
+import { readCacheWish } from './cache-wish.ts';
+import type { Flights, Landed } from './flight.ts';
+import { type KeptEntry, keptBytesMax } from './kept-entry.ts';
+import { type KeyedLook, look, write } from './look-up.ts';
+
+/** The port's `share`: a search is kept, and asked for once, as the answers of models are. */
+export async function shareWork<I, R extends ReadRequest, P extends WorkPlan>(
+  parts: Pick<KeyedLook, 'store' | 'cacheLooked'> & { clock: Clock; flights: Flights },
+  services: SpineServices,
+  endpoint: WorkEndpoint<I, R, P>,
+  asked: PlannedWork<R, P>,
+  input: I,
+): Promise<Failure | null> {
+  const { call, request, plan, shared } = asked;
+  const { charge } = plan;
+  const wish = readCacheWish(call.callerHeaders);
+  if ('kind' in wish) return wish;
+  const { rule } = shared;
+  const canonical = rule === undefined || wish.use === 'off' ? null : await canonicalOf(endpoint, asked, input);
+  const saying = (said: string) => ({ ...plan, headers: ['x-culvert-cache', said] });
+  if (rule === undefined || canonical === null) {
+    return wish.use === 'only' ? notCached : runWork(services, endpoint, call, request, saying('bypass'));
+  }
+  const key = workKeyOf(charge.alias, { ...shared, rule }, call.principal, canonical);
+  const keyed = { ...parts, key, rule, wish, tag: call.tag };
+  const isShared = wish.use === 'any' && wish.maxAgeS === null;
+  const { under, flight, remove } = parts.flights.join(isShared ? `${key.scope} ${key.digest}` : null);
+  try {
+    const leftMs = Math.max(0, shared.untilMs - parts.clock.monotonicMs());
+    const found = under === undefined ? await look(keyed) : await under.wait(call.client, leftMs, null);
+    if (found !== null && 'entry' in found) {
+      flight?.land(found);
+      remove();
+      parts.cacheLooked('hit', 0);
+      return await give(services, asked, found);
+    }
+    if (wish.use === 'only') return notCached;
+    const client = flight?.clientOf(call.client) ?? call.client;
+    const keeping: Pick<typeof endpoint, 'work'> = {
+      async work(held) {
+        const done = await endpoint.work(held);
+        const entry = done.kept === undefined ? null : entryOf(done.kept, charge);
+        if (entry === null) return done;
+        const landed = { entry, atMs: parts.clock.wallMs() };
+        flight?.land(landed);
+        write(keyed, call, charge.alias, landed);
+        return done;
+      },
+    };
+    return await runWork(services, keeping, { ...call, client, cacheUse: 'miss' }, request, saying('miss'));
+  } finally {
+    flight?.land(null);
+    remove();
+  }
+}
+
+async function canonicalOf<I, R extends ReadRequest, P extends WorkPlan>(
+  { readable }: WorkEndpoint<I, R, P>,
+  { call }: PlannedWork<R, P>,
+  input: I,
+): Promise<Canonical | null> {
+  const found = await readable?.(call, input)?.canonical();
+  return found?.ok === true ? found.value : null;
+}
+
+/** Answers with what is kept, reserved and settled as any other. */
+function give<R extends ReadRequest, P extends WorkPlan>(
+  services: SpineServices,
+  { call, request, plan, shared }: PlannedWork<R, P>,
+  { entry: { answer }, atMs }: Landed,
+): Promise<Failure | null> {
+  const cacheAgeMs = Math.max(0, services.clock.wallMs() - atMs);
+  const progress = { ...newProgress(), cacheAgeMs, savedUsd: 0 };
+  const kept = 'base64' in answer ? Buffer.from(answer.base64, 'base64').toString('utf8') : '';
+  const work = async () => ({ body: shared.write(kept), failure: null, progress });
+  const said = ['x-culvert-cache', `hit; age=${Math.floor(cacheAgeMs / 1_000)}`];
+  const charge = { ...plan.charge, costMilli: shared.keptMilli };
+  return runWork(services, { work }, { ...call, cacheUse: 'hit' }, request, { ...plan, charge, headers: said });
+}
+
+/** Null: it is too large to be kept. */
+function entryOf(kept: string, { alias, endpoint }: WorkPlan['charge']): KeptEntry | null {
+  const base64 = Buffer.from(kept).toString('base64');
+  if (base64.length > keptBytesMax) return null;
+  const answer = { contentType: 'application/json', losses: null, base64 };
+  return { answer, provider: '', model: alias, usd: null, losses: [], endpoint };
+}
+
+const notCached: Failure = {
+  kind: 'not-cached',
+  message: "No answer is kept for this request, and x-culvert-cache is 'only'. Leave the header out to ask for one.",
+};
