@@ -15,6 +15,7 @@ import { windowOperations } from './entries/account-windows.ts';
 import { accountOperations } from './entries/accounts.ts';
 import { guardOperations } from './entries/guards.ts';
 import { createKeptRecords } from './entries/kept.ts';
+import { keyWindowsOperation } from './entries/key-windows.ts';
 import { keyOperations } from './entries/keys.ts';
 import { mcpServerOperations } from './entries/mcp-servers.ts';
 import { modelOperations } from './entries/models.ts';
@@ -49,6 +50,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
   const operations: readonly Operation[] = [
     ...accountOperations(parts, records),
     ...keyOperations(parts, records),
+    keyWindowsOperation(parts, records),
     ...planOperations(parts, records),
     ...providerOperations(parts, kept),
     ...providerDraftOperations(parts),

@@ -17,7 +17,7 @@ const keepData = 'Keep data:';
 export const adminCommands: Readonly<Record<string, TopCommand>> = {
   keys: {
     group: keysAndPeople,
-    description: 'create, list, rotate and revoke API keys, whether or not a server runs',
+    description: 'create, list, change, rotate and revoke API keys, whether or not a server runs',
     load: async () => (await import('./commands/keys.ts')).keys,
   },
   accounts: {

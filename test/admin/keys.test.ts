@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isFailure } from '../../src/books/auth/key-ring.ts';
 import { statusOf } from '../../src/kernel/failure.ts';
-import { type OpenAdmin, openAdmin } from './open-admin.ts';
+import { type Answer, type OpenAdmin, openAdmin } from './open-admin.ts';
 
 const config = {
   plans: { pro: { rpm: 10 } },
@@ -179,12 +179,13 @@ test('two keys of one name are a conflict; what the file declares is changed the
   assert.deepEqual([declared.from, declared.prefix, declared.ips], ['configuration', null, ['10.0.0.0/8']]);
   const path = `/keys/${encodeURIComponent(declared.id)}`;
   assert.equal((await admin.ok('GET', path)).name, 'laptop');
-  for (const [method, action] of [
+  for (const [method, action, body] of [
+    ['PATCH', '', { limits: { rpm: 1 } }],
     ['POST', '/rotate'],
     ['POST', '/revoke'],
     ['DELETE', ''],
   ] as const) {
-    const [status, , message] = await admin.refused(method, path + action);
+    const [status, , message] = await admin.refused(method, path + action, body);
     assert.equal(status, 409);
     assert.match(message, /culvert\.yaml/);
   }
@@ -227,4 +228,130 @@ test('keys are paged in the order of account and name, without repeats when othe
     cursor = page.next_cursor;
   } while (cursor !== null);
   assert.deepEqual(names, ['k0', 'k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'laptop']);
+});
+
+test('a key is changed in place: its secret, id and vector data stay, and the ring goes by it at once', async (t) => {
+  const admin = await openAdmin(t, { ...config, guards: { pii: { check: 'personal-data', action: 'mask' } } });
+  const made = await admin.ok('POST', '/keys', {
+    account: 'file',
+    name: 'ci',
+    limits: { rpm: 3, windows: { '5h': 10, week: 20 }, budget: { month: 5 } },
+  });
+  const changed = await admin.ok('PATCH', `/keys/${made.id}`, {
+    name: 'production',
+    expires: '90d',
+    models: ['small-*'],
+    ips: ['10.0.0.0/8'],
+    guards: ['pii'],
+    limits: { rpm: null, windows: { week: 40 }, budget: { month: 50 } },
+    version: made.version,
+  });
+  assert.deepEqual(
+    [changed.id, changed.name, changed.tenant, changed.models, changed.ips, changed.guards],
+    [made.id, 'production', 'file/ci', ['small-*'], ['10.0.0.0/8'], ['pii']],
+  );
+  assert.deepEqual(changed.limits, { windows: { '5h': 10, week: 40 }, budget: { month: 50 } });
+  assert.equal(changed.expires, new Date(admin.clock.wallMs() + 90 * 24 * hourMs).toISOString());
+  assert.deepEqual([enters(admin, made.key, '10.0.0.1'), enters(admin, made.key)], [200, 403]);
+  const freed = await admin.ok('PATCH', `/keys/${made.id}`, { expires: null, models: null, ips: null, limits: null });
+  assert.deepEqual([freed.expires, freed.models, freed.ips, freed.limits], [null, null, null, null]);
+  assert.equal(freed.name, 'production', 'what a change does not name stays');
+  assert.equal(enters(admin, made.key), 200);
+  const [last, first] = (await admin.ok('GET', '/audit?action=key.update')).data;
+  assert.deepEqual(
+    [first.before.name, first.after.name, first.after.limits.budget],
+    ['ci', 'production', { month: 50 }],
+  );
+  assert.deepEqual([last.actor, last.subject, last.after.ips], ['test', made.id, null]);
+});
+
+test('an expired key works again with a new end, and a revoked one never', async (t) => {
+  const admin = await openAdmin(t, config);
+  const made = await admin.ok('POST', '/keys', { account: 'file', name: 'ci', expires: '1h' });
+  admin.clock.advance(hourMs);
+  assert.equal(enters(admin, made.key), 401);
+  await admin.ok('PATCH', `/keys/${made.id}`, { expires: '1h' });
+  assert.equal(enters(admin, made.key), 200);
+  await admin.ok('POST', `/keys/${made.id}/revoke`);
+  const [status, , message] = await admin.refused('PATCH', `/keys/${made.id}`, { expires: '1h' });
+  assert.equal(status, 409);
+  assert.match(message, /is revoked/);
+  assert.equal(enters(admin, made.key), 401);
+});
+
+test('of two operators who change one key the second is told what the first one made of it', async (t) => {
+  const admin = await openAdmin(t, config);
+  const made = await admin.ok('POST', '/keys', { account: 'file', name: 'ci', limits: { rpm: 3 } });
+  await admin.ok('PATCH', `/keys/${made.id}`, { limits: { budget: { month: 5 } }, version: made.version });
+  const refused = await admin.call('PATCH', `/keys/${made.id}`, { name: 'x', version: made.version });
+  assert.equal(refused.status, 409);
+  assert.deepEqual([refused.json.current.name, refused.json.current.limits], ['ci', { rpm: 3, budget: { month: 5 } }]);
+  await admin.ok('PATCH', `/keys/${made.id}`, { name: 'x', version: refused.json.current.version });
+  // Without a version both come through: each changes what it names.
+  await Promise.all([
+    admin.ok('PATCH', `/keys/${made.id}`, { limits: { rpm: 9 } }),
+    admin.ok('PATCH', `/keys/${made.id}`, { limits: { tpm: 1_000 } }),
+    admin.ok('PATCH', `/keys/${made.id}`, { models: ['a'] }),
+  ]);
+  const now = await admin.ok('GET', `/keys/${made.id}`);
+  assert.deepEqual([now.name, now.models, now.limits], ['x', ['a'], { rpm: 9, tpm: 1_000, budget: { month: 5 } }]);
+});
+
+test("a new key never reaches the vector data of a key that had its name, nor takes a living key's name", async (t) => {
+  const admin = await openAdmin(t, config);
+  const made = await admin.ok('POST', '/keys', { account: 'file', name: 'old' });
+  await admin.ok('PATCH', `/keys/${made.id}`, { name: 'new' });
+  const [status, , message] = await admin.refused('POST', '/keys', { account: 'file', name: 'old' });
+  assert.equal(status, 409);
+  assert.match(message, /'file\/old' is in use by the key 'new'.*share_vectors_with/);
+  const shared = await admin.ok('POST', '/keys', { account: 'file', name: 'other', share_vectors_with: made.id });
+  assert.equal(shared.tenant, 'file/old');
+  for (const name of ['new', 'laptop']) {
+    assert.equal((await admin.refused('PATCH', `/keys/${shared.id}`, { name }))[0], 409, name);
+  }
+  await admin.ok('PATCH', `/keys/${made.id}`, { name: 'new' });
+  await admin.ok('PATCH', `/keys/${made.id}`, { name: 'old' });
+});
+
+for (const [body, param] of [
+  [{}, null],
+  [{ version: 'x'.repeat(65) }, 'version'],
+  [{ name: '\u0000' }, 'name'],
+  [{ expires: '2020-01-01' }, 'expires'],
+  [{ models: [] }, 'models'],
+  [{ ips: ['10.0.0.0/64'] }, 'ips[0]'],
+  [{ guards: ['nobody'] }, 'guards[0]'],
+  [{ limits: { rpm: 0 } }, 'limits.rpm'],
+  [{ limits: { rpmm: 1 } }, 'limits.rpmm'],
+  [{ limits: { budget: { month: -1 } } }, 'limits.budget.month'],
+  // Of what it has already, too.
+  [{ limits: { windows: { '5h': 30 } } }, 'limits.windows.5h'],
+  [{ account: 'other' }, 'account'],
+  [{ tenant: 'other/x' }, 'tenant'],
+] as const) {
+  test(`a change of a key with a wrong ${param} is a 400 that names it: ${JSON.stringify(body)}`, async (t) => {
+    const admin = await openAdmin(t, config);
+    const limits = { windows: { '5h': 10, week: 20 } };
+    const { id, version } = await admin.ok('POST', '/keys', { account: 'file', name: 'ci', limits });
+    const [status, named] = await admin.refused('PATCH', `/keys/${id}`, body);
+    assert.deepEqual([status, named], [400, param]);
+    assert.equal((await admin.ok('GET', `/keys/${id}`)).version, version, 'nothing changed');
+  });
+}
+
+test('how full the limits of a key and of its plan are', async (t) => {
+  const admin = await openAdmin(t, config);
+  const { id } = await admin.ok('POST', '/keys', { account: 'file', name: 'ci', limits: { budget: { month: 5 } } });
+  const { own, of_plan, plan, scope } = await admin.ok('GET', `/keys/${id}/windows`);
+  const limited = (windows: { limit: number | null }[]) => windows.filter(({ limit }) => limit !== null);
+  assert.deepEqual([plan, scope], ['pro', 'account']);
+  assert.deepEqual(
+    limited(own).map(({ window, measure, used, limit }: Answer) => [window, measure, used, limit]),
+    [['month', 'usd', 0, 5]],
+  );
+  assert.deepEqual(
+    limited(of_plan).map(({ window, measure, limit }: Answer) => [window, measure, limit]),
+    [['minute', 'requests', 10]],
+  );
+  assert.equal((await admin.refused('GET', '/keys/nobody/windows'))[0], 404);
 });

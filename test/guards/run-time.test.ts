@@ -198,7 +198,7 @@ test('nobody is served unguarded when a guard that a key names has left the file
   }
 });
 
-test('commands set the guards of keys and accounts', async (t) => {
+test('commands set the guards of keys and accounts, and all else of a key', async (t) => {
   const gateway = await startGateway(t, config);
   const cwd = temporaryFolder(t);
   const run = (...args: string[]) =>
@@ -209,6 +209,17 @@ test('commands set the guards of keys and accounts', async (t) => {
   const none = await run('keys', 'guards', 'acme/a');
   assert.equal(none.code, 0, none.stderr);
   assert.deepEqual((JSON.parse(none.stdout) as Shown).guards, []);
+  const limits = 'budget.month=50,windows.5h=10,rpm=9';
+  const changed = await run('keys', 'change', 'acme/a', '--name', 'b', '--limits', limits, '--guards', 'fixed');
+  assert.equal(changed.code, 0, changed.stderr);
+  const again = await run('keys', 'change', 'acme/b', '--limits', 'rpm=none,windows.5h=12', '--models', 'smart,fast');
+  const { name, models, limits: own, guards } = JSON.parse(again.stdout) as Record<string, unknown>;
+  assert.deepEqual(
+    [name, models, own, guards],
+    ['b', ['smart', 'fast'], { budget: { month: 50 }, windows: { '5h': 12 } }, ['fixed']],
+  );
+  const wrong = await run('keys', 'change', 'acme/b', '--limits', 'budget=much');
+  assert.match(wrong.stderr, /limits\.budget: expected off or an object with 5h, week, month/);
   const account = await run('accounts', 'guards', 'acme', 'fixed');
   assert.equal(account.code, 0, account.stderr);
   assert.deepEqual((JSON.parse(account.stdout) as Shown).guards, ['fixed']);

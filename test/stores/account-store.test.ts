@@ -8,6 +8,7 @@ import {
   type CredentialRow,
   type KeptRow,
   type KeyRow,
+  type KeySettings,
   nothingStored,
   type OperatorChange,
   type OperatorRow,
@@ -39,6 +40,9 @@ const key: KeyRow = {
   createdMs: 1_750_000_000_001,
   revokedMs: null,
 };
+function settingsOf({ name, expiresMs, models, ips, limits, guards }: KeyRow): KeySettings {
+  return { name, expiresMs, models, ips, limits, guards };
+}
 const bare = { expiresMs: null, models: null, ips: null, limits: null };
 const plan: PlanRow = { name: 'pro', definition: { rpm: 9, windows: 'off' }, updatedMs: 1_750_000_000_002 };
 
@@ -189,6 +193,37 @@ for (const driver of drivers) {
     assert.equal(await apply(accounts, { kind: 'replace-secrets', id: key.id, was, secrets }), 'absent');
     assert.equal(await apply(accounts, createKey({ ...key, id: 'next' })), 'exists');
     assert.equal(await apply(accounts, createKey({ ...key, id: 'next', secrets })), 'done');
+    await accounts.close();
+  });
+
+  test(`${driver.name}: a key changes only from what it was, and takes no living key's name`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const accounts = await store.accounts();
+    const other: KeyRow = { ...key, id: 'other', name: 'other', secrets: [{ hash: '33', untilMs: null }] };
+    await apply(accounts, createAccount(account), createKey(key), createKey(other));
+    const was = settingsOf(key);
+    const set = { name: 'renamed', expiresMs: 9, models: null, ips: ['10.0.0.0/8'], limits: { budget: { month: 3 } } };
+    const update = (change: Partial<KeySettings>, before = was) =>
+      apply(accounts, { kind: 'update-key', id: key.id, set: change, was: before });
+    assert.equal(await update({ name: 'other' }), 'exists');
+    assert.equal(await update({ name: 'x' }, { ...was, limits: { rpm: 1 } }), 'absent', 'it was another');
+    assert.equal(await update({ name: 'x' }, { ...was, expiresMs: 1 }), 'absent', 'it was another');
+    assert.equal(await update(set), 'done');
+    assert.equal(await update(set), 'absent', 'it is another by now');
+    const now = { ...key, ...set };
+    assert.deepEqual(
+      (await accounts.load()).keys.find(({ id }) => id === key.id),
+      now,
+    );
+    assert.equal(await update({ limits: null, guards: ['pii'] }, settingsOf(now)), 'done');
+    const last = { ...now, limits: null, guards: ['pii'] };
+    assert.deepEqual(
+      (await accounts.load()).keys.find(({ id }) => id === key.id),
+      last,
+    );
+    await apply(accounts, { kind: 'revoke-key', id: key.id, atMs: 5 });
+    assert.equal(await update({ guards: [] }, settingsOf(last)), 'absent', 'it is revoked');
     await accounts.close();
   });
 

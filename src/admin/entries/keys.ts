@@ -1,19 +1,20 @@
 import { z } from 'zod';
 import type { KeyRow } from '../../books/auth/account-store.ts';
-import { revokeKey, rotateKey } from '../../books/auth/change-key.ts';
+import { revokeKey, rotateKey, updateKey } from '../../books/auth/change-key.ts';
 import { issueKey, noAccount } from '../../books/auth/issue-key.ts';
-import { isoOrNull, keyFacts } from '../../books/auth/key-facts.ts';
+import { isoOrNull } from '../../books/auth/key-facts.ts';
 import type { Operator } from '../../books/auth/operator.ts';
 import { guardNames } from '../../config/guard-names.ts';
 import { duration, globs, network } from '../../config/scalars.ts';
 import { keyLimitsSchema } from '../../config/schema-plans.ts';
-import { invalid } from '../../kernel/failure.ts';
 import { type Directory, type KnownKey, keyText, type Records } from '../directory.ts';
 import { filter, futureInstant, holds, timeField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { declaredConflict } from './accounts.ts';
+import { checkContentVersion, contentVersion, contentVersionField, refuseChanged } from './content-version.ts';
 import { entryOperations, type FiltersOf } from './entry-operations.ts';
+import { futureMs, type KeyChangeBody, keyChangeSchema, settingsIn } from './key-change.ts';
 import { refuseUnknownGuards } from './unknown-guards.ts';
 
 const status = z.enum(['active', 'expired', 'suspended', 'revoked']);
@@ -37,6 +38,7 @@ const keyFields = {
   old_secrets_until: timeField.nullable().describe('The end of the overlap of a rotation; null when there is none.'),
   created_at: timeField.nullable(),
   revoked_at: timeField.nullable(),
+  version: contentVersionField,
 };
 const keySchema = z.object(keyFields);
 
@@ -67,9 +69,6 @@ const newKeySchema = z.strictObject({
     .nullish()
     .describe('Id of a key of the same account. Both keys own its vector data.'),
 });
-const changeSchema = z.strictObject({
-  guards: guardNames().unwrap().describe('Guards of its requests. [] for none.'),
-});
 const rotationSchema = z
   .strictObject({
     grace: z
@@ -85,7 +84,7 @@ const rotationSchema = z
 export function keyOperations(parts: AdminParts, records: Records): Operation[] {
   const { clock } = parts;
   const entries = entryOperations({ path: '/keys', named: 'id', area: 'keys', reply: keySchema });
-  const { add, guard, rotate, revoke } = keyChanges(parts, records);
+  const { add, change, rotate, revoke } = keyChanges(parts, records);
   return [
     entries.list({
       summary: 'Lists the keys of the configuration and the store, by account and name, without secrets.',
@@ -115,9 +114,9 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
       },
     }),
     entries.change({
-      summary: 'Changes the guards of a key. The next request meets them.',
-      body: changeSchema,
-      run: (id, { body, operator }) => guard(id, body.guards, operator),
+      summary: 'Changes what a key may do. Within a second every server goes by it.',
+      body: keyChangeSchema,
+      run: (id, { body, operator }) => change(id, body, operator),
     }),
     entries.act('rotate', {
       summary: 'Rotates the secret of a key. The old secrets work until the grace period is over.',
@@ -166,15 +165,21 @@ function keyChanges(parts: AdminParts, records: Records) {
       const issued = await records.changing(() => issueKey(store, wanted, directory));
       return issued.kind === 'issued' ? withSecret(issued.row, issued.minted.secret) : refuse(issued);
     },
-    async guard(id: string, guards: readonly string[], { accounts, name: actor }: Operator) {
-      const directory = await records.current(accounts);
-      const row = storedRow(parts, keyOf(directory, id));
-      refuseUnknownGuards({ guards }, directory);
-      const next = { ...row, guards };
-      const audit = { actor, action: 'key.update', subject: id, before: keyFacts(row), after: keyFacts(next) };
-      const done = await records.apply([{ kind: 'guard-key', id, guards }], audit);
-      if (done !== 'done') refuse({ kind: 'conflict', message: `The key '${id}' is revoked.` });
-      return shown(directory, { ...next, from: 'admin api', row: next }, clock.wallMs());
+    async change(id: string, body: KeyChangeBody, { accounts, name: actor }: Operator) {
+      // Another change may come between the look at the key and its own: without a version it is merged into that one.
+      for (let tries = 1; ; tries += 1) {
+        const directory = await records.current(accounts);
+        const row = storedRow(parts, keyOf(directory, id));
+        const nowMs = clock.wallMs();
+        const show = () => shown(directory, { ...row, from: 'admin api', row }, nowMs);
+        checkContentVersion(body.version, show(), `key '${id}'`);
+        refuseUnknownGuards(body, directory);
+        const set = settingsIn(body, row, nowMs);
+        const done = await records.changing(() => updateKey(store, row, set, { actor, nowMs, known: directory }));
+        if (done.kind === 'updated') return shown(directory, { ...done.row, from: 'admin api', row: done.row }, nowMs);
+        if (done.kind !== 'changed') return refuse(done);
+        if (tries === triesMax) refuseChanged(show(), `key '${id}'`);
+      }
     },
     async rotate(id: string, graceMs: number, { accounts, name: actor }: Operator) {
       const row = storedRow(parts, keyOf(await records.current(accounts), id));
@@ -193,10 +198,8 @@ function keyChanges(parts: AdminParts, records: Records) {
   };
 }
 
-function futureMs(instant: ((nowMs: number) => number) | null | undefined, nowMs: number): number | null {
-  const atMs = instant?.(nowMs) ?? null;
-  return atMs !== null && atMs <= nowMs ? refuse(invalid('expires', 'expires: expected a time in the future')) : atMs;
-}
+/** Of a change without a version, while others change the same key. */
+const triesMax = 5;
 
 function shown(directory: Directory, key: KnownKey, nowMs: number): z.input<typeof keySchema> {
   const { row } = key;
@@ -220,7 +223,12 @@ function shown(directory: Directory, key: KnownKey, nowMs: number): z.input<type
     old_secrets_until: overlaps.length === 0 ? null : isoOrNull(Math.max(...overlaps)),
     created_at: isoOrNull(row?.createdMs ?? null),
     revoked_at: isoOrNull(key.revokedMs),
+    version: contentVersion(settingsShown(key)),
   };
+}
+
+function settingsShown({ name, models, ips, limits, guards, expiresMs }: KnownKey) {
+  return { name, models, ips, limits, guards, expiresMs };
 }
 
 function isAskedFor(
@@ -242,7 +250,7 @@ function statusOf(directory: Directory, key: KnownKey, nowMs: number): z.output<
   return directory.account(key.account)?.status ?? 'active';
 }
 
-function keyOf(directory: Directory, id: string): KnownKey {
+export function keyOf(directory: Directory, id: string): KnownKey {
   return directory.key(id) ?? refuse({ kind: 'not-found', message: `There is no key '${id.slice(0, 64)}'.` });
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Limit } from '../../books/metering/counters.ts';
-import type { Plan } from '../../books/metering/plan.ts';
+import type { KeyLimits, Plan } from '../../books/metering/plan.ts';
 import { limit } from '../../books/metering/plan-book.ts';
 import { amountOf } from '../../books/metering/quota-message.ts';
 import { accountScope, keyScope } from '../../books/metering/scope.ts';
@@ -31,8 +31,15 @@ export interface Whose {
 
 const measures = { calls: 'requests', units: 'units', tokens: 'tokens', usd: 'usd' } as const;
 
-/** Every limit of a plan, how full it is, and what frees next. */
-export async function windowsOf(parts: AdminParts, plan: Plan, { account, tenant }: Whose): Promise<WindowReply[]> {
+/** Limits to read: of a plan, or of a key, which has none by tier. */
+export type LimitsRead = KeyLimits & Partial<Pick<Plan, 'tiers'>>;
+
+/** Every limit, how full it is, and what frees next. */
+export async function windowsOf(
+  parts: AdminParts,
+  plan: LimitsRead,
+  { account, tenant }: Whose,
+): Promise<WindowReply[]> {
   const { counters, ledger } = parts;
   if (counters === null)
     return refuse({
@@ -42,7 +49,7 @@ export async function windowsOf(parts: AdminParts, plan: Plan, { account, tenant
   const scope = (tier: string | null) => (tenant === null ? accountScope(account, tier) : keyScope(tenant, tier));
   const asked = [
     ...limitsOf(plan, scope(null)).map((one) => ({ tier: null as string | null, limit: one })),
-    ...[...plan.tiers].flatMap(([tier, { rpm, units }]) => [
+    ...[...(plan.tiers ?? [])].flatMap(([tier, { rpm, units }]) => [
       { tier, limit: limit(`${tier}:rpm`, 'calls', 'minute', milli(rpm), scope(tier)) },
       ...windowNames.map((window) => ({
         tier,
@@ -83,7 +90,7 @@ function milli(rpm: number | null): number {
   return rpm === null ? endless : rpm * 1_000;
 }
 
-function limitsOf({ rpm, tpm, units, tokens, usdNano }: Plan, scope: string): Limit[] {
+function limitsOf({ rpm, tpm, units, tokens, usdNano }: KeyLimits, scope: string): Limit[] {
   return [
     limit('minute', 'calls', 'minute', milli(rpm), scope),
     ...windowNames.map((window) => limit(window, 'units', window, units[window] ?? endless, scope)),

@@ -56,8 +56,8 @@ export type Change =
   | { kind: 'create-key'; key: KeyRow }
   /** Replaces all its secrets; only while it is not revoked, and this hash is that of its present one. */
   | { kind: 'replace-secrets'; id: string; was: string; secrets: readonly KeySecret[] }
-  /** Only while it is not revoked. */
-  | { kind: 'guard-key'; id: string; guards: readonly string[] }
+  /** Only while it is not revoked, and where it holds just what it `was`. `exists`: another key has its new name. */
+  | { kind: 'update-key'; id: string; set: Partial<KeySettings>; was: KeySettings }
   | { kind: 'revoke-key'; id: string; atMs: number }
   /** `was`: only where it holds just that; null: whatever it holds, or where it is not there yet. */
   | { kind: 'put-plan'; plan: PlanRow; was: PlanRow['definition'] | null }
@@ -117,6 +117,9 @@ export interface KeyRow {
   createdMs: number;
   revokedMs: number | null;
 }
+
+/** The members of a key that can be changed. */
+export type KeySettings = Pick<KeyRow, 'name' | 'expiresMs' | 'models' | 'ips' | 'limits' | 'guards'>;
 
 export interface KeySecret {
   /** SHA-256 of the whole secret, hex. */

@@ -1,6 +1,8 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { AccountStore, KeyRow, KeySecret } from './account-store.ts';
+import type { AccountStore, KeyRow, KeySecret, KeySettings, Stored } from './account-store.ts';
 import { type MintedKey, mintSecret } from './api-key.ts';
+import { nameFault, nameTaken } from './issue-key.ts';
+import type { Declared } from './key-directory.ts';
 import { keyFacts } from './key-facts.ts';
 
 /**
@@ -48,6 +50,36 @@ export async function rotateKey(
   return done === 'done'
     ? { kind: 'rotated', minted, row }
     : conflict(key, 'was changed in the meantime; read it again');
+}
+
+/**
+ * Sets these members of a key. Its identity, its secrets and the owner of its vector data stay, whatever its name.
+ * `changed`: another change came since `key` was read, and nothing is written.
+ */
+export async function updateKey(
+  store: AccountStore,
+  key: KeyRow,
+  set: Partial<KeySettings>,
+  { actor, nowMs, known }: KeyChange & { known: { stored: Stored; declared: Declared } },
+): Promise<{ kind: 'updated'; row: KeyRow } | { kind: 'changed' } | Failure> {
+  if (key.revokedMs !== null) return conflict(key, 'is revoked; create another one');
+  const row: KeyRow = { ...key, ...set };
+  const taken = row.name === key.name ? null : (nameFault(row.name) ?? nameTaken(row, known, key.id));
+  if (taken !== null) return taken;
+  const done = await store.apply([{ kind: 'update-key', id: key.id, set, was: settingsOf(key) }], {
+    atMs: nowMs,
+    actor,
+    action: 'key.update',
+    subject: key.id,
+    before: keyFacts(key),
+    after: keyFacts(row),
+  });
+  if (done === 'done') return { kind: 'updated', row };
+  return done === 'absent' ? { kind: 'changed' } : conflict(row, 'exists already');
+}
+
+function settingsOf({ name, expiresMs, models, ips, limits, guards }: KeyRow): KeySettings {
+  return { name, expiresMs, models, ips, limits, guards };
 }
 
 /** Ends all its secrets. A key that is revoked already stays as it is. */

@@ -49,10 +49,9 @@ export async function issueKey(
   const fault = accountIdFault(order.account) ?? nameFault(order.name);
   if (fault !== null) return fault;
   const { account, name } = order;
-  const taken: Failure = { kind: 'conflict', message: `A key named '${name}' exists in account '${account}'.` };
-  const keys = livingKeys(account, known);
-  if (keys.some((key) => key.name === name)) return taken;
-  const tenant = tenantOf(order, keys);
+  const taken = nameTaken(order, known);
+  if (taken !== null) return taken;
+  const tenant = tenantOf(order, livingKeys(account, known));
   if (typeof tenant !== 'string') return tenant;
   const minted = mintKey();
   const row: KeyRow = {
@@ -85,7 +84,21 @@ export async function issueKey(
   if (done === 'done') return { kind: 'issued', minted, row };
   // Another call made the account's row at the same time: that is not a conflict of names.
   if (owner !== 'stored') return issueKey(store, order, { ...known, stored: await store.load() });
-  return taken;
+  return takenName(order);
+}
+
+/** Why a key of this account cannot have this name; null when it can. `except`: a key that may have it already. */
+export function nameTaken(
+  { account, name }: { account: string; name: string },
+  known: { stored: Stored; declared: Declared },
+  except?: string,
+): Failure | null {
+  const keys = livingKeys(account, known).filter(({ id }) => id !== except);
+  return keys.some((key) => key.name === name) ? takenName({ account, name }) : null;
+}
+
+function takenName({ account, name }: { account: string; name: string }): Failure {
+  return { kind: 'conflict', message: `A key named '${name}' exists in account '${account}'.` };
 }
 
 /** The key a newcomer gets at the first start, with its account; null when any user key is stored already. */
@@ -122,7 +135,8 @@ export function noAccount(account: string): Failure {
   return invalid('account', `account: there is no account '${account}'; create it first`);
 }
 
-function nameFault(name: string): Failure | null {
+/** Null when it may be a key's name. */
+export function nameFault(name: string): Failure | null {
   if (namePattern.test(name)) return null;
   return invalid('name', 'name: expected 1 to 64 letters, digits, spaces or ._@/-, beginning with a letter or digit');
 }
@@ -138,10 +152,19 @@ function livingKeys(account: string, { stored, declared }: { stored: Stored; dec
   ];
 }
 
+/** A key that was renamed keeps the vector data of its first name, which a new key of that name must not reach unasked. */
+function ownTenant(account: string, name: string, keys: readonly Living[]): string | Failure {
+  const tenant = `${account}/${name}`;
+  const owner = keys.find((key) => key.tenant === tenant && key.name !== name);
+  if (owner === undefined) return tenant;
+  const message = `The vector data of '${tenant}' is in use by the key '${owner.name}'. Take another name, or share the data with share_vectors_with.`;
+  return { kind: 'conflict', message };
+}
+
 /** Other accounts' keys are not looked at: data never crosses accounts, and nothing tells that they exist. */
 function tenantOf(order: KeyOrder, keys: readonly Living[]): string | Failure {
   const { account, name, shareVectorsWith: other } = order;
-  if (other === null) return `${account}/${name}`;
+  if (other === null) return ownTenant(account, name, keys);
   const found = keys.find((key) => key.id === other || key.prefix === other || `${account}/${key.name}` === other);
   if (found !== undefined) return found.tenant;
   return invalid('share_vectors_with', `share_vectors_with: account '${account}' has no such key`);

@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from 'commander';
 import { keyPrefix } from '../../books/auth/key-directory.ts';
 import { parseDurationMs } from '../../config/scalars.ts';
 import { culvert } from '../../kernel/command-form.ts';
@@ -25,6 +26,16 @@ export const keyColumns: readonly Column[] = [
 ];
 
 const keysMax = 100_000;
+
+/** Values parted by commas; null for the word that means all of them. */
+function listOrAll(all: string, such: string): (text: string) => string[] | null {
+  const read = listOf(such);
+  return (text) => (text === all ? null : read(text));
+}
+
+const modelsOf = listOrAll('all', 'smart,claude-*');
+const ipsOf = listOrAll('any', '10.0.0.0/8,192.0.2.7');
+const guardsOf = (text: string) => (text === 'none' ? [] : listOf('pii,no-secrets')(text));
 
 /** `culvert keys …` */
 export const keys: CommandBody = {
@@ -67,6 +78,20 @@ export const keys: CommandBody = {
       empty: `There is no key yet: ${culvert} keys create --account A --name N`,
       more: () => `The list stops after ${keysMax} keys. --account narrows it.`,
     }),
+    change: overAdmin({
+      description: 'change the name, end, models, addresses, limits or guards of a key',
+      arguments: [['<key>', 'its id or account/name']],
+      options: [
+        ['--name <name>', 'another name; its usage and its vector data stay its own'],
+        ['--expires <date>', 'a date such as 2027-01-01, a time from now such as 90d, or never'],
+        ['--models <list>', 'models it may use, separated by commas; all for those of its plan', { read: modelsOf }],
+        ['--ips <list>', 'addresses and networks it may be used from; any for all', { read: ipsOf }],
+        ['--limits <list>', 'limits of this key to set, such as budget.month=50; none removes one', { read: limitsOf }],
+        ['--guards <names>', 'guards of its requests; none for none', { read: guardsOf }],
+      ],
+      example: 'culvert keys change dev/laptop --limits budget.month=50,rpm=none --expires 90d',
+      work: () => changeKey,
+    }),
     guards: overAdmin({
       description: 'set the guards of a key, which the next request meets',
       arguments: [
@@ -91,6 +116,43 @@ export const keys: CommandBody = {
     }),
   },
 };
+
+interface KeyChangeFlags extends AdminFlags {
+  name?: string;
+  expires?: string;
+  models?: string[] | null;
+  ips?: string[] | null;
+  limits?: Record<string, unknown>;
+  guards?: string[];
+}
+
+/** `budget.month=50,rpm=none` as the admin API merges it: `{budget: {month: 50}, rpm: null}`. */
+function limitsOf(text: string): Record<string, unknown> {
+  const limits: Record<string, unknown> = {};
+  for (const one of listOf('budget.month=50,rpm=none')(text)) {
+    const [, name = '', window, value = ''] = /^([a-z_]+)(?:\.([a-z0-9_]+))?=(.+)$/.exec(one) ?? [];
+    if (name === '') throw new InvalidArgumentError('Name limits such as budget.month=50,rpm=none.');
+    const amount = value === 'none' ? null : Number.isNaN(Number(value)) ? value : Number(value);
+    limits[name] = window === undefined ? amount : { ...(limits[name] as object | null), [window]: amount };
+  }
+  return limits;
+}
+
+/** `culvert keys change` */
+async function changeKey(named: string, flags: KeyChangeFlags, parts: CliParts): Promise<number> {
+  const { name, models, ips, limits, guards } = flags;
+  const expires =
+    flags.expires === undefined || flags.expires === 'never'
+      ? flags.expires && null
+      : new Date(futureInstantMs('--expires', flags.expires, Date.now())).toISOString();
+  return withAdmin(flags, parts, async (admin) => {
+    const id = await keyIdOf(admin, named);
+    const body = { name, expires, models, ips, limits, guards };
+    const changed = await admin.request('PATCH', `/keys/${encodeURIComponent(id)}`, { body });
+    printReply(flags, changed, `Key '${id}' is changed. Every server goes by it within a second.`);
+    return 0;
+  });
+}
 
 interface KeysCreateFlags extends AdminFlags {
   account: string;

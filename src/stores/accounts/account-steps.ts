@@ -6,6 +6,7 @@ import type {
   CredentialRow,
   KeptRow,
   KeySecret,
+  KeySettings,
   OperatorRow,
 } from '../../books/auth/account-store.ts';
 import {
@@ -79,15 +80,10 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
       const row = {
         id: key.id,
         account: key.account,
-        name: key.name,
         tenant: key.tenant,
         prefix: key.prefix,
         kind: key.kind,
-        expires_ms: key.expiresMs,
-        models: toJson(key.models),
-        ips: toJson(key.ips),
-        limits: toJson(key.limits),
-        guards: namesColumn(key.guards),
+        ...settingColumns(key),
         created_ms: key.createdMs,
         revoked_ms: key.revokedMs,
       };
@@ -103,8 +99,14 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
         may(queries.deleteFrom('api_key_secret').where('key_id', '=', change.id)),
         ...secretSteps(queries, change.id, change.secrets),
       ];
-    case 'guard-key':
-      return [must(living(queries, change.id).set({ guards: namesColumn(change.guards) }))];
+    case 'update-key':
+      return [
+        must(
+          living(queries, change.id)
+            .set(settingColumns({ ...change.was, ...change.set }))
+            .where((row) => row.and(settingColumns(change.was))),
+        ),
+      ];
     case 'revoke-key':
       return [must(living(queries, change.id).set({ revoked_ms: change.atMs }))];
     case 'put-plan':
@@ -164,6 +166,11 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
 
 function accountColumns({ guards, ...facts }: Partial<AccountFacts>) {
   return { ...facts, ...(guards !== undefined && { guards: namesColumn(guards) }) };
+}
+
+function settingColumns({ name, expiresMs, models, ips, limits, guards }: KeySettings) {
+  const lists = { models: toJson(models), ips: toJson(ips), limits: toJson(limits), guards: namesColumn(guards) };
+  return { name, expires_ms: expiresMs, ...lists };
 }
 
 function planStep(queries: Kysely<AccountTables>, { plan, was }: Extract<Change, { kind: 'put-plan' }>): AccountStep {
