@@ -50,6 +50,17 @@ const routeSchema = z.looseObject({
     })
     .optional()
     .describe('Of a call of an MCP server: what was called. Arguments and results are not kept.'),
+  refused: z
+    .object({
+      message: z.string().describe('What the caller read.'),
+      limit: z.string().optional().describe('The limit that was reached.'),
+      by: z
+        .object({ kind: z.enum(['plan', 'key', 'model', 'guard']), name: z.string() })
+        .optional()
+        .describe('Whose setting refused it: the id of a key, or a name. Absent: no setting did.'),
+    })
+    .optional()
+    .describe('Why the request was refused before anything ran.'),
   passThrough: z.boolean().optional().describe("The upstream's bytes went out as they were."),
 });
 

@@ -22,7 +22,7 @@ const filters = {
   user: filter('Only those for this end user.'),
   tag: filter('Only those with this tag.'),
   class: filter(
-    'Only those with this outcome: ok, failed (all but ok), or a failure such as rate_limited. tool-error: a tool of an MCP server said that it failed.',
+    'Only those with this outcome: ok, failed (all but ok), or a failure such as rate_limited. any: all, also those that were refused before they ran. tool-error: a tool of an MCP server said that it failed.',
   ),
   stream: z.stringbool().optional().describe('Only streamed ones, or only others.'),
   cost_min: z.coerce.number({ error: 'expected USD such as 0.01' }).min(0).optional().describe('Minimum cost in USD.'),
@@ -64,7 +64,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
       method: 'GET',
       path: '/requests',
       area: 'requests',
-      summary: 'Settled requests, newest first. With `status` the list includes refused ones.',
+      summary: 'Settled requests, newest first. With `status` or `class` the list includes refused ones.',
       query: listQuery,
       reply: requestListReply,
       run: ({ query, operator }) => listed(parts, query, operator),

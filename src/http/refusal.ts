@@ -1,4 +1,6 @@
-import { type Refusal, refusalMessageMax } from '../books/metering/refusal.ts';
+import { matchesGlob } from '../books/auth/model-glob.ts';
+import type { Principal } from '../books/auth/principal.ts';
+import { type Refusal, type RefusedBy, refusalMessageMax } from '../books/metering/refusal.ts';
 import { type Failure, type FailureFacts, factsOf } from '../kernel/failure.ts';
 import { STATUS_CODES } from '../kernel/node-http.ts';
 import type { Exchange, Route } from './exchange.ts';
@@ -29,6 +31,7 @@ export function refusalOf(
     tenant: principal?.tenant ?? '',
     endpoint: route === null ? '' : (route.endpoint ?? route.path),
     model: admitted?.asked || modelOf(failure),
+    by: refusedBy(failure, principal),
     traceId: trace?.id ?? null,
   };
 }
@@ -46,6 +49,7 @@ export function rawRefusal(requestId: string, failure: Failure, nowMs: number): 
     tenant: '',
     endpoint: '',
     model: '',
+    by: null,
     traceId: null,
   };
 }
@@ -57,6 +61,31 @@ function whatFailed(failure: Failure, { status, message }: FailureFacts) {
     limit: failure.kind === 'quota-exceeded' ? failure.limit : '',
     message: message.slice(0, refusalMessageMax),
   };
+}
+
+function refusedBy(failure: Failure, principal: Principal | null): RefusedBy | null {
+  switch (failure.kind) {
+    case 'guard-blocked':
+    case 'guard-unanswered':
+      return { kind: 'guard', name: failure.guard };
+    case 'no-target':
+    case 'upstreams-limited':
+      return { kind: 'model', name: failure.model };
+    case 'quota-exceeded':
+      return principal && ofPlanOrKey(principal, failure.ofKey ?? false);
+    case 'model-not-in-plan':
+      return principal && ofPlanOrKey(principal, isOutside(principal.allowedModels, failure.model));
+    default:
+      return null;
+  }
+}
+
+function ofPlanOrKey({ plan, keyId }: Principal, isOfKey: boolean): RefusedBy {
+  return isOfKey ? { kind: 'key', name: keyId } : { kind: 'plan', name: plan };
+}
+
+function isOutside(globs: readonly string[] | null, model: string): boolean {
+  return globs !== null && !globs.some((glob) => matchesGlob(glob, model));
 }
 
 /** Cut to 256 characters where it was made. */

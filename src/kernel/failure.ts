@@ -127,6 +127,8 @@ export interface QuotaExceeded {
   /** Wall-clock ms of the first instant at which this very request would pass; null: it never will, or nobody knows. */
   freeAtMs: number | null;
   message: string;
+  /** It is a limit of the key itself; absent: of its plan. */
+  ofKey?: true;
   /** The answer's limit headers, instead of those that admission gave: flat name, value… */
   headers?: readonly string[];
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, suite, test } from 'node:test';
 import { chromiumMissing } from '../chromium.ts';
-import { openPage, settled } from './open-page.ts';
+import { assertLooksRight, openPage, settled } from './open-page.ts';
 import { type SeededKey, startSeededGateway } from './seeded-gateway.ts';
 
 const skip = chromiumMissing;
@@ -56,6 +56,22 @@ suite('the requests', { skip }, () => {
     await page.getByRole('heading', { name: 'Route' }).waitFor();
     assert.equal(await page.getByText('answered 503: out of memory').count(), await page.locator('ol > li').count());
     await page.getByText('upstreams failed').waitFor();
+  });
+
+  test('that were refused are in any outcome, and say why, two clicks from the plan that refused them', async (t) => {
+    const refused = await gateway.fetch('/v1/embeddings', {
+      headers: { authorization: `Bearer ${gateway.keys['maria.jensen/laptop']}` },
+      json: { model: 'embed', input: ['Hello'] },
+    });
+    assert.equal(refused.status, 403);
+    const page = await openPage(t, gateway, '/dashboard/requests?account=maria.jensen&model=embed');
+    await page.locator('tbody tr').first().click();
+    const why = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Why it was refused' }) });
+    await why.getByText("'embed'").waitFor();
+    assert.equal(await page.getByText(/unknown/).count(), 0, 'it cost nothing, which is known');
+    await assertLooksRight(page, 'refused');
+    await why.getByRole('link', { name: 'Plan trial' }).click();
+    await page.getByRole('heading', { level: 1, name: 'trial' }).waitFor();
   });
 
   test('show attempts beside each other where they ran so, and those of earlier versions', async (t) => {

@@ -114,6 +114,23 @@ test('F70 every refusal is found by the id that its error printed, and has its l
   );
   const shown = JSON.parse((await runCommand(['requests', 'show', ids.at(-1)!], there)).stdout) as { class: string };
   assert.equal(shown.class, 'quota-exceeded');
+
+  // Whose setting it was.
+  const refusers = await Promise.all(
+    cases.map(async ([, reason], at) => {
+      const { route } = (await (await adminGet(gateway, `/requests/${ids[at]}`)).json()) as {
+        route: { refused: { by?: { kind: string; name: string } } };
+      };
+      return [reason, route.refused.by] as const;
+    }),
+  );
+  assert.deepEqual(
+    refusers.filter(([, by]) => by !== undefined),
+    [
+      ['model-not-in-plan', { kind: 'plan', name: 'default' }],
+      ['quota-exceeded', { kind: 'plan', name: 'tight' }],
+    ],
+  );
 });
 
 test('F70 a look-up that finds nothing is not what the next one finds', async (t) => {

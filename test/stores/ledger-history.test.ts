@@ -194,6 +194,7 @@ for (const driver of drivers) {
         reason: at === 0 ? 'quota-exceeded' : 'unauthenticated',
         limit: at === 0 ? '5h' : '',
         message: 'No.',
+        by: at === 0 ? { kind: 'plan', name: 'small' } : null,
         traceId: null,
       }),
     );
@@ -206,6 +207,10 @@ for (const driver of drivers) {
       'beside what was run only where a status is asked for',
     );
     assert.deepEqual((await ledger.list({ ...everything, where: { status: 429 } })).events, [first]);
+    const any = { class: 'any' };
+    assert.deepEqual((await ledger.list({ ...everything, where: any })).events, [last, first]);
+    assert.deepEqual((await ledger.list({ ...everything, where: { ...any, alias: 'smart' } })).events, [first]);
+    assert.deepEqual((await ledger.list({ ...everything, where: { ...any, alias: 'nobody' } })).events, []);
     assert.deepEqual(await ledger.find(first!.requestId, 'dev'), first);
     assert.equal(await ledger.find(last!.requestId, 'dev'), null);
     const period = { accounts: null, where: {}, splitBy: null, fromMs: nowMs - dayMs, toMs: nowMs + dayMs };

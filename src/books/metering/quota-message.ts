@@ -27,7 +27,7 @@ export function quotaExceeded(
   const [used, allowed] = [inWords(full.used), inWords(full.allowed)];
   const what = reached === null ? 'requests running' : `${usedUnits[reached.measure]} used`;
   const short = full.used < full.allowed && needs > 0 ? `, and this one needs ${inWords(needs)}` : '';
-  const ofKey = full.scope.startsWith('k:') ? ' of this key' : '';
+  const ofKey = full.scope.startsWith('k:');
   return {
     kind: 'quota-exceeded',
     limit: full.limit,
@@ -35,7 +35,8 @@ export function quotaExceeded(
     used,
     allowed,
     freeAtMs,
-    message: `Rate limit exceeded: ${labelOf(full.limit)}${ofKey}, ${used} of ${allowed} ${what}${short}. ${whenFree(full, reached, needs, freeAtMs, nowMs)}`,
+    message: `Rate limit exceeded: ${labelOf(full.limit)}${ofKey ? ' of this key' : ''}, ${used} of ${allowed} ${what}${short}. ${whenFree(full, reached, needs, freeAtMs, nowMs)}`,
+    ...(ofKey && { ofKey }),
     headers,
   };
 }

@@ -2,6 +2,13 @@ import { blankEvent } from '../ledger/columns.ts';
 import type { RefusedSource } from '../ledger/settled-request.ts';
 import type { UsageEvent } from './ledger.ts';
 
+/** Whose setting refused a request, so that an operator finds where to change it. */
+export interface RefusedBy {
+  kind: 'plan' | 'key' | 'model' | 'guard';
+  /** The key's id, or the name of the others. */
+  name: string;
+}
+
 /** A request that was answered with an error before anything was held for it: no reservation, no cost. */
 export interface Refusal {
   requestId: string;
@@ -24,6 +31,8 @@ export interface Refusal {
   limit: string;
   /** The caller's message, cut to `refusalMessageMax` characters. */
   message: string;
+  /** Null: no setting did, as for a body that cannot be read. */
+  by: RefusedBy | null;
   /** Null: nobody traces it. */
   traceId: string | null;
 }
@@ -33,7 +42,7 @@ export const refusalMessageMax = 500;
 /** A refusal in the ledger, beside requests that ran. */
 export function refusalEvent(refusal: Refusal): UsageEvent {
   const { requestId, clientRequestId, atMs, ms, account, keyId, tenant, endpoint, model, status, reason } = refusal;
-  const { limit, message } = refusal;
+  const { limit, message, by } = refusal;
   return {
     ...blankEvent,
     requestId,
@@ -50,6 +59,6 @@ export function refusalEvent(refusal: Refusal): UsageEvent {
     class: reason,
     ms,
     usageSource: 'refused' satisfies RefusedSource,
-    route: { attempts: [], refused: { message, ...(limit === '' ? {} : { limit }) } },
+    route: { attempts: [], refused: { message, ...(limit === '' ? {} : { limit }), ...(by === null ? {} : { by }) } },
   };
 }

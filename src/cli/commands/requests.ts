@@ -16,7 +16,10 @@ const filters: readonly OptionEntry[] = [
   ['--account <id>', 'only of this account'],
   ['--model <model>', 'only of this model'],
   ['--mcp-server <name>', 'only calls of this MCP server'],
-  ['--class <class>', 'only with this outcome: ok, failed (all but ok), or a failure such as mcp-failed'],
+  [
+    '--class <class>',
+    'only with this outcome: ok, failed (all but ok), any (refused ones too), or a failure such as mcp-failed',
+  ],
   ['--status <status>', 'only with this HTTP status, such as 502, or 5 for all of 5xx'],
 ];
 

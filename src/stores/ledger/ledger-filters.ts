@@ -1,4 +1,6 @@
-import type { RequestFilter, UsageFilter } from '../../books/metering/ledger.ts';
+import type { RequestFilter, RequestQuery, UsageFilter } from '../../books/metering/ledger.ts';
+
+const hourMs = 3_600_000;
 
 /** How a driver writes a value into a statement: each call keeps it and gives its mark. */
 export interface Marks {
@@ -33,7 +35,8 @@ export function requestConditions(accounts: readonly string[] | null, filter: Re
   if (unitsMin !== undefined) all.push(`cost_milli >= ${marks.of(Math.ceil(unitsMin * 1_000))}`);
   if (status !== undefined && status < 10) all.push(`status BETWEEN ${status * 100} AND ${status * 100 + 99}`);
   else if (status !== undefined) all.push(`status = ${marks.of(status)}`);
-  if (class_ !== undefined) all.push(class_ === 'failed' ? `class <> 'ok'` : `class = ${marks.of(class_)}`);
+  if (class_ === 'failed') all.push(`class <> 'ok'`);
+  else if (class_ !== undefined && class_ !== 'any') all.push(`class = ${marks.of(class_)}`);
   if (status === undefined && (class_ === undefined || class_ === 'ok')) all.push(`usage_source <> 'refused'`);
   return all;
 }
@@ -58,16 +61,21 @@ export function usageConditions(
   return all;
 }
 
+/** SQL of the index by which lists find refused requests, of which there are few. */
+export function refusedIndex(schema: '' | 'culvert.'): string {
+  return `CREATE INDEX usage_event_refused ON ${schema}usage_event (at_ms) WHERE usage_source = 'refused'`;
+}
+
 /**
- * Conditions on `rollup` that hold in every hour with a matching request; null when roll-ups cannot tell, as for
- * refused requests, or when no condition is one that they know.
+ * Conditions on `rollup` that hold in every hour with a matching request that ran; null when roll-ups cannot tell, or
+ * when no condition is one that they know. Refused requests are in none of them (`refusedSql`).
  */
-export function hourConditions(
+function hourConditions(
   accounts: readonly string[] | null,
   { status, class: class_, key, alias, provider, endpoint }: RequestFilter,
   marks: Marks,
 ): string[] | null {
-  if (status !== undefined || (class_ !== undefined && class_ !== 'ok')) return null;
+  if (status !== undefined || (class_ !== undefined && class_ !== 'ok' && class_ !== 'any')) return null;
   const filter: UsageFilter = {};
   if (key !== undefined) filter.key = key;
   if (alias !== undefined) filter.alias = alias;
@@ -75,4 +83,28 @@ export function hourConditions(
   if (endpoint !== undefined) filter.endpoint = endpoint;
   const conditions = usageConditions(accounts, filter, marks, 'rollups');
   return conditions.length === 0 ? null : conditions;
+}
+
+/** Beyond every hour that a request may have come in. */
+export const hourMax = 1_000_000_000;
+
+/**
+ * SQL for the newest hour up to another one, the last of the marks, in which a request may pass the filter; null when
+ * roll-ups cannot tell.
+ */
+export function newestHourSql(
+  schema: '' | 'culvert.',
+  { accounts, where }: Pick<RequestQuery, 'accounts' | 'where'>,
+  marks: Marks,
+): string | null {
+  const ran = hourConditions(accounts, where, marks);
+  if (ran === null) return null;
+  const refused = where.class === 'any' ? requestConditions(accounts, where, marks) : null;
+  const hour = marks.of(0);
+  const newest = `SELECT hour FROM ${schema}rollup WHERE ${ran.join(' AND ')} AND hour <= ${hour} ORDER BY hour DESC LIMIT 1`;
+  if (refused === null) return newest;
+  const before = [`usage_source = 'refused'`, `at_ms < (${hour} + 1) * ${hourMs}`];
+  return `SELECT max(hour) AS hour FROM (SELECT * FROM (${newest}) AS ran UNION ALL SELECT * FROM (
+    SELECT at_ms / ${hourMs} AS hour FROM ${schema}usage_event
+    WHERE ${[...refused, ...before].join(' AND ')} ORDER BY at_ms DESC LIMIT 1) AS refused) AS newest`;
 }

@@ -14,7 +14,7 @@ import type {
 import { FailureError } from '../../kernel/failure.ts';
 import { requestIdAt, requestIdMs } from '../../kernel/ids.ts';
 import { cacheUseSql, cacheUsesOf, promptCacheDayOf, promptCacheDaySql } from '../ledger/cache-uses.ts';
-import { hourConditions, type Marks, requestConditions } from '../ledger/ledger-filters.ts';
+import { hourMax, type Marks, newestHourSql, requestConditions } from '../ledger/ledger-filters.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { idSlackMs, listPages, type RequestRows } from '../ledger/request-pages.ts';
 import {
@@ -169,14 +169,13 @@ export function listEvents(run: Run, query: RequestQuery): Promise<{ events: Usa
 /** Above every id. */
 const afterAll = 'req_g';
 
-function newestHourOf(run: Run, { accounts, where }: RequestQuery): RequestRows<string>['newestHour'] {
+function newestHourOf(run: Run, query: RequestQuery): RequestRows<string>['newestHour'] {
   const { marks, values } = postgresMarks();
-  const conditions = hourConditions(accounts, where, marks);
-  if (conditions === null) return null;
-  const newest = `SELECT hour FROM culvert.rollup WHERE ${conditions.join(' AND ')} AND hour <= ${marks.of(0)}
-    ORDER BY hour DESC LIMIT 1`;
+  const newest = newestHourSql('culvert.', query, marks);
+  if (newest === null) return null;
   const given = values.slice(0, -1);
-  return async (hour) => (await run<{ hour: number }>(newest, [...given, hour])).rows[0]?.hour ?? null;
+  return async (hour) =>
+    (await run<{ hour: number | null }>(newest, [...given, Math.min(hour, hourMax)])).rows[0]?.hour ?? null;
 }
 
 const sliceEnd = {

@@ -2,6 +2,7 @@ import { rollupSums } from '../../books/ledger/batch-sums.ts';
 import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
 import { cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
 import { nameTablesSql } from '../ledger/day-sums.ts';
+import { refusedIndex } from '../ledger/ledger-filters.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import type { Migration } from '../migration.ts';
 import * as accounts from '../schema/accounts.ts';
@@ -367,4 +368,5 @@ export const migrations: readonly Migration[] = [
   { version: 32, name: 'guards of accounts and keys', sql: postgresDdl(accounts.guardColumns) },
   { version: 33, name: 'variants that were taken out', sql: postgresDdl(variantStateTable) },
   { version: 34, name: "sums of providers' caches", sql: promptCacheIndex('culvert.') },
+  { version: 35, name: 'refused requests in lists', sql: refusedIndex('culvert.') },
 ];

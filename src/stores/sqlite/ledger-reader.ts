@@ -19,7 +19,7 @@ import type {
 } from '../../books/metering/ledger.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { cacheUseSql, cacheUsesOf, promptCacheDayOf, promptCacheDaySql } from '../ledger/cache-uses.ts';
-import { hourConditions, type Marks, requestConditions } from '../ledger/ledger-filters.ts';
+import { hourMax, type Marks, newestHourSql, requestConditions } from '../ledger/ledger-filters.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { idSlackMs, listPages, type RequestRows } from '../ledger/request-pages.ts';
 import { type Database, patiently, type SqlValue } from './database.ts';
@@ -157,17 +157,15 @@ export function listRequests(
   return listPages(rows, query, { from, before }, breathe);
 }
 
-function newestHourOf(database: Database, { accounts, where }: RequestQuery): RequestRows<number>['newestHour'] {
+function newestHourOf(database: Database, query: RequestQuery): RequestRows<number>['newestHour'] {
   const { marks, values } = sqliteMarks();
-  const conditions = hourConditions(accounts, where, marks);
-  if (conditions === null) return null;
-  const newest = database.prepare(
-    `SELECT hour FROM rollup WHERE ${conditions.join(' AND ')} AND hour <= ?${values.length + 1}
-     ORDER BY hour DESC LIMIT 1`,
-  );
+  const sql = newestHourSql('', query, marks);
+  if (sql === null) return null;
+  const newest = database.prepare(sql);
+  const given = values.slice(0, -1);
   return (hour) => {
-    const found = newest.get(...values, Math.min(hour, Number.MAX_SAFE_INTEGER))?.hour;
-    return found === undefined ? null : Number(found);
+    const found = newest.get(...given, Math.min(hour, hourMax))?.hour ?? null;
+    return found === null ? null : Number(found);
   };
 }
 

@@ -2,6 +2,7 @@ import { rollupSums } from '../../books/ledger/batch-sums.ts';
 import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
 import { cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
 import { nameTablesSql } from '../ledger/day-sums.ts';
+import { refusedIndex } from '../ledger/ledger-filters.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import type { Migration } from '../migration.ts';
 import { sqliteDdl } from '../schema/ddl.ts';
@@ -269,6 +270,7 @@ export const ledgerMigrations: readonly Migration[] = [
   { version: 12, name: 'feedback to requests', sql: sqliteDdl(feedbackTable) },
   { version: 13, name: 'variants that were taken out', sql: sqliteDdl(variantStateTable) },
   { version: 14, name: "sums of providers' caches", sql: promptCacheIndex('') },
+  { version: 15, name: 'refused requests in lists', sql: refusedIndex('') },
 ];
 
 /** Longest wait of a start for another that migrates. */

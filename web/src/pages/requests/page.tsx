@@ -4,12 +4,13 @@ import { type Pages, usePages } from '../../api/pages.ts';
 import { url } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { Count, Moment, Money, None, Span } from '../../parts/figures.tsx';
+import { Count, Moment, None, Span } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Page } from '../../parts/page.tsx';
 import { saveFrom } from '../../parts/save.ts';
 import { type Column, PagedTable } from '../../parts/table.tsx';
+import { Cost } from './cost.tsx';
 import { FilterBar, type FilterName, filterNames } from './filter-bar.tsx';
 import { Outcome, wordsOf } from './outcome.tsx';
 import { type RequestRow, useTail } from './use-requests.ts';
@@ -55,14 +56,14 @@ const columns: readonly Column<RequestRow>[] = [
   { head: 'Output', from: 'lg', align: 'right', cell: ({ usage }) => <Count value={usage.output_tokens} /> },
   { head: 'First token', from: 'xl', align: 'right', cell: ({ first_token_ms }) => <Span ms={first_token_ms} /> },
   { head: 'Duration', from: 'md', align: 'right', cell: ({ ms }) => <Span ms={ms} /> },
-  { head: 'Cost', align: 'right', cell: ({ cost_usd }) => <Money value={cost_usd} /> },
+  { head: 'Cost', align: 'right', cell: (row) => <Cost request={row} /> },
 ];
 
 /** Every request, the newest first, as they end. */
 export default function RequestsPage() {
   const [filters, setFilters] = useFilters<FilterName>();
   const [paused, setPaused] = useState(false);
-  const query = Object.fromEntries(filterNames.map((name) => [name, filters[name]]));
+  const query = queryOf(filters);
   const listed = usePages<RequestRow>('/admin/v1/requests', query);
   const live = !paused && listed.page === 1 && filters.until === undefined;
   const tail = useTail(query, live);
@@ -90,7 +91,7 @@ export default function RequestsPage() {
           >
             {paused ? 'Go live' : 'Live'}
           </Button>
-          <Export filters={filters} />
+          <Export filters={query} />
         </>
       }
       bar={<FilterBar values={filters} onValues={onValues} />}
@@ -109,6 +110,12 @@ export default function RequestsPage() {
       />
     </Page>
   );
+}
+
+/** Any outcome means that of refused requests, too. */
+function queryOf(filters: Partial<Record<FilterName, string>>): Partial<Record<FilterName, string>> {
+  const query = Object.fromEntries(filterNames.map((name) => [name, filters[name]]));
+  return filters.status === undefined && filters.class === undefined ? { ...query, class: 'any' } : query;
 }
 
 /** Everything that the filters let through, over HTTP as it is read. */

@@ -13,8 +13,10 @@ import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { Tiles } from '../../parts/tiles.tsx';
 import { canRunAgain, setUpAgain } from '../playground/run-again.ts';
+import { Cost, isHit, whyFree } from './cost.tsx';
 import { Guarded } from './guarded.tsx';
 import { Outcome, wordsOf } from './outcome.tsx';
+import { WhyRefused } from './refused.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** One request: its route with the reasons, its usage, and its bodies if they are kept. */
@@ -52,6 +54,7 @@ function Shown({ request }: { request: RequestReply }) {
   return (
     <>
       <Summary request={request} />
+      {route.refused !== undefined && <WhyRefused request={request} refused={route.refused} />}
       <div className="grid gap-4 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
         <div className="flex min-w-0 flex-col gap-4">
           <Section title="Route">
@@ -114,7 +117,7 @@ function Summary({ request }: { request: RequestReply }) {
         <Count value={usage.input_tokens} /> <span className="text-faint">/</span> <Count value={usage.output_tokens} />
       </span>,
     ],
-    ['Cost', <Money key="c" value={request.cost_usd} />],
+    ['Cost', <Cost key="c" request={request} />],
     ['Units', <Count key="n" value={request.units} />],
   ];
   return <Tiles of={facts} />;
@@ -214,7 +217,8 @@ const sources: Readonly<Record<string, string>> = {
   refused: 'The request was refused',
 };
 
-function Used({ request: { usage, units, cost_usd, saved_usd, cache } }: { request: RequestReply }) {
+function Used({ request }: { request: RequestReply }) {
+  const { usage, units, cost_usd, saved_usd, cache } = request;
   const { source, ...counts } = usage;
   return (
     <Facts>
@@ -230,9 +234,7 @@ function Used({ request: { usage, units, cost_usd, saved_usd, cache } }: { reque
       </Fact>
       <Fact name="Cost">
         {cost_usd === null ? (
-          <span className="text-muted">
-            {isHit(cache) ? 'nothing: no provider was asked' : 'unknown: the target has no price'}
-          </span>
+          <span className="text-muted">{whyFree(request) ?? 'no price: its target has none'}</span>
         ) : (
           `$${Number(cost_usd.toPrecision(12))}`
         )}
@@ -245,10 +247,6 @@ function Used({ request: { usage, units, cost_usd, saved_usd, cache } }: { reque
       {!isHit(cache) && <Fact name="Tokens">{sources[source] ?? source}</Fact>}
     </Facts>
   );
-}
-
-function isHit(cache: string | null): boolean {
-  return cache === 'hit' || cache === 'semantic';
 }
 
 function sentence(name: string): string {
