@@ -30,7 +30,11 @@ const chat = (key: string) =>
 await made('/plans/team', { windows: { '5h': 20, week: 400 }, budget: { month: 25 }, rpm: 60 }, 'PUT');
 await made('/accounts', { id: 'northwind', name: 'Northwind Traders', plan: 'team' });
 await made('/accounts', { id: 'hostile', name: attack, plan: 'team' });
-const { key } = await made<{ key: string }>('/keys', { account: 'northwind', name: 'production' });
+const { key, id: production } = await made<{ key: string; id: string }>('/keys', {
+  account: 'northwind',
+  name: 'production',
+  limits: { budget: { month: 10 }, rpm: 600 },
+});
 for (let calls = 0; calls < 3; calls += 1) assert.equal((await chat(key)).status, 200);
 
 test('an account is made with a plan and a key, whose secret is shown once and works', { skip }, async (t) => {
@@ -61,13 +65,13 @@ test('an account is made with a plan and a key, whose secret is shown once and w
   assert.ok(!(await page.content()).includes(secret));
 });
 
-test('a window is a gauge, with the instant at which its next unit frees', { skip }, async (t) => {
+test('a window is a gauge, with the instant at which its next unit is available again', { skip }, async (t) => {
   const page = await openPage(t, gateway, '/dashboard/accounts/northwind');
   const gauge = page.getByRole('meter', { name: 'Units in 5 hours' });
   await gauge.waitFor();
   assert.equal(await gauge.getAttribute('aria-valuenow'), '15');
   const window = page.getByRole('listitem').filter({ has: gauge });
-  assert.match(await window.innerText(), /3 of 20[\s\S]*frees? in (4|5) h, at /);
+  assert.match(await window.innerText(), /3 of 20[\s\S]*available again in (4|5) h, at /);
   await page.getByText('Cost by day and model').waitFor();
   await assertAccessible(page);
   await shoot(page, 'account-desktop-light');
@@ -92,6 +96,79 @@ test('a key is rotated with a grace, then revoked', { skip }, async (t) => {
   for (const one of [old, secret]) assert.equal((await chat(one)).status, 401);
   await assertAccessible(page);
   await shoot(page, 'keys-desktop-light');
+});
+
+test("a key's budget is raised in four clicks, and what would stop it is said before", { skip }, async (t) => {
+  const limits = { budget: { month: 0.5 }, rpm: 600 };
+  const { id, key: own } = await made<{ id: string; key: string }>('/keys', {
+    account: 'northwind',
+    name: 'nightly',
+    limits,
+  });
+  assert.equal((await chat(own)).status, 200);
+  const page = await openPage(t, gateway, '/dashboard/keys?text=nightly');
+  let clicks = 0;
+  const click = (target: { click(): Promise<void> }) => {
+    clicks += 1;
+    return target.click();
+  };
+  await click(page.getByRole('link', { name: /nightly/ }));
+  await page.getByText('of $0.50').waitFor();
+  await page.getByText('Last used').waitFor();
+  await page.getByRole('table').getByRole('row', { name: /chat/ }).waitFor();
+  await click(page.getByRole('button', { name: 'Edit' }));
+  const budget = page.getByRole('textbox', { name: 'Budget, USD in 30 days' });
+  await click(budget);
+  await budget.fill('0');
+  await page.getByText('The key would be stopped at once.').waitFor();
+  await assertAccessible(page);
+  await budget.fill('24');
+  await page.getByText('The key would be stopped at once.').waitFor({ state: 'detached' });
+  await click(page.getByRole('button', { name: 'Save' }));
+  await page.getByText('Saved.').waitFor();
+  await page.getByText('of $24').waitFor();
+  assert.ok(clicks <= 4, `${clicks} clicks`);
+  const shown = (await (await admin.fetch(`/admin/v1/keys/${id}`)).json()) as { limits: unknown };
+  assert.deepEqual(shown.limits, { budget: { month: 24 }, rpm: 600 });
+});
+
+test('of two people who change a key the second one’s change leaves the first one’s as it is', { skip }, async (t) => {
+  const limits = { budget: { '5h': 1, month: 5 }, rpm: 60 };
+  const { id } = await made<{ id: string }>('/keys', { account: 'northwind', name: 'of two', limits });
+  const page = await openPage(t, gateway, `/dashboard/keys/${id}`);
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await page.getByRole('textbox', { name: 'Requests per minute' }).fill('');
+  await page.getByRole('textbox', { name: 'Name' }).fill('of both');
+  await made(`/keys/${id}`, { limits: { budget: { month: 9 } }, models: ['chat'] }, 'PATCH');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Somebody else has changed this.').waitFor();
+  assert.deepEqual((await changes(page)).toSorted(), [
+    'budget {"5h":1,"month":9} unchanged',
+    'models ["chat"] unchanged',
+    'name unchanged of both',
+    'rpm unchanged nothing',
+  ]);
+  await page.getByRole('button', { name: 'Keep my changes' }).click();
+  await page.getByRole('textbox', { name: 'Expires' }).fill('yesterday');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page
+    .getByRole('alert')
+    .getByText(/Expected a date such as/)
+    .waitFor();
+  await page.getByRole('textbox', { name: 'Expires' }).fill('');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { name: 'of both' }).waitFor();
+  const shown = (await (await admin.fetch(`/admin/v1/keys/${id}`)).json()) as Record<string, unknown>;
+  assert.deepEqual([shown.limits, shown.models], [{ budget: { '5h': 1, month: 9 } }, ['chat']]);
+});
+
+test('a key of the file says so, and nothing of it can be changed here', { skip }, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard/keys');
+  const row = page.getByRole('row').filter({ hasText: 'configuration file' }).first();
+  await row.getByText('file', { exact: true }).waitFor();
+  await row.getByRole('link').click();
+  await page.getByText('This key is set in the configuration file').waitFor();
+  assert.equal(await page.getByRole('button', { name: /Edit|Rotate|Revoke/ }).count(), 0);
 });
 
 test('an account is suspended and active again', { skip }, async (t) => {
@@ -180,6 +257,7 @@ for (const [name, path, wait] of [
   ['accounts', '/dashboard/accounts', 'Northwind Traders'],
   ['account', '/dashboard/accounts/northwind', 'Cost by day and model'],
   ['keys', '/dashboard/keys', 'production'],
+  ['key', `/dashboard/keys/${production}`, 'Last used'],
   ['plans', '/dashboard/plans', 'team'],
   ['plan', '/dashboard/plans/team', 'Nobody would be stopped'],
 ] as const) {

@@ -1,6 +1,7 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import type { AccountReply } from '../../../src/admin/entries/accounts.ts';
 import type { GuardReply } from '../../../src/admin/entries/guards.ts';
+import type { KeyReply } from '../../../src/admin/entries/keys.ts';
 import type { McpServerReply } from '../../../src/admin/entries/mcp-server-shown.ts';
 import type { ModelReply } from '../../../src/admin/entries/models.ts';
 import type { PlanReply } from '../../../src/admin/entries/plans.ts';
@@ -34,6 +35,7 @@ export type LookedAt = AccountReply & { open_requests: number };
 
 export const accounts = entriesOf<LookedAt>('/admin/v1/accounts');
 export const guards = entriesOf<GuardReply>('/admin/v1/guards');
+export const keys = entriesOf<KeyReply>('/admin/v1/keys');
 export const mcpServers = entriesOf<McpServerReply>('/admin/v1/mcp-servers');
 export const models = entriesOf<ModelReply>('/admin/v1/models');
 export const plans = entriesOf<PlanReply>('/admin/v1/plans');

@@ -139,6 +139,7 @@ export const operatorPages: readonly PageGroup[] = [
         load: () => import('./keys/page.tsx'),
         nav: { title: 'Keys', icon: KeyRound, key: 'k', area: 'keys' },
       },
+      { path: 'keys/$id', load: () => import('./keys/key.tsx') },
       {
         path: 'plans',
         load: () => import('./plans/page.tsx'),

@@ -94,14 +94,14 @@ function Frees({ view: { frees, measure }, at }: { view: WindowView; at: string 
   const atMs = Date.parse(at);
   const what =
     frees === null || frees === 0
-      ? 'The next one frees'
+      ? 'The next one is'
       : measure === 'usd'
-        ? `${usd(frees)} frees`
-        : `${count(frees)} ${frees === 1 ? `${measure.slice(0, -1)} frees` : `${measure} free`}`;
+        ? `${usd(frees)} is`
+        : `${count(frees)} ${frees === 1 ? `${measure.slice(0, -1)} is` : `${measure} are`}`;
   const near = atMs - nowMs < distanceMaxMs;
   return (
     <time dateTime={at} title={instant(atMs)}>
-      {what} {near ? `${ago(atMs, nowMs)}, at ${moment(atMs, nowMs)}` : `at ${moment(atMs, nowMs)}`}
+      {what} available again {near ? `${ago(atMs, nowMs)}, at ${moment(atMs, nowMs)}` : `at ${moment(atMs, nowMs)}`}
     </time>
   );
 }

@@ -7,8 +7,9 @@ import { IconButton } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Ago, None } from '../../parts/figures.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
-import { Badge, Status, type Tone } from '../../parts/status.tsx';
+import { Badge, Status } from '../../parts/status.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
+import { tones } from './key-status.ts';
 import { NewKeyButton } from './new-key.tsx';
 import { RevokeKey } from './revoke-key.tsx';
 import { RotateKey } from './rotate-key.tsx';
@@ -20,8 +21,6 @@ interface KeysTableProps {
   /** Of all accounts: shows the account of each. */
   all?: true;
 }
-
-const tones: Record<KeyReply['status'], Tone> = { active: 'ok', expired: 'plain', suspended: 'bad', revoked: 'plain' };
 
 /** Keys, and what can be done with them. */
 export function KeysTable({ text, account, status, all }: KeysTableProps) {
@@ -39,6 +38,11 @@ export function KeysTable({ text, account, status, all }: KeysTableProps) {
           <span className="ml-2 hidden whitespace-nowrap font-mono text-muted text-xs sm:inline">
             {key.prefix ?? ''}
           </span>
+          {key.from === 'configuration' && (
+            <span className="ml-2">
+              <Badge title="It is set in the configuration file, and you change it there.">file</Badge>
+            </span>
+          )}
         </span>
       ),
     },
@@ -77,7 +81,7 @@ export function KeysTable({ text, account, status, all }: KeysTableProps) {
         may && key.from === 'admin api' && key.status !== 'revoked' ? (
           <Menu
             trigger={
-              <IconButton label={`Actions for ${key.name}`} className="-my-1.5">
+              <IconButton label={`Actions for ${key.name}`} className="relative z-10 -my-1.5">
                 <Ellipsis />
               </IconButton>
             }
@@ -105,6 +109,7 @@ export function KeysTable({ text, account, status, all }: KeysTableProps) {
         pages={pages}
         columns={columns}
         keyOf={({ id }) => id}
+        to={({ id }) => `/dashboard/keys/${encodeURIComponent(id)}`}
         empty={
           <Empty
             icon={<KeyRound />}
@@ -121,5 +126,5 @@ export function KeysTable({ text, account, status, all }: KeysTableProps) {
 }
 
 function Made({ at }: { at: string | null }) {
-  return at === null ? <span className="text-muted">culvert.yaml</span> : <Ago at={at} />;
+  return at === null ? <span className="text-muted">configuration file</span> : <Ago at={at} />;
 }

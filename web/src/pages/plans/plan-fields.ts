@@ -19,7 +19,7 @@ export interface TypedPlan {
 }
 
 export type WindowKey = '5h' | 'week' | 'month';
-type TypedWindows = Record<WindowKey, string>;
+export type TypedWindows = Record<WindowKey, string>;
 type Definition = Readonly<Record<string, unknown>>;
 
 export const windowKeys = ['5h', 'week', 'month'] as const;
@@ -58,12 +58,12 @@ function jsonOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 }
 
-function windowsOf(windows: unknown): TypedWindows {
+export function windowsOf(windows: unknown): TypedWindows {
   const known = (typeof windows === 'object' && windows !== null ? windows : {}) as Record<string, unknown>;
   return { '5h': textOf(known['5h']), week: textOf(known.week), month: textOf(known.month) };
 }
 
-function textOf(value: unknown): string {
+export function textOf(value: unknown): string {
   return typeof value === 'number' || (typeof value === 'string' && value !== 'off') ? String(value) : '';
 }
 
@@ -90,7 +90,7 @@ export function definitionOf(plan: TypedPlan): Record<string, unknown> {
   };
 }
 
-function windowsField(name: string, typed: TypedWindows): Record<string, unknown> {
+export function windowsField(name: string, typed: TypedWindows): Record<string, unknown> {
   const entries = windowKeys.filter((key) => typed[key].trim() !== '').map((key) => [key, numberOrText(typed[key])]);
   return entries.length === 0 ? {} : { [name]: Object.fromEntries(entries) };
 }

@@ -3,7 +3,8 @@ import { Field } from '../../parts/form.tsx';
 import { spans, type TypedPlan, windowKeys } from './plan-fields.ts';
 
 interface WindowFieldsProps {
-  name: 'windows' | 'tokens' | 'budget';
+  /** The server's name of the measure in `error.param`. */
+  name: string;
   title: string;
   hint?: string;
   value: TypedPlan['windows'];

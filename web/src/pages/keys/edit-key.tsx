@@ -1,0 +1,133 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
+import type { WindowReply } from '../../../../src/admin/entries/windows.ts';
+import { keys } from '../../api/entries.ts';
+import { mergePatch } from '../../api/merge-patch.ts';
+import { call } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
+import { Input, TextArea } from '../../parts/controls.tsx';
+import { Note } from '../../parts/error-note.tsx';
+import { textFields } from '../../parts/fields.ts';
+import { Field, Form } from '../../parts/form.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { amount, windowName } from '../../parts/window-gauges.tsx';
+import { WindowFields } from '../plans/window-fields.tsx';
+import { grouped, reached, settingsOf, settingsTyped, type TypedKey, typedOf } from './key-fields.ts';
+
+interface EditKeyProps {
+  of: KeyReply;
+  /** What the key has used; undefined: not known yet. */
+  used: readonly WindowReply[] | undefined;
+  onClose: () => void;
+}
+
+/** The form of a key that exists. */
+export function EditKey({ of, used = [], onClose }: EditKeyProps) {
+  // The form's initial values: another person's change does not replace typed ones.
+  const [before, setBefore] = useState(of);
+  const [typed, setTyped] = useState<TypedKey>(() => typedOf(settingsOf(of)));
+  const client = useQueryClient();
+  const settings = settingsOf(before);
+  const written = settingsTyped(settings, typed);
+  const patch = mergePatch(grouped(settings), grouped(written));
+  const save = useMutation({
+    mutationFn: () =>
+      call<KeyReply>('PATCH', keys.addressOf(before.id), { body: { ...patch, version: before.version } }),
+    async onSuccess() {
+      await keys.refresh(client);
+      toast('Saved. Every server goes by it within a second.');
+      onClose();
+    },
+  });
+  const current = currentOf<KeyReply>(save.error);
+  const change = (changes: Partial<TypedKey>) => setTyped((now) => ({ ...now, ...changes }));
+  const field = textFields(typed, change);
+  const stopping = reached(typed, used);
+  return (
+    <Form
+      error={current === null ? save.error : null}
+      onSubmit={() => (Object.keys(patch).length === 0 ? onClose() : save.mutate())}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" busy={save.isPending} disabled={current !== null}>
+            Save
+          </Button>
+        </>
+      }
+    >
+      {current !== null && (
+        <ChangedMeanwhile
+          before={settings}
+          theirs={settingsOf(current)}
+          yours={written}
+          onGoOn={(next) => {
+            setBefore(current);
+            setTyped(typedOf(next));
+            save.reset();
+          }}
+        />
+      )}
+      <p className="text-muted text-sm">An empty field means that only the plan limits the key.</p>
+      <WindowFields
+        name="limits.budget"
+        title="Budget, USD"
+        value={typed.budget}
+        onValue={(budget) => change({ budget })}
+      />
+      <WindowFields
+        name="limits.windows"
+        title="Units"
+        value={typed.windows}
+        onValue={(windows) => change({ windows })}
+      />
+      <WindowFields name="limits.tokens" title="Tokens" value={typed.tokens} onValue={(tokens) => change({ tokens })} />
+      <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
+        <Field name="limits.rpm" label="Requests per minute">
+          {(control) => <Input {...control} inputMode="numeric" {...field('rpm')} />}
+        </Field>
+        <Field name="limits.tpm" label="Tokens per minute">
+          {(control) => <Input {...control} inputMode="numeric" {...field('tpm')} />}
+        </Field>
+        <Field name="limits.concurrency" label="Concurrent requests">
+          {(control) => <Input {...control} inputMode="numeric" {...field('concurrency')} />}
+        </Field>
+      </div>
+      <Field name="name" label="Name">
+        {(control) => <Input {...control} {...field('name')} />}
+      </Field>
+      <Field name="expires" label="Expires" hint="A date such as 2027-01-01, or 90d from now. Empty: never.">
+        {(control) => <Input {...control} {...field('expires')} />}
+      </Field>
+      <Field
+        name="models"
+        label="Models"
+        hint="One per line. * matches any characters. Leave it empty for all models of the plan."
+      >
+        {(control) => <TextArea {...control} rows={2} spellCheck={false} {...field('models')} />}
+      </Field>
+      <Field name="ips" label="Allowed IPs" hint="One address or network per line. Leave it empty to allow all.">
+        {(control) => <TextArea {...control} rows={2} spellCheck={false} {...field('ips')} />}
+      </Field>
+      <Field name="guards" label="Guards" hint="Names, separated by commas, besides those of the account and plan.">
+        {(control) => <Input {...control} spellCheck={false} placeholder="None" {...field('guards')} />}
+      </Field>
+      <div role="status">
+        {stopping.length > 0 && (
+          <Note tone="warn">
+            The key would be stopped at once.
+            <ul>
+              {stopping.map((view) => (
+                <li key={windowName(view)}>
+                  {windowName(view)}: {amount(view.used, view.measure)} used of {amount(view.limit ?? 0, view.measure)}
+                </li>
+              ))}
+            </ul>
+          </Note>
+        )}
+      </div>
+    </Form>
+  );
+}

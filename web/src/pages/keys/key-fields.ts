@@ -1,0 +1,85 @@
+import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
+import type { WindowReply } from '../../../../src/admin/entries/windows.ts';
+import type { Written } from '../../parts/changed-meanwhile.tsx';
+import { listIn, numberOrText } from '../../parts/typed.ts';
+import { type TypedWindows, textOf, windowKeys, windowsField, windowsOf } from '../plans/plan-fields.ts';
+
+/** A key as typed: '' is no limit, no end, and for lists: all. */
+export interface TypedKey {
+  name: string;
+  expires: string;
+  models: string;
+  ips: string;
+  guards: string;
+  windows: TypedWindows;
+  budget: TypedWindows;
+  tokens: TypedWindows;
+  rpm: string;
+  tpm: string;
+  concurrency: string;
+}
+
+/** The settings of a key and its limits, in one object: a form compares them field by field. */
+export function settingsOf({ name, expires, models, ips, guards, limits }: KeyReply): Written {
+  return { name, expires, models, ips, guards, ...limits };
+}
+
+export function typedOf(settings: Written): TypedKey {
+  const lines = (list: unknown, by: string) => (Array.isArray(list) ? list.join(by) : '');
+  const { name, expires, models, ips, guards, windows, budget, tokens, rpm, tpm, concurrency } = settings;
+  return {
+    name: String(name),
+    expires: typeof expires === 'string' ? expires.replace('T00:00:00.000Z', '') : '',
+    models: lines(models, '\n'),
+    ips: lines(ips, '\n'),
+    guards: lines(guards, ', '),
+    windows: windowsOf(windows),
+    budget: windowsOf(budget),
+    tokens: windowsOf(tokens),
+    rpm: textOf(rpm),
+    tpm: textOf(tpm),
+    concurrency: textOf(concurrency),
+  };
+}
+
+/** The settings after what was typed over `before`; those that the form does not have stay. */
+export function settingsTyped(before: Written, typed: TypedKey): Written {
+  const { windows, budget, tokens, rpm, tpm, concurrency, ...rest } = before;
+  const list = (text: string) => (text.trim() === '' ? null : listIn(text, '\n'));
+  const amount = (name: 'rpm' | 'tpm' | 'concurrency') =>
+    typed[name].trim() === '' ? {} : { [name]: numberOrText(typed[name]) };
+  const expires = typed.expires.trim();
+  return {
+    ...rest,
+    name: typed.name,
+    // As the server has it where nobody touched it.
+    expires: expires === typedOf(before).expires ? rest.expires : expires === '' ? null : expires,
+    models: list(typed.models),
+    ips: list(typed.ips),
+    guards: listIn(typed.guards, ','),
+    ...windowsField('windows', typed.windows),
+    ...windowsField('budget', typed.budget),
+    ...windowsField('tokens', typed.tokens),
+    ...amount('rpm'),
+    ...amount('tpm'),
+    ...amount('concurrency'),
+  };
+}
+
+/** Settings as the body of a change has them. */
+export function grouped({ name, expires, models, ips, guards, ...limits }: Written) {
+  return { name, expires, models, ips, guards, limits };
+}
+
+const measures = { windows: 'units', budget: 'usd', tokens: 'tokens' } as const;
+
+/** Limits that the key has reached already, as typed. */
+export function reached(typed: TypedKey, used: readonly WindowReply[]): WindowReply[] {
+  return used.flatMap((one) => {
+    const name = (['windows', 'budget', 'tokens'] as const).find((each) => measures[each] === one.measure);
+    const window = windowKeys.find((key) => key === one.window);
+    if (name === undefined || window === undefined || one.tier !== null) return [];
+    const limit = numberOrText(typed[name][window]);
+    return typeof limit === 'number' && one.used >= limit ? [{ ...one, limit }] : [];
+  });
+}
