@@ -116,19 +116,11 @@ export async function doWork<I, R extends ReadRequest, P extends WorkPlan>(
 ): Promise<void> {
   const planning = endpoint.plan(services.snapshot(), call, request);
   const plan = planning instanceof Promise ? await planning : planning;
-  const refused = 'kind' in plan ? plan : await planned(services, endpoint, { call, request, plan }, input);
+  let refused: Failure | null;
+  if ('kind' in plan) refused = plan;
+  else if (plan.shared === undefined) refused = await runWork(services, endpoint, call, request, plan);
+  else refused = await services.cache.share(services, endpoint, { call, request, plan, shared: plan.shared }, input);
   if (refused !== null) refuse(call.sink, refused, call.admitted.headers);
-}
-
-function planned<I, R extends ReadRequest, P extends WorkPlan>(
-  services: CachedServices,
-  endpoint: WorkEndpoint<I, R, P>,
-  { call, request, plan }: Omit<AskedWork<R, P>, 'held'>,
-  input: I,
-): Promise<Failure | null> {
-  const { shared } = plan;
-  if (shared === undefined) return runWork(services, endpoint, call, request, plan);
-  return services.cache.share(services, endpoint, { call, request, plan, shared }, input);
 }
 
 /** Reserves, works, answers and settles. The failure of the reservation; null: it was not refused. */
