@@ -27,6 +27,25 @@ function lacking(text: string, schema: JsonObject): string {
   } catch {
     return 'it is no JSON';
   }
-  const { valid, errors } = new Validator(schema as Schema, '2020-12', true).validate(value);
-  return valid ? '' : (errors.at(-1)?.error ?? 'it does not meet the schema');
+  try {
+    const { valid, errors } = new Validator(schema as Schema, '2020-12', true).validate(value);
+    return valid ? '' : (errors.at(-1)?.error ?? 'it does not meet the schema');
+  } catch (error) {
+    // A schema that names itself follows its answer down.
+    if (error instanceof RangeError && depthOf(text) > depthMax) return `it has more than ${depthMax} levels`;
+    throw error;
+  }
+}
+
+const depthMax = 100;
+
+/** Levels of JSON. */
+function depthOf(json: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const [sign] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[{\]}]/gs)) {
+    if (sign === '[' || sign === '{') deepest = Math.max(deepest, ++depth);
+    else if (sign === ']' || sign === '}') depth -= 1;
+  }
+  return deepest;
 }

@@ -5,12 +5,21 @@ import type { SchemaOrder } from './schema-check-worker.ts';
 
 const waitingMax = 256;
 const waitingBytesMax = 16 * 1024 * 1024;
-/** Limit of waiting, and again of checking: schemas and answers are callers', and both can be made to take for ever. */
-const timeoutMs = 2_000;
-/** While one tenant's answer takes that long, another tenant finds a thread at once. */
+/** Limit of a check: schemas and answers are callers', and both can be made to take for ever. */
+const workMaxMs = 1_000;
+/** Limit of waiting: longer than what is under way can take, and what is next. */
+const waitMaxMs = 3_000;
 const threads = 2;
+/** Checks of a tenant that took longer than this make it slow, for so long. */
+const slowAfterMs = 250;
+const slowForMs = 60_000;
+/** Slow tenants that are remembered. */
+const slowMax = 1_000;
 
-/** Says whether texts meet JSON schemas, in separate threads, each started when it is needed. */
+/**
+ * Says whether texts meet JSON schemas, in separate threads, each started when it is needed. Slow tenants share one of
+ * the threads: however many they are, another tenant finds one.
+ */
 export interface SchemaCheck {
   /** `why` the text does not meet the schema, null when it does; or null, when nobody could tell in time. */
   look(tenant: string, text: string, schema: JsonObject): Promise<{ why: string | null } | null>;
@@ -19,16 +28,19 @@ export interface SchemaCheck {
 
 export function createSchemaCheck(): SchemaCheck {
   const entry = new URL('./schema-check-worker.ts', import.meta.url);
-  const open = () => createTimedThread(entry, 'thread that checks schemas', { workMaxMs: timeoutMs });
+  const open = () => createTimedThread(entry, 'thread that checks schemas', { workMaxMs });
   const all = Array.from({ length: threads }, open);
   /** Those without work, the one used last at the end. */
   const idle = [...all];
-  const turns = createTurns({ name: 'Answers to check', places: threads, waitingMax, waitingBytesMax });
+  const slow = createSlowTenants();
+  const mayTake = slow.mayTake;
+  const turns = createTurns({ name: 'Answers to check', places: threads, waitingMax, waitingBytesMax, mayTake });
   return {
     async look(tenant, text, schema) {
-      const turn = await turns.take(tenant, AbortSignal.timeout(timeoutMs), text.length).catch(() => null);
+      const turn = await turns.take(tenant, AbortSignal.timeout(waitMaxMs), text.length).catch(() => null);
       const thread = turn === null ? undefined : idle.pop();
       if (turn === null || thread === undefined) return null;
+      const took = slow.began(tenant);
       try {
         const order: Omit<SchemaOrder, 'id'> = { text, schema };
         const why = await thread.run<string>(order, []);
@@ -38,9 +50,36 @@ export function createSchemaCheck(): SchemaCheck {
         return null;
       } finally {
         idle.push(thread);
+        took();
         turn.giveBack();
       }
     },
     close: async () => void (await Promise.all(all.map((thread) => thread.close()))),
+  };
+}
+
+/** Tenants whose last check took long. */
+function createSlowTenants() {
+  /** Until when (monotonic ms), the one marked last at the end. */
+  const until = new Map<string, number>();
+  /** The slow tenant that has a thread. */
+  let holder: string | null = null;
+  const isSlow = (tenant: string) => (until.get(tenant) ?? 0) > performance.now();
+  return {
+    mayTake: (tenant: string) => holder === null || !isSlow(tenant),
+    /** A check of the tenant began; the result ends it. */
+    began(tenant: string): () => void {
+      const beganMs = performance.now();
+      if (isSlow(tenant)) holder = tenant;
+      return () => {
+        if (holder === tenant) holder = null;
+        until.delete(tenant);
+        const endMs = performance.now();
+        if (endMs - beganMs < slowAfterMs) return;
+        until.set(tenant, endMs + slowForMs);
+        const [oldest] = until.keys();
+        if (until.size > slowMax && oldest !== undefined) until.delete(oldest);
+      };
+    },
   };
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from '../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 
 export interface SchemaFault {
   path: (string | number)[];
@@ -17,22 +17,83 @@ export function schemaFault(schema: JsonValue): SchemaFault | null {
   if (JSON.stringify(schema).length > bytesMax) return { path: [], message: `expected at most ${bytesMax} bytes` };
   const fault = faultsIn(schema, []).next().value ?? null;
   // An id begins another schema, where places count from it.
-  return fault ?? (JSON.stringify(schema).includes('"$id"') ? null : unknownPlace(schema, schema, []));
+  if (fault !== null || JSON.stringify(schema).includes('"$id"')) return fault;
+  return unknownPlace(schema) ?? endless(schema);
 }
 
-/** A reference to a place that is not there: no answer could be held to it. Those with names of places are not looked at. */
-function unknownPlace(schema: JsonValue | undefined, root: JsonValue, path: SchemaFault['path']): SchemaFault | null {
-  if (!isObject(schema) && !Array.isArray(schema)) return null;
-  for (const [name, value] of Object.entries(schema)) {
-    const at = [...path, Array.isArray(schema) ? Number(name) : name];
-    if (values.has(name)) continue;
-    if (name === '$ref' && typeof value === 'string' && value.startsWith('#/') && !isThere(root, value)) {
-      return { path: at, message: 'expected a place that is in this schema' };
+/** Members whose schemas read the very value that the schema around them reads. */
+const inPlace: readonly string[] = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas', '$ref'];
+
+interface PlacedSchema {
+  schema: JsonObject;
+  path: SchemaFault['path'];
+}
+
+/** A reference that leads back to itself while no value is entered: no check would come to its end. */
+function endless(root: JsonValue): SchemaFault | null {
+  const seen = new Map<JsonObject, 'open' | 'done'>();
+  const look = ({ schema, path }: PlacedSchema): SchemaFault | null => {
+    const state = seen.get(schema);
+    if (state === 'done') return null;
+    if (state === 'open') return { path, message: 'expected a reference that does not lead back to itself' };
+    seen.set(schema, 'open');
+    for (const next of samePlace(schema, root, path)) {
+      const fault = look(next);
+      if (fault !== null) return fault;
     }
-    const fault = unknownPlace(value, root, at);
+    seen.set(schema, 'done');
+    return null;
+  };
+  for (const placed of schemasIn(root, [])) {
+    const fault = look(placed);
     if (fault !== null) return fault;
   }
   return null;
+}
+
+function* samePlace(schema: JsonObject, root: JsonValue, path: SchemaFault['path']): Generator<PlacedSchema> {
+  for (const name of inPlace) {
+    const value = schema[name];
+    const at = [...path, name];
+    const found = name === '$ref' ? placeOf(root, String(value)) : value;
+    const isMany = Array.isArray(found) || (name === 'dependentSchemas' && isObject(found));
+    const each = isMany ? Object.entries(found) : [['', found] as const];
+    for (const [key, one] of each) {
+      if (isObject(one))
+        yield { schema: one, path: key === '' ? at : [...at, Array.isArray(found) ? Number(key) : key] };
+    }
+  }
+}
+
+/** A schema, and those within it. */
+function* schemasIn(schema: JsonValue | undefined, path: SchemaFault['path']): Generator<PlacedSchema> {
+  if (!isObject(schema) && !Array.isArray(schema)) return;
+  if (isObject(schema)) yield { schema, path };
+  for (const [name, value] of Object.entries(schema)) {
+    if (values.has(name) && isObject(schema)) continue;
+    const at = [...path, Array.isArray(schema) ? Number(name) : name];
+    if (!named.has(name) || !isObject(value)) yield* schemasIn(value, at);
+    else for (const [key, one] of Object.entries(value)) yield* schemasIn(one, [...at, key]);
+  }
+}
+
+/** A reference to a place that is not there: no answer could be held to it. */
+function unknownPlace(root: JsonValue): SchemaFault | null {
+  for (const { schema, path } of schemasIn(root, [])) {
+    const { $ref } = schema;
+    if (typeof $ref === 'string' && placeOf(root, $ref) === undefined) {
+      return { path: [...path, '$ref'], message: 'expected a place that is in this schema' };
+    }
+  }
+  return null;
+}
+
+/** What a reference names: the whole, a place in it, or a schema with that `$anchor`. */
+function placeOf(root: JsonValue, ref: string): JsonValue | undefined {
+  if (ref === '#') return root;
+  if (ref.startsWith('#/')) return atPointer(root, ref);
+  for (const { schema } of schemasIn(root, [])) if (schema.$anchor === written(ref.slice(1))) return schema;
+  return undefined;
 }
 
 /** The name behind the signs of a URL; as it is where they are wrong. */
@@ -44,14 +105,14 @@ function written(part: string): string {
   }
 }
 
-function isThere(root: JsonValue, pointer: string): boolean {
+function atPointer(root: JsonValue, pointer: string): JsonValue | undefined {
   let at: JsonValue | undefined = root;
   for (const part of pointer.slice(2).split('/')) {
     const name = written(part).replaceAll('~1', '/').replaceAll('~0', '~');
-    if ((!isObject(at) && !Array.isArray(at)) || !Object.hasOwn(at, name)) return false;
+    if ((!isObject(at) && !Array.isArray(at)) || !Object.hasOwn(at, name)) return undefined;
     at = (at as Readonly<Record<string, JsonValue | undefined>>)[name];
   }
-  return true;
+  return at;
 }
 
 function* faultsIn(schema: JsonValue | undefined, path: SchemaFault['path']): Generator<SchemaFault, undefined> {
@@ -69,6 +130,8 @@ function* memberFaults(name: string, value: JsonValue | undefined, path: SchemaF
   } else if (name === '$ref') {
     const isHere = typeof value === 'string' && value.startsWith('#');
     if (!isHere) yield { path, message: 'expected a place in this schema, such as #/$defs/name' };
+  } else if (name === '$dynamicRef' || name === '$recursiveRef') {
+    yield { path, message: 'expected $ref: the check does not follow this one' };
   } else if (name === 'pattern') {
     if (!isPattern(value)) yield { path, message: patternMessage };
   } else if (named.has(name) && isObject(value)) {

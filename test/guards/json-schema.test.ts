@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, type TestContext, test } from 'node:test';
 import { checkConfigText } from '../../src/config/check.ts';
-import { adminKey, otherKey, startGateway } from '../start-gateway.ts';
+import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { textsOf } from '../steps/texts-of.ts';
 import { until } from '../until.ts';
 import { questions, startModel } from './start-model.ts';
@@ -22,15 +22,22 @@ const guards = {
   strict: { ...shape, repair: false },
   flags: { ...shape, action: 'flag' },
   words: { ...shape, schema: { type: 'string', pattern: '^(\\w+\\s?)*$' }, repair: false },
+  tree: { ...shape, schema: { type: 'array', items: { $ref: '#' } }, repair: false },
   observes: { ...shape, mode: 'observe' },
   pii: { check: 'personal-data', kinds: ['email'], action: 'mask' },
 };
 const targets = [{ provider: 'openai', model: 'm' }];
+const slowKeys = ['slow-1', 'slow-2', 'slow-3'].map((name) => `sk-cv-${name.padEnd(40, 'x')}`);
 const gateway = await startGateway({ after } as TestContext, {
-  providers: { openai: { type: 'openai', base_url: upstream.url, api_key: 'k' } },
+  keys: [testKey, otherKey, ...slowKeys].map((key, at) => ({ key, account: `account-${at}`, name: `k${at}` })),
+  providers: {
+    openai: { type: 'openai', base_url: upstream.url, api_key: 'k' },
+    tired: { type: 'openai', base_url: upstream.url, api_key: 'k' },
+  },
   guards,
   models: {
     ...Object.fromEntries(Object.keys(guards).map((name) => [name, { targets, guards: [name] }])),
+    empty: { targets: [{ provider: 'tired', model: 'm' }], guards: ['strict'], attempts: 1 },
     both: { targets, guards: ['pii', 'shape'] },
     lines: { targets, guards: ['shape'] },
   },
@@ -40,6 +47,7 @@ const isRepair = (body: string) => body.includes('does not meet the JSON schema'
 
 beforeEach(() => {
   upstream.bodies.length = 0;
+  upstream.calls = null;
   upstream.says = (body) => (isRepair(body) ? good : bad);
 });
 
@@ -82,6 +90,28 @@ for (const format of Object.keys(questions)) {
       assert.match(text, /The guard 'shape' does not let the answer pass: it does not meet its JSON schema/);
       assert.ok(!text.includes('Lyon'), text);
       assert.equal(upstream.bodies.length, 2);
+    });
+    test(`a blank answer is repaired, or blocked: ${how}`, async () => {
+      upstream.says = (body) => (isRepair(body) ? good : ' \n ');
+      const repaired = await ask(format, 'shape', stream);
+      assert.equal(repaired.status, 200, repaired.text);
+      assert.ok(repaired.said.includes(good), repaired.said);
+      const { messages } = JSON.parse(upstream.bodies[1] ?? '');
+      assert.ok(!JSON.stringify(messages).includes('assistant'), 'no turn without a text is sent');
+      for (const blank of [' \n ', '\u200b']) {
+        upstream.says = () => blank;
+        const blocked = await ask(format, 'strict', stream);
+        assert.equal(blocked.status, 400, blocked.text);
+        assert.match(blocked.text, /it does not meet its JSON schema/);
+      }
+    });
+    test(`an answer that only calls tools passes: ${how}`, async () => {
+      upstream.says = () => '';
+      upstream.calls = '{"a":1}';
+      const { status, text, guard } = await ask(format, 'shape', stream);
+      assert.deepEqual([status, guard], [200, 'shape=pass; scanned=100%'], text);
+      assert.match(text, /\ba\b/);
+      assert.equal(upstream.bodies.length, 1);
     });
     test(`without a repair it is blocked at once: ${how}`, async () => {
       assert.equal((await ask(format, 'strict', stream)).status, 400);
@@ -149,6 +179,44 @@ test('an answer that takes long to check holds up no answer of another key', asy
   await Promise.all(slow);
 });
 
+test('several keys with slow answers take one thread together: another key is answered all the same', async () => {
+  upstream.says = (body) => JSON.stringify(body.includes('slow') ? `${'a'.repeat(60)}!` : 'short');
+  let isOver = false;
+  const status = async (question: string, key: string) => {
+    const [path, json] = questions.chat!('words', question, false);
+    return (await gateway.fetch(path, { json, headers: { authorization: `Bearer ${key}` } })).status;
+  };
+  const statuses = new Set<number>();
+  const hammer = async (key: string) => {
+    while (!isOver) statuses.add(await status('slow', key));
+  };
+  const slow = slowKeys.flatMap((key) => [hammer(key), hammer(key)]);
+  await until('they were too slow', () => statuses.has(503));
+  for (let n = 0; n < 12; n += 1) assert.equal(await status('quick', otherKey), 200);
+  isOver = true;
+  await Promise.all(slow);
+  assert.deepEqual(statuses, new Set([503]));
+});
+
+test('an answer without any text never passes', async () => {
+  upstream.says = () => '';
+  for (const format of Object.keys(questions)) {
+    for (const stream of [false, true]) {
+      const { status, text } = await ask(format, 'empty', stream);
+      // Most are no answer at all for the attempt.
+      assert.ok(status === 400 || status >= 500, text);
+    }
+  }
+});
+
+test('an answer with too many levels does not meet a schema that names itself', async () => {
+  upstream.says = () => `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+  const { status, text } = await ask('chat', 'tree', false);
+  assert.equal(status, 400, text);
+  upstream.says = () => '[[[]]]';
+  assert.equal((await ask('chat', 'tree', false)).status, 200);
+});
+
 test('a bad schema is refused with its place', () => {
   const problem = (guard: string) => {
     const checked = checkConfigText(`guards:\n  a: { check: json-schema, ${guard} }`, 'culvert.yaml', {});
@@ -164,5 +232,22 @@ test('a bad schema is refused with its place', () => {
   assert.match(problem('action: block, schema: { $ref: "#/$defs/b", $defs: { a: {} } }'), /that is in this schema/);
   assert.match(problem('action: block, schema: { $ref: "#/%" }'), /that is in this schema/);
   assert.equal(problem('action: block, schema: { $ref: "#/$defs/a~1b", $defs: { a/b: {} } }'), '');
+  const endless = /expected a reference that does not lead back to itself/;
+  assert.match(problem('action: block, schema: { $ref: "#" }'), endless);
+  const circle =
+    '{ anyOf: [{ type: string }, { $ref: "#/$defs/a" }], $defs: { a: { not: { $ref: "#/$defs/b" } }, b: { allOf: [{ $ref: "#/$defs/a" }] } } }';
+  assert.match(
+    problem(`action: block, schema: ${circle}`),
+    /^2 guards\.a\.schema\S*: expected a reference that does not/,
+  );
+  assert.match(problem('action: block, schema: { dependentSchemas: { a: { then: { $ref: "#" } } } }'), endless);
+  assert.match(problem('action: block, schema: { $ref: "#there" }'), /that is in this schema/);
+  assert.match(problem('action: block, schema: { $dynamicRef: "#a" }'), /the check does not follow this one/);
+  // Each step goes down into the answer, which ends.
+  const tree =
+    '{ $anchor: tree, properties: { not: { $ref: "#tree" }, all: { items: { anyOf: [{ $ref: "#" }, { type: string }] } } } }';
+  assert.equal(problem(`action: block, schema: ${tree}`), '');
+  const twice = '{ allOf: [{ $ref: "#/$defs/a" }, { $ref: "#/$defs/a" }], $defs: { a: { type: string } } }';
+  assert.equal(problem(`action: block, schema: ${twice}`), '');
   assert.equal(problem('action: block, schema: { enum: [type, pattern], properties: { type: { const: 1 } } }'), '');
 });

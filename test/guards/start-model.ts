@@ -3,17 +3,26 @@ import type { AddressInfo } from 'node:net';
 
 /** An upstream that chats: `says` gives the text of each answer by the body of its request, in pieces of 7 characters. */
 export async function startModel(after: (end: () => void) => void) {
-  const model = { url: '', bodies: [] as string[], says: (_body: string): string => 'Hello.' };
+  const model = {
+    url: '',
+    bodies: [] as string[],
+    says: (_body: string): string => 'Hello.',
+    /** Arguments of a call that each answer makes; null: none. */
+    calls: null as string | null,
+  };
   const server = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
     if (request.method !== 'POST') return void response.writeHead(404).end();
     model.bodies.push(body);
     const content = model.says(body);
+    const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: model.calls } };
+    const calls = model.calls === null ? {} : { tool_calls: [call] };
+    const reason = model.calls === null ? 'stop' : 'tool_calls';
     const head = { id: 'c', created: 1, model: 'm' };
     const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
     if (!/"stream": ?true/.test(body)) {
-      const choices = [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }];
+      const choices = [{ index: 0, message: { role: 'assistant', content, ...calls }, finish_reason: reason }];
       response.setHeader('content-type', 'application/json');
       return void response.end(JSON.stringify({ ...head, object: 'chat.completion', choices, usage }));
     }
@@ -23,7 +32,8 @@ export async function startModel(after: (end: () => void) => void) {
       response.write(`data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices })}\n\n`);
     };
     for (const [piece] of content.matchAll(/.{1,7}/gsu)) send({ content: piece });
-    send({}, 'stop');
+    if (model.calls !== null) send(calls);
+    send({}, reason);
     response.end('data: [DONE]\n\n');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -15,7 +15,10 @@ const endpoints: readonly string[] = ['chat', 'messages', 'responses'];
 /** Others that answer with a model's texts. */
 const unreadEndpoints: readonly string[] = ['completions'];
 
-/** The schema of one guard over the answers to a request. Answers that call tools, or refuse, pass. */
+/**
+ * The schema of one guard over the answers to a request. Answers that call tools, or refuse, pass; one without a text is
+ * no JSON.
+ */
 export class RunningSchemaGuard extends RunningGuard<SchemaGuard> {
   readonly #about: StepRequest;
 
@@ -98,8 +101,7 @@ const whyCharsMax = 500;
 
 function repairTurns(answer: string, why: string) {
   const order = `Your answer does not meet the JSON schema that it must meet: ${why.slice(0, whyCharsMax)} Answer again with JSON alone that meets it, without a word or a code fence around it.`;
-  return [
-    { role: 'assistant' as const, content: answer },
-    { role: 'user' as const, content: order },
-  ];
+  // Providers refuse a turn without a text.
+  const said = answer.trim() === '' ? [] : [{ role: 'assistant' as const, content: answer }];
+  return [...said, { role: 'user' as const, content: order }];
 }

@@ -104,12 +104,15 @@ class GatedEvents implements AttemptSink {
     while (this.#asking === null && this.#held.length > 0 && (this.#state === 'open' || this.#state === 'began')) {
       const isAll = upTo === 'end' || judge === null;
       if (!isAll && (this.#form === 'whole' || this.#gate.whole === true)) return;
-      const part = isAll
+      const next = isAll
         ? this.#held.splice(0)
         : completeEvents(this.#held, this.#state === 'open' ? 'first' : 'later');
-      if (part.length === 0) return;
+      if (next.length === 0) return;
+      const isWhole = this.#gate.whole === true;
+      const part = isWhole ? withEmptyTexts(next) : next;
       const texts = judge === null ? [] : textsOf(part);
-      if (judge === null || texts.every(({ text }) => text.trim() === '')) this.#pass(part);
+      const isBlank = isWhole ? texts.length === 0 : texts.every(({ text }) => text.trim() === '');
+      if (judge === null || isBlank) this.#pass(next);
       else this.#asking = judge(texts).then((judged) => this.#judged(part, texts, judged, upTo));
     }
   }
@@ -148,6 +151,18 @@ class GatedEvents implements AttemptSink {
     this.#refusal = { ...faultOf(failure), class: as };
     this.#source?.stop(this.#refusal);
   }
+}
+
+/** With an empty text in each choice that says nothing, calls nothing and refuses nothing: a judge of the whole sees it. */
+function withEmptyTexts(events: readonly NeutralEvent[]): readonly NeutralEvent[] {
+  const says: readonly NeutralEvent['type'][] = ['text-delta', 'refusal-delta', 'tool-call-start'];
+  const saying = new Set(
+    events.flatMap((event) => ('choice' in event && says.includes(event.type) ? event.choice : [])),
+  );
+  return events.flatMap((event): NeutralEvent[] => {
+    const isEmpty = event.type === 'finish' && event.reason !== 'content-filter' && !saying.has(event.choice);
+    return isEmpty ? [{ type: 'text-delta', choice: event.choice, text: '' }, event] : [event];
+  });
 }
 
 /** The texts of some events, each in one piece. */
