@@ -164,7 +164,7 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     );
   });
 
-  await t.test('F48 two connections and a lock: refused at 250 ms, and nothing of it stays', async (t) => {
+  await t.test('F48 two connections and a lock: refused at a second, and nothing of it stays', async (t) => {
     const { database, ledger } = await replica(t, server.newDatabase(), 'boot-1', {
       sizes: { opens: 2, closes: 1, keys: 1, rest: 2 },
     });
@@ -176,9 +176,10 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
         waits.push(refusedAfterMs(ledger.open(reservationRow())));
         await pause(20);
       }
+      // It answers others, so it is not gone.
       for (const waitedMs of await Promise.all(waits)) {
-        assert.ok(waitedMs >= 200, `${waitedMs} ms`);
-        assertWithin(waitedMs, 250 + slackMs);
+        assert.ok(waitedMs >= 900, `${waitedMs} ms`);
+        assertWithin(waitedMs, 1_000 + slackMs);
       }
     });
     await until('an open that passes', () =>
@@ -272,7 +273,7 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     await until('the close to be given up', () => ledger.gauges().dropped === 1);
     assert.match(told.join('\n'), new RegExp(`the end of ${row.requestId} could not be written`));
     await server.restart();
-    clock.advance(2_000);
+    clock.advance(3_000);
     await until('the reservation to be charged', async () => (await ledger.recover().catch(() => 0)) === 1);
     const event = await ledger.find(row.requestId, 'dev');
     assert.equal(event?.usageSource, 'estimated');

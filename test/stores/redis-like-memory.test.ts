@@ -126,7 +126,7 @@ async function play(
       const { account, scopes } = who;
       const answer = await counters.hold({ requestId, account, scopes, costMilli: step.costMilli, limits });
       if (answer.kind === 'held') held.push(answer);
-      told.push(answer);
+      told.push(answer.kind === 'held' ? { ...answer, bookByMs: undefined } : answer);
     }
     if (step.kind === 'settle' && held.length > 0) {
       const one = held[step.which % held.length]!;

@@ -90,6 +90,8 @@ export interface Held {
   quotaMs: number;
   /** One for each of the hold's limits, in order. */
   states: readonly LimitState[];
+  /** Monotonic ms: a reservation that is in the ledger later is refused, since counters may have begun anew from it. */
+  bookByMs?: number;
 }
 
 /** A limit is reached: nothing was counted. */

@@ -16,8 +16,11 @@ export type { TrafficPoint, TrafficQuery } from '../ledger/traffic.ts';
  * (ledger.db), stores/postgres.
  */
 export interface Ledger extends QuotaBooks {
-  /** Resolves once the row is committed; rejects with a FailureError `quota-unavailable` after 250 ms. */
-  open(reservation: ReservationRow): Promise<void>;
+  /**
+   * Resolves once the row is committed; rejects with a FailureError `quota-unavailable` after 250 ms in which the
+   * database said nothing, and at `byMs` (monotonic) in any case.
+   */
+  open(reservation: ReservationRow, byMs?: number): Promise<void>;
   /**
    * Closes the reservation and writes event and attempts in one commit. Fire and forget: what cannot be written is
    * retried in memory for 30 s, then stays open and is charged at its estimate by the next start.

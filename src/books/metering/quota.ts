@@ -132,7 +132,7 @@ function booked(
   // Now, since the states may be those of the next hold afterwards.
   const isWhole = limits.length === set.windows.length;
   const headers = isWhole ? set.headers.reserved(admitted.calls, held.states, nowMs, admitted.form) : [];
-  const open = ledger.open({
+  const reservation = {
     requestId,
     bootId,
     atMs: claim.atMs,
@@ -145,7 +145,8 @@ function booked(
     quotaMs: held.quotaMs,
     costMilli,
     inputTokensEstimate: claim.inputTokensEstimate,
-  });
+  };
+  const open = ledger.open(reservation, held.bookByMs);
   // Two functions rather than an async one: a promise less for every request.
   return open.then(
     () => {

@@ -6,6 +6,7 @@ import type {
   CacheStore,
 } from '../../books/metering/cache-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { silentMaxMs } from '../patience.ts';
 import { keysOf } from '../redis/keys.ts';
 import { errorMessage } from '../redis/refusal.ts';
 import type { Script } from '../redis/script.ts';
@@ -126,7 +127,7 @@ function openLink({ url, clock, onTrouble }: RedisCacheOptions) {
   async function connect(): Promise<void> {
     try {
       const events = { onOver: lose, onFlowing: () => undefined };
-      wire = await openWire(url, clock, events, 'bytes');
+      wire = await openWire(url, clock, events, { texts: 'bytes', maxMs: silentMaxMs });
       if (closed) return wire.destroy();
       retryMs = retryFirstMs;
       trouble = null;

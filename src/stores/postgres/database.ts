@@ -1,5 +1,7 @@
 import type { Pool as PgPool, PoolClient, PoolConfig, QueryResult } from 'pg';
+import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
+import { createPatience, type Patience, patiently, seedWaitMaxMs } from '../patience.ts';
 
 /** SQL that every connection prepares once, under its name. */
 export interface Statement {
@@ -51,6 +53,8 @@ export interface Database {
   rest: Connections;
   /** Without user or password: `127.0.0.1:5432/culvert`. */
   place: string;
+  /** Calls `listener` with each answer of the server, on whichever connection. */
+  heard(listener: () => void): void;
   close(): Promise<void>;
 }
 
@@ -64,8 +68,8 @@ export interface PoolSizes {
 /** Eight connections a replica, opened on demand: a server of 100 connections carries twelve replicas. */
 export const poolSizes: PoolSizes = { opens: 2, closes: 1, keys: 1, rest: 4 };
 
-/** A reservation that is not committed by then is refused (design §11): the server should stop trying too. */
-const openStatementTimeoutMs = 250;
+/** A reservation that is not committed by then is refused: the server should stop trying too. */
+const openStatementTimeoutMs = 1_000;
 const closeStatementTimeoutMs = 5_000;
 const restStatementTimeoutMs = 10_000;
 /** Beyond the server's own limit: only a server that no longer answers at all comes to this. */
@@ -88,6 +92,10 @@ export async function connect(url: string, sizes: PoolSizes = poolSizes): Promis
     types: { getTypeParser: (oid, format) => (oid === int8Oid ? safeInteger : pg.types.getTypeParser(oid, format)) },
   };
   const pools: PgPool[] = [];
+  const listeners: (() => void)[] = [];
+  const onAnswer = () => {
+    for (const listener of listeners) listener();
+  };
   const pool = (max: number, statementTimeoutMs: number): Connections => {
     const made = new pg.Pool({
       ...shared,
@@ -99,7 +107,7 @@ export async function connect(url: string, sizes: PoolSizes = poolSizes): Promis
     made.on('error', () => {});
     made.on('connect', (client) => client.on('error', () => {}));
     pools.push(made);
-    return connectionsOf(made);
+    return connectionsOf(made, onAnswer);
   };
   return {
     opens: pool(sizes.opens, openStatementTimeoutMs),
@@ -107,22 +115,24 @@ export async function connect(url: string, sizes: PoolSizes = poolSizes): Promis
     keys: pool(sizes.keys, restStatementTimeoutMs),
     rest: pool(sizes.rest, restStatementTimeoutMs),
     place: placeOf(url),
+    heard: (listener) => void listeners.push(listener),
     async close() {
       await Promise.all(pools.map((one) => one.end()));
     },
   };
 }
 
-function connectionsOf(pool: PgPool): Connections {
+function connectionsOf(pool: PgPool, onAnswer: () => void): Connections {
   async function begin(kind: TransactionKind): Promise<Transaction> {
     const client = await pool.connect();
     try {
       await client.query(beginSql[kind]);
+      onAnswer();
     } catch (error) {
       client.release(true);
       throw error;
     }
-    const run = runOver(client);
+    const run = runOver(client, onAnswer);
     /** An error that did not come from the server: the next query would wait behind one that is never answered. */
     let lost = false;
     return {
@@ -148,7 +158,7 @@ function connectionsOf(pool: PgPool): Connections {
   }
 
   return {
-    run: runOver(pool),
+    run: runOver(pool, onAnswer),
     begin,
     async transaction(kind, work) {
       const transaction = await begin(kind);
@@ -168,9 +178,10 @@ function connectionsOf(pool: PgPool): Connections {
 
 const beginSql = { write: 'BEGIN', snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' } as const;
 
-function runOver(connection: PgPool | PoolClient): Run {
+function runOver(connection: PgPool | PoolClient, onAnswer: () => void): Run {
   return async <R>(sql: Statement | string, values: readonly unknown[] = []) => {
     const result: QueryResult = await connection.query({ ...queryOf(sql), values: values.map(storable) });
+    onAnswer();
     return { rows: result.rows as R[], changes: result.rowCount ?? 0 };
   };
 }
@@ -252,4 +263,41 @@ function isDefect(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== null) return state.startsWith('42');
   return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
+}
+
+/** Patience with PostgreSQL: on whichever connection it answers, all who wait for it know. */
+export interface Heard {
+  patience: Patience;
+  /** Asks whether it answers at all: for a request that waits. */
+  probe(): void;
+  /** For requests that wait for a read: `quota-unavailable` when PostgreSQL is silent. */
+  inTime<T>(read: Promise<T>): Promise<T>;
+}
+
+const probeStatement: Statement = { name: 'probe', text: 'SELECT 1', answerMaxMs: 1_000 };
+
+export function createHeard(database: Pick<Database, 'heard' | 'keys'>, clock: Clock): Heard {
+  const patience = createPatience(clock);
+  database.heard(patience.heard);
+  let probing = false;
+
+  function probe(): void {
+    if (probing) return;
+    probing = true;
+    void database.keys
+      .run(probeStatement)
+      .catch(() => {})
+      .finally(() => {
+        probing = false;
+      });
+  }
+
+  return {
+    patience,
+    probe,
+    inTime: (read) =>
+      unavailable(
+        patiently(patience, read, { onSlow: probe, silence: () => new Error('silence'), maxMs: seedWaitMaxMs }),
+      ),
+  };
 }

@@ -1,20 +1,15 @@
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { LoopClock, LoopInstant } from '../../kernel/loop-clock.ts';
-import {
-  closeBatchRows,
-  closeDelayMs,
-  closeRetryMs,
-  notRecorded,
-  openTimeoutMs,
-  queuedOpensMax,
-} from '../ledger/ledger-waits.ts';
+import type { LoopInstant } from '../../kernel/loop-clock.ts';
+import { closeBatchRows, closeDelayMs, closeRetryMs, notRecorded, queuedOpensMax } from '../ledger/ledger-waits.ts';
+import { answerMaxMs, type Patience, slowAfterMs } from '../patience.ts';
 import { isRowsFault, reasonOf } from './database.ts';
 
 const batchRowsMax = 500;
 const firstOpenRetryMs = 25;
-/** While PostgreSQL is away it is asked at least this often, so that service is back a second after it. */
-const retryMaxMs = 1_000;
+/** While PostgreSQL is away it is asked at least this often: the first who come when it is back find that it is. */
+const openRetryMaxMs = 100;
+const closeRetryMaxMs = 1_000;
 
 export interface OpenObserver {
   onOpened(requestId: string): void;
@@ -22,6 +17,8 @@ export interface OpenObserver {
   onUnwanted(requestId: string): void;
   /** The error of the last statement; null when it passed. */
   onOutcome(error: unknown): void;
+  /** A request waits for long. */
+  onSlow(): void;
 }
 
 interface WaitingOpen {
@@ -31,6 +28,7 @@ interface WaitingOpen {
   /** A statement with it has been sent whose outcome is unknown. */
   maybeWritten: boolean;
   since: LoopInstant;
+  maxMs: number;
   deadline: NodeJS.Timeout;
   resolve(): void;
   reject(error: Error): void;
@@ -43,7 +41,7 @@ interface WaitingOpen {
 export class OpenQueue {
   readonly #write: (rows: readonly ReservationRow[]) => Promise<void>;
   readonly #lanesMax: number;
-  readonly #loop: Pick<LoopClock, 'now' | 'leftMs'>;
+  readonly #patience: Pick<Patience, 'now' | 'leftMs'>;
   readonly #observer: OpenObserver;
   #queue: WaitingOpen[] = [];
   /** Answered ones stay in the queue until a batch passes over them. */
@@ -58,26 +56,28 @@ export class OpenQueue {
   constructor(
     write: (rows: readonly ReservationRow[]) => Promise<void>,
     lanesMax: number,
-    loop: Pick<LoopClock, 'now' | 'leftMs'>,
+    patience: Pick<Patience, 'now' | 'leftMs'>,
     observer: OpenObserver,
   ) {
     this.#write = write;
     this.#lanesMax = lanesMax;
-    this.#loop = loop;
+    this.#patience = patience;
     this.#observer = observer;
   }
 
-  /** Resolves when the reservation is in the ledger. Rejects when it is not, or nobody can tell in time. */
-  open(row: ReservationRow): Promise<void> {
+  /** Resolves when the reservation is in the ledger. Rejects when it is not, or nobody can tell by `byMs` (monotonic). */
+  open(row: ReservationRow, byMs = Number.POSITIVE_INFINITY): Promise<void> {
     if (this.#refusal !== null) return Promise.reject(notRecorded(this.#refusal));
     if (this.#waiting >= queuedOpensMax) return Promise.reject(notRecorded('too many requests wait'));
+    const since = this.#patience.now();
     return new Promise((resolve, reject) => {
       const one: WaitingOpen = {
         row,
         state: 'queued',
         maybeWritten: false,
-        since: this.#loop.now(),
-        deadline: setTimeout(() => this.#look(one), openTimeoutMs),
+        since,
+        maxMs: Math.min(answerMaxMs, byMs - since.atMs),
+        deadline: setTimeout(() => this.#look(one), slowAfterMs),
         resolve,
         reject,
       };
@@ -167,7 +167,7 @@ export class OpenQueue {
   #putBack(batch: readonly WaitingOpen[], error: unknown): void {
     this.#fault = reasonOf(error);
     this.#observer.onOutcome(error);
-    this.#retryMs = Math.min(retryMaxMs, Math.max(firstOpenRetryMs, this.#retryMs * 2));
+    this.#retryMs = Math.min(openRetryMaxMs, Math.max(firstOpenRetryMs, this.#retryMs * 2));
     for (const one of batch) {
       one.maybeWritten = true;
       if (one.state === 'answered') this.#observer.onUnwanted(one.row.requestId);
@@ -178,7 +178,7 @@ export class OpenQueue {
 
   #opened(one: WaitingOpen): void {
     // Too late to be acted on, though no timer could say so.
-    if (one.state !== 'answered' && this.#loop.leftMs(one.since, openTimeoutMs) < 0)
+    if (one.state !== 'answered' && this.#patience.leftMs(one.since, one.maxMs) < 0)
       this.#settle(one, notRecorded(this.#fault));
     if (one.state === 'answered') {
       this.#observer.onUnwanted(one.row.requestId);
@@ -198,10 +198,11 @@ export class OpenQueue {
   }
 
   #look(one: WaitingOpen): void {
-    const leftMs = this.#loop.leftMs(one.since, openTimeoutMs);
+    const leftMs = this.#patience.leftMs(one.since, one.maxMs);
+    if (leftMs <= 0) return this.#tooLate(one);
+    this.#observer.onSlow();
     // What our own loop took is not the database's: its answer may be there, and is read next.
-    if (leftMs > 0) one.deadline = setTimeout(() => this.#look(one), leftMs);
-    else this.#tooLate(one);
+    one.deadline = setTimeout(() => this.#look(one), Math.min(leftMs, slowAfterMs));
   }
 
   #tooLate(one: WaitingOpen): void {
@@ -282,7 +283,7 @@ export function createCloseQueue(write: WriteEvents, clock: Clock, observer: Clo
       return;
     }
     observer.onOutcome(error);
-    retryMs = Math.min(retryMaxMs, Math.max(firstCloseRetryMs, retryMs * 2));
+    retryMs = Math.min(closeRetryMaxMs, Math.max(firstCloseRetryMs, retryMs * 2));
     expire(reasonOf(error));
   }
 

@@ -6,7 +6,6 @@ import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/le
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { requestIdAt } from '../../kernel/ids.ts';
-import { createLoopClock } from '../../kernel/loop-clock.ts';
 import { createExperimentBook, readResults } from '../ledger/experiment-book.ts';
 import { closeRetryMs, notRecorded, stopRetryMs } from '../ledger/ledger-waits.ts';
 import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';
@@ -14,6 +13,7 @@ import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { type Boots, bootIsOver, bootSaidGoodbye, createBoots, forgetOldBoots } from './boots.ts';
 import {
   type Connections,
+  createHeard,
   type Database,
   poolSizes,
   type Run,
@@ -80,7 +80,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   /** Committed reservations of this process: what `close` may close, once. */
   const reserved = new Set<string>();
   const leftovers = createLeftovers(clock);
-  const loop = createLoopClock(clock);
+  const { patience, probe, inTime } = createHeard(database, clock);
   let fault: string | null = null;
   let dropped = 0;
 
@@ -89,10 +89,11 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     troubles.look();
   }
 
-  const opens = new OpenQueue((rows) => writeReservations(database.opens.run, rows), poolSizes.opens, loop, {
+  const opens = new OpenQueue((rows) => writeReservations(database.opens.run, rows), poolSizes.opens, patience, {
     onOpened: (requestId) => reserved.add(requestId),
     onUnwanted: leftovers.unwanted,
     onOutcome: noteOutcome,
+    onSlow: probe,
   });
   const traffic = createTrafficBook(run);
   const tables = tablesIn(database);
@@ -127,10 +128,10 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   }
 
   return {
-    open(row) {
+    open(row, byMs) {
       if (reserved.size + closes.queued() >= reservedMax)
         return Promise.reject(notRecorded('too many requests are open'));
-      return opens.open(row);
+      return opens.open(row, byMs);
     },
     close(event) {
       if (reserved.delete(event.requestId)) closes.close(event);
@@ -140,8 +141,8 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     },
     recover: () => unavailable(recoverReservations(database.rest, boots, bootId, options, traffic.add)),
     buckets: (scopes) => reading(() => readBuckets(run, scopes, clock.wallMs())),
-    recentCalls: (account, sinceMs) => unavailable(readRecentCalls(run, account, sinceMs)),
-    seed: (account, scopes, openIds) => unavailable(readSeed(database.rest, account, scopes, openIds, clock.wallMs())),
+    recentCalls: (account, sinceMs) => inTime(readRecentCalls(run, account, sinceMs)),
+    seed: (account, scopes, openIds) => inTime(readSeed(database.rest, account, scopes, openIds, clock.wallMs())),
     newestBucketMs: () => reading(() => readNewestBucketMs(run)),
     openReservations: (account) => unavailable(readOpen(run, account)),
     settled: (requestIds) => reading(() => readSettled(run, requestIds)),
@@ -180,7 +181,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
       clearInterval(sweeping);
       clearInterval(tellingTraffic);
       await traffic.write();
-      loop.stop();
+      patience.stop();
       try {
         await leftovers.sweep(run, 0);
         if (use === 'serve') await boots.end();
@@ -243,8 +244,8 @@ function takeWhere(name: string, isOver: string): Statement {
 const takeSilent = takeWhere('recover-silent', bootIsOver('held.boot_id'));
 const takeEnded = takeWhere('recover-ended', bootSaidGoodbye('held.boot_id'));
 
-/** A statement that was sent before may still be running: the server ends it after 250 ms. */
-const leftoverSettleMs = 1_500;
+/** A statement that was sent before may still be running: the server ends it after a second. */
+const leftoverSettleMs = 2_500;
 /** The rest is charged at its estimate when this process ends. */
 const leftoversMax = 100_000;
 const batchRowsMax = 1_000;

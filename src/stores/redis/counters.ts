@@ -16,7 +16,7 @@ import type {
 import type { SharedTally } from '../../books/metering/tally.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import { createLoopClock, type LoopClock } from '../../kernel/loop-clock.ts';
+import { bookedMaxMs, seedWaitMaxMs } from '../patience.ts';
 import { openKey, placesKey, scopeKey } from './keys.ts';
 import { createKnownOver, type KnownOver } from './known-over.ts';
 import { createLeases, type Leases } from './leases.ts';
@@ -31,7 +31,7 @@ import { createSeeding, type Seeding } from './seeding.ts';
 import { createSettlements, type Settlements } from './settlements.ts';
 import { createSweep, type Sweep } from './sweep.ts';
 import { createRedisTally, tallyScript } from './tally.ts';
-import { commandTimeoutMs, type Reply } from './wire.ts';
+import type { Reply } from './wire.ts';
 
 /** Milli-calls of a hold in a tier's calls a minute. */
 const tierCallMilli = 1_000;
@@ -90,7 +90,7 @@ export interface RedisCountersOptions {
 export class RedisCounters implements Counters {
   /** Counts apart from limits. */
   readonly tally: SharedTally;
-  readonly #loop: LoopClock;
+  readonly #clock: Clock;
   readonly #knownOver: KnownOver;
   readonly #leases: Leases;
   readonly #link: Link;
@@ -99,7 +99,7 @@ export class RedisCounters implements Counters {
   readonly #sweep: Sweep;
 
   constructor({ url, booksId, books, rules, clock, onTrouble, nowMs }: RedisCountersOptions) {
-    this.#loop = createLoopClock(clock);
+    this.#clock = clock;
     this.#knownOver = createKnownOver(nowMs ?? (() => clock.monotonicMs()));
     this.#leases = createLeases(() => this.#link);
     this.#link = new Link({
@@ -140,6 +140,7 @@ export class RedisCounters implements Counters {
       allowedOnWire(limit.allowed),
       limit.rule,
     ]);
+    let sentMs = 0;
     const answer = await this.#ask(
       holdScript,
       account,
@@ -154,6 +155,9 @@ export class RedisCounters implements Counters {
         String(tierCallMilli),
         ...asked,
       ],
+      (atMs) => {
+        sentMs = atMs;
+      },
     );
     this.#sweep.used(account);
     if (answer === 'unknown') this.#settlements.settle(hold, { costMilli: 0, tokens: 0, usdNano: 0 });
@@ -167,6 +171,7 @@ export class RedisCounters implements Counters {
       costMilli,
       quotaMs: answer[1] as number,
       states: statesOf(answer, 2),
+      bookByMs: sentMs + bookedMaxMs,
     };
   }
 
@@ -225,27 +230,28 @@ export class RedisCounters implements Counters {
     this.#leases.close();
     this.#settlements.close();
     this.#sweep.close();
-    this.#loop.stop();
     this.#link.close();
   }
 
-  /** Asks, seeds what Redis does not count yet, and asks again: within the deadline of one command in all. */
+  /** Asks, seeds what Redis does not count yet, and asks again. `onSend` gets the instant of each sending. */
   async #ask(
     script: Script,
     account: string,
     scopes: readonly Scope[],
     places: readonly string[],
     args: readonly string[],
+    onSend: (atMs: number) => void = () => {},
   ): Promise<Answer> {
     const keys = [openKey(account), ...scopes.map((scope) => scopeKey(account, scope)), ...places];
-    const since = this.#loop.now();
+    const untilMs = this.#clock.monotonicMs() + seedWaitMaxMs;
     for (let seeds = 0; ; seeds++) {
+      onSend(this.#clock.monotonicMs());
       const answer = await this.#link.run(script, keys, args);
       if (typeof answer === 'string' || answer[0] !== needsSeed) return answer;
       if (seeds === seedsPerAskMax) return 'unsent';
       const missing = answer.slice(1).map((place) => scopes[(place as number) - 1]!);
-      if (!(await within(this.#seeding.ensure(account, missing), () => this.#loop.leftMs(since, commandTimeoutMs))))
-        return 'unsent';
+      const leftMs = untilMs - this.#clock.monotonicMs();
+      if (!(await within(this.#seeding.ensure(account, missing), leftMs))) return 'unsent';
     }
   }
 
@@ -301,15 +307,9 @@ function known(answer: Answer): readonly Reply[] {
 }
 
 /** False when it takes longer. */
-function within(promise: Promise<boolean>, leftMs: () => number): Promise<boolean> {
+function within(promise: Promise<boolean>, ms: number): Promise<boolean> {
   return new Promise((resolve) => {
-    let timer: NodeJS.Timeout;
-    const look = () => {
-      const ms = leftMs();
-      if (ms > 0) timer = setTimeout(look, ms);
-      else resolve(false);
-    };
-    look();
+    const timer = setTimeout(() => resolve(false), ms);
     void promise.then(resolve).finally(() => clearTimeout(timer));
   });
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
-import { ownLagMaxMs } from '../../kernel/loop-clock.ts';
+import { bookedMaxMs } from '../patience.ts';
 import { createTroubleReport, type TroubleReport } from '../trouble-report.ts';
 import { evictionPolicy } from './facts.ts';
 import { epochKey, keysOf } from './keys.ts';
@@ -11,11 +11,10 @@ import type { Script } from './script.ts';
 import { NoReply, openWire, type Reply, type Wire } from './wire.ts';
 
 /**
- * After an epoch begins nobody is admitted for this long. A hold of the epoch before is answered within 250 ms and what
- * our loop may add; as long again later it is in the ledger, or refused by it. The ledger's snapshots that seed the new
- * epoch then know all of them.
+ * After an epoch begins nobody is admitted for this long. By then a hold of the epoch before is in the ledger, or
+ * refused by it: the ledger's snapshots that seed the new epoch know all of them.
  */
-export const epochGuardMs = 600 + 2 * ownLagMaxMs;
+export const epochGuardMs = bookedMaxMs + 100;
 
 /**
  * A flush is noticed within this long, even without requests: running requests take their places again before the new
@@ -24,7 +23,8 @@ export const epochGuardMs = 600 + 2 * ownLagMaxMs;
 const pulseEveryMs = 200;
 
 const retryFirstMs = 50;
-const retryMaxMs = 1_000;
+/** Service is to be back within 2 s of Redis, of which an epoch's guard takes most. */
+const retryMaxMs = 200;
 
 const otherEpoch = 2;
 

@@ -1,20 +1,15 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { createLoopClock, type LoopInstant } from '../../kernel/loop-clock.ts';
+import type { LoopInstant } from '../../kernel/loop-clock.ts';
+import { answerMaxMs, createPatience, silentMaxMs } from '../patience.ts';
 
 /** Answers of Redis to our commands; scripts answer lists of whole numbers and texts, which may be asked for as bytes. */
 export type Reply = string | Buffer | number | null | readonly Reply[];
-
-/**
- * No answer within this long is none: admission answers 503 rather than wait. Our own loop's lag is left out, up to
- * `ownLagMaxMs`.
- */
-export const commandTimeoutMs = 230;
 
 /** Commands of one connection that wait for an answer; more are not sent. */
 const inFlightMax = 4_096;
 
 /** A connection on which the oldest answer is so late is given up. */
-const silentMaxMs = 2_000;
+const lostAfterMs = 2_000;
 
 const connectTimeoutMs = 1_000;
 
@@ -48,12 +43,22 @@ interface Client {
   destroy(): void;
 }
 
-/** Connects, or rejects. `onOver` is called once when an established connection ends without our closing it. `texts`: as what they come. */
+export interface WireOptions {
+  /** Form of texts in answers. */
+  texts?: 'texts' | 'bytes';
+  /** For one answer, however much else is answered meanwhile. */
+  maxMs?: number;
+}
+
+/**
+ * Connects, or rejects. `onOver` is called once when an established connection ends without our closing it. A command
+ * is given up when nothing at all was answered for a while: Redis answers in order, so one that is only busy is heard.
+ */
 export async function openWire(
   url: string,
   clock: Clock,
   events: { onOver(reason: string): void; onFlowing(): void },
-  texts: 'texts' | 'bytes' = 'texts',
+  { texts = 'texts', maxMs = answerMaxMs }: WireOptions = {},
 ): Promise<Wire> {
   // Only installations with Redis pay for loading its client.
   const { createClient, RESP_TYPES } = await import('@redis/client');
@@ -79,7 +84,7 @@ export async function openWire(
   }
   established = true;
 
-  const loop = createLoopClock(clock);
+  const patience = createPatience(clock);
   /** In the order of sending, which is that of deadlines and of answers. */
   const waiting = new Set<Waiting>();
   let overdue = 0;
@@ -90,7 +95,7 @@ export async function openWire(
     over = true;
     if (!established) return;
     if (timer !== null) clearTimeout(timer);
-    loop.stop();
+    patience.stop();
     for (const one of waiting) one.fail(new NoReply(reason, true));
     waiting.clear();
     destroyQuietly(client);
@@ -101,7 +106,7 @@ export async function openWire(
     if (timer !== null || over) return;
     let leftMs = Number.POSITIVE_INFINITY;
     for (const one of waiting) {
-      leftMs = Math.min(leftMs, loop.leftMs(one.sent, one.overdue ? silentMaxMs : commandTimeoutMs));
+      leftMs = Math.min(leftMs, one.overdue ? lostInMs(one) : patience.leftMs(one.sent, maxMs));
       if (!one.overdue) break;
     }
     if (leftMs === Number.POSITIVE_INFINITY) return;
@@ -110,15 +115,19 @@ export async function openWire(
     timer.unref();
   }
 
+  const lostInMs = ({ sent }: Waiting) => sent.atMs + lostAfterMs - clock.monotonicMs();
+
   function giveUp(): void {
     timer = null;
     for (const one of waiting) {
-      if (loop.leftMs(one.sent, silentMaxMs) <= 0) return end('no answer for 2 s');
-      if (loop.leftMs(one.sent, commandTimeoutMs) > 0) break;
-      if (one.overdue) continue;
+      if (one.overdue) {
+        if (lostInMs(one) <= 0) return end('no answer for 2 s');
+        continue;
+      }
+      if (patience.leftMs(one.sent, maxMs) > 0) break;
       one.overdue = true;
       overdue += 1;
-      one.fail(new NoReply(`no answer within ${commandTimeoutMs} ms`, true));
+      one.fail(new NoReply(`no answer for ${silentMaxMs} ms`, true));
     }
     watch();
   }
@@ -128,11 +137,12 @@ export async function openWire(
       if (over) return Promise.reject(new NoReply('not connected', false));
       if (waiting.size >= inFlightMax) return Promise.reject(new NoReply('too many commands wait', false));
       return new Promise<Reply>((resolve, reject) => {
-        const one: Waiting = { sent: loop.now(), overdue: false, fail: reject };
+        const one: Waiting = { sent: patience.now(), overdue: false, fail: reject };
         waiting.add(one);
         watch();
         const answered = (): boolean => {
           if (!waiting.delete(one)) return false;
+          patience.heard();
           if (!one.overdue) return true;
           overdue -= 1;
           if (overdue === 0) events.onFlowing();
@@ -142,7 +152,7 @@ export async function openWire(
           (reply) => {
             if (!answered()) return;
             // Too late to be acted on, though no timer could say so: the ledger counts on this deadline.
-            if (loop.leftMs(one.sent, commandTimeoutMs) < 0) reject(new NoReply('the answer came late', true));
+            if (patience.leftMs(one.sent, maxMs) < 0) reject(new NoReply('the answer came late', true));
             else resolve(reply as Reply);
           },
           (error: Error) => {
@@ -156,7 +166,7 @@ export async function openWire(
       established = false;
       over = true;
       if (timer !== null) clearTimeout(timer);
-      loop.stop();
+      patience.stop();
       for (const one of waiting) one.fail(new NoReply('closed', true));
       waiting.clear();
       destroyQuietly(client);
