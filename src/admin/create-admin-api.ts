@@ -5,6 +5,7 @@ import { type Failure, FailureError, factsOf, invalid } from '../kernel/failure.
 import { parseObject } from '../kernel/parse-object.ts';
 import type { AdminApi, AdminMethod, AdminReply, AdminRequest } from './admin-api.ts';
 import { alertOperations } from './alerts.ts';
+import { attemptOperations } from './attempts.ts';
 import { auditOperations } from './audit.ts';
 import { backupOperations } from './backup.ts';
 import { cacheOperations } from './cache.ts';
@@ -67,6 +68,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...overviewOperations(parts, records, watch),
     ...requestOperations(parts),
     ...usageOperations(parts, records),
+    ...attemptOperations(parts),
     ...resultsOperations(parts),
     ...cacheOperations(parts, records),
     ...vectorOperations(parts, records),

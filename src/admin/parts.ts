@@ -38,6 +38,7 @@ export interface AdminParts {
     | 'find'
     | 'usage'
     | 'traffic'
+    | 'attempts'
     | 'cacheUses'
     | 'promptCacheDays'
     | 'buckets'

@@ -1,5 +1,6 @@
 import type { AlertsTriedReply } from '../admin/alerts.ts';
 import type { CacheClearedReply } from '../admin/cache.ts';
+import { attemptGroups } from '../books/ledger/attempt-sums.ts';
 import { calls, lists } from './admin-entries.ts';
 import type { TopCommand } from './command-table.ts';
 import { whole } from './options.ts';
@@ -136,6 +137,35 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
     description: 'sum up requests, units, tokens and USD',
     load: async () => (await import('./commands/usage.ts')).usage,
   },
+  attempts: {
+    group: seeWhatHappens,
+    ...lists<{ groupBy: string; provider?: string; model?: string; from: string }>({
+      description: 'show which providers fail and which are slow: attempts, failures and times',
+      options: [
+        ['--group-by <group>', 'what the sums are grouped by', { choices: [...attemptGroups], default: 'provider' }],
+        ['--provider <name>', 'only attempts at this provider'],
+        ['--model <id>', 'only attempts for requests of this model'],
+        ['--from <date>', 'a date or time, or how long ago such as 1h', { default: '24h' }],
+      ],
+      example: 'culvert attempts --group-by target --from 1h',
+      path: '/attempts',
+      query: ({ groupBy, provider, model, from }) => ({ group_by: groupBy, provider, model, from }),
+      rowsMax: 10_000,
+      columns: [
+        ['of', (row) => row.group],
+        ['attempts', (row) => row.attempts],
+        ['failed', (row) => row.failed],
+        ['retried', (row) => row.retried],
+        ['hedges', (row) => row.hedges],
+        ['first token p50 ms', (row) => row.first_token_p50_ms],
+        ['p95', (row) => row.first_token_p95_ms],
+        ['total p95 ms', (row) => row.total_p95_ms],
+        ['tokens/s', (row) => row.tokens_per_s],
+        ['failures', (row) => failuresOf(row)],
+      ],
+      empty: 'Nobody was asked in this time.',
+    }),
+  },
   replay: {
     group: seeWhatHappens,
     description: 'ask kept requests again at another model, and compare the answers',
@@ -215,4 +245,11 @@ function changeOf(was: Row, is: Row): string {
     shown(was[name]) === '' ? `${name}: ${shown(is[name])}` : `${name}: ${shown(was[name])} → ${shown(is[name])}`,
   );
   return text.join(', ').slice(0, changeCharsMax);
+}
+
+/** `unreachable 3, rate_limited 1` */
+function failuresOf(row: Row): string {
+  return Object.entries(objectOf(row.failures))
+    .map(([outcome, count]) => `${outcome} ${count}`)
+    .join(', ');
 }

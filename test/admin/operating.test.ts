@@ -47,6 +47,31 @@ test('providers are shown with the live health of their credentials, and without
   assert.ok(!text.includes('upstream-secret'));
 });
 
+test('a provider that asks to wait is not down, however few targets it has', async (t) => {
+  const { providers } = over('http://127.0.0.1:9');
+  const one = { up: { ...providers.up, credentials: [{ api_key: 'upstream-secret-a' }] } };
+  const admin = await openAdmin(t, { providers: one, models: { small: { targets: ['up/mock/ok'] } } });
+  const [target] = admin.snapshot().models.targets();
+  const [lane] = admin.health.lanes(target!);
+  const nowMs = admin.clock.monotonicMs();
+  const owner = {};
+  admin.health.began(lane!, owner, 60_000, nowMs);
+  const end = {
+    class: 'rate_limited',
+    retryAfterMs: 30_000,
+    afterMs: 10,
+    content: 'none',
+    tenant: 'dev/laptop',
+  } as const;
+  admin.health.ended(lane!, owner, end, nowMs);
+  assert.equal((await admin.ok('GET', '/providers/up')).status, 'degraded');
+  const { wrong } = await admin.ok('GET', '/overview');
+  const severities = wrong
+    .filter(({ page }: { page: string }) => page === 'providers')
+    .map(({ severity }: { severity: string }) => severity);
+  assert.deepEqual(severities, ['warning']);
+});
+
 test('a provider that mostly fails is failing before its breaker opens, as the overview says, too', async (t) => {
   const admin = await openAdmin(t, over('http://127.0.0.1:9'));
   const [target] = admin.snapshot().models.targets();
@@ -209,6 +234,7 @@ test('the OpenAPI document names every operation once, with what it takes and gi
     '/admin/v1/accounts/{id}',
     '/admin/v1/accounts/{id}/windows',
     '/admin/v1/alerts/test',
+    '/admin/v1/attempts',
     '/admin/v1/audit',
     '/admin/v1/backup',
     '/admin/v1/cache',

@@ -108,3 +108,41 @@ test('a window and a budget that are full are problems, said before what is only
   assert.match(wrong[1].text, /95 % of the budget of its monthly window \(\$1\.90 of \$2\.00/);
   assert.equal(wrong[1].severity, 'warning');
 });
+
+test('attempts are counted by who was asked: a provider that never answered is in the list', async (t) => {
+  const admin = await openAdmin(t, config);
+  // The first target of each is down, and the second answers.
+  for (let at = 0; at < 3; at += 1) await settle(admin, {});
+  admin.clock.advance(2 * minuteMs);
+  await settle(admin, {});
+  const { data, from, to, step_s } = await admin.ok('GET', '/attempts?from=1h&points=true');
+  assert.deepEqual(
+    data.map((row: Record<string, unknown>) => [row.group, row.attempts, row.failed, row.retried, row.failures]),
+    [
+      ['claude', 4, 4, 4, { transient: 4 }],
+      ['openai', 4, 0, 0, {}],
+    ],
+  );
+  const [dead, well] = data;
+  assert.deepEqual([dead.first_token_p95_ms, dead.total_p50_ms, dead.tokens_per_s], [null, null, null]);
+  // 80 ms and 800 ms, to the bin; 50 tokens in the 720 ms after the first.
+  assert.ok(well.first_token_p50_ms > 70 && well.first_token_p99_ms <= 100, JSON.stringify(well));
+  assert.ok(well.total_p50_ms > 700 && well.total_p95_ms <= 1_000);
+  assert.equal(well.tokens_per_s, 69.4);
+  assert.equal(step_s, 60);
+  assert.ok(Date.parse(to) - Date.parse(from) >= 60 * minuteMs && Date.parse(to) - Date.parse(from) <= 61 * minuteMs);
+  assert.deepEqual(
+    well.points.map(({ attempts }: { attempts: number }) => attempts),
+    [3, 1],
+  );
+  assert.equal(Date.parse(well.points[1].at) - Date.parse(well.points[0].at), 2 * minuteMs);
+
+  const classes = await admin.ok('GET', '/attempts?group_by=class&provider=claude');
+  assert.deepEqual([classes.data[0].group, classes.data[0].attempts], ['transient', 4]);
+  assert.ok(classes.data[0].total_p95_ms <= 20, 'of a class, its own times');
+  assert.equal((await admin.ok('GET', '/attempts?group_by=credential')).data.length, 2);
+  assert.deepEqual((await admin.ok('GET', '/attempts?model=nobody')).data, []);
+  assert.equal((await admin.ok('GET', '/attempts?from=90d')).data.length, 2);
+  assert.equal((await admin.refused('GET', '/attempts?group_by=account'))[1], 'group_by');
+  assert.equal((await admin.refused('GET', '/attempts?from=1h&to=2h'))[1], 'from');
+});

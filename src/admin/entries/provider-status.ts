@@ -34,9 +34,12 @@ export function providerStatus(
     lanes.every(({ standing }) => closedOut.includes(standing)) &&
     lanes.some(({ why }) => why !== 'model unavailable');
   const status = targets.length === 0 ? 'healthy' : health.status(targets, nowMs);
-  if (allFailed || status === 'down') return 'down';
+  // A provider that asks us to wait works.
+  const isLimited = lanes.some(({ standing }) => standing === 'cooling');
+  if (allFailed || (status === 'down' && !isLimited)) return 'down';
   const { failed, attempts } = recentAttempts(lanes);
-  return failed >= failedMin && failed > attempts / 2 ? 'failing' : status;
+  if (failed >= failedMin && failed > attempts / 2) return 'failing';
+  return status === 'down' ? 'degraded' : status;
 }
 
 /** What is known of each provider, by its name. A provider's name has no slash; models' names may have one. */

@@ -1,4 +1,5 @@
 import { type Column, columnsOf, type FieldOf, fieldOf, type UsageEvent } from './columns.ts';
+import { binOf, firstTokenBins, MinuteSums, type TimedRow, totalBins, trafficGrainsMs } from './minute-sums.ts';
 
 /**
  * What went on by the minute and by the hour, and how long it took: rows of `traffic`, for pages that draw it. A row is
@@ -6,34 +7,14 @@ import { type Column, columnsOf, type FieldOf, fieldOf, type UsageEvent } from '
  */
 export type TrafficKind = 'all' | 'account' | 'model' | 'provider';
 
-/** Width of a row's time. Minutes are kept for two days, hours for 200. */
-export const trafficGrainsMs = { minute: 60_000, hour: 3_600_000 } as const;
-export const trafficKeptMs = { minute: 49 * 3_600_000, hour: 200 * 86_400_000 } as const;
-
-/** Upper ends of the bins in which durations are counted, ms, inclusive; what took longer is in one more. */
-const binEndsMs = [
-  2, 5, 10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000, 7_000, 10_000, 15_000,
-  30_000, 60_000, 120_000,
-] as const;
-/** Shown for durations beyond the last end. */
-const longestMs = 300_000;
-
-const bins = [...binEndsMs.keys(), binEndsMs.length];
-/** Of requests whose class is `ok`: the time to the first token if there is one, and the whole time. */
-export const firstTokenBins = bins.map((bin) => `first_${bin}`);
-export const totalBins = bins.map((bin) => `total_${bin}`);
-
 const countNames = ['requests', 'errors', 'cost_milli', 'input_tokens', 'output_tokens', 'usd_nano'] as const;
 
 export type TrafficCounts = Record<FieldOf<(typeof countNames)[number]>, number>;
 
-export interface TrafficRow extends TrafficCounts {
-  grainMs: number;
+export interface TrafficRow extends TrafficCounts, TimedRow {
   kind: TrafficKind;
   /** Name of the account, the model or the provider; '' for everything. */
   name: string;
-  /** floor(arrival / grainMs) */
-  bucket: number;
 }
 
 export const trafficKey: readonly Column[] = columnsOf([
@@ -110,20 +91,14 @@ export function trafficPoint(query: TrafficQuery, row: Record<string, unknown>):
 /** Rows that wait to be written; beyond them an account, a model or a provider that is not among them is not counted. */
 const rowsMax = 4_096;
 
-/**
- * Sums the traffic of settled requests in memory. It is written now and then rather than with each request, because a
- * row has many columns. A process that dies takes its unwritten traffic along; nothing is charged by it.
- */
-export class TrafficSums {
-  /** Minutes, oldest first. */
-  readonly #rows = new Map<string, Counted>();
+/** Sums the traffic of settled requests. */
+export class TrafficSums extends MinuteSums<Counted> {
   #last: { minute: number; account: string; alias: string; target: string | null; rows: Counted[] } | null = null;
 
-  get size(): number {
-    return this.#rows.size;
+  constructor() {
+    super(sumFields);
   }
 
-  /** A refused request does not belong here: nothing was run. */
   add(event: UsageEvent): void {
     const rows = this.#rowsOf(event);
     const usdNano = event.costUsd === null ? 0 : Math.round(event.costUsd * 1e9);
@@ -142,33 +117,12 @@ export class TrafficSums {
     }
   }
 
-  /** Takes out the rows of at most `minutesMax` minutes, each with what it adds to its hour. */
-  take(minutesMax: number): TrafficRow[] {
-    const minutes: Counted[] = [];
-    const hours = new Map<string, Counted>();
-    for (const [name, row] of this.#rows) {
-      if (minutes.length === minutesMax) break;
-      this.#rows.delete(name);
-      minutes.push(row);
-      const bucket = Math.floor((row.bucket * trafficGrainsMs.minute) / trafficGrainsMs.hour);
-      const hourName = `${bucket} ${row.kind} ${row.name}`;
-      const hour = hours.get(hourName);
-      if (hour === undefined) hours.set(hourName, { ...row, grainMs: trafficGrainsMs.hour, bucket });
-      else addTo(hour, row);
-    }
-    this.#last = null;
-    return [...minutes, ...hours.values()];
+  protected nameOf({ kind, name }: Counted): string {
+    return `${kind} ${name}`;
   }
 
-  /** Rows that `take` gave and that could not be written. */
-  putBack(rows: readonly TrafficRow[]): void {
-    for (const row of rows) {
-      if (row.grainMs !== trafficGrainsMs.minute) continue;
-      const name = `${row.bucket} ${row.kind} ${row.name}`;
-      const there = this.#rows.get(name);
-      if (there === undefined) this.#rows.set(name, row as Counted);
-      else addTo(there, row as Counted);
-    }
+  protected forget(): void {
+    this.#last = null;
   }
 
   #rowsOf({ atMs, account, alias, target }: UsageEvent): Counted[] {
@@ -184,51 +138,21 @@ export class TrafficSums {
     )
       return last.rows;
     const rows: Counted[] = [];
-    this.#find(rows, minute, 'all', '');
-    this.#find(rows, minute, 'account', account);
-    this.#find(rows, minute, 'model', alias);
-    if (target !== null) this.#find(rows, minute, 'provider', target.slice(0, target.indexOf('/')));
+    this.#look(rows, minute, 'all', '');
+    this.#look(rows, minute, 'account', account);
+    this.#look(rows, minute, 'model', alias);
+    if (target !== null) this.#look(rows, minute, 'provider', target.slice(0, target.indexOf('/')));
     this.#last = { minute, account, alias, target, rows };
     return rows;
   }
 
-  #find(rows: Counted[], bucket: number, kind: TrafficKind, name: string): void {
-    const key = `${bucket} ${kind} ${name}`;
-    let row = this.#rows.get(key);
+  #look(rows: Counted[], bucket: number, kind: TrafficKind, name: string): void {
+    let row = this.find(bucket, `${kind} ${name}`);
     if (row === undefined) {
-      if (this.#rows.size >= rowsMax && kind !== 'all') return;
+      if (this.size >= rowsMax && kind !== 'all') return;
       row = { ...noSums, grainMs: trafficGrainsMs.minute, kind, name, bucket };
-      this.#rows.set(key, row);
+      this.put(row);
     }
     rows.push(row);
   }
-}
-
-function addTo(sum: Counted, row: Counted): void {
-  for (const field of sumFields) sum[field]! += row[field]!;
-}
-
-function binOf(ms: number): number {
-  for (let bin = 0; bin < binEndsMs.length; bin += 1) if (ms <= binEndsMs[bin]!) return bin;
-  return binEndsMs.length;
-}
-
-/**
- * The duration that `share` of the counted requests did not exceed, in ms; null when there was none. Within a bin it is
- * a guess, at most 50 % too high.
- */
-export function quantileMs(counts: readonly number[], share: number): number | null {
-  const all = counts.reduce((sum, count) => sum + count, 0);
-  if (all === 0) return null;
-  let left = share * all;
-  for (const [bin, count] of counts.entries()) {
-    if (left > count || count === 0) {
-      left -= count;
-      continue;
-    }
-    const from = bin === 0 ? 0 : binEndsMs[bin - 1]!;
-    const to = binEndsMs[bin] ?? longestMs;
-    return Math.round(from + (to - from) * (left / count));
-  }
-  return longestMs;
 }

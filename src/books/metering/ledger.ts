@@ -1,3 +1,4 @@
+import type { AttemptQuery, AttemptSum } from '../ledger/attempt-sums.ts';
 import type { ReservationRow, UsageEvent } from '../ledger/columns.ts';
 import type { TrafficPoint, TrafficQuery } from '../ledger/traffic.ts';
 
@@ -55,6 +56,8 @@ export interface Ledger extends QuotaBooks {
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
   /** The traffic in steps of time, oldest first. */
   traffic(query: TrafficQuery): Promise<readonly TrafficPoint[]>;
+  /** Attempts by group, class and step, groups with most of them first; at most `attemptRowsMax`. */
+  attempts(query: AttemptQuery): Promise<readonly AttemptSum[]>;
   /** What the caches of models did, in the order of the models' names. */
   cacheUses(query: CacheUseQuery): Promise<readonly CacheUses[]>;
   /** What providers' own caches did, in the order of the days; a day without reading and writing has no row. */

@@ -1,3 +1,4 @@
+import { type AttemptQuery, type AttemptSum, attemptSql, attemptSum } from '../../books/ledger/attempt-sums.ts';
 import { readEvent, readReservation } from '../../books/ledger/columns.ts';
 import { type TrafficPoint, type TrafficQuery, trafficPoint, trafficSql } from '../../books/ledger/traffic.ts';
 import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../books/metering/counters.ts';
@@ -204,6 +205,14 @@ function idOfCursor(cursor: string): string {
 export async function readTraffic(run: Run, query: TrafficQuery): Promise<TrafficPoint[]> {
   const { rows } = await run(trafficSql(query, 'culvert.', '= ANY($1)'), [query.names]);
   return rows.map((row) => trafficPoint(query, row));
+}
+
+/** The port's `attempts`. */
+export async function readAttempts(run: Run, query: AttemptQuery): Promise<AttemptSum[]> {
+  const { marks, values } = postgresMarks();
+  const sql = attemptSql(query, 'culvert.', marks);
+  const { rows } = await run(sql, values);
+  return rows.map((row) => attemptSum(query, row));
 }
 
 /** The port's `cacheUses`. */

@@ -1,4 +1,11 @@
 import {
+  type AttemptRow,
+  AttemptSums,
+  attemptKey,
+  attemptSums,
+  attemptTable,
+} from '../../books/ledger/attempt-sums.ts';
+import {
   BatchSums,
   type BucketsOf,
   bucketKey,
@@ -12,6 +19,7 @@ import {
 } from '../../books/ledger/batch-sums.ts';
 import { type Column, cellsOf, eventTable, reservationTable } from '../../books/ledger/columns.ts';
 import { dayTables, lateAfterMs, lateSums, sumDelayMs } from '../../books/ledger/day-sums.ts';
+import type { MinuteSums, TimedRow } from '../../books/ledger/minute-sums.ts';
 import { type TrafficRow, TrafficSums, trafficKey, trafficSums, trafficTable } from '../../books/ledger/traffic.ts';
 import type { BucketRow } from '../../books/metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
@@ -129,11 +137,6 @@ export async function writeEvents(
   if (order !== undefined) await orderRecords(run, counted, order);
 }
 
-/** Adds to the present values, all of it in one statement, in the order that every replica has. */
-export function writeTraffic(run: Run, rows: TrafficRow[]): Promise<void> {
-  return addTraffic.into(run, inOrder(rows, trafficKey));
-}
-
 const insertReservations = bulkInsert<ReservationRow>('reservation', reservationTable, 'ON CONFLICT DO NOTHING');
 const insertEvents = bulkInsert<UsageEvent>('usage_event', eventTable, 'ON CONFLICT DO NOTHING');
 const addBuckets = bulkInsert<BucketRow>(
@@ -143,6 +146,11 @@ const addBuckets = bulkInsert<BucketRow>(
 );
 const addRollups = bulkInsert<RollupRow>('rollup', rollupTable, onConflictAdd('rollup', rollupKey, rollupSums));
 const addTraffic = bulkInsert<TrafficRow>('traffic', trafficTable, onConflictAdd('traffic', trafficKey, trafficSums));
+const addAttempts = bulkInsert<AttemptRow>(
+  'attempt_sum',
+  attemptTable,
+  onConflictAdd('attempt_sum', attemptKey, attemptSums),
+);
 const deleteReservations = {
   name: 'reservation-close',
   text: 'DELETE FROM culvert.reservation WHERE request_id = ANY($1) RETURNING request_id',
@@ -229,24 +237,19 @@ export interface TrafficBook {
 const minutesMax = 1_000;
 
 export function createTrafficBook(run: Run): TrafficBook {
-  const sums = new TrafficSums();
+  const sums = [
+    drawnInto(new TrafficSums(), addTraffic, trafficKey),
+    drawnInto(new AttemptSums(), addAttempts, attemptKey),
+  ];
   let writing: Promise<void> | null = null;
 
   async function writeAll(): Promise<void> {
-    while (sums.size > 0) {
-      const rows = sums.take(minutesMax);
-      try {
-        await writeTraffic(run, rows);
-      } catch (error) {
-        if (sqlState(error) !== null) sums.putBack(rows);
-        return;
-      }
-    }
+    for (const drawn of sums) await drawn.write(run);
   }
 
   return {
     add(events) {
-      for (const event of events) if (!isRefusal(event)) sums.add(event);
+      for (const event of events) if (!isRefusal(event)) for (const drawn of sums) drawn.add(event);
     },
     async write() {
       // A caller that waits must find the earlier rows.
@@ -255,6 +258,28 @@ export function createTrafficBook(run: Run): TrafficBook {
         writing = null;
       });
       await writing;
+    },
+  };
+}
+
+/** Sums that pages draw, with the statement that writes them: all in the order that every replica has. */
+function drawnInto<Row extends TimedRow>(
+  sums: Pick<MinuteSums<Row>, 'add' | 'size' | 'take' | 'putBack'>,
+  addTo: BulkInsert<Row>,
+  key: readonly Column[],
+) {
+  return {
+    add: (event: UsageEvent) => sums.add(event),
+    async write(run: Run): Promise<void> {
+      while (sums.size > 0) {
+        const rows = sums.take(minutesMax);
+        try {
+          await addTo.into(run, inOrder(rows, key));
+        } catch (error) {
+          if (sqlState(error) !== null) sums.putBack(rows);
+          return;
+        }
+      }
     },
   };
 }

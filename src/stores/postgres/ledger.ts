@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type BucketsOf, isRefusal } from '../../books/ledger/batch-sums.ts';
 import { readReservation } from '../../books/ledger/columns.ts';
-import { trafficGrainsMs, trafficKeptMs } from '../../books/ledger/traffic.ts';
+import { trafficGrainsMs, trafficKeptMs } from '../../books/ledger/minute-sums.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -25,6 +25,7 @@ import { createCloseQueue, OpenQueue } from './ledger-queues.ts';
 import {
   findEvent,
   listEvents,
+  readAttempts,
   readBuckets,
   readCacheUses,
   readNewestBucketMs,
@@ -150,11 +151,8 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     find: (id, account) => reading(() => findEvent(run, id, account)),
     list: (query) => reading(() => listEvents(run, query)),
     usage: (query) => reading(() => readUsage(run, query)),
-    traffic: (query) =>
-      reading(async () => {
-        await traffic.write();
-        return readTraffic(run, query);
-      }),
+    traffic: (query) => reading(() => traffic.write().then(() => readTraffic(run, query))),
+    attempts: (query) => reading(() => traffic.write().then(() => readAttempts(run, query))),
     cacheUses: (query) => reading(() => readCacheUses(run, query)),
     promptCacheDays: (query) => reading(() => readPromptCacheDays(run, query)),
     prune: (beforeMs) =>
@@ -308,7 +306,8 @@ async function pruneLedger(run: Run, beforeMs: number, nowMs: number): Promise<n
   for (const grainMs of quotaGrainsMs) await inBatches(run, deleteBuckets, [grainMs, deadBefore(grainMs, nowMs)]);
   for (const grain of ['minute', 'hour'] as const) {
     const grainMs = trafficGrainsMs[grain];
-    await inBatches(run, deleteTraffic, [grainMs, Math.floor((nowMs - trafficKeptMs[grain]) / grainMs)]);
+    const dead = Math.floor((nowMs - trafficKeptMs[grain]) / grainMs);
+    for (const statement of deleteTraffic) await inBatches(run, statement, [grainMs, dead]);
   }
   return events;
 }
@@ -335,7 +334,9 @@ const deleteBuckets = `
   DELETE FROM culvert.quota_bucket WHERE ctid = ANY(ARRAY(
     SELECT ctid FROM culvert.quota_bucket WHERE grain_ms = $1 AND bucket < $2
     LIMIT ${prunedAtOnce} FOR UPDATE SKIP LOCKED))`;
-const deleteTraffic = `
-  DELETE FROM culvert.traffic WHERE ctid = ANY(ARRAY(
-    SELECT ctid FROM culvert.traffic WHERE grain_ms = $1 AND bucket < $2
-    LIMIT ${prunedAtOnce} FOR UPDATE SKIP LOCKED))`;
+const deleteTraffic = ['traffic', 'attempt_sum'].map(
+  (table) => `
+  DELETE FROM culvert.${table} WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM culvert.${table} WHERE grain_ms = $1 AND bucket < $2
+    LIMIT ${prunedAtOnce} FOR UPDATE SKIP LOCKED))`,
+);

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import type { AttemptQuery } from '../../books/ledger/attempt-sums.ts';
 import type { ResultsQuery } from '../../books/metering/experiment-book.ts';
 import type { CacheUseQuery, RequestQuery, TrafficQuery, UsageQuery } from '../../books/metering/ledger.ts';
 import { FailureError } from '../../kernel/failure.ts';
@@ -20,6 +21,7 @@ export interface Housekeeper {
   list(query: RequestQuery): Promise<Jobs['list']['answer']>;
   usage(query: UsageQuery): Promise<Jobs['usage']['answer']>;
   traffic(query: TrafficQuery): Promise<Jobs['traffic']['answer']>;
+  attempts(query: AttemptQuery): Promise<Jobs['attempts']['answer']>;
   cacheUses(query: CacheUseQuery): Promise<Jobs['cacheUses']['answer']>;
   promptCacheDays(query: CacheUseQuery): Promise<Jobs['promptCacheDays']['answer']>;
   results(query: ResultsQuery): Promise<Jobs['results']['answer']>;
@@ -92,6 +94,7 @@ export function createHousekeeper(file: string): Housekeeper {
     list: (query) => run('list', { query }),
     usage: (query) => run('usage', { query }),
     traffic: (query) => run('traffic', { query }),
+    attempts: (query) => run('attempts', { query }),
     cacheUses: (query) => run('cacheUses', { query }),
     promptCacheDays: (query) => run('promptCacheDays', { query }),
     results: (query) => run('results', { query }),

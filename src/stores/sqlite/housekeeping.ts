@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
+import type { AttemptQuery, AttemptSum } from '../../books/ledger/attempt-sums.ts';
 import type { ExperimentRows, ResultsQuery } from '../../books/metering/experiment-book.ts';
 import type {
   CacheUseQuery,
@@ -17,8 +18,15 @@ import { FailureError } from '../../kernel/failure.ts';
 import { objectUpkeep } from '../accounts/provider-object-store.ts';
 import { readResults } from '../ledger/experiment-book.ts';
 import { type Database, openDatabase, patiently } from './database.ts';
-import { listRequests, pruneTraffic, readCacheUses, readPromptCacheDays, readTraffic } from './ledger-reader.ts';
-import { pruneBuckets, pruneEvents, pruneFeedback } from './ledger-upkeep.ts';
+import {
+  listRequests,
+  pruneTraffic,
+  readAttempts,
+  readCacheUses,
+  readPromptCacheDays,
+  readTraffic,
+} from './ledger-reader.ts';
+import { pruneAttempts, pruneBuckets, pruneEvents, pruneFeedback } from './ledger-upkeep.ts';
 import { sumDays, sumUsage } from './ledger-usage.ts';
 import { ledgerKeyAt } from './ledger-writer.ts';
 import { pruneRecordOrder, readRecords, recordsArrived } from './record-order.ts';
@@ -36,6 +44,7 @@ export interface Jobs {
   list: { asked: { query: RequestQuery }; answer: { events: UsageEvent[]; next: string | null } };
   usage: { asked: { query: UsageQuery }; answer: UsageRow[] };
   traffic: { asked: { query: TrafficQuery }; answer: TrafficPoint[] };
+  attempts: { asked: { query: AttemptQuery }; answer: AttemptSum[] };
   cacheUses: { asked: { query: CacheUseQuery }; answer: CacheUses[] };
   promptCacheDays: { asked: { query: CacheUseQuery }; answer: PromptCacheDay[] };
   results: { asked: { query: ResultsQuery }; answer: ExperimentRows };
@@ -112,6 +121,7 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
           await patiently(database, () => pruneRecordOrder(database, job.beforeKey));
           await pruneBuckets(database, job.nowMs);
           await pruneTraffic(database, job.nowMs);
+          await pruneAttempts(database, job.nowMs);
           return removed;
         });
       case 'trimObjects':
@@ -128,6 +138,8 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
         return sumUsage(reader(), job.query, nextTurn);
       case 'traffic':
         return readTraffic(reader(), job.query);
+      case 'attempts':
+        return readAttempts(reader(), job.query);
       case 'cacheUses':
         return readCacheUses(reader(), job.query);
       case 'promptCacheDays':

@@ -1,13 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { type AttemptQuery, type AttemptSum, attemptSql, attemptSum } from '../../books/ledger/attempt-sums.ts';
 import { readEvent, readReservation } from '../../books/ledger/columns.ts';
-import {
-  type TrafficPoint,
-  type TrafficQuery,
-  trafficGrainsMs,
-  trafficKeptMs,
-  trafficPoint,
-  trafficSql,
-} from '../../books/ledger/traffic.ts';
+import { trafficGrainsMs, trafficKeptMs } from '../../books/ledger/minute-sums.ts';
+import { type TrafficPoint, type TrafficQuery, trafficPoint, trafficSql } from '../../books/ledger/traffic.ts';
 import type { BucketRow, RecentCall, Scope } from '../../books/metering/counters.ts';
 import type {
   CacheUseQuery,
@@ -190,6 +185,16 @@ export function readTraffic(database: Database, query: TrafficQuery): TrafficPoi
     .prepare(sql)
     .all(JSON.stringify(query.names))
     .map((row) => trafficPoint(query, row));
+}
+
+/** The port's `attempts`. */
+export function readAttempts(database: Database, query: AttemptQuery): AttemptSum[] {
+  const { marks, values } = sqliteMarks();
+  const sql = attemptSql(query, '', marks);
+  return database
+    .prepare(sql)
+    .all(...values)
+    .map((row) => attemptSum(query, row));
 }
 
 /** The port's `cacheUses`. */

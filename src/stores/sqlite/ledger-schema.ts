@@ -1,10 +1,11 @@
 import { rollupSums } from '../../books/ledger/batch-sums.ts';
-import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
+import { firstTokenBins, totalBins } from '../../books/ledger/minute-sums.ts';
 import { cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
 import { nameTablesSql } from '../ledger/day-sums.ts';
 import { refusedIndex } from '../ledger/ledger-filters.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import type { Migration } from '../migration.ts';
+import { attemptSumTable } from '../schema/attempts.ts';
 import { sqliteDdl } from '../schema/ddl.ts';
 import { feedbackTable, variantStateTable } from '../schema/experiments.ts';
 import { type Database, openDatabase } from './database.ts';
@@ -271,6 +272,7 @@ export const ledgerMigrations: readonly Migration[] = [
   { version: 13, name: 'variants that were taken out', sql: sqliteDdl(variantStateTable) },
   { version: 14, name: "sums of providers' caches", sql: promptCacheIndex('') },
   { version: 15, name: 'refused requests in lists', sql: refusedIndex('') },
+  { version: 16, name: 'sums of attempts', sql: sqliteDdl(attemptSumTable) },
 ];
 
 /** Longest wait of a start for another that migrates. */

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { trafficGrainsMs, trafficKeptMs } from '../../books/ledger/minute-sums.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import { requestIdAt } from '../../kernel/ids.ts';
 import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';
@@ -122,5 +123,24 @@ function recoverBatch(
   } catch (error) {
     writer.rollback();
     throw error;
+  }
+}
+
+/** Minutes or hours of attempts in one transaction, for which the writer waits. */
+const attemptBucketsAtOnce = 60;
+
+/** Removes sums of attempts that are too old for charts, the oldest first. */
+export async function pruneAttempts(database: Database, nowMs: number): Promise<void> {
+  const oldest = database.prepare('SELECT min(bucket) AS bucket FROM attempt_sum WHERE grain_ms = ?');
+  const remove = database.prepare('DELETE FROM attempt_sum WHERE grain_ms = ? AND bucket < ?');
+  for (const grain of ['minute', 'hour'] as const) {
+    const grainMs = trafficGrainsMs[grain];
+    const dead = Math.floor((nowMs - trafficKeptMs[grain]) / grainMs);
+    const removeSome = () => {
+      const first = Number(oldest.get(grainMs)?.bucket ?? dead);
+      remove.run(grainMs, Math.min(dead, first + attemptBucketsAtOnce));
+      return first + attemptBucketsAtOnce < dead;
+    };
+    while (await patiently(database, removeSome)) await pause(pauseMs);
   }
 }

@@ -1,6 +1,7 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import type { StatementSync } from 'node:sqlite';
 import { promisify } from 'node:util';
+import { AttemptSums, attemptSums, attemptTable } from '../../books/ledger/attempt-sums.ts';
 import {
   BatchSums,
   type BucketsOf,
@@ -18,7 +19,8 @@ import {
   type SqlCell,
 } from '../../books/ledger/columns.ts';
 import { dayTables, lateAfterMs, lateSums } from '../../books/ledger/day-sums.ts';
-import { type TrafficRow, TrafficSums, trafficSums, trafficTable } from '../../books/ledger/traffic.ts';
+import type { MinuteSums, TimedRow } from '../../books/ledger/minute-sums.ts';
+import { TrafficSums, trafficSums, trafficTable } from '../../books/ledger/traffic.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -65,15 +67,16 @@ export function createLedgerWriter(
   const addToBucket = addInto(database, 'quota_bucket', bucketTable, bucketSums);
   const addToRollup = addInto(database, 'rollup', rollupTable, rollupSums);
   const addToDays = dayTables.map(({ name, key }) => addInto(database, name, [...key, ...rollupSums], rollupSums));
-  const addToTraffic = addInto(database, 'traffic', trafficTable, trafficSums);
   const upsertBoot = database.prepare('INSERT OR REPLACE INTO boot VALUES (?, ?)');
   const selectStrangers = database.prepare('SELECT * FROM reservation WHERE boot_id <> ? ORDER BY key LIMIT ?');
   const deleteBoots = database.prepare('DELETE FROM boot WHERE id <> ?');
   const sums = new BatchSums(bucketsOf);
-  const traffic = new TrafficSums();
-  /** Events since `begin`, and rows of traffic that this transaction writes. */
+  const traffic = [
+    drawnInto(new TrafficSums(), addInto(database, 'traffic', trafficTable, trafficSums)),
+    drawnInto(new AttemptSums(), addInto(database, 'attempt_sum', attemptTable, attemptSums)),
+  ];
+  /** Events since `begin`. */
   let written: UsageEvent[] = [];
-  let taken: TrafficRow[] = [];
   let isTrafficDue = false;
   /** Earlier rows may belong to a day that is added up already. */
   let lateMs = 0;
@@ -95,18 +98,14 @@ export function createLedgerWriter(
       for (const row of sums.buckets()) addToBucket(row);
       for (const row of sums.rollups()) addToRollup(row);
       if (late.length > 0) addLate();
-      if (isTrafficDue) {
-        taken = traffic.take(trafficMinutesMax);
-        for (const row of taken) addToTraffic(row);
-      }
+      if (isTrafficDue) for (const drawn of traffic) drawn.write(trafficMinutesMax);
       commit.run();
-      taken = [];
-      isTrafficDue &&= traffic.size > 0;
-      for (const event of written) traffic.add(event);
+      for (const drawn of traffic) drawn.committed();
+      isTrafficDue &&= traffic.some((drawn) => drawn.waits());
+      for (const event of written) for (const drawn of traffic) drawn.add(event);
     },
     rollback() {
-      traffic.putBack(taken);
-      taken = [];
+      for (const drawn of traffic) drawn.putBack();
       try {
         rollback.run();
       } catch {
@@ -133,24 +132,48 @@ export function createLedgerWriter(
     },
     writeHeartbeat(bootId, nowMs) {
       upsertBoot.run(bootId, nowMs);
-      isTrafficDue = traffic.size > 0;
+      isTrafficDue = traffic.some((drawn) => drawn.waits());
     },
     writeTraffic(minutesMax) {
-      const rows = traffic.take(minutesMax);
-      if (rows.length === 0) return;
+      if (!traffic.some((drawn) => drawn.waits())) return;
       try {
         begin.run();
-        for (const row of rows) addToTraffic(row);
+        for (const drawn of traffic) drawn.write(minutesMax);
         commit.run();
+        for (const drawn of traffic) drawn.committed();
       } catch {
         // Pages show less of the last seconds; nothing is charged by it.
         undo(database);
-        traffic.putBack(rows);
+        for (const drawn of traffic) drawn.putBack();
       }
     },
     strangers: (bootId, limit) =>
       selectStrangers.all(bootId, limit).map((row) => ({ key: Number(row.key), row: readReservation(row) })),
     forgetOtherBoots: (bootId) => void deleteBoots.run(bootId),
+  };
+}
+
+/** Sums that pages draw, with the table that they are written to. */
+function drawnInto<Row extends TimedRow>(
+  sums: Pick<MinuteSums<Row>, 'add' | 'size' | 'take' | 'putBack'>,
+  addTo: (row: Row) => void,
+) {
+  /** Rows that the running transaction writes. */
+  let taken: Row[] = [];
+  return {
+    add: (event: UsageEvent) => sums.add(event),
+    waits: () => sums.size > 0,
+    write(minutesMax: number) {
+      taken = sums.take(minutesMax);
+      for (const row of taken) addTo(row);
+    },
+    committed() {
+      taken = [];
+    },
+    putBack() {
+      sums.putBack(taken);
+      taken = [];
+    },
   };
 }
 

@@ -132,6 +132,11 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       writer.writeTraffic(readTrafficMinutesMax);
       return housekeeper.traffic(query);
     },
+    async attempts(query) {
+      queue.nudge();
+      writer.writeTraffic(readTrafficMinutesMax);
+      return housekeeper.attempts(query);
+    },
     cacheUses: (query) => upToDate(() => housekeeper.cacheUses(query)),
     promptCacheDays: (query) => upToDate(() => housekeeper.promptCacheDays(query)),
     async flush() {

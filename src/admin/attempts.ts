@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import { type AttemptQuery, type AttemptSum, attemptGroups } from '../books/ledger/attempt-sums.ts';
+import { quantileMs, trafficGrainsMs, trafficKeptMs } from '../books/ledger/minute-sums.ts';
+import { filter, given, listLimitMax, listOf, pageFields, pastInstant, timeField } from './fields.ts';
+import { jsonOperation, type Operation, refuse } from './operation.ts';
+import { pageByPlace } from './page.ts';
+import type { AdminParts } from './parts.ts';
+import { periodOf } from './requests.ts';
+
+const hourMs = 3_600_000;
+const defaultSpanMs = 24 * hourMs;
+/** Beyond it hours are summed, though minutes may be kept. */
+const minutesSpanMs = 48 * hourMs;
+const pointsMax = 100;
+/** Widths of points. */
+const stepsMs = [1 / 60, 5 / 60, 1 / 4, 1, 2, 4, 8, 24, 48, 168].map((hours) => hours * hourMs);
+/** Rows that have points: more lines than a chart can tell apart. */
+const drawnMax = 12;
+
+/** Ends that say nothing against the provider. */
+const blameless = new Set(['ok', 'cancelled', 'caller_fault', 'filtered', 'too_long', 'not_capable', 'gateway_fault']);
+
+const ms = z.int().nullable();
+const figures = {
+  attempts: z.int(),
+  failed: z.int().describe("Attempts that ended badly by the provider's fault."),
+  retried: z.int().describe('Failures after which the request went on with another attempt.'),
+  hedges: z.int().describe('Attempts that began while another one of their request still ran.'),
+  first_token_p50_ms: ms.describe('Of answered attempts; null: there is none. All percentiles are of bins.'),
+  first_token_p95_ms: ms,
+  first_token_p99_ms: ms,
+  total_p50_ms: ms.describe('From dispatch to the end, of answered attempts.'),
+  total_p95_ms: ms,
+  total_p99_ms: ms,
+  tokens_per_s: z.number().nullable().describe('Of answers, from the first token to the end.'),
+};
+
+const attemptRow = z.object({
+  group: z.string(),
+  ...figures,
+  failures: z.record(z.string(), z.int()).describe('Attempts that were not answered, by class.'),
+  points: z
+    .array(z.object({ at: timeField.describe('Its first instant.'), ...figures }))
+    .optional()
+    .describe('Steps of time, with `points`; one without an attempt is left out.'),
+});
+
+const attemptsReply = listOf(attemptRow).extend({
+  group_by: z.enum(attemptGroups),
+  from: timeField.describe('The first instant of what the sums cover.'),
+  to: timeField,
+  step_s: z.int().describe('Seconds of one point.'),
+});
+
+export type AttemptsReply = z.output<typeof attemptsReply>;
+type Figures = z.output<z.ZodObject<typeof figures>>;
+
+/** Models are named by callers, and these sums do not know whose a request was. */
+const ofAllAccounts = {
+  kind: 'forbidden',
+  message: 'Attempts by model are those of all accounts. An operator of some accounts may group them otherwise.',
+} as const;
+
+/** `/attempts`: who was asked, how that ended and how long it took. No account is in these sums. */
+export function attemptOperations({ ledger, clock }: AdminParts): Operation[] {
+  return [
+    jsonOperation({
+      method: 'GET',
+      path: '/attempts',
+      area: 'health',
+      summary: 'Sums attempts at providers by group, those with the most attempts first.',
+      query: z.strictObject({
+        ...pageFields,
+        limit: pageFields.limit.prefault(listLimitMax),
+        group_by: z.enum(attemptGroups).default('provider').describe('What the rows are grouped by.'),
+        provider: filter('Only attempts at this provider.'),
+        target: filter('Only attempts at this target, provider/model.'),
+        credential: filter('Only attempts with this credential.'),
+        model: filter('Only attempts for requests of this model.'),
+        from: pastInstant('Start of the range. Default: 24 hours before `to`.').optional(),
+        to: pastInstant('End of the range. Default: now.').optional(),
+        points: z
+          .stringbool()
+          .default(false)
+          .describe(`Whether the first ${drawnMax} rows have their figures over time.`),
+      }),
+      reply: attemptsReply,
+      async run({ query: { group_by: groupBy, from, to, points, limit, cursor, ...filters }, operator }) {
+        if (operator.accounts !== null && (groupBy === 'model' || filters.model !== undefined)) refuse(ofAllAccounts);
+        const nowMs = clock.wallMs();
+        const start = (endMs: number) => endMs - defaultSpanMs;
+        const asked = periodOf({ from: from ?? (() => start(to?.(nowMs) ?? nowMs)), to }, nowMs);
+        const span = spanOf(asked, nowMs);
+        const where = given(filters);
+        const query = { groupBy, where, groups: null, ...span, stepMs: null };
+        const rows = [...Map.groupBy(await ledger.attempts(query), ({ group }) => group)];
+        const shown = rows
+          .map(([group, sums]) => ({ group, ...figuresOf(sums, groupBy), failures: failuresOf(sums) }))
+          .sort((a, b) => b.attempts - a.attempts || (a.group < b.group ? -1 : 1));
+        const page = pageByPlace(shown, { limit, cursor });
+        const drawn = points ? page.rows.slice(0, drawnMax).map(({ group }) => group) : [];
+        const series = await pointsOf(ledger, { ...query, groups: drawn, stepMs: span.stepMs });
+        return {
+          group_by: groupBy,
+          from: new Date(span.fromMs).toISOString(),
+          to: new Date(span.toMs).toISOString(),
+          step_s: span.stepMs / 1_000,
+          data: page.rows.map((row) => ({ ...row, ...(drawn.includes(row.group) && { points: series(row.group) }) })),
+          next_cursor: page.next,
+        };
+      },
+    }),
+  ];
+}
+
+/** Whole minutes or hours around the period, and the width of its points. */
+function spanOf({ fromMs, toMs }: { fromMs: number; toMs: number }, nowMs: number) {
+  const isKept = fromMs >= nowMs - trafficKeptMs.minute + hourMs && toMs - fromMs <= minutesSpanMs;
+  const grain = isKept ? 'minute' : 'hour';
+  const grainMs = trafficGrainsMs[grain];
+  const from = Math.floor(fromMs / grainMs) * grainMs;
+  const to = Math.ceil(toMs / grainMs) * grainMs;
+  const wide = stepsMs.find((stepMs) => stepMs >= grainMs && (to - from) / stepMs <= pointsMax);
+  return {
+    grain,
+    fromMs: from,
+    toMs: to,
+    stepMs: wide ?? Math.ceil((to - from) / pointsMax / hourMs) * hourMs,
+  } as const;
+}
+
+async function pointsOf(ledger: AdminParts['ledger'], query: AttemptQuery) {
+  const sums = query.groups?.length === 0 ? [] : await ledger.attempts(query);
+  const byGroup = Map.groupBy(sums, ({ group }) => group);
+  return (group: string) =>
+    [...Map.groupBy(byGroup.get(group) ?? [], ({ fromMs }) => fromMs)]
+      .sort(([a], [b]) => a - b)
+      .map(([fromMs, ofStep]) => ({ at: new Date(fromMs).toISOString(), ...figuresOf(ofStep, query.groupBy) }));
+}
+
+function figuresOf(sums: readonly AttemptSum[], groupBy: AttemptQuery['groupBy']): Figures {
+  const timed = sums.filter((sum) => groupBy === 'class' || sum.class === 'ok');
+  const add = (all: readonly AttemptSum[], of: (sum: AttemptSum) => number) =>
+    all.reduce((sum, one) => sum + of(one), 0);
+  const [firstTokens, totals] = [binsOf(timed.map((one) => one.firstTokens)), binsOf(timed.map((one) => one.totals))];
+  const outputMs = add(sums, (one) => one.outputMs);
+  return {
+    attempts: add(sums, (one) => one.attempts),
+    failed: add(sums, (one) => (blameless.has(one.class) ? 0 : one.attempts)),
+    retried: add(sums, (one) => one.retried),
+    hedges: add(sums, (one) => one.hedges),
+    first_token_p50_ms: quantileMs(firstTokens, 0.5),
+    first_token_p95_ms: quantileMs(firstTokens, 0.95),
+    first_token_p99_ms: quantileMs(firstTokens, 0.99),
+    total_p50_ms: quantileMs(totals, 0.5),
+    total_p95_ms: quantileMs(totals, 0.95),
+    total_p99_ms: quantileMs(totals, 0.99),
+    tokens_per_s: outputMs === 0 ? null : Math.round((add(sums, (one) => one.outputTokens) / outputMs) * 10_000) / 10,
+  };
+}
+
+function binsOf(counts: readonly (readonly number[])[]): number[] {
+  const sum: number[] = [];
+  for (const bins of counts) for (const [bin, count] of bins.entries()) sum[bin] = (sum[bin] ?? 0) + count;
+  return sum;
+}
+
+function failuresOf(sums: readonly AttemptSum[]): Record<string, number> {
+  const failures = new Map<string, number>();
+  for (const { class: outcome, attempts } of sums)
+    if (outcome !== 'ok') failures.set(outcome, (failures.get(outcome) ?? 0) + attempts);
+  return Object.fromEntries(failures);
+}
