@@ -3,24 +3,37 @@ import { randomFillSync } from 'node:crypto';
 // One call to the system's generator serves 256 ids: a syscall per request would show in the profile.
 const idBytes = 10;
 const pool = Buffer.alloc(idBytes * 256);
-let poolOffset = pool.length;
+/** The pool as text, with the bits in place that a UUIDv7 has set. */
+let hexes = '';
+let hexesAt = 0;
+/** `req_` and the time of the last id. */
+let begin = '';
+let beginMs = Number.NaN;
 
 /**
  * `req_` + UUIDv7 (RFC 9562 §5.7: 48 bits of `nowMs`, then random bits; ids sort by time): the identity of one request in
  * ledger, routes and idempotence.
  */
 export function newRequestId(nowMs: number): string {
-  if (poolOffset === pool.length) {
-    randomFillSync(pool);
-    poolOffset = 0;
+  if (hexesAt === hexes.length) fillPool();
+  const at = hexesAt;
+  hexesAt += 2 * idBytes;
+  if (nowMs !== beginMs) {
+    const time = Math.floor(nowMs).toString(16).padStart(12, '0');
+    begin = `req_${time.slice(0, 8)}-${time.slice(8)}-`;
+    beginMs = nowMs;
   }
-  const at = poolOffset;
-  poolOffset += idBytes;
-  pool[at] = 0x70 | (pool[at]! & 0x0f);
-  pool[at + 2] = 0x80 | (pool[at + 2]! & 0x3f);
-  const hex = pool.toString('hex', at, poolOffset);
-  const time = Math.floor(nowMs).toString(16).padStart(12, '0');
-  return `req_${time.slice(0, 8)}-${time.slice(8)}-${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8)}`;
+  return `${begin}${hexes.slice(at, at + 4)}-${hexes.slice(at + 4, at + 8)}-${hexes.slice(at + 8, hexesAt)}`;
+}
+
+function fillPool(): void {
+  randomFillSync(pool);
+  for (let at = 0; at < pool.length; at += idBytes) {
+    pool[at] = 0x70 | (pool[at]! & 0x0f);
+    pool[at + 2] = 0x80 | (pool[at + 2]! & 0x3f);
+  }
+  hexes = pool.toString('hex');
+  hexesAt = 0;
 }
 
 /** Wall-clock ms at which `newRequestId` made this id. */

@@ -131,6 +131,11 @@ interface LineOutputOptions {
   waitingBytesMax: number;
 }
 
+/** Room in a page behind a full batch. */
+const lineBytesUsual = 4_096;
+/** The bytes of one UTF-16 unit, at most. */
+const utf8BytesMax = 3;
+
 /** A pipe whose reader is behind. */
 const behindRetryMs = 50;
 
@@ -140,32 +145,39 @@ const behindRetryMs = 50;
  */
 export class LineOutput {
   readonly #options: LineOutputOptions;
-  #lines: string[] = [];
-  /** In UTF-16 units: lines are ASCII except for texts of users. */
+  /** Lines as bytes at once: as texts they would live for long enough to be collected old. */
+  #page: Buffer;
+  #used = 0;
+  /** Full pages, in order. */
+  #full: Buffer[] = [];
   #waiting = 0;
   #state: 'idle' | 'writing' = 'idle';
 
   constructor(options: LineOutputOptions) {
     this.#options = options;
+    this.#page = Buffer.allocUnsafeSlow(options.batchBytes + lineBytesUsual);
   }
 
   write(line: string): void {
     if (this.#waiting + line.length > this.#options.waitingBytesMax) return;
-    this.#lines.push(line);
-    this.#waiting += line.length;
+    const bytesMax = line.length * utf8BytesMax;
+    if (bytesMax > this.#page.length - this.#used) this.#turnPage(bytesMax);
+    const bytes = this.#page.write(line, this.#used);
+    this.#used += bytes;
+    this.#waiting += bytes;
     if (this.#waiting >= this.#options.batchBytes) this.flush();
   }
 
   /** Begins to write what waits. */
   flush(): void {
-    if (this.#state === 'writing' || this.#lines.length === 0) return;
+    if (this.#state === 'writing' || this.#waiting === 0) return;
     this.#state = 'writing';
     this.#send(this.#take());
   }
 
   /** For the end of the process; what the sink does not take at once is lost. */
   flushSync(): void {
-    if (this.#lines.length === 0) return;
+    if (this.#waiting === 0) return;
     try {
       writeSync(this.#options.fd, this.#take());
     } catch {
@@ -173,9 +185,16 @@ export class LineOutput {
     }
   }
 
+  #turnPage(bytesMin: number): void {
+    this.#full.push(this.#page.subarray(0, this.#used));
+    this.#page = Buffer.allocUnsafeSlow(Math.max(bytesMin, this.#options.batchBytes + lineBytesUsual));
+    this.#used = 0;
+  }
+
   #take(): Buffer {
-    const batch = Buffer.from(this.#lines.join(''));
-    this.#lines = [];
+    this.#turnPage(0);
+    const batch = Buffer.concat(this.#full);
+    this.#full = [];
     this.#waiting = 0;
     return batch;
   }

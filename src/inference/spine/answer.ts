@@ -344,7 +344,13 @@ const measuredLater: ReadonlySet<string> = new Set(['transcription', 'translatio
 const usdHeaderName = 'x-culvert-cost-usd';
 
 function usdHeader(costUsd: number): HeaderList {
-  return [usdHeaderName, costUsd.toFixed(9).replace(/\.?0+$/, '')];
+  return [usdHeaderName, usdText(costUsd)];
+}
+
+/** Up to nine decimals, without an exponent. */
+function usdText(usd: number): string {
+  const isShort = usd >= 1e-6 && usd < 1e6;
+  return isShort ? String(Math.round(usd * 1e9) / 1e9) : usd.toFixed(9).replace(/\.?0+$/, '');
 }
 
 /** The headers of one of several answers that become one: with what this one and those before it cost together. */

@@ -12,7 +12,7 @@ import {
 } from '../../books/ledger/batch-sums.ts';
 import {
   type Column,
-  cellsOf,
+  cellWriter,
   eventTable,
   readReservation,
   reservationTable,
@@ -187,12 +187,13 @@ const trafficMinutesMax = 32;
 function insertInto(database: Database, table: string, columns: readonly Column[]) {
   const names = columns.map(({ name }) => name).join(', ');
   const statement = database.prepare(`INSERT INTO ${table} (key, ${names}) VALUES (?, ${marks(columns.length)})`);
+  const write = cellWriter(columns);
   const cells = new Array<SqlCell>(columns.length);
   return (first: number, row: object): number => {
-    cellsOf(columns, row, cells);
+    write(row, cells);
     for (let key = first; ; key += 1) {
       try {
-        statement.run(key, ...cells);
+        statement.get(key, ...cells);
         return key;
       } catch (error) {
         if (!takenKeyCodes.includes(sqliteExtendedCode(error)) || key - first >= ledgerKeySpan) throw error;
@@ -208,9 +209,10 @@ function addInto(database: Database, table: string, columns: readonly Column[], 
   const statement = database.prepare(
     `INSERT INTO ${table} (${names}) VALUES (${marks(columns.length)}) ON CONFLICT DO UPDATE SET ${added}`,
   );
+  const write = cellWriter(columns);
   const cells = new Array<SqlCell>(columns.length);
   return (row: object): void => {
-    statement.run(...cellsOf(columns, row, cells));
+    statement.run(...write(row, cells));
   };
 }
 

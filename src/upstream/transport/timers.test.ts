@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fakeTime } from '../../../test/fake-time.ts';
-import { AttemptTimers, type ExpiredTimer } from './timers.ts';
+import { AttemptTimers, attemptTime, type ExpiredTimer } from './timers.ts';
 
 function start(limits: { firstTokenMs?: number; idleMs?: number; totalMs?: number } = {}) {
   const time = fakeTime();
@@ -120,4 +121,23 @@ test('10,000 chunks set a handful of alarms', () => {
     timers.content();
   }
   assert.ok(set <= 6, `${set} alarms`);
+});
+
+test('alarms of attempts go off when they are due, in that order, and those that are cancelled do not', async () => {
+  const went: string[] = [];
+  const late = attemptTime.after(60_000, () => went.push('late'));
+  const second = attemptTime.after(30, () => went.push('second'));
+  const cancelled = attemptTime.after(20, () => went.push('cancelled'));
+  attemptTime.after(10, () => {
+    went.push('first');
+    attemptTime.cancel(cancelled);
+    attemptTime.after(40, () => went.push('third'));
+  });
+  while (!went.includes('third')) await pause(5);
+  assert.deepEqual(went, ['first', 'second', 'third']);
+  // Cancelled after it went off: nothing else is.
+  attemptTime.cancel(second);
+  attemptTime.after(1, () => went.push('fourth'));
+  while (!went.includes('fourth')) await pause(5);
+  attemptTime.cancel(late);
 });
