@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { after, beforeEach, type TestContext, test } from 'node:test';
+import { callAdmin } from '../call-admin.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { until } from '../until.ts';
 import { ask, type Format, formats } from './formats.ts';
@@ -28,7 +29,11 @@ const base = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
 const gateway = await startGateway({ after } as TestContext, {
   providers: { up: { type: 'openai', base_url: `${base}/v1`, api_key: 'k' } },
   models: {
-    chat: { targets: [{ provider: 'up', model: 'm' }], cache: { ttl: '1h' }, attempts: 1 },
+    chat: {
+      targets: [{ provider: 'up', model: 'm', price: { input: 1_000, output: 2_000 } }],
+      cache: { ttl: '1h' },
+      attempts: 1,
+    },
     voice: { type: 'speech', targets: [{ provider: 'up', model: 'tts' }], cache: { ttl: '1h' }, attempts: 1 },
   },
 });
@@ -39,12 +44,19 @@ async function call(n: number): Promise<ServerResponse> {
   return asked[n] as ServerResponse;
 }
 
-function say(to: ServerResponse, text: string | null): void {
+function say(to: ServerResponse, text: string | null, usage?: object): void {
   if (!to.headersSent) to.writeHead(200, { 'content-type': 'text/event-stream' });
   const choices = [
     { index: 0, delta: text === null ? {} : { content: text }, finish_reason: text === null ? 'stop' : null },
   ];
-  const chunk = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices };
+  const chunk = {
+    id: 'c1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
+    choices,
+    ...(usage !== undefined && { usage }),
+  };
   to.write(`data: ${JSON.stringify(chunk)}\n\n`);
   if (text === null) to.end('data: [DONE]\n\n');
 }
@@ -67,7 +79,7 @@ function stream(format: Format, text: string, headers: Readonly<Record<string, s
     const named = format === 'gemini' ? {} : { model: 'chat', stream: true };
     const response = await gateway.fetch(path('chat', true), {
       json: { ...named, ...body(text) },
-      headers: { ...headers, authorization: `Bearer ${gateway.key}` },
+      headers: { 'x-culvert-tag': text.replaceAll(' ', '-'), ...headers, authorization: `Bearer ${gateway.key}` },
       signal: leaving.signal,
     });
     state.status = response.status;
@@ -124,6 +136,58 @@ test('those who came before the first token join too, and one that leaves leaves
   await until('the third ends', () => third.ended);
   assert.ok(third.got.includes('message_stop'), third.got);
   assert.equal(asked.length, 1);
+});
+
+test('the ledger has one call of the leader who left, and what each who joined saved', async () => {
+  const first = stream('chat', 'ledger');
+  const up = await call(0);
+  say(up, 'alpha');
+  await gets(first, 'alpha');
+  const others = (['chat', 'messages'] as const).map((format) => stream(format, 'ledger'));
+  for (const other of others) await gets(other, 'alpha');
+  first.leave();
+  const left = stream('chat', 'ledger');
+  await gets(left, 'alpha');
+  left.leave();
+  const rowsNow = async () => (await callAdmin<{ data: Row[] }>(gateway, 'GET', '/requests?tag=ledger')).body.data;
+  await until('it has left', async () => (await rowsNow()).some((row) => row.class === 'aborted'));
+  say(up, 'beta');
+  say(up, null, { prompt_tokens: 1_000, completion_tokens: 2_000, total_tokens: 3_000 });
+  for (const other of others) await until('it ends', () => other.ended);
+  assert.equal(asked.length, 1);
+  interface Row {
+    cache: string | null;
+    class: string;
+    cost_usd: number | null;
+    saved_usd: number | null;
+    units: number;
+    aborted: boolean;
+    usage: { input_tokens: number; output_tokens: number };
+  }
+  let rows: Row[] = [];
+  await until('all rows are written', async () => {
+    rows = await rowsNow();
+    return rows.length === 4 && rows.every((row) => row.class !== '');
+  });
+  const leader = rows.find(({ cache }) => cache === 'miss');
+  const joined = rows.filter(({ cache }) => cache === 'hit');
+  assert.deepEqual(
+    [leader?.class, leader?.units, leader?.cost_usd, leader?.saved_usd],
+    ['ok', 1, 5, null],
+    JSON.stringify(leader),
+  );
+  assert.deepEqual([leader?.usage.input_tokens, leader?.usage.output_tokens], [1_000, 2_000]);
+  assert.equal(joined.length, 3);
+  for (const row of joined) {
+    assert.deepEqual([row.units, row.cost_usd ?? 0, row.usage.input_tokens + row.usage.output_tokens], [0, 0, 0]);
+    // One that left before the end was given no whole answer.
+    assert.deepEqual(
+      [row.class, row.saved_usd],
+      row.class === 'ok' ? ['ok', 5] : ['aborted', null],
+      JSON.stringify(row),
+    );
+  }
+  assert.equal(joined.filter((row) => row.class === 'ok').length, 2);
 });
 
 test('when all of a joined stream have left, the upstream call ends', async () => {

@@ -38,6 +38,7 @@ const gateway = await startGateway({ after } as TestContext, {
   models: {
     ...Object.fromEntries(Object.keys(guards).map((name) => [name, { targets, guards: [name] }])),
     empty: { targets: [{ provider: 'tired', model: 'm' }], guards: ['strict'], attempts: 1 },
+    kept: { targets, guards: ['pii', 'shape'], cache: { ttl: '1h', scope: 'all' } },
     both: { targets, guards: ['pii', 'shape'] },
     lines: { targets, guards: ['shape'] },
   },
@@ -140,6 +141,29 @@ test('what another guard masks stays masked in the second question, and is given
   }
   assert.ok(upstream.bodies.every((body) => !body.includes('jo.doe')));
 });
+
+for (const stream of [false, true]) {
+  test(`a repaired answer is kept as it was repaired, ${stream ? 'streamed' : 'whole'}`, async () => {
+    for (const [name, first] of Object.entries({ bad, blank: ' ' })) {
+      const kept = '{"city":"<EMAIL_1>","people":1}';
+      upstream.says = (body) => (isRepair(body) ? kept : first);
+      upstream.bodies.length = 0;
+      const question = (who: string) => `${name} ${stream}: write to ${who}@example.org`;
+      const miss = await ask('chat', 'kept', stream, question('ada'));
+      assert.ok(miss.said.includes('ada@example.org'), miss.text);
+      assert.match(miss.guard ?? '', /shape=repaired:1/);
+      // Messages have a length of their own, and kept responses go around the cache.
+      for (const format of ['chat', 'gemini']) {
+        const hit = await ask(format, 'kept', !stream, question('bob'));
+        assert.match(hit.headers.get('x-culvert-cache') ?? '', /^hit/);
+        assert.ok(hit.said.includes('bob@example.org') && !hit.text.includes('ada@'), hit.text);
+        assert.ok(!hit.text.includes('many'), hit.text);
+        assert.match(hit.guard ?? '', /shape=pass/);
+      }
+      assert.equal(upstream.bodies.length, 2);
+    }
+  });
+}
 
 test('the second question has a row of its own, which the caller pays', async () => {
   const { headers } = await ask('chat', 'shape', false);

@@ -175,7 +175,8 @@ function missed<R, P extends Plan>(
     flight?.land(null);
     remove();
   };
-  const kept = keptBy({ keep, lost, begin: isLed ? begun : null }, form, rule, sink, endpoint);
+  const { repaired } = call.gate ?? {};
+  const kept = keptBy({ keep, lost, begin: isLed ? begun : null, repaired }, form, rule, sink, endpoint);
   return goingOn(asked, 'miss', { client, sink, ...kept, cacheUse: 'miss' }, () => {
     live?.end({ failure: { kind: 'internal' }, headers: [] });
     lost();
@@ -208,14 +209,14 @@ function lateMisses({ cacheLooked }: Pick<AnswerCacheParts, 'cacheLooked'>) {
 
 /** What collects the answer for `keep`. */
 function keptBy(
-  { keep, lost, begin = null }: Omit<KeepingEvents, 'toolCalls'>,
+  { keep, lost, ...live }: Omit<KeepingEvents, 'toolCalls'>,
   form: KeptForm,
   { toolCalls }: AliasCache,
   sink: Sink,
   endpoint: string,
 ): Pick<ModelCall, 'keeping'> | Pick<ModelCall, 'sink'> {
   return form === 'events'
-    ? { keeping: keepingSteps({ toolCalls, keep, lost, begin }) }
+    ? { keeping: keepingSteps({ toolCalls, keep, lost, ...live }) }
     : { sink: new KeepingSink(sink, endpoint, { keep, lost }) };
 }
 

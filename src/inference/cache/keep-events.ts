@@ -15,13 +15,15 @@ export interface KeepingEvents {
   lost(): void;
   /** Gets the answer when its first content goes on to the caller. Null or absent: nobody may join it. */
   begin?: ((live: LiveAnswer) => void) | null;
+  /** The text that a guard had put in the place of the answer's; null: none. */
+  repaired?: (() => string | null) | undefined;
 }
 
 /**
  * Collects the events of an answer, and keeps them once the answer is complete. What a turn or a choice in a separate
  * call says is a part of an answer, which is not kept.
  */
-export function keepingSteps({ toolCalls, keep, lost, begin = null }: KeepingEvents): KeepingSteps {
+export function keepingSteps({ toolCalls, keep, lost, begin = null, repaired }: KeepingEvents): KeepingSteps {
   /** The attempts whose answer a guard ended. */
   const ended: object[] = [];
   return {
@@ -60,7 +62,7 @@ export function keepingSteps({ toolCalls, keep, lost, begin = null }: KeepingEve
             const kept = (missed: Fault | null) => {
               if (missed !== null || !isPassed || ended.includes(place.answer)) return missed;
               const events = collected.complete();
-              if (events !== null) keep(entryOf(events, place));
+              if (events !== null) keep(entryOf(withText(events, repaired?.() ?? null), place));
               return missed;
             };
             return ending instanceof Promise ? ending.then(kept) : kept(ending);
@@ -160,6 +162,18 @@ function mayBeKept(event: NeutralEvent, toolCalls: boolean): boolean {
 
 function isComplete(reason: FinishReason, toolCalls: boolean): boolean {
   return reason === 'stop' || reason === 'stop-sequence' || (reason === 'tool-calls' && toolCalls);
+}
+
+/** Events that say something of a text, which is not there any more. */
+const ofText: readonly NeutralEvent['type'][] = ['text-delta', 'text-signature', 'citation', 'logprobs'];
+
+/** The events with this text as the only one: a hit does not pay for a repair again. Null: as they are. */
+function withText(events: readonly NeutralEvent[], text: string | null): readonly NeutralEvent[] {
+  if (text === null) return events;
+  const others = events.filter(({ type }) => !ofText.includes(type));
+  const first = events.findIndex(({ type }) => type === 'text-delta' || type === 'finish');
+  const before = events.slice(0, first).filter(({ type }) => !ofText.includes(type)).length;
+  return others.toSpliced(before, 0, { type: 'text-delta', choice: 0, text });
 }
 
 function liveFrom<C>({ answer, job }: AnswerPlace<C>, events: readonly NeutralEvent[]): LiveAnswer {

@@ -21,6 +21,7 @@ const unreadEndpoints: readonly string[] = ['completions'];
  */
 export class RunningSchemaGuard extends RunningGuard<SchemaGuard> {
   readonly #about: StepRequest;
+  #repaired: string | null = null;
 
   constructor(guard: SchemaGuard, about: StepRequest) {
     super(guard);
@@ -33,6 +34,7 @@ export class RunningSchemaGuard extends RunningGuard<SchemaGuard> {
       changes: this.#repairs,
       whole: true as const,
       of: (texts: readonly JudgedText[]) => this.#of(texts),
+      ...(this.#repairs && { repaired: () => this.#repaired }),
     };
     return {
       ...(endpoints.includes(endpoint) && { judge }),
@@ -76,6 +78,7 @@ export class RunningSchemaGuard extends RunningGuard<SchemaGuard> {
       const repaired = (await this.#about.again?.(repairTurns(answer, why))) ?? null;
       if (repaired !== null && (await this.#lacking(repaired)) === null) {
         this.count('repaired', 1);
+        this.#repaired = repaired;
         return repaired;
       }
     }

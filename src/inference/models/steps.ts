@@ -61,6 +61,8 @@ export interface AnswerJudge {
   /** Whether a stream is held to its end, and judged as one. Absent: by sentences. */
   whole?: true;
   of(texts: readonly JudgedText[]): Promise<readonly string[] | Failure>;
+  /** The text that it put in the place of the answer's, the same for all callers; null: none. Absent: it puts none. */
+  repaired?(): string | null;
 }
 
 /** Verdicts that an answer waits for. */
@@ -71,6 +73,8 @@ export interface AnswerGate {
   judge: AnswerJudge['of'] | null;
   /** Whether the judge has the whole of a stream. */
   whole?: boolean;
+  /** The same of the judge. */
+  repaired?: AnswerJudge['repaired'];
 }
 
 /** A request as steps see it, wherever its body is; null: nobody reads the body. Both throw a FailureError where it is lost. */

@@ -181,11 +181,13 @@ async function gateOf(
   const judges = running.map(({ judge }) => judge).filter((judge) => judge !== undefined);
   const judge = judges.length === 0 ? null : judgedBy(judges);
   const whole = judges.some((one) => one.whole === true);
-  if (beside.length === 0) return judge === null ? null : { request: null, judge, whole };
+  const repaired = judges.find((one) => one.repaired !== undefined)?.repaired;
+  const own = { judge, whole, ...(repaired !== undefined && { repaired }) };
+  if (beside.length === 0) return judge === null ? null : { request: null, ...own };
   const request = Promise.all(beside).then(firstFailure);
-  if (waits === 'answer') return { request, judge, whole };
+  if (waits === 'answer') return { request, ...own };
   const refused = await request;
-  return refused !== null ? { refused } : judge === null ? null : { request: null, judge, whole };
+  return refused !== null ? { refused } : judge === null ? null : { request: null, ...own };
 }
 
 /** Those that change texts in turn, then all others at once. */
