@@ -1,5 +1,5 @@
 import { blankEvent } from '../../src/books/ledger/columns.ts';
-import type { UsageEvent } from '../../src/books/metering/ledger.ts';
+import type { UsageAttempt, UsageEvent } from '../../src/books/metering/ledger.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';
 import { seededRandom } from '../../src/kernel/random.ts';
 
@@ -42,7 +42,13 @@ export function createTraffic(seed: number): (atMs: number) => UsageEvent {
       status: isOk ? 200 : 502,
       class: isOk ? 'ok' : 'upstreams-failed',
       stream: random() < 0.7,
-      route: { alias, verdicts: [], attempts: [], losses: [], passThrough: true },
+      route: {
+        alias,
+        verdicts: [],
+        attempts: attemptsOf(provider, alias, { isOk, ms, firstTokenMs }),
+        losses: [],
+        passThrough: true,
+      },
       ms,
       firstTokenMs: isOk ? firstTokenMs : null,
       inputTokens,
@@ -56,4 +62,32 @@ export function createTraffic(seed: number): (atMs: number) => UsageEvent {
       settledMs: atMs + ms,
     };
   };
+}
+
+interface Ended {
+  isOk: boolean;
+  ms: number;
+  firstTokenMs: number;
+}
+
+/** One in fifty failed at its only target. */
+function attemptsOf(provider: string, alias: string, { isOk, ms, firstTokenMs }: Ended): UsageAttempt[] {
+  return [
+    {
+      target: `${provider}/${alias}-1`,
+      provider,
+      model: `${alias}-1`,
+      credential: `${provider}#0`,
+      class: isOk ? 'ok' : 'transient',
+      status: isOk ? 200 : 503,
+      startMs: 1,
+      ms,
+      firstTokenMs: isOk ? firstTokenMs : null,
+      bytes: 1_000,
+      usage: null,
+      usageSource: 'upstream',
+      costUsd: null,
+      message: null,
+    },
+  ];
 }

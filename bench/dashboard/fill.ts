@@ -1,3 +1,4 @@
+import { type AttemptRow, AttemptSums, attemptTable } from '../../src/books/ledger/attempt-sums.ts';
 import { BatchSums, type RollupRow, rollupTable } from '../../src/books/ledger/batch-sums.ts';
 import { type Column, cellsOf, eventTable } from '../../src/books/ledger/columns.ts';
 import { trafficGrainsMs, trafficKeptMs } from '../../src/books/ledger/minute-sums.ts';
@@ -15,6 +16,7 @@ interface Tables {
   events(rows: readonly UsageEvent[]): Promise<void>;
   rollups(rows: readonly RollupRow[]): Promise<void>;
   traffic(rows: readonly TrafficRow[]): Promise<void>;
+  attempts(rows: readonly AttemptRow[]): Promise<void>;
   done(): Promise<void>;
 }
 
@@ -31,16 +33,20 @@ async function fill(tables: Tables, events: number, nowMs: number): Promise<void
     const count = Math.min(perHour, events - written);
     const sums = new BatchSums(() => []);
     const traffic = new TrafficSums();
+    const attempts = new AttemptSums();
     const rows = Array.from({ length: count }, (_, at) => next(Math.floor(startMs + (spanMs * at) / count)));
     for (const row of rows) {
       sums.add(row);
       traffic.add(row);
+      attempts.add(row);
     }
     await tables.events(rows);
     await tables.rollups(sums.rollups());
     const keptMs = nowMs - trafficKeptMs.minute;
     const drawn = traffic.take(Number.POSITIVE_INFINITY);
-    await tables.traffic(drawn.filter(({ grainMs }) => grainMs === trafficGrainsMs.hour || startMs >= keptMs));
+    const isKept = ({ grainMs }: { grainMs: number }) => grainMs === trafficGrainsMs.hour || startMs >= keptMs;
+    await tables.traffic(drawn.filter(isKept));
+    await tables.attempts(attempts.take(Number.POSITIVE_INFINITY).filter(isKept));
     written += count;
     if (hour % 240 === 0) console.log(`  ${written.toLocaleString('en')} requests written`);
   }
@@ -75,6 +81,7 @@ export async function fillSqlite(file: string, events: number, nowMs: number): P
       events: insert('usage_event', eventTable, 'keyed'),
       rollups: insert('rollup', rollupTable, 'plain'),
       traffic: insert('traffic', trafficTable, 'plain'),
+      attempts: insert('attempt_sum', attemptTable, 'plain'),
       async done() {
         database.exec('COMMIT; PRAGMA wal_checkpoint(TRUNCATE)');
         database.close();
@@ -99,6 +106,7 @@ export async function fillPostgres(url: string, events: number, nowMs: number): 
       events: insert<UsageEvent>('usage_event', eventTable),
       rollups: insert<RollupRow>('rollup', rollupTable),
       traffic: insert<TrafficRow>('traffic', trafficTable),
+      attempts: insert<AttemptRow>('attempt_sum', attemptTable),
       async done() {
         await database.rest.run({ name: 'analyze', text: 'ANALYZE', answerMaxMs: 600_000 });
         await database.close();

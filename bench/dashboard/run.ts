@@ -44,9 +44,15 @@ const overview = ['1h', '6h', '24h', '7d', '30d', '90d'].flatMap((range) => [
   `/overview?range=${range}`,
   `/overview?range=${range}&account=team-1`,
 ]);
+const attempts = ['1h', '24h', '7d', '30d', '90d'].flatMap((from) => [
+  `/attempts?group_by=provider&points=true&from=${from}`,
+  `/attempts?group_by=target&points=true&model=smart&from=${from}`,
+  `/attempts?group_by=class&provider=openai&from=${from}`,
+]);
 const requests = [
   '/requests?limit=50',
   '/requests?limit=50&account=team-49',
+  '/requests?limit=50&class=any&account=team-49',
   '/requests?limit=50&key=key40x1',
   '/requests?limit=50&model=rerank&provider=local',
   '/requests?limit=50&status=5xx',
@@ -118,12 +124,19 @@ async function measure(name: (typeof known)[number]): Promise<Row[]> {
         }
         return all;
       };
-      const figures = { usage: await ask(usage), overview: await ask(overview), requests: await ask(requests) };
+      const figures = {
+        usage: await ask(usage),
+        overview: await ask(overview),
+        attempts: await ask(attempts),
+        requests: await ask(requests),
+      };
       const p95 = (values: readonly number[]) => percentile(values, 0.95);
       const p50 = (values: readonly number[]) => `${percentile(values, 0.5).toFixed(0)} ms`;
       return [
         judged(`${name}: usage p95`, [p95(figures.usage)], { atMost: 300, unit: ' ms', digits: 0 }),
         told('… p50', p50(figures.usage)),
+        judged(`${name}: attempts p95`, [p95(figures.attempts)], { atMost: 300, unit: ' ms', digits: 0 }),
+        told('… p50', p50(figures.attempts)),
         judged(`${name}: overview p95`, [p95(figures.overview)], { atMost: 500, unit: ' ms', digits: 0 }),
         told('… p50', p50(figures.overview)),
         told(

@@ -6,6 +6,8 @@ import { useDrawnTheme } from './theme.ts';
 export interface Series {
   label: string;
   values: readonly (number | null)[];
+  /** Its value over the whole range, for lines: their values cannot be added up. */
+  whole?: number | null;
   /** `bad` and `ok` mean something; numbers only tell series apart. */
   colour: 1 | 2 | 3 | 4 | 5 | 6 | 'bad' | 'ok' | 'warn';
 }
@@ -24,7 +26,7 @@ interface ChartProps {
   height?: number;
 }
 
-/** Values over time. The legend shows the totals, or the values under the pointer. */
+/** Values over time. The legend shows what the whole range has, or the values under the pointer. */
 export default function Chart({ label, times, stepMs, series, kind, format = short, height = 160 }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -65,18 +67,17 @@ interface LegendProps {
 }
 
 function Legend({ series, times, stepMs, at, format, sums }: LegendProps) {
-  const shown = (values: Series['values']) => {
+  const shown = ({ values, whole }: Series) => {
     if (at !== null) return values[at] == null ? '–' : format(values[at]);
     if (sums) return format(values.reduce<number>((sum, value) => sum + (value ?? 0), 0));
-    const last = values.findLast((value) => value !== null);
-    return last == null ? '–' : format(last);
+    return whole == null ? '–' : format(whole);
   };
   return (
     <figcaption className="mb-1 flex min-h-5 flex-wrap items-center gap-x-4 text-muted text-xs">
-      {series.map(({ label, values, colour }) => (
-        <span key={label} className="inline-flex items-center gap-1.5 whitespace-nowrap">
-          <span className="size-2 rounded-xs" style={{ background: colourOf(colour) }} aria-hidden />
-          {label} <span className="text-ink">{shown(values)}</span>
+      {series.map((one) => (
+        <span key={one.label} className="inline-flex items-center gap-1.5 whitespace-nowrap">
+          <span className="size-2 rounded-xs" style={{ background: colourOf(one.colour) }} aria-hidden />
+          {one.label} <span className="text-ink">{shown(one)}</span>
         </span>
       ))}
       {at !== null && times[at] !== undefined && (
@@ -133,7 +134,9 @@ function optionsOf(element: HTMLElement, { series, kind, format, height, stepMs,
       };
     }
     const fill = kind === 'area' ? resolved(`color-mix(in srgb, ${colourOf(colour)} 28%, var(--panel))`) : undefined;
-    return { label, stroke, width: 1.5, ...(fill !== undefined && { fill }), points: { show: false }, spanGaps: true };
+    // A gap stays one. A value between two gaps has no line, so it is a point.
+    const points = { show: true, size: 5, fill: stroke, filter: lonePoints };
+    return { label, stroke, width: 1.5, ...(fill !== undefined && { fill }), points, spanGaps: false };
   });
   return {
     width: element.clientWidth,
@@ -159,6 +162,13 @@ function optionsOf(element: HTMLElement, { series, kind, format, height, stepMs,
     hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)] },
   };
 }
+
+/** Places of values without a neighbour. */
+const lonePoints: uPlot.Series.Points.Filter = (plot, series, shown) => {
+  const values = plot.data[series] ?? [];
+  const isAlone = (at: number) => values[at] != null && values[at - 1] == null && values[at + 1] == null;
+  return shown ? [...values.keys()].filter(isAlone) : null;
+};
 
 function timesOf(stepMs: number): (plot: uPlot, splits: number[]) => string[] {
   return (plot, splits) =>

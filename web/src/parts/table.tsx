@@ -1,11 +1,12 @@
 import { Link } from '@tanstack/react-router';
-import { ChevronLeft, ChevronRight } from 'lucide-react';
+import { ArrowDown, ArrowUp, ChevronLeft, ChevronRight } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { Pages } from '../api/pages.ts';
 import { IconButton } from './button.tsx';
 import { classes } from './classes.ts';
 import { ErrorNote } from './error-note.tsx';
 import { SkeletonRows } from './skeleton.tsx';
+import { type Sorting, type SortValue, sorted, useSorting } from './sorting.ts';
 
 export interface Column<Row> {
   /** In the head; also what a screen reader says. */
@@ -17,6 +18,8 @@ export interface Column<Row> {
   from?: 'sm' | 'md' | 'lg' | 'xl' | '2xl';
   /** Of the cell and its head, such as a width. */
   className?: string;
+  /** Makes the column one that the table can be sorted by, under this name in the URL. */
+  sort?: { name: string; of: (row: Row) => SortValue };
 }
 
 const shownFrom = {
@@ -43,9 +46,37 @@ interface TableProps<Row> {
   /** The shown data are out of date and the new ones on the way. */
   waiting?: boolean;
   footer?: ReactNode;
+  /** How it is sorted now, and what a click on a head does. */
+  sorting?: readonly [Sorting, (name: string) => void];
 }
 
-export function Table<Row>({ label, columns, rows, keyOf, to, error, retry, empty, waiting, footer }: TableProps<Row>) {
+/** A table that holds all of its rows, sorted by the column that the URL names: `first` where it names none. */
+export function SortedTable<Row>({ first, rows, ...rest }: Omit<TableProps<Row>, 'sorting'> & { first: string }) {
+  const sorting = useSorting(first);
+  const [{ name, direction }] = sorting;
+  const by = rest.columns.find(({ sort }) => sort?.name === name)?.sort;
+  return (
+    <Table
+      {...rest}
+      sorting={sorting}
+      rows={rows === undefined || by === undefined ? rows : sorted(rows, by.of, direction)}
+    />
+  );
+}
+
+export function Table<Row>({
+  label,
+  columns,
+  rows,
+  keyOf,
+  to,
+  error,
+  retry,
+  empty,
+  waiting,
+  footer,
+  sorting,
+}: TableProps<Row>) {
   const classOf = ({ align, from, className }: Column<Row>) =>
     classes(align === 'right' && 'whitespace-nowrap text-right', from !== undefined && shownFrom[from], className);
   return (
@@ -72,12 +103,17 @@ export function Table<Row>({ label, columns, rows, keyOf, to, error, retry, empt
                   <th
                     key={column.head}
                     scope="col"
+                    aria-sort={sortOf(column, sorting)}
                     className={classes(
                       'h-8 whitespace-nowrap px-2 font-medium text-muted text-xs first:pl-4 last:pr-4 md:px-3',
                       classOf(column),
                     )}
                   >
-                    {column.head}
+                    {column.sort === undefined || sorting === undefined ? (
+                      column.head
+                    ) : (
+                      <SortButton column={column} name={column.sort.name} sorting={sorting} />
+                    )}
                   </th>
                 ))}
               </tr>
@@ -110,6 +146,33 @@ export function Table<Row>({ label, columns, rows, keyOf, to, error, retry, empt
       )}
       {footer}
     </div>
+  );
+}
+
+function sortOf<Row>({ sort }: Column<Row>, sorting: TableProps<Row>['sorting']) {
+  if (sort === undefined || sorting?.[0].name !== sort.name) return undefined;
+  return sorting[0].direction === 'up' ? 'ascending' : 'descending';
+}
+
+interface SortButtonProps<Row> {
+  column: Column<Row>;
+  name: string;
+  sorting: NonNullable<TableProps<Row>['sorting']>;
+}
+
+function SortButton<Row>({ column, name, sorting: [now, sortBy] }: SortButtonProps<Row>) {
+  const chosen = now.name === name;
+  const Arrow = chosen && now.direction === 'up' ? ArrowUp : ArrowDown;
+  return (
+    <button
+      type="button"
+      onClick={() => sortBy(name)}
+      className={classes('group inline-flex items-center gap-1 hover:text-ink', chosen && 'text-ink')}
+    >
+      {column.align !== 'right' && column.head}
+      <Arrow className={classes('size-3', !chosen && 'invisible group-hover:visible')} aria-hidden />
+      {column.align === 'right' && column.head}
+    </button>
   );
 }
 

@@ -11,6 +11,7 @@ import { KeptActions, KeptFacts, KeptNotes } from '../../parts/kept-entry.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
+import { Attempts } from '../attempts/attempts.tsx';
 import { ExplainModel } from './explained.tsx';
 import { ModelForm } from './model-form.tsx';
 import { Results } from './results.tsx';
@@ -99,6 +100,7 @@ function Model({ model }: { model: ModelReply }) {
         keyOf={({ target, rank }) => `${rank} ${target}`}
         empty={<p className="p-4 text-muted">This model has no targets.</p>}
       />
+      <Attempts where={{ model: model.id }} groups={['target', 'credential', 'class']} />
       {model.type === 'chat' && <Results model={model.id} />}
       {(model.type === 'chat' || model.type === 'embedding') && !model.id.includes('*') && (
         <ExplainModel model={model} />

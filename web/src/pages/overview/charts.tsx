@@ -4,7 +4,7 @@ import { span, usd } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
 
 /** Traffic in steps of time. */
-export default function Charts({ overview: { series, step_s } }: { overview: Overview }) {
+export default function Charts({ overview: { series, totals, step_s } }: { overview: Overview }) {
   const times = series.map(({ at }) => Date.parse(at));
   const shared = { times, stepMs: step_s * 1_000 };
   return (
@@ -47,8 +47,18 @@ export default function Charts({ overview: { series, step_s } }: { overview: Ove
           kind="lines"
           format={span}
           series={[
-            { label: 'Median', colour: 1, values: series.map(({ first_token_p50_ms }) => first_token_p50_ms) },
-            { label: '95 %', colour: 3, values: series.map(({ first_token_p95_ms }) => first_token_p95_ms) },
+            {
+              label: 'Median ≈',
+              colour: 1,
+              values: series.map(({ first_token_p50_ms }) => first_token_p50_ms),
+              whole: totals.first_token_p50_ms,
+            },
+            {
+              label: '95 % ≈',
+              colour: 3,
+              values: series.map(({ first_token_p95_ms }) => first_token_p95_ms),
+              whole: totals.first_token_p95_ms,
+            },
           ]}
         />
       </Section>

@@ -28,10 +28,10 @@ export function Figures({ totals, before, range }: { totals: Totals; before: Tot
       <Figure name="Spend" value={usd(totals.cost_usd)} exact={`$${totals.cost_usd}`}>
         <Change now={totals.cost_usd} before={before.cost_usd} since={since} />
       </Figure>
-      <Figure name="First token, median" value={time(totals.first_token_p50_ms)}>
+      <Figure name="First token, median" value={time(totals.first_token_p50_ms)} exact={ofBins}>
         95 % within {time(totals.first_token_p95_ms)}
       </Figure>
-      <Figure name="Total time, median" value={time(totals.total_p50_ms)}>
+      <Figure name="Total time, median" value={time(totals.total_p50_ms)} exact={ofBins}>
         95 % within {time(totals.total_p95_ms)}
       </Figure>
     </dl>
@@ -39,8 +39,11 @@ export function Figures({ totals, before, range }: { totals: Totals; before: Tot
 }
 
 function time(ms: number | null): string {
-  return ms === null ? '–' : span(ms);
+  return ms === null ? '–' : `≈ ${span(ms)}`;
 }
+
+/** Says how far a percentile may be off. */
+export const ofBins = 'Durations are counted in bins: this is off by a third at most.';
 
 interface FigureProps {
   name: string;

@@ -1,12 +1,13 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Navigate } from '@tanstack/react-router';
+import { Link, Navigate } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import type { Overview } from '../../../../src/admin/overview.ts';
 import { get } from '../../api/request.ts';
-import { Segments } from '../../parts/controls.tsx';
+import { buttonClass } from '../../parts/button.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
+import { RangePicker, useRange } from '../../parts/range.tsx';
 import { Pending, Skeleton } from '../../parts/skeleton.tsx';
 import { useWelcome } from '../welcome/use-welcome.ts';
 import { Figures } from './figures.tsx';
@@ -16,13 +17,13 @@ import { Wrongs } from './wrongs.tsx';
 
 const Charts = lazy(() => import('./charts.tsx'));
 
-const ranges = ['1h', '6h', '24h', '7d', '30d', '90d'] as const;
 /** Interval at which the page is requested again. */
 const everyMs = 10_000;
 
 /** Activity and problems. */
 export default function OverviewPage() {
-  const [{ range = '24h', account }, setFilters] = useFilters<'range' | 'account'>();
+  const [{ account }] = useFilters<'account'>();
+  const [range, setRange] = useRange();
   const { data, error, refetch } = useQuery({
     queryKey: ['/admin/v1/overview', range, account],
     queryFn: ({ signal }) => get<Overview>('/admin/v1/overview', { range, account }, signal),
@@ -35,12 +36,16 @@ export default function OverviewPage() {
     <Page
       title={account === undefined ? 'Overview' : `Overview of ${account}`}
       actions={
-        <Segments
-          label="Range"
-          value={range}
-          options={ranges.map((value) => ({ value, label: value }))}
-          onValue={(value) => setFilters({ range: value })}
-        />
+        <>
+          <Link
+            to="/dashboard/providers"
+            search={{ range: '1h', sort: '-first_token_p95_ms' } as never}
+            className={buttonClass()}
+          >
+            Slowest of the last hour
+          </Link>
+          <RangePicker value={range} onValue={setRange} />
+        </>
       }
     >
       {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
@@ -53,7 +58,7 @@ export default function OverviewPage() {
           <Suspense fallback={<Pending className="h-96" />}>
             <Charts overview={data} />
           </Suspense>
-          <Tops overview={data} />
+          <Tops overview={data} account={account} />
         </>
       )}
     </Page>

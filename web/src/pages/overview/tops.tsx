@@ -1,18 +1,99 @@
 import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import type { Overview } from '../../../../src/admin/overview.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Count } from '../../parts/figures.tsx';
-import { percent, usd } from '../../parts/format.ts';
+import { percent, span, usd } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
+import { useAttempts } from '../attempts/use-attempts.ts';
 
 /** Accounts, models and providers with the most usage. */
-export function Tops({ overview: { top } }: { overview: Overview }) {
+export function Tops({ overview: { top, range }, account }: { overview: Overview; account: string | undefined }) {
   return (
     <div className="grid gap-4 lg:grid-cols-3">
       <Top title="Models" by="model" rows={top.models} />
       <Top title="Accounts" by="account" rows={top.accounts} />
-      <Top title="Providers" by="provider" rows={top.providers} />
+      {account === undefined ? <Asked range={range} /> : <Top title="Providers" by="provider" rows={top.providers} />}
     </div>
+  );
+}
+
+const askedMax = 8;
+
+/** Providers by attempts, so that one which never answers is among them. */
+function Asked({ range }: { range: Overview['range'] }) {
+  const { data } = useAttempts({ group_by: 'provider', from: range, limit: askedMax });
+  const rows = data?.data ?? [];
+  const most = Math.max(1, ...rows.map(({ attempts }) => attempts));
+  return (
+    <Section
+      title="Providers, attempts"
+      inside="flush"
+      actions={
+        <Link to="/dashboard/providers" search={{ range } as never} className="text-muted text-xs hover:text-ink">
+          All providers
+        </Link>
+      }
+    >
+      {rows.length === 0 ? (
+        <Empty title="There are no attempts yet." />
+      ) : (
+        <ul className="py-1">
+          {rows.map(({ group, attempts, failed, first_token_p95_ms }) => (
+            <Line
+              key={group}
+              to={`/dashboard/providers/${encodeURIComponent(group)}`}
+              search={{ range }}
+              name={group}
+              failed={{ part: failed, of: attempts }}
+              share={attempts / most}
+            >
+              <span className="w-14 text-right">
+                <Count value={attempts} />
+              </span>
+              <span className="w-16 text-right text-muted" title="Time to first token, 95 % within">
+                {first_token_p95_ms === null ? '–' : `≈ ${span(first_token_p95_ms)}`}
+              </span>
+            </Line>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+interface LineProps {
+  to: string;
+  search: Record<string, string>;
+  name: string;
+  failed: { part: number; of: number };
+  /** Width of its bar, 0 to 1. */
+  share: number;
+  children: ReactNode;
+}
+
+function Line({ to, search, name, failed, share, children }: LineProps) {
+  return (
+    <li className="relative px-4 py-1.5 hover:bg-hover">
+      <div className="flex items-baseline gap-3">
+        <Link
+          to={to as never}
+          search={search as never}
+          className="min-w-0 flex-1 truncate after:absolute after:inset-0"
+        >
+          {name}
+        </Link>
+        {failed.part > 0 && (
+          <span className="text-bad text-xs" title={`${failed.part} of ${failed.of} failed`}>
+            {percent(failed.part / failed.of)} failed
+          </span>
+        )}
+        {children}
+      </div>
+      <div className="mt-1 h-1 overflow-hidden rounded-full bg-line" aria-hidden>
+        <div className="h-full rounded-full bg-accent" style={{ width: `${share * 100}%` }} />
+      </div>
+    </li>
   );
 }
 
@@ -33,29 +114,19 @@ function Top({ title, by, rows }: { title: string; by: string; rows: Overview['t
       ) : (
         <ul className="py-1">
           {rows.map(({ group, requests, errors, cost_usd }) => (
-            <li key={group} className="relative px-4 py-1.5 hover:bg-hover">
-              <div className="flex items-baseline gap-3">
-                <Link
-                  to="/dashboard/requests"
-                  search={{ [by]: group } as never}
-                  className="min-w-0 flex-1 truncate after:absolute after:inset-0"
-                >
-                  {group}
-                </Link>
-                {errors > 0 && (
-                  <span className="text-bad text-xs" title={`${errors} of ${requests} failed`}>
-                    {percent(errors / requests)} failed
-                  </span>
-                )}
-                <span className="w-14 text-right">
-                  <Count value={requests} />
-                </span>
-                <span className="w-16 text-right text-muted">{usd(cost_usd)}</span>
-              </div>
-              <div className="mt-1 h-1 overflow-hidden rounded-full bg-line" aria-hidden>
-                <div className="h-full rounded-full bg-accent" style={{ width: `${(requests / most) * 100}%` }} />
-              </div>
-            </li>
+            <Line
+              key={group}
+              to="/dashboard/requests"
+              search={{ [by]: group }}
+              name={group}
+              failed={{ part: errors, of: requests }}
+              share={requests / most}
+            >
+              <span className="w-14 text-right">
+                <Count value={requests} />
+              </span>
+              <span className="w-16 text-right text-muted">{usd(cost_usd)}</span>
+            </Line>
           ))}
         </ul>
       )}

@@ -10,6 +10,7 @@ import { Source } from '../../parts/kept-entry.tsx';
 import { Page } from '../../parts/page.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
 import { type Column, NameCell, PagedTable } from '../../parts/table.tsx';
+import { Attempts } from '../attempts/attempts.tsx';
 import { AddProvider } from './add-provider.tsx';
 
 const columns: readonly Column<ProviderReply>[] = [
@@ -59,6 +60,7 @@ export default function ProvidersPage() {
           </Empty>
         }
       />
+      <Attempts groups={['provider', 'target', 'credential', 'class']} />
       {dialog}
     </Page>
   );

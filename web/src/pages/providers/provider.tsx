@@ -13,6 +13,7 @@ import { ErrorNote } from '../../parts/error-note.tsx';
 import { KeptActions, KeptFacts, KeptNotes } from '../../parts/kept-entry.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
+import { Attempts } from '../attempts/attempts.tsx';
 import { AddCredential } from './add-credential.tsx';
 import { Credentials } from './credentials.tsx';
 import { type TestReply, TestResult } from './test-result.tsx';
@@ -88,6 +89,9 @@ function Provider({ provider }: { provider: ProviderReply }) {
       >
         <Credentials provider={provider} removable={may && kept} />
       </Section>
+      {provider.serves === 'models' && (
+        <Attempts where={{ provider: provider.name }} groups={['target', 'credential', 'class']} />
+      )}
       <Dialog
         open={adding}
         onClose={() => setAdding(false)}

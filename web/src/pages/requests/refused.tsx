@@ -41,8 +41,10 @@ function usePlace({ class: failure, account, model }: RequestReply, { by }: Refu
 }
 
 function placeOf({ kind, name }: NonNullable<Refused['by']>): Place {
-  if (kind === 'key') return { to: '/dashboard/keys', search: { text: name }, label: 'Limits of the key' };
-  return { to: `/dashboard/${kind}s/${encodeURIComponent(name)}`, label: `${labels[kind]} ${name}` };
+  return {
+    to: `/dashboard/${kind}s/${encodeURIComponent(name)}`,
+    label: kind === 'key' ? 'The key and its limits' : `${labels[kind]} ${name}`,
+  };
 }
 
 const labels = { plan: 'Plan', model: 'Model', guard: 'Guard' };

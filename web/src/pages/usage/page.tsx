@@ -13,6 +13,7 @@ import { saveFrom } from '../../parts/save.ts';
 import { Pending } from '../../parts/skeleton.tsx';
 import { FilterInput } from '../../parts/suggest-input.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
+import { Attempts } from '../attempts/attempts.tsx';
 import { type Measure, measures } from './measures.ts';
 import type { UsageRow } from './use-by-day.ts';
 
@@ -132,6 +133,13 @@ export default function UsagePage() {
         keyOf={({ group }) => group}
         empty={<Empty title="There is no usage.">Choose a longer range or remove a filter.</Empty>}
       />
+      {group_by === 'provider' && (
+        <Attempts
+          where={{ provider: filters.provider, model: filters.model }}
+          groups={['provider', 'target', 'credential', 'class']}
+          span={from}
+        />
+      )}
     </Page>
   );
 }

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { after, suite, test } from 'node:test';
+import { chromiumMissing } from '../chromium.ts';
+import { assertLooksRight, openPage, settled } from './open-page.ts';
+import { startSeededGateway } from './seeded-gateway.ts';
+
+const skip = chromiumMissing;
+const gateway = skip
+  ? null!
+  : await startSeededGateway({ after: after as never }, { days: 2, perDay: 300, requests: 60 });
+
+suite('attempts', { skip }, () => {
+  test('show the slowest provider of the last hour, one click from the overview', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard');
+    await settled(page);
+    await page.getByRole('link', { name: 'Slowest of the last hour' }).click();
+    const table = page.getByRole('table').filter({ hasText: 'First token ≈' });
+    await table.getByRole('columnheader', { name: '95 %', exact: true }).waitFor();
+    const { data } = (await (await gateway.admin('/attempts?from=1h')).json()) as {
+      data: { group: string; first_token_p95_ms: number | null }[];
+    };
+    const slowest = data.toSorted((a, b) => (b.first_token_p95_ms ?? -1) - (a.first_token_p95_ms ?? -1))[0]!;
+    assert.notEqual(slowest.first_token_p95_ms, null);
+    const names = await table.locator('tbody tr td:first-child').allInnerTexts();
+    assert.equal(names[0], slowest.group);
+    assert.ok(names.includes('local'), 'a provider that never answered is in the list');
+    assert.equal(await table.locator('[aria-sort=descending]').innerText(), '95 %');
+    await page.getByRole('img', { name: 'Time to first token over time' }).waitFor();
+    await assertLooksRight(page, 'providers-attempts');
+  });
+
+  test('say of a dead provider how it failed, and which of its credentials did', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard');
+    await settled(page);
+    const providers = page
+      .locator('section')
+      .filter({ has: page.getByRole('heading', { name: 'Providers, attempts' }) });
+    const line = providers.getByRole('listitem').filter({ hasText: 'local' });
+    await line.getByText('100 % failed').waitFor();
+    await assertLooksRight(page, 'overview-attempts');
+    await line.getByRole('link').click();
+    await page.getByRole('heading', { level: 1, name: 'local' }).waitFor();
+    await page.getByRole('button', { name: 'Outcome' }).click();
+    await page.waitForURL(/by=class/);
+    await page.getByRole('cell', { name: 'transient' }).waitFor();
+    await page.getByRole('button', { name: 'Credential' }).click();
+    await page.getByRole('cell', { name: 'local#0' }).waitFor();
+  });
+
+  test('are on the pages of a model and of usage, and sort by their heads', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard/models/smart?range=7d');
+    await settled(page);
+    const table = page.getByRole('table').filter({ hasText: 'First token ≈' });
+    await table.getByRole('button', { name: 'Failed' }).click();
+    await page.waitForURL(/sort=-failed/);
+    const first = await table.locator('tbody tr td:first-child').first().innerText();
+    await table.getByRole('button', { name: 'Failed' }).click();
+    await page.waitForURL(/sort=failed/);
+    assert.notEqual(await table.locator('tbody tr td:first-child').first().innerText(), first);
+    await page.goto('/dashboard/usage?group_by=provider&from=7d');
+    await settled(page);
+    await page.getByRole('img', { name: 'Failed attempts over time' }).waitFor();
+    assert.equal(await page.getByRole('group', { name: 'Range' }).count(), 1, 'a page has one range');
+  });
+});

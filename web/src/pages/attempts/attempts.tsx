@@ -1,0 +1,171 @@
+import { Link } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
+import { Segments } from '../../parts/controls.tsx';
+import { ErrorNote } from '../../parts/error-note.tsx';
+import { Count, None, Span } from '../../parts/figures.tsx';
+import { useFilters } from '../../parts/filters.ts';
+import { count, percent } from '../../parts/format.ts';
+import { type Range, RangePicker, useRange } from '../../parts/range.tsx';
+import { Pending } from '../../parts/skeleton.tsx';
+import { type Column, SortedTable } from '../../parts/table.tsx';
+import { wordsOf } from '../requests/outcome.tsx';
+import { type AttemptRow, useAttempts } from './use-attempts.ts';
+
+const AttemptCharts = lazy(() => import('./charts.tsx'));
+
+const groupWords = {
+  provider: 'Provider',
+  target: 'Target',
+  credential: 'Credential',
+  model: 'Model',
+  class: 'Outcome',
+};
+export type AttemptGroup = keyof typeof groupWords;
+
+interface AttemptsProps {
+  /** What the page is about. */
+  where?: { provider?: string | undefined; model?: string | undefined };
+  /** Groupings that the page offers, the first one first. */
+  groups: readonly AttemptGroup[];
+  /** The range of the page, such as `30d`, where the page has a choice of its own. */
+  span?: string;
+}
+
+/** Who was asked, how often that failed and how long it took, over a range that the page's URL names. */
+export function Attempts({ where = {}, groups, span }: AttemptsProps) {
+  const [range, setRange] = useRange();
+  const [filters, setFilters] = useFilters<'by'>();
+  const by = groups.find((group) => group === filters.by) ?? groups[0] ?? 'provider';
+  const { data, error, refetch } = useAttempts({ ...where, group_by: by, from: span ?? range, points: true });
+  return (
+    <section aria-labelledby="attempts" className="flex flex-col gap-4">
+      <header className="flex flex-wrap items-center gap-2">
+        <h2 id="attempts" className="min-w-32 flex-1 font-semibold">
+          Attempts
+        </h2>
+        {groups.length > 1 && (
+          <Segments
+            label="Attempts by"
+            value={by}
+            options={groups.map((value) => ({ value, label: groupWords[value] }))}
+            onValue={(value) => setFilters({ by: value === groups[0] ? '' : value })}
+          />
+        )}
+        {span === undefined && <RangePicker value={range} onValue={setRange} />}
+      </header>
+      {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
+      {data !== undefined && data.data.length > 0 && (
+        <Suspense fallback={<Pending className="h-48" />}>
+          <AttemptCharts attempts={data} />
+        </Suspense>
+      )}
+      <SortedTable
+        label={`Attempts by ${groupWords[by].toLowerCase()}`}
+        first="-attempts"
+        rows={error === null ? data?.data : undefined}
+        columns={columnsOf(by, range)}
+        keyOf={({ group }) => group}
+        empty={<p className="p-4 text-muted">Nobody was asked in this time.</p>}
+      />
+      <p className="text-muted text-xs">
+        Percentiles are of answered attempts. They are counted in bins, so they are off by a third at most.
+      </p>
+    </section>
+  );
+}
+
+/** Pages of single entries, by what rows are of. */
+const pages: Partial<Record<AttemptGroup, string>> = { provider: 'providers', model: 'models' };
+
+function columnsOf(by: AttemptGroup, range: Range): Column<AttemptRow>[] {
+  const page = pages[by];
+  const ms = (
+    head: string,
+    name: 'first_token' | 'total',
+    share: 'p50' | 'p95' | 'p99',
+    from: 'sm' | 'md' | 'lg' | 'xl',
+  ) => {
+    const of = (row: AttemptRow) => row[`${name}_${share}_ms`];
+    return {
+      head,
+      from,
+      align: 'right',
+      cell: (row: AttemptRow) => <Span ms={of(row)} />,
+      sort: { name: `${name}_${share}_ms`, of },
+    } as const;
+  };
+  return [
+    {
+      head: groupWords[by],
+      cell: ({ group }) => (
+        <div className="min-w-0 max-w-[40cqw] truncate font-medium @xl:max-w-72" title={group}>
+          {page === undefined ? (
+            by === 'class' ? (
+              wordsOf(group)
+            ) : (
+              group
+            )
+          ) : (
+            <Link
+              to={`/dashboard/${page}/${encodeURIComponent(group)}` as never}
+              search={{ range } as never}
+              className="hover:underline"
+            >
+              {group}
+            </Link>
+          )}
+        </div>
+      ),
+      sort: { name: 'group', of: ({ group }) => group },
+    },
+    {
+      head: 'Attempts',
+      align: 'right',
+      cell: ({ attempts }) => <Count value={attempts} />,
+      sort: { name: 'attempts', of: ({ attempts }) => attempts },
+    },
+    {
+      head: 'Failed',
+      align: 'right',
+      cell: (row) => <Failed row={row} />,
+      sort: { name: 'failed', of: ({ failed, attempts }) => failed / attempts },
+    },
+    {
+      head: 'Retried',
+      from: 'lg',
+      align: 'right',
+      cell: ({ retried }) => <Count value={retried} />,
+      sort: { name: 'retried', of: ({ retried }) => retried },
+    },
+    {
+      head: 'Hedges',
+      from: 'xl',
+      align: 'right',
+      cell: ({ hedges }) => <Count value={hedges} />,
+      sort: { name: 'hedges', of: ({ hedges }) => hedges },
+    },
+    ms('First token ≈', 'first_token', 'p50', 'md'),
+    ms('95 %', 'first_token', 'p95', 'sm'),
+    ms('99 %', 'first_token', 'p99', 'xl'),
+    ms('Duration, 95 % ≈', 'total', 'p95', 'lg'),
+    {
+      head: 'Tokens/s',
+      from: 'lg',
+      align: 'right',
+      cell: ({ tokens_per_s }) => (tokens_per_s === null ? <None /> : count(tokens_per_s)),
+      sort: { name: 'tokens_per_s', of: ({ tokens_per_s }) => tokens_per_s },
+    },
+  ];
+}
+
+function Failed({ row: { attempts, failed, failures } }: { row: AttemptRow }) {
+  const classes = Object.entries(failures)
+    .map(([outcome, times]) => `${wordsOf(outcome)} ${count(times)}`)
+    .join(', ');
+  if (failed === 0) return classes === '' ? <None /> : <span title={classes}>0 %</span>;
+  return (
+    <span title={classes} className={failed * 2 > attempts ? 'text-bad' : ''}>
+      {percent(failed / attempts)}
+    </span>
+  );
+}
