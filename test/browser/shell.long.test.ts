@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { after, suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { chromiumMissing } from '../chromium.ts';
-import { openPage, settled } from './open-page.ts';
+import { openPage, settled, shoot } from './open-page.ts';
 import { startSeededGateway } from './seeded-gateway.ts';
 
 const skip = chromiumMissing;
@@ -46,6 +46,29 @@ suite('around every page', { skip }, () => {
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  test('Ctrl K finds what has a page, by its name or its account, and tabs of settings', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard');
+    await settled(page);
+    const cases = [
+      ['northwi', /^northwind Account/, 'northwind'],
+      ['crm', /^crm Key, northwind/, 'crm'],
+      ['priva', /^private Model/, 'private'],
+      ['groq', /^groq Provider/, 'groq'],
+      ['trial', /^trial Plan/, 'trial'],
+      ['audit', /^Settings: Audit log/, 'Settings'],
+    ] as const;
+    for (const [text, option, title] of cases) {
+      await page.keyboard.press('Control+k');
+      await page.keyboard.type(text);
+      const found = page.getByRole('option', { name: option });
+      await found.waitFor();
+      if (text === 'crm') await shoot(page, 'palette');
+      await found.click();
+      await page.getByRole('heading', { level: 1, name: title }).waitFor();
+    }
+    assert.match(page.url(), /tab=audit/);
   });
 
   test('what the arrow keys point at is in sight', async (t) => {

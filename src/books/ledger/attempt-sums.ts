@@ -63,7 +63,7 @@ export class AttemptSums extends MinuteSums<Counted> {
     }
   }
 
-  protected nameOf({ class: outcome, credential, alias, target }: Counted): string {
+  protected nameOf({ class: outcome, credential, alias, target }: Pick<AttemptRow, (typeof keyNames)[number]>): string {
     return `${outcome} ${credential}\n${alias}\n${target}`;
   }
 
@@ -88,14 +88,14 @@ export class AttemptSums extends MinuteSums<Counted> {
     )
       return last;
     const key = { provider, target, credential, alias, class: outcome };
-    const row = { ...noSums, ...key, grainMs: trafficGrainsMs.minute, bucket };
-    const there = this.find(bucket, this.nameOf(row));
-    if (there === undefined) {
+    let row = this.find(bucket, this.nameOf(key));
+    if (row === undefined) {
       if (this.size >= rowsMax) return null;
+      row = { ...noSums, ...key, grainMs: trafficGrainsMs.minute, bucket };
       this.put(row);
     }
-    this.#last = there ?? row;
-    return this.#last;
+    this.#last = row;
+    return row;
   }
 }
 

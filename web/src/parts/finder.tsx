@@ -8,6 +8,8 @@ interface FinderProps<Item> {
   placeholder: string;
   /** What a text finds, the best first; '' finds all. */
   find: (text: string) => readonly Item[];
+  /** Called with what is typed, for entries that a server finds. */
+  onText?: (text: string) => void;
   keyOf: (item: Item) => string;
   /** Pointed at in the beginning. */
   first?: (item: Item) => boolean;
@@ -22,7 +24,7 @@ const shownMax = 100;
 
 /** A field with a list below it: typing finds, the arrows point, Enter or a click picks. */
 export function Finder<Item>(props: FinderProps<Item>) {
-  const { label, list, placeholder, find, keyOf, first, onPick, row, size } = props;
+  const { label, list, placeholder, find, onText, keyOf, first, onPick, row, size } = props;
   const [text, setText] = useState('');
   const found = find(text);
   const shown = found.slice(0, shownMax);
@@ -58,6 +60,7 @@ export function Finder<Item>(props: FinderProps<Item>) {
         value={text}
         onChange={(event) => {
           setText(event.target.value);
+          onText?.(event.target.value);
           point(0);
         }}
         onKeyDown={onKeyDown}

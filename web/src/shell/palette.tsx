@@ -1,21 +1,35 @@
-import { CornerDownLeft, FileSearch, LogOut } from 'lucide-react';
+import { CornerDownLeft, FileSearch, LogOut, Settings } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { type Session, useLogOut } from '../api/session.ts';
+import { operatorPages } from '../pages/pages.ts';
+import { settingsTabs } from '../pages/settings/tabs.ts';
 import { useFocusBack } from '../parts/dialog.tsx';
 import { Finder } from '../parts/finder.tsx';
 import { setTheme } from '../parts/theme.ts';
 import { themes } from './account-menu.tsx';
 import type { Place } from './navigation.ts';
 import { Kbd } from './shortcuts.tsx';
+import { useEntries } from './use-entries.ts';
 
 interface Command {
   title: string;
   icon: ReactNode;
+  /** What it is, and what tells it apart. */
+  about?: string;
   /** Shown at its right. */
   keys?: readonly string[];
   run: () => void;
 }
+
+/** Of the lists that entries are in, by path. */
+const icons = new Map(
+  operatorPages.flatMap(({ pages }) =>
+    pages.flatMap(({ path, nav }): [string, ReactNode][] =>
+      nav === undefined ? [] : [[path, <nav.icon key={path} />]],
+    ),
+  ),
+);
 
 interface PaletteProps {
   open: boolean;
@@ -47,8 +61,22 @@ export function Palette({ open, onClose, ...rest }: PaletteProps) {
 
 function Commands({ onClose, places, session, go }: Omit<PaletteProps, 'open'>) {
   const logOut = useLogOut();
+  const [typed, setTyped] = useState('');
+  const entries = useEntries(typed, session).map(
+    ({ kind, name, more, to }): Command => ({
+      title: name,
+      about: more === '' ? kind : `${kind}, ${more}`,
+      icon: icons.get(to.split('/')[2] ?? '') ?? <FileSearch />,
+      run: () => go(to),
+    }),
+  );
   const commands: Command[] = [
     ...places.map(({ title, icon: Icon, key, to }) => ({ title, icon: <Icon />, keys: ['g', key], run: () => go(to) })),
+    ...(places.some(({ to }) => to === '/dashboard/settings') ? settingsTabs(session) : []).map(({ value, label }) => ({
+      title: `Settings: ${label}`,
+      icon: <Settings />,
+      run: () => go(`/dashboard/settings?tab=${value}`),
+    })),
     ...themes.map(({ value, label, icon: Icon }) => ({
       title: `Theme: ${label.toLowerCase()}`,
       icon: <Icon />,
@@ -58,20 +86,23 @@ function Commands({ onClose, places, session, go }: Omit<PaletteProps, 'open'>) 
   ];
   return (
     <Finder
-      label="Search pages, requests and actions"
+      label="Search pages, entries, requests and actions"
       list="Found"
-      placeholder="Go to a page, find a request by its id…"
+      placeholder="Find a page, account, key, model, provider, request id…"
       size="dialog"
-      find={(text) => [...requestOf(text, session, go), ...commands.filter(({ title }) => matches(title, text))]}
-      keyOf={({ title }) => title}
+      onText={setTyped}
+      find={(text) => [...requestOf(text, session, go), ...inOrder(commands, entries, text)]}
+      keyOf={({ title, about = '' }) => `${about} ${title}`}
       onPick={({ run }) => {
         onClose();
         run();
       }}
-      row={({ icon, title, keys }, chosen) => (
+      row={({ icon, title, about, keys }, chosen) => (
         <>
           {icon}
-          <span className="min-w-0 flex-1 truncate">{title}</span>
+          <span className="min-w-0 flex-1 truncate">
+            {title} {about !== undefined && <span className="text-muted text-xs">{about}</span>}
+          </span>
           {chosen ? <CornerDownLeft aria-hidden /> : keys?.map((key) => <Kbd key={key}>{key}</Kbd>)}
         </>
       )}
@@ -83,6 +114,13 @@ function requestOf(text: string, session: Session, go: (to: string) => void): Co
   const id = text.trim();
   if (session.kind !== 'operator' || !/^req_[\w-]{6,}$/.test(id)) return [];
   return [{ title: `Request ${id}`, icon: <FileSearch />, run: () => go(`/dashboard/requests/${id}`) }];
+}
+
+/** Pages that hold the text, then entries that do, then pages in which its letters occur. */
+function inOrder(commands: readonly Command[], entries: readonly Command[], text: string): Command[] {
+  const holds = ({ title }: Command) => title.toLowerCase().includes(text.trim().toLowerCase());
+  const loosely = commands.filter((command) => !holds(command) && matches(command.title, text));
+  return [...commands.filter(holds), ...entries, ...loosely];
 }
 
 /** Its letters occur there in this order: `usg` finds Usage. */

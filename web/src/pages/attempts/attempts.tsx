@@ -27,7 +27,7 @@ interface AttemptsProps {
   where?: { provider?: string | undefined; model?: string | undefined };
   /** Groupings that the page offers, the first one first. */
   groups: readonly AttemptGroup[];
-  /** The range of the page, such as `30d`, where the page has a choice of its own. */
+  /** The range of the page, such as `30d`, if the page itself offers the choice. */
   span?: string;
 }
 

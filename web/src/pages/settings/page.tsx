@@ -1,4 +1,5 @@
-import { useMay } from '../../api/rights.ts';
+import type { ReactNode } from 'react';
+import { useSession } from '../../api/session.ts';
 import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
@@ -9,23 +10,23 @@ import { Doctor } from './doctor.tsx';
 import { InForce } from './in-force.tsx';
 import { Operators } from './operators.tsx';
 import { Sessions } from './sessions.tsx';
+import { type SettingsTabName, settingsTabs } from './tabs.ts';
+
+const contents: Readonly<Record<SettingsTabName, () => ReactNode>> = {
+  config: () => <InForce />,
+  check: () => <CheckFile />,
+  doctor: () => <Doctor />,
+  operators: () => <Operators />,
+  sessions: () => <Sessions />,
+  audit: () => <AuditLog />,
+  backup: () => <Backup />,
+};
 
 /** The configuration, the health of the server, who administers it and who changed what. */
 export default function SettingsPage() {
   const [{ tab = 'config' }, setFilters] = useFilters<'tab' | 'text'>();
-  const seesOperators = useMay('operators', 'read');
-  const mayBackUp = useMay('operators', 'write');
-  const tabs = [
-    { value: 'config', label: 'Configuration', content: () => <InForce /> },
-    { value: 'check', label: 'Check a file', content: () => <CheckFile /> },
-    { value: 'doctor', label: 'Doctor', content: () => <Doctor /> },
-    { value: 'operators', label: 'Operators', content: () => <Operators /> },
-    { value: 'sessions', label: 'Sessions', content: () => <Sessions /> },
-    { value: 'audit', label: 'Audit log', content: () => <AuditLog /> },
-    { value: 'backup', label: 'Backup', content: () => <Backup /> },
-  ]
-    .filter(({ value }) => seesOperators || (value !== 'operators' && value !== 'sessions'))
-    .filter(({ value }) => mayBackUp || value !== 'backup');
+  const session = useSession();
+  const tabs = settingsTabs(session).map(({ value, label }) => ({ value, label, content: contents[value] }));
   return (
     <Page title="Settings">
       <Tabs label="Settings" value={tab} onValue={(value) => setFilters({ tab: value, text: '' })} tabs={tabs} />

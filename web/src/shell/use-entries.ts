@@ -1,0 +1,84 @@
+import { useQueries } from '@tanstack/react-query';
+import { useDeferredValue, useEffect, useState } from 'react';
+import type { Listed } from '../api/pages.ts';
+import { get } from '../api/request.ts';
+import { type Area, whyNot } from '../api/rights.ts';
+import type { Session } from '../api/session.ts';
+
+/** An entry of a list, which has a page. */
+export interface FoundEntry {
+  kind: string;
+  name: string;
+  /** What tells it apart from others of the name. */
+  more: string;
+  to: string;
+}
+
+interface Kind {
+  kind: string;
+  area: Area;
+  /** Below `/admin/v1` and `/dashboard`. */
+  path: string;
+  /** The list may be long, and its server searches. Others are read whole. */
+  search?: true;
+}
+
+const kinds: readonly Kind[] = [
+  { kind: 'Account', area: 'accounts', path: 'accounts', search: true },
+  { kind: 'Key', area: 'keys', path: 'keys', search: true },
+  { kind: 'Model', area: 'models', path: 'models', search: true },
+  { kind: 'Provider', area: 'providers', path: 'providers' },
+  { kind: 'Plan', area: 'plans', path: 'plans' },
+  { kind: 'Guard', area: 'models', path: 'guards' },
+  { kind: 'Prompt', area: 'models', path: 'prompts' },
+  { kind: 'MCP server', area: 'providers', path: 'mcp-servers' },
+];
+
+type Row = Partial<Record<'id' | 'name' | 'account', string | null>>;
+
+/** Of each kind. */
+const foundMax = 6;
+const listMax = 1_000;
+/** How long typing rests before the server is asked. */
+const restMs = 120;
+
+/** Accounts, keys, models and all else that has a page and holds the text. Nothing for an empty one. */
+export function useEntries(text: string, session: Session): FoundEntry[] {
+  const asked = useRested(text.trim());
+  const visible = session.kind === 'operator' && asked !== '';
+  const results = useQueries({
+    queries: kinds.map(({ path, area, search }) => {
+      const query = search === true ? { text: asked, limit: foundMax } : { limit: listMax };
+      return {
+        queryKey: [`/admin/v1/${path}`, 'find', query],
+        queryFn: ({ signal }: { signal: AbortSignal }) => get<Listed<Row>>(`/admin/v1/${path}`, query, signal),
+        enabled: visible && whyNot(session, area, 'read') === null,
+        staleTime: 30_000,
+      };
+    }),
+  });
+  const lower = text.trim().toLowerCase();
+  if (!visible || lower === '') return [];
+  return kinds.flatMap((kind, at) =>
+    (results[at]?.data?.data ?? [])
+      .map((row) => entryOf(kind, row))
+      .filter(({ name, more, to }) => `${name} ${more} ${to}`.toLowerCase().includes(lower))
+      .slice(0, foundMax),
+  );
+}
+
+function entryOf({ kind, path }: Kind, { id, name, account }: Row): FoundEntry {
+  const place = id ?? name ?? '';
+  const title = name === null || name === undefined || name === '' ? place : name;
+  const more = account == null ? (title === place ? '' : place) : account;
+  return { kind, name: title, more, to: `/dashboard/${path}/${encodeURIComponent(place)}` };
+}
+
+function useRested(text: string): string {
+  const [rested, setRested] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(text), restMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return useDeferredValue(rested);
+}
