@@ -157,6 +157,21 @@ for (const [what, keys] of [
     }
   });
 
+test('an account whose counts in Redis are broken harms no other that asks in the same turn', { skip }, async (t) => {
+  const redis = await startRedis(t);
+  const books = fakeBooks('later');
+  const [broken, other] = [newAsker(), newAsker()];
+  const { counters } = replica(t, redis.url, books);
+  await counters.whenReady();
+  for (const who of [broken, other]) assert.equal((await reserve(counters, books, who, 10 * unit)).kind, 'held');
+  redis.cli('set', `cv:test:{${broken.account}}:open`, 'not a hash');
+  const answers = await Promise.all(
+    [broken, other, broken, other].map((who) => reserve(counters, books, who, 10 * unit)),
+  );
+  const kinds = answers.map(({ kind }) => kind);
+  assert.deepEqual(kinds, ['unavailable', 'held', 'unavailable', 'held']);
+});
+
 test('F44 a seed that comes late replaces nothing and adds nothing', { skip }, async (t) => {
   const redis = await startRedis(t);
   const books = fakeBooks('later');

@@ -40,6 +40,7 @@ overTime('calls and tokens of a minute leave with it', async (t) => {
   const tpm = [limitOf(who, 'tokens', 'minute', 10)];
   assert.equal((await enter(t.counters, who, { rpm })).kind, 'entered');
   t.counters.settle(await mustHold(t.counters, who, unit, tpm), { costMilli: unit, tokens: 10, usdNano: 0 });
+  await t.counters.read(who.account, tpm);
   t.advance(59_999);
   assert.equal((await enter(t.counters, who, { rpm })).kind, 'full');
   await mustRefuse(t.counters, who, unit, tpm);

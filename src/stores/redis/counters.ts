@@ -20,34 +20,27 @@ import { bookedMaxMs, seedWaitMaxMs } from '../patience.ts';
 import { openKey, placesKey, scopeKey } from './keys.ts';
 import { createKnownOver, type KnownOver } from './known-over.ts';
 import { createLeases, type Leases } from './leases.ts';
-import { allowedOnWire, fullOf, placeOf, spanOnWire, statesOf } from './limits-on-wire.ts';
+import { fullOf, statesOf } from './limits-on-wire.ts';
 import { type Answer, Link } from './link.ts';
-import { enterScript, giveBackScript, holdScript, readScript, settleScript } from './lua-admit.ts';
-import { leaveScript, pulseScript, renewScript, runningScript } from './lua-leases.ts';
+import { pulseScript, renewScript } from './lua-leases.ts';
 import { beginSeedScript, forgetScript, oldScript, seedScript } from './lua-seed.ts';
+import { turnScript } from './lua-turn.ts';
+import { createPlans, type Plans, readPlan, type ScopedPlan, tierCallMilli } from './plans.ts';
 import type { Script } from './script.ts';
 import type { SeedFacts } from './seed-fields.ts';
 import { createSeeding, type Seeding } from './seeding.ts';
 import { createSettlements, type Settlements } from './settlements.ts';
 import { createSweep, type Sweep } from './sweep.ts';
 import { createRedisTally, tallyScript } from './tally.ts';
+import { createTurns, type OperationName, type Turns } from './turns.ts';
 import type { Reply } from './wire.ts';
-
-/** Milli-calls of a hold in a tier's calls a minute. */
-const tierCallMilli = 1_000;
 
 /** A scope may be lost again behind its seed; not for ever. */
 const seedsPerAskMax = 3;
 
 const scripts: readonly Script[] = [
-  enterScript,
-  holdScript,
-  readScript,
-  settleScript,
-  giveBackScript,
+  turnScript,
   renewScript,
-  leaveScript,
-  runningScript,
   pulseScript,
   beginSeedScript,
   seedScript,
@@ -94,6 +87,8 @@ export class RedisCounters implements Counters {
   readonly #knownOver: KnownOver;
   readonly #leases: Leases;
   readonly #link: Link;
+  readonly #plans: Plans = createPlans();
+  readonly #turns: Turns;
   readonly #seeding: Seeding;
   readonly #settlements: Settlements;
   readonly #sweep: Sweep;
@@ -101,7 +96,10 @@ export class RedisCounters implements Counters {
   constructor({ url, booksId, books, rules, clock, onTrouble, nowMs }: RedisCountersOptions) {
     this.#clock = clock;
     this.#knownOver = createKnownOver(nowMs ?? (() => clock.monotonicMs()));
-    this.#leases = createLeases(() => this.#link);
+    this.#leases = createLeases({
+      run: (...asked) => this.#link.run(...asked),
+      ask: (...asked) => this.#turns.ask(...asked),
+    });
     this.#link = new Link({
       url,
       booksId,
@@ -117,9 +115,14 @@ export class RedisCounters implements Counters {
         this.#settlements.onReady();
       },
     });
+    this.#turns = createTurns(this.#link, clock, onTrouble);
     this.tally = createRedisTally(this.#link);
     this.#seeding = createSeeding({ link: this.#link, books, rules, onTrouble });
-    this.#settlements = createSettlements(this.#link, this.#seeding, () => clock.monotonicMs());
+    this.#settlements = createSettlements(
+      { ready: () => this.#link.ready(), turns: this.#turns, plans: this.#plans },
+      this.#seeding,
+      () => clock.monotonicMs(),
+    );
     this.#sweep = createSweep(this.#link, books, this.#settlements);
   }
 
@@ -133,32 +136,7 @@ export class RedisCounters implements Counters {
     const needs = ({ measure }: Limit) => (measure === 'units' ? costMilli : measure === 'calls' ? tierCallMilli : 0);
     const over = this.#knownOver.find(limits, needs, 'certain');
     if (over !== null) return over;
-    const scopes = [...hold.scopes];
-    const asked = limits.flatMap((limit) => [
-      placeOf(limit.scope, scopes),
-      ...spanOnWire(limit),
-      allowedOnWire(limit.allowed),
-      limit.rule,
-    ]);
-    let sentMs = 0;
-    const answer = await this.#ask(
-      holdScript,
-      account,
-      scopes,
-      [],
-      [
-        requestId,
-        String(costMilli),
-        String(hold.scopes.length),
-        hold.scopes.join('\n'),
-        String(scopes.length),
-        String(tierCallMilli),
-        ...asked,
-      ],
-      (atMs) => {
-        sentMs = atMs;
-      },
-    );
+    const { answer, sentMs } = await this.#ask('hold', account, this.#plans.hold(hold), [requestId, String(costMilli)]);
     this.#sweep.used(account);
     if (answer === 'unknown') this.#settlements.settle(hold, { costMilli: 0, tokens: 0, usdNano: 0 });
     if (typeof answer === 'string') return this.#knownOver.find(limits, needs, 'any') ?? unavailable;
@@ -184,22 +162,23 @@ export class RedisCounters implements Counters {
     // One by one: a scope that must be seeded has it from the ledger already, and the others still count it. Where Redis
     // is away, it counts on until it leaves its windows, or until Redis begins anew.
     for (const scope of scopes) {
-      void this.#link.run(giveBackScript, [openKey(account), scopeKey(account, scope)], ['-', ...amounts]);
+      const plan = { keys: [openKey(account), scopeKey(account, scope)], args: [] };
+      void this.#turns.ask('giveBack', plan, amounts);
     }
     this.#knownOver.forget();
   }
 
   async read(account: string, limits: readonly Limit[]): Promise<readonly LimitState[]> {
-    const scopes: Scope[] = [];
-    const asked = limits.flatMap((limit) => [placeOf(limit.scope, scopes), ...spanOnWire(limit)]);
     // Looked at, too: what a dead process left would be shown until the account's next request.
     this.#sweep.used(account);
-    return statesOf(known(await this.#ask(readScript, account, scopes, [], ['-', String(scopes.length), ...asked])), 1);
+    const { answer } = await this.#ask('read', account, readPlan(account, limits), []);
+    return statesOf(known(answer), 1);
   }
 
   async running(account: string, scopes: readonly Scope[]): Promise<readonly number[]> {
     const keys = scopes.map((scope) => placesKey(account, scope));
-    return known(await this.#link.run(runningScript, keys, [])).slice(1) as number[];
+    const { answer } = await this.#turns.ask('running', { keys, args: [] }, []);
+    return known(answer).slice(1) as number[];
   }
 
   trouble(): string | null {
@@ -233,25 +212,22 @@ export class RedisCounters implements Counters {
     this.#link.close();
   }
 
-  /** Asks, seeds what Redis does not count yet, and asks again. `onSend` gets the instant of each sending. */
+  /** Asks, seeds what Redis does not count yet, and asks again. */
   async #ask(
-    script: Script,
+    name: OperationName,
     account: string,
-    scopes: readonly Scope[],
-    places: readonly string[],
-    args: readonly string[],
-    onSend: (atMs: number) => void = () => {},
-  ): Promise<Answer> {
-    const keys = [openKey(account), ...scopes.map((scope) => scopeKey(account, scope)), ...places];
+    plan: ScopedPlan,
+    values: readonly string[],
+  ): Promise<{ answer: Answer; sentMs: number }> {
     const untilMs = this.#clock.monotonicMs() + seedWaitMaxMs;
     for (let seeds = 0; ; seeds++) {
-      onSend(this.#clock.monotonicMs());
-      const answer = await this.#link.run(script, keys, args);
-      if (typeof answer === 'string' || answer[0] !== needsSeed) return answer;
-      if (seeds === seedsPerAskMax) return 'unsent';
-      const missing = answer.slice(1).map((place) => scopes[(place as number) - 1]!);
+      const asked = await this.#turns.ask(name, plan, values);
+      const { answer, sentMs } = asked;
+      if (typeof answer === 'string' || answer[0] !== needsSeed) return asked;
+      if (seeds === seedsPerAskMax) return { answer: 'unsent', sentMs };
+      const missing = answer.slice(1).map((place) => plan.scopes[(place as number) - 1]!);
       const leftMs = untilMs - this.#clock.monotonicMs();
-      if (!(await within(this.#seeding.ensure(account, missing), leftMs))) return 'unsent';
+      if (!(await within(this.#seeding.ensure(account, missing), leftMs))) return { answer: 'unsent', sentMs };
     }
   }
 
@@ -269,33 +245,15 @@ export class RedisCounters implements Counters {
 
   async #enter(entry: Entry): Promise<EntryAnswer> {
     const { requestId, account, callMilli, limits, places } = entry;
-    const scopes: Scope[] = [];
-    const asked = limits.flatMap((limit) => {
-      spanOnWire(limit);
-      return [placeOf(limit.scope, scopes), allowedOnWire(limit.allowed)];
-    });
-    const answer = await this.#ask(
-      enterScript,
-      account,
-      scopes,
-      places.map((place) => placesKey(account, place.scope)),
-      [
-        requestId,
-        String(callMilli),
-        String(scopes.length),
-        String(limits.length),
-        ...asked,
-        ...places.map(({ allowed }) => allowedOnWire(allowed)),
-      ],
-    );
-    const placeScopes = places.map(({ scope }) => scope);
-    if (answer === 'unknown') this.#leases.giveBack(account, placeScopes, requestId);
+    const { answer } = await this.#ask('enter', account, this.#plans.enter(entry), [requestId, String(callMilli)]);
+    const set = this.#plans.places(account, places);
+    if (answer === 'unknown') this.#leases.giveBack(set, requestId);
     if (typeof answer === 'string') return this.#knownOver.find(limits, () => callMilli, 'any') ?? unavailable;
     if (answer[0] === full) return this.#learnt(answer, limits, places, () => callMilli);
     return {
       kind: 'entered',
       states: statesOf(answer, 1),
-      leave: places.length === 0 ? () => {} : this.#leases.held(account, placeScopes, requestId),
+      leave: places.length === 0 ? () => {} : this.#leases.held(set, requestId),
     };
   }
 }

@@ -1,27 +1,27 @@
-import type { Scope } from '../../books/metering/counters.ts';
-import { placesKey } from './keys.ts';
-import type { Link, Run } from './link.ts';
-import { leaveScript, renewScript } from './lua-leases.ts';
+import type { Run } from './link.ts';
+import { renewScript } from './lua-leases.ts';
+import type { OperationPlan, Turns } from './turns.ts';
 
 const renewEveryMs = 10_000;
 
-/** Places that could not be given back at once. Further ones expire after 30 s. */
+/** Requests whose places could not be given back at once. Further ones expire after 30 s. */
 const owedMax = 10_000;
 
 /** Places in one command. */
 const batchMax = 500;
 
-interface Place {
-  key: string;
+/** One request's places, in each of these sets. */
+interface Taken {
+  sets: OperationPlan;
   requestId: string;
 }
 
 /** The places that this process holds among running requests. */
 export interface Leases {
-  /** Taken by the enter script; held until `leave`, which is idempotent. */
-  held(account: string, scopes: readonly Scope[], requestId: string): () => void;
+  /** Taken by the operation `enter`; held until `leave`, which is idempotent. */
+  held(sets: OperationPlan, requestId: string): () => void;
   /** Perhaps taken: nobody knows. They are given back. */
-  giveBack(account: string, scopes: readonly Scope[], requestId: string): void;
+  giveBack(sets: OperationPlan, requestId: string): void;
   /** All of ours, taken again: a new epoch knows none. */
   takeAgain(run: Run): Promise<void>;
   /** Tries again what could not be given back. */
@@ -29,65 +29,59 @@ export interface Leases {
   close(): void;
 }
 
-export function createLeases(link: () => Link): Leases {
-  const live = new Map<object, readonly Place[]>();
-  let owed: Place[] = [];
-  /** Given back: a renewal that was already on the way must not bring them back. */
-  const gone = new WeakSet<Place>();
+export function createLeases(link: { run: Run; ask: Turns['ask'] }): Leases {
+  const live = new Set<Taken>();
+  let owed: Taken[] = [];
 
-  const renewing = setInterval(() => void renew((...asked) => link().run(...asked)), renewEveryMs);
+  const renewing = setInterval(() => void renew(link.run), renewEveryMs);
   renewing.unref();
 
   async function renew(run: Run): Promise<boolean> {
-    const places = [...live.values()].flat();
+    const taken = [...live];
+    const places = taken.flatMap(({ sets, requestId }) => sets.keys.map((key) => ({ key, requestId })));
     let all = true;
     for (let i = 0; i < places.length; i += batchMax) {
       const batch = places.slice(i, i + batchMax);
-      const answer = await run(renewScript, keysOf(batch), idsOf(batch));
+      const ids = batch.map(({ requestId }) => requestId);
+      const answer = await run(
+        renewScript,
+        batch.map(({ key }) => key),
+        ids,
+      );
       all &&= typeof answer !== 'string';
     }
-    // A place given back while its renewal was on the way would stay for 30 s more.
-    giveBack(places.filter((place) => gone.has(place)));
+    // Places given back while their renewal was on the way would stay for 30 s more.
+    for (const one of taken) if (!live.has(one)) giveBack(one);
     return all;
   }
 
-  function giveBack(places: readonly Place[]): void {
-    if (places.length === 0) return;
-    void link()
-      .run(leaveScript, keysOf(places), idsOf(places))
-      .then((answer) => {
-        if (typeof answer !== 'string') return;
-        owed.push(...places);
-        if (owed.length > owedMax) owed = owed.slice(-owedMax);
-      });
+  function giveBack(one: Taken): void {
+    void link.ask('leave', one.sets, [one.requestId]).then(({ answer }) => {
+      if (typeof answer !== 'string') return;
+      owed.push(one);
+      if (owed.length > owedMax) owed = owed.slice(-owedMax);
+    });
   }
 
   return {
-    held(account, scopes, requestId) {
-      const places = scopes.map((scope) => ({ key: placesKey(account, scope), requestId }));
-      const token = {};
-      live.set(token, places);
+    held(sets, requestId) {
+      const one = { sets, requestId };
+      live.add(one);
       return () => {
-        if (!live.delete(token)) return;
-        for (const place of places) gone.add(place);
-        giveBack(places);
+        if (live.delete(one)) giveBack(one);
       };
     },
-    giveBack: (account, scopes, requestId) =>
-      giveBack(scopes.map((scope) => ({ key: placesKey(account, scope), requestId }))),
+    giveBack: (sets, requestId) => giveBack({ sets, requestId }),
     async takeAgain(run) {
       if (!(await renew(run))) throw new Error('the leases of running requests could not be renewed');
     },
     onReady() {
-      const places = owed;
+      const some = owed;
       owed = [];
-      for (let i = 0; i < places.length; i += batchMax) giveBack(places.slice(i, i + batchMax));
+      for (const one of some) giveBack(one);
     },
     close() {
       clearInterval(renewing);
     },
   };
 }
-
-const keysOf = (places: readonly Place[]) => places.map(({ key }) => key);
-const idsOf = (places: readonly Place[]) => places.map(({ requestId }) => requestId);

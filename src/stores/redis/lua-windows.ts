@@ -26,6 +26,23 @@ local function text(x) return format('%d', x) end
 local scopeTtlMs, openTtlMs = ${scopeTtlMs}, ${openTtlMs}
 local spans = { ['1'] = {1000, 60000, 's'}, ['5'] = {60000, 18000000, 'm'},
   ['7'] = {3600000, 604800000, 'h'}, ['30'] = {3600000, 2592000000, 'h'} }
+-- Names of a total and of its oldest bucket, and of buckets: made once, since text costs most.
+local totalOf = {}
+for m, list in pairs({ c = {'1'}, u = {'5', '7', '30'}, t = {'1', '5', '7', '30'}, d = {'5', '7', '30'} }) do
+  totalOf[m] = {}
+  for i = 1, #list do totalOf[m][list[i]] = { m .. list[i], m .. list[i] .. 'p' } end
+end
+local bucketOf = { c = { s = {} }, u = { m = {}, h = {} }, t = { s = {}, m = {}, h = {} }, d = { m = {}, h = {} } }
+local function bucketField(m, span, atMs)
+  local bucket = floor(atMs / span[1])
+  local known = bucketOf[m][span[3]]
+  local field = known[bucket]
+  if not field then
+    field = m .. span[3] .. text(bucket)
+    known[bucket] = field
+  end
+  return field, bucket
+end
 local spansOf = { c = {'1'}, u = {'5', '7', '30'}, t = {'1', '5', '7', '30'}, d = {'5', '7', '30'} }
 
 local function serverMs()
@@ -100,11 +117,12 @@ end
 -- Subtracts what has left the span by 'now'; the total and its oldest bucket (of no meaning when it is 0).
 -- 'emptied': the oldest bucket may have been given back as a whole.
 local function live(s, m, sp, now, emptied)
-  local name = m .. sp
-  local total = get(s, name)
+  local names = totalOf[m][sp]
+  local name, nameOfOldest = names[1], names[2]
+  local total = s.v[name] or get(s, name)
   if total == 0 then return 0, 0 end
   local span = spans[sp]
-  local oldest = get(s, name .. 'p')
+  local oldest = s.v[nameOfOldest] or get(s, nameOfOldest)
   local first = floor((now - span[2]) / span[1])
   if oldest >= first and not emptied then return total, oldest end
   -- Both count the same hour buckets, which are deleted when they leave the month: the week must have seen them.
@@ -119,7 +137,7 @@ local function live(s, m, sp, now, emptied)
     end
   end)
   put(s, name, left)
-  put(s, name .. 'p', left == 0 and 0 or oldest)
+  put(s, nameOfOldest, left == 0 and 0 or oldest)
   return left, oldest
 end
 
@@ -127,13 +145,12 @@ local function add(s, m, amount, now)
   for _, sp in ipairs(spansOf[m]) do
     local span = spans[sp]
     local total = live(s, m, sp, now)
-    if total == 0 then put(s, m .. sp .. 'p', floor(now / span[1])) end
-    put(s, m .. sp, total + amount)
+    local field, bucket = bucketField(m, span, now)
+    local names = totalOf[m][sp]
+    if total == 0 then put(s, names[2], bucket) end
+    put(s, names[1], total + amount)
     -- Week and month share their buckets.
-    if sp ~= '7' then
-      local field = m .. span[3] .. text(floor(now / span[1]))
-      put(s, field, get(s, field) + amount)
-    end
+    if sp ~= '7' then put(s, field, get(s, field) + amount) end
   end
 end
 
@@ -143,12 +160,11 @@ local function sub(s, m, amount, countedMs, now)
   for _, sp in ipairs(spansOf[m]) do
     local span = spans[sp]
     local total, oldest = live(s, m, sp, now)
-    local bucket = floor(countedMs / span[1])
+    local field, bucket = bucketField(m, span, countedMs)
     if total > 0 and bucket >= oldest then
-      local field = m .. span[3] .. text(bucket)
       had[field] = had[field] or get(s, field)
       local taken = math.min(amount, had[field])
-      put(s, m .. sp, total - taken)
+      put(s, totalOf[m][sp][1], total - taken)
       put(s, field, had[field] - taken)
       if taken == had[field] and bucket == oldest then live(s, m, sp, now, true) end
     end
@@ -156,10 +172,10 @@ local function sub(s, m, amount, countedMs, now)
 end
 
 -- Counted at 'now': the hash lives on from here, and so do the running requests beside it. Once an hour is enough.
-local function touch(s, now)
+local function touch(s, now, open)
   if floor(s.l / 3600000) < floor(now / 3600000) then
     call('PEXPIRE', s.k, scopeTtlMs)
-    call('PEXPIRE', KEYS[2], openTtlMs)
+    call('PEXPIRE', open, openTtlMs)
   end
   if now > s.l then
     s.l = now

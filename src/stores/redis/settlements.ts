@@ -1,8 +1,7 @@
 import type { Held, Spent } from '../../books/metering/counters.ts';
-import { openKey, scopeKey } from './keys.ts';
-import type { Link } from './link.ts';
-import { settleScript } from './lua-admit.ts';
+import type { Plans } from './plans.ts';
 import type { Seeding } from './seeding.ts';
+import type { Turns } from './turns.ts';
 
 /** Settlements that did not reach Redis; above it the oldest are left to the sweep, which reads the ledger. */
 const pendingMax = 10_000;
@@ -29,7 +28,7 @@ export interface Settlements {
 }
 
 export function createSettlements(
-  link: Pick<Link, 'run' | 'ready'>,
+  link: { ready(): boolean; turns: Turns; plans: Pick<Plans, 'settle'> },
   seeding: Seeding,
   nowMs: () => number,
 ): Settlements {
@@ -47,11 +46,8 @@ export function createSettlements(
   /** True once Redis has done it, or knows nothing of the request. */
   async function tell({ requestId, account, scopes }: Ended, spent: Spent): Promise<boolean> {
     for (let seeded = false; ; seeded = true) {
-      const answer = await link.run(
-        settleScript,
-        [openKey(account), ...scopes.map((scope) => scopeKey(account, scope))],
-        [requestId, String(spent.costMilli), String(spent.tokens), String(spent.usdNano), ...scopes],
-      );
+      const values = [requestId, String(spent.costMilli), String(spent.tokens), String(spent.usdNano)];
+      const { answer } = await link.turns.ask('settle', link.plans.settle(account, scopes), values);
       if (typeof answer === 'string') return false;
       if (answer[0] !== needsSeed) return true;
       // Only the ledger's snapshot tells whether the seed will count this request as running: asked again after it.

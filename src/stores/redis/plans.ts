@@ -1,0 +1,107 @@
+import type { Entry, Hold, Limit, Scope } from '../../books/metering/counters.ts';
+import { openKey, placesKey, scopeKey } from './keys.ts';
+import { allowedOnWire, placeOf, spanOnWire } from './limits-on-wire.ts';
+import type { OperationPlan } from './turns.ts';
+
+/** A plan, and the scopes among its keys, from the second on. */
+export interface ScopedPlan extends OperationPlan {
+  scopes: readonly Scope[];
+}
+
+/** Milli-calls of a hold in a tier's calls a minute. */
+export const tierCallMilli = 1_000;
+
+/**
+ * Plans of operations. Requests of one tenant come with the same lists of limits and scopes, so each is made once: a
+ * call then holds it once, too.
+ */
+export interface Plans {
+  enter(entry: Entry): ScopedPlan;
+  hold(hold: Hold): ScopedPlan;
+  settle(account: string, scopes: readonly Scope[]): OperationPlan;
+  places(account: string, places: Entry['places']): OperationPlan;
+}
+
+export function createPlans(): Plans {
+  const enters = new WeakMap<object, { account: string; places: Entry['places']; plan: ScopedPlan }>();
+  const holds = new WeakMap<object, { account: string; scopes: readonly Scope[]; plan: ScopedPlan }>();
+  const settles = new WeakMap<object, { account: string; plan: OperationPlan }>();
+  const sets = new WeakMap<object, { account: string; plan: OperationPlan }>();
+  return {
+    enter(entry) {
+      const { account, limits, places } = entry;
+      const known = enters.get(limits);
+      if (known?.account === account && known.places === places) return known.plan;
+      const plan = enterPlan(entry);
+      enters.set(limits, { account, places, plan });
+      return plan;
+    },
+    hold(hold) {
+      const { account, limits, scopes } = hold;
+      const known = holds.get(limits);
+      if (known?.account === account && known.scopes === scopes) return known.plan;
+      const plan = holdPlan(hold);
+      holds.set(limits, { account, scopes, plan });
+      return plan;
+    },
+    settle(account, scopes) {
+      const known = settles.get(scopes);
+      if (known?.account === account) return known.plan;
+      const plan = { keys: [openKey(account), ...scopes.map((scope) => scopeKey(account, scope))], args: scopes };
+      settles.set(scopes, { account, plan });
+      return plan;
+    },
+    places(account, places) {
+      const known = sets.get(places);
+      if (known?.account === account) return known.plan;
+      const plan = { keys: places.map(({ scope }) => placesKey(account, scope)), args: [] };
+      sets.set(places, { account, plan });
+      return plan;
+    },
+  };
+}
+
+function enterPlan({ account, limits, places }: Entry): ScopedPlan {
+  const scopes: Scope[] = [];
+  const asked = limits.flatMap((limit) => {
+    spanOnWire(limit);
+    return [placeOf(limit.scope, scopes), allowedOnWire(limit.allowed)];
+  });
+  return {
+    scopes,
+    keys: [
+      openKey(account),
+      ...scopes.map((scope) => scopeKey(account, scope)),
+      ...places.map(({ scope }) => placesKey(account, scope)),
+    ],
+    args: [
+      String(scopes.length),
+      String(limits.length),
+      ...asked,
+      ...places.map(({ allowed }) => allowedOnWire(allowed)),
+    ],
+  };
+}
+
+function holdPlan(hold: Hold): ScopedPlan {
+  const { account, limits } = hold;
+  const scopes = [...hold.scopes];
+  const asked = limits.flatMap((limit) => [
+    placeOf(limit.scope, scopes),
+    ...spanOnWire(limit),
+    allowedOnWire(limit.allowed),
+    limit.rule,
+  ]);
+  return {
+    scopes,
+    keys: [openKey(account), ...scopes.map((scope) => scopeKey(account, scope))],
+    args: [String(hold.scopes.length), hold.scopes.join('\n'), String(scopes.length), String(tierCallMilli), ...asked],
+  };
+}
+
+/** How full limits are; asked for too seldom to be kept. */
+export function readPlan(account: string, limits: readonly Limit[]): ScopedPlan {
+  const scopes: Scope[] = [];
+  const args = limits.flatMap((limit) => [placeOf(limit.scope, scopes), ...spanOnWire(limit)]);
+  return { scopes, keys: [openKey(account), ...scopes.map((scope) => scopeKey(account, scope))], args };
+}
