@@ -217,6 +217,9 @@ function inPlace(declaredBytes: number, memory?: (bytes: number) => Buffer): Bod
   };
 }
 
+/** Watches that began in this turn of the loop. */
+let begun: BodyPace[] = [];
+
 /** Least number of bytes in every `bodyStallTimeoutMs`, unless the body ends: about 1 KB/s. */
 const paceBytesMin = 64 * 1024;
 /** A body as large as is allowed may come as slowly as this; any may take `wholeMsMin`. */
@@ -230,6 +233,7 @@ const wholeMsMin = 10 * 60_000;
 export class BodyPace {
   private readonly tooSlow: (failure: Failure) => void;
   private readonly wholeMs: number;
+  private readonly request: Pick<IncomingMessage, 'complete'>;
   private stall: NodeJS.Timeout | undefined;
   /** Set with the first 64 KB: a smaller body has no time for more than one wait. */
   private whole: NodeJS.Timeout | null = null;
@@ -240,10 +244,16 @@ export class BodyPace {
   constructor(request: Pick<IncomingMessage, 'complete'>, limitBytes: number, tooSlow: (failure: Failure) => void) {
     this.tooSlow = tooSlow;
     this.wholeMs = Math.max(wholeMsMin, (limitBytes / wholeBytesPerS) * 1_000);
-    // Most bodies come with their head, in this turn of the loop: nobody waits for them.
-    setImmediate(() => {
-      if (!this.over && !request.complete) this.stall ??= this.wait();
-    });
+    this.request = request;
+    if (begun.length === 0) setImmediate(BodyPace.endTurn);
+    begun.push(this);
+  }
+
+  /** Most bodies come with their head, in the turn in which they begin: nobody waits for them. */
+  private static endTurn(): void {
+    const paces = begun;
+    begun = [];
+    for (const pace of paces) if (!pace.over && !pace.request.complete) pace.stall ??= pace.wait();
   }
 
   came(bytes: number): void {

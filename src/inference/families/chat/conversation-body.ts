@@ -180,13 +180,12 @@ function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBo
     omit: order.reasoning === 'refused' ? [...omit, ...reasoningFields] : omit,
   });
   if (!encoded.ok) return { ok: false, failure: inCallersWords(encoded.failure, request) };
-  const joined = dialect.withOperatorFields?.(encoded.value.body, order.body) ?? {
-    ...encoded.value.body,
-    ...(order.body as object),
-  };
+  const isAlone = Object.keys(order.body).length === 0;
+  const joined = isAlone
+    ? encoded.value.body
+    : (dialect.withOperatorFields?.(encoded.value.body, order.body) ?? { ...encoded.value.body, ...order.body });
   // The operator's own fields may be any.
-  const fitted =
-    fits && Object.keys(order.body).length === 0 ? { body: joined, losses: [] } : applyQuirks(joined, quirks);
+  const fitted = fits && isAlone ? { body: joined, losses: [] } : applyQuirks(joined as JsonObject, quirks);
   const { kept = [] } = encoded.value;
   const lost = (neutral.lost ?? []).filter(({ field }) => !kept.includes(field));
   const losses = [...lost, ...encoded.value.losses, ...fitted.losses];
