@@ -4,8 +4,8 @@ import { cpus, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { markdownTable, type Row } from './rows.ts';
 
-/** A subject's figures as results.md has them. */
-export interface Section {
+/** What results.md says of a subject. */
+interface Heading {
   subject: string;
   /** The command that repeats it. */
   command: string;
@@ -13,7 +13,16 @@ export interface Section {
   how: string;
   /** Default: this checkout's. */
   commit?: string;
+}
+
+/** A subject's figures as results.md has them. */
+export interface Section extends Heading {
   rows: readonly Row[];
+}
+
+/** Figures in a table of the subject's own, in Markdown. */
+export interface TableSection extends Heading {
+  table: string;
 }
 
 /** Ends a measurement and its process. `whole`: all of its rows were measured, so they become the section. */
@@ -28,7 +37,7 @@ export function exitBy(rows: readonly Row[]): never {
 }
 
 /** Each subject has its section of results.md; the others stay as they were. */
-export function writeSection(section: Section): void {
+export function writeSection(section: Section | TableSection): void {
   const file = fileURLToPath(new URL('./results.md', import.meta.url));
   let before = '# Figures\n\nMust reach: design §18. Written by `npm run bench`.\n\n';
   try {
@@ -40,7 +49,8 @@ export function writeSection(section: Section): void {
   writeFileSync(file, `${others.join('').trimEnd()}\n\n${textOf(section)}`);
 }
 
-function textOf({ subject, command, how, rows, commit = commitOf('.') }: Section): string {
+function textOf(section: Section | TableSection): string {
+  const { subject, command, how, commit = commitOf('.') } = section;
   const machine = `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.versions.node}`;
   return [
     `## ${subject}`,
@@ -48,7 +58,7 @@ function textOf({ subject, command, how, rows, commit = commitOf('.') }: Section
     `${new Date().toISOString().slice(0, 10)}, commit ${commit}, \`${command}\`, ${machine}.`,
     how,
     '',
-    markdownTable(rows),
+    'table' in section ? section.table : markdownTable(section.rows),
     '',
   ].join('\n');
 }

@@ -4,7 +4,7 @@
 // node bench/run.mjs regress A B        what a request costs at commit B against commit A
 // node bench/run.mjs pages FOLDER       how well the main content of labelled pages is found
 // node bench/run.mjs start                a newcomer's first start, packages from the registry included
-// node bench/run.mjs peers              other gateways beside this one (bench/peers/run.ts says how to install them)
+// node bench/run.mjs peers FOLDER       other gateways beside this one: those of a folder (bench/peers/run.ts)
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { buildBundle } from '../scripts/build.mjs';

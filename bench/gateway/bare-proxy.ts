@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { Pool } from 'undici';
 
 const [port, upstreamPort] = process.argv.slice(2).map(Number);
-const pool = new Pool(`http://127.0.0.1:${upstreamPort}`, { connections: 256, pipelining: 1 });
+const pool = new Pool(`http://127.0.0.1:${upstreamPort}`, { connections: 1_024, pipelining: 1 });
 
 createServer((request, response) => {
   const pieces: Buffer[] = [];
@@ -16,7 +16,11 @@ createServer((request, response) => {
     pool.dispatch(
       { method: method as 'POST', path, headers, body: body.length === 0 ? null : body },
       {
-        onRequestStart() {},
+        onRequestStart(controller) {
+          response.once('close', () => {
+            if (!response.writableFinished) controller.abort(new Error('the caller is gone'));
+          });
+        },
         onResponseStart(_controller, status, answered) {
           const kept = ['content-type', 'content-length'] as const;
           const told = kept.flatMap((name) => (answered[name] === undefined ? [] : [name, String(answered[name])]));

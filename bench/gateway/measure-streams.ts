@@ -18,27 +18,41 @@ export interface StreamRound {
   pace: number;
 }
 
-/** What `count` streams of 50 chunks a second each cost through a proxy; `model`: which conversion. */
-export async function pacedRound(
+/** What streams of 50 chunks a second each cost through a proxy; `model`: which conversion. */
+export function pacedRound(
   proxy: Subject,
   model: 'same' | 'converted',
   seconds: number,
   streamsAtOnce: number,
 ): Promise<StreamRound> {
-  const readers = await openStreams(proxy.port, streamRequest(proxy, 'paced', model), streamsAtOnce, 'keep');
+  const request = streamRequest(proxy, 'paced', model);
+  return pacedStreams({ ...proxy, request, seconds, streamsAtOnce, cpuUs: () => cpuSeconds(proxy.pid) * 1e6 });
+}
+
+/** `cpuUs`: what the proxy has used so far. */
+export async function pacedStreams(order: {
+  name: string;
+  port: number;
+  request: Buffer;
+  seconds: number;
+  streamsAtOnce: number;
+  cpuUs(): number;
+}): Promise<StreamRound> {
+  const { streamsAtOnce } = order;
+  const readers = await openStreams(order.port, order.request, streamsAtOnce, 'keep');
   await rest(500);
   const count = () => readers.reduce((sum, reader) => sum + reader.chunks, 0);
   for (const reader of readers) reader.delaysUs.length = 0;
-  const [chunksBefore, cpuBefore, startMs] = [count(), cpuSeconds(proxy.pid), performance.now()];
-  await rest(seconds * 1_000);
+  const [chunksBefore, cpuBefore, startMs] = [count(), order.cpuUs(), performance.now()];
+  await rest(order.seconds * 1_000);
   const chunks = count() - chunksBefore;
   const elapsedS = (performance.now() - startMs) / 1_000;
-  const cpu = cpuSeconds(proxy.pid) - cpuBefore;
+  const cpu = (order.cpuUs() - cpuBefore) / 1e6;
   const delays = readers.flatMap((reader) => reader.delaysUs).sort((a, b) => a - b);
   const cut = readers.filter((reader) => reader.closed).length;
   for (const reader of readers) reader.close();
   await rest(200);
-  if (cut > 0) throw new Error(`${proxy.name}: ${cut} streams were cut`);
+  if (cut > 0) throw new Error(`${order.name}: ${cut} streams were cut`);
   return {
     chunksPerCpuSecond: chunks / cpu,
     delayP50Ms: percentile(delays, 0.5) / 1_000,

@@ -48,9 +48,9 @@ export function scratchFolder(): string {
   return mkdtempSync(join(tmpdir(), 'culvert-bench-'));
 }
 
-export async function startUpstream(): Promise<Upstream> {
+export async function startUpstream(core = loadCore): Promise<Upstream> {
   const child = fork(new URL('./upstream.ts', import.meta.url), { execArgv: ['--max-semi-space-size=16'] });
-  pin(child.pid!, loadCore);
+  pin(child.pid!, core);
   const port = await new Promise<number>((resolve) =>
     child.once('message', (message) => resolve((message as { port: number }).port)),
   );
@@ -71,29 +71,30 @@ export function pin(pid: number, core: string): void {
   spawn('taskset', ['-acp', core, String(pid)], { stdio: 'ignore' });
 }
 
-export async function startNginx(upstreamPort: number): Promise<Subject> {
+/** `workers` above one: its `pid` is the master's, which has done no work. */
+export async function startNginx(
+  upstreamPort: number,
+  { program = '/usr/sbin/nginx', cores = proxyCore, workers = 1 } = {},
+): Promise<Subject> {
   const folder = scratchFolder();
   const port = await freePort();
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   writeFileSync(
     join(folder, 'nginx.conf'),
-    `worker_processes 1; pid ${folder}/nginx.pid; error_log ${folder}/error.log; worker_rlimit_nofile 19000; daemon off;
+    `worker_processes ${workers}; pid ${folder}/nginx.pid; error_log ${folder}/error.log; worker_rlimit_nofile 19000; daemon off;
 events { worker_connections 12000; }
 http {
   access_log off; keepalive_requests 1000000000; keepalive_timeout 75s; tcp_nodelay on;
   ${paths.map((path) => `${path}_temp_path ${folder}/${path};`).join(' ')}
-  upstream bench { server 127.0.0.1:${upstreamPort}; keepalive 256; keepalive_requests 1000000000; }
+  upstream bench { server 127.0.0.1:${upstreamPort}; keepalive 1024; keepalive_requests 1000000000; }
   server { listen 127.0.0.1:${port} backlog=4096;
     location / { proxy_pass http://bench; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; } }
 }`,
   );
-  const child = startPinned(nginxBinary(), ['-c', join(folder, 'nginx.conf'), '-p', folder], 'ignore');
+  const child = startPinned(program, ['-c', join(folder, 'nginx.conf'), '-p', folder], 'ignore', {}, cores);
   await answers(port);
-  return { name: 'nginx', port, headers: {}, pid: childOf(child.pid!), stop: () => stopped(child) };
-}
-
-function nginxBinary(): string {
-  return '/usr/sbin/nginx';
+  const pid = workers === 1 ? childOf(child.pid!) : child.pid!;
+  return { name: 'nginx', port, headers: {}, pid, stop: () => stopped(child) };
 }
 
 export interface CulvertStart {
@@ -104,6 +105,9 @@ export interface CulvertStart {
   folder?: string;
   /** Default: `proxyCore`. */
   cores?: string;
+  /** Beside what these sections have. */
+  server?: Readonly<Record<string, unknown>>;
+  storage?: Readonly<Record<string, unknown>>;
   /** Sections of culvert.yaml instead of those for conversations. */
   providers?: Readonly<Record<string, unknown>>;
   models?: Readonly<Record<string, unknown>>;
@@ -155,8 +159,8 @@ export async function launchCulvert(order: CulvertStart): Promise<{ child: Child
   const keys = [{ key: benchKey, account: 'bench', name: 'bench', plan: 'bench' }, ...(order.keys ?? [])];
   writeFileSync(
     config,
-    `server: { host: 127.0.0.1, port: ${port} }
-storage: { data_dir: ${folder}/data }
+    `server: ${JSON.stringify({ host: '127.0.0.1', port, ...order.server })}
+storage: ${JSON.stringify({ data_dir: `${folder}/data`, ...order.storage })}
 providers: ${JSON.stringify(providers)}
 models: ${JSON.stringify(models)}
 plans: ${JSON.stringify({ bench: JSON.parse(allLimits), ...order.plans })}
@@ -174,10 +178,10 @@ ${Object.entries(order.sections ?? {})
   return { child, port };
 }
 
-export async function startBareProxy(upstreamPort: number): Promise<Subject> {
+export async function startBareProxy(upstreamPort: number, cores = proxyCore): Promise<Subject> {
   const port = await freePort();
   const script = fileURLToPath(new URL('./bare-proxy.ts', import.meta.url));
-  const child = startPinned(process.execPath, [script, String(port), String(upstreamPort)], 'ignore');
+  const child = startPinned(process.execPath, [script, String(port), String(upstreamPort)], 'ignore', {}, cores);
   await answers(port);
   return { name: 'a bare proxy', port, headers: {}, pid: child.pid!, stop: () => stopped(child) };
 }

@@ -61,12 +61,15 @@ export async function openStreams(
 ): Promise<StreamReader[]> {
   const readers: StreamReader[] = [];
   while (readers.length < count) {
-    const batch = Array.from(
-      { length: Math.min(50, count - readers.length) },
-      () => new StreamReader(port, request, delays),
-    );
-    await Promise.all(batch.map((reader) => reader.first()));
+    const more = Math.min(50, count - readers.length);
+    const batch = Array.from({ length: more }, () => new StreamReader(port, request, delays));
     readers.push(...batch);
+    try {
+      await Promise.all(batch.map((reader) => reader.first()));
+    } catch (error) {
+      for (const reader of readers) reader.close();
+      throw error;
+    }
   }
   return readers;
 }

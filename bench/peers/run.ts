@@ -1,125 +1,158 @@
-// node bench/run.mjs peers [--quick]
-// Other gateways beside this one, those of them that are installed: it prints how to install the others.
-import { median, openLoop, percentile } from '../gateway/load.ts';
-import { throughput, wholeRequest } from '../gateway/measure-requests.ts';
-import { pacedRound, streamRequest } from '../gateway/measure-streams.ts';
-import { loadCore, pin, residentMb, type Subject, startUpstream, type Upstream } from '../gateway/processes.ts';
-import { StreamReader } from '../gateway/streams.ts';
-import { finish } from '../results.ts';
-import { print, type Row, told } from '../rows.ts';
-import { culvert, type Peer, peers } from './peers.ts';
+// node bench/run.mjs peers [FOLDER] [names…] [--cores one|all] [--quick]
+// Gateways beside each other: those of this repository and the machine, and whichever of the others stand in FOLDER
+// (default: bench/peers). It says of the others where to get them. CULVERT_BENCH_DEBUG=1 shows what they print.
+import { statSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { closedLoop } from '../gateway/load.ts';
+import { loadCore, pin, proxyCore, startUpstream } from '../gateway/processes.ts';
+import { writeSection } from '../results.ts';
+import { type Gateway, type Running, upstreamModel } from './gateway.ts';
+import { type Extent, Figures, measureLatency, measureRound, memoryMb, requestTo, warm } from './measure.ts';
+import { others } from './others.ts';
+import { ours } from './ours.ts';
+import { tableOf } from './table.ts';
 
-const quick = process.argv.includes('--quick');
-const rounds = quick ? 2 : 5;
-const seconds = quick ? 2 : 4;
-const warmSeconds = 8;
-const connections = 10;
-/** How much each of them can answer on one core. */
-const perSecond = 50;
-const streams = 10;
-const firstTokens = quick ? 20 : 60;
+/** A rate that each of them can keep on one core. */
+const rate = 20;
+const callers = [1, 8, 64, 512];
+const full: Extent = {
+  ...{ rounds: 3, seconds: 3, warmSeconds: 8, warmCallers: 64 },
+  ...{ callers, rate, firstTokens: 60, patienceSeconds: 90 },
+};
+const quick: Extent = {
+  ...{ rounds: 1, seconds: 1, warmSeconds: 3, warmCallers: 64 },
+  ...{ callers, rate, firstTokens: 10, patienceSeconds: 20 },
+};
 
-/** Rounds of one gateway; times in ms, memory in MB, CPU in µs. */
-interface Figures {
-  startMs: number;
-  memoryMb: [number, number];
-  cpuUs: number[];
-  perSecond: number[];
-  p50Ms: number[];
-  p99Ms: number[];
-  firstMs: number[];
-  chunkUs: number[];
-  pace: number[];
+/** Where the gateway runs, and with how many workers; where load and upstream do. */
+interface Cores {
+  gateway: string;
+  workers: number;
+  load: string;
+  upstream: string;
+  how: string;
 }
 
-for (const { name, version, install } of peers) if (version === null) console.log(`${name} is left out: ${install}`);
-pin(process.pid, loadCore);
-const upstream = await startUpstream();
-const measured = [culvert, ...peers.filter(({ version }) => version !== null)];
-const started: { subject: Subject; figures: Figures }[] = [];
-for (const peer of measured) started.push(await firstAnswer(peer, upstream));
-const direct: Pick<Figures, 'p50Ms' | 'p99Ms' | 'firstMs'> = { p50Ms: [], p99Ms: [], firstMs: [] };
-for (const { subject } of started) await throughput({ upstream }, subject, connections, warmSeconds);
-// In turns: what the machine does beside falls on all alike.
-for (let round = 0; round < rounds; round += 1) {
-  await latency({ port: upstream.port, headers: {} }, direct);
-  for (const { subject, figures } of started) {
-    const whole = await throughput({ upstream }, subject, connections, seconds);
-    figures.cpuUs.push(1e6 / whole.perCpuSecond);
-    figures.perSecond.push(whole.perSecond);
-    await latency(subject, figures);
-    const paced = await pacedRound(subject, 'same', seconds, streams);
-    figures.chunkUs.push(1e6 / paced.chunksPerCpuSecond);
-    figures.pace.push(paced.pace);
-  }
+interface Measured {
+  gateway: Gateway;
+  version: string;
+  running: Running;
+  figures: Figures;
 }
-for (const { subject, figures } of started) figures.memoryMb[1] = residentMb(subject.pid);
-await Promise.all(started.map(({ subject }) => subject.stop()));
-upstream.stop();
 
-const names = started.map(({ subject }) => subject.name).join(', ');
-const row = (what: string, of: (figures: Figures) => string, unit: string): Row =>
-  told(what, `${started.map(({ figures }) => of(figures)).join(', ')} ${unit}`.trimEnd());
-const added = (which: 'p50Ms' | 'p99Ms' | 'firstMs') => (figures: Figures) =>
-  (median(figures[which]) - median(direct[which])).toFixed(2);
-const rows = [
-  row('CPU for a request of 2 KB', ({ cpuUs }) => median(cpuUs).toFixed(0), 'µs'),
-  row(`requests a second on one core, ${connections} connections`, (of) => median(of.perSecond).toFixed(0), ''),
-  row(`added p50 at ${perSecond} requests a second`, added('p50Ms'), 'ms'),
-  row(`added p99 at ${perSecond} requests a second`, added('p99Ms'), 'ms'),
-  row('added time to the first token, p50', added('firstMs'), 'ms'),
-  row(`CPU for a chunk of ${streams} streams`, ({ chunkUs }) => median(chunkUs).toFixed(0), 'µs'),
-  row('… share of the pace kept', ({ pace }) => median(pace).toFixed(2), ''),
-  row('memory after the first answer', ({ memoryMb }) => memoryMb[0].toFixed(0), 'MB'),
-  row('memory after everything', ({ memoryMb }) => memoryMb[1].toFixed(0), 'MB'),
-  row('from the start to the first answer', ({ startMs }) => (startMs / 1_000).toFixed(2), 's'),
-];
-console.log(names);
-print(rows);
-const versions = peers.filter(({ version }) => version !== null).map(({ name, version }) => `${name} ${version}`);
-finish({
-  subject: 'peers',
-  command: ['node bench/run.mjs peers', ...(quick ? ['--quick'] : [])].join(' '),
-  how: `In this order: ${names} (${versions.join(', ')}). Gateway on core 0 with
-one worker, load and upstream on core 1; medians of ${rounds} rounds in turns. Culvert has everything on: key, every kind of limit, ledger in SQLite, metrics, a log line a
-request. LiteLLM has a key, no database and no log; Portkey has neither keys nor a ledger.`,
-  rows,
+const gateways = [...ours, ...others];
+const { values: flags, positionals } = parseArgs({
+  options: { cores: { type: 'string', default: 'one' }, quick: { type: 'boolean', default: false } },
+  allowPositionals: true,
 });
+const { folder, wanted } = asked(positionals);
+const cores = coresOf(flags.cores);
+const extent = flags.quick ? quick : full;
+const loadBefore = loadavg()[0] ?? 0;
 
-async function firstAnswer(peer: Peer, to: Upstream): Promise<(typeof started)[number]> {
-  const startMs = performance.now();
-  const subject = await peer.start(to.port);
-  const { latenciesMs, errors } = await openLoop({ ...asks(subject), perSecond: 1, seconds: 1 });
-  if (errors > 0 || latenciesMs.length === 0) throw new Error(`${peer.name} does not answer`);
-  const tookMs = performance.now() - startMs;
+const found = wanted.map((gateway) => ({ gateway, program: gateway.find(folder) }));
+for (const { gateway, program } of found)
+  if (program === null) console.log(`${gateway.name} is not in ${folder}. Get it: ${gateway.get}.`);
+
+pin(process.pid, cores.load);
+const upstream = await startUpstream(cores.upstream);
+const direct = { port: upstream.port, headers: {}, model: upstreamModel };
+const directFigures = new Figures();
+const measured: Measured[] = [];
+try {
+  for (const { gateway, program } of found) {
+    if (program === null) continue;
+    try {
+      measured.push(await firstAnswer(gateway, program));
+    } catch (error) {
+      console.log(`${gateway.name} is left out: ${error instanceof Error ? error.message : error}.`);
+    }
+  }
+  for (const { running } of measured) await warm(running, extent);
+  console.error(`started and warm: ${measured.map(({ running }) => running.name).join(', ')}`);
+  // In turns: what the machine does beside falls on all alike.
+  for (let round = 0; round < extent.rounds; round += 1) {
+    await measureLatency(direct, extent, directFigures);
+    for (const { running, figures } of measured) {
+      const beganMs = performance.now();
+      await measureRound(running, upstream, extent, figures);
+      const tookS = ((performance.now() - beganMs) / 1_000).toFixed(0);
+      console.error(`round ${round + 1} of ${extent.rounds}: ${running.name}, ${tookS} s`);
+    }
+  }
+  for (const { running, figures } of measured) figures.add('memory last', memoryMb(running));
+} finally {
+  await Promise.all(measured.map(({ running }) => running.stop()));
+  upstream.stop();
+}
+
+const table = tableOf(
+  extent,
+  measured.map(({ gateway, figures }) => ({ name: gateway.name, figures })),
+  directFigures,
+);
+const how = `${cores.how} Medians of ${extent.rounds} rounds in turns, ${extent.seconds} s each; answers have 2 KB.
+The machine's load was ${loadBefore.toFixed(1)} before. CPU and memory are of all processes of a gateway. What each does for a request:
+${measured.map(({ gateway, version }) => `${gateway.name} (${version}): ${gateway.keeps}`).join('; ')}.
+${flags.cores === 'all' ? `How each uses several cores: ${measured.map(({ gateway }) => `${gateway.name}: ${gateway.manyCores ?? 'has no way, one process'}`).join('; ')}.\n` : ''}`;
+console.log(`\n${how}\n${table}`);
+// A part, or a glance, takes no other run's place.
+if (positionals.length <= 1 && !flags.quick) {
+  const subject = flags.cores === 'all' ? 'peers on all cores' : 'peers';
+  writeSection({ subject, command: `node bench/run.mjs peers FOLDER --cores ${flags.cores}`, how, table });
+} else console.log('\nNot written to bench/results.md: that takes all of them, without --quick.');
+process.exit(0);
+
+/** A folder first, where the first word is one; then names of gateways, or all of them. */
+function asked(words: readonly string[]): { folder: string; wanted: readonly Gateway[] } {
+  const [first = '', ...rest] = words;
+  const isFolder = statSync(first, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  const names = (isFolder ? rest : words).map((name) => name.toLowerCase());
+  const known = gateways.map(({ name }) => name.toLowerCase());
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) refuse(`No such folder or gateway: ${unknown.join(', ')}. Gateways: ${known.join(', ')}.`);
   return {
-    subject,
-    figures: {
-      startMs: tookMs,
-      memoryMb: [residentMb(subject.pid), 0],
-      cpuUs: [],
-      perSecond: [],
-      p50Ms: [],
-      p99Ms: [],
-      firstMs: [],
-      chunkUs: [],
-      pace: [],
-    },
+    folder: isFolder ? resolve(first) : fileURLToPath(new URL('.', import.meta.url)),
+    wanted: gateways.filter(({ name }) => names.length === 0 || names.includes(name.toLowerCase())),
   };
 }
 
-async function latency(subject: Pick<Subject, 'port' | 'headers'>, into: typeof direct): Promise<void> {
-  const { latenciesMs, errors } = await openLoop({ ...asks(subject), perSecond, seconds });
-  if (errors > 0) throw new Error(`${errors} requests failed`);
-  into.p50Ms.push(percentile(latenciesMs, 0.5));
-  into.p99Ms.push(percentile(latenciesMs, 0.99));
-  for (let at = 0; at < firstTokens; at += 1) {
-    const reader = new StreamReader(subject.port, streamRequest(subject, 'short'));
-    into.firstMs.push((await reader.first()) / 1_000);
-    reader.close();
+function coresOf(kind: string): Cores {
+  const last = availableParallelism() - 1;
+  if (last < 1) refuse('It takes a machine with two cores at least: one for the gateway, one for the load.');
+  if (kind === 'one') {
+    const how = 'Gateway on core 0 with one worker, load and upstream on core 1.';
+    return { gateway: proxyCore, workers: 1, load: loadCore, upstream: loadCore, how };
   }
+  if (kind !== 'all') refuse(`--cores is one or all, and not ${kind}.`);
+  if (last < 3) {
+    const how = `Gateway with ${last + 1} workers on all ${last + 1} cores; load and upstream share the last of them with it.`;
+    return { gateway: `0-${last}`, workers: last + 1, load: String(last), upstream: String(last), how };
+  }
+  const how = `Gateway with ${last - 1} workers on ${last - 1} cores, load and upstream on one more each.`;
+  return { gateway: `0-${last - 2}`, workers: last - 1, load: String(last), upstream: String(last - 1), how };
 }
 
-function asks(subject: Pick<Subject, 'port' | 'headers'>) {
-  return { port: subject.port, request: wholeRequest(subject) };
+function refuse(why: string): never {
+  console.error(why);
+  process.exit(2);
+}
+
+/** It listens before it can answer, where it loads models first. */
+async function firstAnswer(gateway: Gateway, program: string): Promise<Measured> {
+  const startMs = performance.now();
+  const order = { program, upstreamPort: upstream.port, cores: cores.gateway, workers: cores.workers };
+  const running = await gateway.start(order);
+  const load = { port: running.port, request: requestTo(running, null), connections: 1, seconds: 30, requestsMax: 1 };
+  for (let attempts = 0; (await closedLoop(load)).errors > 0; attempts += 1) {
+    if (attempts > 200) throw new Error('it refuses a chat: CULVERT_BENCH_DEBUG=1 shows why');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  const figures = new Figures();
+  figures.add('start', performance.now() - startMs);
+  figures.add('memory first', memoryMb(running));
+  return { gateway, version: gateway.version(program), running, figures };
 }
