@@ -30,6 +30,7 @@ const subjects = {
   path: 'path/run.ts',
   dashboard: 'dashboard/run.ts',
   telemetry: 'telemetry/run.ts',
+  sizing: 'sizing/run.ts',
 };
 /** With arguments of their own: run by name alone. */
 const byHand = {

@@ -1,9 +1,7 @@
-import { postgresMissing, startPostgres } from '../../test/start-postgres.ts';
-import { redisMissing, startRedis } from '../../test/start-redis.ts';
-import { pin, type Subject, startBareProxy, startCulvert, startNginx } from '../gateway/processes.ts';
+import { type Subject, startBareProxy, startCulvert, startNginx } from '../gateway/processes.ts';
+import { startStores } from '../gateway/stores.ts';
 import { commitOf } from '../results.ts';
 import { type Gateway, programIn, type Running, said } from './gateway.ts';
-import { childrenOf, treeOf } from './tree.ts';
 
 const nginx: Gateway = {
   name: 'nginx',
@@ -35,24 +33,18 @@ const culvert: Gateway = {
   version: () => commitOf('.'),
   async start({ upstreamPort, cores, workers }) {
     if (workers === 1) return running(await startCulvert({ upstreamPort, cores }));
-    const missing = postgresMissing || redisMissing;
-    if (missing) throw new Error(missing);
-    const before = childrenOf(process.pid);
-    const [postgres, redis] = [await startPostgres(null), await startRedis(null)];
-    const stores = childrenOf(process.pid).filter((pid) => !before.includes(pid));
-    for (const pid of stores.flatMap(treeOf)) pin(pid, cores);
-    const database = {
-      database: postgres.newDatabase(),
-      state: redis.url,
-      secret: Buffer.alloc(32, 1).toString('base64'),
-    };
-    const server = { processes: workers };
-    const subject = await startCulvert({ upstreamPort, cores, server, storage: database });
+    const stores = await startStores(cores);
+    const subject = await startCulvert({
+      upstreamPort,
+      cores,
+      server: { processes: workers },
+      storage: stores.storage,
+    });
     const stop = async () => {
       await subject.stop();
-      await Promise.all([postgres.stop('SIGKILL'), redis.kill()]);
+      await stores.stop();
     };
-    return { ...running(subject), stores, stop };
+    return { ...running(subject), stores: [stores.postgres.pid, stores.redis.pid], stop };
   },
 };
 

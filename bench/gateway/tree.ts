@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { residentMb } from '../gateway/processes.ts';
+import { residentMb } from './processes.ts';
 
 /** A process and all that it started: masters, workers and their threads. */
 export function treeOf(pid: number): number[] {
