@@ -16,15 +16,28 @@ const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** Each has 60 to 96 points. */
+/**
+ * Each has 60 to 96 points, the newest of which is running. A range begins at a whole hour, as sums of usage do; the
+ * short ones begin at a point, and their sums are of single requests. So lists cover what the totals do.
+ */
 const ranges = {
-  '1h': { grain: 'minute', stepMs: minuteMs, points: 60 },
-  '6h': { grain: 'minute', stepMs: 5 * minuteMs, points: 72 },
-  '24h': { grain: 'minute', stepMs: 15 * minuteMs, points: 96 },
-  '7d': { grain: 'hour', stepMs: 2 * hourMs, points: 84 },
-  '30d': { grain: 'hour', stepMs: 8 * hourMs, points: 90 },
-  '90d': { grain: 'hour', stepMs: dayMs, points: 90 },
+  '1h': { grain: 'minute', stepMs: minuteMs, points: 60, from: 'point' },
+  '6h': { grain: 'minute', stepMs: 5 * minuteMs, points: 72, from: 'point' },
+  '24h': { grain: 'minute', stepMs: 15 * minuteMs, points: 96, from: 'hour' },
+  '7d': { grain: 'hour', stepMs: 2 * hourMs, points: 84, from: 'hour' },
+  '30d': { grain: 'hour', stepMs: 8 * hourMs, points: 90, from: 'hour' },
+  '90d': { grain: 'hour', stepMs: dayMs, points: 90, from: 'hour' },
 } as const;
+type Range = keyof typeof ranges;
+
+/** First instant of a range that ends now, and how many points it has. */
+function beginOf(range: Range, nowMs: number): { fromMs: number; points: number } {
+  const { stepMs, points, from } = ranges[range];
+  const endMs = (Math.floor(nowMs / stepMs) + 1) * stepMs;
+  const firstMs = endMs - points * stepMs;
+  const fromMs = from === 'point' ? firstMs : Math.ceil(firstMs / hourMs) * hourMs;
+  return { fromMs, points: (endMs - fromMs) / stepMs };
+}
 
 const topRows = 8;
 
@@ -54,7 +67,7 @@ const overviewReply = z.object({
   before: totals.describe('The same figures for the span before.'),
   top: z
     .object({ models: z.array(usageRow), accounts: z.array(usageRow), providers: z.array(usageRow) })
-    .describe('Those that used most, in the hours that the range touches.'),
+    .describe('Those that used most, in the same range.'),
   wrong: z.array(wrongSchema).describe('What is wrong right now, the worst first.'),
 });
 
@@ -62,10 +75,9 @@ export type Overview = z.output<typeof overviewReply>;
 
 /** `/overview`: activity and problems, for the first page that an operator sees. */
 export function overviewOperations(parts: AdminParts, records: Records, watch: TroubleWatch): Operation[] {
-  async function drawn(range: keyof typeof ranges, scope: AccountScope, nowMs: number) {
-    const { grain, stepMs, points } = ranges[range];
-    // The newest point is the one that is running.
-    const fromMs = (Math.floor(nowMs / stepMs) - points + 1) * stepMs;
+  async function drawn(range: Range, scope: AccountScope, nowMs: number) {
+    const { grain, stepMs } = ranges[range];
+    const { fromMs, points } = beginOf(range, nowMs);
     const spanMs = stepMs * points;
     const whose: { kind: TrafficKind; names: readonly string[] } =
       scope === null ? { kind: 'all', names: [''] } : { kind: 'account', names: scope };
@@ -83,8 +95,10 @@ export function overviewOperations(parts: AdminParts, records: Records, watch: T
     return { fromMs, series, totals, before: shown(before.reduce(sumOf, nothing)) };
   }
 
-  async function topOf(groupBy: UsageGroup, scope: AccountScope, fromMs: number, toMs: number) {
-    const rows = await parts.ledger.usage({ accounts: scope, where: {}, groupBy, splitBy: null, fromMs, toMs });
+  async function topOf(groupBy: UsageGroup, scope: AccountScope, range: Range, nowMs: number) {
+    const span = { fromMs: beginOf(range, nowMs).fromMs, toMs: nowMs + 1 };
+    const exact = ranges[range].from === 'point' && { exact: true as const };
+    const rows = await parts.ledger.usage({ accounts: scope, where: {}, groupBy, splitBy: null, ...span, ...exact });
     return rows.slice(0, topRows).map(usageRecord);
   }
 
@@ -105,9 +119,9 @@ export function overviewOperations(parts: AdminParts, records: Records, watch: T
         const nowMs = parts.clock.wallMs();
         const { fromMs, ...rest } = await drawn(range, scope, nowMs);
         const [models, accounts, providers, wrong] = await Promise.all([
-          topOf('model', scope, fromMs, nowMs + 1),
-          topOf('account', scope, fromMs, nowMs + 1),
-          topOf('provider', scope, fromMs, nowMs + 1),
+          topOf('model', scope, range, nowMs),
+          topOf('account', scope, range, nowMs),
+          topOf('provider', scope, range, nowMs),
           watch.wrong(scope, operator),
         ]);
         return {

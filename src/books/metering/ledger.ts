@@ -168,6 +168,8 @@ export interface UsageQuery {
   /** Wall-clock ms, whole hours: from is rounded down, to up. */
   fromMs: number;
   toMs: number;
+  /** The range is taken to the ms, from single requests: for a few hours of which they are kept. */
+  exact?: true;
 }
 
 export interface UsageRow {

@@ -33,15 +33,17 @@ export function usageParts(query: UsageQuery, summedMs: number): UsagePart[] {
   const { groupBy, splitBy, where, fromMs, toMs } = query;
   const asked = new Set<string>([groupBy, splitBy ?? '', ...Object.keys(where)]);
   const isByName = asked.has('user') || asked.has('tag');
-  const source = isByName ? 'usage_event' : 'rollup';
-  const unitMs = isByName ? 1 : hourMs;
+  const isOfEvents = isByName || query.exact === true;
+  const source = isOfEvents ? 'usage_event' : 'rollup';
+  const unitMs = isOfEvents ? 1 : hourMs;
   const from = Math.floor(fromMs / unitMs);
   const to = Math.ceil(toMs / unitMs);
   const perDay = dayMs / unitMs;
   const firstDay = Math.ceil(from / perDay);
   const endDay = Math.min(Math.floor(to / perDay), Math.floor(summedMs / dayMs));
   // Days are not kept by hour, and by user and tag not by these.
-  const isKept = !asked.has('hour') && !(isByName && (asked.has('provider') || asked.has('endpoint')));
+  const isKept =
+    query.exact !== true && !asked.has('hour') && !(isByName && (asked.has('provider') || asked.has('endpoint')));
   if (!isKept || endDay <= firstDay) return [{ source, from, to }];
   const parts: UsagePart[] = [
     { source, from, to: firstDay * perDay },

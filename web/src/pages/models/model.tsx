@@ -53,7 +53,14 @@ const columns: readonly Column<Target>[] = [
     head: 'USD per 1M tokens, in / out',
     from: 'sm',
     align: 'right',
-    cell: ({ price }) => (price === null ? <None /> : `${usd(price.input)} / ${usd(price.output)}`),
+    cell: ({ price }) =>
+      price === null ? (
+        <span className="text-muted" title="Usage and budgets leave out its USD. Edit the model to set a price.">
+          no price
+        </span>
+      ) : (
+        `${usd(price.input)} / ${usd(price.output)}`
+      ),
   },
 ];
 

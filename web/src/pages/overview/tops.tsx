@@ -8,12 +8,16 @@ import { Section } from '../../parts/page.tsx';
 import { useAttempts } from '../attempts/use-attempts.ts';
 
 /** Accounts, models and providers with the most usage. */
-export function Tops({ overview: { top, range }, account }: { overview: Overview; account: string | undefined }) {
+export function Tops({ overview: { top, range, from }, account }: { overview: Overview; account: string | undefined }) {
   return (
     <div className="grid gap-4 lg:grid-cols-3">
       <Top title="Models" by="model" rows={top.models} />
       <Top title="Accounts" by="account" rows={top.accounts} />
-      {account === undefined ? <Asked range={range} /> : <Top title="Providers" by="provider" rows={top.providers} />}
+      {account === undefined ? (
+        <Asked range={range} from={from} />
+      ) : (
+        <Top title="Providers" by="provider" rows={top.providers} />
+      )}
     </div>
   );
 }
@@ -21,8 +25,8 @@ export function Tops({ overview: { top, range }, account }: { overview: Overview
 const askedMax = 8;
 
 /** Providers by attempts, so that one which never answers is among them. */
-function Asked({ range }: { range: Overview['range'] }) {
-  const { data } = useAttempts({ group_by: 'provider', from: range, limit: askedMax });
+function Asked({ range, from }: Pick<Overview, 'range' | 'from'>) {
+  const { data } = useAttempts({ group_by: 'provider', from, limit: askedMax });
   const rows = data?.data ?? [];
   const most = Math.max(1, ...rows.map(({ attempts }) => attempts));
   return (
