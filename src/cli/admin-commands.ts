@@ -1,10 +1,10 @@
 import type { AlertsTriedReply } from '../admin/alerts.ts';
-import type { CacheClearedReply } from '../admin/cache.ts';
+import type { CacheClearedReply, CacheReply } from '../admin/cache.ts';
 import { attemptGroups } from '../books/ledger/attempt-sums.ts';
 import { calls, lists } from './admin-entries.ts';
 import type { TopCommand } from './command-table.ts';
 import { whole } from './options.ts';
-import { type Row, shown, shownTime } from './rows.ts';
+import { type Row, rowTable, shown, shownTime } from './rows.ts';
 
 const keysAndPeople = 'Keys and people:';
 const providersAndTools = 'Providers and tools:';
@@ -201,6 +201,26 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
           ['oldest', ({ oldest }) => shownTime(oldest)],
         ],
         empty: 'No answer is kept.',
+      }),
+      days: calls<CacheReply, { model?: string; from: string }>({
+        description: "show what providers' own caches read, wrote and saved, by day",
+        options: [
+          ['--model <name>', 'only requests of this model'],
+          ['--from <date>', 'a date or time, or how long ago such as 7d', { default: '30d' }],
+        ],
+        example: 'culvert cache days --model smart',
+        call: 'GET /cache',
+        query: ({ model, from }) => ({ model, from, limit: 1 }),
+        says: ({ prompt_cache: days }) =>
+          days.length === 0
+            ? "No request read or wrote a provider's cache."
+            : rowTable(days, [
+                ['day', ({ day }) => day],
+                ['requests', ({ requests }) => requests],
+                ['tokens read', (row) => row.cached_input_tokens],
+                ['tokens written', (row) => row.cache_write_tokens],
+                ['saved USD', (row) => Number(row.saved_usd).toFixed(4)],
+              ]),
       }),
       clear: calls<CacheClearedReply, { key?: string; model?: string; tag?: string }>({
         description: 'remove the answers that meet all options, or all answers',

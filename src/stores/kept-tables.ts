@@ -40,5 +40,6 @@ export const keptOfLedger: readonly KeptTable[] = [
   { name: 'rollup_tag', order: 'day, account, key_id, alias, tag' },
   { name: 'summed', order: 'one' },
   { name: 'traffic', order: 'grain_ms, kind, name, bucket' },
+  { name: 'cache_sum', order: 'hour, account, alias' },
   { name: 'attempt_sum', order: 'grain_ms, bucket, provider, target, credential, alias, class' },
 ];

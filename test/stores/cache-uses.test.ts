@@ -4,7 +4,8 @@ import { drivers } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';
 
 const atMs = 1_750_000_000_000;
-const dayMs = 24 * 3_600_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
 for (const driver of drivers) {
   const { skip } = driver;
@@ -20,6 +21,9 @@ for (const driver of drivers) {
       { cache: 'hit', alias: 'smart', savedUsd: 8, account: 'other' },
       { cache: 'hit', alias: 'smart', savedUsd: 16, atMs: atMs + 1_000 },
       { cache: 'miss', alias: 'small' },
+      // Whole hours, and a part of one.
+      { cache: 'hit', alias: 'late', savedUsd: 32, atMs: atMs + 3 * hourMs },
+      { cache: 'miss', alias: 'late', atMs: atMs + 9 * hourMs },
       // The provider's own cache, and no cache.
       { cache: null, alias: 'large', savedUsd: 4 },
     ];
@@ -39,6 +43,16 @@ for (const driver of drivers) {
     assert.deepEqual(await later.cacheUses({ accounts: [], ...range }), []);
     assert.deepEqual(await later.cacheUses({ accounts: null, fromMs: 0, toMs: atMs }), []);
     assert.deepEqual(await later.cacheUses({ accounts: null, model: 'small', ...range }), [small]);
+    const long = { fromMs: atMs, toMs: atMs + 9 * hourMs };
+    const late = { model: 'late', hits: 1, semanticHits: 0, misses: 0, savedUsd: 32 };
+    const smartLong = { ...smart, hits: 3, savedUsd: 16.75 };
+    assert.deepEqual(await later.cacheUses({ accounts: ['dev'], ...long }), [late, small, smartLong]);
+    assert.deepEqual(await later.cacheUses({ accounts: ['dev'], fromMs: atMs, toMs: atMs + 9 * hourMs + 1 }), [
+      { ...late, misses: 1 },
+      small,
+      smartLong,
+    ]);
+    assert.deepEqual(await later.cacheUses({ accounts: null, fromMs: atMs + 1_001, toMs: atMs + 3 * hourMs }), []);
     await later.shutdown();
   });
 

@@ -17,6 +17,14 @@ import {
   rollupSums,
   rollupTable,
 } from '../../books/ledger/batch-sums.ts';
+import {
+  type CacheSumRow,
+  cacheSumKey,
+  cacheSums,
+  cacheSumsOf,
+  cacheSumTable,
+  usesCache,
+} from '../../books/ledger/cache-sums.ts';
 import { type Column, cellsOf, eventTable, reservationTable } from '../../books/ledger/columns.ts';
 import { dayTables, lateAfterMs, lateSums, sumDelayMs } from '../../books/ledger/day-sums.ts';
 import type { MinuteSums, TimedRow } from '../../books/ledger/minute-sums.ts';
@@ -133,6 +141,7 @@ export async function writeEvents(
   for (const event of counted) sums.add(event);
   await addBuckets.into(run, inOrder(sums.buckets(), bucketKey));
   await addRollups.into(run, inOrder(sums.rollups(), rollupKey));
+  await addCacheSums.into(run, inOrder(cacheSumsOf(counted.filter(usesCache)), cacheSumKey));
   await writeLate(run, counted, bucketsOf, nowMs);
   if (order !== undefined) await orderRecords(run, counted, order);
 }
@@ -150,6 +159,11 @@ const addAttempts = bulkInsert<AttemptRow>(
   'attempt_sum',
   attemptTable,
   onConflictAdd('attempt_sum', attemptKey, attemptSums),
+);
+const addCacheSums = bulkInsert<CacheSumRow>(
+  'cache_sum',
+  cacheSumTable,
+  onConflictAdd('cache_sum', cacheSumKey, cacheSums),
 );
 const deleteReservations = {
   name: 'reservation-close',

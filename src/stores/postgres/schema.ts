@@ -1,6 +1,6 @@
 import { rollupSums } from '../../books/ledger/batch-sums.ts';
 import { firstTokenBins, totalBins } from '../../books/ledger/minute-sums.ts';
-import { cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
+import { cacheSumsOfPast, cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
 import { nameTablesSql } from '../ledger/day-sums.ts';
 import { refusedIndex } from '../ledger/ledger-filters.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
@@ -8,6 +8,7 @@ import type { Migration } from '../migration.ts';
 import * as accounts from '../schema/accounts.ts';
 import { alertTable, awayLines, batchTables, noticeTables, replyTable, responseTables } from '../schema/answers.ts';
 import { attemptSumTable } from '../schema/attempts.ts';
+import { cacheSumDdl } from '../schema/cache-sums.ts';
 import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts';
 import { postgresDdl } from '../schema/ddl.ts';
 import { feedbackTable, variantStateTable } from '../schema/experiments.ts';
@@ -371,4 +372,5 @@ export const migrations: readonly Migration[] = [
   { version: 34, name: "sums of providers' caches", sql: promptCacheIndex('culvert.') },
   { version: 35, name: 'refused requests in lists', sql: refusedIndex('culvert.') },
   { version: 36, name: 'sums of attempts', sql: postgresDdl(attemptSumTable) },
+  { version: 37, name: 'sums of caches', sql: `${postgresDdl(cacheSumDdl)} ${cacheSumsOfPast('culvert.')}` },
 ];

@@ -1,11 +1,12 @@
 import { rollupSums } from '../../books/ledger/batch-sums.ts';
 import { firstTokenBins, totalBins } from '../../books/ledger/minute-sums.ts';
-import { cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
+import { cacheSumsOfPast, cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
 import { nameTablesSql } from '../ledger/day-sums.ts';
 import { refusedIndex } from '../ledger/ledger-filters.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import type { Migration } from '../migration.ts';
 import { attemptSumTable } from '../schema/attempts.ts';
+import { cacheSumDdl } from '../schema/cache-sums.ts';
 import { sqliteDdl } from '../schema/ddl.ts';
 import { feedbackTable, variantStateTable } from '../schema/experiments.ts';
 import { type Database, openDatabase } from './database.ts';
@@ -273,6 +274,7 @@ export const ledgerMigrations: readonly Migration[] = [
   { version: 14, name: "sums of providers' caches", sql: promptCacheIndex('') },
   { version: 15, name: 'refused requests in lists', sql: refusedIndex('') },
   { version: 16, name: 'sums of attempts', sql: sqliteDdl(attemptSumTable) },
+  { version: 17, name: 'sums of caches', sql: `${sqliteDdl(cacheSumDdl)} ${cacheSumsOfPast('')}` },
 ];
 
 /** Longest wait of a start for another that migrates. */

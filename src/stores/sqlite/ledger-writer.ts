@@ -10,6 +10,7 @@ import {
   rollupSums,
   rollupTable,
 } from '../../books/ledger/batch-sums.ts';
+import { cacheSums, cacheSumsOf, cacheSumTable } from '../../books/ledger/cache-sums.ts';
 import {
   type Column,
   cellWriter,
@@ -66,6 +67,7 @@ export function createLedgerWriter(
   const append = database.prepare('INSERT INTO record_order (event, bodies) VALUES (?, ?)');
   const addToBucket = addInto(database, 'quota_bucket', bucketTable, bucketSums);
   const addToRollup = addInto(database, 'rollup', rollupTable, rollupSums);
+  const addToCaches = addInto(database, 'cache_sum', cacheSumTable, cacheSums);
   const addToDays = dayTables.map(({ name, key }) => addInto(database, name, [...key, ...rollupSums], rollupSums));
   const upsertBoot = database.prepare('INSERT OR REPLACE INTO boot VALUES (?, ?)');
   const selectStrangers = database.prepare('SELECT * FROM reservation WHERE boot_id <> ? ORDER BY key LIMIT ?');
@@ -81,6 +83,8 @@ export function createLedgerWriter(
   /** Earlier rows may belong to a day that is added up already. */
   let lateMs = 0;
   let late: UsageEvent[] = [];
+  /** Events in which caches had a part. */
+  let cached: UsageEvent[] = [];
 
   function addLate(): void {
     for (const [at, rows] of lateSums(late, summedMs(database), bucketsOf).entries()) rows.forEach(addToDays[at]!);
@@ -91,12 +95,14 @@ export function createLedgerWriter(
       sums.clear();
       written = [];
       late = [];
+      cached = [];
       lateMs = clock.wallMs() - lateAfterMs;
       begin.run();
     },
     commit() {
       for (const row of sums.buckets()) addToBucket(row);
       for (const row of sums.rollups()) addToRollup(row);
+      if (cached.length > 0) cacheSumsOf(cached).forEach(addToCaches);
       if (late.length > 0) addLate();
       if (isTrafficDue) for (const drawn of traffic) drawn.write(trafficMinutesMax);
       commit.run();
@@ -124,6 +130,8 @@ export function createLedgerWriter(
       sums.add(event);
       written.push(event);
       if (event.atMs < lateMs) late.push(event);
+      // Most have no part in a cache, and enter nothing more.
+      if (event.cache !== null || event.cachedInputTokens + event.cacheWriteTokens > 0) cached.push(event);
       return true;
     },
     writeRefusal(event) {
