@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fakeTime } from '../../../test/fake-time.ts';
+import { until } from '../../../test/until.ts';
 import { AttemptTimers, attemptTime, type ExpiredTimer } from './timers.ts';
 
 function start(limits: { firstTokenMs?: number; idleMs?: number; totalMs?: number } = {}) {
@@ -140,4 +141,20 @@ test('alarms of attempts go off when they are due, in that order, and those that
   attemptTime.after(1, () => went.push('fourth'));
   while (!went.includes('fourth')) await pause(5);
   attemptTime.cancel(late);
+});
+
+test('an alarm that throws keeps no other from going off', async (t) => {
+  const errors: unknown[] = [];
+  process.setUncaughtExceptionCaptureCallback((error) => errors.push(error));
+  t.after(() => process.setUncaughtExceptionCaptureCallback(null));
+  const went: string[] = [];
+  attemptTime.after(5, () => {
+    throw new Error('a fault of ours');
+  });
+  attemptTime.after(5, () => went.push('beside'));
+  const later = attemptTime.after(20, () => went.push('later'));
+  await until('both others went off', () => went.length === 2);
+  attemptTime.cancel(later);
+  assert.deepEqual(went, ['beside', 'later']);
+  assert.equal(errors.length, 1);
 });

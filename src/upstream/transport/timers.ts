@@ -67,14 +67,18 @@ class Alarms implements Pick<Time, 'after' | 'cancel'> {
     this.#timer = null;
     this.#looksMs = Number.POSITIVE_INFINITY;
     const nowMs = this.#clock.monotonicMs();
-    const due = this.#set.filter(({ dueMs }) => dueMs <= nowMs);
-    for (const alarm of due) {
-      if (alarm.place === -1) continue;
-      this.cancel(alarm);
-      alarm.wake();
+    const due = this.#set.filter(({ dueMs }) => dueMs <= nowMs).sort((a, b) => a.dueMs - b.dueMs);
+    try {
+      for (const alarm of due) {
+        if (alarm.place === -1) continue;
+        this.cancel(alarm);
+        alarm.wake();
+      }
+    } finally {
+      // One that throws keeps no other from going off.
+      const nextMs = this.#set.reduce((least, { dueMs }) => Math.min(least, dueMs), this.#looksMs);
+      if (this.#set.length > 0 && nextMs < this.#looksMs) this.#lookIn(Math.max(1, nextMs - nowMs), nextMs);
     }
-    const nextMs = this.#set.reduce((least, { dueMs }) => Math.min(least, dueMs), this.#looksMs);
-    if (this.#set.length > 0 && nextMs < this.#looksMs) this.#lookIn(Math.max(1, nextMs - nowMs), nextMs);
   }
 }
 
