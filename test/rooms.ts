@@ -115,11 +115,16 @@ export const rooms: readonly Room[] = [
     ],
     typesOnly: ['src/admin'],
   },
+  {
+    path: 'src/processes/books',
+    mayImport: ['src/processes', 'src/stores', 'src/books/metering'],
+    typesOnly: ['src/tools'],
+  },
   // Types alone cross between the processes of one server.
   {
     path: 'src/processes',
     mayImport: ['src/config', 'src/observe'],
-    typesOnly: ['src/admin', 'src/formats/dialects'],
+    typesOnly: ['src/admin', 'src/formats/dialects', 'src/books/metering'],
   },
   { path: 'src/cli', mayImport: ['src/http', 'src/stores'], typesOnly: ['src/admin'] },
 ];

@@ -41,13 +41,14 @@ function ofBodies({ telemetry }: Config): Caution[] {
 }
 
 function ofVectors({ server, storage, vectors }: Config): Caution[] {
-  if (storage.state === 'memory' || vectors.engine !== 'embedded') return [];
+  if (vectors.engine !== 'embedded') return [];
   if (processesOf({ server, storage }) > 1) {
     const message = 'several processes cannot share embedded vectors, so calls of the vector store return 501';
     return [
       { path: ['vectors', 'engine'], message, fix: 'Set vectors.engine to qdrant and vectors.url to its address.' },
     ];
   }
+  if (storage.state === 'memory') return [];
   const message = 'replicas do not share embedded vectors: each would have its own collections';
   const fix = 'Several replicas need vectors.engine: qdrant. One server alone can leave it.';
   return [{ path: ['vectors', 'engine'], message, fix }];

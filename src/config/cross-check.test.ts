@@ -257,8 +257,8 @@ test('providers, stores and tools that lack what they need are refused', () => {
       'storage.state: Redis state needs a PostgreSQL database: replicas cannot share SQLite',
     ],
     [
-      'server: { processes: 4 }',
-      'server.processes: 4 processes share limits and the ledger over PostgreSQL and Redis: set storage.database to postgres://… and storage.state to redis://…, or set this to 1',
+      'server: { processes: 4 }\nstorage: { database: "postgres://h/d" }',
+      'server.processes: 4 processes share their limits over Redis where the ledger is in PostgreSQL: set storage.state to redis://…, or set this to 1',
     ],
     ['server: { processes: 0 }', 'server.processes: expected a number of at least 1'],
     ['server: { processes: many }', 'server.processes: expected auto or a number from 1 to 128'],

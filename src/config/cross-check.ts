@@ -32,8 +32,8 @@ export function crossCheck(config: Config, options: CrossCheckOptions): PathProb
 
 function checkStorage({ server: { processes }, storage }: Config): PathProblem[] {
   const problems: PathProblem[] = [];
-  if (processes !== 'auto' && processes > 1 && (storage.database === 'sqlite' || storage.state === 'memory')) {
-    const message = `${processes} processes share limits and the ledger over PostgreSQL and Redis: set storage.database to postgres://… and storage.state to redis://…, or set this to 1`;
+  if (processes !== 'auto' && processes > 1 && storage.database !== 'sqlite' && storage.state === 'memory') {
+    const message = `${processes} processes share their limits over Redis where the ledger is in PostgreSQL: set storage.state to redis://…, or set this to 1`;
     problems.push({ path: ['server', 'processes'], message });
   }
   if (storage.state === 'memory') return problems;

@@ -60,6 +60,7 @@ const sparedCores = 2;
 /** Number of worker processes; 1: the server is a single process. */
 export function processesOf({ server, storage }: Pick<Config, 'server' | 'storage'>): number {
   if (server.processes !== 'auto') return server.processes;
-  const isShared = storage.database !== 'sqlite' && storage.state !== 'memory';
+  // With PostgreSQL, counters in memory are those of one process.
+  const isShared = storage.database === 'sqlite' || storage.state !== 'memory';
   return isShared ? Math.max(1, availableParallelism() - sparedCores) : 1;
 }

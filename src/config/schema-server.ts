@@ -51,7 +51,7 @@ export const serverSchema = z
       })
       .default(1)
       .describe(
-        'Worker processes that share the port, each on a core. More than 1 needs PostgreSQL (`storage.database`) and Redis (`storage.state`). `auto`: the cores above two with these, else 1. Read at the start.',
+        'Worker processes that share the port, each on a core. They share the embedded storage, or PostgreSQL and Redis. `auto`: the cores above two. Read at the start.',
       ),
     public_url: httpUrl()
       .optional()

@@ -44,11 +44,11 @@ export async function openBooks({ config, clock, seat, order, onTrouble, opened 
   const lock = seat === undefined ? lockDataFolder(folder, urlOf(host, port)) : lockOfPrimary;
   if (lock.kind === 'held') throw new StartRefused(lock.message);
   opened(lock.release);
-  const stores = await openStores({ config, folder, clock, order, onTrouble });
+  const stores = await openStores({ config, folder, clock, seat, order, onTrouble });
   opened(stores.close);
   const folderWatch = watchDataFolder({ folder, tell: onTrouble, clock });
   opened(folderWatch.stop);
-  const damage = lookForDamage({ folder, tell: onTrouble });
+  const damage = seat?.standing.books == null ? lookForDamage({ folder, tell: onTrouble }) : damageAtPrimary(seat);
   opened(damage.stop);
   // With PostgreSQL and Qdrant the folder holds nothing that a request is charged for or that is needed again.
   const isTruthInFolder = config.storage.database === 'sqlite' || config.vectors.engine !== 'qdrant';
@@ -63,6 +63,16 @@ export async function openBooks({ config, clock, seat, order, onTrouble, opened 
     troubles,
     secrets: openSecrets(config, folder),
     announce: lock.announce,
+  };
+}
+
+/** The primary that has the books looks through the folder's databases. */
+function damageAtPrimary({ standing }: Seat) {
+  return {
+    get trouble() {
+      return standing.books?.damage ?? null;
+    },
+    stop() {},
   };
 }
 

@@ -46,6 +46,7 @@ export function serverLooks(
       return runningFindings({
         ...parts,
         workers: seat?.standing.trouble ?? null,
+        overload: seat?.standing.books?.overload ?? null,
         sinks: sinks.standing,
         files: services.files,
       });

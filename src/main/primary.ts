@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { processesOf } from '../config/declared.ts';
 import { urlOf } from '../http/listening.ts';
 import { createKeptItems } from '../inference/families/chat/kept-items.ts';
 import { systemClock } from '../kernel/clock.ts';
+import { openPrimaryBooks } from '../processes/books/primary-books.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import type { Reloads } from '../processes/reloads.ts';
 import { Workers, type WorkersParts } from '../processes/workers.ts';
@@ -10,7 +12,10 @@ import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
 import type { Gateway } from './gateway.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 
-/** Starts the workers of `server.processes`. This process holds the data folder, and opens no store. */
+/**
+ * Starts the workers of `server.processes`. This process holds the data folder, and of its stores the books: limits and
+ * ledger of the embedded storage.
+ */
 export async function startWorkers({
   config,
   file,
@@ -24,9 +29,18 @@ export async function startWorkers({
   Pick<Gateway, 'issueFirstKey' | 'reconfigure' | 'close'>
 > {
   const { host, port } = config.server;
-  const lock = lockDataFolder(openDataFolder(config.storage.data_dir), urlOf(host, port));
+  const folder = openDataFolder(config.storage.data_dir);
+  const lock = lockDataFolder(folder, urlOf(host, port));
   if (lock.kind === 'held') throw new StartRefused(lock.message);
-  const items = createKeptItems({ clock: systemClock });
+  const clock = systemClock;
+  const books =
+    config.storage.database === 'sqlite'
+      ? await openPrimaryBooks({ config, folder, bootId: randomUUID(), clock, log }).catch((error: unknown) => {
+          lock.release();
+          throw error;
+        })
+      : null;
+  const items = createKeptItems({ clock });
   const workers = new Workers({
     count: processesOf(config),
     log,
@@ -35,14 +49,17 @@ export async function startWorkers({
     given: () => ({ config: reloads.current, file, locals }),
     reload: (mode) => reloads.reload('the admin API', mode),
     items: { keepItems: items.keep, findItems: items.find },
+    books,
     onGone() {
       flush();
       lock.release();
       process.exit(1);
     },
   });
+  books?.watch(() => workers.tellStanding());
   const close = async (graceMs: number, delayMs = 0) => {
     await workers.stop({ graceMs, delayMs });
+    await books?.close();
     lock.release();
   };
   try {

@@ -22,7 +22,9 @@ import type { SharedTally } from '../books/metering/tally.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createWorkThread } from '../kernel/work-thread.ts';
+import { namingLate, openEmbeddedBooks } from '../processes/books/embedded-books.ts';
 import { StartRefused } from '../processes/lifetime.ts';
+import type { Seat } from '../processes/seat.ts';
 import { createMcpGrantStore } from '../stores/accounts/mcp-grant-store.ts';
 import { createSessionStore } from '../stores/accounts/session-store.ts';
 import { createAlertStore } from '../stores/answers/alert-store.ts';
@@ -45,7 +47,6 @@ import {
 import { RedisCounters } from '../stores/redis/counters.ts';
 import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import { naming } from '../stores/sqlite/database.ts';
-import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
 import { createSqlitePageThread } from '../stores/sqlite/page-thread.ts';
 import {
   openCulvertTables,
@@ -98,6 +99,8 @@ export interface Stores {
   batches(): Promise<{ store: BatchStore; others: 'alone' | 'may-live' }>;
   /** Whether there may be batches already: then a start continues them. */
   batchesKept(): boolean;
+  /** Processes of this server that write the data folder. */
+  folderWriters: 'one' | 'several';
   /** Names what is recorded in the database, for ever. */
   booksId(): Promise<string>;
   /** Names this process in reservations and replies. */
@@ -112,6 +115,8 @@ export interface StoreOptions {
   config: Config;
   folder: DataFolder;
   clock: Clock;
+  /** Present in a worker, whose primary has the books of the embedded storage. */
+  seat?: Seat | undefined;
   /** Absent: no sink is to get records. */
   order?: RecordOrder | undefined;
   /** For the operator's log. */
@@ -126,24 +131,20 @@ export function openStores(options: StoreOptions): Promise<Stores> {
   return options.config.storage.database === 'sqlite' ? openEmbedded(options) : openShared(options);
 }
 
-async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): Promise<Stores> {
-  const bootId = randomUUID();
+async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOptions): Promise<Stores> {
+  const bootId = seat?.given.boot ?? randomUUID();
+  // One server a folder: whatever ran under another boot runs no more, unless another worker has it.
+  const isOver = seat?.isOver ?? ((boot: string) => boot !== bootId);
+  const others = seat === undefined ? 'alone' : 'may-live';
   // A statement that meets damage does not know its file.
   const accounts = naming(folder.culvertDb, () => openSqliteAccountStore(folder.culvertDb));
-  const ledger = naming(folder.ledgerDb, () =>
-    openSqliteLedger({
-      file: folder.ledgerDb,
-      bootId,
-      clock,
-      chargeCrashed: crashedEvent,
-      bucketsOf,
-      ...(order !== undefined && { order }),
-      onTrouble,
-    }),
+  const { ledger, counters, tally, pace } =
+    seat === undefined
+      ? { ...(await openEmbeddedBooks({ folder, bootId, clock, order, onTrouble })), tally: null, pace: null }
+      : (await import('../processes/books/asked-books.ts')).askBooks(seat, order);
+  const replies = naming(folder.culvertDb, () =>
+    openSqliteReplyStore({ file: folder.culvertDb, bootId, isOver, onTrouble }),
   );
-  const startMs = await namingLate(folder.ledgerDb, ledger.newestBucketMs());
-  const counters = new MemoryCounters({ clock, books: ledger, startMs });
-  const replies = naming(folder.culvertDb, () => openSqliteReplyStore({ file: folder.culvertDb, bootId, onTrouble }));
   const notices = naming(folder.culvertDb, () => createNoticeStore(openCulvertTables(folder.culvertDb)));
   const alerts = naming(folder.culvertDb, () => createAlertStore(openCulvertTables(folder.culvertDb)));
   let registry: ReturnType<typeof createVectorRegistry> | null = null;
@@ -163,19 +164,19 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
     pages,
     async crawls() {
       crawls ??= openSqliteCrawlStore({ file: crawlDb, onTrouble });
-      // The folder's lock proves that the process that worked at them before is dead.
-      return { store: crawls, others: 'alone', pace: null };
+      // Alone, the folder's lock proves that the process that worked at them before is dead.
+      return { store: crawls, others, pace };
     },
     crawlsKept: () => existsSync(crawlDb),
-    providerObjects: async () => openSqliteProviderObjectStore({ file: folder.culvertDb, onTrouble }),
+    providerObjects: async () => openSqliteProviderObjectStore({ file: folder.culvertDb, others, onTrouble }),
     async responses() {
-      responses ??= openSqliteResponseStore({ file: responsesDb, bootId, onTrouble });
+      responses ??= openSqliteResponseStore({ file: responsesDb, bootId, isOver, onTrouble });
       return responses;
     },
     responsesKept: () => existsSync(responsesDb),
     async batches() {
       batches ??= openSqliteBatchStore({ file: batchesDb, onTrouble });
-      return { store: batches, others: 'alone' };
+      return { store: batches, others };
     },
     batchesKept: () => existsSync(batchesDb),
     async sessions() {
@@ -190,9 +191,9 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
       registry ??= createVectorRegistry(openCulvertTables(folder.culvertDb));
       return registry;
     },
-    ledger: { ...ledger, recover: () => namingLate(folder.ledgerDb, ledger.recover()) },
+    ledger,
     counters,
-    tally: null,
+    tally,
     replies,
     notices,
     alerts,
@@ -202,6 +203,7 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
       sizesThread.letGo();
       return sizes;
     },
+    folderWriters: seat === undefined ? 'one' : 'several',
     booksId: async () => bootId,
     bootId,
     troubles: () => ({ ledger: ledger.trouble(), counters: counters.trouble() }),
@@ -222,14 +224,6 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
       await accounts.close();
     },
   };
-}
-
-function namingLate<T>(file: string, result: Promise<T>): Promise<T> {
-  return result.catch((error: unknown) =>
-    naming(file, () => {
-      throw error;
-    }),
-  );
 }
 
 /** Interval at which every replica looks for reservations of dead replicas. */
@@ -323,6 +317,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     notices: createNoticeStore(tablesIn(database)),
     alerts: createAlertStore(tablesIn(database)),
     storageSizes: () => postgresStorageSizes(database),
+    folderWriters: 'one',
     booksId,
     bootId,
     troubles: () => ({ ledger: ledger.trouble() ?? lease.trouble(), counters: counters.trouble() }),

@@ -1,25 +1,33 @@
+import { type Failure, FailureError } from '../kernel/failure.ts';
+
 /** Functions that one end of a link offers to the other. Arguments and results are cloned on their way. */
 export type Offers = object;
 
 type Args<F> = F extends (...args: infer A) => unknown ? A : never;
 type Result<F> = F extends (...args: never[]) => infer R ? Awaited<R> : never;
 
-/** The offers of the other process, over messages. */
+/** The offers of the other process, over messages: one for all that a turn of the loop says, in its order. */
 export interface Link<Theirs extends Offers> {
-  /** Calls `name` there. Rejects with the message of what it threw, and when the other process is gone. */
+  /**
+   * Calls `name` there. Rejects with what it threw (a FailureError as such, of others the message), and when the other
+   * process is gone.
+   */
   ask<Name extends keyof Theirs & string>(name: Name, ...args: Args<Theirs[Name]>): Promise<Result<Theirs[Name]>>;
   /** The same without an answer. */
   tell<Name extends keyof Theirs & string>(name: Name, ...args: Args<Theirs[Name]>): void;
   /** Takes a message of the other process. */
   take(message: unknown): void;
+  /** Questions without an answer. */
+  readonly asked: number;
   /** Rejects what waits, and all later questions. */
   gone(why: string): void;
 }
 
-type Message =
-  | { link: 'ask'; id: number | null; name: string; args: unknown[] }
-  | { link: 'answer'; id: number; result: unknown }
-  | { link: 'failed'; id: number; message: string };
+/** Arrays, because every name of a member would be sent with each. `id` 0: nobody waits for an answer. */
+type Said =
+  | [kind: 'ask', id: number, name: string, args: unknown[]]
+  | [kind: 'answer', id: number, result: unknown]
+  | [kind: 'failed', id: number, message: string, failure: Failure | null];
 
 interface Waiting {
   resolve(result: unknown): void;
@@ -31,26 +39,45 @@ export function createLink<Theirs extends Offers>(send: (message: object) => voi
   const waiting = new Map<number, Waiting>();
   let asked = 0;
   let over: string | null = null;
+  let said: Said[] = [];
 
   /** A process that is about to end cannot be sent to; its end rejects what waits. */
-  function post(message: Message): void {
+  function flush(): void {
+    if (said.length === 0) return;
+    const link = said;
+    said = [];
     try {
-      send(message);
-    } catch {
-      // The link learns of the end by `gone`.
+      send({ link });
+    } catch (error) {
+      // Else the link learns of the end by `gone`.
+      if (error instanceof Error && error.name === 'DataCloneError') sendApart(link, error);
     }
   }
 
-  async function answer({ id, name, args }: Message & { link: 'ask' }): Promise<void> {
-    try {
-      const offer: unknown = Reflect.get(ours, name);
-      if (typeof offer !== 'function') throw new Error(`this process has no ${name}`);
-      const result: unknown = await Reflect.apply(offer, ours, args);
-      if (id !== null) post({ link: 'answer', id, result });
-    } catch (error) {
-      if (id === null) throw error;
-      post({ link: 'failed', id, message: error instanceof Error ? error.message : String(error) });
+  /** One that cannot be cloned must not take the others with it. */
+  function sendApart(all: readonly Said[], error: Error): void {
+    for (const one of all) {
+      const failed: Said = ['failed', one[1], String(error), null];
+      if (all.length === 1 && one[0] === 'ask') takeOne(failed);
+      else {
+        said = [all.length === 1 ? failed : one];
+        flush();
+      }
     }
+  }
+
+  function say(one: Said): void {
+    if (said.push(one) === 1) setImmediate(flush);
+  }
+
+  const answer = createAnswers(ours, say);
+
+  function takeOne(one: Said): void {
+    if (one[0] === 'ask') return answer(one[1], one[2], one[3]);
+    const asker = waiting.get(one[1]);
+    waiting.delete(one[1]);
+    if (one[0] === 'answer') asker?.resolve(one[2]);
+    else asker?.reject(one[3] === null ? new Error(one[2]) : new FailureError(one[3]));
   }
 
   return {
@@ -60,17 +87,16 @@ export function createLink<Theirs extends Offers>(send: (message: object) => voi
       const id = asked;
       return new Promise((resolve, reject) => {
         waiting.set(id, { resolve: (result) => resolve(result as never), reject });
-        post({ link: 'ask', id, name, args });
+        say(['ask', id, name, args]);
       });
     },
-    tell: (name, ...args) => post({ link: 'ask', id: null, name, args }),
+    tell: (name, ...args) => say(['ask', 0, name, args]),
     take(message) {
       if (!isMessage(message)) return;
-      if (message.link === 'ask') return void answer(message);
-      const one = waiting.get(message.id);
-      waiting.delete(message.id);
-      if (message.link === 'answer') one?.resolve(message.result);
-      else one?.reject(new Error(message.message));
+      for (const one of message.link) takeOne(one);
+    },
+    get asked() {
+      return waiting.size;
     },
     gone(why) {
       over = why;
@@ -80,7 +106,40 @@ export function createLink<Theirs extends Offers>(send: (message: object) => voi
   };
 }
 
+/** Answers questions by what is offered. */
+function createAnswers(ours: Offers, say: (one: Said) => void) {
+  function failed(id: number, error: unknown): void {
+    if (id === 0) return throwLater(error);
+    const message = error instanceof Error ? error.message : String(error);
+    say(['failed', id, message, error instanceof FailureError ? error.failure : null]);
+  }
+
+  return function answer(id: number, name: string, args: unknown[]): void {
+    try {
+      const offer: unknown = Reflect.get(ours, name);
+      if (typeof offer !== 'function') throw new Error(`this process has no ${name}`);
+      const result: unknown = Reflect.apply(offer, ours, args);
+      // What is known at once costs no promise.
+      if (result instanceof Promise)
+        result.then(
+          (late) => id !== 0 && say(['answer', id, late]),
+          (error) => failed(id, error),
+        );
+      else if (id !== 0) say(['answer', id, result]);
+    } catch (error) {
+      failed(id, error);
+    }
+  };
+}
+
+/** It comes to the log, and the rest of the message is taken. */
+function throwLater(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}
+
 /** `cluster` sends messages over the same channel. */
-function isMessage(message: unknown): message is Message {
-  return typeof message === 'object' && message !== null && 'link' in message;
+function isMessage(message: unknown): message is { link: Said[] } {
+  return typeof message === 'object' && message !== null && 'link' in message && Array.isArray(message.link);
 }

@@ -4,7 +4,9 @@ import type { ItemReference } from '../formats/dialects/dialect.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { SeriesValues } from '../observe/metrics.ts';
-import { createLink } from './link.ts';
+import type { BooksOffers, BooksStanding } from './books-offers.ts';
+import { isBootOver } from './boots.ts';
+import { createLink, type Link } from './link.ts';
 
 /** What a worker starts with. */
 export interface Given {
@@ -16,6 +18,9 @@ export interface Given {
   locals: readonly LocalServer[];
   /** 1 for the first. */
   number: number;
+  /** Names it in what it keeps: see `boots`. */
+  boot: string;
+  standing: Standing;
   /** Name of its folder for uploads, which a worker that replaces it empties. */
   spool: string;
   /** Whether this worker makes the keys of a first start and prints the start table. */
@@ -28,12 +33,16 @@ export interface Given {
 export interface Standing {
   /** Whether all have served once: then `/readyz` may say yes. */
   ready: boolean;
-  /** Why some are not started any more, in words; null: all are. */
+  /** Why some are not started any more, or answer no more, in words; null: all is well. */
   trouble: string | null;
+  /** Of each place, the last generation of its workers that is over. */
+  ended: readonly number[];
+  /** Null: each worker opens PostgreSQL and Redis. */
+  books: BooksStanding | null;
 }
 
-/** Offers of the primary to its workers. */
-export interface PrimaryOffers {
+/** Offers of the primary to its workers. Those of the books are there with the embedded storage alone. */
+export interface PrimaryOffers extends BooksOffers {
   begin(): Given;
   /** The worker listens at `url`. */
   serving(url: string): void;
@@ -64,6 +73,10 @@ export const workerVariable = 'CULVERT_WORKER';
 export interface Seat {
   readonly given: Given;
   readonly standing: Standing;
+  /** The way to the books of the embedded storage. */
+  readonly books: Pick<Link<BooksOffers>, 'ask' | 'tell' | 'asked'>;
+  /** Whether the process of this boot is over, and what it began with it. */
+  isOver(boot: string): boolean;
   /** From now on it does what the primary asks for. */
   serve(offers: Pick<WorkerOffers, 'configure' | 'measure' | 'stop'>, url: string, onReady: () => void): void;
   refused(message: string): Promise<void>;
@@ -90,7 +103,7 @@ export function findInTurns(ask: Seat['findItems']): Seat['findItems'] {
 
 /** Asks the primary what to start with. */
 export async function takeSeat(): Promise<Seat> {
-  const standing: Standing = { ready: false, trouble: null };
+  const standing: Standing = { ready: false, trouble: null, ended: [], books: null };
   let onReady = () => {};
   const offers: Partial<WorkerOffers> = {
     stand(next) {
@@ -104,9 +117,12 @@ export async function takeSeat(): Promise<Seat> {
   // The primary alone decides when workers end: a supervisor or a terminal signals all of a group.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
   const given = await primary.ask('begin');
+  Object.assign(standing, given.standing);
   return {
     given,
     standing,
+    books: primary,
+    isOver: (boot) => isBootOver(boot, given.boot, standing.ended),
     serve(more, url, ready) {
       Object.assign(offers, more);
       onReady = ready;

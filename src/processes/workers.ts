@@ -1,9 +1,12 @@
 import cluster, { type Worker } from 'node:cluster';
+import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { setTimeout as rest } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { type Log, writeLines } from '../observe/log.ts';
 import { type SeriesValues, sumOfCounts } from '../observe/metrics.ts';
+import type { BooksOffers, BooksStanding } from './books-offers.ts';
+import { bootOf } from './boots.ts';
 import { StartRefused } from './lifetime.ts';
 import { createLink, type Link } from './link.ts';
 import { withTakenAtStart } from './reloads.ts';
@@ -17,10 +20,19 @@ export interface WorkersParts {
   given(): Pick<Given, 'config' | 'file' | 'locals'>;
   reload: PrimaryOffers['reload'];
   items: Pick<PrimaryOffers, 'keepItems' | 'findItems'>;
+  /** The books of the embedded storage; null: each worker opens PostgreSQL and Redis. */
+  books: BooksOfWorkers | null;
   form: Given['form'];
   log: Log;
   /** No worker is left, and none is started any more. */
   onGone(): void;
+}
+
+/** The books of all workers. */
+export interface BooksOfWorkers {
+  /** What one worker may ask. */
+  desk(): BooksOffers & { lost(): Promise<number> };
+  standing(): BooksStanding;
 }
 
 /** So many deaths of one worker within `deathsWithinMs` are a loop, and it is not started again. */
@@ -37,6 +49,8 @@ const closingMaxMs = 10_000;
 interface Place {
   number: number;
   deathsMs: number[];
+  /** Workers that it has had, the present one included. */
+  generation: number;
   /** Of its worker, at the last scrape that it answered. */
   measured: SeriesValues | null;
   state:
@@ -52,6 +66,8 @@ export class Workers {
   readonly #places: readonly Place[];
   /** What waits for a worker of the start, by number. */
   readonly #starts = new Map<number, () => void>();
+  /** Names this server in the boots of its workers. */
+  readonly #boot = randomUUID();
   readonly #failedStart = Promise.withResolvers<never>();
   /** Counts of workers that are gone: a sum that fell would read as a restart of the server. */
   #countsOfGone: Promise<SeriesValues> = Promise.resolve([]);
@@ -64,6 +80,7 @@ export class Workers {
     this.#places = Array.from({ length: parts.count }, (_, index) => ({
       number: index + 1,
       deathsMs: [],
+      generation: 0,
       measured: null,
       state: { at: 'ended' },
     }));
@@ -85,7 +102,7 @@ export class Workers {
   async start(): Promise<string> {
     await Promise.race([this.#startAll(), this.#failedStart.promise]);
     if (this.#phase === 'starting') this.#phase = 'serving';
-    this.#tellStanding();
+    this.tellStanding();
     return this.#address;
   }
 
@@ -98,7 +115,7 @@ export class Workers {
   async stop({ graceMs, delayMs }: { graceMs: number; delayMs: number }): Promise<void> {
     this.#phase = 'stopping';
     const left = this.#running();
-    const gone = left.map(({ worker }) => new Promise((done) => worker.once('exit', done)));
+    const gone = left.map(({ worker }) => goneOf(worker));
     for (const { at, worker, link } of left) {
       // One that starts has nothing to lose.
       if (at === 'serving') link.tell('stop', graceMs, delayMs);
@@ -130,10 +147,14 @@ export class Workers {
       lost.length === 0
         ? null
         : `${lost.length === 1 ? `Worker ${lost[0]} is` : `Workers ${lost.join(', ')} are`} not started again after ${deathsMax} deaths within a minute; ${this.#serving().length} of ${this.#places.length} serve.`;
-    return { ready: this.#phase !== 'starting', trouble };
+    const ended = this.#places.map(({ generation, state }) =>
+      state.at === 'starting' || state.at === 'serving' ? generation - 1 : generation,
+    );
+    return { ready: this.#phase !== 'starting', trouble, ended, books: this.#parts.books?.standing() ?? null };
   }
 
-  #tellStanding(): void {
+  /** Tells all workers how things stand, as they must know at once. */
+  tellStanding(): void {
     const standing = this.#standing();
     for (const { link } of this.#serving()) link.tell('stand', standing);
   }
@@ -153,11 +174,13 @@ export class Workers {
   }
 
   #fork(place: Place): void {
+    place.generation += 1;
+    const desk = this.#parts.books?.desk();
     const worker = cluster.fork({ [workerVariable]: String(place.number) });
     const send = (message: object) => void worker.send(message, () => undefined);
     const link: Link<WorkerOffers> = createLink<WorkerOffers>(
       send,
-      this.#offersTo(place.number, (url, began) => {
+      this.#offersTo(place, desk, (url, began) => {
         this.#address = url;
         place.state = { at: 'serving', worker, link };
         const { config } = this.#parts.given();
@@ -177,10 +200,23 @@ export class Workers {
     worker.once('exit', (code, signal) => {
       link.gone(`worker ${place.number} ended`);
       this.#ended(place, signal ?? code);
+      this.tellStanding();
     });
+    // All that it has said before is taken by then.
+    worker.once('disconnect', () => void this.#chargeLost(place.number, desk));
   }
 
-  #offersTo(number: number, serves: (url: string, began: Config | null) => void): PrimaryOffers {
+  async #chargeLost(worker: number, desk: { lost(): Promise<number> } | undefined): Promise<void> {
+    const requests = (await desk?.lost()) ?? 0;
+    if (requests > 0)
+      this.#parts.log.warn({ worker, requests }, 'requests of a dead worker were charged with their estimates');
+  }
+
+  #offersTo(
+    { number, generation }: Place,
+    desk: BooksOffers | undefined,
+    serves: (url: string, began: Config | null) => void,
+  ): Omit<PrimaryOffers, keyof BooksOffers> & Partial<BooksOffers> {
     const { given, form, log, reload, items } = this.#parts;
     let began: Config | null = null;
     return {
@@ -192,6 +228,8 @@ export class Workers {
           ...now,
           config,
           number,
+          boot: bootOf(this.#boot, number, generation),
+          standing: this.#standing(),
           spool: `spool-${number}`,
           greets: number === 1 && this.#phase === 'starting',
           form,
@@ -205,6 +243,7 @@ export class Workers {
       reload,
       measured: () => this.#measured(),
       ...items,
+      ...desk,
     };
   }
 
@@ -261,9 +300,16 @@ export class Workers {
     }
     place.state = { at: 'given up' };
     log.error({ worker: number }, `${this.#standing().trouble} See the log for the cause, then restart Culvert.`);
-    this.#tellStanding();
+    this.tellStanding();
     if (this.#running().length === 0) onGone();
   }
+}
+
+/** Resolves when the process has ended, and all that it said is taken. */
+async function goneOf(worker: Worker): Promise<void> {
+  const exit = new Promise((done) => worker.once('exit', done));
+  const silence = worker.isConnected() ? new Promise((done) => worker.once('disconnect', done)) : null;
+  await Promise.all([exit, silence]);
 }
 
 /** Passes whole lines on; a line that a death has cut is ended. */

@@ -10,15 +10,13 @@ import { adminKey, overUpstreams } from '../start-gateway.ts';
 import { closedPort, runCommand, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
-import { ask, chat, childrenOf, scrape, sharedStorage, startProcesses, storesMissing } from './start-processes.ts';
+import { ask, chat, childrenOf, overBoth, scrape, startProcesses } from './start-processes.ts';
 
-const skip = storesMissing;
-
-test('a worker that dies before the others have started ends the start, with its cause', { skip }, async (t) => {
+overBoth('a worker that dies before the others have started ends the start, with its cause', async (t, over) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
   const log = join(temporaryFolder(t), 'log');
-  const config = { ...overUpstreams(upstream.url), server: { processes: 2 }, storage: sharedStorage(t) };
+  const config = { ...overUpstreams(upstream.url), server: { processes: 2 }, storage: over.storage(t) };
   const { process: primary } = await startGatewayProcess(t, config, { log });
   const ended = once(primary, 'exit');
   // It answers already, and the second one has yet to.
@@ -27,10 +25,10 @@ test('a worker that dies before the others have started ends the start, with its
   assert.match(readFileSync(log, 'utf8'), /^Worker 1 ended \(SIGKILL\) during the start\.$/m);
 });
 
-test('counters of /metrics never fall: a worker dies, and another one stands still', { skip }, async (t) => {
+overBoth('counters of /metrics never fall: a worker dies, and another one stands still', async (t, over) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
-  const gateway = await startProcesses(t, upstream.url);
+  const gateway = await startProcesses(t, over, upstream.url);
   const [victim, other] = gateway.workers() as [number, number];
   for (const stopped of [victim, other]) {
     process.kill(stopped, 'SIGSTOP');
@@ -49,10 +47,10 @@ test('counters of /metrics never fall: a worker dies, and another one stands sti
   assert.equal(await counted(), 6);
 });
 
-test('a reload answers while a worker stands still, which takes the configuration later', { skip }, async (t) => {
+overBoth('a reload answers while a worker stands still, which takes the configuration later', async (t, over) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
-  const gateway = await startProcesses(t, upstream.url);
+  const gateway = await startProcesses(t, over, upstream.url);
   const [stopped] = gateway.workers() as [number];
   process.kill(stopped, 'SIGSTOP');
   try {
@@ -67,13 +65,13 @@ test('a reload answers while a worker stands still, which takes the configuratio
   );
 });
 
-test('a worker that comes after a reload has the port and the stores of the start', { skip }, async (t) => {
+overBoth('a worker that comes after a reload has the port and the stores of the start', async (t, over) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
-  const gateway = await startProcesses(t, upstream.url);
+  const gateway = await startProcesses(t, over, upstream.url);
   const config = parse(readFileSync(gateway.file, 'utf8')) as { server: object; storage: object };
   const server = { ...config.server, port: await closedPort() };
-  writeFileSync(gateway.file, stringify({ ...config, server, storage: { ...config.storage, ...sharedStorage(t) } }));
+  writeFileSync(gateway.file, stringify({ ...config, server, storage: { ...config.storage, ...over.storage(t) } }));
   assert.equal((await ask(gateway.url, '/admin/v1/config/reload', {}, adminKey)).status, 200);
   const [victim, other] = gateway.workers() as [number, number];
   process.kill(victim, 'SIGKILL');

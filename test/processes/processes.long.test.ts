@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { parse, stringify } from 'yaml';
 import type { Config } from '../../src/config/schema.ts';
 import { balanced } from '../faults/books-balance.ts';
@@ -12,18 +12,7 @@ import { adminKey, testKey } from '../start-gateway.ts';
 import { launch, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
-import {
-  apart,
-  ask,
-  chat,
-  type StartedProcesses,
-  scrape,
-  sharedStorage,
-  startProcesses,
-  storesMissing,
-} from './start-processes.ts';
-
-const skip = storesMissing;
+import { apart, ask, chat, overBoth, type StartedProcesses, scrape, startProcesses } from './start-processes.ts';
 
 async function upstreamFor(t: TestContext) {
   const upstream = await startUpstream();
@@ -75,84 +64,87 @@ function edit({ file }: StartedProcesses, change: (config: Record<string, unknow
   writeFileSync(file, stringify(config));
 }
 
-test('limits are exact over two processes, and metrics, ledger and usage are those of one server', {
-  skip,
-}, async (t) => {
-  const upstream = await upstreamFor(t);
-  const gateway = await startProcesses(t, upstream.url, {
-    plans: { default: { windows: { '5h': 60, week: 10_000, month: 20_000 }, rpm: 1_000_000, concurrency: 1_000 } },
-  });
-  const { url } = gateway;
-  assert.equal(gateway.workers().length, 2);
-  const seen = await useUp([url], 16, { seen: newSeen() });
-  assert.equal(seen.answered.length, 60);
-  const { units } = await balanced(url);
-  assert.equal(units, 60);
-  const scrapes = [await scrape(url), await scrape(url)];
-  for (const text of scrapes) {
-    assert.match(text, /^culvert_requests_total\{[^}]*status="200"[^}]*\} 60$/m);
-    assert.match(text, /^culvert_build_info\{[^}]*\} 1$/m, 'one server');
-  }
-  const lines = gateway
-    .log()
-    .split('\n')
-    .filter((line) => line.startsWith('{'));
-  await until('the log is written', () => gateway.log().split('"msg":"request"').length > 60);
-  for (const line of lines) assert.doesNotThrow(() => JSON.parse(line), 'no line is cut by another');
-});
+overBoth(
+  'limits are exact over two processes, and metrics, ledger and usage are those of one server',
+  async (t, over) => {
+    const upstream = await upstreamFor(t);
+    const gateway = await startProcesses(t, over, upstream.url, {
+      plans: { default: { windows: { '5h': 60, week: 10_000, month: 20_000 }, rpm: 1_000_000, concurrency: 1_000 } },
+    });
+    const { url } = gateway;
+    assert.equal(gateway.workers().length, 2);
+    const seen = await useUp([url], 16, { seen: newSeen() });
+    assert.equal(seen.answered.length, 60);
+    const { units } = await balanced(url);
+    assert.equal(units, 60);
+    const scrapes = [await scrape(url), await scrape(url)];
+    for (const text of scrapes) {
+      assert.match(text, /^culvert_requests_total\{[^}]*status="200"[^}]*\} 60$/m);
+      assert.match(text, /^culvert_build_info\{[^}]*\} 1$/m, 'one server');
+    }
+    const lines = gateway
+      .log()
+      .split('\n')
+      .filter((line) => line.startsWith('{'));
+    await until('the log is written', () => gateway.log().split('"msg":"request"').length > 60);
+    for (const line of lines) assert.doesNotThrow(() => JSON.parse(line), 'no line is cut by another');
+  },
+);
 
-test('kill -9 of a worker loses what it was answering and nothing else, and another one takes its place', {
-  skip,
-}, async (t) => {
-  const upstream = await upstreamFor(t);
-  upstream.script('/v1/chat/completions', ['always tokens=100;interval=100ms']);
-  const gateway = await startProcesses(t, upstream.url);
-  const [victim, other] = gateway.workers() as [number, number];
-  const doomed = await inOnly(other, () => openStreams(gateway.url, 5));
-  const safe = await inOnly(victim, () => openStreams(gateway.url, 5));
-  process.kill(victim, 'SIGKILL');
-  const after = await Promise.all(Array.from({ length: 20 }, () => ask(gateway.url, '/healthz')));
-  assert.deepEqual(new Set(after.map(({ status }) => status)), new Set([200]), 'the other one serves meanwhile');
-  assert.deepEqual(new Set(await Promise.all(doomed.map(({ end }) => end))), new Set(['cut']));
-  assert.deepEqual(new Set(await Promise.all(safe.map(({ end }) => end))), new Set(['whole']));
-  await replaced(gateway, 1);
-  const now = gateway.workers();
-  assert.equal(now.length, 2);
-  assert.ok(now.includes(other) && !now.includes(victim));
-  assert.equal((await ask(gateway.url, '/readyz')).status, 200);
-  assert.match(gateway.log(), /"worker":1,"msg":"a worker died \(SIGKILL\)/);
-});
+overBoth(
+  'kill -9 of a worker loses what it was answering and nothing else, and another one takes its place',
+  async (t, over) => {
+    const upstream = await upstreamFor(t);
+    upstream.script('/v1/chat/completions', ['always tokens=100;interval=100ms']);
+    const gateway = await startProcesses(t, over, upstream.url);
+    const [victim, other] = gateway.workers() as [number, number];
+    const doomed = await inOnly(other, () => openStreams(gateway.url, 5));
+    const safe = await inOnly(victim, () => openStreams(gateway.url, 5));
+    process.kill(victim, 'SIGKILL');
+    const after = await Promise.all(Array.from({ length: 20 }, () => ask(gateway.url, '/healthz')));
+    assert.deepEqual(new Set(after.map(({ status }) => status)), new Set([200]), 'the other one serves meanwhile');
+    assert.deepEqual(new Set(await Promise.all(doomed.map(({ end }) => end))), new Set(['cut']));
+    assert.deepEqual(new Set(await Promise.all(safe.map(({ end }) => end))), new Set(['whole']));
+    await replaced(gateway, 1);
+    const now = gateway.workers();
+    assert.equal(now.length, 2);
+    assert.ok(now.includes(other) && !now.includes(victim));
+    assert.equal((await ask(gateway.url, '/readyz')).status, 200);
+    assert.match(gateway.log(), /"worker":1,"msg":"a worker died \(SIGKILL\)/);
+  },
+);
 
-test('a configuration is in force in all workers at once, and a worker that comes later has the same', {
-  skip,
-}, async (t) => {
-  const upstream = await upstreamFor(t);
-  const gateway = await startProcesses(t, upstream.url);
-  const has = async (model: string) => {
-    const lists = await Promise.all(Array.from({ length: 6 }, () => ask(gateway.url, '/v1/models')));
-    return lists.map(({ text }) => text.includes(`"${model}"`));
-  };
-  assert.deepEqual(new Set(await has('second')), new Set([false]));
-  edit(gateway, (config) => {
-    const models = config.models as Config['models'];
-    models.second = models.chat!;
-  });
-  const reload = await ask(gateway.url, '/admin/v1/config/reload', {}, adminKey);
-  assert.equal(reload.status, 200, reload.text);
-  assert.deepEqual(new Set(await has('second')), new Set([true]), 'every worker, when the answer is there');
-  assert.equal(gateway.log().split('configuration reloaded (the admin API)').length, 2, 'once');
+overBoth(
+  'a configuration is in force in all workers at once, and a worker that comes later has the same',
+  async (t, over) => {
+    const upstream = await upstreamFor(t);
+    const gateway = await startProcesses(t, over, upstream.url);
+    const has = async (model: string) => {
+      const lists = await Promise.all(Array.from({ length: 6 }, () => ask(gateway.url, '/v1/models')));
+      return lists.map(({ text }) => text.includes(`"${model}"`));
+    };
+    assert.deepEqual(new Set(await has('second')), new Set([false]));
+    edit(gateway, (config) => {
+      const models = config.models as Config['models'];
+      models.second = models.chat!;
+    });
+    const reload = await ask(gateway.url, '/admin/v1/config/reload', {}, adminKey);
+    assert.equal(reload.status, 200, reload.text);
+    assert.deepEqual(new Set(await has('second')), new Set([true]), 'every worker, when the answer is there');
+    assert.equal(gateway.log().split('configuration reloaded (the admin API)').length, 2, 'once');
 
-  writeFileSync(gateway.file, 'models: [');
-  gateway.process.kill('SIGHUP');
-  await until('the file is refused', () => gateway.log().includes('configuration not reloaded (SIGHUP)'));
-  process.kill(gateway.workers()[0]!, 'SIGKILL');
-  await replaced(gateway, 1);
-  assert.deepEqual(new Set(await has('second')), new Set([true]), 'the new worker has the one in force');
-});
+    writeFileSync(gateway.file, 'models: [');
+    gateway.process.kill('SIGHUP');
+    await until('the file is refused', () => gateway.log().includes('configuration not reloaded (SIGHUP)'));
+    process.kill(gateway.workers()[0]!, 'SIGKILL');
+    await replaced(gateway, 1);
+    assert.deepEqual(new Set(await has('second')), new Set([true]), 'the new worker has the one in force');
+  },
+);
 
-test('a worker that dies in a loop is not started again, and doctor says so', { skip }, async (t) => {
+overBoth('a worker that dies in a loop is not started again, and doctor says so', async (t, over) => {
   const upstream = await upstreamFor(t);
-  const gateway = await startProcesses(t, upstream.url);
+  const gateway = await startProcesses(t, over, upstream.url);
   const second = () => gateway.workers().at(-1)!;
   const [first] = gateway.workers();
   for (let deaths = 1; deaths <= 5; deaths++) {
@@ -171,41 +163,43 @@ test('a worker that dies in a loop is not started again, and doctor says so', { 
   assert.match(finding.message, /Worker 2 is not started again after 5 deaths within a minute; 1 of 2 serve\./);
 });
 
-test('F79 over two processes: SIGTERM ends every stream in full, and the data folder is free again', {
-  skip,
-}, async (t) => {
-  const upstream = await upstreamFor(t);
-  upstream.script('/v1/chat/completions', ['always tokens=20;interval=50ms']);
-  const gateway = await startProcesses(t, upstream.url, { server: { shutdown_grace: '60s' } });
-  const { storage } = parse(readFileSync(gateway.file, 'utf8')) as { storage: { data_dir: string } };
-  const streams = await openStreams(gateway.url, 10);
-  const ended = once(gateway.process, 'exit');
-  // As a terminal does, and supervisors that signal all of a group.
-  for (const pid of [...gateway.workers(), gateway.process.pid!]) process.kill(pid, 'SIGTERM');
-  assert.deepEqual(new Set(await Promise.all(streams.map(({ end }) => end))), new Set(['whole']));
-  assert.deepEqual(await ended, [0, null]);
-  assert.equal(existsSync(join(storage.data_dir, 'lock')), false);
-  assert.doesNotMatch(gateway.log(), /died/);
-});
+overBoth(
+  'F79 over two processes: SIGTERM ends every stream in full, and the data folder is free again',
+  async (t, over) => {
+    const upstream = await upstreamFor(t);
+    upstream.script('/v1/chat/completions', ['always tokens=20;interval=50ms']);
+    const gateway = await startProcesses(t, over, upstream.url, { server: { shutdown_grace: '60s' } });
+    const { storage } = parse(readFileSync(gateway.file, 'utf8')) as { storage: { data_dir: string } };
+    const streams = await openStreams(gateway.url, 10);
+    const ended = once(gateway.process, 'exit');
+    // As a terminal does, and supervisors that signal all of a group.
+    for (const pid of [...gateway.workers(), gateway.process.pid!]) process.kill(pid, 'SIGTERM');
+    assert.deepEqual(new Set(await Promise.all(streams.map(({ end }) => end))), new Set(['whole']));
+    assert.deepEqual(await ended, [0, null]);
+    assert.equal(existsSync(join(storage.data_dir, 'lock')), false);
+    assert.doesNotMatch(gateway.log(), /died/);
+  },
+);
 
-test('F79 streams wait to be accepted when SIGTERM comes to two processes: each is answered to its end', {
-  skip,
-}, async (t) => {
-  const upstream = await upstreamFor(t);
-  upstream.script('/v1/chat/completions', ['always tokens=5;interval=20ms']);
-  const gateway = await startProcesses(t, upstream.url, { server: { shutdown_grace: '60s' } });
-  const ended = once(gateway.process, 'exit');
-  const workers = gateway.workers();
-  // The system connects on behalf of processes that stand still.
-  for (const pid of workers) process.kill(pid, 'SIGSTOP');
-  const streams = openStreams(gateway.url, 200);
-  await until('all have connected', () => waitingAt(new URL(gateway.url).port) >= 200);
-  gateway.process.kill('SIGTERM');
-  for (const pid of workers) process.kill(pid, 'SIGCONT');
-  const ends = await Promise.all((await streams).map(({ end }) => end));
-  assert.deepEqual(new Set(ends), new Set(['whole']));
-  assert.deepEqual(await ended, [0, null]);
-});
+overBoth(
+  'F79 streams wait to be accepted when SIGTERM comes to two processes: each is answered to its end',
+  async (t, over) => {
+    const upstream = await upstreamFor(t);
+    upstream.script('/v1/chat/completions', ['always tokens=5;interval=20ms']);
+    const gateway = await startProcesses(t, over, upstream.url, { server: { shutdown_grace: '60s' } });
+    const ended = once(gateway.process, 'exit');
+    const workers = gateway.workers();
+    // The system connects on behalf of processes that stand still.
+    for (const pid of workers) process.kill(pid, 'SIGSTOP');
+    const streams = openStreams(gateway.url, 200);
+    await until('all have connected', () => waitingAt(new URL(gateway.url).port) >= 200);
+    gateway.process.kill('SIGTERM');
+    for (const pid of workers) process.kill(pid, 'SIGCONT');
+    const ends = await Promise.all((await streams).map(({ end }) => end));
+    assert.deepEqual(new Set(ends), new Set(['whole']));
+    assert.deepEqual(await ended, [0, null]);
+  },
+);
 
 /** Connections that wait to be accepted at a port (proc_pid_net(5)). */
 function waitingAt(port: string): number {
@@ -214,9 +208,9 @@ function waitingAt(port: string): number {
   return Number.parseInt(row.exec(readFileSync('/proc/self/net/tcp', 'utf8'))?.[1] ?? '0', 16);
 }
 
-test('what cannot start says why, once: the port is taken, or the stores are for one process', { skip }, async (t) => {
+overBoth('what cannot start says why, once: the port is taken, or the stores are for one process', async (t, over) => {
   const upstream = await upstreamFor(t);
-  const gateway = await startProcesses(t, upstream.url);
+  const gateway = await startProcesses(t, over, upstream.url);
   const start = async (config: Record<string, unknown>) => {
     const cwd = temporaryFolder(t);
     writeFileSync(join(cwd, 'culvert.yaml'), stringify({ autodetect: 'off', ...config }));
@@ -225,17 +219,17 @@ test('what cannot start says why, once: the port is taken, or the stores are for
     return { code, text: started.stderr() };
   };
   const port = Number(new URL(gateway.url).port);
-  const taken = await start({ server: { port, processes: 2 }, storage: sharedStorage(t) });
+  const taken = await start({ server: { port, processes: 2 }, storage: over.storage(t) });
   assert.equal(taken.code, 1);
   assert.equal(taken.text.split(`Another program uses port ${port}`).length, 2, taken.text);
-  const alone = await start({ server: { port: 0, processes: 2 } });
+  const alone = await start({ server: { port: 0, processes: 2 }, storage: { database: 'postgres://h/d' } });
   assert.equal(alone.code, 1);
-  assert.match(alone.text, /server\.processes: 2 processes share limits.*PostgreSQL and Redis.*or set this to 1/);
+  assert.match(alone.text, /server\.processes: 2 processes share their limits over Redis.*or set this to 1/);
 });
 
-test('what lives in one process is refused or shared: vectors, and items of converted answers', { skip }, async (t) => {
+overBoth('what lives in one process is refused or shared: vectors, and items of converted answers', async (t, over) => {
   const upstream = await upstreamFor(t);
-  const gateway = await startProcesses(t, upstream.url);
+  const gateway = await startProcesses(t, over, upstream.url);
   const vectors = await ask(gateway.url, '/v1/vectors/collections');
   assert.equal(vectors.status, 501, vectors.text);
   assert.match(vectors.text, /Set vectors\.engine to qdrant, or server\.processes to 1/);
@@ -254,9 +248,9 @@ test('what lives in one process is refused or shared: vectors, and items of conv
   }
 });
 
-test('each worker answers, also while the other stands still', { skip }, async (t) => {
+overBoth('each worker answers, also while the other stands still', async (t, over) => {
   const upstream = await upstreamFor(t);
-  const gateway = await startProcesses(t, upstream.url);
+  const gateway = await startProcesses(t, over, upstream.url);
   for (const stopped of gateway.workers()) {
     const asked = await inOnly(stopped, () =>
       Promise.all(Array.from({ length: 3 }, () => ask(gateway.url, '/v1/chat/completions', chat))),

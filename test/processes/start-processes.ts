@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
 import { type GatewayProcess, startGatewayProcess } from '../faults/gateway-process.ts';
 import { storageOver } from '../faults/replicas.ts';
 import { adminKey, overUpstreams, testKey } from '../start-gateway.ts';
@@ -9,14 +10,34 @@ import { type Lifetime, temporaryFolder } from '../start-process.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
 import { until } from '../until.ts';
 
-/** Why tests of several processes cannot run here: a test's `skip`. */
-export const storesMissing = postgresMissing || redisMissing;
+const storesMissing = postgresMissing || redisMissing;
 const postgres = storesMissing === false ? await startPostgres(null) : null;
 const redis = storesMissing === false ? await startRedis(null) : null;
 
-/** Storage of a server of several processes, in a database of its own. */
-export function sharedStorage(t: Lifetime) {
-  return { ...storageOver(postgres!.newDatabase(), redis!), data_dir: join(temporaryFolder(t), 'data') };
+/** The storages of a server of several processes: each suite runs over both. */
+export interface Over {
+  name: 'embedded' | 'shared';
+  /** Why its tests cannot run here. */
+  skip: string | false;
+  /** A storage of its own. */
+  storage(t: Lifetime): Record<string, unknown> & { data_dir: string };
+}
+
+export const embedded: Over = {
+  name: 'embedded',
+  skip: false,
+  storage: (t) => ({ data_dir: join(temporaryFolder(t), 'data') }),
+};
+
+export const shared: Over = {
+  name: 'shared',
+  skip: storesMissing,
+  storage: (t) => ({ ...storageOver(postgres!.newDatabase(), redis!), data_dir: join(temporaryFolder(t), 'data') }),
+};
+
+/** A test over either storage. */
+export function overBoth(name: string, run: (t: TestContext, over: Over) => Promise<void>): void {
+  for (const over of [embedded, shared]) test(`${over.name}: ${name}`, { skip: over.skip }, (t) => run(t, over));
 }
 
 export interface StartedProcesses extends GatewayProcess {
@@ -28,6 +49,7 @@ export interface StartedProcesses extends GatewayProcess {
 /** `culvert start` with two processes, all ready, in front of `upstreamUrl`. */
 export async function startProcesses(
   t: Lifetime,
+  over: Over,
   upstreamUrl: string,
   config: Record<string, unknown> = {},
 ): Promise<StartedProcesses> {
@@ -38,7 +60,7 @@ export async function startProcesses(
       ...overUpstreams(upstreamUrl),
       ...config,
       server: { processes: 2, ...(config.server as object) },
-      storage: { ...sharedStorage(t), ...(config.storage as object) },
+      storage: { ...over.storage(t), ...(config.storage as object) },
     },
     { log },
   );
@@ -58,9 +80,10 @@ export function ask(
   path: string,
   body?: object,
   key = testKey,
+  more: Record<string, string> = {},
 ): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more };
     const call = request(`${url}${path}`, { method: body === undefined ? 'GET' : 'POST', headers, agent: apart });
     call.on('error', reject);
     call.on('response', (response) => {

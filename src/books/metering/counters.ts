@@ -77,6 +77,8 @@ export interface Hold {
   limits: readonly Limit[];
   /** What a driver may write the answer's states into, instead of a new list: they are read at once. */
   states?: LimitState[];
+  /** The row that the ledger gets if it is held: counters beside the ledger, in another process, open it too. */
+  row?: ReservationRow;
 }
 
 /** Units held for a running request. */

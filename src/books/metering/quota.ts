@@ -102,51 +102,51 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
       claim.admitted.asked = claim.alias;
       const set = plans().limits(principal, claim.tier);
       const limits = limitsOn(claim.admitted, set.windows);
+      const { account } = principal;
+      const row = rowOf(claim, parts.bootId);
       const held = counters.hold({
         requestId,
-        account: principal.account,
+        account,
         scopes: set.scopes,
         costMilli,
         limits,
         states: set.states,
+        row,
       });
       return held instanceof Promise
-        ? held.then((late) => booked(parts, claim, set, limits, late))
-        : booked(parts, claim, set, limits, held);
+        ? held.then((late) => booked(parts, claim, set, limits, row, late))
+        : booked(parts, claim, set, limits, row, held);
     },
   };
 }
 
+/** Its instant is known once it is held. */
+function rowOf(claim: Claim, bootId: string): ReservationRow {
+  const { requestId, principal, atMs, endpoint, alias, tier, costMilli, inputTokensEstimate } = claim;
+  const { account, keyId, tenant } = principal;
+  const quotaMs = 0;
+  // biome-ignore format: one literal, since a spread would be a copy for every request.
+  return { requestId, bootId, atMs, account, keyId, tenant, endpoint, alias, tier, quotaMs, costMilli, inputTokensEstimate };
+}
+
 /** The reservation stands in the books before anything is dispatched. */
 function booked(
-  { counters, ledger, bootId, clock, observe }: LimitedAdmissionParts,
+  { counters, ledger, clock, observe }: LimitedAdmissionParts,
   claim: Claim,
   set: LimitSet,
   limits: readonly Limit[],
+  row: ReservationRow,
   held: Held | Full | Unavailable,
 ): Promise<Reservation | Failure> | Failure {
-  const { requestId, principal, admitted, costMilli } = claim;
+  const { requestId, admitted, costMilli } = claim;
   const nowMs = clock.wallMs();
   if (held.kind === 'full') return refusal(held, set, costMilli, admitted.calls, admitted.form, nowMs);
   if (held.kind === 'unavailable') return unavailable(held);
   // Now, since the states may be those of the next hold afterwards.
   const isWhole = limits.length === set.windows.length;
   const headers = isWhole ? set.headers.reserved(admitted.calls, held.states, nowMs, admitted.form) : [];
-  const reservation = {
-    requestId,
-    bootId,
-    atMs: claim.atMs,
-    account: principal.account,
-    keyId: principal.keyId,
-    tenant: principal.tenant,
-    endpoint: claim.endpoint,
-    alias: claim.alias,
-    tier: claim.tier,
-    quotaMs: held.quotaMs,
-    costMilli,
-    inputTokensEstimate: claim.inputTokensEstimate,
-  };
-  const open = ledger.open(reservation, held.bookByMs);
+  row.quotaMs = held.quotaMs;
+  const open = ledger.open(row, held.bookByMs);
   // Two functions rather than an async one: a promise less for every request.
   return open.then(
     () => {

@@ -29,6 +29,7 @@ export function runningFindings({
   files,
   mcp,
   workers,
+  overload,
   clock,
 }: {
   folder: DataFolder;
@@ -39,6 +40,8 @@ export function runningFindings({
   mcp: Pick<UpstreamServers, 'all'>;
   /** Why not all workers of `server.processes` serve; null: they do, or there is one process. */
   workers: string | null;
+  /** Why the process that keeps their books holds them up; null: it does not. */
+  overload: string | null;
   clock: Clock;
 }): Finding[] {
   const snapshot = now();
@@ -68,12 +71,16 @@ export function runningFindings({
     ...secrets,
     ...stores,
     ...(workers === null ? [] : [problem('workers', workers, 'See the log for the cause, then restart Culvert.')]),
+    ...(overload === null ? [] : [warning('books', overload, overloadFix)]),
     ...sinks().map(sinkFinding),
     ...(storage.files === 'local' ? [] : [bucketFinding(files.trouble())]),
     ...providerFindings(snapshot, []),
     ...mcp.all().map(mcpFinding),
   ];
 }
+
+const overloadFix =
+  'Set storage.database to PostgreSQL and storage.state to Redis, or server.processes to a smaller number.';
 
 function bucketFinding(trouble: string | null): Finding {
   const fix = 'Correct storage.files or storage.s3. Until then pictures by URL are refused.';

@@ -165,6 +165,7 @@ function statementsOf(database: Database) {
     const statement = database.prepare(text);
     return (...values: string[]) => Number(statement.get(...values)?.bytes);
   };
+  const dataVersion = database.prepare('PRAGMA data_version');
   return {
     insert: database.prepare(
       `INSERT INTO entry (scope, digest, at_ms, expires_ms, key_id, model, tag, bytes, sealed)
@@ -185,6 +186,8 @@ function statementsOf(database: Database) {
     ),
     sumOfScope: sum('SELECT total(bytes) AS bytes FROM entry WHERE scope = ?'),
     sumOfAll: sum('SELECT total(bytes) AS bytes FROM entry'),
+    /** Changes with each commit of another connection. */
+    version: () => Number(dataVersion.get()?.data_version),
     summary: database.prepare(
       `SELECT scope, model, count(*) AS entries, sum(bytes) AS bytes, min(at_ms) AS oldest_ms FROM entry
        WHERE expires_ms > ? GROUP BY scope, model ORDER BY scope, model`,
@@ -196,10 +199,21 @@ function rowOf({ id, scope, digest, bytes }: Record<string, unknown>): Row {
   return { id: Number(id), scope: String(scope), digest: String(digest), bytes: Number(bytes) };
 }
 
+/** How long sums may leave out what other processes of this server have written: they are read from all rows. */
+const othersUnknownMs = 2_000;
+
 /** Sums of bytes, which follow each change; they are read where they are unknown. */
-function createSums({ sumOfScope, sumOfAll }: ReturnType<typeof statementsOf>) {
+function createSums({ sumOfScope, sumOfAll, version }: ReturnType<typeof statementsOf>) {
   const ofScopes = new Map<string, number>();
   let all: number | null = null;
+  let othersVersion = version();
+  let readMs = 0;
+
+  function forget(): void {
+    ofScopes.clear();
+    all = null;
+    readMs = performance.now();
+  }
 
   function ofScope(scope: string): number {
     let bytes = ofScopes.get(scope);
@@ -219,10 +233,19 @@ function createSums({ sumOfScope, sumOfAll }: ReturnType<typeof statementsOf>) {
       all = (all ?? sumOfAll()) + bytes;
       ofScopes.set(scope, ofScope(scope) + bytes);
     },
-    forget(): void {
-      ofScopes.clear();
-      all = null;
+    /** Within a transaction. */
+    followOthers(): void {
+      const now = version();
+      if (now === othersVersion || performance.now() - readMs < othersUnknownMs) return;
+      othersVersion = now;
+      forget();
     },
+    /** Where there is none, another process has removed those that the sums tell of. */
+    found(rows: readonly Row[]): readonly Row[] {
+      if (rows.length === 0) forget();
+      return rows;
+    },
+    forget,
   };
 }
 
@@ -251,14 +274,15 @@ function entriesIn(database: Database, { scopeBytes, totalBytes }: CacheBounds) 
       removed.push(...rows.map(({ scope, digest }) => ({ scope, digest })));
       remove(rows, enough);
     };
-    while (!scopeFits()) makeRoom(statements.oldestOfScope(scope), scopeFits);
+    while (!scopeFits()) makeRoom(sums.found(statements.oldestOfScope(scope)), scopeFits);
     const allFits = () => sums.ofAll() <= totalBytes;
-    while (!allFits()) makeRoom(statements.oldestOfAll(), allFits);
+    while (!allFits()) makeRoom(sums.found(statements.oldestOfAll()), allFits);
   }
 
   function committed(work: () => void): void {
     database.exec('BEGIN IMMEDIATE');
     try {
+      sums.followOthers();
       work();
       database.exec('COMMIT');
     } catch (error) {

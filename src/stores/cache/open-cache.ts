@@ -8,8 +8,8 @@ import type { DataFolder } from '../sqlite/data-folder.ts';
 export interface CacheParts {
   config: { storage: { state: string; cache: { max_per_scope: number; max: number } } };
   folder: Pick<DataFolder, 'path'>;
-  /** Names the books in a Redis that others use too; not asked for without one. */
-  stores: { booksId(): Promise<string> };
+  /** Facts of the stores; of these, the books' name is asked for with Redis alone. */
+  stores: { booksId(): Promise<string>; folderWriters?: 'one' | 'several' };
   secrets: Pick<Secrets, 'sealer'>;
   /** Room on the disk of the data folder; null: nobody looks. */
   room: { refusal(): object | null; taken(bytes: number): void } | null;
@@ -89,12 +89,12 @@ async function openDriver(
   const { state, cache } = config.storage;
   const bounds = { scopeBytes: cache.max_per_scope, totalBytes: cache.max };
   const { createSealedCache, RecentEntries } = await import('./sealed-cache.ts');
-  // Of a Redis that others write too, nobody here knows what they removed.
-  const recent = state === 'memory' ? new RecentEntries() : null;
+  // Of a store that others write too, nobody here knows what they removed.
+  const recent = state === 'memory' && stores.folderWriters !== 'several' ? new RecentEntries() : null;
   async function driver(): Promise<CacheStore> {
-    if (recent !== null) {
+    if (state === 'memory') {
       const { openSqliteCache } = await import('./sqlite-cache.ts');
-      return openSqliteCache({ file, bounds, clock, onTrouble, onRemoved: (places) => recent.forget(places) });
+      return openSqliteCache({ file, bounds, clock, onTrouble, onRemoved: (places) => recent?.forget(places) });
     }
     const [{ openRedisCache }, booksId] = await Promise.all([import('./redis-cache.ts'), stores.booksId()]);
     return openRedisCache({ url: state, booksId, bounds, clock, onTrouble });

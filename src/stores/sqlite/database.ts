@@ -8,6 +8,8 @@ export interface Database {
   readonly file: string;
   exec(sql: string): void;
   prepare(sql: string): StatementSync;
+  /** Makes a function of one value for statements of this connection. */
+  define(name: string, answer: (value: unknown) => number): void;
   close(): void;
 }
 
@@ -44,6 +46,7 @@ export function openDatabase(
     file,
     exec: (sql) => database.exec(sql),
     prepare: (sql) => database.prepare(sql),
+    define: (name, answer) => database.function(name, answer),
     close: () => database.close(),
   };
 }

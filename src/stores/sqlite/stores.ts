@@ -37,16 +37,19 @@ function openTables(options: {
   /** Noun for its content, in messages. */
   noun: string;
   migrations: readonly Migration[];
+  /** For statements with `bootIsOver`. */
+  isOver?: (boot: string) => boolean;
   /** How long a write waits for a checkpoint; default: as a transaction does. */
   waitMaxMs?: number;
   /** Called with housekeeping that failed. For the log. */
   onTrouble: (message: string) => void;
 }): LateTables {
-  const { file, noun, migrations, onTrouble, ...patience } = options;
+  const { file, noun, migrations, isOver, onTrouble, ...patience } = options;
   const database = openDatabase(file, 'checkpoint', migrationBusyTimeoutMs);
   try {
     migrateKept(database, migrations);
     database.exec('PRAGMA busy_timeout = 0');
+    if (isOver !== undefined) database.define('boot_is_over', (boot) => (isOver(String(boot)) ? 1 : 0));
   } catch (error) {
     database.close();
     throw error;
@@ -83,33 +86,51 @@ export function openSqliteAccountStore(file: string): AccountStore {
   return createAccountStore({ ...tables, quick: tables, keys: tables });
 }
 
-/** One server a folder: whatever runs under another boot than `bootId` runs no more. */
-const overUnder = (bootId: string) => (column: string) => `${column} <> '${bootId}'`;
+/** Which processes are over. */
+interface Boots {
+  /** This one. */
+  bootId: string;
+  /** Default: one server a folder, so whatever runs under another boot runs no more. */
+  isOver?: ((boot: string) => boolean) | undefined;
+}
+
+/** SQL: whether the process with the boot in this column is over. */
+const bootIsOver = (column: string) => `boot_is_over(${column})`;
 
 /** Replies in `culvert.db`. A power cut may take the last ones, which costs a repeat its reply. */
-export function openSqliteReplyStore({ bootId, ...late }: LateFile & { bootId: string }) {
-  const tables = openTables({ ...late, noun: 'replies', migrations: culvertMigrations });
-  return createReplyStore({ ...tables, bootIsOver: overUnder(bootId) });
+export function openSqliteReplyStore({ bootId, isOver = (boot) => boot !== bootId, ...late }: LateFile & Boots) {
+  const tables = openTables({ ...late, noun: 'replies', migrations: culvertMigrations, isOver });
+  return createReplyStore({ ...tables, bootIsOver });
 }
 
 /**
  * Objects at providers in `culvert.db`. A power cut may take the last ones, which are then as unknown as those of others.
  * A tenant may have a million: a thread removes them.
  */
-export function openSqliteProviderObjectStore(late: LateFile): ProviderObjectStore {
+export function openSqliteProviderObjectStore({
+  others = 'alone',
+  ...late
+}: LateFile & { others?: 'alone' | 'may-live' }): ProviderObjectStore {
   const tables = openTables({ ...late, noun: 'objects at providers', migrations: culvertMigrations });
   const { trimObjects, sweepObjects } = tables.housekeeper;
   return createProviderObjectStore({
     ...tables,
-    lookAgainAfterMs: null,
+    lookAgainAfterMs: others === 'alone' ? null : lookAgainAfterMs,
     upkeep: { trim: trimObjects, sweep: sweepObjects },
   });
 }
 
+/** Another worker writes an id this long after it has given it out, at most. */
+const lookAgainAfterMs = 150;
+
 /** Kept responses and conversations in `responses.db`. A power cut may take the last ones. */
-export function openSqliteResponseStore({ bootId, ...late }: LateFile & { bootId: string }): ResponseStore {
-  const tables = openTables({ ...late, noun: 'responses', migrations: responseMigrations });
-  return createResponseStore({ ...tables, bootIsOver: overUnder(bootId) });
+export function openSqliteResponseStore({
+  bootId,
+  isOver = (boot) => boot !== bootId,
+  ...late
+}: LateFile & Boots): ResponseStore {
+  const tables = openTables({ ...late, noun: 'responses', migrations: responseMigrations, isOver });
+  return createResponseStore({ ...tables, bootIsOver });
 }
 
 /** Uploaded files and batches in `batches.db`. A power cut may take the last lines, which are then asked again. */

@@ -1,0 +1,66 @@
+import type { Counters } from '../../books/metering/counters.ts';
+import type { ExperimentBook } from '../../books/metering/experiment-book.ts';
+import type { Ledger } from '../../books/metering/ledger.ts';
+import type { RecordStore } from '../../books/metering/record-store.ts';
+import type { SharedTally } from '../../books/metering/tally.ts';
+import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
+import type { BooksOffers } from '../books-offers.ts';
+import type { Link } from '../link.ts';
+
+type Answer<F> = F extends (...args: never[]) => infer R ? R : never;
+
+/** Methods of a port that answer by a promise: these cross between processes as they are. */
+type Asked<Port> = {
+  [Name in keyof Port & string]: Extract<Answer<Port[Name]>, Promise<unknown>> extends never ? never : Name;
+}[keyof Port & string];
+
+function of<Port>() {
+  return <Name extends Asked<Port>>(...names: Name[]): readonly Name[] => names;
+}
+
+/** What workers call by port and name at the process that has the books. What is not here has another way, or none. */
+export const askedPorts = {
+  counters: of<Counters>()('read', 'running'),
+  ledger: of<Ledger>()(
+    ...(['buckets', 'recentCalls', 'seed', 'newestBucketMs', 'openReservations', 'settled', 'find', 'list'] as const),
+    ...(['usage', 'traffic', 'cacheUses', 'promptCacheDays', 'attempts', 'prune', 'flush'] as const),
+  ),
+  records: of<RecordStore>()('begin', 'take', 'letGo', 'read', 'arrived'),
+  experiments: of<ExperimentBook>()('rate', 'feedbackOf', 'results', 'states', 'begin', 'takeOut', 'takeBack'),
+  tally: of<SharedTally>()('read', 'add'),
+  pace: of<SharedPace>()('take'),
+};
+
+interface Ports {
+  counters: Counters;
+  ledger: Ledger;
+  records: RecordStore;
+  experiments: ExperimentBook;
+  tally: SharedTally;
+  pace: SharedPace;
+}
+
+type AskedOf<Port extends keyof Ports> = Pick<Ports[Port], (typeof askedPorts)[Port][number] & keyof Ports[Port]>;
+
+/** The methods of a port that are called in the other process. */
+export function askedPort<Port extends keyof Ports>(
+  port: Port,
+  { ask }: Pick<Link<BooksOffers>, 'ask'>,
+): AskedOf<Port> {
+  const methods = askedPorts[port].map((name) => [name, (...args: unknown[]) => ask('call', port, name, args)]);
+  return Object.fromEntries(methods) as AskedOf<Port>;
+}
+
+/** The other end: calls what `askedPorts` names, and nothing else. */
+export function callPorts(ports: { [Port in keyof Ports]: AskedOf<Port> }): BooksOffers['call'] {
+  const known = new Map<string, unknown>();
+  for (const [port, names] of Object.entries(askedPorts)) {
+    for (const name of names) known.set(`${port}.${name}`, ports[port as keyof Ports]);
+  }
+  return (port, name, args) => {
+    const owner = known.get(`${port}.${name}`);
+    const method: unknown = typeof owner === 'object' && owner !== null ? Reflect.get(owner, name) : null;
+    if (typeof method !== 'function') throw new Error(`the books have no ${port}.${name}`);
+    return Reflect.apply(method, owner, args);
+  };
+}

@@ -1,0 +1,184 @@
+import { performance } from 'node:perf_hooks';
+import type { RecordStore } from '../../books/metering/record-store.ts';
+import type { SharedTally, Tallied } from '../../books/metering/tally.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { putNewest } from '../../kernel/put-newest.ts';
+import type { Log } from '../../observe/log.ts';
+import type { DataFolder } from '../../stores/sqlite/data-folder.ts';
+import { lookForDamage } from '../../stores/sqlite/integrity.ts';
+import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
+import type { BooksStanding } from '../books-offers.ts';
+import type { BooksOfWorkers } from '../workers.ts';
+import { createDesk } from './desk.ts';
+import { openEmbeddedBooks } from './embedded-books.ts';
+import { callPorts } from './ports.ts';
+
+/** Limits and ledger of the embedded storage, for all workers of this server. */
+export interface PrimaryBooks extends BooksOfWorkers {
+  /** Calls back whenever the standing is another one. */
+  watch(onChange: () => void): void;
+  /** After the last worker. */
+  close(): Promise<void>;
+}
+
+const lookMs = 1_000;
+/** Share of its core from which the process of the books holds up the workers. */
+const busyShare = 0.9;
+
+/** Opens the ledger, and charges what an earlier start left open. */
+export async function openPrimaryBooks({
+  config,
+  folder,
+  bootId,
+  clock,
+  log,
+}: {
+  config: Config;
+  folder: DataFolder;
+  bootId: string;
+  clock: Clock;
+  log: Log;
+}): Promise<PrimaryBooks> {
+  const onTrouble = (message: string) => log.error(message);
+  /** Of events that are about to be written. */
+  const bodies = new Map<string, string>();
+  const bodiesOf = (requestId: string) => {
+    const kept = bodies.get(requestId) ?? null;
+    bodies.delete(requestId);
+    return kept;
+  };
+  const order = config.telemetry.sinks.length > 0 ? { bodiesOf } : undefined;
+  const { ledger, counters } = await openEmbeddedBooks({ folder, bootId, clock, order, onTrouble });
+  const requests = await ledger.recover();
+  if (requests > 0) log.warn({ requests }, 'requests of a crashed process were charged with their estimates');
+  const damage = lookForDamage({ folder, tell: onTrouble });
+  const tally = createTally(clock);
+  const pace = createPace();
+  /** The desk that sends records to a sink. */
+  const senders = new Map<string, object>();
+  const load = createLoadLook(log);
+  let stopWatching = () => {};
+
+  const standing = (): BooksStanding => ({
+    ledger: ledger.trouble(),
+    counters: counters.trouble(),
+    damage: damage.trouble,
+    overload: load.trouble(),
+    queued: ledger.gauges().queued,
+    dropped: ledger.gauges().dropped,
+  });
+
+  return {
+    desk() {
+      const name = {};
+      const records = ofOneSender(ledger.records, senders, name);
+      const call = callPorts({ counters, ledger, records, experiments: ledger.experiments, tally, pace });
+      const desk = createDesk({ ledger, counters, bootId, call, onBodies: (id, text) => bodies.set(id, text) });
+      return {
+        ...desk,
+        async lost() {
+          for (const [sink, sender] of senders) if (sender === name) senders.delete(sink);
+          return desk.lost();
+        },
+      };
+    },
+    standing,
+    watch(onChange) {
+      stopWatching = watchStanding(standing, load.look, onChange);
+    },
+    async close() {
+      stopWatching();
+      await damage.stop();
+      await counters.close();
+      await ledger.shutdown();
+    },
+  };
+}
+
+function watchStanding(standing: () => BooksStanding, look: () => void, onChange: () => void): () => void {
+  let before = JSON.stringify(standing());
+  const timer = setInterval(() => {
+    look();
+    const now = JSON.stringify(standing());
+    if (now === before) return;
+    before = now;
+    onChange();
+  }, lookMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** Each sink gets its records from one worker at a time. */
+function ofOneSender(records: RecordStore, senders: Map<string, object>, name: object): RecordStore {
+  return {
+    ...records,
+    async take(sink, leaseMs) {
+      const sender = senders.get(sink) ?? name;
+      if (sender !== name) return null;
+      senders.set(sink, name);
+      return records.take(sink, leaseMs);
+    },
+    async letGo(sink) {
+      if (senders.get(sink) === name) senders.delete(sink);
+      await records.letGo(sink);
+    },
+  };
+}
+
+/** Says when this process uses nearly all of its core, for as long as it does. */
+function createLoadLook(log: Log) {
+  let before = performance.eventLoopUtilization();
+  let isBusy = false;
+  return {
+    look() {
+      const now = performance.eventLoopUtilization();
+      const { utilization } = performance.eventLoopUtilization(now, before);
+      before = now;
+      if (utilization >= busyShare && !isBusy) log.warn(overload);
+      isBusy = utilization >= busyShare;
+    },
+    trouble: () => (isBusy ? overload : null),
+  };
+}
+
+const overload = 'The process that keeps the books uses its whole core, so more workers answer no more.';
+
+/** Hosts whose next turn is known. */
+const hostsMax = 10_000;
+
+/** The pace at hosts that the crawls of all workers keep together. */
+function createPace(): SharedPace {
+  const turns = new Map<string, number>();
+  return {
+    async take(host, delayMs, nowMs) {
+      const turnMs = Math.max(nowMs, turns.get(host) ?? 0);
+      putNewest(turns, host, turnMs + delayMs, hostsMax);
+      return turnMs - nowMs;
+    },
+  };
+}
+
+/** Names that are counted at one time; beyond them the oldest is forgotten. */
+const talliesMax = 20_000;
+
+/** Counts that workers share. */
+function createTally(clock: Clock): SharedTally {
+  const counts = new Map<string, { count: number; endsMs: number }>();
+  function present(name: string): Tallied {
+    const found = counts.get(name);
+    const leftMs = found === undefined ? 0 : found.endsMs - clock.monotonicMs();
+    return found === undefined || leftMs <= 0 ? { count: 0, leftMs: 0 } : { count: found.count, leftMs };
+  }
+  return {
+    read: async (names) => names.map(present),
+    async add(names, windowMs) {
+      return names.map((name) => {
+        const { count, leftMs } = present(name);
+        const next = { count: count + 1, leftMs: count === 0 ? windowMs : leftMs };
+        putNewest(counts, name, { count: next.count, endsMs: clock.monotonicMs() + next.leftMs }, talliesMax);
+        return next;
+      });
+    },
+  };
+}
