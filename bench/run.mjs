@@ -25,6 +25,7 @@ const subjects = {
   tools: 'tools/run.ts',
   http2: 'http2/run.ts',
   availability: 'availability/run.ts',
+  overload: 'overload/run.ts',
   guards: 'guards/run.ts',
   cache: 'cache/run.ts',
   path: 'path/run.ts',

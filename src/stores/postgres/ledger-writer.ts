@@ -25,7 +25,7 @@ import {
   cacheSumTable,
   usesCache,
 } from '../../books/ledger/cache-sums.ts';
-import { type Column, cellsOf, eventTable, reservationTable } from '../../books/ledger/columns.ts';
+import { type Column, cellsOf, eventTable, reservationTable, type SqlCell } from '../../books/ledger/columns.ts';
 import { dayTables, lateAfterMs, lateSums, sumDelayMs } from '../../books/ledger/day-sums.ts';
 import type { MinuteSums, TimedRow } from '../../books/ledger/minute-sums.ts';
 import { type TrafficRow, TrafficSums, trafficKey, trafficSums, trafficTable } from '../../books/ledger/traffic.ts';
@@ -73,10 +73,29 @@ export function bulkInsert<T extends object>(
       const cells = rows.map((row) => cellsOf(columns, row));
       await run(
         statement,
-        columns.map((_, at) => cells.map((ofRow) => ofRow[at])),
+        columns.map((column, at) => arrayOf(column, cells, at)),
       );
     },
   };
+}
+
+/**
+ * A column's array as PostgreSQL reads it. Made here, as pg looks at each value several times. JSON of ours has no control
+ * characters, so making JSON of it again escapes what must be, and is faster.
+ */
+function arrayOf({ held }: Column, cells: readonly (readonly SqlCell[])[], at: number): string {
+  let text = '';
+  for (const row of cells) {
+    const cell = row[at];
+    text += text === '' ? '{' : ',';
+    if (typeof cell === 'string') text += held === 'route' || held === 'attempts' ? JSON.stringify(cell) : quoted(cell);
+    else text += cell === null || cell === undefined ? 'NULL' : String(cell);
+  }
+  return `${text}}`;
+}
+
+function quoted(text: string): string {
+  return /["\\]/.test(text) ? `"${text.replace(/["\\]/g, '\\$&')}"` : `"${text}"`;
 }
 
 /** Sorts rows by their key; text by its UTF-16. */
