@@ -44,6 +44,17 @@ suite('the requests', { skip }, () => {
     await page.getByRole('button', { name: 'Next page' }).click();
     await page.getByText('Page 2').waitFor();
     assert.equal(await page.locator(`tbody a[href="${first}"]`).count(), 0);
+    const second = await page.locator('tbody a').first().getAttribute('href');
+    await page.locator('tbody tr').first().click();
+    await page.getByRole('heading', { name: 'Route' }).waitFor();
+    await page.goBack();
+    await page.getByText('Page 2').waitFor();
+    await page.locator(`tbody a[href="${second}"]`).waitFor();
+    await page.getByLabel('Outcome').selectOption('2xx');
+    await page.getByText('Page 1').waitFor();
+    await page.getByLabel('Outcome').selectOption('');
+    await page.getByRole('button', { name: 'Next page' }).click();
+    await page.getByText('Page 2').waitFor();
     await page.getByRole('button', { name: 'Previous page' }).click();
     await page.getByText('Page 1').waitFor();
     assert.equal(await page.locator('tbody a').first().getAttribute('href'), first);

@@ -1,5 +1,6 @@
 import { keepPreviousData, type QueryKey, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { useFilters } from '../parts/filters.ts';
 import { get, type Query } from './request.ts';
 
 /** A list's answer, as every list of `/admin/v1` gives it. */
@@ -26,10 +27,10 @@ export const pageSize = 50;
 export function usePages<Row>(
   path: string,
   query: Query = {},
-  { limit = pageSize, everyMs = false }: { limit?: number; everyMs?: number | false } = {},
+  { limit = pageSize, everyMs = false, inUrl }: { limit?: number; everyMs?: number | false; inUrl?: string } = {},
 ): Pages<Row> {
   const ask: Asking<Row, string> = (cursor, signal) => get<Listed<Row>>(path, { limit, ...query, cursor }, signal);
-  return usePagesOf([path, query], ask, { everyMs: () => everyMs });
+  return usePagesOf([path, query], ask, { everyMs: () => everyMs, ...(inUrl !== undefined && { inUrl }) });
 }
 
 type Asking<Row, Cursor> = (cursor: Cursor | undefined, signal: AbortSignal) => Promise<Listed<Row, Cursor>>;
@@ -38,17 +39,33 @@ interface Asked<Row> {
   everyMs?: (rows: readonly Row[] | undefined) => number | false;
   /** A page is requested again when this changes, and stays meanwhile. */
   revisionOf?: (page: number) => unknown;
+  /** Member of the URL that keeps the page, so that Back returns to it. Its cursors are texts. Absent: it is forgotten. */
+  inUrl?: string;
+}
+
+/** Pages that a URL remembers; a reader who went further begins again from there. */
+const pagesInUrlMax = 40;
+
+/** The cursors of the pages up to this one: in the URL, or only here. */
+function usePlace<Cursor extends string | number>(asked: string, inUrl: string | undefined) {
+  const [filters, setFilters] = useFilters<string>();
+  const [place, setPlace] = useState<{ asked: string; cursors: Cursor[] }>({ asked, cursors: [] });
+  if (inUrl === undefined) {
+    const go = (cursors: Cursor[]) => setPlace({ asked, cursors });
+    return [place.asked === asked ? place.cursors : [], go] as const;
+  }
+  const cursors = (filters[inUrl] ?? '').split(' ').filter((cursor) => cursor !== '') as Cursor[];
+  return [cursors, (next: Cursor[]) => setFilters({ [inUrl]: next.slice(-pagesInUrlMax).join(' ') })] as const;
 }
 
 /** The same for any other list. Begins again when `key` changes. */
 export function usePagesOf<Row, Cursor extends string | number>(
   key: QueryKey,
   ask: Asking<Row, Cursor>,
-  { everyMs = () => false, revisionOf }: Asked<Row> = {},
+  { everyMs = () => false, revisionOf, inUrl }: Asked<Row> = {},
 ): Pages<Row> {
   const asked = JSON.stringify(key);
-  const [place, setPlace] = useState<{ asked: string; cursors: Cursor[] }>({ asked, cursors: [] });
-  const cursors = place.asked === asked ? place.cursors : [];
+  const [cursors, setCursors] = usePlace<Cursor>(asked, inUrl);
   const cursor = cursors.at(-1);
   const page = cursors.length + 1;
   const { data, error, isPlaceholderData, refetch } = useQuery({
@@ -64,7 +81,7 @@ export function usePagesOf<Row, Cursor extends string | number>(
     waiting: isPlaceholderData && revisionOf === undefined,
     refetch: () => void refetch(),
     page,
-    next: next === null || isPlaceholderData ? null : () => setPlace({ asked, cursors: [...cursors, next] }),
-    previous: cursors.length === 0 ? null : () => setPlace({ asked, cursors: cursors.slice(0, -1) }),
+    next: next === null || isPlaceholderData ? null : () => setCursors([...cursors, next]),
+    previous: cursors.length === 0 ? null : () => setCursors(cursors.slice(0, -1)),
   };
 }

@@ -61,10 +61,10 @@ const columns: readonly Column<RequestRow>[] = [
 
 /** Every request, the newest first, as they end. */
 export default function RequestsPage() {
-  const [filters, setFilters] = useFilters<FilterName>();
+  const [filters, setFilters] = useFilters<FilterName | 'pages'>();
   const [paused, setPaused] = useState(false);
   const query = queryOf(filters);
-  const listed = usePages<RequestRow>('/admin/v1/requests', query);
+  const listed = usePages<RequestRow>('/admin/v1/requests', query, { inUrl: 'pages' });
   const live = !paused && listed.page === 1 && filters.until === undefined;
   const tail = useTail(query, live);
   const pages: Pages<RequestRow> = live
@@ -76,7 +76,8 @@ export default function RequestsPage() {
         refetch: () => void tail.refetch(),
       }
     : listed;
-  const onValues = useCallback((changes: typeof filters) => setFilters(changes), [setFilters]);
+  // Another filter begins at its first page.
+  const onValues = useCallback((changes: typeof filters) => setFilters({ ...changes, pages: '' }), [setFilters]);
   const some = filterNames.some((name) => filters[name] !== undefined);
   return (
     <Page
