@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type AttemptQuery, type AttemptSum, attemptGroups } from '../books/ledger/attempt-sums.ts';
-import { quantileMs, trafficGrainsMs, trafficKeptMs } from '../books/ledger/minute-sums.ts';
+import { quantileMs, trafficGrainsMs, trafficKeptMs } from '../books/ledger/traffic.ts';
 import { filter, given, listLimitMax, listOf, pageFields, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { pageByPlace } from './page.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { quantileMs, trafficGrainsMs } from '../books/ledger/minute-sums.ts';
-import type { TrafficKind, TrafficPoint } from '../books/ledger/traffic.ts';
+import { quantileMs, type TrafficKind, type TrafficPoint, trafficGrainsMs } from '../books/ledger/traffic.ts';
 import type { UsageGroup } from '../books/metering/ledger.ts';
 import { usageRecord } from '../books/metering/usage-record.ts';
 import type { Records } from './directory.ts';

@@ -1,6 +1,6 @@
 import { type Column, columnsOf, type FieldOf, fieldOf, type UsageEvent } from './columns.ts';
-import { binOf, firstTokenBins, MinuteSums, type TimedRow, totalBins, trafficGrainsMs } from './minute-sums.ts';
 import type { UsageAttempt } from './settled-request.ts';
+import { binOf, firstTokenBins, MinuteSums, type TimedRow, totalBins, trafficGrainsMs } from './traffic.ts';
 
 const countNames = ['attempts', 'retried', 'hedges', 'output_tokens', 'output_ms'] as const;
 

@@ -27,8 +27,15 @@ import {
 } from '../../books/ledger/cache-sums.ts';
 import { type Column, cellsOf, eventTable, reservationTable, type SqlCell } from '../../books/ledger/columns.ts';
 import { dayTables, lateAfterMs, lateSums, sumDelayMs } from '../../books/ledger/day-sums.ts';
-import type { MinuteSums, TimedRow } from '../../books/ledger/minute-sums.ts';
-import { type TrafficRow, TrafficSums, trafficKey, trafficSums, trafficTable } from '../../books/ledger/traffic.ts';
+import {
+  type MinuteSums,
+  type TimedRow,
+  type TrafficRow,
+  TrafficSums,
+  trafficKey,
+  trafficSums,
+  trafficTable,
+} from '../../books/ledger/traffic.ts';
 import type { BucketRow } from '../../books/metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';

@@ -1,5 +1,5 @@
 import { rollupSums } from '../../books/ledger/batch-sums.ts';
-import { firstTokenBins, totalBins } from '../../books/ledger/minute-sums.ts';
+import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
 import { cacheSumsOfPast, cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
 import { nameTablesSql } from '../ledger/day-sums.ts';
 import { refusedIndex } from '../ledger/ledger-filters.ts';

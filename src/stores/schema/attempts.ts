@@ -1,4 +1,4 @@
-import { firstTokenBins, totalBins } from '../../books/ledger/minute-sums.ts';
+import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
 import type { Ddl } from './ddl.ts';
 
 /** Attempts by minute and hour (ledger/attempt-sums.ts), for pages that draw who fails and who is slow. */

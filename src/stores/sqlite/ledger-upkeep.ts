@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { trafficGrainsMs, trafficKeptMs } from '../../books/ledger/minute-sums.ts';
+import { trafficGrainsMs, trafficKeptMs } from '../../books/ledger/traffic.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import { requestIdAt } from '../../kernel/ids.ts';
 import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';

@@ -20,8 +20,7 @@ import {
   type SqlCell,
 } from '../../books/ledger/columns.ts';
 import { dayTables, lateAfterMs, lateSums } from '../../books/ledger/day-sums.ts';
-import type { MinuteSums, TimedRow } from '../../books/ledger/minute-sums.ts';
-import { TrafficSums, trafficSums, trafficTable } from '../../books/ledger/traffic.ts';
+import { type MinuteSums, type TimedRow, TrafficSums, trafficSums, trafficTable } from '../../books/ledger/traffic.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -73,9 +72,9 @@ export function createLedgerWriter(
   const selectStrangers = database.prepare('SELECT * FROM reservation WHERE boot_id <> ? ORDER BY key LIMIT ?');
   const deleteBoots = database.prepare('DELETE FROM boot WHERE id <> ?');
   const sums = new BatchSums(bucketsOf);
-  const traffic = [
-    drawnInto(new TrafficSums(), addInto(database, 'traffic', trafficTable, trafficSums)),
-    drawnInto(new AttemptSums(), addInto(database, 'attempt_sum', attemptTable, attemptSums)),
+  const traffic: readonly Drawn[] = [
+    { sums: new TrafficSums(), addTo: addInto(database, 'traffic', trafficTable, trafficSums), taken: [] },
+    { sums: new AttemptSums(), addTo: addInto(database, 'attempt_sum', attemptTable, attemptSums), taken: [] },
   ];
   /** Events since `begin`. */
   let written: UsageEvent[] = [];
@@ -104,14 +103,14 @@ export function createLedgerWriter(
       for (const row of sums.rollups()) addToRollup(row);
       if (cached.length > 0) cacheSumsOf(cached).forEach(addToCaches);
       if (late.length > 0) addLate();
-      if (isTrafficDue) for (const drawn of traffic) drawn.write(trafficMinutesMax);
+      if (isTrafficDue) for (const drawn of traffic) writeDrawn(drawn, trafficMinutesMax);
       commit.run();
-      for (const drawn of traffic) drawn.committed();
-      isTrafficDue &&= traffic.some((drawn) => drawn.waits());
-      for (const event of written) for (const drawn of traffic) drawn.add(event);
+      for (const drawn of traffic) drawn.taken = [];
+      isTrafficDue &&= traffic.some((drawn) => drawn.sums.size > 0);
+      for (const event of written) for (const drawn of traffic) drawn.sums.add(event);
     },
     rollback() {
-      for (const drawn of traffic) drawn.putBack();
+      for (const drawn of traffic) putBack(drawn);
       try {
         rollback.run();
       } catch {
@@ -140,19 +139,19 @@ export function createLedgerWriter(
     },
     writeHeartbeat(bootId, nowMs) {
       upsertBoot.run(bootId, nowMs);
-      isTrafficDue = traffic.some((drawn) => drawn.waits());
+      isTrafficDue = traffic.some((drawn) => drawn.sums.size > 0);
     },
     writeTraffic(minutesMax) {
-      if (!traffic.some((drawn) => drawn.waits())) return;
+      if (!traffic.some((drawn) => drawn.sums.size > 0)) return;
       try {
         begin.run();
-        for (const drawn of traffic) drawn.write(minutesMax);
+        for (const drawn of traffic) writeDrawn(drawn, minutesMax);
         commit.run();
-        for (const drawn of traffic) drawn.committed();
+        for (const drawn of traffic) drawn.taken = [];
       } catch {
         // Pages show less of the last seconds; nothing is charged by it.
         undo(database);
-        for (const drawn of traffic) drawn.putBack();
+        for (const drawn of traffic) putBack(drawn);
       }
     },
     strangers: (bootId, limit) =>
@@ -161,28 +160,21 @@ export function createLedgerWriter(
   };
 }
 
-/** Sums that pages draw, with the table that they are written to. */
-function drawnInto<Row extends TimedRow>(
-  sums: Pick<MinuteSums<Row>, 'add' | 'size' | 'take' | 'putBack'>,
-  addTo: (row: Row) => void,
-) {
-  /** Rows that the running transaction writes. */
-  let taken: Row[] = [];
-  return {
-    add: (event: UsageEvent) => sums.add(event),
-    waits: () => sums.size > 0,
-    write(minutesMax: number) {
-      taken = sums.take(minutesMax);
-      for (const row of taken) addTo(row);
-    },
-    committed() {
-      taken = [];
-    },
-    putBack() {
-      sums.putBack(taken);
-      taken = [];
-    },
-  };
+/** Sums that pages draw, with the table that they are written to, and what the running transaction writes. */
+interface Drawn {
+  sums: Pick<MinuteSums<TimedRow>, 'add' | 'size' | 'take' | 'putBack'>;
+  addTo: (row: object) => void;
+  taken: TimedRow[];
+}
+
+function writeDrawn(drawn: Drawn, minutesMax: number): void {
+  drawn.taken = drawn.sums.take(minutesMax);
+  for (const row of drawn.taken) drawn.addTo(row);
+}
+
+function putBack(drawn: Drawn): void {
+  drawn.sums.putBack(drawn.taken);
+  drawn.taken = [];
 }
 
 /** Rows of minutes in one commit, and as many of hours: about a millisecond. The rest follows with the next commits. */
