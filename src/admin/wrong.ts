@@ -4,7 +4,7 @@ import type { Operator } from '../books/auth/operator.ts';
 import type { UsageEvent } from '../books/metering/ledger.ts';
 import { type LimitReading, readLimits } from '../books/metering/limit-view.ts';
 import type { SeenAlert } from '../books/metering/next-alerts.ts';
-import { type WindowName, windowLabels, windowNames } from '../books/metering/window.ts';
+import { periodLabels, periodNames, type WindowName, windowLabels, windowNames } from '../books/metering/window.ts';
 import { shadowVariant } from '../config/cross-check-models.ts';
 import { FailureError } from '../kernel/failure.ts';
 import type { LaneSnapshot } from '../routing/health-snapshot.ts';
@@ -314,7 +314,7 @@ async function fullWindows(parts: AdminParts, directory: Directory): Promise<Tro
 
 type Readings = Awaited<ReturnType<typeof readLimits>>;
 
-function fullIn(who: string, account: string, { windows, tokens, budget }: Readings, nowMs: number): Trouble[] {
+function fullIn(who: string, account: string, readings: Readings, nowMs: number): Trouble[] {
   const say = (
     reading: LimitReading,
     what: string,
@@ -332,7 +332,13 @@ function fullIn(who: string, account: string, { windows, tokens, budget }: Readi
   const shown = (value: number) => value.toLocaleString('en', { maximumFractionDigits: value < 100 ? 1 : 0 });
   const plain = (unit: string) => (used: number, allowed: number) => `${shown(used)} of ${shown(allowed)} ${unit}`;
   const usd = (used: number, allowed: number) => `$${used.toFixed(2)} of $${allowed.toFixed(2)}`;
-  return windowNames.flatMap((window: WindowName) => [
+  const { windows, tokens, budget, calendar_budget: calendar } = readings;
+  const ofCalendar = periodNames.flatMap((name) => {
+    const reading = calendar?.[name];
+    const alerted = { least: spentShare, alert: `budget ${who} calendar ${name}` };
+    return reading === undefined ? [] : say(reading, `its ${periodLabels[name]}`, usd, alerted);
+  });
+  const ofWindows = windowNames.flatMap((window: WindowName) => [
     ...say(windows[window], `its ${windowLabels[window]}`, plain('units')),
     ...say(tokens[window], `the tokens of its ${windowLabels[window]}`, plain('tokens')),
     ...say(budget[window], `the budget of its ${windowLabels[window]}`, usd, {
@@ -340,6 +346,7 @@ function fullIn(who: string, account: string, { windows, tokens, budget }: Readi
       alert: `budget ${who} ${window}`,
     }),
   ]);
+  return [...ofWindows, ...ofCalendar];
 }
 
 function within(ms: number): string {

@@ -77,6 +77,42 @@ const tierLimit = (omitted: string) =>
     'an object with rpm, 5h, week, month',
   );
 
+const inCalendar = (period: string) => amounts.usd().optional().describe(`USD in a calendar ${period}. ${unlimited}`);
+
+const calendarBudget = z
+  .strictObject({
+    time_zone: z
+      .string()
+      .max(64)
+      .refine(isTimeZone, 'expected a time zone of the IANA list, such as Europe/Berlin or UTC')
+      .default('UTC')
+      .describe('Where days, weeks and months begin, such as Europe/Berlin.'),
+    day: inCalendar('day'),
+    week: inCalendar('week, which begins on Monday'),
+    month: inCalendar('month'),
+  })
+  .superRefine((value, context) => {
+    for (const [shorter, longer] of [
+      ['day', 'week'],
+      ['day', 'month'],
+      ['week', 'month'],
+    ] as const) {
+      const [short, long] = [value[shorter], value[longer]];
+      if (typeof short === 'number' && typeof long === 'number' && short > long) {
+        context.addIssue({ code: 'custom', path: [shorter], message: contradiction(longer) });
+      }
+    }
+  });
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export const planSchema = z.strictObject({
   windows: orOff(inOrder(z.strictObject(windows('units', 'Units', unlimited))), 'an object with 5h, week, month')
     .optional()
@@ -105,6 +141,9 @@ export const planSchema = z.strictObject({
   budget: orOff(inOrder(z.strictObject(windows('usd', 'USD', unlimited))), 'an object with 5h, week, month')
     .optional()
     .describe('USD in rolling windows.'),
+  calendar_budget: orOff(calendarBudget, 'an object with time_zone, day, week, month')
+    .optional()
+    .describe('USD by day, week and month of the calendar, in a time zone.'),
   storage: orOff(z.union([positiveInt(Number.MAX_SAFE_INTEGER), size()]), 'a size such as 10gb')
     .prefault('10gb')
     .describe(
@@ -138,7 +177,14 @@ export const planSchema = z.strictObject({
 /** A key's own limits in addition to its plan's (admin API): each counts for this key alone, omitted ones do not exist. */
 export const keyLimitsSchema = z
   .strictObject({
-    ...planSchema.pick({ windows: true, tpm: true, concurrency: true, tokens: true, budget: true }).shape,
+    ...planSchema.pick({
+      windows: true,
+      tpm: true,
+      concurrency: true,
+      tokens: true,
+      budget: true,
+      calendar_budget: true,
+    }).shape,
     rpm: perMinute('Requests in any 60 seconds.').optional(),
     mcp: globs()
       .optional()

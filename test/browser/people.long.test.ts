@@ -202,14 +202,28 @@ test('a plan says whom it would stop before it is saved, and what is wrong at it
     .waitFor();
   assert.equal(await hours.getAttribute('aria-invalid'), 'true');
   await hours.fill('30');
-  await page.getByRole('textbox', { name: 'Units in a week' }).fill('1,400');
+  await page.getByRole('textbox', { name: 'Units in 7 days' }).fill('1,400');
   await page.getByRole('textbox', { name: 'Budget, USD in 30 days' }).fill('22,5');
+  const zone = page.getByRole('combobox', { name: 'Time zone' });
+  assert.equal(await zone.inputValue(), 'UTC', 'the zone of this browser');
+  await page.getByRole('textbox', { name: 'Budget by calendar, USD per day' }).fill('0');
+  await page.getByText('Budget per day (UTC): $0 used of $0').first().waitFor();
+  await page.getByRole('textbox', { name: 'Budget by calendar, USD per day' }).fill('');
+  await page.getByRole('textbox', { name: 'Budget by calendar, USD per month' }).fill('20');
+  await zone.fill('Europe/Berln');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page
+    .getByRole('alert')
+    .getByText(/Expected a time zone/)
+    .waitFor();
+  await zone.fill('Europe/Berlin');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved.').waitFor();
   const { definition } = (await (await admin.fetch('/admin/v1/plans/team')).json()) as { definition: unknown };
   assert.deepEqual(definition, {
     windows: { '5h': 30, week: 1_400 },
     budget: { month: 22.5 },
+    calendar_budget: { time_zone: 'Europe/Berlin', month: 20 },
     rpm: 60,
     storage: 10 * 1024 ** 3,
     scope: 'account',

@@ -10,6 +10,7 @@ const limit = (
 ) => ({
   window,
   measure,
+  calendar: null,
   tier: null,
   used,
   limit: allowed,

@@ -154,7 +154,7 @@ test('a budget is in USD, by the prices of targets', async () => {
   assert.equal(await status('budget', { model: 'priced' }), 200);
   const error = await refusedFor('budget:week', chat('budget', { model: 'priced' }));
   assert.ok(error.used > 0.001 && error.allowed === 0.001);
-  assert.match(error.message, /: weekly budget, 0\.\d+ of 0\.001 USD used/);
+  assert.match(error.message, /: 7-day budget, 0\.\d+ of 0\.001 USD used/);
 });
 
 test('concurrency: one more than the plan has places for is 429 before its body, and passes when one has ended', async () => {

@@ -92,7 +92,7 @@ for (const driver of drivers) {
     t.after(() => store.remove());
     const ledger = await store.ledger('boot-1');
     const nowMs = Date.now();
-    for (const agoMs of [0, 5 * hourMs + 3 * minuteMs, 30 * 24 * hourMs + 3 * hourMs]) {
+    for (const agoMs of [0, 5 * hourMs + 3 * minuteMs, 31 * 24 * hourMs + 4 * hourMs]) {
       await settle(ledger, reservationRow({ atMs: nowMs - agoMs }), { settledMs: nowMs - agoMs });
     }
     const lengths = (rows: readonly BucketRow[]) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Limit } from '../../books/metering/counters.ts';
 import type { KeyLimits, Plan } from '../../books/metering/plan.ts';
-import { limit } from '../../books/metering/plan-book.ts';
+import { calendarLimit, limit } from '../../books/metering/plan-book.ts';
 import { amountOf } from '../../books/metering/quota-message.ts';
 import { accountScope, keyScope } from '../../books/metering/scope.ts';
 import { type SpanName, spans, windowNames } from '../../books/metering/window.ts';
@@ -10,7 +10,11 @@ import { refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 
 export const windowSchema = z.object({
-  window: z.enum(['minute', '5h', 'week', 'month']),
+  window: z.enum(['minute', '5h', 'week', 'month']).describe('Its rolling window; of a period of the calendar: month.'),
+  calendar: z
+    .object({ period: z.enum(['day', 'week', 'month']), time_zone: z.string() })
+    .nullable()
+    .describe('The period of the calendar that it counts; null: a rolling window.'),
   measure: z.enum(['requests', 'units', 'tokens', 'usd']),
   tier: z.string().nullable().describe('Only requests of this tier; null: all requests.'),
   used: z.number(),
@@ -64,15 +68,19 @@ export async function windowsOf(
     ),
     ledger.buckets([...new Set(asked.map((one) => one.limit.scope))]),
   ]);
-  return asked.map(({ tier, limit: { measure, span, allowed, scope: of } }, at) => {
+  return asked.map(({ tier, limit: { measure, span, period, allowed, scope: of } }, at) => {
     const { used, leavesAtMs } = states[at]!;
-    const free = leavesAtMs === null ? null : bucketOf(span, leavesAtMs);
+    const free = leavesAtMs === null || period !== undefined ? null : bucketOf(span, leavesAtMs);
     const bucket =
       free && buckets.find((row) => row.scope === of && row.grainMs === free.grainMs && row.bucket === free.bucket);
-    const amount = bucket && { calls: null, units: bucket.units, tokens: bucket.tokens, usd: bucket.usdNano }[measure];
+    // A period ends as a whole.
+    const whole = period === undefined || leavesAtMs === null ? null : used;
+    const amount =
+      whole ?? (bucket && { calls: null, units: bucket.units, tokens: bucket.tokens, usd: bucket.usdNano }[measure]);
     const isEndless = allowed === endless;
     return {
       window: span,
+      calendar: period === undefined ? null : { period: period.name, time_zone: period.zone },
       measure: measures[measure],
       tier,
       used: amountOf(measure, used),
@@ -90,13 +98,14 @@ function milli(rpm: number | null): number {
   return rpm === null ? endless : rpm * 1_000;
 }
 
-function limitsOf({ rpm, tpm, units, tokens, usdNano }: KeyLimits, scope: string): Limit[] {
+function limitsOf({ rpm, tpm, units, tokens, usdNano, calendar }: KeyLimits, scope: string): Limit[] {
   return [
     limit('minute', 'calls', 'minute', milli(rpm), scope),
     ...windowNames.map((window) => limit(window, 'units', window, units[window] ?? endless, scope)),
     limit('tokens:minute', 'tokens', 'minute', tpm ?? endless, scope),
     ...windowNames.map((window) => limit(`tokens:${window}`, 'tokens', window, tokens[window] ?? endless, scope)),
     ...windowNames.map((window) => limit(`budget:${window}`, 'usd', window, usdNano[window] ?? endless, scope)),
+    ...calendar.map((budget) => calendarLimit(budget, scope)),
   ];
 }
 

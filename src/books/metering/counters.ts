@@ -1,6 +1,6 @@
 import type { BucketRow } from '../ledger/batch-sums.ts';
 import type { ReservationRow } from '../ledger/columns.ts';
-import type { SpanName } from './window.ts';
+import type { CalendarPeriod, SpanName } from './window.ts';
 
 export type { BucketRow } from '../ledger/batch-sums.ts';
 
@@ -23,12 +23,14 @@ export type Scope = string;
 export interface Limit {
   /**
    * Name in a 429: `5h`, `week`, `month`, `minute`, `free`, `tier:<name>:5h`, `tier:<name>:rpm`, `tokens:month`,
-   * `budget:week`…
+   * `budget:week`, `budget:month@Europe/Berlin`…
    */
   id: string;
   scope: Scope;
   measure: Measure;
   span: SpanName;
+  /** Counts what was spent since the period began, of the hours of `month`; absent: within the span. Only of USD. */
+  period?: CalendarPeriod;
   /** In the measure's whole numbers; `Infinity` when only the usage is asked for (GET /v1/usage). */
   allowed: number;
   /** `exact`: passes while used + cost ≤ allowed. `post-paid`: while used < allowed (tokens and USD, known afterwards). */
@@ -39,7 +41,7 @@ export interface Limit {
 export interface LimitState {
   /** In the measure's whole numbers, this request's own cost included once it is let in. */
   used: number;
-  /** Wall-clock ms at which the oldest counted bucket leaves; null when nothing is counted. */
+  /** Wall-clock ms at which the oldest counted bucket leaves, or the period ends; null when nothing is counted. */
   leavesAtMs: number | null;
 }
 

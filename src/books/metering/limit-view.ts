@@ -1,9 +1,9 @@
 import type { Counters, Limit, LimitState } from './counters.ts';
-import type { KeyLimits, Plan } from './plan.ts';
-import { limit } from './plan-book.ts';
+import type { CalendarBudget, KeyLimits, Plan } from './plan.ts';
+import { calendarLimit, limit } from './plan-book.ts';
 import { amountOf } from './quota-message.ts';
 import { accountScope, keyScope } from './scope.ts';
-import { type WindowName, windowNames } from './window.ts';
+import { type PeriodName, type WindowName, windowNames } from './window.ts';
 
 /** How full one limit is, as callers read it: requests, tokens or USD as decimals. Null = unlimited. */
 export interface LimitReading {
@@ -23,7 +23,12 @@ export interface LimitReadings {
   concurrency: { used: number; allowed: number | null };
   tokens: WindowReadings & { minute: LimitReading };
   budget: WindowReadings;
+  /** Only where there are such budgets. */
+  calendar_budget?: CalendarReadings;
 }
+
+/** By period of the calendar, in a time zone. */
+export type CalendarReadings = { time_zone: string } & Partial<Record<PeriodName, LimitReading>>;
 
 export interface PlanReadings extends LimitReadings {
   tiers: Readonly<Record<string, { rpm: LimitReading; windows: WindowReadings }>>;
@@ -59,12 +64,12 @@ export async function readLimits(
   let at = 0;
   const next = () => readingOf(asked[at]!, states[at++]!);
   // In the order in which they were asked.
-  const ofPlan = readingsOf(next, running[0] ?? 0, plan.concurrency);
+  const ofPlan = readingsOf(next, running[0] ?? 0, plan);
   const ofTiers = tiers.map(([tier]) => [tier, { rpm: next(), windows: windowsOf(next) }] as const);
   return {
     ...ofPlan,
     tiers: Object.fromEntries(ofTiers),
-    key: ofKey === null ? null : readingsOf(next, running[1] ?? 0, ofKey.limits.concurrency),
+    key: ofKey === null ? null : readingsOf(next, running[1] ?? 0, ofKey.limits),
   };
 }
 
@@ -77,6 +82,7 @@ function askedOf(limits: KeyLimits, scope: string): Limit[] {
       limit(`tokens:${window}`, 'tokens', window, orEndless(limits.tokens[window]), scope),
     ),
     ...windowNames.map((window) => limit(`budget:${window}`, 'usd', window, orEndless(limits.usdNano[window]), scope)),
+    ...limits.calendar.map((budget) => calendarLimit(budget, scope)),
   ];
 }
 
@@ -95,7 +101,7 @@ function orEndless(allowed: number | null): number {
   return allowed ?? Number.POSITIVE_INFINITY;
 }
 
-function readingsOf(next: () => LimitReading, running: number, concurrency: number | null): LimitReadings {
+function readingsOf(next: () => LimitReading, running: number, { concurrency, calendar }: KeyLimits): LimitReadings {
   const rpm = next();
   const windows = windowsOf(next);
   const minute = next();
@@ -105,7 +111,13 @@ function readingsOf(next: () => LimitReading, running: number, concurrency: numb
     concurrency: { used: running, allowed: concurrency },
     tokens: { minute, ...windowsOf(next) },
     budget: windowsOf(next),
+    ...(calendar.length > 0 && { calendar_budget: calendarOf(next, calendar) }),
   };
+}
+
+function calendarOf(next: () => LimitReading, budgets: readonly CalendarBudget[]): CalendarReadings {
+  const readings = budgets.map(({ period }) => [period.name, next()] as const);
+  return { time_zone: budgets[0]?.period.zone ?? 'UTC', ...Object.fromEntries(readings) };
 }
 
 function windowsOf(next: () => LimitReading): WindowReadings {

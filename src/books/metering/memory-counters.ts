@@ -16,7 +16,7 @@ import type {
   Unavailable,
 } from './counters.ts';
 import { LoadedScopes, loadedScopesMax, ScopesFull } from './loaded-scopes.ts';
-import { QuotaClock, type RollingScope, type RollingSum } from './rolling-sum.ts';
+import { CalendarSum, QuotaClock, type RollingScope, type RollingSum } from './rolling-sum.ts';
 import { milliPerCall } from './scope.ts';
 import { type Span, spans } from './window.ts';
 
@@ -264,7 +264,7 @@ function unavailableFor(error: unknown): Unavailable {
 interface BoundLimit {
   limit: Limit;
   scope: RollingScope;
-  sum: RollingSum;
+  sum: Pick<RollingSum, 'usedAt' | 'tell' | 'freeAtMs'>;
   span: Span;
   /** No earlier one of the list looks at the same scope. */
   first: boolean;
@@ -281,7 +281,8 @@ function boundLimit(scopes: LoadedScopes, limits: readonly Limit[], at: number):
   const limit = limits[at]!;
   const scope = scopes.get(limit.scope);
   if (scope === undefined) return null;
-  const sum = scope.sumOf(limit.measure, limit.span);
+  const counted = scope.sumOf(limit.measure, limit.span);
+  const sum = limit.period === undefined ? counted : new CalendarSum(counted, limit.period);
   return { limit, scope, sum, span: spans[limit.span], first: !isRepeated(limits, at) };
 }
 

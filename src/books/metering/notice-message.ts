@@ -26,7 +26,7 @@ export function thresholdNotice(
       ...(limit.scope.startsWith('k:') ? { key: mover.keyName } : {}),
       plan: mover.plan,
       limit: limit.id,
-      window: limit.span,
+      window: limit.period?.id ?? limit.span,
       share,
       used: amountOf(limit.measure, used),
       allowed: amountOf(limit.measure, limit.allowed),

@@ -23,6 +23,7 @@ const pro: Plan = {
   units: none,
   tokens: none,
   usdNano: none,
+  calendar: [],
   tiers: new Map(),
   storageBytes: null,
   notify: {

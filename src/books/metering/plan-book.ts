@@ -5,7 +5,7 @@ import { matchesGlob } from '../auth/model-glob.ts';
 import { type Principal, serverPlan } from '../auth/principal.ts';
 import type { LimitHeaderForm } from './admission.ts';
 import type { Full, Limit, LimitState, Measure, Scope } from './counters.ts';
-import type { KeyLimits, Plan } from './plan.ts';
+import type { CalendarBudget, KeyLimits, Plan } from './plan.ts';
 import { keyLimitsOf, planOf } from './plan-rules.ts';
 import { amountOf } from './quota-message.ts';
 import { accountScope, freeScope, keyScope, scopesOf } from './scope.ts';
@@ -155,6 +155,7 @@ function afterwards(limits: KeyLimits, scope: Scope): Limit[] {
     ...(limits.tpm === null ? [] : [limit('tokens:minute', 'tokens', 'minute', limits.tpm, scope)]),
     ...windowLimits('tokens:', 'tokens', limits.tokens, scope),
     ...windowLimits('budget:', 'usd', limits.usdNano, scope),
+    ...limits.calendar.map((budget) => calendarLimit(budget, scope)),
   ];
 }
 
@@ -176,6 +177,10 @@ function windowLimits(
     const allowed = amounts[window];
     return allowed === null ? [] : [limit(`${prefix}${window}`, measure, window, allowed, scope)];
   });
+}
+
+export function calendarLimit({ period, usdNano }: CalendarBudget, scope: Scope): Limit {
+  return { ...limit(`budget:${period.id}`, 'usd', 'month', usdNano, scope), period };
 }
 
 /** Tokens and USD are known afterwards only; requests and units are exact. */
@@ -318,9 +323,14 @@ function policyOf(columns: readonly Column[]): string {
   return columns
     .map(({ limit, name, allowed }) => {
       const unit = limit.measure === 'tokens' ? ';qu="tokens"' : limit.measure === 'usd' ? ';qu="usd"' : '';
-      return `${name.slice(0, name.lastIndexOf(';'))};q=${allowed}${unit};w=${spans[limit.span].spanMs / 1_000}`;
+      return `${name.slice(0, name.lastIndexOf(';'))};q=${allowed}${unit};w=${spanMsOf(limit) / 1_000}`;
     })
     .join(', ');
+}
+
+/** How long months are differs: thirty days stand for one. */
+function spanMsOf({ span, period }: Limit): number {
+  return period?.name === 'day' ? 86_400_000 : spans[period?.name ?? span].spanMs;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Config, KeyLimitsConfig, PlanConfig } from '../../config/schema.ts';
-import type { KeyLimits, Plan, TierLimits } from './plan.ts';
+import type { CalendarBudget, KeyLimits, Plan, TierLimits } from './plan.ts';
 import { nanoUsd } from './scope.ts';
-import type { WindowName } from './window.ts';
+import { CalendarPeriod, periodNames, type WindowName } from './window.ts';
 
 /** Amounts as written: a number, `off`, or nothing. */
 type Written = number | 'off' | undefined;
@@ -42,7 +42,16 @@ export function keyLimitsOf(written: Omit<KeyLimitsConfig, 'mcp'>): KeyLimits {
     units: windowsOf(written.windows, milliUnits),
     tokens: windowsOf(written.tokens, Math.round),
     usdNano: windowsOf(written.budget, nanoUsd),
+    calendar: calendarOf(written.calendar_budget),
   };
+}
+
+function calendarOf(written: KeyLimitsConfig['calendar_budget']): CalendarBudget[] {
+  if (written === undefined || written === 'off') return [];
+  return periodNames.flatMap((name) => {
+    const usd = number(written[name]);
+    return usd === null ? [] : [{ period: new CalendarPeriod(name, written.time_zone), usdNano: nanoUsd(usd) }];
+  });
 }
 
 function tiersOf(written: PlanConfig, tiers: Config['tiers']): ReadonlyMap<string, TierLimits> {

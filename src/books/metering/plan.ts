@@ -1,4 +1,4 @@
-import type { WindowName } from './window.ts';
+import type { CalendarPeriod, WindowName } from './window.ts';
 
 /** A plan as admission needs it: whole numbers, `null` = unlimited, tiers' own limits filled in. */
 export interface Plan {
@@ -23,6 +23,8 @@ export interface Plan {
   tokens: Readonly<Record<WindowName, number | null>>;
   /** Nano-USD, post-paid. */
   usdNano: Readonly<Record<WindowName, number | null>>;
+  /** Nano-USD by period of the calendar, post-paid. */
+  calendar: readonly CalendarBudget[];
   /** What a caller pays who leaves before the first content: nothing, the input tokens, or all of it. */
   abandoned: 'free' | 'tokens' | 'full';
   /** Every tier that has a limit under this plan. */
@@ -39,4 +41,9 @@ export interface TierLimits {
 }
 
 /** A key's own, tighter limits: counted by key, beside the plan's. */
-export type KeyLimits = Pick<Plan, 'rpm' | 'tpm' | 'concurrency' | 'units' | 'tokens' | 'usdNano'>;
+export type KeyLimits = Pick<Plan, 'rpm' | 'tpm' | 'concurrency' | 'units' | 'tokens' | 'usdNano' | 'calendar'>;
+
+export interface CalendarBudget {
+  period: CalendarPeriod;
+  usdNano: number;
+}

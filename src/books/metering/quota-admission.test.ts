@@ -102,7 +102,7 @@ const wordings: [plan: Record<string, unknown>, way: Asked, limit: string, windo
     /: tokens per minute, 120 of 100 tokens used\. The next request passes at 2026-01-02T03:01:01Z/,
   ],
   [{ tokens: { month: 100 } }, {}, 'tokens:month', null, /: monthly token window, 120 of 100 tokens used\. The next/],
-  [{ budget: { week: 0.5 } }, {}, 'budget:week', null, /: weekly budget, 0\.75 of 0\.5 USD used\. The next/],
+  [{ budget: { week: 0.5 } }, {}, 'budget:week', null, /: 7-day budget, 0\.75 of 0\.5 USD used\. The next/],
 ];
 for (const [plan, way, limit, window, words] of wordings) {
   test(`the 429 of ${limit} names it in words and members`, async () => {

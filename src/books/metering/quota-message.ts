@@ -1,6 +1,6 @@
 import type { QuotaExceeded } from '../../kernel/failure.ts';
 import type { Full, Limit, Measure } from './counters.ts';
-import { type WindowName, windowLabels, windowNames } from './window.ts';
+import { periodLabels, periodNames, type WindowName, windowLabels, windowNames } from './window.ts';
 
 /** Whole numbers of the measure in one of what callers read. */
 const wholeOf: Readonly<Record<Measure, number>> = { calls: 1_000, units: 1_000, tokens: 1, usd: 1e9 };
@@ -58,7 +58,7 @@ function whenFree(full: Full, reached: Limit | null, needs: number, freeAtMs: nu
   return never ? 'No such request ever passes under this limit.' : 'Nobody knows when the next request passes.';
 }
 
-/** `5-hour window`, `tier premium, requests per minute`, `monthly token window`, `weekly budget`. */
+/** `5-hour window`, `tier premium, requests per minute`, `monthly token window`, `7-day budget`, `daily budget (UTC)`. */
 function labelOf(id: string): string {
   if (id === 'minute') return 'requests per minute';
   if (id === 'free') return 'free requests per minute, 20 of which count as one';
@@ -74,10 +74,24 @@ function labelOf(id: string): string {
     case 'tokens':
       return window === null ? 'tokens per minute' : windowLabels[window].replace('window', 'token window');
     case 'budget':
-      return window === null ? id : windowLabels[window].replace('window', 'budget');
+      return window === null ? calendarLabel(last) : rollingBudgets[window];
     default:
       return window === null ? id : windowLabels[window];
   }
+}
+
+/** A rolling window is no week or month of the calendar, which budgets have too. */
+const rollingBudgets: Readonly<Record<WindowName, string>> = {
+  '5h': '5-hour budget',
+  week: '7-day budget',
+  month: '30-day budget',
+};
+
+/** Of `day@Europe/Berlin`. */
+function calendarLabel(id: string): string {
+  const at = id.indexOf('@');
+  const period = periodNames.find((name) => name === id.slice(0, at));
+  return period === undefined ? id : `${periodLabels[period]} (${id.slice(at + 1)})`;
 }
 
 function windowOf(id: string): WindowName | null {

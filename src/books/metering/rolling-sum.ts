@@ -1,6 +1,14 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { BucketRow, LimitState, Measure } from './counters.ts';
-import { bucketAt, bucketLeavesAtMs, type Span, type SpanName, spans } from './window.ts';
+import {
+  bucketAt,
+  bucketLeavesAtMs,
+  type CalendarPeriod,
+  periodMaxMs,
+  type Span,
+  type SpanName,
+  spans,
+} from './window.ts';
 
 /** Dead places at the front of the arrays before they are closed up; with fewer it is not worth the copying. */
 const deadPlacesMin = 32;
@@ -15,6 +23,8 @@ export class RollingSum {
   readonly #long: Span;
   readonly #longBuckets: number;
   readonly #shortBuckets: number;
+  /** How old a bucket may become in the arrays: calendar months are longer than the longest span. */
+  readonly #keptBuckets: number;
   /** Bucket numbers, ascending; those before `#longFirst` are dead. */
   readonly #buckets: number[] = [];
   readonly #amounts: number[] = [];
@@ -27,10 +37,11 @@ export class RollingSum {
   #bucketNow = -1;
   #bucketEndsMs = Number.NEGATIVE_INFINITY;
 
-  constructor(long: Span, short: Span = long) {
+  constructor(long: Span, short: Span = long, keptMs = long.spanMs) {
     this.#long = long;
     this.#longBuckets = long.spanMs / long.bucketMs;
     this.#shortBuckets = short.spanMs / short.bucketMs;
+    this.#keptBuckets = Math.ceil(keptMs / long.bucketMs);
   }
 
   /** Counts in the bucket of now; nothing when the amount is none. */
@@ -48,7 +59,7 @@ export class RollingSum {
   seed(nowMs: number, bucket: number, amount: number): void {
     this.#expire(nowMs);
     const age = this.#bucketNow - bucket;
-    if (amount > 0 && age >= 0 && age <= this.#longBuckets) {
+    if (amount > 0 && age >= 0 && age <= this.#keptBuckets) {
       this.#append(bucket, amount);
       this.#skip();
     }
@@ -70,6 +81,15 @@ export class RollingSum {
   usedAt(nowMs: number, span: Span): number {
     this.#expire(nowMs);
     return span === this.#long ? this.#longTotal : this.#shortTotal;
+  }
+
+  /** What was counted since this instant, the beginning of a bucket that is still kept. */
+  usedSince(nowMs: number, sinceMs: number): number {
+    this.#expire(nowMs);
+    const first = bucketAt(this.#long, sinceMs);
+    let used = 0;
+    for (let i = this.#buckets.length - 1; (this.#buckets[i] ?? -1) >= first; i--) used += this.#amounts[i] ?? 0;
+    return used;
   }
 
   /**
@@ -147,7 +167,12 @@ export class RollingSum {
   }
 
   #closeUp(): void {
-    const dead = this.#longFirst;
+    const oldest = this.#bucketNow - this.#keptBuckets;
+    let dead = this.#longFirst;
+    if (this.#keptBuckets > this.#longBuckets) {
+      dead = 0;
+      while (dead < this.#longFirst && (this.#buckets[dead] ?? oldest) < oldest) dead++;
+    }
     if (dead === 0) return;
     const live = this.#buckets.length - dead;
     this.#buckets.copyWithin(0, dead);
@@ -155,7 +180,7 @@ export class RollingSum {
     this.#buckets.length = live;
     this.#amounts.length = live;
     this.#shortFirst -= dead;
-    this.#longFirst = 0;
+    this.#longFirst -= dead;
   }
 
   /** The live place of a bucket, or -1. */
@@ -173,6 +198,31 @@ export class RollingSum {
   }
 }
 
+/** USD of a period of the calendar, of the hours that a RollingSum keeps. */
+export class CalendarSum implements Pick<RollingSum, 'usedAt' | 'tell' | 'freeAtMs'> {
+  readonly #sum: RollingSum;
+  readonly #period: CalendarPeriod;
+
+  constructor(sum: RollingSum, period: CalendarPeriod) {
+    this.#sum = sum;
+    this.#period = period;
+  }
+
+  usedAt(nowMs: number): number {
+    return this.#sum.usedSince(nowMs, this.#period.startMs(nowMs));
+  }
+
+  tell(state: LimitState, nowMs: number, _span: Span, aheadMs: number): void {
+    state.used = this.usedAt(nowMs);
+    state.leavesAtMs = state.used === 0 ? null : this.#period.endMs(nowMs) - aheadMs;
+  }
+
+  /** All of it is free when the next period begins. */
+  freeAtMs(nowMs: number, _span: Span, amount: number): number | null {
+    return amount > this.usedAt(nowMs) ? null : this.#period.endMs(nowMs);
+  }
+}
+
 /** Usage of one scope, in every measure and span of limits. Amounts as in counters.ts. */
 export class RollingScope {
   readonly #calls = new RollingSum(spans.minute);
@@ -182,7 +232,7 @@ export class RollingScope {
   readonly #tokensByMinute = new RollingSum(spans['5h']);
   readonly #tokensByHour = new RollingSum(spans.month, spans.week);
   readonly #usdByMinute = new RollingSum(spans['5h']);
-  readonly #usdByHour = new RollingSum(spans.month, spans.week);
+  readonly #usdByHour = new RollingSum(spans.month, spans.week, periodMaxMs);
   /** Requests that run now. */
   running = 0;
   /** Holds that are not settled: what they stand in must not be forgotten. */

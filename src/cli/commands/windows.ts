@@ -6,6 +6,7 @@ import { table } from '../table.ts';
 interface LimitRow {
   window: string;
   measure: 'requests' | 'units' | 'tokens' | 'usd';
+  calendar: { period: string; time_zone: string } | null;
   tier: string | null;
   used: number;
   limit: number | null;
@@ -39,7 +40,7 @@ export function limitTable({ data }: AccountLimits): string {
       .filter(({ measure, tier, limit, used }) => limit !== null || used > 0 || (measure === 'units' && tier === null))
       .map((row) => [
         ...(byKey ? [name ?? key ?? ''] : []),
-        row.tier === null ? row.window : `${row.window} (${row.tier})`,
+        windowOf(row),
         row.measure === 'usd' ? 'USD' : row.measure,
         shownAmount(row.used),
         row.limit === null ? 'unlimited' : shownAmount(row.limit),
@@ -49,6 +50,11 @@ export function limitTable({ data }: AccountLimits): string {
   );
   const head = ['window', 'measure', 'used', 'allowed', 'remaining', 'next free at'];
   return table(byKey ? ['key', ...head] : head, rows);
+}
+
+function windowOf({ window, calendar, tier }: LimitRow): string {
+  if (calendar !== null) return `${calendar.period} (${calendar.time_zone})`;
+  return tier === null ? window : `${window} (${tier})`;
 }
 
 /** USD have up to nine decimals, and sums of decimals more. */

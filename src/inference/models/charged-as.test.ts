@@ -16,6 +16,7 @@ const planWith = (tiers: Record<string, TierLimits>): Plan => ({
   units: off,
   tokens: off,
   usdNano: off,
+  calendar: [],
   tiers: new Map(Object.entries(tiers)),
   abandoned: 'tokens',
   storageBytes: null,

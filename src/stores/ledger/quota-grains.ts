@@ -1,10 +1,13 @@
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
-/** How wide the stored quota buckets are, and the longest span in which they count (books/metering/window.ts). */
+/**
+ * How wide the stored quota buckets are, and the longest time in which they count (books/metering/window.ts): five hours,
+ * and a calendar month with the hour of a changed clock.
+ */
 const spanOfGrainMs: ReadonlyMap<number, number> = new Map([
   [minuteMs, 5 * hourMs],
-  [hourMs, 30 * 24 * hourMs],
+  [hourMs, (31 * 24 + 1) * hourMs],
 ]);
 
 /** The grain by which the newest use is found: the finest. */

@@ -87,14 +87,16 @@ export class RedisCounters implements Counters {
   readonly #knownOver: KnownOver;
   readonly #leases: Leases;
   readonly #link: Link;
-  readonly #plans: Plans = createPlans();
+  readonly #plans: Plans = createPlans(() => this.#wallMs());
   readonly #turns: Turns;
   readonly #seeding: Seeding;
   readonly #settlements: Settlements;
   readonly #sweep: Sweep;
+  readonly #wallMs: () => number;
 
   constructor({ url, booksId, books, rules, clock, onTrouble, nowMs }: RedisCountersOptions) {
     this.#clock = clock;
+    this.#wallMs = nowMs ?? (() => clock.wallMs());
     this.#knownOver = createKnownOver(nowMs ?? (() => clock.monotonicMs()));
     this.#leases = createLeases({
       run: (...asked) => this.#link.run(...asked),
@@ -171,7 +173,7 @@ export class RedisCounters implements Counters {
   async read(account: string, limits: readonly Limit[]): Promise<readonly LimitState[]> {
     // Looked at, too: what a dead process left would be shown until the account's next request.
     this.#sweep.used(account);
-    const { answer } = await this.#ask('read', account, readPlan(account, limits), []);
+    const { answer } = await this.#ask('read', account, readPlan(account, limits, this.#wallMs()), []);
     return statesOf(known(answer), 1);
   }
 

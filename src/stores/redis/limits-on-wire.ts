@@ -5,6 +5,8 @@ import type { Reply } from './wire.ts';
 const measures: Readonly<Record<Measure, string>> = { calls: 'c', units: 'u', tokens: 't', usd: 'd' };
 const spans: Readonly<Record<SpanName, string>> = { minute: '1', '5h': '5', week: '7', month: '30' };
 
+const hourMs = 3_600_000;
+
 /** Names of the totals in the scripts (lua-windows.ts). */
 const counted: Readonly<Record<Measure, readonly SpanName[]>> = {
   calls: ['minute'],
@@ -14,11 +16,14 @@ const counted: Readonly<Record<Measure, readonly SpanName[]>> = {
 };
 
 /**
- * Measure and span as the scripts name them. Throws for one that nobody counts: that is our mistake, not a caller's.
+ * Measure and span as the scripts name them; of a calendar period, `P`, its first hour, the one after it, and its name,
+ * as of this wall-clock instant. Throws for one that nobody counts: that is our mistake, not a caller's.
  */
-export function spanOnWire({ measure, span }: Limit): [measure: string, span: string] {
+export function spanOnWire({ measure, span, period }: Limit, nowMs: number): [measure: string, span: string] {
   if (!counted[measure].includes(span)) throw new Error(`${measure} are not counted by ${span}`);
-  return [measures[measure], spans[span]];
+  if (period === undefined) return [measures[measure], spans[span]];
+  const hours = [period.startMs(nowMs) / hourMs, period.endMs(nowMs) / hourMs];
+  return [measures[measure], `P${hours.join(':')}:${period.id}`];
 }
 
 /** -1 means no limit. */

@@ -10,8 +10,19 @@ const luaScopes = `
 -- Adds the names of a total, of its oldest bucket and of the bucket of now; week and month share theirs.
 local function wanted(names, m, sp, counting)
   local n = #names
-  names[n + 1] = totalOf[m][sp][1]
-  names[n + 2] = totalOf[m][sp][2]
+  local total = totalOf[m][sp]
+  if not total then
+    names[n + 1] = 'dT'
+    names[n + 2] = 'dE'
+    for i, field in ipairs({'f', 'u', 'a', 'e'}) do names[n + 2 + i] = periodOf(sp).name .. field end
+    return
+  end
+  if m == 'd' and sp == '5' and counting then
+    n = n + 1
+    names[n] = 'dT'
+  end
+  names[n + 1] = total[1]
+  names[n + 2] = total[2]
   if counting and sp ~= '7' then names[n + 3] = bucketField(m, spans[sp], serverNow) end
 end
 

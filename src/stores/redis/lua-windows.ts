@@ -14,6 +14,10 @@ const openTtlMs = scopeTtlMs + 24 * 3_600_000;
  * while the total is not 0; and the buckets themselves, `<measure><grain><number>` with grain s(econd), m(inute) or
  * h(our). Zeroes are not stored. `l` is the newest time that was counted by, which never runs back, `g` the generation
  * of the account's running requests with which it was seeded.
+ * USD are counted by period of the calendar, too: `dT` is a sum that only grows (from `wrap` on it begins anew), since the
+ * first such limit. For each period that was asked for, `p:<name>:` f is its first hour, u what was used when its hours were
+ * added up, a the sum then, and e is `dE` + 1 then, which grows where something was given back. Hours of USD are kept for
+ * as long as a calendar month may last.
  * Same geometry as books/metering/window.ts: a bucket counts until its end has left the span.
  */
 export const luaWindows = `
@@ -44,6 +48,23 @@ local function bucketField(m, span, atMs)
   return field, bucket
 end
 local spansOf = { c = {'1'}, u = {'5', '7', '30'}, t = {'1', '5', '7', '30'}, d = {'5', '7', '30'} }
+
+-- Differences of sums stay exact below 2^53.
+local wrap = 4503599627370496
+-- By which a calendar month may be longer than 30 days: a day, and the hour of a changed clock.
+local furtherHours = 25
+
+local periods = {}
+-- Of 'P<first hour>:<hour after the last>:<name>'.
+local function periodOf(sp)
+  local p = periods[sp]
+  if not p then
+    local from, to, name = string.match(sp, '^P(%d+):(%d+):(.*)$')
+    p = { from = tonumber(from), to = tonumber(to), name = 'p:' .. name .. ':' }
+    periods[sp] = p
+  end
+  return p
+end
 
 local function serverMs()
   if ARGV[2] ~= '' then return tonumber(ARGV[2]) end
@@ -108,6 +129,27 @@ local function walk(s, prefix, from, to, visit)
   end
 end
 
+-- What was counted since a period began: its hours are added up once.
+local function since(s, p, now)
+  local sum, given, n = get(s, 'dT'), get(s, 'dE'), p.name
+  if sum > 0 and get(s, n .. 'f') == p.from and get(s, n .. 'e') == given + 1 then
+    return get(s, n .. 'u') + (sum - get(s, n .. 'a')) % wrap
+  end
+  if sum == 0 then
+    sum = 1
+    given = given + 1
+    put(s, 'dT', sum)
+    put(s, 'dE', given)
+  end
+  local used = 0
+  walk(s, 'dh', p.from, floor(math.max(s.l, now) / 3600000), function(_, amount) used = used + amount end)
+  put(s, n .. 'f', p.from)
+  put(s, n .. 'u', used)
+  put(s, n .. 'a', sum)
+  put(s, n .. 'e', given + 1)
+  return used
+end
+
 -- The last bucket that can be in a total: what was added last came when the oldest one still counted. So no walk is
 -- longer than a span, however long nothing was counted.
 local function newest(s, span, oldest)
@@ -118,6 +160,7 @@ end
 -- 'emptied': the oldest bucket may have been given back as a whole.
 local function live(s, m, sp, now, emptied)
   local names = totalOf[m][sp]
+  if not names then return since(s, periodOf(sp), now), periodOf(sp).to end
   local name, nameOfOldest = names[1], names[2]
   local total = s.v[name] or get(s, name)
   if total == 0 then return 0, 0 end
@@ -131,10 +174,9 @@ local function live(s, m, sp, now, emptied)
   walk(s, m .. span[3], oldest, newest(s, span, oldest), function(bucket, amount, field)
     oldest = bucket
     if bucket >= first then return amount > 0 end
-    if amount > 0 then
-      left = left - amount
-      if sp ~= '7' then put(s, field, 0) end
-    end
+    left = left - amount
+    if sp == '30' and m == 'd' then put(s, 'dh' .. text(bucket - furtherHours), 0)
+    elseif sp ~= '7' and amount > 0 then put(s, field, 0) end
   end)
   put(s, name, left)
   put(s, nameOfOldest, left == 0 and 0 or oldest)
@@ -142,6 +184,10 @@ local function live(s, m, sp, now, emptied)
 end
 
 local function add(s, m, amount, now)
+  if m == 'd' then
+    local sum = get(s, 'dT')
+    if sum > 0 then put(s, 'dT', (sum + amount) % wrap) end
+  end
   for _, sp in ipairs(spansOf[m]) do
     local span = spans[sp]
     local total = live(s, m, sp, now)
@@ -157,6 +203,7 @@ end
 -- Takes back what was counted at 'countedMs', where it still counts.
 local function sub(s, m, amount, countedMs, now)
   local had = {}
+  if m == 'd' and get(s, 'dT') > 0 then put(s, 'dE', get(s, 'dE') + 1) end
   for _, sp in ipairs(spansOf[m]) do
     local span = spans[sp]
     local total, oldest = live(s, m, sp, now)
@@ -186,6 +233,7 @@ end
 local function leavesAt(sp, total, oldest)
   if total == 0 then return -1 end
   local span = spans[sp]
+  if not span then return periodOf(sp).to * 3600000 end
   return (oldest + 1) * span[1] + span[2]
 end
 
@@ -193,6 +241,7 @@ end
 local function freeAt(s, m, sp, total, oldest, amount)
   if amount > total then return -1 end
   local span = spans[sp]
+  if not span then return periodOf(sp).to * 3600000 end
   local at = -1
   walk(s, m .. span[3], oldest, newest(s, span, oldest), function(bucket, held)
     amount = amount - held

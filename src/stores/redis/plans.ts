@@ -22,9 +22,10 @@ export interface Plans {
   places(account: string, places: Entry['places']): OperationPlan;
 }
 
-export function createPlans(): Plans {
+/** `nowMs`: the wall clock, by which periods of the calendar begin. */
+export function createPlans(nowMs: () => number): Plans {
   const enters = new WeakMap<object, { account: string; places: Entry['places']; plan: ScopedPlan }>();
-  const holds = new WeakMap<object, { account: string; scopes: readonly Scope[]; plan: ScopedPlan }>();
+  const holds = new WeakMap<object, { account: string; scopes: readonly Scope[]; plan: ScopedPlan; untilMs: number }>();
   const settles = new WeakMap<object, { account: string; plan: OperationPlan }>();
   const sets = new WeakMap<object, { account: string; plan: OperationPlan }>();
   return {
@@ -39,9 +40,12 @@ export function createPlans(): Plans {
     hold(hold) {
       const { account, limits, scopes } = hold;
       const known = holds.get(limits);
-      if (known?.account === account && known.scopes === scopes) return known.plan;
-      const plan = holdPlan(hold);
-      holds.set(limits, { account, scopes, plan });
+      const isSame = known?.account === account && known.scopes === scopes;
+      if (isSame && (known.untilMs === endless || nowMs() < known.untilMs)) return known.plan;
+      const atMs = nowMs();
+      const plan = holdPlan(hold, atMs);
+      const untilMs = Math.min(endless, ...limits.flatMap(({ period }) => period?.endMs(atMs) ?? []));
+      holds.set(limits, { account, scopes, plan, untilMs });
       return plan;
     },
     settle(account, scopes) {
@@ -64,7 +68,7 @@ export function createPlans(): Plans {
 function enterPlan({ account, limits, places }: Entry): ScopedPlan {
   const scopes: Scope[] = [];
   const asked = limits.flatMap((limit) => {
-    spanOnWire(limit);
+    spanOnWire(limit, 0);
     return [placeOf(limit.scope, scopes), allowedOnWire(limit.allowed)];
   });
   return {
@@ -83,12 +87,14 @@ function enterPlan({ account, limits, places }: Entry): ScopedPlan {
   };
 }
 
-function holdPlan(hold: Hold): ScopedPlan {
+const endless = Number.POSITIVE_INFINITY;
+
+function holdPlan(hold: Hold, nowMs: number): ScopedPlan {
   const { account, limits } = hold;
   const scopes = [...hold.scopes];
   const asked = limits.flatMap((limit) => [
     placeOf(limit.scope, scopes),
-    ...spanOnWire(limit),
+    ...spanOnWire(limit, nowMs),
     allowedOnWire(limit.allowed),
     limit.rule,
   ]);
@@ -100,8 +106,8 @@ function holdPlan(hold: Hold): ScopedPlan {
 }
 
 /** How full limits are; asked for too seldom to be kept. */
-export function readPlan(account: string, limits: readonly Limit[]): ScopedPlan {
+export function readPlan(account: string, limits: readonly Limit[], nowMs: number): ScopedPlan {
   const scopes: Scope[] = [];
-  const args = limits.flatMap((limit) => [placeOf(limit.scope, scopes), ...spanOnWire(limit)]);
+  const args = limits.flatMap((limit) => [placeOf(limit.scope, scopes), ...spanOnWire(limit, nowMs)]);
   return { scopes, keys: [openKey(account), ...scopes.map((scope) => scopeKey(account, scope))], args };
 }

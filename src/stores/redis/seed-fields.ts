@@ -84,7 +84,14 @@ function addRow(sums: Sums, row: BucketRow, nowMs: number): void {
 }
 
 /** Measure and grain of the buckets, and the spans that are totalled over them (books/metering/window.ts). */
-const totals: readonly { buckets: string; total: string; bucketMs: number; spanMs: number; span: SpanName }[] = [
+const totals: readonly {
+  buckets: string;
+  total: string;
+  bucketMs: number;
+  spanMs: number;
+  span: SpanName;
+  keptMs?: number;
+}[] = [
   { buckets: 'cs', total: 'c1', bucketMs: secondMs, spanMs: minuteMs, span: 'minute' },
   { buckets: 'ts', total: 't1', bucketMs: secondMs, spanMs: minuteMs, span: 'minute' },
   ...['u', 't', 'd'].flatMap((measure) => [
@@ -108,6 +115,8 @@ const totals: readonly { buckets: string; total: string; bucketMs: number; spanM
       bucketMs: hourMs,
       spanMs: 30 * 24 * hourMs,
       span: 'month' as const,
+      // Calendar months are longer.
+      ...(measure === 'd' && { keptMs: (31 * 24 + 1) * hourMs }),
     },
   ]),
 ];
@@ -132,15 +141,15 @@ class Sums {
     for (const { buckets, bucketMs } of totals)
       for (const bucket of this.#byBuckets.get(buckets)?.keys() ?? []) newestMs = Math.max(newestMs, bucket * bucketMs);
     const live = new Map<string, number>();
-    for (const { buckets, total, bucketMs, spanMs } of totals) {
+    for (const { buckets, total, bucketMs, spanMs, keptMs = spanMs } of totals) {
       const first = Math.floor((newestMs - spanMs) / bucketMs);
       let sum = 0;
       let oldest = Number.POSITIVE_INFINITY;
       for (const [bucket, amount] of this.#byBuckets.get(buckets) ?? []) {
+        if (bucket >= Math.floor((newestMs - keptMs) / bucketMs)) live.set(`${buckets}${bucket}`, amount);
         if (bucket < first) continue;
         sum += amount;
         oldest = Math.min(oldest, bucket);
-        live.set(`${buckets}${bucket}`, amount);
       }
       if (sum > 0) fields.push(total, String(sum), `${total}p`, String(oldest));
     }

@@ -188,7 +188,7 @@ test('pruning removes quota buckets that no window counts any more, of every sco
   const hourMs = 3_600_000;
   const nowMs = Date.now();
   // More than one batch of scopes, and one scope with more dead buckets than a batch takes.
-  const rows = Array.from({ length: 250 }, (_, at) => row(nowMs - 31 * 24 * hourMs + at)).map((one, at) => ({
+  const rows = Array.from({ length: 250 }, (_, at) => row(nowMs - 33 * 24 * hourMs + at)).map((one, at) => ({
     ...one,
     tenant: `dev/k${at}`,
   }));

@@ -5,6 +5,8 @@ import { Gauge } from './status.tsx';
 /** How full one limit is. */
 export interface WindowView {
   window: 'minute' | '5h' | 'week' | 'month';
+  /** Its period of the calendar; null: a rolling window. */
+  calendar: { period: 'day' | 'week' | 'month'; time_zone: string } | null;
   measure: 'requests' | 'units' | 'tokens' | 'usd';
   /** Only requests of this tier; null: all. */
   tier: string | null;
@@ -17,10 +19,12 @@ export interface WindowView {
   frees: number | null;
 }
 
-const spans = { minute: 'per minute', '5h': 'in 5 hours', week: 'in a week', month: 'in 30 days' };
+const spans = { minute: 'per minute', '5h': 'in 5 hours', week: 'in 7 days', month: 'in 30 days' };
 const measures = { requests: 'Requests', units: 'Units', tokens: 'Tokens', usd: 'Budget' };
 
-export function windowName({ window, measure, tier }: Pick<WindowView, 'window' | 'measure' | 'tier'>): string {
+export function windowName(view: Pick<WindowView, 'window' | 'calendar' | 'measure' | 'tier'>): string {
+  const { window, calendar, measure, tier } = view;
+  if (calendar !== null) return `${measures[measure]} per ${calendar.period} (${calendar.time_zone})`;
   return `${measures[measure]} ${spans[window]}${tier === null ? '' : `, tier ${tier}`}`;
 }
 

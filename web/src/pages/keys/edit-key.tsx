@@ -13,6 +13,7 @@ import { textFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { amount, windowName } from '../../parts/window-gauges.tsx';
+import { CalendarFields } from '../plans/calendar-fields.tsx';
 import { WindowFields } from '../plans/window-fields.tsx';
 import { grouped, reached, settingsOf, settingsTyped, type TypedKey, typedOf } from './key-fields.ts';
 
@@ -76,6 +77,11 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
         title="Budget, USD"
         value={typed.budget}
         onValue={(budget) => change({ budget })}
+      />
+      <CalendarFields
+        name="limits.calendar_budget"
+        value={typed.calendar}
+        onValue={(calendar) => change({ calendar })}
       />
       <WindowFields
         name="limits.windows"

@@ -2,7 +2,16 @@ import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
 import type { WindowReply } from '../../../../src/admin/entries/windows.ts';
 import type { Written } from '../../parts/changed-meanwhile.tsx';
 import { listIn, numberOrText } from '../../parts/typed.ts';
-import { type TypedWindows, textOf, windowKeys, windowsField, windowsOf } from '../plans/plan-fields.ts';
+import {
+  calendarField,
+  calendarOf,
+  type TypedCalendar,
+  type TypedWindows,
+  textOf,
+  windowKeys,
+  windowsField,
+  windowsOf,
+} from '../plans/plan-fields.ts';
 
 /** A key as typed: '' is no limit, no end, and for lists: all. */
 export interface TypedKey {
@@ -13,6 +22,7 @@ export interface TypedKey {
   guards: string;
   windows: TypedWindows;
   budget: TypedWindows;
+  calendar: TypedCalendar;
   tokens: TypedWindows;
   rpm: string;
   tpm: string;
@@ -27,6 +37,7 @@ export function settingsOf({ name, expires, models, ips, guards, limits }: KeyRe
 export function typedOf(settings: Written): TypedKey {
   const lines = (list: unknown, by: string) => (Array.isArray(list) ? list.join(by) : '');
   const { name, expires, models, ips, guards, windows, budget, tokens, rpm, tpm, concurrency } = settings;
+  const calendar = calendarOf(settings.calendar_budget);
   return {
     name: String(name),
     expires: typeof expires === 'string' ? expires.replace('T00:00:00.000Z', '') : '',
@@ -35,6 +46,7 @@ export function typedOf(settings: Written): TypedKey {
     guards: lines(guards, ', '),
     windows: windowsOf(windows),
     budget: windowsOf(budget),
+    calendar,
     tokens: windowsOf(tokens),
     rpm: textOf(rpm),
     tpm: textOf(tpm),
@@ -44,7 +56,7 @@ export function typedOf(settings: Written): TypedKey {
 
 /** The settings after what was typed over `before`; those that the form does not have stay. */
 export function settingsTyped(before: Written, typed: TypedKey): Written {
-  const { windows, budget, tokens, rpm, tpm, concurrency, ...rest } = before;
+  const { windows, budget, calendar_budget, tokens, rpm, tpm, concurrency, ...rest } = before;
   const list = (text: string) => (text.trim() === '' ? null : listIn(text, '\n'));
   const amount = (name: 'rpm' | 'tpm' | 'concurrency') =>
     typed[name].trim() === '' ? {} : { [name]: numberOrText(typed[name]) };
@@ -59,6 +71,7 @@ export function settingsTyped(before: Written, typed: TypedKey): Written {
     guards: listIn(typed.guards, ','),
     ...windowsField('windows', typed.windows),
     ...windowsField('budget', typed.budget),
+    ...calendarField(typed.calendar),
     ...windowsField('tokens', typed.tokens),
     ...amount('rpm'),
     ...amount('tpm'),
@@ -78,7 +91,7 @@ export function reached(typed: TypedKey, used: readonly WindowReply[]): WindowRe
   return used.flatMap((one) => {
     const name = (['windows', 'budget', 'tokens'] as const).find((each) => measures[each] === one.measure);
     const window = windowKeys.find((key) => key === one.window);
-    if (name === undefined || window === undefined || one.tier !== null) return [];
+    if (name === undefined || window === undefined || one.tier !== null || one.calendar !== null) return [];
     const limit = numberOrText(typed[name][window]);
     return typeof limit === 'number' && one.used >= limit ? [{ ...one, limit }] : [];
   });

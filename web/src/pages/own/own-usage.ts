@@ -12,6 +12,7 @@ interface Limits {
   rpm: Reading;
   tokens: Readings & { minute: Reading };
   budget: Readings;
+  calendar_budget?: { time_zone: string } & Partial<Record<'day' | 'week' | 'month', Reading>>;
 }
 
 export interface UsedRow {
@@ -43,6 +44,7 @@ export function windowsIn({
   windows: units,
   tokens,
   budget,
+  calendar_budget: calendar,
   tiers,
 }: Limits & Pick<OwnUsage, 'tiers'>): WindowView[] {
   return [
@@ -51,6 +53,11 @@ export function windowsIn({
     view(tokens.minute, 'minute', 'tokens'),
     ...windows.map((window) => view(tokens[window], window, 'tokens')),
     ...windows.map((window) => view(budget[window], window, 'usd')),
+    ...(['day', 'week', 'month'] as const).flatMap((period): WindowView[] => {
+      const reading = calendar?.[period];
+      if (calendar === undefined || reading === undefined) return [];
+      return [{ ...view(reading, 'month', 'usd'), calendar: { period, time_zone: calendar.time_zone } }];
+    }),
     ...Object.entries(tiers).flatMap(([tier, limits]) => [
       view(limits.rpm, 'minute', 'requests', tier),
       ...windows.map((window) => view(limits.windows[window], window, 'units', tier)),
@@ -64,5 +71,5 @@ function view(
   measure: WindowView['measure'],
   tier: string | null = null,
 ): WindowView {
-  return { window, measure, tier, used, limit: allowed, freesAt: resets_at, frees: null };
+  return { window, calendar: null, measure, tier, used, limit: allowed, freesAt: resets_at, frees: null };
 }

@@ -5,6 +5,7 @@ export interface TypedPlan {
   windows: TypedWindows;
   tokens: TypedWindows;
   budget: TypedWindows;
+  calendar: TypedCalendar;
   rpm: string;
   tpm: string;
   concurrency: string;
@@ -40,6 +41,7 @@ export function typedOf(definition: Definition): TypedPlan {
     windows: windowsOf(definition.windows),
     tokens: windowsOf(definition.tokens),
     budget: windowsOf(definition.budget),
+    calendar: calendarOf(definition.calendar_budget),
     rpm: textOf(rpm),
     tpm: textOf(tpm),
     concurrency: textOf(concurrency),
@@ -50,6 +52,33 @@ export function typedOf(definition: Definition): TypedPlan {
     abandoned: abandoned === 'free' || abandoned === 'tokens' || abandoned === 'full' ? abandoned : '',
     tierLimits: jsonOf(tier_limits),
   };
+}
+
+/** USD by period of the calendar, as typed: '' is unlimited. */
+export interface TypedCalendar {
+  time_zone: string;
+  day: string;
+  week: string;
+  month: string;
+}
+
+export const periods = ['day', 'week', 'month'] as const;
+
+export function calendarOf(written: unknown): TypedCalendar {
+  const known = (typeof written === 'object' && written !== null ? written : {}) as Record<string, unknown>;
+  const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const time_zone = typeof known.time_zone === 'string' ? known.time_zone : here;
+  return { time_zone, day: textOf(known.day), week: textOf(known.week), month: textOf(known.month) };
+}
+
+/** As in culvert.yaml; {} where nothing limits. */
+export function calendarField({ time_zone, ...typed }: TypedCalendar): Record<string, unknown> {
+  const amounts = periods
+    .filter((name) => typed[name].trim() !== '')
+    .map((name) => [name, numberOrText(typed[name])] as const);
+  if (amounts.length === 0) return {};
+  const zone = time_zone.trim() === '' ? 'UTC' : time_zone.trim();
+  return { calendar_budget: { time_zone: zone, ...Object.fromEntries(amounts) } };
 }
 
 /** The other way round of `jsonOrText`. */
@@ -77,6 +106,7 @@ export function definitionOf(plan: TypedPlan): Record<string, unknown> {
     ...windowsField('windows', plan.windows),
     ...windowsField('tokens', plan.tokens),
     ...windowsField('budget', plan.budget),
+    ...calendarField(plan.calendar),
     // Left out, it would be 60.
     rpm: plan.rpm.trim() === '' ? 'off' : numberOrText(plan.rpm),
     ...(plan.tpm.trim() !== '' && { tpm: numberOrText(plan.tpm) }),
@@ -109,13 +139,14 @@ export function summaryOf(definition: Definition): string {
   const parts = [
     ...windowKeys.map((key) => typed.windows[key] !== '' && `${withCommas(typed.windows[key])} units in ${spans[key]}`),
     ...windowKeys.map((key) => typed.budget[key] !== '' && `$${withCommas(typed.budget[key])} in ${spans[key]}`),
+    ...periods.map((name) => typed.calendar[name] !== '' && `$${withCommas(typed.calendar[name])} per ${name}`),
     ...windowKeys.map((key) => typed.tokens[key] !== '' && `${withCommas(typed.tokens[key])} tokens in ${spans[key]}`),
     typed.rpm !== '' && `${withCommas(typed.rpm)} requests per minute`,
   ].filter((part) => part !== false);
   return parts.length === 0 ? 'Unlimited' : parts.join(', ');
 }
 
-export const spans = { '5h': '5 hours', week: 'a week', month: '30 days' } as const;
+export const spans = { '5h': '5 hours', week: '7 days', month: '30 days' } as const;
 
 function withCommas(text: string): string {
   return Number.isNaN(Number(text)) ? text : Number(text).toLocaleString('en-US');

@@ -10,6 +10,7 @@ import { textFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
 import { Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { CalendarFields } from './calendar-fields.tsx';
 import { definitionOf, newPlan, type TypedPlan, typedOf } from './plan-fields.ts';
 import { Preview } from './preview.tsx';
 import { WindowFields } from './window-fields.tsx';
@@ -81,6 +82,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
             value={typed.budget}
             onValue={(budget) => change({ budget })}
           />
+          <CalendarFields name="calendar_budget" value={typed.calendar} onValue={(calendar) => change({ calendar })} />
           <WindowFields name="tokens" title="Tokens" value={typed.tokens} onValue={(tokens) => change({ tokens })} />
           <div className="grid grid-cols-2 gap-3 border-line border-t pt-4 sm:grid-cols-3">
             <Field name="rpm" label="Requests per minute">

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CalendarPeriod } from '../../src/books/metering/window.ts';
+import { adminKey } from '../start-gateway.ts';
+import { refusedFor, servePlans } from './plan-gateway.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: what a test looks at in an answer is what it asserts.
+type Answer = any;
+
+const zone = 'America/New_York';
+const { chat, status, usage, gateway } = await servePlans(
+  {
+    daily: { rpm: 'off', calendar_budget: { time_zone: zone, day: 0.001, month: 50 } },
+    free: { rpm: 'off' },
+    keyed: { rpm: 'off' },
+  },
+  { models: { priced: { targets: [{ provider: 'up1', model: 'mock/ok', price: { input: 1_000, output: 1_000 } }] } } },
+);
+const priced = { model: 'priced' };
+const endOf = (name: 'day' | 'month') => new CalendarPeriod(name, zone).endMs(Date.now());
+
+async function admin(method: string, path: string, json?: unknown) {
+  const headers = { authorization: `Bearer ${adminKey}` };
+  const response = await gateway.fetch(`/admin/v1${path}`, { method, headers, ...(json !== undefined && { json }) });
+  return { status: response.status, body: (await response.json()) as Answer };
+}
+
+test('a budget by calendar of the file stops at its limit, says until when, and shows how full it is', async () => {
+  assert.equal(await status('daily', priced), 200);
+  const response = await chat('daily', priced);
+  const { headers } = response;
+  const error = await refusedFor(`budget:day@${zone}`, response);
+  assert.match(
+    error.message,
+    /: daily budget \(America\/New_York\), 0\.\d+ of 0\.001 USD used\. The next request passes/,
+  );
+  assert.equal(Date.parse(error.resets_at ?? ''), endOf('day'));
+  assert.match(headers.get('ratelimit-policy') ?? '', /"budget:day@America\/New_York";q=0;qu="usd";w=86400/);
+  const { calendar_budget: shown } = (await usage('daily')) as Answer;
+  assert.deepEqual([shown.time_zone, shown.week, shown.day.remaining, shown.day.allowed], [zone, undefined, 0, 0.001]);
+  assert.equal(shown.month.used, shown.day.used);
+  assert.equal(Date.parse(shown.month.resets_at), endOf('month'));
+  const { body } = await admin('GET', '/accounts/daily/windows');
+  const calendar = body.data[0].windows.filter((row: Answer) => row.calendar !== null);
+  assert.deepEqual(
+    calendar.map((row: Answer) => [row.calendar, row.measure, row.limit, row.used === row.frees]),
+    [
+      [{ period: 'day', time_zone: zone }, 'usd', 0.001, true],
+      [{ period: 'month', time_zone: zone }, 'usd', 50, true],
+    ],
+  );
+});
+
+test('a plan of the admin API has them too, its preview says whom it stops, and it counts what was spent before', async () => {
+  await admin('POST', '/accounts', { id: 'later' });
+  const { body: key } = await admin('POST', '/keys', { account: 'later', name: 'k' });
+  const call = async () => {
+    const headers = { authorization: `Bearer ${key.key}` };
+    const json = { model: 'priced', messages: [{ role: 'user', content: 'Hello' }] };
+    const response = await gateway.fetch('/v1/chat/completions', { headers, json });
+    return { status: response.status, text: await response.text() };
+  };
+  const plan = (day: number) => ({ rpm: 'off', calendar_budget: { time_zone: 'Asia/Tokyo', day } });
+  await admin('PUT', '/plans/tokyo', plan(100));
+  await admin('PATCH', '/accounts/later', { plan: 'tokyo' });
+  assert.equal((await call()).status, 200);
+  const { body: preview } = await admin('POST', '/plans/tokyo/preview', plan(0.001));
+  assert.deepEqual([preview.data[0].account, preview.data[0].windows[0].calendar.period], ['later', 'day']);
+  assert.equal((await call()).status, 200, 'a preview changes nothing');
+  await admin('PUT', '/plans/tokyo', plan(0.001));
+  assert.match((await call()).text, /daily budget \(Asia\/Tokyo\)/);
+});
+
+test("a key's own budget by calendar counts for this key alone, and is raised in place", async () => {
+  const { body: made } = await admin('POST', '/keys', {
+    account: 'free',
+    name: 'own',
+    limits: { calendar_budget: { week: 0.001 } },
+  });
+  const call = async () => {
+    const headers = { authorization: `Bearer ${made.key}` };
+    const json = { model: 'priced', messages: [{ role: 'user', content: 'Hello' }] };
+    const response = await gateway.fetch('/v1/chat/completions', { headers, json });
+    return { status: response.status, text: await response.text() };
+  };
+  assert.equal((await call()).status, 200);
+  assert.match((await call()).text, /budget of the calendar week \(UTC\) of this key/);
+  assert.equal(await status('free', priced), 200);
+  const { body: raised } = await admin('PATCH', `/keys/${made.id}`, { limits: { calendar_budget: { week: 5 } } });
+  assert.deepEqual(raised.limits, { calendar_budget: { time_zone: 'UTC', week: 5 } });
+  assert.equal((await call()).status, 200);
+});
+
+for (const [budget, param, words] of [
+  [{ time_zone: 'Europe/Berln', day: 1 }, 'calendar_budget.time_zone', /expected a time zone of the IANA list/],
+  [{ time_zone: '', day: 1 }, 'calendar_budget.time_zone', /expected a time zone/],
+  [{ day: 9, month: 5 }, 'calendar_budget.day', /is more than month allows/],
+  [{ day: -1 }, 'calendar_budget.day', /./],
+  [{ days: 1 }, 'calendar_budget.days', /did you mean 'day'/],
+] as const) {
+  test(`a plan with the calendar budget ${JSON.stringify(budget)} is a 400 that names the field`, async () => {
+    const { status: refused, body } = await admin('PUT', '/plans/wrong', { calendar_budget: budget });
+    assert.deepEqual([refused, body.error.param], [400, param]);
+    assert.match(body.error.message, words);
+  });
+}
