@@ -4,6 +4,7 @@ import type { Operator } from '../books/auth/operator.ts';
 import type { UsageEvent } from '../books/metering/ledger.ts';
 import { type LimitReading, readLimits } from '../books/metering/limit-view.ts';
 import type { SeenAlert } from '../books/metering/next-alerts.ts';
+import { raisedBy } from '../books/metering/plan-rules.ts';
 import { periodLabels, periodNames, type WindowName, windowLabels, windowNames } from '../books/metering/window.ts';
 import { shadowVariant } from '../config/cross-check-models.ts';
 import { FailureError } from '../kernel/failure.ts';
@@ -298,8 +299,8 @@ async function fullWindows(parts: AdminParts, directory: Directory): Promise<Tro
   const found = await Promise.all(accounts.map((account) => fullOf(account)));
   return found.flat();
 
-  async function fullOf({ id, plan: planName }: KnownAccount): Promise<Trouble[]> {
-    const plan = plans().plan(planName);
+  async function fullOf({ id, plan: planName, extraBudget }: KnownAccount): Promise<Trouble[]> {
+    const plan = raisedBy(plans().plan(planName), extraBudget, nowMs);
     const whole = { account: id, plan, own: null };
     if (plan.scope === 'account') {
       return fullIn(id, id, await readLimits(counters!, { ...whole, tenant: null }), nowMs);

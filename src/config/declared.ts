@@ -8,6 +8,12 @@ export function credentialsOf(provider: ProviderConfig): readonly CredentialConf
   return provider.api_key === undefined ? [] : [{ api_key: provider.api_key, weight: 1 }];
 }
 
+/** USD in addition to each budget of an account's plan, until an instant in wall-clock ms. */
+export interface ExtraBudget {
+  usd: number;
+  untilMs: number;
+}
+
 /** An account as the configuration file states it. */
 export interface DeclaredAccount {
   id: string;
@@ -15,6 +21,8 @@ export interface DeclaredAccount {
   status: 'active' | 'suspended';
   /** Names of guards. */
   guards: readonly string[];
+  /** Absent or null: none. */
+  extraBudget?: ExtraBudget | null;
   /** Named only by the key of CULVERT_API_KEY: a stored account of that name keeps its stored settings. */
   from?: 'environment';
 }
@@ -35,11 +43,13 @@ export function declaredAccounts(config: Config): DeclaredAccount[] {
   const ids = new Set([...Object.keys(config.accounts), ...planByKeys.keys()]);
   return [...ids].map((id) => {
     const account = Object.hasOwn(config.accounts, id) ? config.accounts[id] : undefined;
+    const extra = account?.extra_budget;
     return {
       id,
       plan: account?.plan ?? planByKeys.get(id) ?? config.default_plan,
       status: account?.status ?? 'active',
       guards: account?.guards ?? [],
+      ...(extra !== undefined && { extraBudget: { usd: extra.usd, untilMs: extra.until } }),
       ...(account === undefined && fromEnvironment?.account === id && { from: 'environment' as const }),
     };
   });

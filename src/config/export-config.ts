@@ -11,6 +11,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { providersInEnvironment } from '../formats/providers/catalog.ts';
+import type { ExtraBudget } from './declared.ts';
 import type { Env } from './environment.ts';
 import { type KeptFragment, tablePath } from './merge-kept.ts';
 import type { ConfigPath } from './problem.ts';
@@ -26,6 +27,7 @@ export interface KeptAccount {
   plan: string;
   status: 'active' | 'suspended';
   guards: readonly string[];
+  extraBudget?: ExtraBudget | null;
 }
 
 /** Settings made at run time, in addition to providers and models. Those of the file are not included. */
@@ -89,13 +91,16 @@ export function exportConfig(parts: {
   for (const { name, definition } of plans) setIn(['plans', name], writtenOf(definition, ['plans', name], names));
   const known = new Set([...Object.keys(file.plans), ...plans.map(({ name }) => name)]);
   const accounts = beside.accounts.filter(isAccount);
-  for (const { id, name, plan, status, guards } of accounts) {
+  for (const { id, name, plan, status, guards, extraBudget } of accounts) {
     const written = {
       // A plan that cannot be read is left out; its accounts have the default one.
       ...(known.has(plan) && { plan }),
       ...(name !== id && { name }),
       ...(status !== 'active' && { status }),
       ...(guards.length > 0 && { guards }),
+      ...(extraBudget != null && {
+        extra_budget: { usd: extraBudget.usd, until: new Date(extraBudget.untilMs).toISOString() },
+      }),
     };
     setIn(['accounts', id], writtenOf(written, ['accounts', id], names));
   }

@@ -237,6 +237,9 @@ export const tiersSchema = z
   .default({})
   .describe('Limits of groups of models, for every plan that does not set its own.');
 
+/** USD that an account may spend in addition to its plan's budgets. */
+export const extraUsd = () => z.number().gt(0).max(budgetUsdMax).describe('USD that it may spend more.');
+
 export const accountsSchema = z
   .record(
     name("an account's name"),
@@ -245,6 +248,10 @@ export const accountsSchema = z
       status: z.enum(['active', 'suspended']).default('active').describe('A suspended account gets 403.'),
       name: z.string().min(1).max(200).optional().describe('What people call it.'),
       guards: guardNames().describe('Guards of the requests of its keys, and of their answers.'),
+      extra_budget: z
+        .strictObject({ usd: extraUsd(), until: instant().describe('A date (its first instant, UTC) or a time.') })
+        .optional()
+        .describe('It may spend so much more than each budget of its plan allows, until then.'),
     }),
   )
   .default({})

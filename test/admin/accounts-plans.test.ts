@@ -21,6 +21,7 @@ test('an account is made, changed and listed beside those of the file', async (t
     plan: 'pro',
     status: 'active',
     guards: [],
+    extra_budget: null,
     from: 'admin api',
     created_at: '2025-06-15T15:06:40.000Z',
   });
@@ -41,6 +42,42 @@ test('an account is made, changed and listed beside those of the file', async (t
   const [last] = (await admin.ok('GET', '/audit?limit=1')).data;
   assert.deepEqual([last.action, last.subject, last.actor], ['account.update', 'acme', 'test']);
   assert.deepEqual([last.before.name, last.after.name], ['Acme', 'ACME']);
+});
+
+test('an extra budget is set, kept apart from other changes, and taken away', async (t) => {
+  const until = '2025-06-20T00:00:00.000Z';
+  const admin = await openAdmin(t, { ...config, accounts: { file: { extra_budget: { usd: 5, until } } } });
+  assert.deepEqual((await admin.ok('GET', '/accounts/file')).extra_budget, { usd: 5, until });
+  const made = await admin.ok('POST', '/accounts', { id: 'acme', plan: 'pro' });
+  const set = await admin.ok('PATCH', '/accounts/acme', {
+    extra_budget: { usd: 50, until: '2025-06-20' },
+    version: made.version,
+  });
+  assert.deepEqual([set.extra_budget, set.plan], [{ usd: 50, until }, 'pro']);
+  assert.notEqual(set.version, made.version);
+  const stale = await admin.call('PATCH', '/accounts/acme', { name: 'x', version: made.version });
+  assert.deepEqual([stale.status, stale.json.current.extra_budget], [409, { usd: 50, until }]);
+  assert.deepEqual((await admin.ok('PATCH', '/accounts/acme', { name: 'x' })).extra_budget, { usd: 50, until });
+  const [last] = (await admin.ok('GET', '/audit?limit=1')).data;
+  assert.deepEqual([last.before.extraBudget.usd, last.after.name], [50, 'x']);
+  assert.match((await admin.call('GET', '/config/export')).text, /extra_budget:\n +usd: 50\n +until: 2025-06-20/);
+  const none = await admin.ok('PATCH', '/accounts/acme', {
+    extra_budget: null,
+    version: (await admin.ok('GET', '/accounts/acme')).version,
+  });
+  assert.equal(none.extra_budget, null);
+  for (const [extra, param] of [
+    [{ usd: 50 }, 'extra_budget.until'],
+    [{ usd: 50, until: '2020-01-01' }, 'extra_budget.until'],
+    [{ usd: 50, until: 'Friday' }, 'extra_budget.until'],
+    [{ usd: 0, until: '5d' }, 'extra_budget.usd'],
+    [{ usd: 'much', until: '5d' }, 'extra_budget.usd'],
+  ] as const) {
+    assert.deepEqual((await admin.refused('PATCH', '/accounts/acme', { extra_budget: extra })).slice(0, 2), [
+      400,
+      param,
+    ]);
+  }
 });
 
 test('an account of the file is changed there; the refusal names the file', async (t) => {

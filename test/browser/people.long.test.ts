@@ -171,6 +171,29 @@ test('a key of the file says so, and nothing of it can be changed here', { skip 
   assert.equal(await page.getByRole('button', { name: /Edit|Rotate|Revoke/ }).count(), 0);
 });
 
+test('an account gets an extra budget until a day in four clicks, and its page says so', { skip }, async (t) => {
+  await made('/accounts', { id: 'short', name: 'Short of money', plan: 'team' });
+  const page = await openPage(t, gateway, '/dashboard/accounts/short');
+  await page.getByText('of $').first().waitFor();
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await page.getByRole('textbox', { name: 'Extra budget, USD' }).fill('50');
+  await page.getByRole('textbox', { name: 'Until' }).fill('Friday');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page
+    .getByRole('alert')
+    .getByText(/Expected a date such as/)
+    .waitFor();
+  await page.getByRole('textbox', { name: 'Until' }).fill('5d');
+  await assertAccessible(page);
+  await shoot(page, 'account-edit-desktop-light');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('$50.00 more until').waitFor();
+  const { extra_budget: extra } = (await (await admin.fetch('/admin/v1/accounts/short')).json()) as {
+    extra_budget: { usd: number };
+  };
+  assert.equal(extra.usd, 50);
+});
+
 test('an account is suspended and active again', { skip }, async (t) => {
   const { key: own } = await made<{ key: string }>('/keys', { account: 'hostile', name: 'k' });
   const page = await openPage(t, gateway, '/dashboard/accounts/hostile');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CalendarPeriod } from '../../src/books/metering/window.ts';
 import { adminKey } from '../start-gateway.ts';
+import { until } from '../until.ts';
 import { refusedFor, servePlans } from './plan-gateway.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: what a test looks at in an answer is what it asserts.
@@ -89,6 +90,41 @@ test("a key's own budget by calendar counts for this key alone, and is raised in
   const { body: raised } = await admin('PATCH', `/keys/${made.id}`, { limits: { calendar_budget: { week: 5 } } });
   assert.deepEqual(raised.limits, { calendar_budget: { time_zone: 'UTC', week: 5 } });
   assert.equal((await call()).status, 200);
+});
+
+test('an extra budget raises each budget of the plan until it ends, and the next request goes by it', async () => {
+  await admin('PUT', '/plans/tight', {
+    rpm: 'off',
+    budget: { month: 0.001 },
+    calendar_budget: { day: 0.001 },
+  });
+  await admin('POST', '/accounts', { id: 'extra', plan: 'tight' });
+  const { body: key } = await admin('POST', '/keys', { account: 'extra', name: 'k' });
+  const call = async () => {
+    const headers = { authorization: `Bearer ${key.key}` };
+    const json = { model: 'priced', messages: [{ role: 'user', content: 'Hello' }] };
+    const response = await gateway.fetch('/v1/chat/completions', { headers, json });
+    await response.text();
+    return response.status;
+  };
+  assert.deepEqual([await call(), await call()], [200, 429]);
+  const untilMs = Date.now() + 3_000;
+  const extra_budget = { usd: 50, until: new Date(untilMs).toISOString() };
+  await admin('PATCH', '/accounts/extra', { extra_budget });
+  assert.equal(await call(), 200);
+  const usage = await (await gateway.fetch('/v1/usage', { headers: { authorization: `Bearer ${key.key}` } })).json();
+  const { budget, calendar_budget: calendar } = usage as Answer;
+  const { body } = await admin('GET', '/accounts/extra/windows');
+  const limits = body.data[0].windows.filter((row: Answer) => row.measure === 'usd' && row.limit !== null);
+  if (Date.now() < untilMs) {
+    assert.deepEqual([budget.month.allowed, calendar.day.allowed], [50.001, 50.001]);
+    assert.deepEqual(
+      limits.map((row: Answer) => row.limit),
+      [50.001, 50.001],
+    );
+  }
+  await until('the extra budget has ended', async () => (await call()) === 429);
+  assert.ok(Date.now() >= untilMs);
 });
 
 for (const [budget, param, words] of [

@@ -196,6 +196,24 @@ for (const driver of drivers) {
     await accounts.close();
   });
 
+  test(`${driver.name}: the extra budget of an account is kept, compared and taken away`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const accounts = await store.accounts();
+    const extraBudget = { usd: 50.5, untilMs: 1_760_000_000_000 };
+    await apply(accounts, createAccount(account));
+    const { id, name, plan: of, status, guards } = account;
+    const was = { name, plan: of, status, guards, extraBudget: null };
+    const update = (set: object, before: { extraBudget: typeof extraBudget | null }) =>
+      apply(accounts, { kind: 'update-account', id, set, was: { ...was, ...before } });
+    assert.equal(await update({ extraBudget }, was), 'done');
+    assert.equal(await update({ name: 'x' }, was), 'absent', 'it has one by now');
+    assert.deepEqual((await accounts.load()).accounts, [{ ...account, extraBudget }]);
+    assert.equal(await update({ extraBudget: null }, { extraBudget }), 'done');
+    assert.deepEqual((await accounts.load()).accounts, [account]);
+    await accounts.close();
+  });
+
   test(`${driver.name}: a key changes only from what it was, and takes no living key's name`, { skip }, async (t) => {
     const store = await driver.create();
     t.after(() => store.remove());

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Plan } from '../../books/metering/plan.ts';
-import { planOf } from '../../books/metering/plan-rules.ts';
+import { planOf, raisedBy } from '../../books/metering/plan-rules.ts';
 import { planSchema } from '../../config/schema-plans.ts';
 import type { Directory, KnownAccount, Records } from '../directory.ts';
 import { jsonOperation, type Operation } from '../operation.ts';
@@ -50,7 +50,8 @@ export type PlanPreview = z.output<typeof previewReply>;
 
 /** How full windows are, by today's plans and by hypothetical ones. */
 export function windowOperations(parts: AdminParts, records: Records): Operation[] {
-  async function readOf(directory: Directory, { id }: KnownAccount, plan: Plan) {
+  async function readOf(directory: Directory, { id, extraBudget }: KnownAccount, planned: Plan) {
+    const plan = raisedBy(planned, extraBudget, parts.clock.wallMs());
     const each = whoseOf(directory, id, plan);
     return Promise.all(each.map(async (one) => ({ ...one, windows: await windowsOf(parts, plan, one.whose) })));
   }

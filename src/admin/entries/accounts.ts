@@ -4,11 +4,12 @@ import { accountIdFault } from '../../books/auth/issue-key.ts';
 import { isoOrNull } from '../../books/auth/key-facts.ts';
 import type { Operator } from '../../books/auth/operator.ts';
 import { guardNames } from '../../config/guard-names.ts';
+import { extraUsd } from '../../config/schema-plans.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import type { Directory, KnownAccount, Records } from '../directory.ts';
-import { filter, given, holds, timeField } from '../fields.ts';
+import { filter, futureInstant, given, holds, timeField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import {
@@ -19,6 +20,7 @@ import {
   refuseChanged,
 } from './content-version.ts';
 import { entryOperations, type FiltersOf } from './entry-operations.ts';
+import { futureMs } from './key-change.ts';
 import { refuseUnknownGuards } from './unknown-guards.ts';
 
 const status = z.enum(['active', 'suspended']);
@@ -31,6 +33,10 @@ const accountSchema = z.object({
   plan: z.string(),
   status,
   guards: z.array(z.string()).describe('Guards of the requests of its keys, besides those of its plan.'),
+  extra_budget: z
+    .object({ usd: z.number(), until: timeField })
+    .nullable()
+    .describe('What it may spend in addition to each budget of its plan, until then; null: nothing.'),
   from: z.enum(['configuration', 'admin api']).describe('Entries of the configuration can be changed only there.'),
   created_at: timeField.nullable(),
   version: contentVersionField,
@@ -57,10 +63,14 @@ const changeSchema = z
     status: status.optional(),
     name: displayName.optional(),
     guards: guardNames().describe('Guards of the requests of its keys. [] for none.'),
+    extra_budget: z
+      .strictObject({ usd: extraUsd(), until: futureInstant('A date, a time, or a duration from now such as 5d.') })
+      .nullish()
+      .describe('What it may spend in addition to each budget of its plan, until then. null: nothing.'),
     version: knownContentVersion,
   })
   .refine(({ version: _, ...set }) => Object.values(set).some((value) => value !== undefined), {
-    error: 'expected plan, status, name or guards',
+    error: 'expected plan, status, name, guards or extra_budget',
   });
 
 const filters = {
@@ -101,7 +111,7 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
       },
     }),
     entries.change({
-      summary: "Changes an account's plan, status, name or guards. The limits of the new plan apply at once.",
+      summary: "Changes an account's plan, status, name, guards or extra budget. The new limits apply at once.",
       body: changeSchema,
       run: (id, { body, operator }) => changeAccount(parts, records, id, body, operator),
     }),
@@ -151,7 +161,10 @@ async function changeAccount(
   checkContentVersion(version, shown(account), `account '${row.id}'`);
   if (body.plan !== undefined) checkPlanName(directory, body.plan);
   refuseUnknownGuards(body, directory);
-  const set = given(body);
+  const { extra_budget: extra, ...others } = body;
+  const untilMs = extra == null ? null : futureMs(extra.until, parts.clock.wallMs(), 'extra_budget.until');
+  const extraBudget = extra == null || untilMs === null ? null : { usd: extra.usd, untilMs };
+  const set: Partial<AccountFacts> = { ...given(others), ...(extra !== undefined && { extraBudget }) };
   const next: AccountRow = { ...row, ...set };
   const was = version === undefined ? null : facts(row);
   const done = await records.apply([{ kind: 'update-account', id: row.id, set, was }], {
@@ -184,14 +197,19 @@ function notTheirs({ name, accounts }: Operator, id: string): Failure {
   };
 }
 
-function shown({ id, name, plan, status, guards, from, row }: KnownAccount): ShownAccount {
-  const version = contentVersion({ name, plan, status, guards });
+function shown({ id, name, plan, status, guards, extraBudget, from, row }: KnownAccount): ShownAccount {
+  const extra_budget = extraBudget == null ? null : { usd: extraBudget.usd, until: isoOf(extraBudget.untilMs) };
+  const version = contentVersion({ name, plan, status, guards, ...(extra_budget !== null && { extra_budget }) });
   const created_at = isoOrNull(row?.createdMs ?? null);
-  return { id, name, plan, status, guards: [...guards], from, created_at, version };
+  return { id, name, plan, status, guards: [...guards], extra_budget, from, created_at, version };
 }
 
-function facts({ name, plan, status, guards }: AccountRow): AccountFacts {
-  return { name, plan, status, guards };
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function facts({ name, plan, status, guards, extraBudget = null }: AccountRow): AccountFacts {
+  return { name, plan, status, guards, extraBudget };
 }
 
 export function accountOf(directory: Directory, id: string): KnownAccount {

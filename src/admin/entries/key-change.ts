@@ -45,9 +45,13 @@ export function settingsIn(body: KeyChangeBody, row: KeyRow, nowMs: number): Par
 }
 
 /** The ms of an end that must be ahead; null: there is none. */
-export function futureMs(instant: ((nowMs: number) => number) | null | undefined, nowMs: number): number | null {
+export function futureMs(
+  instant: ((nowMs: number) => number) | null | undefined,
+  nowMs: number,
+  field = 'expires',
+): number | null {
   const atMs = instant?.(nowMs) ?? null;
-  return atMs !== null && atMs <= nowMs ? refuse(invalid('expires', 'expires: expected a time in the future')) : atMs;
+  return atMs !== null && atMs <= nowMs ? refuse(invalid(field, `${field}: expected a time in the future`)) : atMs;
 }
 
 /** Limits after a merge patch; null where none is left. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { keyLimitsOf } from '../../books/metering/plan-rules.ts';
+import { keyLimitsOf, raisedBy } from '../../books/metering/plan-rules.ts';
 import type { KeyLimitsConfig } from '../../config/schema.ts';
 import type { Records } from '../directory.ts';
 import { jsonOperation, type Operation } from '../operation.ts';
@@ -31,7 +31,8 @@ export function keyWindowsOperation(parts: AdminParts, records: Records): Operat
     async run({ params, operator }) {
       const directory = await records.current(operator.accounts);
       const { id, account, tenant, limits } = keyOf(directory, params.id);
-      const plan = parts.plans().plan(accountOf(directory, account).plan);
+      const payer = accountOf(directory, account);
+      const plan = raisedBy(parts.plans().plan(payer.plan), payer.extraBudget, parts.clock.wallMs());
       const own = keyLimitsOf((limits ?? {}) as KeyLimitsConfig);
       const [ofKey, ofPlan] = await Promise.all([
         windowsOf(parts, own, { account, tenant }),

@@ -1,3 +1,4 @@
+import type { ExtraBudget } from '../../config/declared.ts';
 import type { Operator } from './operator.ts';
 
 /**
@@ -80,7 +81,7 @@ export type Change =
 export type OperatorChange = Partial<Pick<OperatorRow, 'name' | 'role' | 'accounts' | 'prefix' | 'hash'>>;
 
 /** The members of an account that can be changed. */
-export type AccountFacts = Pick<AccountRow, 'name' | 'plan' | 'status' | 'guards'>;
+export type AccountFacts = Pick<AccountRow, 'name' | 'plan' | 'status' | 'guards' | 'extraBudget'>;
 
 /** The paying account. Times are wall-clock ms, here and below. */
 export interface AccountRow {
@@ -90,6 +91,8 @@ export interface AccountRow {
   status: 'active' | 'suspended';
   /** Names of guards. */
   guards: readonly string[];
+  /** Absent or null: none. */
+  extraBudget?: ExtraBudget | null;
   createdMs: number;
 }
 

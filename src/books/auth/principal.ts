@@ -1,3 +1,4 @@
+import type { ExtraBudget } from '../../config/declared.ts';
 import type { KeyLimitsConfig } from '../../config/schema.ts';
 
 /** The caller: a key of an account, as the rest of the server sees it. Never holds the secret. */
@@ -14,6 +15,8 @@ export interface Principal {
   limits: KeyLimitsConfig | null;
   /** Names of guards of its account and its key, besides those of the plan. */
   guards: readonly string[];
+  /** What its account may spend in addition to its plan's budgets; absent or null: nothing. */
+  extraBudget?: ExtraBudget | null;
 }
 
 /** A principal without a key, for previews such as the CLI's. It may use every model of `plan`. */

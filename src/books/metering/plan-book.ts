@@ -1,12 +1,13 @@
 import type { Config } from '../../config/schema.ts';
 import { filePlans, planSchema } from '../../config/schema-plans.ts';
+import { systemClock } from '../../kernel/clock.ts';
 import type { PlanRow } from '../auth/account-store.ts';
 import { matchesGlob } from '../auth/model-glob.ts';
 import { type Principal, serverPlan } from '../auth/principal.ts';
 import type { LimitHeaderForm } from './admission.ts';
 import type { Full, Limit, LimitState, Measure, Scope } from './counters.ts';
 import type { CalendarBudget, KeyLimits, Plan } from './plan.ts';
-import { keyLimitsOf, planOf } from './plan-rules.ts';
+import { keyLimitsOf, planOf, raisedBy } from './plan-rules.ts';
 import { amountOf } from './quota-message.ts';
 import { accountScope, freeScope, keyScope, scopesOf } from './scope.ts';
 import { type SpanName, spans, type WindowName, windowNames } from './window.ts';
@@ -42,6 +43,8 @@ export interface LimitSet {
   /** Somebody is notified when they fill up. */
   notify: boolean;
   headers: LimitHeaders;
+  /** Wall-clock ms at which the account's extra budget ends; null: it has none. */
+  untilMs: number | null;
 }
 
 export interface PlanSources {
@@ -50,10 +53,12 @@ export interface PlanSources {
   stored: readonly PlanRow[];
   /** A stored plan that cannot be read any more: its accounts have the default plan meanwhile. */
   onUnreadable?(name: string): void;
+  /** The wall clock, which ends extra budgets. Default: the system's. */
+  nowMs?: () => number;
 }
 
 /** The plans in force, until the next change of the configuration or of the stored plans makes another book. */
-export function createPlanBook({ config, stored, onUnreadable }: PlanSources): PlanBook {
+export function createPlanBook({ config, stored, onUnreadable, nowMs = systemClock.wallMs }: PlanSources): PlanBook {
   const plans = new Map<string, { plan: Plan; from: 'configuration' | 'admin api' }>();
   for (const [name, written] of Object.entries(filePlans(config.plans, stored.length))) {
     plans.set(name, { plan: planOf(name, written, config.tiers), from: 'configuration' });
@@ -88,9 +93,12 @@ export function createPlanBook({ config, stored, onUnreadable }: PlanSources): P
         sets.set(principal, ofPrincipal);
       }
       let set = ofPrincipal.get(tier);
-      if (set === undefined) {
+      if (set === undefined || (set.untilMs !== null && set.untilMs <= nowMs())) {
+        const { extraBudget } = principal;
+        const atMs = extraBudget == null ? 0 : nowMs();
         const own = principal.limits === null ? null : keyLimitsOf(principal.limits);
-        set = limitSetOf(plan(principal.plan), own, principal, tier);
+        const ends = extraBudget != null && extraBudget.untilMs > atMs ? extraBudget.untilMs : null;
+        set = limitSetOf(raisedBy(plan(principal.plan), extraBudget, atMs), own, principal, tier, ends);
         ofPrincipal.set(tier, set);
       }
       return set;
@@ -114,7 +122,13 @@ export function mayUseMcp(plan: Plan, { limits }: Principal, server: string, nam
 }
 
 /** Every limit that a request of this caller on a model of this tier must pass: its plan's, then its key's own. */
-function limitSetOf(plan: Plan, own: KeyLimits | null, principal: Principal, tier: string | null): LimitSet {
+function limitSetOf(
+  plan: Plan,
+  own: KeyLimits | null,
+  principal: Principal,
+  tier: string | null,
+  untilMs: number | null,
+): LimitSet {
   const { account, tenant } = principal;
   const scope = (ofTier: string | null): Scope =>
     plan.scope === 'key' ? keyScope(tenant, ofTier) : accountScope(account, ofTier);
@@ -145,6 +159,7 @@ function limitSetOf(plan: Plan, own: KeyLimits | null, principal: Principal, tie
     states: [],
     notify: plan.notify !== null,
     headers: new LimitHeaders(tightestCalls, tightestWindows),
+    untilMs,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ExtraBudget } from '../../config/declared.ts';
 import type { Config, KeyLimitsConfig, PlanConfig } from '../../config/schema.ts';
 import type { CalendarBudget, KeyLimits, Plan, TierLimits } from './plan.ts';
 import { nanoUsd } from './scope.ts';
@@ -30,6 +31,23 @@ export function planOf(name: string, written: PlanConfig, tiers: Config['tiers']
             webhook: written.notify.webhook,
             secret: written.notify.secret,
           },
+  };
+}
+
+/** Limits while their account may spend more than each of its budgets. */
+export function raisedBy<Limits extends KeyLimits>(
+  limits: Limits,
+  extra: ExtraBudget | null | undefined,
+  nowMs: number,
+): Limits {
+  if (extra == null || extra.untilMs <= nowMs) return limits;
+  const { '5h': hours, week, month } = limits.usdNano;
+  const raised = (usdNano: number) => usdNano + nanoUsd(extra.usd);
+  const orNull = (usdNano: number | null) => (usdNano === null ? null : raised(usdNano));
+  return {
+    ...limits,
+    usdNano: { '5h': orNull(hours), week: orNull(week), month: orNull(month) },
+    calendar: limits.calendar.map(({ period, usdNano }) => ({ period, usdNano: raised(usdNano) })),
   };
 }
 

@@ -1,7 +1,9 @@
 import { culvert } from '../../kernel/command-form.ts';
 import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
 import { calls, lists, overAdmin } from '../admin-entries.ts';
+import { CommandFailed } from '../command-failed.ts';
 import type { CommandBody } from '../command-table.ts';
+import { futureInstantMs } from '../instant-option.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson, printReply } from '../print.ts';
 import { listRows, printRow, type Row, rowTable, shownDate } from '../rows.ts';
@@ -71,6 +73,16 @@ export const accounts: CommandBody = {
       example: 'culvert accounts guards acme pii',
       work: () => guardAccount,
     }),
+    'extra-budget': overAdmin({
+      description: 'let an account spend more than its budgets allow, until a time',
+      arguments: [
+        ['<id>', 'its id'],
+        ['[usd]', 'how much more; without it the account has only its plan'],
+      ],
+      options: [['--until <date>', 'a date such as 2027-01-01, or a time from now such as 5d']],
+      example: 'culvert accounts extra-budget acme 50 --until 5d',
+      work: () => extraBudget,
+    }),
     plan: overAdmin({
       description: 'change the plan of an account; it applies to its windows at once',
       arguments: [
@@ -106,6 +118,27 @@ async function changePlan(id: string, plan: string, flags: AdminFlags, parts: Cl
     await checkPlan(admin, plan);
     const changed = await admin.request('PATCH', accountPath(id), { body: { plan } });
     printReply(flags, changed, `Account '${id}' has plan '${plan}'.`);
+    return 0;
+  });
+}
+
+/** `culvert accounts extra-budget` */
+async function extraBudget(
+  id: string,
+  usd: string | undefined,
+  flags: AdminFlags & { until?: string },
+  parts: CliParts,
+): Promise<number> {
+  if ((usd === undefined) !== (flags.until === undefined))
+    throw new CommandFailed('Name both, the USD and --until, or neither to remove it.', 2);
+  const extra_budget =
+    usd === undefined || flags.until === undefined
+      ? null
+      : { usd: Number(usd), until: new Date(futureInstantMs('--until', flags.until, Date.now())).toISOString() };
+  return withAdmin(flags, parts, async (admin) => {
+    const changed = await admin.request('PATCH', accountPath(id), { body: { extra_budget } });
+    const has = extra_budget === null ? 'no extra budget' : `USD ${usd} more until ${extra_budget.until}`;
+    printReply(flags, changed, `Account '${id}' has ${has}.`);
     return 0;
   });
 }

@@ -3,7 +3,7 @@ import type { Counters } from '../../books/metering/counters.ts';
 import type { Ledger, UsageGroup, UsageQuery } from '../../books/metering/ledger.ts';
 import { readLimits } from '../../books/metering/limit-view.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
-import { keyLimitsOf } from '../../books/metering/plan-rules.ts';
+import { keyLimitsOf, raisedBy } from '../../books/metering/plan-rules.ts';
 import type { StorageBook } from '../../books/metering/storage-book.ts';
 import { usageRecord } from '../../books/metering/usage-record.ts';
 import { parseDistanceMs, parseInstantMs } from '../../config/scalars.ts';
@@ -40,7 +40,7 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
   const principal = callerOf(exchange);
   const query = usageQueryOf(new URLSearchParams(exchange.search), principal, clock.wallMs());
   if ('kind' in query) return refused(query);
-  const plan = plans().plan(principal.plan);
+  const plan = raisedBy(plans().plan(principal.plan), principal.extraBudget, clock.wallMs());
   const keyLimits = principal.limits === null ? null : keyLimitsOf(principal.limits);
   const { account, tenant } = principal;
   try {

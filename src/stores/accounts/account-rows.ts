@@ -35,6 +35,8 @@ export interface AccountColumns {
   created_ms: number;
   /** Null: none. */
   guards: string | null;
+  /** JSON; null: none. */
+  extra_budget: string | null;
 }
 
 export interface KeyColumns {
@@ -140,7 +142,8 @@ export function storedOf(rows: {
 
 function accountOf(row: AccountColumns): AccountRow {
   const { id, name, plan, status, created_ms: createdMs } = row;
-  return { id, name, plan, status, guards: namesIn(row.guards), createdMs };
+  const extraBudget = fromJson(row.extra_budget ?? null) as AccountRow['extraBudget'];
+  return { id, name, plan, status, guards: namesIn(row.guards), ...(extraBudget && { extraBudget }), createdMs };
 }
 
 function keyOf(row: KeyColumns, secrets: readonly KeySecret[]): KeyRow {

@@ -61,8 +61,9 @@ export function stepsOf(queries: Kysely<AccountTables>, changes: readonly Change
 function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountStep[] {
   switch (change.kind) {
     case 'create-account': {
-      const { createdMs, guards, ...rest } = change.account;
-      const row = { ...rest, created_ms: createdMs, guards: namesColumn(guards) };
+      const { createdMs, guards, extraBudget, ...rest } = change.account;
+      const extra_budget = toJson(extraBudget);
+      const row = { ...rest, created_ms: createdMs, guards: namesColumn(guards), extra_budget };
       return [may(queries.insertInto('account').values(row))];
     }
     case 'update-account':
@@ -164,8 +165,12 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
   }
 }
 
-function accountColumns({ guards, ...facts }: Partial<AccountFacts>) {
-  return { ...facts, ...(guards !== undefined && { guards: namesColumn(guards) }) };
+function accountColumns({ guards, extraBudget, ...facts }: Partial<AccountFacts>) {
+  return {
+    ...facts,
+    ...(guards !== undefined && { guards: namesColumn(guards) }),
+    ...(extraBudget !== undefined && { extra_budget: toJson(extraBudget) }),
+  };
 }
 
 function settingColumns({ name, expiresMs, models, ips, limits, guards }: KeySettings) {

@@ -373,4 +373,5 @@ export const migrations: readonly Migration[] = [
   { version: 35, name: 'refused requests in lists', sql: refusedIndex('culvert.') },
   { version: 36, name: 'sums of attempts', sql: postgresDdl(attemptSumTable) },
   { version: 37, name: 'sums of caches', sql: `${postgresDdl(cacheSumDdl)} ${cacheSumsOfPast('culvert.')}` },
+  { version: 38, name: 'extra budgets of accounts', sql: postgresDdl(accounts.extraBudgetColumn) },
 ];

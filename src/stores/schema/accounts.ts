@@ -86,6 +86,10 @@ export const guardColumns: Ddl = `
   ALTER TABLE @account ADD COLUMN guards TEXT;
   ALTER TABLE @api_key ADD COLUMN guards TEXT;`;
 
+/** The extra budget of an account as JSON; null: none. */
+export const extraBudgetColumn: Ddl = `
+  ALTER TABLE @account ADD COLUMN extra_budget TEXT;`;
+
 /** Operators, and the sessions of the dashboard. */
 export const sessionTables: Ddl = `
   CREATE TABLE @operator (

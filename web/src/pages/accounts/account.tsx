@@ -10,6 +10,8 @@ import { Button } from '../../parts/button.tsx';
 import { Id } from '../../parts/code.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
+import { Moment } from '../../parts/figures.tsx';
+import { usd } from '../../parts/format.ts';
 import { EntryPage, Section } from '../../parts/page.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
 import { Status } from '../../parts/status.tsx';
@@ -48,7 +50,7 @@ export default function AccountPage() {
 }
 
 function Facts({ account }: { account: LookedAt }) {
-  const { id, plan, status, from, open_requests } = account;
+  const { id, plan, status, from, open_requests, extra_budget: extra } = account;
   return (
     <div className="flex flex-wrap items-center gap-x-6 gap-y-1 text-sm">
       <Status tone={status === 'active' ? 'ok' : 'bad'}>{status}</Status>
@@ -61,12 +63,17 @@ function Facts({ account }: { account: LookedAt }) {
       <span className="inline-flex min-w-0 items-center gap-1">
         <span className="text-muted">Id</span> <Id text={id} />
       </span>
+      {extra !== null && Date.parse(extra.until) > Date.now() && (
+        <span>
+          {usd(extra.usd)} more until <Moment at={extra.until} />
+        </span>
+      )}
       {open_requests > 0 && <span>{open_requests} running</span>}
       <Link to="/dashboard/requests" search={{ account: id } as never} className="underline underline-offset-2">
         Requests of this account
       </Link>
       {from === 'configuration' && (
-        <span className="text-muted">It is set in culvert.yaml, and you change it there.</span>
+        <span className="text-muted">It is set in the configuration file, and you change it there.</span>
       )}
     </div>
   );

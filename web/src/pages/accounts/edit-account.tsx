@@ -9,7 +9,7 @@ import { Input } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { listIn } from '../../parts/typed.ts';
+import { listIn, numberOrText } from '../../parts/typed.ts';
 import { PlanSelect } from './plan-select.tsx';
 
 interface EditAccountProps {
@@ -32,11 +32,13 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
   const [name, setName] = useState(account.name);
   const [plan, setPlan] = useState(account.plan);
   const [guards, setGuards] = useState(account.guards.join(', '));
+  const [extra, setExtra] = useState(() => typedExtra(account));
   const client = useQueryClient();
+  const yours = facts({ ...before, name, plan, guards: listIn(guards, ','), extra_budget: extraIn(extra, before) });
   const change = useMutation({
     mutationFn: () =>
       call('PATCH', accounts.addressOf(account.id), {
-        body: { name, plan, guards: listIn(guards, ','), version: before.version },
+        body: { ...changed(facts(before), yours), version: before.version },
       }),
     async onSuccess() {
       await client.invalidateQueries();
@@ -62,12 +64,13 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
         <ChangedMeanwhile
           before={facts(before)}
           theirs={facts(current)}
-          yours={facts({ ...before, name, plan, guards: listIn(guards, ',') })}
+          yours={yours}
           onGoOn={(next) => {
             setBefore(current);
             setName(String(next.name));
             setPlan(String(next.plan));
             setGuards((next.guards as string[]).join(', '));
+            setExtra(typedExtra(next as Pick<AccountReply, 'extra_budget'>));
             change.reset();
           }}
         />
@@ -93,10 +96,62 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
           />
         )}
       </Field>
+      <div className="grid grid-cols-2 gap-3">
+        <Field
+          name="extra_budget.usd"
+          label="Extra budget, USD"
+          hint="It may spend so much more than each budget of its plan."
+        >
+          {(control) => (
+            <Input
+              {...control}
+              inputMode="decimal"
+              placeholder="None"
+              value={extra.usd}
+              onChange={({ target }) => setExtra({ ...extra, usd: target.value })}
+            />
+          )}
+        </Field>
+        <Field name="extra_budget.until" label="Until" hint="A date such as 2027-01-01, or 5d from now.">
+          {(control) => (
+            <Input
+              {...control}
+              value={extra.until}
+              onChange={({ target }) => setExtra({ ...extra, until: target.value })}
+            />
+          )}
+        </Field>
+      </div>
     </Form>
   );
 }
 
-function facts({ name, plan, status, guards }: AccountReply) {
-  return { name, plan, status, guards };
+type Extra = { usd: number | string; until: string } | null;
+
+function facts(account: Omit<AccountReply, 'extra_budget'> & { extra_budget: Extra }) {
+  const { name, plan, status, guards, extra_budget } = account;
+  return { name, plan, status, guards, extra_budget };
+}
+
+/** What differs: a change of one member leaves the others as they are. */
+function changed<Facts extends object>(before: Facts, after: Facts): Partial<Facts> {
+  const known = before as Record<string, unknown>;
+  const differs = ([name, value]: [string, unknown]) => JSON.stringify(known[name]) !== JSON.stringify(value);
+  const set = Object.entries(after).filter(differs);
+  // A body needs a member; this one stays as it is.
+  return Object.fromEntries(
+    set.length > 0 ? set : Object.entries(after).filter(([name]) => name === 'name'),
+  ) as Partial<Facts>;
+}
+
+function typedExtra({ extra_budget: extra }: Pick<AccountReply, 'extra_budget'>) {
+  return extra === null
+    ? { usd: '', until: '' }
+    : { usd: String(extra.usd), until: extra.until.replace('T00:00:00.000Z', '') };
+}
+
+/** As the server has it where nobody touched it. */
+function extraIn(typed: { usd: string; until: string }, before: AccountReply): Extra {
+  if (JSON.stringify(typed) === JSON.stringify(typedExtra(before))) return before.extra_budget;
+  return typed.usd.trim() === '' ? null : { usd: numberOrText(typed.usd), until: typed.until.trim() };
 }
