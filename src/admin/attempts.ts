@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AttemptQuery, type AttemptSum, attemptGroups } from '../books/ledger/attempt-sums.ts';
+import { type AttemptQuery, type AttemptSum, attemptGroups, attemptRowsMax } from '../books/ledger/attempt-sums.ts';
 import { quantileMs, trafficGrainsMs, trafficKeptMs } from '../books/ledger/traffic.ts';
 import { filter, given, listLimitMax, listOf, pageFields, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
@@ -93,13 +93,17 @@ export function attemptOperations({ ledger, clock }: AdminParts): Operation[] {
         const span = spanOf(asked, nowMs);
         const where = given(filters);
         const query = { groupBy, where, groups: null, ...span, stepMs: null };
-        const rows = [...Map.groupBy(await ledger.attempts(query), ({ group }) => group)];
+        // Steps give the sums too, in one pass over the rows, unless there are too many of them.
+        const steps = points ? await ledger.attempts({ ...query, stepMs: span.stepMs }) : [];
+        const isWhole = points && steps.length < attemptRowsMax;
+        const rows = [...Map.groupBy(isWhole ? steps : await ledger.attempts(query), ({ group }) => group)];
         const shown = rows
           .map(([group, sums]) => ({ group, ...figuresOf(sums, groupBy), failures: failuresOf(sums) }))
           .sort((a, b) => b.attempts - a.attempts || (a.group < b.group ? -1 : 1));
         const page = pageByPlace(shown, { limit, cursor });
         const drawn = points ? page.rows.slice(0, drawnMax).map(({ group }) => group) : [];
-        const series = await pointsOf(ledger, { ...query, groups: drawn, stepMs: span.stepMs });
+        const some = { ...query, groups: drawn, stepMs: span.stepMs };
+        const series = pointsOf(isWhole || !points ? steps : await ledger.attempts(some), groupBy);
         return {
           group_by: groupBy,
           from: new Date(span.fromMs).toISOString(),
@@ -129,13 +133,13 @@ function spanOf({ fromMs, toMs }: { fromMs: number; toMs: number }, nowMs: numbe
   } as const;
 }
 
-async function pointsOf(ledger: AdminParts['ledger'], query: AttemptQuery) {
-  const sums = query.groups?.length === 0 ? [] : await ledger.attempts(query);
-  const byGroup = Map.groupBy(sums, ({ group }) => group);
+/** The figures over time of a group. */
+function pointsOf(steps: readonly AttemptSum[], groupBy: AttemptQuery['groupBy']) {
+  const byGroup = Map.groupBy(steps, ({ group }) => group);
   return (group: string) =>
     [...Map.groupBy(byGroup.get(group) ?? [], ({ fromMs }) => fromMs)]
       .sort(([a], [b]) => a - b)
-      .map(([fromMs, ofStep]) => ({ at: new Date(fromMs).toISOString(), ...figuresOf(ofStep, query.groupBy) }));
+      .map(([fromMs, ofStep]) => ({ at: new Date(fromMs).toISOString(), ...figuresOf(ofStep, groupBy) }));
 }
 
 function figuresOf(sums: readonly AttemptSum[], groupBy: AttemptQuery['groupBy']): Figures {

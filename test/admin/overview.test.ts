@@ -127,6 +127,12 @@ test('attempts are counted by who was asked: a provider that never answered is i
       ['openai', 4, 0, 0, {}],
     ],
   );
+  const { data: without } = await admin.ok('GET', '/attempts?from=1h');
+  assert.deepEqual(
+    data.map(({ points: _, ...row }: Record<string, unknown>) => row),
+    without,
+    'points change no sum',
+  );
   const [dead, well] = data;
   assert.deepEqual([dead.first_token_p95_ms, dead.total_p50_ms, dead.tokens_per_s], [null, null, null]);
   // 80 ms and 800 ms, to the bin; 50 tokens in the 720 ms after the first.
