@@ -1,32 +1,59 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort, systemNode } from '../gateway/processes.ts';
+import { answers, freePort, systemNode } from '../gateway/processes.ts';
 import { bearer, benchKey, type Gateway, launched, programIn, said, upstreamModel, written } from './gateway.ts';
 
-const busbar: Gateway = {
-  name: 'Busbar',
-  keeps: 'no key (an open chain), no ledger: its store is memory',
-  get: 'a release of GetBusbar/busbar on GitHub, as FOLDER/busbar',
-  manyCores: 'advanced.worker_threads',
-  find: (folder) => programIn(folder, 'busbar'),
-  version: (program) => said(program, '--version'),
-  start: (order) =>
-    launched(busbar.name, order, async ({ port, folder }) => {
-      const upstream = { protocol: 'openai', base_url: `http://127.0.0.1:${order.upstreamPort}` };
-      const config = written(folder, 'config.yaml', {
-        listen: `127.0.0.1:${port}`,
-        admin_listen: `127.0.0.1:${await freePort()}`,
-        providers_file: written(folder, 'providers.yaml', { bench: upstream }),
-        'identity-providers': { 'admin-tokens': { module: 'admin-tokens', token: { env: 'BENCH_ADMIN' } } },
-        auth: { chain: [], admin_auth: ['admin-tokens'] },
-        providers: { bench: { api_key: { env: 'BENCH_UPSTREAM' } } },
-        models: { same: { provider: 'bench', upstream_model: upstreamModel } },
-        advanced: { worker_threads: order.workers },
-      });
-      const env = { BUSBAR_CONFIG: config, BENCH_UPSTREAM: 'upstream-key', BENCH_ADMIN: benchKey, RUST_LOG: 'error' };
-      return { args: [], env, model: 'same' };
-    }),
+const busbarKeeps = {
+  keys: 'a key that its admin API signed, no limits and no ledger: its store is memory',
+  nothing: 'no key, no limits, no ledger',
 };
+
+/** A key doubles what a request costs it, so it is measured with and without. */
+function busbar(name: string, keeps: keyof typeof busbarKeeps): Gateway {
+  return {
+    name,
+    keeps: busbarKeeps[keeps],
+    get: 'a release of GetBusbar/busbar on GitHub, as FOLDER/busbar',
+    manyCores: 'advanced.worker_threads',
+    find: (folder) => programIn(folder, 'busbar'),
+    version: (program) => said(program, '--version'),
+    async start(order) {
+      const adminPort = await freePort();
+      const running = await launched(name, order, ({ port, folder }) => {
+        const upstream = { protocol: 'openai', base_url: `http://127.0.0.1:${order.upstreamPort}` };
+        const signingKey = join(folder, 'signing.key');
+        writeFileSync(signingKey, randomBytes(32).toString('hex'), { mode: 0o600 });
+        const chain = keeps === 'keys' ? ['keys'] : [];
+        const config = written(folder, 'config.yaml', {
+          listen: `127.0.0.1:${port}`,
+          admin_listen: `127.0.0.1:${adminPort}`,
+          providers_file: written(folder, 'providers.yaml', { bench: upstream }),
+          'identity-providers': { 'admin-tokens': { module: 'admin-tokens', token: { env: 'BENCH_ADMIN' } } },
+          auth: { chain, admin_auth: ['admin-tokens'], signing_key: { file: signingKey } },
+          groups: { bench: { limits: [] } },
+          providers: { bench: { api_key: { env: 'BENCH_UPSTREAM' } } },
+          models: { same: { provider: 'bench', upstream_model: upstreamModel } },
+          advanced: { worker_threads: order.workers },
+        });
+        const env = { BUSBAR_CONFIG: config, BENCH_UPSTREAM: 'upstream-key', BENCH_ADMIN: benchKey, RUST_LOG: 'error' };
+        return { args: [], env, model: 'same' };
+      });
+      return keeps === 'keys' ? { ...running, headers: await signedKey(adminPort) } : running;
+    },
+  };
+}
+
+async function signedKey(adminPort: number): Promise<Record<string, string>> {
+  await answers(adminPort);
+  const signed = await fetch(`http://127.0.0.1:${adminPort}/api/v1/admin/keys`, {
+    method: 'POST',
+    headers: { ...bearer, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'bench', group: 'bench', expires_in: '1d' }),
+  });
+  const { token } = (await signed.json()) as { token: string };
+  return { authorization: `Bearer ${token}` };
+}
 
 const agentgateway: Gateway = {
   name: 'agentgateway',
@@ -206,4 +233,8 @@ const portkey: Gateway = {
 };
 
 /** Each with the least configuration that serves, and a key where its configuration can have one. */
-export const others: readonly Gateway[] = [busbar, agentgateway, gomodel, bifrost, kong, litellm, portkey];
+export const others: readonly Gateway[] = [
+  busbar('Busbar', 'nothing'),
+  busbar('Busbar-keys', 'keys'),
+  ...[agentgateway, gomodel, bifrost, kong, litellm, portkey],
+];
