@@ -171,11 +171,15 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     await ledger.open(reservationRow());
     await database.rest.transaction('write', async (run) => {
       await run('LOCK TABLE culvert.reservation IN ACCESS EXCLUSIVE MODE');
+      const soon = refusedAfterMs(ledger.open(reservationRow(), systemClock.monotonicMs() + 400));
       const waits: Promise<number>[] = [];
       for (let round = 0; round < 8; round += 1) {
         waits.push(refusedAfterMs(ledger.open(reservationRow())));
         await pause(20);
       }
+      const first = await Promise.race([soon.then(() => 'soon'), ...waits.map((wait) => wait.then(() => 'later'))]);
+      assert.equal(first, 'soon', 'a hold that must be booked by then is refused then');
+      assert.ok((await soon) >= 380);
       // It answers others, so it is not gone.
       for (const waitedMs of await Promise.all(waits)) {
         assert.ok(waitedMs >= 900, `${waitedMs} ms`);
