@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { startMessages } from '../prompt-cache/messages-upstream.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
@@ -43,4 +44,19 @@ test('answers are in cache.db, operators see and remove them, and a deleted file
   assert.equal(await asked('one'), 'miss');
   await until('an answer is kept', async () => (await admin('GET', '/cache')).entries === 1);
   assert.match(String(await asked('one')), /^hit/);
+});
+
+test('several choices that are calls each are no answer to keep: one of them may fail, or come from elsewhere', async (t) => {
+  const claude = await startMessages(t);
+  const gateway = await startGateway(t, {
+    providers: { claude: { type: 'anthropic', base_url: `${claude.url}/v1`, api_key: 'k' } },
+    models: { chat: { targets: [{ provider: 'claude', model: 'claude-sonnet-4-5' }], cache: { ttl: '1h' } } },
+  });
+  const asked = (n: number) => ask(gateway, 'chat', { text: 'choices', more: { n } });
+  for (let turn = 0; turn < 2; turn += 1) {
+    const two = await asked(2);
+    assert.deepEqual([two.cache, JSON.parse(two.body).choices.length], ['miss', 2], two.body);
+  }
+  assert.equal((await asked(1)).cache, 'miss');
+  assert.equal((await asked(1)).cache, 'hit');
 });
