@@ -263,3 +263,21 @@ function unescapedIs(body: Buffer, start: number, end: number, name: string): bo
     return false;
   }
 }
+
+/** Whether a JSON text has more levels than this. One within a body is bounded by the body's length alone. */
+export function nestsDeeper(json: string, levels: number): boolean {
+  if (json.length <= levels) return false;
+  let depth = 0;
+  let isInString = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const code = json.charCodeAt(at);
+    if (isInString && code === backslash) at += 1;
+    else if (code === quote) isInString = !isInString;
+    else if (isInString) continue;
+    else if (code === openBrace || code === openBracket) {
+      depth += 1;
+      if (depth > levels) return true;
+    } else if (code === closeBrace || code === closeBracket) depth -= 1;
+  }
+  return false;
+}

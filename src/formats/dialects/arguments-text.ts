@@ -1,3 +1,6 @@
+import { isObject, type JsonObject, nestsDeeper } from '../../kernel/json.ts';
+import { jsonDepthMax } from '../../kernel/limits.ts';
+
 /**
  * Pieces of one call's arguments as they may go on. Cohere's models write `null` for a tool without parameters, where
  * every other format has an object: a text that can still become `null` waits, and `null` alone is no arguments.
@@ -22,4 +25,15 @@ export class ArgumentsText {
 export function argumentsOrEmpty(json: string): string {
   const text = json.trim();
   return text === '' || text === 'null' ? '{}' : json;
+}
+
+/** The object that a call's arguments are; null: another text, or one with more levels than a body may have. */
+export function argumentsObject(json: string): JsonObject | null {
+  if (nestsDeeper(json, jsonDepthMax)) return null;
+  try {
+    const value: unknown = JSON.parse(json);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
 }

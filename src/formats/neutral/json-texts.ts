@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, nestsDeeper } from '../../kernel/json.ts';
+import { jsonDepthMax } from '../../kernel/limits.ts';
 
 /** The author of a text, or its use. `label`: a word or id of the format, which nobody should change. */
 export type TextKind =
@@ -158,9 +159,9 @@ function visitText(text: string, path: TextPath, { kind, free, holder }: Around,
   else found.parts.push({ path, kind, text });
 }
 
-/** An object or a list that a text holds as JSON; null: none. */
+/** An object or a list that a text holds as JSON; null: none, or one with more levels than a body may have. */
 export function jsonIn(text: string): JsonObject | JsonValue[] | null {
-  if (!/^\s*[{[]/.test(text)) return null;
+  if (!/^\s*[{[]/.test(text) || nestsDeeper(text, jsonDepthMax)) return null;
   try {
     return exactly(text) as JsonObject;
   } catch {

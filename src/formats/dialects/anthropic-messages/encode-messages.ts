@@ -1,7 +1,8 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { argumentsObject } from '../arguments-text.ts';
 import type { ModelRules } from './model-rules.ts';
 import { type Block, type Source, type TextBlock, type Turn, vendor } from './wire.ts';
 
@@ -280,12 +281,7 @@ function documentSource(source: MediaSource, path: string, encoding: Encoding): 
  * other text that is not a JSON object is `{"_raw": text}`, so that nothing fails and nothing is lost.
  */
 export function toolInputOf(argumentsJson: string): { input: JsonObject; as: 'written' | 'raw' } {
-  if (argumentsJson === '' || argumentsJson === '{}') return { input: {}, as: 'written' };
-  try {
-    const value: unknown = JSON.parse(argumentsJson);
-    if (isObject(value)) return { input: value, as: 'written' };
-  } catch {
-    if (argumentsJson.trim() === '') return { input: {}, as: 'written' };
-  }
-  return { input: { _raw: argumentsJson }, as: 'raw' };
+  if (argumentsJson.trim() === '' || argumentsJson === '{}') return { input: {}, as: 'written' };
+  const written = argumentsObject(argumentsJson);
+  return written === null ? { input: { _raw: argumentsJson }, as: 'raw' } : { input: written, as: 'written' };
 }

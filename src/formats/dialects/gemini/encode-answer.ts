@@ -3,6 +3,7 @@ import type { Citation } from '../../neutral/citation.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { ProducedMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { argumentsObject } from '../arguments-text.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { sealSignature } from './decode-messages.ts';
 import { Grounding } from './grounding.ts';
@@ -312,13 +313,7 @@ function mediaPart({ source }: ProducedMedia): JsonObject {
 /** What a model wrote is not always an object: then it goes as `{"_raw": text}`, never as an error. */
 function argumentsOf(json: string): JsonObject {
   if (json.trim() === '') return {};
-  try {
-    const value: unknown = JSON.parse(json);
-    if (isObject(value)) return value;
-  } catch {
-    // Below.
-  }
-  return { _raw: json };
+  return argumentsObject(json) ?? { _raw: json };
 }
 
 function wireUsage(usage: Usage | null): JsonObject {

@@ -1,7 +1,8 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { argumentsObject } from '../arguments-text.ts';
 import { wireName } from './function-name.ts';
 import type { ModelRules } from './model-rules.ts';
 import { type Blob, type Content, noSignature, type Part, vendor } from './wire.ts';
@@ -274,13 +275,9 @@ function audioType(format: string): string {
  * is not a JSON object goes as `{"_raw": text}`, so that the model sees its text and nothing fails.
  */
 function callArguments(argumentsJson: string, path: string, encoding: Encoding): JsonObject {
-  if (argumentsJson === '' || argumentsJson === '{}') return {};
-  try {
-    const value: unknown = JSON.parse(argumentsJson);
-    if (isObject(value)) return value;
-  } catch {
-    if (argumentsJson.trim() === '') return {};
-  }
+  if (argumentsJson.trim() === '' || argumentsJson === '{}') return {};
+  const written = argumentsObject(argumentsJson);
+  if (written !== null) return written;
   lose(encoding, `${path}.function.arguments`, 'narrowed');
   return { _raw: argumentsJson };
 }
