@@ -98,7 +98,7 @@ function columnsOf(by: AttemptGroup, range: Range): Column<AttemptRow>[] {
     {
       head: groupWords[by],
       cell: ({ group }) => (
-        <div className="min-w-0 max-w-[40cqw] truncate font-medium @xl:max-w-72" title={group}>
+        <div className="min-w-0 max-w-[32cqw] truncate font-medium @xl:max-w-48" title={group}>
           {page === undefined ? (
             by === 'class' ? (
               wordsOf(group)
