@@ -55,6 +55,7 @@ test('from an empty folder to a colleague’s key, its cost and documents that a
   await page.getByRole('button', { name: 'New plan' }).click();
   await page.getByLabel('Name').fill('team');
   await page.getByRole('button', { name: 'Continue' }).click();
+  assert.equal(await page.getByRole('textbox', { name: 'Units in 7 days' }).inputValue(), '', 'nobody chose a limit');
   await page.getByRole('textbox', { name: 'Units in 5 hours' }).fill('4');
   await page.getByRole('button', { name: 'Create plan' }).click();
   await page.getByText(/^Saved\./).waitFor();

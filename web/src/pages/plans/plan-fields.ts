@@ -26,12 +26,7 @@ type Definition = Readonly<Record<string, unknown>>;
 export const windowKeys = ['5h', 'week', 'month'] as const;
 
 /** Initial values of a new plan. */
-export const newPlan: Definition = {
-  windows: { '5h': 1_000, week: 10_000 },
-  rpm: 60,
-  storage: '10gb',
-  scope: 'account',
-};
+export const newPlan: Definition = { storage: '10gb', scope: 'account' };
 
 const gb = 1024 ** 3;
 
