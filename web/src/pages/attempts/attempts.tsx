@@ -83,7 +83,7 @@ function columnsOf(by: AttemptGroup, range: Range): Column<AttemptRow>[] {
     head: string,
     name: 'first_token' | 'total',
     share: 'p50' | 'p95' | 'p99',
-    from: 'sm' | 'md' | 'lg' | 'xl',
+    from: 'sm' | 'md' | 'lg' | '2xl',
   ) => {
     const of = (row: AttemptRow) => row[`${name}_${share}_ms`];
     return {
@@ -139,14 +139,14 @@ function columnsOf(by: AttemptGroup, range: Range): Column<AttemptRow>[] {
     },
     {
       head: 'Hedges',
-      from: 'xl',
+      from: '2xl',
       align: 'right',
       cell: ({ hedges }) => <Count value={hedges} />,
       sort: { name: 'hedges', of: ({ hedges }) => hedges },
     },
     ms('First token ≈', 'first_token', 'p50', 'md'),
     ms('95 %', 'first_token', 'p95', 'sm'),
-    ms('99 %', 'first_token', 'p99', 'xl'),
+    ms('99 %', 'first_token', 'p99', '2xl'),
     ms('Duration, 95 % ≈', 'total', 'p95', 'lg'),
     {
       head: 'Tokens/s',
