@@ -252,6 +252,7 @@ test('the OpenAPI document names every operation once, with what it takes and gi
     '/admin/v1/keys/{id}',
     '/admin/v1/keys/{id}/revoke',
     '/admin/v1/keys/{id}/rotate',
+    '/admin/v1/keys/{id}/windows',
     '/admin/v1/login-links',
     '/admin/v1/mcp-servers',
     '/admin/v1/mcp-servers/{name}',

@@ -26,7 +26,16 @@ test('windows say how full they are, when the next of it frees, and how much', a
   const window = (name: string, measure: string) =>
     data[0].windows.find((one: Answer) => one.window === name && one.measure === measure && one.tier === null);
   const { frees_at: freesAt, ...hours } = window('5h', 'units');
-  assert.deepEqual(hours, { window: '5h', measure: 'units', tier: null, used: 7, limit: 100, remaining: 93, frees: 3 });
+  assert.deepEqual(hours, {
+    window: '5h',
+    calendar: null,
+    measure: 'units',
+    tier: null,
+    used: 7,
+    limit: 100,
+    remaining: 93,
+    frees: 3,
+  });
   const buckets = await admin.ledger.buckets([accountScope('dev', null)]);
   const first = Math.min(...buckets.filter(({ grainMs }) => grainMs === 60_000).map(({ bucket }) => bucket));
   assert.equal(Date.parse(freesAt), (first + 1) * 60_000 + 5 * 3_600_000, 'a bucket frees when its end has left');
