@@ -6,9 +6,9 @@
 //   node scripts/setup.mjs [start|web|all]
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -17,8 +17,11 @@ const stampFile = join(modules, '.culvert-setup');
 /** Outside of node_modules, which `npm ci` empties. */
 const lockFolder = join(tmpdir(), `culvert-setup-${createHash('sha256').update(root).digest('hex').slice(0, 16)}`);
 
-/** The packaged Node is more than a third of what a start installs. No package of a start but it is made for a processor. */
-const hasNode = Number(process.versions.node.split('.')[0]) >= 24;
+/**
+ * The packaged Node is more than a third of what a start installs. No package of a start but it is made for a processor.
+ * npm's scripts find the packaged one first, where it is there: it must not remove itself.
+ */
+const hasNode = Number(process.versions.node.split('.')[0]) >= 24 && !isPackaged(process.execPath);
 
 /** Each level has the packages of those before it: a start, the dashboard's build, tests and benchmarks. */
 const levels = {
@@ -43,7 +46,26 @@ function isInstalled(lockfile, level) {
   return of === lockfile && order.indexOf(has) >= order.indexOf(level);
 }
 
+function isPackaged(program) {
+  return existsSync(modules) && program.startsWith(realpathSync(modules) + sep);
+}
+
+/** Whether everything of the lockfile is there, as after one's own `npm ci`: installing less would remove the rest. */
+function isComplete() {
+  try {
+    const [wanted, there] = [join(root, 'package-lock.json'), join(modules, '.package-lock.json')].map(
+      (file) => JSON.parse(readFileSync(file, 'utf8')).packages,
+    );
+    return Object.entries(wanted).every(
+      ([path, { optional, version }]) => path === '' || optional === true || there[path]?.version === version,
+    );
+  } catch {
+    return false;
+  }
+}
+
 function install(lockfile, level) {
+  if (isComplete()) return writeFileSync(stampFile, `${lockfile} all`);
   // `ci` empties node_modules first; under an installed tree (a gateway may be running from it, and it may be a link to
   // that of another clone) change only what differs. npm writes its own lockfile there at the end of an installation.
   const command = existsSync(join(modules, '.package-lock.json')) ? ['install', '--no-save'] : ['ci'];

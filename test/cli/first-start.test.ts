@@ -44,6 +44,31 @@ describe('what a start in a clone installs and builds', { concurrency: true }, (
     assert.equal(npm.atOnce(), false);
   });
 
+  test('a start removes nothing that npm ci has installed, and not the Node that runs it', async (t) => {
+    const clone = temporaryFolder(t);
+    for (const file of ['scripts/setup.mjs', 'package.json']) cpSync(join(root, file), join(clone, file));
+    const packages = {
+      '': {},
+      'node_modules/a': { version: '1.0.0' },
+      'node_modules/b': { version: '2.0.0', dev: true },
+    };
+    const lockfile = (of: object) => JSON.stringify({ packages: of });
+    writeFileSync(join(clone, 'package-lock.json'), lockfile(packages));
+    const npm = fakeNpm(clone);
+    const modules = join(clone, 'node_modules');
+    mkdirSync(join(modules, 'node', 'bin'), { recursive: true });
+    writeFileSync(join(modules, '.package-lock.json'), lockfile(packages));
+    const setUp = (node?: string) => run(clone, [join(clone, 'scripts', 'setup.mjs'), 'start'], npm.env, node);
+    await setUp();
+    assert.deepEqual(npm.calls(), [], 'npm ci had installed all of it');
+
+    const packaged = join(modules, 'node', 'bin', 'node');
+    cpSync(process.execPath, packaged);
+    writeFileSync(join(clone, 'package-lock.json'), lockfile({ ...packages, 'node_modules/c': { version: '1.0.0' } }));
+    await setUp(packaged);
+    assert.deepEqual(npm.calls(), ['install --no-save --omit=dev'], 'the Node of the packages stays');
+  });
+
   test('an installation that its process left behind holds nobody up', async (t) => {
     const clone = temporaryFolder(t);
     for (const file of ['scripts/setup.mjs', 'package.json']) cpSync(join(root, file), join(clone, file));
@@ -134,8 +159,13 @@ rmdir ${clone}/busy
   };
 }
 
-async function run(cwd: string, args: readonly string[], env: Record<string, string>): Promise<void> {
-  const child = spawn(process.execPath, args, { cwd, env, stdio: 'ignore' });
+async function run(
+  cwd: string,
+  args: readonly string[],
+  env: Record<string, string>,
+  node = process.execPath,
+): Promise<void> {
+  const child = spawn(node, args, { cwd, env, stdio: 'ignore' });
   const [code] = await once(child, 'exit');
   assert.equal(code, 0);
 }
