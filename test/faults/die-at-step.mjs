@@ -29,13 +29,15 @@ if (isMainThread) {
     callers.add(request.socket);
     return ofChat.run(true, emit);
   });
-  around(StatementSync.prototype, 'run', (run, { sourceSQL }) => {
+  const executes = (execute, { sourceSQL }) => {
     const name = sourceSQL.trim().split(/\s+/).slice(0, 3).join(' ');
     // The same once more, in one transaction: a row of the same table.
-    if (name !== statement) step(name);
+    if (name !== statement && !/^(SELECT|WITH|PRAGMA)\b/i.test(name)) step(name);
     statement = name;
-    return run();
-  });
+    return execute();
+  };
+  around(StatementSync.prototype, 'run', executes);
+  around(StatementSync.prototype, 'get', executes);
   around(Socket.prototype, '_writeGeneric', (write, socket) => {
     if (callers.has(socket)) {
       step('write caller');

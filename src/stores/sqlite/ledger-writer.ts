@@ -182,7 +182,8 @@ const trafficMinutesMax = 32;
 
 /**
  * Inserts a row at the first free key from `first` on, and returns that key. A taken key undoes its statement only. The
- * cells of a statement are one array, filled anew for each row: SQLite copies them.
+ * cells of a statement are one array, filled anew for each row: SQLite copies them. `get` makes no object of changes, which
+ * `run` does.
  */
 function insertInto(database: Database, table: string, columns: readonly Column[]) {
   const names = columns.map(({ name }) => name).join(', ');
