@@ -111,13 +111,18 @@ export function modelCallOf(exchange: Exchange): ModelCall | null {
     client,
     sink: client,
     callerHeaders: headers,
-    tag: headers['x-culvert-tag'] === undefined ? null : tagOf(headers),
+    tag: tagIn(headers),
     wishes: routing,
     idempotencyKey,
     trace,
     atMs,
     startedMs,
   };
+}
+
+/** Requests without a tag enter nothing for it. */
+function tagIn(headers: IncomingHttpHeaders): string | null {
+  return headers['x-culvert-tag'] === undefined ? null : tagOf(headers);
 }
 
 /** The call of a route whose headers choose no target, which an admitted caller makes. */
@@ -133,7 +138,7 @@ export function plainCallOf(exchange: Exchange): ModelCall {
     client,
     sink: client,
     callerHeaders: headers,
-    tag: tagOf(headers),
+    tag: tagIn(headers),
     wishes: plainWishes,
     idempotencyKey: null,
     trace,

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { vectorMaker } from '../memory-rows.ts';
 import { otherKey, testKey } from '../start-gateway.ts';
 import { startGatewayProcess } from './gateway-process.ts';
+import { medianMs } from './median-ms.ts';
 
 const size = 64;
 const largeCount = 6_000;
@@ -33,15 +34,6 @@ test('S40 a search of one key comes in between the rows that large reads of anot
     }
   }
   const search = () => call(otherKey, 'POST', `${collection}/points/search`, { vector: [...make()], limit: 5 });
-  const medianMs = async (times: number, work: () => Promise<unknown>) => {
-    const all: number[] = [];
-    for (let i = 0; i < times; i++) {
-      const startedMs = performance.now();
-      await work();
-      all.push(performance.now() - startedMs);
-    }
-    return all.sort((a, b) => a - b)[times >> 1]!;
-  };
   const wanted = { with_payload: true, with_vector: true };
   const reads = {
     scroll: () => call(testKey, 'POST', '/collections/docs/points/scroll', { limit: readCount, ...wanted }),

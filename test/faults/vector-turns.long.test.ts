@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { vectorMaker } from '../memory-rows.ts';
 import { otherKey, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
+import { medianMs } from './median-ms.ts';
 
 const size = 256;
 const largeCount = 8_000;
@@ -35,16 +36,6 @@ async function filled(t: TestContext) {
     call(gateway, key, 'POST', `${points}/search`, { vector: [...make()], limit: 5, ...body });
   const exact = () => search(testKey, { params: { exact: true } });
   return { gateway, search, exact, make };
-}
-
-async function medianMs(times: number, work: () => Promise<unknown>): Promise<number> {
-  const all: number[] = [];
-  for (let i = 0; i < times; i++) {
-    const startedMs = performance.now();
-    await work();
-    all.push(performance.now() - startedMs);
-  }
-  return all.sort((a, b) => a - b)[times >> 1]!;
 }
 
 test('S40 a search of one key takes its turn between the steps of 48 exact searches of another', async (t) => {

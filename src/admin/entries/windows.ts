@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import type { Limit } from '../../books/metering/counters.ts';
+import { readableLimits, readableTierLimits } from '../../books/metering/limit-view.ts';
 import type { KeyLimits, Plan } from '../../books/metering/plan.ts';
-import { calendarLimit, limit } from '../../books/metering/plan-book.ts';
 import { amountOf } from '../../books/metering/quota-message.ts';
 import { accountScope, keyScope } from '../../books/metering/scope.ts';
-import { type SpanName, spans, windowNames } from '../../books/metering/window.ts';
+import { type SpanName, spans } from '../../books/metering/window.ts';
 import { timeField } from '../fields.ts';
 import { refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
@@ -52,14 +51,10 @@ export async function windowsOf(
     });
   const scope = (tier: string | null) => (tenant === null ? accountScope(account, tier) : keyScope(tenant, tier));
   const asked = [
-    ...limitsOf(plan, scope(null)).map((one) => ({ tier: null as string | null, limit: one })),
-    ...[...(plan.tiers ?? [])].flatMap(([tier, { rpm, units }]) => [
-      { tier, limit: limit(`${tier}:rpm`, 'calls', 'minute', milli(rpm), scope(tier)) },
-      ...windowNames.map((window) => ({
-        tier,
-        limit: limit(`${tier}:${window}`, 'units', window, units[window] ?? endless, scope(tier)),
-      })),
-    ]),
+    ...readableLimits(plan, scope(null)).map((limit) => ({ tier: null as string | null, limit })),
+    ...[...(plan.tiers ?? [])].flatMap(([tier, limits]) =>
+      readableTierLimits(tier, limits, scope(tier)).map((limit) => ({ tier, limit })),
+    ),
   ];
   const [states, buckets] = await Promise.all([
     counters.read(
@@ -93,21 +88,6 @@ export async function windowsOf(
 }
 
 const endless = Number.POSITIVE_INFINITY;
-
-function milli(rpm: number | null): number {
-  return rpm === null ? endless : rpm * 1_000;
-}
-
-function limitsOf({ rpm, tpm, units, tokens, usdNano, calendar }: KeyLimits, scope: string): Limit[] {
-  return [
-    limit('minute', 'calls', 'minute', milli(rpm), scope),
-    ...windowNames.map((window) => limit(window, 'units', window, units[window] ?? endless, scope)),
-    limit('tokens:minute', 'tokens', 'minute', tpm ?? endless, scope),
-    ...windowNames.map((window) => limit(`tokens:${window}`, 'tokens', window, tokens[window] ?? endless, scope)),
-    ...windowNames.map((window) => limit(`budget:${window}`, 'usd', window, usdNano[window] ?? endless, scope)),
-    ...calendar.map((budget) => calendarLimit(budget, scope)),
-  ];
-}
 
 /** The bucket whose end leaves the span at that instant. */
 function bucketOf(span: SpanName, leavesAtMs: number): { grainMs: number; bucket: number } {

@@ -53,10 +53,10 @@ export async function readLimits(
   const scope = (tier: string | null) => (byKey ? keyScope(tenant, tier) : accountScope(account, tier));
   const ofKey = own === null || tenant === null ? null : { limits: own, scope: keyScope(tenant, null) };
 
-  const asked: Limit[] = askedOf(plan, scope(null));
+  const asked: Limit[] = readableLimits(plan, scope(null));
   const tiers = [...plan.tiers];
-  for (const [tier, limits] of tiers) asked.push(...tierAsked(tier, limits, scope(tier)));
-  if (ofKey !== null) asked.push(...askedOf(ofKey.limits, ofKey.scope));
+  for (const [tier, limits] of tiers) asked.push(...readableTierLimits(tier, limits, scope(tier)));
+  if (ofKey !== null) asked.push(...readableLimits(ofKey.limits, ofKey.scope));
 
   const places = ofKey === null ? [scope(null)] : [scope(null), ofKey.scope];
   const [states, running] = await Promise.all([counters.read(account, asked), counters.running(account, places)]);
@@ -73,7 +73,8 @@ export async function readLimits(
   };
 }
 
-function askedOf(limits: KeyLimits, scope: string): Limit[] {
+/** Every limit that a plan or a key may have, in one order; `allowed` is infinite where there is none. */
+export function readableLimits(limits: KeyLimits, scope: string): Limit[] {
   return [
     limit('minute', 'calls', 'minute', wholeCalls(limits.rpm), scope),
     ...windowNames.map((window) => limit(window, 'units', window, orEndless(limits.units[window]), scope)),
@@ -86,7 +87,12 @@ function askedOf(limits: KeyLimits, scope: string): Limit[] {
   ];
 }
 
-function tierAsked(tier: string, { rpm, units }: Pick<KeyLimits, 'rpm' | 'units'>, scope: string): Limit[] {
+/** The same of one tier. */
+export function readableTierLimits(
+  tier: string,
+  { rpm, units }: Pick<KeyLimits, 'rpm' | 'units'>,
+  scope: string,
+): Limit[] {
   return [
     limit(`tier:${tier}:rpm`, 'calls', 'minute', wholeCalls(rpm), scope),
     ...windowNames.map((window) => limit(`tier:${tier}:${window}`, 'units', window, orEndless(units[window]), scope)),

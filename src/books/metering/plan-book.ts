@@ -4,13 +4,12 @@ import { systemClock } from '../../kernel/clock.ts';
 import type { PlanRow } from '../auth/account-store.ts';
 import { matchesGlob } from '../auth/model-glob.ts';
 import { type Principal, serverPlan } from '../auth/principal.ts';
-import type { LimitHeaderForm } from './admission.ts';
-import type { Full, Limit, LimitState, Measure, Scope } from './counters.ts';
+import type { Limit, LimitState, Measure, Scope } from './counters.ts';
+import { LimitHeaders } from './limit-headers.ts';
 import type { CalendarBudget, KeyLimits, Plan } from './plan.ts';
 import { keyLimitsOf, planOf, raisedBy } from './plan-rules.ts';
-import { amountOf } from './quota-message.ts';
 import { accountScope, freeScope, keyScope, scopesOf } from './scope.ts';
-import { type SpanName, spans, type WindowName, windowNames } from './window.ts';
+import { type SpanName, type WindowName, windowNames } from './window.ts';
 
 /** The plans in force: those of the configuration and those made through the admin API, the file's first. */
 export interface PlanBook {
@@ -215,22 +214,6 @@ function tightest<T extends { id: string; scope: Scope; allowed: number }>(limit
   return kept;
 }
 
-/** One limit for headers. Its constant part is written once. */
-interface Column {
-  limit: Limit;
-  /** `"5h";r=` */
-  name: string;
-  /** In the measure's whole numbers: one request, token or USD. */
-  one: number;
-  /** Whole requests, tokens or USD. */
-  allowed: string;
-  /** `, "week";r=`: the limit after this one; '' for the last. */
-  next: string;
-  /** `;t=120, "week";r=`, and its seconds, -1 where nothing counts: for a second it is the same at every request. */
-  after: string;
-  seconds: number;
-}
-
 /** The book of plans that counts now. */
 export class PlansInForce {
   private book: PlanBook;
@@ -245,167 +228,3 @@ export class PlansInForce {
     this.book = next;
   }
 }
-
-/**
- * The headers of one LimitSet (design §6): the IETF draft's, then the caller's dialect's own. Flat lists: name, value…
- */
-export class LimitHeaders {
-  readonly #calls: readonly Column[];
-  readonly #windows: readonly Column[];
-  readonly #callPolicy: string;
-  readonly #policy: string;
-  // OpenAI's and Anthropic's name one limit of requests and one of tokens: the minute's, as theirs are; else the first.
-  readonly #requestsAt: number;
-  readonly #tokensAt: number;
-
-  constructor(calls: readonly Limit[], windows: readonly Limit[]) {
-    this.#calls = columnsOf(calls);
-    this.#windows = columnsOf(windows);
-    this.#callPolicy = policyOf(this.#calls);
-    this.#policy = policyOf([...this.#calls, ...this.#windows]);
-    this.#requestsAt = windows.findIndex(({ measure }) => measure === 'units');
-    this.#tokensAt = windows.findIndex(({ id }) => id === 'tokens:minute');
-  }
-
-  /** After the entry: calls a minute alone. */
-  entered(states: readonly LimitState[], nowMs: number, form: LimitHeaderForm): string[] {
-    const calls = this.#calls;
-    // A plan that changed since then has other limits.
-    if (calls.length === 0 || states.length !== calls.length) return [];
-    const list = ['ratelimit-policy', this.#callPolicy, 'ratelimit', remainingOf(calls, states, nowMs, '')];
-    return pushOwn(list, ownNames[form].requests, calls[0]!, states[0]!, nowMs);
-  }
-
-  /** After the reservation: everything. */
-  reserved(
-    callStates: readonly LimitState[],
-    states: readonly LimitState[],
-    nowMs: number,
-    form: LimitHeaderForm,
-  ): string[] {
-    const calls = this.#calls;
-    const windows = this.#windows;
-    if (windows.length === 0) return this.entered(callStates, nowMs, form);
-    const withCalls = callStates.length === calls.length && calls.length > 0;
-    const first = withCalls ? remainingOf(calls, callStates, nowMs, '') : '';
-    const list = ['ratelimit-policy', this.#policy, 'ratelimit', remainingOf(windows, states, nowMs, first)];
-    const { requests, tokens } = ownNames[form];
-    if (withCalls) pushOwn(list, requests, calls[0]!, callStates[0]!, nowMs);
-    else if (this.#requestsAt !== -1)
-      pushOwn(list, requests, windows[this.#requestsAt]!, states[this.#requestsAt]!, nowMs);
-    if (this.#tokensAt !== -1) pushOwn(list, tokens, windows[this.#tokensAt]!, states[this.#tokensAt]!, nowMs);
-    return list;
-  }
-
-  /** With a 429: the limit that was reached, beside the calls a minute where they were entered. */
-  refused(full: Full, callStates: readonly LimitState[], nowMs: number, form: LimitHeaderForm): string[] {
-    const calls = this.#calls;
-    const isReached = ({ limit }: Column) => limit.id === full.limit && limit.scope === full.scope;
-    const ofCalls = calls.find(isReached);
-    const reached = ofCalls ?? this.#windows.find(isReached);
-    if (reached === undefined) return this.entered(callStates, nowMs, form);
-    const state = { used: full.used, leavesAtMs: full.freeAtMs };
-    const besideCalls = ofCalls === undefined && calls.length > 0 && callStates.length === calls.length;
-    const before = besideCalls ? remainingOf(calls, callStates, nowMs, '') : '';
-    const list = [
-      'ratelimit-policy',
-      this.#policy,
-      'ratelimit',
-      remainingOf(columnsOf([reached.limit]), [state], nowMs, before),
-    ];
-    const { measure } = reached.limit;
-    if (measure === 'usd') return list;
-    return pushOwn(list, ownNames[form][measure === 'tokens' ? 'tokens' : 'requests'], reached, state, nowMs);
-  }
-}
-
-function columnsOf(limits: readonly Limit[]): Column[] {
-  return limits.map((limit, at) => {
-    const one = 1 / amountOf(limit.measure, 1);
-    const allowed = String(Math.floor(limit.allowed / one));
-    const later = limits[at + 1];
-    const next = later === undefined ? '' : `, ${headerNameOf(later)}`;
-    return { limit, name: headerNameOf(limit), one, allowed, next, after: next, seconds: -1 };
-  });
-}
-
-function headerNameOf({ id, scope }: Limit): string {
-  return `"${scope.startsWith('k:') ? `key:${id}` : id}";r=`;
-}
-
-/** `"5h";q=50;w=18000, …`; amounts in another unit than requests say so. */
-function policyOf(columns: readonly Column[]): string {
-  return columns
-    .map(({ limit, name, allowed }) => {
-      const unit = limit.measure === 'tokens' ? ';qu="tokens"' : limit.measure === 'usd' ? ';qu="usd"' : '';
-      return `${name.slice(0, name.lastIndexOf(';'))};q=${allowed}${unit};w=${spanMsOf(limit) / 1_000}`;
-    })
-    .join(', ');
-}
-
-/** How long months are differs: thirty days stand for one. */
-function spanMsOf({ span, period }: Limit): number {
-  return period?.name === 'day' ? 86_400_000 : spans[period?.name ?? span].spanMs;
-}
-
-/**
- * `before`, then `"5h";r=37;t=120, …`: the rest, rounded down, and the seconds until the oldest usage no longer counts.
- */
-function remainingOf(columns: readonly Column[], states: readonly LimitState[], nowMs: number, before: string): string {
-  let text = before === '' ? columns[0]!.name : `${before}, ${columns[0]!.name}`;
-  for (let i = 0; i < columns.length; i++) {
-    const column = columns[i]!;
-    const { leavesAtMs, used } = states[i]!;
-    const seconds = leavesAtMs === null ? -1 : Math.max(0, Math.ceil((leavesAtMs - nowMs) / 1_000));
-    if (seconds !== column.seconds) {
-      column.seconds = seconds;
-      column.after = seconds === -1 ? column.next : `;t=${seconds}${column.next}`;
-    }
-    text += Math.max(0, Math.floor((column.limit.allowed - used) / column.one));
-    text += column.after;
-  }
-  return text;
-}
-
-interface OwnNames {
-  limit: string;
-  remaining: string;
-  reset: string;
-  resetText(leavesAtMs: number, nowMs: number): string;
-}
-
-/** `x-ratelimit-limit-requests: 60` … or `anthropic-ratelimit-requests-limit: 60` …; adds to `list` and gives it. */
-function pushOwn(list: string[], names: OwnNames, column: Column, state: LimitState, nowMs: number): string[] {
-  const left = Math.max(0, Math.floor((column.limit.allowed - state.used) / column.one));
-  list.push(names.limit, column.allowed, names.remaining, String(left));
-  if (state.leavesAtMs !== null) list.push(names.reset, names.resetText(state.leavesAtMs, nowMs));
-  return list;
-}
-
-/** As OpenAI writes them: `20s`, `6m0s`, `1h0m30s`. */
-function durationText(leavesAtMs: number, nowMs: number): string {
-  const seconds = Math.max(0, Math.ceil((leavesAtMs - nowMs) / 1_000));
-  if (seconds < 60) return `${seconds}s`;
-  const minutes = Math.floor(seconds / 60);
-  const rest = `${minutes % 60}m${seconds % 60}s`;
-  return minutes < 60 ? rest : `${Math.floor(minutes / 60)}h${rest}`;
-}
-
-function instantText(leavesAtMs: number): string {
-  return new Date(Math.ceil(leavesAtMs / 1_000) * 1_000).toISOString().replace('.000', '');
-}
-
-function openAiNames(what: 'requests' | 'tokens'): OwnNames {
-  const named = (name: string) => `x-ratelimit-${name}-${what}`;
-  return { limit: named('limit'), remaining: named('remaining'), reset: named('reset'), resetText: durationText };
-}
-
-function anthropicNames(what: 'requests' | 'tokens'): OwnNames {
-  const named = (name: string) => `anthropic-ratelimit-${what}-${name}`;
-  return { limit: named('limit'), remaining: named('remaining'), reset: named('reset'), resetText: instantText };
-}
-
-const ownNames = {
-  openai: { requests: openAiNames('requests'), tokens: openAiNames('tokens') },
-  anthropic: { requests: anthropicNames('requests'), tokens: anthropicNames('tokens') },
-} as const;

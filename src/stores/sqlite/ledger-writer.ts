@@ -72,9 +72,11 @@ export function createLedgerWriter(
   const selectStrangers = database.prepare('SELECT * FROM reservation WHERE boot_id <> ? ORDER BY key LIMIT ?');
   const deleteBoots = database.prepare('DELETE FROM boot WHERE id <> ?');
   const sums = new BatchSums(bucketsOf);
+  const ofTraffic = new TrafficSums();
+  const ofAttempts = new AttemptSums();
   const traffic: readonly Drawn[] = [
-    { sums: new TrafficSums(), addTo: addInto(database, 'traffic', trafficTable, trafficSums), taken: [] },
-    { sums: new AttemptSums(), addTo: addInto(database, 'attempt_sum', attemptTable, attemptSums), taken: [] },
+    { sums: ofTraffic, addTo: addInto(database, 'traffic', trafficTable, trafficSums), taken: [] },
+    { sums: ofAttempts, addTo: addInto(database, 'attempt_sum', attemptTable, attemptSums), taken: [] },
   ];
   /** Events since `begin`. */
   let written: UsageEvent[] = [];
@@ -107,7 +109,11 @@ export function createLedgerWriter(
       commit.run();
       for (const drawn of traffic) drawn.taken = [];
       isTrafficDue &&= traffic.some((drawn) => drawn.sums.size > 0);
-      for (const event of written) for (const drawn of traffic) drawn.sums.add(event);
+      for (const event of written) {
+        ofTraffic.add(event);
+        // Work that asks no provider enters nothing more.
+        if (event.route.attempts.length > 0) ofAttempts.add(event);
+      }
     },
     rollback() {
       for (const drawn of traffic) putBack(drawn);
@@ -162,7 +168,7 @@ export function createLedgerWriter(
 
 /** Sums that pages draw, with the table that they are written to, and what the running transaction writes. */
 interface Drawn {
-  sums: Pick<MinuteSums<TimedRow>, 'add' | 'size' | 'take' | 'putBack'>;
+  sums: Pick<MinuteSums<TimedRow>, 'size' | 'take' | 'putBack'>;
   addTo: (row: object) => void;
   taken: TimedRow[];
 }

@@ -1,9 +1,10 @@
 import { useQueries } from '@tanstack/react-query';
-import { useDeferredValue, useEffect, useState } from 'react';
+import { useDeferredValue } from 'react';
 import type { Listed } from '../api/pages.ts';
 import { get } from '../api/request.ts';
 import { type Area, whyNot } from '../api/rights.ts';
 import type { Session } from '../api/session.ts';
+import { useRested } from '../parts/use-rested.ts';
 
 /** An entry of a list, which has a page. */
 export interface FoundEntry {
@@ -44,7 +45,7 @@ const restMs = 120;
 
 /** Accounts, keys, models and all else that has a page and holds the text. Nothing for an empty one. */
 export function useEntries(text: string, session: Session): FoundEntry[] {
-  const asked = useRested(text.trim());
+  const asked = useDeferredValue(useRested(text.trim(), restMs));
   const visible = session.kind === 'operator' && asked !== '';
   const results = useQueries({
     queries: kinds.map(({ path, area, search }) => {
@@ -72,13 +73,4 @@ function entryOf({ kind, path }: Kind, { id, name, account }: Row): FoundEntry {
   const title = name === null || name === undefined || name === '' ? place : name;
   const more = account == null ? (title === place ? '' : place) : account;
   return { kind, name: title, more, to: `/dashboard/${path}/${encodeURIComponent(place)}` };
-}
-
-function useRested(text: string): string {
-  const [rested, setRested] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setRested(text), restMs);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return useDeferredValue(rested);
 }

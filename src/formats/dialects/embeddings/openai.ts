@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import { toldCount } from '../../neutral/usage.ts';
-import { errorInside } from '../forwarded/read-whole.ts';
+import { faultInList } from '../forwarded/read-whole.ts';
 import {
   type EmbeddingFormat,
   type EmbeddingOrder,
@@ -16,8 +16,8 @@ export const openAiEmbeddings: EmbeddingFormat = {
   id: 'openai',
   encode,
   decode(body, count) {
-    const error = errorInside(body);
-    if (error !== null) return error;
+    const found = faultInList(body, ['data'], 0);
+    if (found !== null) return found;
     if (!isObject(body) || !Array.isArray(body.data)) return malformed("the answer has no 'data'");
     const vectors = inOrder(body.data, count);
     if (!Array.isArray(vectors)) return vectors as Fault;

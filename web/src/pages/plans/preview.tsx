@@ -1,7 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Check } from 'lucide-react';
-import { useEffect, useState } from 'react';
 import type { PlanPreview } from '../../../../src/admin/entries/account-windows.ts';
 import { plans } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
@@ -9,6 +8,7 @@ import { Note } from '../../parts/error-note.tsx';
 import { plural } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
+import { useRested } from '../../parts/use-rested.ts';
 import { amount, windowName } from '../../parts/window-gauges.tsx';
 
 /** Pause in typing before the server is asked. */
@@ -16,7 +16,7 @@ const restMs = 400;
 
 /** Accounts that the typed plan would stop. */
 export function Preview({ name, definition }: { name: string; definition: Record<string, unknown> }) {
-  const asked = useRested(JSON.stringify(definition));
+  const asked = useRested(JSON.stringify(definition), restMs);
   const { data, error, isFetching } = useQuery({
     queryKey: [plans.path, name, 'preview', asked],
     queryFn: ({ signal }) =>
@@ -74,13 +74,4 @@ function Stopped({ preview: { accounts, looked_at, data } }: { preview: PlanPrev
       </ul>
     </>
   );
-}
-
-function useRested(text: string): string {
-  const [rested, setRested] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setRested(text), restMs);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return rested;
 }
