@@ -130,18 +130,18 @@ export class RedisCounters implements Counters {
 
   enter(entry: Entry): EntryAnswer | Promise<EntryAnswer> {
     if (entry.limits.length === 0 && entry.places.length === 0) return { kind: 'entered', states: [], leave: () => {} };
-    return this.#knownOver.find(entry.limits, () => entry.callMilli, 'certain') ?? this.#enter(entry);
+    return this.#knownOver.find(entry.limits, () => entry.callMilli, 'fresh') ?? this.#enter(entry);
   }
 
   async hold(hold: Hold): Promise<Held | Full | Unavailable> {
     const { requestId, account, costMilli, limits } = hold;
     const needs = ({ measure }: Limit) => (measure === 'units' ? costMilli : measure === 'calls' ? tierCallMilli : 0);
-    const over = this.#knownOver.find(limits, needs, 'certain');
+    const over = this.#knownOver.find(limits, needs, 'fresh');
     if (over !== null) return over;
     const { answer, sentMs } = await this.#ask('hold', account, this.#plans.hold(hold), [requestId, String(costMilli)]);
     this.#sweep.used(account);
     if (answer === 'unknown') this.#settlements.settle(hold, { costMilli: 0, tokens: 0, usdNano: 0 });
-    if (typeof answer === 'string') return this.#knownOver.find(limits, needs, 'any') ?? unavailable;
+    if (typeof answer === 'string') return this.#knownOver.find(limits, needs, 'stale') ?? unavailable;
     if (answer[0] === full) return this.#learnt(answer, limits, [], needs);
     return {
       kind: 'held',
@@ -156,6 +156,7 @@ export class RedisCounters implements Counters {
   }
 
   settle(held: Held, spent: Spent): void {
+    if (spent.costMilli < held.costMilli) this.#knownOver.freed(held.scopes);
     this.#settlements.settle(held, spent);
   }
 
@@ -167,7 +168,7 @@ export class RedisCounters implements Counters {
       const plan = { keys: [openKey(account), scopeKey(account, scope)], args: [] };
       void this.#turns.ask('giveBack', plan, amounts);
     }
-    this.#knownOver.forget();
+    this.#knownOver.freed(scopes);
   }
 
   async read(account: string, limits: readonly Limit[]): Promise<readonly LimitState[]> {
@@ -250,7 +251,7 @@ export class RedisCounters implements Counters {
     const { answer } = await this.#ask('enter', account, this.#plans.enter(entry), [requestId, String(callMilli)]);
     const set = this.#plans.places(account, places);
     if (answer === 'unknown') this.#leases.giveBack(set, requestId);
-    if (typeof answer === 'string') return this.#knownOver.find(limits, () => callMilli, 'any') ?? unavailable;
+    if (typeof answer === 'string') return this.#knownOver.find(limits, () => callMilli, 'stale') ?? unavailable;
     if (answer[0] === full) return this.#learnt(answer, limits, places, () => callMilli);
     return {
       kind: 'entered',

@@ -1,9 +1,9 @@
-import type { Full, Limit } from '../../books/metering/counters.ts';
+import type { Full, Limit, Scope } from '../../books/metering/counters.ts';
 
 /**
  * Limits that Redis has refused a request for, until the instant at which it would pass: until then Redis need not be
- * asked. `certain` are those of which nothing is ever given back (calls, tokens, USD). Units may come back when a
- * request ends, so what is known of them is used only when Redis does not answer.
+ * asked. Of calls, tokens and USD nothing is ever given back. Units may come back when a request ends, wherever it runs:
+ * they are asked for again soon, and relied on for longer only where Redis does not answer (`stale`).
  */
 export interface KnownOver {
   /** `redisNowMs` is the server's time of the refusal: its clock and ours may differ. */
@@ -12,7 +12,9 @@ export interface KnownOver {
    * The refusal of a request that needs this much of each of these limits; null: none is known. For other limits
    * another one might free later, and Redis is asked which.
    */
-  find(limits: readonly Limit[], needs: (limit: Limit) => number, how: 'certain' | 'any'): Full | null;
+  find(limits: readonly Limit[], needs: (limit: Limit) => number, how: 'fresh' | 'stale'): Full | null;
+  /** Units were given back to these scopes here. */
+  freed(scopes: readonly Scope[]): void;
   forget(): void;
 }
 
@@ -23,23 +25,31 @@ interface Known {
   needs: number;
   /** By `nowMs`. */
   untilMs: number;
+  freshUntilMs: number;
 }
 
-/** Limits remembered; at the bound all are forgotten, and learnt again. */
-const knownMax = 10_000;
+/** Scopes remembered; at the bound all are forgotten, and learnt again. */
+const scopesMax = 10_000;
+
+/** Another replica's request that ends may free units: they are refused here for so long at most. */
+export const unitsFreshMs = 250;
 
 /** `nowMs` only ever goes on, at the server's pace. */
 export function createKnownOver(nowMs: () => number): KnownOver {
-  const known = new Map<string, Known>();
+  const known = new Map<Scope, Map<string, Known>>();
 
-  function refusalOf(limit: Limit, limits: readonly Limit[], needs: number, atMs: number): Full | null {
-    const name = nameOf(limit);
-    const found = known.get(name);
-    if (found === undefined) return null;
+  function refusalOf(limit: Limit, limits: readonly Limit[], needs: number, how: 'fresh' | 'stale'): Full | null {
+    const ofScope = known.get(limit.scope);
+    const found = ofScope?.get(limit.id);
+    if (ofScope === undefined || found === undefined) return null;
+    const atMs = nowMs();
     if (atMs >= found.untilMs) {
-      known.delete(name);
+      ofScope.delete(limit.id);
+      if (ofScope.size === 0) known.delete(limit.scope);
       return null;
     }
+    // One that needs more would pass later: Redis tells when.
+    if (how === 'fresh' && (atMs >= found.freshUntilMs || needs > found.needs)) return null;
     // A plan that allows more may let it pass, and so may a smaller request.
     return needs >= found.needs && areSame(limits, found.limits) ? found.over : null;
   }
@@ -47,18 +57,24 @@ export function createKnownOver(nowMs: () => number): KnownOver {
   return {
     learn(over, limit, limits, needs, redisNowMs) {
       if (over.freeAtMs === null) return;
-      if (known.size >= knownMax) known.clear();
-      known.set(nameOf(limit), { over, limits, needs, untilMs: nowMs() + over.freeAtMs - redisNowMs });
+      const atMs = nowMs();
+      const untilMs = atMs + over.freeAtMs - redisNowMs;
+      const freshUntilMs = limit.measure === 'units' ? Math.min(untilMs, atMs + unitsFreshMs) : untilMs;
+      if (known.size >= scopesMax && !known.has(limit.scope)) known.clear();
+      const ofScope = known.get(limit.scope) ?? new Map<string, Known>();
+      known.set(limit.scope, ofScope.set(limit.id, { over, limits, needs, untilMs, freshUntilMs }));
     },
     find(limits, needs, how) {
       if (known.size === 0) return null;
-      const atMs = nowMs();
       for (const limit of limits) {
-        if (how === 'certain' && limit.measure === 'units') continue;
-        const over = refusalOf(limit, limits, needs(limit), atMs);
+        const over = refusalOf(limit, limits, needs(limit), how);
         if (over !== null) return over;
       }
       return null;
+    },
+    freed(scopes) {
+      if (known.size === 0) return;
+      for (const scope of scopes) known.delete(scope);
     },
     forget: () => known.clear(),
   };
@@ -72,8 +88,4 @@ function areSame(some: readonly Limit[], others: readonly Limit[]): boolean {
       return id === one?.id && scope === one.scope && allowed === one.allowed;
     })
   );
-}
-
-function nameOf({ scope, id }: Limit): string {
-  return `${scope} ${id}`;
 }
