@@ -29,7 +29,7 @@ export async function startNginx(
 ): Promise<{ origin: string; port: number; log: string }> {
   const folder = temporaryFolder(t);
   const [port, otherPort] = [await freePort(), await freePort()];
-  const [one = '', two = one] = urls.map((url) => new URL(url).port);
+  const [one = '', ...others] = urls.map((url) => new URL(url).port);
   const log = join(folder, 'nginx-error.log');
   writeFileSync(join(folder, 'key.pem'), key);
   writeFileSync(join(folder, 'cert.pem'), cert);
@@ -41,7 +41,7 @@ export async function startNginx(
     .replace(/\/etc\/nginx\/\S*location\.conf/, fileURLToPath(new URL('location.conf', ours)))
     .replaceAll('FOLDER', folder)
     .replaceAll('REPLICA_1', one)
-    .replaceAll('REPLICA_2', two)
+    .replace(/^.*REPLICA_2.*\n/gm, (line) => others.map((other) => line.replace('REPLICA_2', other)).join(''))
     .replaceAll('PORT', String(port))
     .replaceAll('NAME', '127.0.0.1')
     // Names of Docker, and a word that is newer than Debian's nginx.
