@@ -1,3 +1,5 @@
+import { type SeenText, seenText } from './seen-text.ts';
+
 /** A place in a text where a check found something. `end`: the first character after it. */
 export interface Finding {
   /** Word for what it is, such as `email`. */
@@ -19,6 +21,8 @@ export interface Rule {
   open(text: string, from: number): number;
   /** Characters of its longest finding, with those that decide it. */
   longest: number;
+  /** `written`: invisible characters hide nothing from it. Absent: it also looks at the text as people read it. */
+  of?: 'written';
 }
 
 /** The rules of one guard. */
@@ -32,9 +36,16 @@ export const contextChars = 64;
  * and of those with one beginning the longer one. It depends on no text further than `open` allows, so that a text in
  * pieces has the findings of the whole.
  */
-export function findingsIn(check: Check, text: string, from: number, before: number): Finding[] {
+export function findingsIn(
+  check: Check,
+  text: string,
+  from: number,
+  before: number,
+  seen: SeenText | null = seenText(text),
+): Finding[] {
   const found: Finding[] = [];
-  const nexts = check.map((rule) => rule.next(text, from));
+  const rules = seen === null ? check : [...check, ...rulesOver(seen, check)];
+  const nexts = rules.map((rule) => rule.next(text, from));
   for (;;) {
     let first: Finding | null = null;
     for (const next of nexts) {
@@ -46,7 +57,7 @@ export function findingsIn(check: Check, text: string, from: number, before: num
     found.push(first);
     const { end } = first;
     for (const [at, next] of nexts.entries()) {
-      if (next !== null && since(next) < end) nexts[at] = check[at]?.next(text, end) ?? null;
+      if (next !== null && since(next) < end) nexts[at] = rules[at]?.next(text, end) ?? null;
     }
   }
 }
@@ -54,8 +65,27 @@ export function findingsIn(check: Check, text: string, from: number, before: num
 const since = ({ since, start }: Finding) => since ?? start;
 
 /** The first place of any rule that more text could change. */
-export function openAt(check: Check, text: string, from: number): number {
+export function openAt(check: Check, text: string, from: number, seen: SeenText | null = seenText(text)): number {
   let open = text.length;
   for (const rule of check) open = Math.min(open, rule.open(text, from));
+  if (seen === null) return open;
+  for (const rule of rulesOver(seen, check)) open = Math.min(open, rule.open(text, from));
   return open;
+}
+
+/** Rules that look at a text as people read it, and find the places in it as it is written. */
+function rulesOver({ text, placeOf, beginning, ending }: SeenText, check: Check): Rule[] {
+  return check
+    .filter((rule) => rule.of !== 'written')
+    .map((rule) => ({
+      longest: rule.longest,
+      next(_, from) {
+        const found = rule.next(text, placeOf(from));
+        if (found === null) return null;
+        const { kind, start, end, since } = found;
+        const place = { kind, start: beginning(start), end: ending(end) };
+        return since === undefined ? place : { ...place, since: beginning(since) };
+      },
+      open: (_, from) => beginning(rule.open(text, placeOf(from))),
+    }));
 }

@@ -222,6 +222,26 @@ test('mask and unmask are the identity, wherever the stream is cut', async () =>
   piece = 5;
 });
 
+test('what invisible characters hide is masked with them, and what shows with them goes through unchanged', async () => {
+  const hidden = [...mail].join('\u200b\u{e0041}');
+  const family = '👩‍👩‍👧‍👦 at 1️⃣, ٣ کتاب‌ها';
+  says = (masked) => `${family}: ${masked}, ${[...made].join('\u2060')} and ｍａｄｅ＠ｅｘａｍｐｌｅ．ｎｅｔ ${family}`;
+  for (const format of Object.keys(formats)) {
+    for (piece of [1, 2, 5, 1_000]) {
+      for (const stream of [true, false]) {
+        const how = `${format}, ${stream}, ${piece}`;
+        const { said } = await ask(format, 'masks', stream, { user: `${family} is ${hidden}${family}` });
+        assert.ok(bodies[0]!.includes(`${family} is <EMAIL_1>${family}`), `${how}: ${bodies[0]}`);
+        assert.ok(said.includes(`${family}: ${hidden}, <EMAIL_2> and <EMAIL_3> ${family}`), `${how}: ${said}`);
+        const blocked = await ask(format, 'blocks', stream, { user: hidden });
+        assert.equal(blocked.status, 400, how);
+      }
+    }
+  }
+  piece = 5;
+  says = (masked) => `To ${masked} and ${made}.`;
+});
+
 test('a word that the caller wrote stays as it is', async () => {
   says = (masked) => `${masked} and <EMAIL_1>`;
   const { said } = await ask('chat', 'masks', false, { user: `<EMAIL_1> is no mail, ${mail} is` });

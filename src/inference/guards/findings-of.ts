@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { type Check, contextChars, type Finding, findingsIn, openAt } from '../../guards/check.ts';
+import { type Check, type Finding, findingsIn, openAt } from '../../guards/check.ts';
+import { HeldText } from '../../guards/held-text.ts';
 
 /** What is looked through at a stretch: the slowest check takes 3 ms for so many characters. */
 const stretchChars = 16 * 1024;
@@ -10,16 +11,16 @@ export async function findingsOf(check: Check, texts: readonly string[]): Promis
   let chars = 0;
   for (const text of texts) {
     const ofText: Finding[] = [];
-    let from = 0;
-    for (let end = 0; end < text.length; ) {
-      const start = Math.max(0, from - contextChars);
-      end = Math.min(text.length, Math.max(from, end) + stretchChars);
-      const seen = text.slice(start, end);
-      const before = end === text.length ? seen.length : openAt(check, seen, from - start);
-      const some = findingsIn(check, seen, from - start, before);
-      for (const finding of some) ofText.push(movedBy(start, finding));
-      from = start + Math.max(before, some.at(-1)?.end ?? 0);
-      chars += end - start;
+    const held = new HeldText();
+    for (let start = 0; start < text.length; start += stretchChars) {
+      const end = start + stretchChars;
+      held.push(text.slice(start, end));
+      if (end >= text.length) held.end();
+      const before = end >= text.length ? held.text.length : openAt(check, held.text, held.from, held.seen);
+      const some = findingsIn(check, held.text, held.from, before, held.seen);
+      for (const finding of some) ofText.push(placed(held, finding));
+      chars += held.text.length;
+      held.passTo(Math.max(before, some.at(-1)?.end ?? 0));
       if (chars < stretchChars) continue;
       chars = 0;
       await turn();
@@ -29,6 +30,7 @@ export async function findingsOf(check: Check, texts: readonly string[]): Promis
   return found;
 }
 
-function movedBy(chars: number, { kind, start, end, since }: Finding): Finding {
-  return { kind, start: start + chars, end: end + chars, ...(since !== undefined && { since: since + chars }) };
+function placed(held: HeldText, { kind, start, end, since }: Finding): Finding {
+  const place = { kind, start: held.placeOf(start), end: held.placeOf(end) };
+  return since === undefined ? place : { ...place, since: held.placeOf(since) };
 }

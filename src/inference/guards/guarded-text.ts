@@ -1,4 +1,5 @@
-import { type Check, contextChars, type Finding, findingsIn, openAt } from '../../guards/check.ts';
+import { type Check, type Finding, findingsIn, openAt } from '../../guards/check.ts';
+import { HeldText } from '../../guards/held-text.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { TextFilter } from '../models/steps.ts';
 import { beforeWord, type MaskBook } from './mask-book.ts';
@@ -17,19 +18,18 @@ export interface AnswerRule {
 /** One text of an answer through a guard. It holds back what more text could make a finding of, or a word. */
 export class GuardedText implements TextFilter {
   readonly #rule: AnswerRule;
-  /** What is held, behind some text that has gone on. */
-  #text = '';
-  #from = 0;
+  readonly #held = new HeldText();
 
   constructor(rule: AnswerRule) {
     this.#rule = rule;
   }
 
   push(text: string): string | Failure {
-    this.#text += text;
+    const held = this.#held;
+    held.push(text);
     const { check, book, passes } = this.#rule;
-    const open = check === null ? this.#text.length : openAt(check, this.#text, this.#from);
-    const decided = this.#upTo(book.isEmpty ? open : beforeWord(this.#text, this.#from, open));
+    const open = check === null ? held.text.length : openAt(check, held.text, held.from, held.seen);
+    const decided = this.#upTo(book.isEmpty ? open : beforeWord(held.text, held.from, open));
     return passes === 'all' && typeof decided === 'string' ? text : decided;
   }
 
@@ -38,29 +38,30 @@ export class GuardedText implements TextFilter {
   }
 
   end(): string | Failure {
-    const decided = this.#upTo(this.#text.length);
+    this.#held.end();
+    const decided = this.#upTo(this.#held.text.length);
     return this.#rule.passes === 'all' && typeof decided === 'string' ? '' : decided;
   }
 
   #upTo(before: number): string | Failure {
     const { check, book, take } = this.#rule;
+    const { text, from, seen } = this.#held;
     let passed = '';
+    let at = from;
     if (check !== null) {
-      for (const finding of findingsIn(check, this.#text, this.#from, before)) {
+      for (const finding of findingsIn(check, text, from, before, seen)) {
         const { start, end } = finding;
-        const taken = take(finding, this.#text.slice(start, end));
+        const taken = take(finding, text.slice(start, end));
         if (typeof taken !== 'string') return taken;
-        passed += book.restored(this.#text.slice(this.#from, start)) + taken;
-        this.#from = end;
+        passed += book.restored(text.slice(at, start)) + taken;
+        at = end;
       }
     }
-    if (before > this.#from) {
-      passed += book.restored(this.#text.slice(this.#from, before));
-      this.#from = before;
+    if (before > at) {
+      passed += book.restored(text.slice(at, before));
+      at = before;
     }
-    const gone = Math.max(0, this.#from - contextChars);
-    this.#text = this.#text.slice(gone);
-    this.#from -= gone;
+    this.#held.passTo(at);
     return passed;
   }
 }

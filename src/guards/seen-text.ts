@@ -1,0 +1,112 @@
+/**
+ * A text as people read it: without the characters that nobody sees, and with digits, letters and signs of other forms
+ * as those of ASCII. What is hidden among such characters stands in it plainly. Places: UTF-16 units.
+ */
+export interface SeenText {
+  text: string;
+  /** Place of the first character that begins at `written` or later in the written text. */
+  placeOf(written: number): number;
+  /** Where the character at a place begins in the written text; its end has the end of that text. */
+  beginning(place: number): number;
+  /** Where the character before a place ends in the written text. */
+  ending(place: number): number;
+}
+
+/** Controls but for white space, other digits, full-width forms but for the marks of Chinese prose, mathematical letters. */
+const odd =
+  /[\p{DI}[\p{Cc}--[\t-\r\x85]][\p{Nd}--[0-9]]\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uff5e\u{1d400}-\u{1d7ff}]/gv;
+const invisible = /[\p{DI}\p{Cc}]/v;
+/** A quick look for what most texts are made of alone. */
+const beyondLatin = /[^\t-\r -~\x85\xa0-\xac\xae-\xff]/;
+/** By unit of UTF-16, whether an odd character may begin with it. */
+const mayBeOdd = new Uint8Array(0x1_0000).map((_, unit) =>
+  Number(new RegExp(odd, 'v').test(String.fromCharCode(unit))),
+);
+for (const unit of [0xd82f, 0xd834, 0xd835, 0xdb40, 0xdb41, 0xdb42, 0xdb43]) mayBeOdd[unit] = 1;
+
+/** The text as it is read; null: as it is written. */
+export function seenText(written: string): SeenText | null {
+  const first = firstOdd(written);
+  if (first === -1) return null;
+  const begins: number[] = [];
+  let text = '';
+  const take = (piece: string, at: number) => {
+    text += piece;
+    for (let unit = 0; unit < piece.length; unit++) begins.push(at + unit);
+  };
+  let from = 0;
+  odd.lastIndex = first;
+  for (let found = odd.exec(written); found !== null; found = odd.exec(written)) {
+    const [char] = found;
+    take(written.slice(from, found.index), from);
+    if (!invisible.test(char)) take(plain(char), found.index);
+    from = found.index + char.length;
+  }
+  if (from === 0) return null;
+  take(written.slice(from), from);
+  const beginning = (place: number) => begins[place] ?? written.length;
+  return {
+    text,
+    placeOf: (at) => placeIn(begins, at),
+    beginning,
+    ending(place) {
+      const at = beginning(place - 1);
+      return at + ((written.codePointAt(at) ?? 0) > 0xffff && text.charCodeAt(place - 1) < 0x80 ? 2 : 1);
+    },
+  };
+}
+
+/** Invisible characters in a row that a guard holds, and lets pass: more of them are no text. */
+const runMax = 32;
+const longRun = new RegExp(`(\\p{DI}{${runMax}})(\\p{DI}+)`, 'gu');
+
+/** The text with at most `runMax` invisible characters in a row. `cut` gets each place in it and the units left out there. */
+export function squeezed(text: string, cut: (at: number, units: number) => void): string {
+  if (firstOdd(text) === -1) return text;
+  let gone = 0;
+  return text.replace(longRun, (run: string, kept: string, rest: string, at: number) => {
+    cut(at - gone + kept.length, rest.length);
+    gone += run.length - kept.length;
+    return kept;
+  });
+}
+
+function firstOdd(text: string): number {
+  const first = text.search(beyondLatin);
+  if (first === -1) return -1;
+  for (let at = first; at < text.length; at++) if (mayBeOdd[text.charCodeAt(at)] === 1) return at;
+  return -1;
+}
+
+/** By character; Unicode has some two thousand of them. */
+const plainForms = new Map<string, string>();
+
+/** The character of ASCII that an odd one is a form of, or itself. */
+function plain(char: string): string {
+  let form = plainForms.get(char);
+  if (form === undefined) {
+    form = char.normalize('NFKC');
+    if (/^\p{Nd}$/u.test(form)) form = String(digit(form));
+    if (!/^[!-~]$/.test(form)) form = char;
+    plainForms.set(char, form);
+  }
+  return form;
+}
+
+/** The digits of a script follow each other, from 0 on. */
+function digit(char: string): number {
+  const code = char.codePointAt(0) ?? 0;
+  let value = 0;
+  while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(code - value - 1))) value++;
+  return value;
+}
+
+function placeIn(begins: readonly number[], at: number): number {
+  let [low, high] = [0, begins.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((begins[middle] ?? 0) < at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
