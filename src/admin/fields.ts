@@ -46,6 +46,11 @@ export function listOf<Row extends z.ZodType>(row: Row) {
 /** Type of a provider, a target or a model. */
 export const healthField = z.enum(['healthy', 'degraded', 'down']);
 
+/** Beside `cost_usd` of a sum. */
+export const unpricedField = z
+  .int()
+  .describe('Requests whose model has no price: what they cost is unknown, and not in cost_usd.');
+
 export const timeField = z.string().describe('ISO 8601, UTC.');
 
 /** A date (its first instant, UTC), an RFC 3339 time, or how long ago: `24h`. The output takes now and gives ms. */

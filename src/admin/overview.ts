@@ -4,7 +4,7 @@ import type { UsageGroup } from '../books/metering/ledger.ts';
 import { usageRecord } from '../books/metering/usage-record.ts';
 import type { Records } from './directory.ts';
 import { accountOf } from './entries/accounts.ts';
-import { filter, timeField } from './fields.ts';
+import { filter, timeField, unpricedField } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { type AccountScope, accountsAsked } from './scope.ts';
@@ -48,6 +48,7 @@ const totalsFields = {
   input_tokens: z.int(),
   output_tokens: z.int(),
   cost_usd: z.number(),
+  unpriced_requests: unpricedField,
   first_token_p50_ms: ms.describe('Over successful streamed requests; null when there is none.'),
   first_token_p95_ms: ms,
   total_p50_ms: ms.describe('Whole time of successful requests.'),
@@ -145,6 +146,7 @@ const nothing: Omit<TrafficPoint, 'fromMs'> = {
   inputTokens: 0,
   outputTokens: 0,
   usdNano: 0,
+  unpriced: 0,
   firstTokens: [],
   totals: [],
 };
@@ -157,6 +159,7 @@ function sumOf(sum: Omit<TrafficPoint, 'fromMs'>, point: TrafficPoint): Omit<Tra
     inputTokens: sum.inputTokens + point.inputTokens,
     outputTokens: sum.outputTokens + point.outputTokens,
     usdNano: sum.usdNano + point.usdNano,
+    unpriced: sum.unpriced + point.unpriced,
     firstTokens: point.firstTokens.map((count, bin) => count + (sum.firstTokens[bin] ?? 0)),
     totals: point.totals.map((count, bin) => count + (sum.totals[bin] ?? 0)),
   };
@@ -170,6 +173,7 @@ function shown(point: Omit<TrafficPoint, 'fromMs'>): z.input<typeof totals> {
     input_tokens: point.inputTokens,
     output_tokens: point.outputTokens,
     cost_usd: point.usdNano / 1e9,
+    unpriced_requests: point.unpriced,
     first_token_p50_ms: quantileMs(point.firstTokens, 0.5),
     first_token_p95_ms: quantileMs(point.firstTokens, 0.95),
     total_p50_ms: quantileMs(point.totals, 0.5),

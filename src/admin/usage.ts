@@ -6,7 +6,7 @@ import { FailureError, invalid } from '../kernel/failure.ts';
 import { csvLine } from './csv.ts';
 import type { Records } from './directory.ts';
 import { accountOf } from './entries/accounts.ts';
-import { filter, given, listLimitMax, listOf, pageFields, pastInstant, timeField } from './fields.ts';
+import { filter, given, listLimitMax, listOf, pageFields, pastInstant, timeField, unpricedField } from './fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import { pageByPlace } from './page.ts';
 import type { AdminParts } from './parts.ts';
@@ -49,6 +49,7 @@ export const usageRow = z.object({
     .describe('Part of these tokens that nobody counted; Culvert estimated them from the request.'),
   counted_cost_usd: z.number().describe('Part of cost_usd for what Culvert counted.'),
   estimated_cost_usd: z.number().describe('Part of cost_usd for what was estimated.'),
+  unpriced_requests: unpricedField,
 });
 
 const usageReply = listOf(usageRow).extend({
@@ -112,6 +113,7 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
           'estimated_tokens',
           'counted_cost_usd',
           'estimated_cost_usd',
+          'unpriced_requests',
         ] as const;
         const { group_by: group, split_by: split } = query;
         const named = <T>(of: T, then: T) => (split === undefined ? [of] : [of, then]);

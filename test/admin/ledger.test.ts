@@ -138,7 +138,7 @@ test('usage sums up by every group, over all accounts or one, as JSON and CSV', 
   const csv = (await admin.call('GET', '/usage.csv?group_by=account')).text.split('\r\n');
   assert.equal(
     csv[0],
-    'account,requests,units,input_tokens,output_tokens,cost_usd,errors,counted_tokens,estimated_tokens,counted_cost_usd,estimated_cost_usd',
+    'account,requests,units,input_tokens,output_tokens,cost_usd,errors,counted_tokens,estimated_tokens,counted_cost_usd,estimated_cost_usd,unpriced_requests',
   );
   assert.match(csv[1] ?? '', /^other,1,2,/);
   const one = await admin.ok('GET', '/usage?group_by=model&limit=1');
@@ -234,4 +234,37 @@ test('an answer never holds more than was asked for, at most 1,000 rows', async 
   assert.equal((await admin.ok('GET', '/requests?limit=1000')).data.length, 120);
   admin.clock.advance(31 * 24 * hourMs);
   assert.deepEqual((await admin.ok('GET', '/usage')).data, []);
+});
+
+test('requests whose model has no price are counted beside each sum, and are not $0', async (t) => {
+  const admin = await openAdmin(t);
+  await settle(admin, [
+    { costUsd: 0.5 },
+    { costUsd: null },
+    { costUsd: null, alias: 'small', tag: 'nightly' },
+    // Nothing was used, or no target answered, or a kept answer did.
+    { costUsd: null, usageSource: 'none' },
+    { costUsd: null, target: null },
+    { costUsd: null, cache: 'hit' },
+  ]);
+  const sumsOf = async (query: string) =>
+    (await admin.ok('GET', `/usage?${query}`)).data.map((row: Record<string, unknown>) => [
+      row.group,
+      row.cost_usd,
+      row.unpriced_requests,
+    ]);
+  assert.deepEqual(await sumsOf('group_by=account'), [['dev', 0.5, 2]]);
+  assert.deepEqual(await sumsOf('group_by=model'), [
+    ['smart', 0.5, 1],
+    ['small', 0, 1],
+  ]);
+  assert.deepEqual(await sumsOf('group_by=tag&tag=nightly'), [['nightly', 0, 1]], 'of single requests, too');
+  const csv = (await admin.call('GET', '/usage.csv?group_by=account')).text.split('\r\n');
+  assert.match(csv[0]!, /,unpriced_requests$/);
+  assert.match(csv[1]!, /,2$/);
+  const { totals, series, top } = await admin.ok('GET', '/overview?range=1h');
+  assert.deepEqual([totals.cost_usd, totals.unpriced_requests], [0.5, 2]);
+  const drawn = series.reduce((sum: number, point: { unpriced_requests: number }) => sum + point.unpriced_requests, 0);
+  assert.equal(drawn, 2);
+  assert.equal(top.accounts[0].unpriced_requests, 2);
 });

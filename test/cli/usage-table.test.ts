@@ -14,6 +14,7 @@ const told = {
   estimated_tokens: 0,
   counted_cost_usd: 0,
   estimated_cost_usd: 0,
+  unpriced_requests: 0,
 };
 
 test('the table of usage says what was counted or estimated where anything was, in the total too', () => {
@@ -25,4 +26,14 @@ test('the table of usage says what was counted or estimated where anything was, 
     .split('\n');
   assert.match(head!, /errors +counted tokens +estimated tokens +counted USD$/);
   assert.match(rows.at(-1)!, /^total .* 0 +42 +60 +0\.1$/);
+});
+
+test('requests whose model has no price are not $0 in the table of usage', () => {
+  const none = { ...told, group: 'none', cost_usd: 0, unpriced_requests: 2 };
+  const rows = usageTable([told, none, { ...told, group: 'some', unpriced_requests: 1 }], 'model')
+    .trimEnd()
+    .split('\n');
+  assert.match(rows[1]!, /^told .* 0\.1 /);
+  assert.match(rows[2]!, /^none .* 2 without a price /);
+  assert.match(rows[4]!, /^total .* 0\.2 \+ 3 without a price /);
 });

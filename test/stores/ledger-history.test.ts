@@ -364,6 +364,7 @@ function summed(
       estimatedTokens: 0,
       countedCostUsd: 0,
       estimatedCostUsd: 0,
+      unpriced: 0,
     };
     row.requests += 1;
     row.milliUnits += event.costMilli;
@@ -371,6 +372,7 @@ function summed(
     row.outputTokens += event.outputTokens;
     row.costUsd += event.costUsd ?? 0;
     row.errors += event.class === 'ok' ? 0 : 1;
+    row.unpriced += event.costUsd === null && event.target !== null ? 1 : 0;
     const { usageSource: source } = event;
     if (source === 'counted' || source === 'estimated') {
       row[`${source}Tokens`] += event.inputTokens + event.outputTokens;

@@ -20,7 +20,7 @@ const request = fc.record({
   user: fc.constantFrom('ann', 'ben', null),
   tag: fc.constantFrom('nightly', null),
   class: fc.constantFrom('ok', 'timeout'),
-  usageSource: fc.constantFrom('upstream', 'counted', 'estimated'),
+  usageSource: fc.constantFrom('upstream', 'counted', 'estimated', 'none'),
   costMilli: fc.integer({ min: 0, max: 5_000 }),
   inputTokens: fc.integer({ min: 0, max: 1_000 }),
   outputTokens: fc.integer({ min: 0, max: 1_000 }),
@@ -113,9 +113,11 @@ for (const driver of drivers) {
         const sums = new Map<string, number[]>();
         for (const event of wanted) {
           const name = `${nameOf(query.groupBy, event)} ${query.splitBy === null ? null : nameOf(query.splitBy, event)}`;
-          const sum = sums.get(name) ?? [0, 0, 0, 0, 0, 0];
+          const sum = sums.get(name) ?? [0, 0, 0, 0, 0, 0, 0];
           const nano = Math.round((event.costUsd ?? 0) * 1e9);
-          const parts = [1, event.class === 'ok' ? 0 : 1, event.costMilli, event.inputTokens, event.outputTokens, nano];
+          const { inputTokens, outputTokens } = event;
+          const unpriced = event.costUsd === null && event.target !== null && event.usageSource !== 'none' ? 1 : 0;
+          const parts = [1, event.class === 'ok' ? 0 : 1, event.costMilli, inputTokens, outputTokens, nano, unpriced];
           sums.set(
             name,
             sum.map((value, at) => value + parts[at]!),
@@ -132,6 +134,7 @@ for (const driver of drivers) {
                 row.inputTokens,
                 row.outputTokens,
                 Math.round(row.costUsd * 1e9),
+                row.unpriced,
               ],
             ]),
           ),

@@ -1,4 +1,4 @@
-import { type Column, columnsOf, type FieldOf, fieldOf, type UsageEvent } from './columns.ts';
+import { type Column, columnsOf, type FieldOf, fieldOf, isUnpriced, type UsageEvent } from './columns.ts';
 import type { RefusedSource } from './settled-request.ts';
 
 /** One bucket of settled use. `grainMs` is 60,000 (for the 5-hour window) or 3,600,000 (week and month). */
@@ -47,6 +47,7 @@ const sumNames = [
   'estimated_tokens',
   'counted_usd_nano',
   'estimated_usd_nano',
+  'unpriced',
 ] as const;
 
 type Sums = Record<FieldOf<(typeof sumNames)[number]>, number>;
@@ -126,6 +127,7 @@ export class BatchSums {
     sums.audioMs += Math.round(event.audioMs);
     sums.images += event.images;
     sums.usdNano += usdNano;
+    if (event.costUsd === null && isUnpriced(event)) sums.unpriced += 1;
     if (event.usageSource === 'counted') {
       sums.countedTokens += tokens;
       sums.countedUsdNano += usdNano;

@@ -173,6 +173,24 @@ export interface ReservationRow extends BookedRequest {
   inputTokensEstimate: number;
 }
 
+/**
+ * Whether a target without a price answered: what the request cost is unknown, and not 0. A kept answer asked no target,
+ * and what used nothing costs nothing.
+ */
+export function isUnpriced({
+  costUsd,
+  target,
+  usageSource,
+  cache,
+}: Pick<UsageEvent, 'costUsd' | 'target' | 'usageSource' | 'cache'>): boolean {
+  if (costUsd !== null || target === null) return false;
+  return usageSource !== 'none' && usageSource !== 'refused' && (cache === null || cache === 'miss');
+}
+
+/** The same of a row of `usage_event`. */
+export const unpricedSql = `cost_usd IS NULL AND target IS NOT NULL AND usage_source NOT IN ('none', 'refused')
+  AND coalesce(cache, 'miss') = 'miss'`;
+
 /** The columns of `reservation`. */
 export const reservationColumns: readonly (readonly [name: string, type: ColumnType])[] = [
   ...bookedNames.map((name) => [name, eventColumns.find((column) => column[0] === name)![1]] as const),

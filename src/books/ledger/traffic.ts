@@ -1,4 +1,4 @@
-import { type Column, columnsOf, type FieldOf, fieldOf, type UsageEvent } from './columns.ts';
+import { type Column, columnsOf, type FieldOf, fieldOf, isUnpriced, type UsageEvent } from './columns.ts';
 
 /**
  * What went on by the minute and by the hour, and how long it took: rows of `traffic`, for pages that draw it. A row is
@@ -120,7 +120,15 @@ export function quantileMs(counts: readonly number[], share: number): number | n
   return longestMs;
 }
 
-const countNames = ['requests', 'errors', 'cost_milli', 'input_tokens', 'output_tokens', 'usd_nano'] as const;
+const countNames = [
+  'requests',
+  'errors',
+  'cost_milli',
+  'input_tokens',
+  'output_tokens',
+  'usd_nano',
+  'unpriced',
+] as const;
 
 export type TrafficCounts = Record<FieldOf<(typeof countNames)[number]>, number>;
 
@@ -196,6 +204,7 @@ export function trafficPoint(query: TrafficQuery, row: Record<string, unknown>):
     inputTokens: number('input_tokens'),
     outputTokens: number('output_tokens'),
     usdNano: number('usd_nano'),
+    unpriced: number('unpriced'),
     firstTokens: firstTokenBins.map(number),
     totals: totalBins.map(number),
   };
@@ -215,6 +224,7 @@ export class TrafficSums extends MinuteSums<Counted> {
   add(event: UsageEvent): void {
     const rows = this.#rowsOf(event);
     const usdNano = event.costUsd === null ? 0 : Math.round(event.costUsd * 1e9);
+    const unpriced = event.costUsd === null && isUnpriced(event) ? 1 : 0;
     const isOk = event.class === 'ok';
     const first = isOk && event.firstTokenMs !== null ? firstFields[binOf(event.firstTokenMs)]! : null;
     const total = isOk ? totalFields[binOf(event.ms)]! : null;
@@ -225,6 +235,7 @@ export class TrafficSums extends MinuteSums<Counted> {
       row.inputTokens += event.inputTokens;
       row.outputTokens += event.outputTokens;
       row.usdNano += usdNano;
+      row.unpriced += unpriced;
       if (first !== null) row[first]! += 1;
       if (total !== null) row[total]! += 1;
     }

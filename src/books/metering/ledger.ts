@@ -192,4 +192,6 @@ export interface UsageRow {
   estimatedTokens: number;
   countedCostUsd: number;
   estimatedCostUsd: number;
+  /** Requests that a target without a price answered, which `costUsd` does not have. */
+  unpriced: number;
 }

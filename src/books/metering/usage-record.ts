@@ -15,5 +15,6 @@ export function usageRecord(row: UsageRow) {
     estimated_tokens: row.estimatedTokens,
     counted_cost_usd: row.countedCostUsd,
     estimated_cost_usd: row.estimatedCostUsd,
+    unpriced_requests: row.unpriced,
   };
 }

@@ -83,6 +83,7 @@ export function usageTable(groups: readonly Row[], groupBy: string): string {
     'output_tokens',
     'cost_usd',
     'errors',
+    'unpriced_requests',
     ...notTold.map(([, of]) => of),
   ];
   const total = Object.fromEntries(
@@ -96,12 +97,20 @@ export function usageTable(groups: readonly Row[], groupBy: string): string {
     ['units', (row) => rounded(row.units, 3)],
     ['input tokens', (row) => row.input_tokens],
     ['output tokens', (row) => row.output_tokens],
-    ['USD', (row) => rounded(row.cost_usd, 6)],
+    ['USD', usdOf],
     ['errors', (row) => row.errors],
     ...notTold
       .filter(([, name]) => groups.some((group) => Number(group[name] ?? 0) > 0))
       .map(([heading, name]): Column => [heading, (row) => rounded(row[name], 6)]),
   ]);
+}
+
+/** Requests whose model has no price are not $0. */
+function usdOf(row: Row): unknown {
+  const usd = rounded(row.cost_usd, 6);
+  const unpriced = Number(row.unpriced_requests ?? 0);
+  if (unpriced === 0) return usd;
+  return `${usd === 0 ? '' : `${usd} + `}${unpriced} without a price`;
 }
 
 /** Parts of the sums before them that no provider reported: columns only where there are any. */

@@ -1,4 +1,5 @@
 import { rollupSums } from '../../books/ledger/batch-sums.ts';
+import { unpricedSql } from '../../books/ledger/columns.ts';
 import { type DayTable, dayTables } from '../../books/ledger/day-sums.ts';
 
 const hourMs = 3_600_000;
@@ -36,6 +37,7 @@ const ofEvent: Readonly<Record<string, string>> = {
   estimated_tokens: ofSource(tokens, 'estimated'),
   counted_usd_nano: ofSource(usdNano, 'counted'),
   estimated_usd_nano: ofSource(usdNano, 'estimated'),
+  unpriced: `CASE WHEN ${unpricedSql} THEN 1 ELSE 0 END`,
 };
 const eventSums = rollupSums.map(({ name }) => `CAST(sum(${ofEvent[name] ?? name}) AS BIGINT) AS ${name}`).join(', ');
 
@@ -53,15 +55,24 @@ export function ofNamesSql(schema: '' | 'culvert.', table: DayTable, days: strin
   return `SELECT ${keys}, ${summed} FROM ${schema}rollup_name WHERE ${days} GROUP BY ${keys}`;
 }
 
+/** Sums that the tables of days were made with. */
+const firstSums = rollupSums.map(({ name }) => name).filter((name) => name !== 'unpriced');
+
+/** For the migrations that made tables of days: the columns of their sums. */
+export function firstSumColumns(whole: 'INTEGER' | 'BIGINT'): string {
+  return firstSums.map((name) => `${name} ${whole} NOT NULL`).join(', ');
+}
+
 /** For the migration that made them: both tables, filled with the days that are added up. */
 export function nameTablesSql(schema: '' | 'culvert.', whole: 'INTEGER' | 'BIGINT', after: string): string {
-  const sums = rollupSums.map(({ name }) => `${name} ${whole} NOT NULL`).join(', ');
+  const summed = firstSums.map((name) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ');
   return tablesOfNames
     .map((table) => {
       const keys = keysOf(table);
       const columns = keys.split(', ').map((name) => `${name} ${name === 'day' ? whole : 'TEXT'} NOT NULL`);
-      return `CREATE TABLE ${schema}${table.name} (${columns.join(', ')}, ${sums}, PRIMARY KEY (${keys})) ${after};
-        INSERT INTO ${schema}${table.name} (${columnsOfDays(table)}) ${ofNamesSql(schema, table, 'true')};`;
+      return `CREATE TABLE ${schema}${table.name} (${columns.join(', ')}, ${firstSumColumns(whole)}, PRIMARY KEY (${keys})) ${after};
+        INSERT INTO ${schema}${table.name} (${keys}, ${firstSums.join(', ')})
+          SELECT ${keys}, ${summed} FROM ${schema}rollup_name GROUP BY ${keys};`;
     })
     .join('\n');
 }

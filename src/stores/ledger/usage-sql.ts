@@ -1,3 +1,4 @@
+import { unpricedSql } from '../../books/ledger/columns.ts';
 import type { DayTable } from '../../books/ledger/day-sums.ts';
 import type { UsageGroup, UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
 import { usageRowsMax } from '../../kernel/limits.ts';
@@ -69,6 +70,7 @@ export const usageSumNames = [
   'estimated_tokens',
   'counted_usd_nano',
   'estimated_usd_nano',
+  'unpriced',
 ] as const;
 
 /** Each sum as a column, for a statement that adds them up again. */
@@ -113,6 +115,7 @@ const eventSums = [
   ofSource(tokens, 'estimated'),
   ofSource(usdNano, 'counted'),
   ofSource(usdNano, 'estimated'),
+  `CASE WHEN ${unpricedSql} THEN 1 ELSE 0 END AS unpriced`,
 ].join(', ');
 
 function columnOf(group: UsageGroup, source: UsageSource, slash: string): string {
@@ -161,6 +164,7 @@ export function usageRows(query: UsageQuery, rows: readonly Readonly<Record<stri
       estimatedTokens: number('estimated_tokens'),
       countedCostUsd: number('counted_usd_nano') / nanoPerUsd,
       estimatedCostUsd: number('estimated_usd_nano') / nanoPerUsd,
+      unpriced: number('unpriced'),
     };
   });
   if (groupBy !== 'day' && groupBy !== 'hour') return usage;

@@ -46,18 +46,29 @@ test('tables of PostgreSQL', { skip }, async (t) => {
     await rest.run(event('a', 'counted', "'up/a/b'", '0.5'));
     await rest.run(event('b', 'upstream', "'up/a/b'", '0.5'));
     await rest.run(event('c', 'estimated', 'NULL', 'NULL'));
+    await rest.run(event('d', 'upstream', "'up/a/b'", 'NULL'));
     for (const provider of ['up', ''])
       await rest.run(`INSERT INTO culvert.rollup VALUES (
         2, 'dev', 'k', 'chat', 'smart', '${provider}', 1, 0, 1000, 20, 10, 0, 0, 0, 0, 0, 0)`);
     await migrate(rest, place);
     const { rows } =
-      await rest.run(`SELECT provider, counted_tokens, estimated_tokens, counted_usd_nano, estimated_usd_nano
+      await rest.run(`SELECT provider, counted_tokens, estimated_tokens, counted_usd_nano, estimated_usd_nano, unpriced
       FROM culvert.rollup ORDER BY provider`);
     assert.deepEqual(
       rows.map((row) => Object.values(row)),
       [
-        ['', 0, 30, 0, 0],
-        ['up', 30, 0, 500_000_000, 0],
+        ['', 0, 30, 0, 0, 0],
+        ['up', 30, 0, 500_000_000, 0, 1],
+      ],
+    );
+    const traffic = await rest.run('SELECT kind, name, unpriced FROM culvert.traffic ORDER BY kind, name');
+    assert.deepEqual(
+      traffic.rows.map((row) => Object.values(row)),
+      [
+        ['account', 'dev', 1],
+        ['all', '', 1],
+        ['model', 'smart', 1],
+        ['provider', 'up', 1],
       ],
     );
   });

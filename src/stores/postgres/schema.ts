@@ -1,9 +1,9 @@
-import { rollupSums } from '../../books/ledger/batch-sums.ts';
 import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
 import { cacheSumsOfPast, cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
-import { nameTablesSql } from '../ledger/day-sums.ts';
+import { firstSumColumns, nameTablesSql } from '../ledger/day-sums.ts';
 import { refusedIndex } from '../ledger/ledger-filters.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
+import { unpricedOfPast } from '../ledger/unpriced-of-past.ts';
 import type { Migration } from '../migration.ts';
 import * as accounts from '../schema/accounts.ts';
 import { alertTable, awayLines, batchTables, noticeTables, replyTable, responseTables } from '../schema/answers.ts';
@@ -142,7 +142,7 @@ export const usageSourceMigration: Migration = {
   `,
 };
 
-const sumColumns = rollupSums.map(({ name }) => `${name} BIGINT NOT NULL`).join(', ');
+const sumColumns = firstSumColumns('BIGINT');
 
 /** See SQLite's. */
 const trafficMigration: Migration = {
@@ -374,4 +374,5 @@ export const migrations: readonly Migration[] = [
   { version: 36, name: 'sums of attempts', sql: postgresDdl(attemptSumTable) },
   { version: 37, name: 'sums of caches', sql: `${postgresDdl(cacheSumDdl)} ${cacheSumsOfPast('culvert.')}` },
   { version: 38, name: 'extra budgets of accounts', sql: postgresDdl(accounts.extraBudgetColumn) },
+  { version: 39, name: 'requests without a price, in sums', sql: unpricedOfPast('culvert.') },
 ];

@@ -1,9 +1,9 @@
-import { rollupSums } from '../../books/ledger/batch-sums.ts';
 import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
 import { cacheSumsOfPast, cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
-import { nameTablesSql } from '../ledger/day-sums.ts';
+import { firstSumColumns, nameTablesSql } from '../ledger/day-sums.ts';
 import { refusedIndex } from '../ledger/ledger-filters.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
+import { unpricedOfPast } from '../ledger/unpriced-of-past.ts';
 import type { Migration } from '../migration.ts';
 import { attemptSumTable } from '../schema/attempts.ts';
 import { cacheSumDdl } from '../schema/cache-sums.ts';
@@ -13,7 +13,7 @@ import { type Database, openDatabase } from './database.ts';
 import { migrateKept } from './migrations.ts';
 import { recordOrderSql } from './record-order.ts';
 
-const sumColumns = rollupSums.map(({ name }) => `${name} INTEGER NOT NULL`).join(', ');
+const sumColumns = firstSumColumns('INTEGER');
 
 /**
  * `ledger.db`. Keys are not counters: they are made of the request id (see ledger-writer.ts), so that a lookup by id, a
@@ -275,6 +275,7 @@ export const ledgerMigrations: readonly Migration[] = [
   { version: 15, name: 'refused requests in lists', sql: refusedIndex('') },
   { version: 16, name: 'sums of attempts', sql: sqliteDdl(attemptSumTable) },
   { version: 17, name: 'sums of caches', sql: `${sqliteDdl(cacheSumDdl)} ${cacheSumsOfPast('')}` },
+  { version: 18, name: 'requests without a price, in sums', sql: unpricedOfPast('') },
 ];
 
 /** Longest wait of a start for another that migrates. */

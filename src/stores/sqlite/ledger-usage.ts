@@ -55,9 +55,8 @@ async function sumInFile(
 ): Promise<UsageRow[]> {
   const table = `name_sum_${++sumsMade}`;
   database.exec(
-    `CREATE TEMP TABLE ${table} (name ANY, split ANY, requests INTEGER, errors INTEGER, cost_milli INTEGER,
-     input_tokens INTEGER, output_tokens INTEGER, usd_nano INTEGER, counted_tokens INTEGER, estimated_tokens INTEGER,
-     counted_usd_nano INTEGER, estimated_usd_nano INTEGER, PRIMARY KEY (name, split)) STRICT, WITHOUT ROWID`,
+    `CREATE TEMP TABLE ${table} (name ANY, split ANY, ${usageSumNames.map((name) => `${name} INTEGER`).join(', ')},
+     PRIMARY KEY (name, split)) STRICT, WITHOUT ROWID`,
   );
   try {
     const add = (part: UsagePart, conditions: readonly string[] = []) => {

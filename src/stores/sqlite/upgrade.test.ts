@@ -106,6 +106,13 @@ test('requests of the first version keep their attempts, and fill buckets and ro
        12, 3, 20, 10, 0, 0, 0, 0, 0, 1000, 0.5, 'counted', NULL, '{"alias":"smart"}')`,
     )
     .run(ledgerKey(counted)!, counted, atMs);
+  const unpriced = newRequestId(atMs);
+  old
+    .prepare(
+      `INSERT INTO usage_event VALUES (?, ?, NULL, ?, 'dev', 'k', 'dev/k', 'chat', 'smart', 'openai/gpt-x', 200, 'ok', 1, 0,
+       12, 3, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 'upstream', NULL, '{"alias":"smart"}')`,
+    )
+    .run(ledgerKey(unpriced)!, unpriced, atMs);
   const attempt = old.prepare('INSERT INTO attempt VALUES (?, ?, ?, ?, ?, ?, 5, NULL, 9, ?, ?, ?, ?, ?, NULL)');
   attempt.run(
     key,
@@ -164,9 +171,17 @@ test('requests of the first version keep their attempts, and fill buckets and ro
     usage.map((row) => [row.group, row.requests, row.milliUnits, row.errors]),
     [
       ['', 1, 2_000, 1],
-      ['openai', 2, 2_000, 0],
+      ['openai', 3, 2_000, 0],
     ],
   );
+  assert.deepEqual(
+    usage.map((row) => row.unpriced),
+    [0, 1],
+  );
+  const traffic = { kind: 'model', names: ['smart'], grain: 'hour', stepMs: 3_600_000 } as const;
+  const hourMs = Math.floor(atMs / 3_600_000) * 3_600_000;
+  const points = await ledger.traffic({ ...traffic, fromMs: hourMs, toMs: hourMs + 3_600_000 });
+  assert.equal(points[0]?.unpriced, 1);
   assert.deepEqual(
     usage.map((row) => [row.countedTokens, row.estimatedTokens, row.countedCostUsd, row.estimatedCostUsd]),
     [

@@ -8,9 +8,10 @@ import { get } from '../../api/request.ts';
 import { useAdding } from '../../parts/add-dialog.tsx';
 import { SearchInput } from '../../parts/controls.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { Count, Money } from '../../parts/figures.tsx';
+import { Count } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
+import { Spend } from '../../parts/spend.tsx';
 import { Status } from '../../parts/status.tsx';
 import { FilterInput, FilterSelect } from '../../parts/suggest-input.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
@@ -18,6 +19,7 @@ import { NewAccount } from './new-account.tsx';
 
 /** Spend is read from the ledger for this many accounts, those that used most. */
 const spendersMax = 1_000;
+const nothing = { cost_usd: 0, unpriced_requests: 0 };
 
 export default function AccountsPage() {
   const [filters, setFilters] = useFilters<'text' | 'plan' | 'status'>();
@@ -62,7 +64,7 @@ export default function AccountsPage() {
     {
       head: 'Spent, 30 d',
       align: 'right',
-      cell: ({ id }) => <Money value={spent === undefined ? null : (spent.get(id)?.cost_usd ?? 0)} />,
+      cell: ({ id }) => <Spend sum={spent === undefined ? null : (spent.get(id) ?? nothing)} />,
     },
     {
       head: 'Source',

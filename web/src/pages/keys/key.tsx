@@ -13,12 +13,13 @@ import { Id } from '../../parts/code.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { ErrorNote, Note } from '../../parts/error-note.tsx';
-import { Ago, Moment, Money } from '../../parts/figures.tsx';
+import { Ago, Moment } from '../../parts/figures.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
 import { Status } from '../../parts/status.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { WindowGauges, type WindowView } from '../../parts/window-gauges.tsx';
+import { Cost } from '../requests/cost.tsx';
 import { Outcome } from '../requests/outcome.tsx';
 import type { RequestRow } from '../requests/use-requests.ts';
 import { EditKey } from './edit-key.tsx';
@@ -175,7 +176,7 @@ const columns: readonly Column<RequestRow>[] = [
   { head: 'Status', cell: (row) => <Outcome status={row.status} failure={row.class} /> },
   { head: 'Model', cell: ({ model }) => <span className="[overflow-wrap:anywhere]">{model}</span> },
   { head: 'End user', from: 'md', cell: ({ user }) => user },
-  { head: 'Cost', align: 'right', cell: ({ cost_usd }) => <Money value={cost_usd} /> },
+  { head: 'Cost', align: 'right', cell: (row) => <Cost request={row} /> },
 ];
 
 function LastRequests({ of }: { of: KeyReply }) {

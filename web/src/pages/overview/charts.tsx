@@ -2,6 +2,7 @@ import type { Overview } from '../../../../src/admin/overview.ts';
 import Chart from '../../parts/chart.tsx';
 import { span, usd } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
+import { WithoutPrice } from '../../parts/spend.tsx';
 
 /** Traffic in steps of time. */
 export default function Charts({ overview: { series, totals, step_s } }: { overview: Overview }) {
@@ -21,6 +22,11 @@ export default function Charts({ overview: { series, totals, step_s } }: { overv
         />
       </Section>
       <Section title="Spend">
+        {totals.unpriced_requests > 0 && (
+          <p className="mb-2 text-muted text-xs">
+            Not drawn: <WithoutPrice count={totals.unpriced_requests} at="models" />
+          </p>
+        )}
         <Chart
           {...shared}
           label="Spend over time"

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Overview } from '../../../../src/admin/overview.ts';
-import { count, percent, short, span, usd } from '../../parts/format.ts';
+import { count, percent, short, span } from '../../parts/format.ts';
+import { spentWords, usdOfSum, WithoutPrice } from '../../parts/spend.tsx';
 
 type Totals = Overview['totals'];
 
@@ -25,8 +26,12 @@ export function Figures({ totals, before, range }: { totals: Totals; before: Tot
       <Figure name="Tokens" value={short(tokens(totals))} exact={count(tokens(totals))}>
         <Change now={tokens(totals)} before={tokens(before)} since={since} />
       </Figure>
-      <Figure name="Spend" value={usd(totals.cost_usd)} exact={`$${totals.cost_usd}`}>
-        <Change now={totals.cost_usd} before={before.cost_usd} since={since} />
+      <Figure name="Spend" value={usdOfSum(totals)} exact={spentWords(totals)}>
+        {totals.unpriced_requests > 0 ? (
+          <WithoutPrice count={totals.unpriced_requests} at="models" />
+        ) : (
+          <Change now={totals.cost_usd} before={before.cost_usd} since={since} />
+        )}
       </Figure>
       <Figure name="First token, median" value={time(totals.first_token_p50_ms)} exact={ofBins}>
         95 % within {time(totals.first_token_p95_ms)}

@@ -3,8 +3,9 @@ import type { ReactNode } from 'react';
 import type { Overview } from '../../../../src/admin/overview.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Count } from '../../parts/figures.tsx';
-import { percent, span, usd } from '../../parts/format.ts';
+import { percent, span } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
+import { spentWords, usdOfSum } from '../../parts/spend.tsx';
 import { useAttempts } from '../attempts/use-attempts.ts';
 
 /** Accounts, models and providers with the most usage. */
@@ -117,7 +118,7 @@ function Top({ title, by, rows }: { title: string; by: string; rows: Overview['t
         <Empty title="There are no requests yet." />
       ) : (
         <ul className="py-1">
-          {rows.map(({ group, requests, errors, cost_usd }) => (
+          {rows.map(({ group, requests, errors, ...sum }) => (
             <Line
               key={group}
               to="/dashboard/requests"
@@ -129,7 +130,9 @@ function Top({ title, by, rows }: { title: string; by: string; rows: Overview['t
               <span className="w-14 text-right">
                 <Count value={requests} />
               </span>
-              <span className="w-16 text-right text-muted">{usd(cost_usd)}</span>
+              <span className="w-16 text-right text-muted" title={spentWords(sum)}>
+                {usdOfSum(sum)}
+              </span>
             </Line>
           ))}
         </ul>

@@ -23,6 +23,7 @@ export interface UsedRow {
   input_tokens: number;
   output_tokens: number;
   cost_usd: number;
+  unpriced_requests: number;
 }
 
 /** The answer of `GET /v1/usage`. */

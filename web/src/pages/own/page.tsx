@@ -4,11 +4,12 @@ import { type Caller, useCaller } from '../../api/caller.ts';
 import { get } from '../../api/request.ts';
 import { useSession } from '../../api/session.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { Count, Money } from '../../parts/figures.tsx';
+import { Count } from '../../parts/figures.tsx';
 import { bytes } from '../../parts/format.ts';
 import { Page, Section } from '../../parts/page.tsx';
 import { Read } from '../../parts/read.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
+import { Spend } from '../../parts/spend.tsx';
 import { Gauge } from '../../parts/status.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { WindowGauges } from '../../parts/window-gauges.tsx';
@@ -84,7 +85,7 @@ const columns: Column<UsedRow>[] = [
   { head: 'Input tokens', align: 'right', from: 'sm', cell: ({ input_tokens }) => <Count value={input_tokens} /> },
   { head: 'Output tokens', align: 'right', from: 'sm', cell: ({ output_tokens }) => <Count value={output_tokens} /> },
   { head: 'Units', align: 'right', from: 'md', cell: ({ units }) => <Count value={units} /> },
-  { head: 'Cost', align: 'right', cell: ({ cost_usd }) => <Money value={cost_usd} /> },
+  { head: 'Cost', align: 'right', cell: (row) => <Spend sum={row} /> },
 ];
 
 function ByModel({ caller }: { caller: Caller }) {

@@ -1,6 +1,7 @@
 import { Money, None } from '../../parts/figures.tsx';
 
 interface Charged {
+  target: string | null;
   cost_usd: number | null;
   cache: string | null;
   usage: { source: string };
@@ -19,10 +20,12 @@ export function Cost({ request }: { request: Charged }) {
 }
 
 /** Why a request without a cost used nothing; null: it did, and its target has no price. */
-export function whyFree({ cache, usage: { source } }: Charged): string | null {
+export function whyFree({ cache, target, usage: { source } }: Charged): string | null {
   if (isHit(cache)) return 'nothing: no provider was asked';
   if (source === 'refused') return 'nothing: it was refused before it ran';
-  return source === 'none' ? 'nothing was used' : null;
+  if (source === 'none') return 'nothing was used';
+  // No target answered, so there is none whose price lacks.
+  return target === null ? 'not known: no target answered' : null;
 }
 
 /** Whether a kept answer served it. */

@@ -234,7 +234,19 @@ function Used({ request }: { request: RequestReply }) {
       </Fact>
       <Fact name="Cost">
         {cost_usd === null ? (
-          <span className="text-muted">{whyFree(request) ?? 'no price: its target has none'}</span>
+          <span className="text-muted">
+            {whyFree(request) ?? (
+              <>
+                no price:{' '}
+                <Link
+                  to={`/dashboard/models/${encodeURIComponent(request.model)}` as never}
+                  className="underline underline-offset-2 hover:text-ink"
+                >
+                  set one at {request.model}
+                </Link>
+              </>
+            )}
+          </span>
         ) : (
           `$${Number(cost_usd.toPrecision(12))}`
         )}

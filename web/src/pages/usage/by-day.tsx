@@ -3,6 +3,7 @@ import Chart, { type Series } from '../../parts/chart.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Pending } from '../../parts/skeleton.tsx';
+import { WithoutPrice } from '../../parts/spend.tsx';
 import { type Measure, measures } from './measures.ts';
 import { type ByDay as Arranged, type UsageRow, useByDay } from './use-by-day.ts';
 
@@ -24,6 +25,7 @@ export default function ByDay({ query, groupBy, from, measure }: ByDayProps) {
     <Section title={`${label} ${from === '24h' ? 'by hour' : 'by day'}${groupBy === 'day' ? '' : ` and ${groupBy}`}`}>
       {error !== null && <ErrorNote error={error} />}
       {byDay === undefined && error === null && <Pending className="h-48" />}
+      {measure === 'cost_usd' && byDay !== undefined && <Unpriced byDay={byDay} />}
       {byDay !== undefined && (
         <Chart
           label={`${label} over time`}
@@ -36,6 +38,17 @@ export default function ByDay({ query, groupBy, from, measure }: ByDayProps) {
         />
       )}
     </Section>
+  );
+}
+
+/** Requests that a chart of cost cannot draw. */
+function Unpriced({ byDay: { parts } }: { byDay: Arranged }) {
+  const count = parts.reduce((sum, { rows }) => rows.reduce((all, row) => all + (row?.unpriced_requests ?? 0), sum), 0);
+  if (count === 0) return null;
+  return (
+    <p className="mb-2 text-muted text-xs">
+      Not drawn: <WithoutPrice count={count} at="models" />
+    </p>
   );
 }
 

@@ -11,6 +11,11 @@ export const measures = {
     format: short,
   },
   units: { label: 'Units', of: ({ units }: UsageRow) => units, format: short },
+  unpriced_requests: {
+    label: 'Requests without a price',
+    of: ({ unpriced_requests }: UsageRow) => unpriced_requests,
+    format: short,
+  },
   errors: { label: 'Failed requests', of: ({ errors }: UsageRow) => errors, format: short },
 } as const;
 

@@ -11,6 +11,7 @@ import { percent, plural } from '../../parts/format.ts';
 import { Page } from '../../parts/page.tsx';
 import { saveFrom } from '../../parts/save.ts';
 import { Pending } from '../../parts/skeleton.tsx';
+import { Spend } from '../../parts/spend.tsx';
 import { FilterInput } from '../../parts/suggest-input.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { Attempts } from '../attempts/attempts.tsx';
@@ -129,7 +130,7 @@ export default function UsagePage() {
       <PagedTable
         label={`Usage by ${group_by}`}
         pages={{ ...pages, rows }}
-        columns={columnsFor(title, rows ?? [], measure)}
+        columns={columnsFor(title, rows ?? [], measure, group_by)}
         keyOf={({ group }) => group}
         empty={<Empty title="There is no usage.">Choose a longer range or remove a filter.</Empty>}
       />
@@ -144,7 +145,7 @@ export default function UsagePage() {
   );
 }
 
-function columnsFor(title: string, rows: readonly UsageRow[], measure: Measure): Column<UsageRow>[] {
+function columnsFor(title: string, rows: readonly UsageRow[], measure: Measure, groupBy: string): Column<UsageRow>[] {
   const { of } = measures[measure];
   const most = Math.max(...rows.map(of), 1e-12);
   return [
@@ -179,6 +180,10 @@ function columnsFor(title: string, rows: readonly UsageRow[], measure: Measure):
         </div>
       ),
     },
-    { head: 'Cost', align: 'right', cell: ({ cost_usd }) => <Money value={cost_usd} /> },
+    {
+      head: 'Cost',
+      align: 'right',
+      cell: (row) => <Spend sum={row} at={groupBy === 'model' ? { model: row.group } : 'models'} />,
+    },
   ];
 }
