@@ -20,7 +20,7 @@ import { bookedMaxMs, seedWaitMaxMs } from '../patience.ts';
 import { openKey, placesKey, scopeKey } from './keys.ts';
 import { createKnownOver, type KnownOver } from './known-over.ts';
 import { createLeases, type Leases } from './leases.ts';
-import { fullOf, statesOf } from './limits-on-wire.ts';
+import { fullOf, statesBefore, statesOf } from './limits-on-wire.ts';
 import { type Answer, Link } from './link.ts';
 import { pulseScript, renewScript } from './lua-leases.ts';
 import { beginSeedScript, forgetScript, oldScript, seedScript } from './lua-seed.ts';
@@ -32,7 +32,7 @@ import { createSeeding, type Seeding } from './seeding.ts';
 import { createSettlements, type Settlements } from './settlements.ts';
 import { createSweep, type Sweep } from './sweep.ts';
 import { createRedisTally, tallyScript } from './tally.ts';
-import { createTurns, type OperationName, type Turns } from './turns.ts';
+import { type Asked, createTurns, type OperationName, type Turns } from './turns.ts';
 import type { Reply } from './wire.ts';
 
 /** A scope may be lost again behind its seed; not for ever. */
@@ -138,7 +138,8 @@ export class RedisCounters implements Counters {
     const needs = ({ measure }: Limit) => (measure === 'units' ? costMilli : measure === 'calls' ? tierCallMilli : 0);
     const over = this.#knownOver.find(limits, needs, 'fresh');
     if (over !== null) return over;
-    const { answer, sentMs } = await this.#ask('hold', account, this.#plans.hold(hold), [requestId, String(costMilli)]);
+    const asked = await this.#ask('hold', account, this.#plans.hold(hold), [requestId, String(costMilli)]);
+    const { answer, sentMs, behind, behindSum } = asked;
     this.#sweep.used(account);
     if (answer === 'unknown') this.#settlements.settle(hold, { costMilli: 0, tokens: 0, usdNano: 0 });
     if (typeof answer === 'string') return this.#knownOver.find(limits, needs, 'stale') ?? unavailable;
@@ -150,7 +151,9 @@ export class RedisCounters implements Counters {
       scopes: hold.scopes,
       costMilli,
       quotaMs: answer[1] as number,
-      states: statesOf(answer, 2),
+      states: statesBefore(answer, 2, limits, ({ measure }) =>
+        measure === 'units' ? behindSum : measure === 'calls' ? behind * tierCallMilli : 0,
+      ),
       bookByMs: sentMs + bookedMaxMs,
     };
   }
@@ -216,21 +219,16 @@ export class RedisCounters implements Counters {
   }
 
   /** Asks, seeds what Redis does not count yet, and asks again. */
-  async #ask(
-    name: OperationName,
-    account: string,
-    plan: ScopedPlan,
-    values: readonly string[],
-  ): Promise<{ answer: Answer; sentMs: number }> {
+  async #ask(name: OperationName, account: string, plan: ScopedPlan, values: readonly string[]): Promise<Asked> {
     const untilMs = this.#clock.monotonicMs() + seedWaitMaxMs;
     for (let seeds = 0; ; seeds++) {
       const asked = await this.#turns.ask(name, plan, values);
-      const { answer, sentMs } = asked;
+      const { answer } = asked;
       if (typeof answer === 'string' || answer[0] !== needsSeed) return asked;
-      if (seeds === seedsPerAskMax) return { answer: 'unsent', sentMs };
+      if (seeds === seedsPerAskMax) return { ...asked, answer: 'unsent' };
       const missing = answer.slice(1).map((place) => plan.scopes[(place as number) - 1]!);
       const leftMs = untilMs - this.#clock.monotonicMs();
-      if (!(await within(this.#seeding.ensure(account, missing), leftMs))) return { answer: 'unsent', sentMs };
+      if (!(await within(this.#seeding.ensure(account, missing), leftMs))) return { ...asked, answer: 'unsent' };
     }
   }
 
@@ -248,14 +246,15 @@ export class RedisCounters implements Counters {
 
   async #enter(entry: Entry): Promise<EntryAnswer> {
     const { requestId, account, callMilli, limits, places } = entry;
-    const { answer } = await this.#ask('enter', account, this.#plans.enter(entry), [requestId, String(callMilli)]);
+    const values = [requestId, String(callMilli)];
+    const { answer, behindSum } = await this.#ask('enter', account, this.#plans.enter(entry), values);
     const set = this.#plans.places(account, places);
     if (answer === 'unknown') this.#leases.giveBack(set, requestId);
     if (typeof answer === 'string') return this.#knownOver.find(limits, () => callMilli, 'stale') ?? unavailable;
     if (answer[0] === full) return this.#learnt(answer, limits, places, () => callMilli);
     return {
       kind: 'entered',
-      states: statesOf(answer, 1),
+      states: statesBefore(answer, 1, limits, () => behindSum),
       leave: places.length === 0 ? () => {} : this.#leases.held(set, requestId),
     };
   }

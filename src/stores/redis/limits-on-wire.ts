@@ -45,6 +45,21 @@ export function statesOf(answer: readonly Reply[], from: number): LimitState[] {
   return states;
 }
 
+/** As `statesOf`, without what others behind this request used of each limit. */
+export function statesBefore(
+  answer: readonly Reply[],
+  from: number,
+  limits: readonly Limit[],
+  behind: (limit: Limit) => number,
+): LimitState[] {
+  const states = statesOf(answer, from);
+  for (const [i, limit] of limits.entries()) {
+    const state = states[i];
+    if (state !== undefined) state.used -= behind(limit);
+  }
+  return states;
+}
+
 /** `[1, which, used, free at, now]`, of places without now; `which` counts through `limits` from 1. */
 export function fullOf(
   answer: readonly Reply[],

@@ -1,3 +1,9 @@
+/** Values of each operation of a group, which have the same plan. */
+export const valuesOf = { enter: 2, hold: 2, settle: 4, giveBack: 4, read: 0, leave: 1, running: 0 } as const;
+
+/** The answer of a group whose operations are answered one by one. Else one answer counts for all. */
+export const each = 8;
+
 /** A lease that nobody renews runs out: its process is gone. */
 export const leaseMs = 30_000;
 
@@ -53,17 +59,27 @@ local function shared(names)
   return function() return names end
 end
 
+-- Values of a group begin at ARGV[at], 'width' of each of its n operations. All of it is done as one where all of it
+-- passes, which comes to the same as one after the other: some(at, n) writes nothing when it answers 1.
+local function together(some, at, n, width)
+  local answer = some(at, n)
+  if n == 1 or answer[1] ~= 1 then return answer end
+  local each = {${each}}
+  for i = 0, n - 1 do each[2 + i] = some(at + i * width, 1) end
+  return each
+end
+
 local ops = {}
 `;
 
 /**
- * Before the body: request, milli-calls. Arguments of the plan: 1 number of scopes, 2 number of limits, then for each
+ * Before the body. Values: request, milli-calls. Arguments of the plan: 1 number of scopes, 2 number of limits, then for each
  * limit its scope's place and what is allowed, then for each set of places what is allowed; keys of places come after
  * the scopes. Answers 0 and (used, leaves at) of each limit; 1, which of limits and places, used, free at, now.
  */
 const enterOp = `
-function ops.enter(plan, id, callMilli)
-  local args, cost = plan.args, tonumber(callMilli)
+function ops.enter(plan, at, n)
+  local args = plan.args
   local nScopes, nLimits = tonumber(args[1]), tonumber(args[2])
   local now, scopes = nil, {}
   if nScopes > 0 then
@@ -75,46 +91,55 @@ function ops.enter(plan, id, callMilli)
     end)
     if missing then return missing end
   end
-  local full, fullAt, fullUsed
-  for i = 1, nLimits do
-    local s, allowed = scopes[tonumber(args[1 + 2 * i])], tonumber(args[2 + 2 * i])
-    local total, oldest = live(s, 'c', '1', now)
-    local over = above(total, cost, allowed, 'exact')
-    if over > 0 then
-      local at = freeAt(s, 'c', '1', total, oldest, over)
-      if not full or (fullAt >= 0 and (at < 0 or at > fullAt)) then full, fullAt, fullUsed = i, at, total end
-    end
-  end
-  if full then return {1, full, fullUsed, fullAt, now} end
   local base = 2 + 2 * nLimits
   local nPlaces = #plan.keys - 1 - nScopes
-  for i = 1, nPlaces do
-    local p, allowed = setAt(plan.keys[1 + nScopes + i]), tonumber(args[base + i])
-    local running = countOf(p)
-    if allowed >= 0 and running >= allowed and not isIn(p, id) then return {1, nLimits + i, running, -1} end
+
+  local function some(first, count)
+    local last, cost = first + 2 * count - 1, 0
+    for a = first, last, 2 do cost = cost + tonumber(ARGV[a + 1]) end
+    local full, fullAt, fullUsed
+    for i = 1, nLimits do
+      local s, allowed = scopes[tonumber(args[1 + 2 * i])], tonumber(args[2 + 2 * i])
+      local total, oldest = live(s, 'c', '1', now)
+      local over = above(total, cost, allowed, 'exact')
+      if over > 0 then
+        if count > 1 then return {1} end
+        local free = freeAt(s, 'c', '1', total, oldest, over)
+        if not full or (fullAt >= 0 and (free < 0 or free > fullAt)) then full, fullAt, fullUsed = i, free, total end
+      end
+    end
+    if full then return {1, full, fullUsed, fullAt, now} end
+    for i = 1, nPlaces do
+      local p, allowed = setAt(plan.keys[1 + nScopes + i]), tonumber(args[base + i])
+      local running = countOf(p)
+      if allowed >= 0 and running + count > allowed and (count > 1 or not isIn(p, ARGV[first])) then
+        return {1, nLimits + i, running, -1}
+      end
+    end
+    for i = 1, nPlaces do
+      local p = setAt(plan.keys[1 + nScopes + i])
+      for a = first, last, 2 do p.w[ARGV[a]] = true end
+      p.n = p.n + count
+    end
+    for i = 1, nScopes do
+      if cost > 0 then add(scopes[i], 'c', cost, now) end
+      touch(scopes[i], now, plan.keys[1])
+    end
+    local answer = {0}
+    for i = 1, nLimits do
+      local s = scopes[tonumber(args[1 + 2 * i])]
+      local total, oldest = live(s, 'c', '1', now)
+      answer[2 * i] = total
+      answer[2 * i + 1] = leavesAt('1', total, oldest)
+    end
+    return answer
   end
-  for i = 1, nPlaces do
-    local p = setAt(plan.keys[1 + nScopes + i])
-    p.w[id] = true
-    p.n = p.n + 1
-  end
-  for i = 1, nScopes do
-    if cost > 0 then add(scopes[i], 'c', cost, now) end
-    touch(scopes[i], now, plan.keys[1])
-  end
-  local answer = {0}
-  for i = 1, nLimits do
-    local s = scopes[tonumber(args[1 + 2 * i])]
-    local total, oldest = live(s, 'c', '1', now)
-    answer[2 * i] = total
-    answer[2 * i + 1] = leavesAt('1', total, oldest)
-  end
-  return answer
+  return together(some, at, n, 2)
 end
 `;
 
 /**
- * After the model: request, milli-units. Arguments of the plan: 1 number of scopes to count in, 2 their names, 3 number
+ * After the model. Values: request, milli-units. Arguments of the plan: 1 number of scopes to count in, 2 their names, 3 number
  * of scopes in all, 4 milli-calls for limits of calls, then for each limit its scope's place, measure, span, allowed,
  * rule. Answers 0, the instant at which the units count, and (used, leaves at) of each limit; 1, which limit, used,
  * free at, now.
@@ -156,62 +181,77 @@ local function holdAnswer(limits, scopes, quotaMs, now)
   return answer
 end
 
-function ops.hold(plan, id, costMilli)
-  local args, cost = plan.args, tonumber(costMilli)
+function ops.hold(plan, at, n)
+  local args = plan.args
   local counted, nScopes, callMilli = tonumber(args[1]), tonumber(args[3]), tonumber(args[4])
   local missing, scopes, now, o = loadScopes(plan, nScopes, plan.names or holdNames(plan, counted))
   if missing then return missing end
   local limits = plan.limits
-  -- Asked twice: granted, and not counted again.
-  local entry = entryOf(o, id)
-  if entry then return holdAnswer(limits, scopes, tonumber(string.match(entry, '^%d+')), now) end
-  local full, fullAt, fullUsed
-  for i = 1, #limits do
-    local limit = limits[i]
-    local s, m, sp = scopes[limit[1]], limit[2], limit[3]
-    local total, oldest = live(s, m, sp, now)
-    local own = m == 'u' and cost or m == 'c' and callMilli or 0
-    local over = above(total, own, limit[4], limit[5])
-    if over > 0 then
-      local at = freeAt(s, m, sp, total, oldest, over)
-      if not full or (fullAt >= 0 and (at < 0 or at > fullAt)) then full, fullAt, fullUsed = i, at, total end
+  loadEntries(o, at, n, 2)
+
+  local function some(first, count)
+    local last, cost, seen = first + 2 * count - 1, 0, {}
+    for a = first, last, 2 do
+      local id = ARGV[a]
+      local entry = entryOf(o, id)
+      -- Asked twice: granted, and not counted again.
+      if entry and count == 1 then return holdAnswer(limits, scopes, tonumber(string.match(entry, '^%d+')), now) end
+      if entry or seen[id] then return {1} end
+      seen[id] = true
+      cost = cost + tonumber(ARGV[a + 1])
     end
-  end
-  if full then return {1, full, fullUsed, fullAt, now} end
-  local called = {}
-  for i = 1, #limits do
-    local limit = limits[i]
-    local s = scopes[limit[1]]
-    if limit[2] == 'c' and not called[s] then
-      called[s] = true
-      add(s, 'c', callMilli, now)
+    local full, fullAt, fullUsed
+    for i = 1, #limits do
+      local limit = limits[i]
+      local s, m, sp = scopes[limit[1]], limit[2], limit[3]
+      local total, oldest = live(s, m, sp, now)
+      local own = m == 'u' and cost or m == 'c' and callMilli * count or 0
+      local over = above(total, own, limit[4], limit[5])
+      if over > 0 then
+        if count > 1 then return {1} end
+        local free = freeAt(s, m, sp, total, oldest, over)
+        if not full or (fullAt >= 0 and (free < 0 or free > fullAt)) then full, fullAt, fullUsed = i, free, total end
+      end
     end
+    if full then return {1, full, fullUsed, fullAt, now} end
+    local called = {}
+    for i = 1, #limits do
+      local limit = limits[i]
+      local s = scopes[limit[1]]
+      if limit[2] == 'c' and not called[s] then
+        called[s] = true
+        add(s, 'c', callMilli * count, now)
+      end
+    end
+    for i = 1, nScopes do
+      local s = scopes[i]
+      if i <= counted and cost > 0 then add(s, 'u', cost, now) end
+      touch(s, now, o.k)
+    end
+    for a = first, last, 2 do putEntry(o, ARGV[a], format('%d|%s|%s', now, ARGV[a + 1], args[2])) end
+    return holdAnswer(limits, scopes, now, now)
   end
-  for i = 1, nScopes do
-    local s = scopes[i]
-    if i <= counted and cost > 0 then add(s, 'u', cost, now) end
-    touch(s, now, o.k)
-  end
-  putEntry(o, id, format('%d|%d|%s', now, cost, args[2]))
-  return holdAnswer(limits, scopes, now, now)
+  return together(some, at, n, 2)
 end
 `;
 
 /**
- * Takes back what a settled request paid, where it still counts: milli-units, nano-USD, the instants that they were
- * counted at. A scope that must be seeded gets it from the ledger.
+ * Takes back what a settled request paid, where it still counts. Values: milli-units, nano-USD, the instants that they
+ * were counted at. A scope that must be seeded gets it from the ledger.
  */
 const giveBackOp = `
-function ops.giveBack(plan, milliUnits, nanoUsd, quotaMs, settledMs)
-  local units, usd = tonumber(milliUnits), tonumber(nanoUsd)
+function ops.giveBack(plan, at, n)
   local paid = {'g', 'l'}
   for _, sp in ipairs(spansOf.u) do wanted(paid, 'u', sp, false) end
   for _, sp in ipairs(spansOf.d) do wanted(paid, 'd', sp, false) end
   local missing, scopes, now = loadScopes(plan, #plan.keys - 1, shared(paid))
   if missing then return missing end
-  for _, s in ipairs(scopes) do
-    if units > 0 then sub(s, 'u', units, tonumber(quotaMs), now) end
-    if usd > 0 then sub(s, 'd', usd, tonumber(settledMs), now) end
+  for a = at, at + 4 * n - 1, 4 do
+    local units, usd = tonumber(ARGV[a]), tonumber(ARGV[a + 1])
+    for _, s in ipairs(scopes) do
+      if units > 0 then sub(s, 'u', units, tonumber(ARGV[a + 2]), now) end
+      if usd > 0 then sub(s, 'd', usd, tonumber(ARGV[a + 3]), now) end
+    end
   end
   return {0, 1}
 end
@@ -241,7 +281,7 @@ end
 `;
 
 /**
- * The end of a hold: request, milli-units kept, tokens, nano-USD. Arguments of the plan: the names of its scopes. Acts
+ * The end of a hold. Values: request, milli-units kept, tokens, nano-USD. Arguments of the plan: the names of its scopes. Acts
  * once: on the entry of the request, in those scopes that count it as running.
  */
 const settleOp = `
@@ -249,41 +289,61 @@ local spentNames = {'g', 'l'}
 for _, sp in ipairs(spansOf.t) do wanted(spentNames, 't', sp, true) end
 for _, sp in ipairs(spansOf.d) do wanted(spentNames, 'd', sp, true) end
 
-function ops.settle(plan, id, keptMilli, tokenCount, usdNano)
-  local tokens, usd = tonumber(tokenCount), tonumber(usdNano)
+function ops.settle(plan, at, n)
   local missing, scopes, now, o = loadScopes(plan, #plan.keys - 1, shared(spentNames))
   if missing then return missing end
-  local entry = entryOf(o, id)
-  if not entry then return {0, 0} end
-  local quotaMs, held, names = string.match(entry, '^(%d+)|(%d+)|(.*)$')
-  local back = tonumber(held) - tonumber(keptMilli)
-  local isAll = names == plan.joined
-  local runsIn = {}
-  if not isAll then
-    plan.joined = plan.joined or table.concat(plan.args, '\\n')
-    isAll = names == plan.joined
-    if not isAll then for name in string.gmatch(names, '[^\\n]+') do runsIn[name] = true end end
+  loadEntries(o, at, n, 4)
+  plan.joined = plan.joined or table.concat(plan.args, '\\n')
+  -- What requests that count in all of these scopes came to is added at once.
+  local allTokens, allUsd, ended = 0, 0, false
+  for a = at, at + 4 * n - 1, 4 do
+    local id = ARGV[a]
+    local entry = entryOf(o, id)
+    if entry then
+      local quotaMs, held, names = string.match(entry, '^(%d+)|(%d+)|(.*)$')
+      local back, tokens, usd = tonumber(held) - tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
+      local isAll, runsIn = names == plan.joined, {}
+      if isAll then
+        allTokens, allUsd, ended = allTokens + tokens, allUsd + usd, true
+      else
+        for name in string.gmatch(names, '[^\\n]+') do runsIn[name] = true end
+      end
+      if back > 0 or not isAll then
+        for i, s in ipairs(scopes) do
+          if isAll or runsIn[plan.args[i]] then
+            if back > 0 then sub(s, 'u', back, tonumber(quotaMs), now) end
+            if not isAll then
+              if tokens > 0 then add(s, 't', tokens, now) end
+              if usd > 0 then add(s, 'd', usd, now) end
+              touch(s, now, o.k)
+            end
+          end
+        end
+      end
+      putEntry(o, id, false)
+    end
   end
-  for i, s in ipairs(scopes) do
-    if isAll or runsIn[plan.args[i]] then
-      if back > 0 then sub(s, 'u', back, tonumber(quotaMs), now) end
-      if tokens > 0 then add(s, 't', tokens, now) end
-      if usd > 0 then add(s, 'd', usd, now) end
+  if ended then
+    for _, s in ipairs(scopes) do
+      if allTokens > 0 then add(s, 't', allTokens, now) end
+      if allUsd > 0 then add(s, 'd', allUsd, now) end
       touch(s, now, o.k)
     end
   end
-  putEntry(o, id, false)
-  return {0, 1}
+  return {0}
 end
 `;
 
-/** Places: `leave` gives those of a request back, `running` counts them. Keys of the plan: the sets. */
+/** Places: `leave` gives those of a request (its value) back, `running` counts them. Keys of the plan: the sets. */
 const placesOps = `
-function ops.leave(plan, id)
+function ops.leave(plan, at, n)
   for _, key in ipairs(plan.keys) do
     local p = setAt(key)
-    if p.n and isIn(p, id) then p.n = p.n - 1 end
-    p.w[id] = false
+    for a = at, at + n - 1 do
+      local id = ARGV[a]
+      if p.n and isIn(p, id) then p.n = p.n - 1 end
+      p.w[id] = false
+    end
   end
   return {0}
 end
@@ -295,5 +355,5 @@ function ops.running(plan)
 end
 `;
 
-/** Operations of requests, by name. */
+/** Operations of requests, by name: each of a plan, and of a group of values. */
 export const luaOps = [luaScopes, enterOp, holdOp, giveBackOp, readOp, settleOp, placesOps].join('');

@@ -1,4 +1,4 @@
-import { leaseMs, luaOps } from './lua-admit.ts';
+import { leaseMs, luaOps, valuesOf } from './lua-admit.ts';
 import { luaWindows } from './lua-windows.ts';
 import { script } from './script.ts';
 
@@ -53,6 +53,16 @@ local function entryOf(o, id)
   return entry
 end
 
+-- Those of a group, whose values begin with the request.
+local function loadEntries(o, at, n, width)
+  local ids = {}
+  for i = 0, n - 1 do ids[1 + i] = ARGV[at + i * width] end
+  local entries = call('HMGET', o.k, unpack(ids))
+  for i = 1, n do
+    if o.entries[ids[i]] == nil then o.entries[ids[i]] = entries[i] end
+  end
+end
+
 local function putEntry(o, id, entry)
   o.entries[id] = entry
   o.w[id] = entry
@@ -101,13 +111,19 @@ local function isIn(p, id)
 end
 `;
 
+const widths = Object.entries(valuesOf)
+  .map(([name, values]) => `${name} = ${values}`)
+  .join(', ');
+
 /**
  * All operations of one turn of a caller's loop. KEYS from 2 on: those of the plans, one after the other. ARGV: 3 number
- * of plans, for each its number of keys and of arguments and its arguments; then for each operation its name, its plan
- * and four values. Answers 0 and the answer of each operation: as those of scripts, or 9 and why it failed.
+ * of plans, for each its number of keys and of arguments and its arguments; then groups of operations: name, plan, how
+ * many, and the values of each. Answers 0 and the answer of each group: as those of scripts, or 8 and one for each
+ * operation, or 9 and why it failed.
  */
 export const turnScript = script(`${luaWindows}
 local leaseMs = ${leaseMs}
+local widths = {${widths}}
 ${luaShared}
 ${luaOps}
 local plans, key, at = {}, 1, 4
@@ -120,10 +136,12 @@ for p = 1, tonumber(ARGV[3]) do
   plans[p] = { keys = keys, args = args }
 end
 local answers = {0}
-for i = at, #ARGV, 6 do
-  local done, answer = pcall(ops[ARGV[i]], plans[tonumber(ARGV[i + 1])], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5])
+while at <= #ARGV do
+  local name, n = ARGV[at], tonumber(ARGV[at + 2])
+  local done, answer = pcall(ops[name], plans[tonumber(ARGV[at + 1])], at + 3, n)
   if not done then answer = {9, type(answer) == 'table' and answer.err or tostring(answer)} end
   answers[#answers + 1] = answer
+  at = at + 3 + n * widths[name]
 end
 for _, s in pairs(scopesOf) do flush(s) end
 for _, o in pairs(opensOf) do

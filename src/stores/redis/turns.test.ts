@@ -13,7 +13,7 @@ test('operations of a turn are one call, and what they have in common goes once'
   const link = {
     async run(_: unknown, keys: readonly string[], args: readonly string[]): Promise<Answer> {
       sent.push({ keys, args });
-      return [0, [0, 1], [1, 2], [9, 'WRONGTYPE']];
+      return [0, [9, 'WRONGTYPE'], [0, 1], [8, [0, 3], [1, 2]]];
     },
   };
   const told: string[] = [];
@@ -23,20 +23,28 @@ test('operations of a turn are one call, and what they have in common goes once'
     turns.ask('hold', one, ['r1', '1000']),
     turns.ask('hold', one, ['r2', '1000']),
     turns.ask('settle', other, ['r0', '0', '7', '9']),
+    turns.ask('hold', other, ['r3', '5']),
+    turns.ask('hold', other, ['r4', '6']),
   ];
   assert.deepEqual(
-    (await Promise.all(asked)).map(({ answer }) => answer),
-    [[0, 1], [1, 2], 'unknown'],
+    (await Promise.all(asked)).map(({ answer, behind, behindSum }) => [answer, behind, behindSum]),
+    [
+      [[0, 1], 1, 1_000],
+      [[0, 1], 0, 0],
+      ['unknown', 0, 0],
+      [[0, 3], 0, 0],
+      [[1, 2], 0, 0],
+    ],
   );
   assert.deepEqual(told, ['redis: a command was refused: WRONGTYPE']);
   assert.deepEqual(sent, [
     {
-      keys: ['open-a', 'scope-a', 'open-b', 'scope-b'],
+      keys: ['open-b', 'scope-b', 'open-a', 'scope-a'],
       args: [
         ...['2', '2', '1', 'limit', '2', '1', 'limit'],
-        ...['hold', '1', 'r1', '1000', '', ''],
-        ...['hold', '1', 'r2', '1000', '', ''],
-        ...['settle', '2', 'r0', '0', '7', '9'],
+        ...['settle', '1', '1', 'r0', '0', '7', '9'],
+        ...['hold', '2', '2', 'r1', '1000', 'r2', '1000'],
+        ...['hold', '1', '2', 'r3', '5', 'r4', '6'],
       ],
     },
   ]);
@@ -53,7 +61,7 @@ test('a burst waits here, some calls at a time, and is given up after its wait',
   assert.equal(answers.length, 8, 'the last one waits');
   clock.advance(seedWaitMaxMs);
   answers[0]!('unknown');
-  assert.deepEqual(await asked.at(-1), { answer: 'unsent', sentMs: seedWaitMaxMs });
-  assert.deepEqual(await asked[0], { answer: 'unknown', sentMs: 0 });
+  assert.deepEqual(await asked.at(-1), { answer: 'unsent', sentMs: seedWaitMaxMs, behind: 0, behindSum: 0 });
+  assert.deepEqual(await asked[0], { answer: 'unknown', sentMs: 0, behind: 0, behindSum: 0 });
   assert.equal(answers.length, 8);
 });

@@ -1,6 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { seedWaitMaxMs } from '../patience.ts';
 import type { Answer, Link } from './link.ts';
+import { each, type valuesOf } from './lua-admit.ts';
 import { turnScript } from './lua-turn.ts';
 import type { Reply } from './wire.ts';
 
@@ -23,17 +24,23 @@ export interface OperationPlan {
 }
 
 /** Operations of lua-admit.ts. */
-export type OperationName = 'enter' | 'hold' | 'settle' | 'giveBack' | 'read' | 'leave' | 'running';
+export type OperationName = keyof typeof valuesOf;
 
-/** `sentMs`: monotonic, when it was on its way to Redis. */
+/** What gives something back comes first in a call. */
+const order: readonly OperationName[] = ['settle', 'giveBack', 'leave', 'enter', 'hold', 'read', 'running'];
+
 export interface Asked {
   answer: Answer;
+  /** Monotonic, when it was on its way to Redis. */
   sentMs: number;
+  /** Operations behind this one that the answer counts, too, and the sum of their second values. */
+  behind: number;
+  behindSum: number;
 }
 
 /** The way of requests to Redis: those of one turn of the loop go together. */
 export interface Turns {
-  /** At most four values, which hold no secrets. */
+  /** As many values as the operation has (`valuesOf`); they hold no secrets. */
   ask(name: OperationName, plan: OperationPlan, values: readonly string[]): Promise<Asked>;
 }
 
@@ -74,14 +81,20 @@ export function createTurns(link: Pick<Link, 'run'>, clock: Clock, onTrouble: (m
     const sentMs = clock.monotonicMs();
     const young = some.filter((one) => {
       if (sentMs - one.sinceMs < seedWaitMaxMs) return true;
-      one.resolve({ answer: 'unsent', sentMs });
+      one.resolve(alone('unsent', sentMs));
       return false;
     });
     if (young.length === 0) return;
-    const { keys, args } = callOf(young);
+    const groups = groupsOf(young);
+    const { keys, args } = callOf(groups);
     const answers = await link.run(turnScript, keys, args);
-    for (const [at, one] of young.entries())
-      one.resolve({ answer: typeof answers === 'string' ? answers : answerOf(answers[at + 1]), sentMs });
+    for (const [at, group] of groups.entries()) {
+      const answer = typeof answers === 'string' ? answers : answerOf(answers[at + 1]);
+      if (typeof answer === 'string') for (const one of group) one.resolve(alone(answer, sentMs));
+      else if (answer[0] === each)
+        for (const [i, one] of group.entries()) one.resolve(alone(answer[1 + i] as readonly Reply[], sentMs));
+      else answerTogether(group, answer, sentMs);
+    }
   }
 
   function answerOf(reply: Reply | undefined): Answer {
@@ -96,7 +109,7 @@ export function createTurns(link: Pick<Link, 'run'>, clock: Clock, onTrouble: (m
   return {
     ask(name, plan, values) {
       const sinceMs = clock.monotonicMs();
-      if (queue.length >= waitingMax) return Promise.resolve({ answer: 'unsent', sentMs: sinceMs });
+      if (queue.length >= waitingMax) return Promise.resolve(alone('unsent', sinceMs));
       return new Promise((resolve) => {
         queue.push({ name, plan, values, sinceMs, resolve });
         schedule();
@@ -105,19 +118,49 @@ export function createTurns(link: Pick<Link, 'run'>, clock: Clock, onTrouble: (m
   };
 }
 
+function alone(answer: Answer, sentMs: number): Asked {
+  return { answer, sentMs, behind: 0, behindSum: 0 };
+}
+
+function answerTogether(group: readonly Waiting[], answer: Answer, sentMs: number): void {
+  let behindSum = 0;
+  for (let i = group.length - 1; i >= 0; i -= 1) {
+    const one = group[i];
+    one?.resolve({ answer, sentMs, behind: group.length - 1 - i, behindSum });
+    behindSum += Number(one?.values[1] ?? 0);
+  }
+}
+
+/** Operations of one plan together, in the order in which they were asked for. */
+function groupsOf(some: readonly Waiting[]): Waiting[][] {
+  const byName = new Map<OperationName, Map<OperationPlan, Waiting[]>>(order.map((name) => [name, new Map()]));
+  for (const one of some) {
+    const ofName = byName.get(one.name);
+    const group = ofName?.get(one.plan);
+    if (group === undefined) ofName?.set(one.plan, [one]);
+    else group.push(one);
+  }
+  return [...byName.values()].flatMap((ofName) => [...ofName.values()]);
+}
+
 /** KEYS and ARGV of the script (lua-turn.ts), without epoch and time. */
-function callOf(some: readonly Waiting[]): { keys: string[]; args: string[] } {
+function callOf(groups: readonly (readonly Waiting[])[]): { keys: string[]; args: string[] } {
   const places = new Map<OperationPlan, string>();
   const keys: string[] = [];
   const args: string[] = [''];
-  for (const { plan } of some) {
-    if (places.has(plan)) continue;
+  for (const [first] of groups) {
+    if (first === undefined || places.has(first.plan)) continue;
+    const { plan } = first;
     places.set(plan, String(places.size + 1));
     keys.push(...plan.keys);
     args.push(String(plan.keys.length), String(plan.args.length), ...plan.args);
   }
   args[0] = String(places.size);
-  for (const { name, plan, values } of some)
-    args.push(name, places.get(plan) ?? '', values[0] ?? '', values[1] ?? '', values[2] ?? '', values[3] ?? '');
+  for (const group of groups) {
+    const [first] = group;
+    if (first === undefined) continue;
+    args.push(first.name, places.get(first.plan) ?? '', String(group.length));
+    for (const { values } of group) args.push(...values);
+  }
   return { keys, args };
 }
