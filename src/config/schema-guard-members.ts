@@ -94,12 +94,14 @@ export const guardMembers = {
       error: 'expected some topics, with at most 500 examples together',
     })
     .optional()
-    .describe('Topics that `topics` finds, each with examples of what people write about it.'),
+    .describe('Topics that `topics` finds, each with examples of what people write about it. Or name a collection.'),
   collection: z
     .string()
     .regex(/^[^/\s]+\/[^/\s]+\/[^/\s]+$/, 'expected ACCOUNT/KEY/COLLECTION')
     .optional()
-    .describe('Collection of a key in which `grounding` looks up what answers say: ACCOUNT/KEY/COLLECTION.'),
+    .describe(
+      'Collection of a key, ACCOUNT/KEY/COLLECTION: `grounding` looks up there what answers say. For `topics`, its points are the examples.',
+    ),
   language: z
     .string()
     .regex(/^[a-z]{2}$/, 'expected a language such as en')
@@ -129,6 +131,8 @@ const fieldsOf: Readonly<
   topics: { needs: ['model', 'topics', 'threshold'], may: [], places: true },
   grounding: { needs: ['collection', 'threshold'], may: [], places: true },
 };
+/** `topics` where a collection has the examples: it also has their model. */
+const topicsOfCollection = fieldsOf.grounding;
 
 /** Members that a check lacks or does not have, and an action that it cannot do. */
 export function memberIssues(
@@ -136,7 +140,9 @@ export function memberIssues(
 ): { path: string[]; message: string }[] {
   const { check, action, threshold } = guard;
   const known = [...outsideChecks, ...formChecks].find((name) => name === check);
-  const { needs, may, places } = known === undefined ? { needs: [], may: [], places: true } : fieldsOf[known];
+  const isOfCollection = check === 'topics' && guard.collection !== undefined;
+  const fields = isOfCollection ? topicsOfCollection : known === undefined ? null : fieldsOf[known];
+  const { needs, may, places } = fields ?? { needs: [], may: [], places: true };
   const lacking = needs
     .filter((field) => guard[field] === undefined)
     .map((field) => issueOf('check', `needs ${field}`));
@@ -158,6 +164,6 @@ export function memberIssues(
   ];
 
   function issueOf(member: string, what: string) {
-    return { path: [member], message: `the check ${check} ${what}` };
+    return { path: [member], message: `the check ${check}${isOfCollection ? ' with a collection' : ''} ${what}` };
   }
 }

@@ -33,6 +33,8 @@ const guards = {
   facts: { ...facts, action: 'block' },
   'flags-facts': { ...facts, action: 'flag' },
   'masks-facts': { ...facts, action: 'mask' },
+  examples: { check: 'topics', collection: 'dev/test/examples', threshold, deadline: '20s', action: 'block' },
+  'masks-examples': { check: 'topics', collection: 'dev/test/examples', threshold, deadline: '20s', action: 'mask' },
   lost: { ...facts, collection: 'dev/test/nowhere', action: 'block' },
 };
 const targets = [{ provider: 'openai', model: 'm' }];
@@ -212,6 +214,39 @@ test('grounding finds what the collection does not speak of, and not what it say
   assert.deepEqual(found, { supported: 0, invented: 8, changed: 0 });
 });
 
+test('topics take their examples from a collection, which changes what they find at once', async () => {
+  const collections = '/v1/vectors/collections';
+  const made = await gateway.fetch(collections, { json: { name: 'examples', embedding_model: 'embed' } });
+  assert.equal(made.status, 200, await made.text());
+  const put = async (points: object[]) => {
+    const answer = await gateway.fetch(`${collections}/examples/points?wait=true`, { method: 'PUT', json: { points } });
+    assert.equal(answer.status, 200, await answer.text());
+  };
+  const sells = 'Is it a good time to sell my shares?';
+  upstream.says = () => 'Paris is the capital of France.';
+  assert.equal((await ask('chat', 'examples', false, sells)).status, 200);
+  await put(topics.investing.map((text, at) => ({ id: at + 1, payload: { text, topic: 'shares' } })));
+  for (const format of Object.keys(questions)) {
+    for (const stream of [false, true]) {
+      const how = `${format}, ${stream}`;
+      upstream.says = () => 'Paris is the capital of France.';
+      const { status, guard } = await ask(format, 'examples', stream, sells);
+      assert.equal(status, 400, how);
+      assert.equal(guard, 'examples=blocked:1; scanned=100%');
+      const passed = await ask(format, 'examples', stream, 'Which dose of this medicine may I take?');
+      assert.equal(passed.status, 200, passed.text);
+      upstream.says = () => 'Paris is the capital of France. It is a good time to sell your shares and bonds.';
+      const masked = await ask(format, 'masks-examples', stream, 'What is new?');
+      assert.ok(masked.said.includes('<SHARES_1>') && !masked.said.includes('bonds'), `${how}: ${masked.text}`);
+    }
+  }
+  await put(topics.medicine.map((text, at) => ({ id: at + 101, payload: { text } })));
+  assert.equal((await ask('chat', 'examples', false, 'Which dose of this medicine may I take?')).status, 400);
+  const { guard, said } = await ask('messages', 'masks-examples', false, 'Does this medicine have side effects?');
+  assert.match(guard, /^masks-examples=masked:\d; scanned=100%$/);
+  assert.ok(!said.includes('bonds'));
+});
+
 test('a collection that is not there is no answer', async () => {
   upstream.says = () => supported;
   const { status, guard } = await ask('chat', 'lost', false, 'Tell me.');
@@ -226,5 +261,9 @@ test('bad topics are refused with their place', () => {
   };
   assert.match(problem('check: topics, action: block'), /the check topics needs model/);
   assert.match(problem('check: topics, action: block, model: a, threshold: 1, topics: {}'), /expected some topics/);
+  assert.match(
+    problem('check: topics, action: block, threshold: 1, collection: a/b/c, model: m'),
+    /^guards.a.model: the check topics with a collection has no model/,
+  );
   assert.match(problem('check: grounding, action: block, threshold: 0.5, collection: handbook'), /ACCOUNT\/KEY/);
 });

@@ -7,7 +7,7 @@ const claimsMax = 128;
 
 /**
  * Looks up each sentence of an answer in a collection, whose nearest point has to have at least the score `threshold`.
- * Questions and short sentences pass. The service's answer is the score of each claim; null: nothing was found.
+ * Questions and short sentences pass. The service's answer is the nearest point of each claim; null: there is none.
  */
 export function groundingCheck(threshold: number): OutsideCheck {
   return ({ texts }) => {
@@ -22,8 +22,9 @@ export function groundingCheck(threshold: number): OutsideCheck {
       .filter(({ says }) => says.length >= claimCharsMin && !/[?？]["')\]]*$/.test(says));
     if (claims.length > claimsMax) throw new BadAnswer('the answer has more sentences than the check looks up');
     const read = (answer: unknown) => {
-      const scores = answer as readonly (number | null)[];
-      const isUnsupported = (_: unknown, index: number) => (scores[index] ?? Number.NEGATIVE_INFINITY) < threshold;
+      const points = answer as readonly ({ score: number } | null)[];
+      const isUnsupported = (_: unknown, index: number) =>
+        (points[index]?.score ?? Number.NEGATIVE_INFINITY) < threshold;
       const findings = claims.filter(isUnsupported).map(({ at, nth }) => ({ kind: 'unsupported', at, nth }));
       return { findings, sentences: sentences.length };
     };

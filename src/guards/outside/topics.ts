@@ -10,9 +10,18 @@ const piecesMax = 128;
 /** A model may have been replaced since the examples were embedded. */
 const examplesKeptMs = 10 * 60_000;
 
-/** Compares pieces of texts with examples of topics, by an embedding model. `threshold`: cosine of the nearest example. */
-export function topicsCheck(topics: Readonly<Record<string, readonly string[]>>, threshold: number): OutsideCheck {
-  const names = Object.entries(topics).flatMap(([name, examples]) => examples.map(() => name));
+/** The nearest example of a text; `topic`: null where it says none. */
+export interface NearestExample {
+  score: number;
+  topic: string | null;
+}
+
+/**
+ * Compares pieces of texts with examples of topics: a piece is of a topic where its nearest example has at least the
+ * score `threshold`. The service's answer is the nearest example of each piece; null: there is none. `otherwise`: the
+ * topic of examples that say none.
+ */
+export function topicsCheck(threshold: number, otherwise: string): OutsideCheck {
   return ({ texts }) => {
     const pieces = texts.flatMap(({ text }, at) => piecesOf(text).map((place) => ({ text: at, ...place })));
     if (pieces.length === 0) return [];
@@ -22,10 +31,10 @@ export function topicsCheck(topics: Readonly<Record<string, readonly string[]>>,
         url: '',
         body: pieces.map(({ text, start, end }) => (texts[text]?.text ?? '').slice(start, end)),
         read(answer) {
-          const { examples, vectors } = answer as Embedded;
+          const nearest = answer as readonly (NearestExample | null)[];
           const findings = pieces.flatMap((at, index): OutsideFinding[] => {
-            const [best, score] = nearest(vectors[index] ?? [], examples);
-            return score >= threshold ? [{ kind: names[best] ?? '', at }] : [];
+            const example = nearest[index] ?? null;
+            return example !== null && example.score >= threshold ? [{ kind: example.topic ?? otherwise, at }] : [];
           });
           return { findings };
         },
@@ -34,23 +43,23 @@ export function topicsCheck(topics: Readonly<Record<string, readonly string[]>>,
   };
 }
 
-interface Embedded {
-  examples: Awaited<ReturnType<Embed>>;
-  vectors: Awaited<ReturnType<Embed>>;
-}
-
-/** Embeds texts, and the examples at first and now and then. */
-export function embedBeside(
+/** Looks up texts among examples of the configuration. It embeds these at first and now and then. */
+export function nearestExamples(
   topics: Readonly<Record<string, readonly string[]>>,
   embed: Embed,
   nowMs: () => number,
-): (texts: readonly string[]) => Promise<Embedded> {
-  let kept: { examples: Embedded['examples']; untilMs: number } | null = null;
+): (texts: readonly string[]) => Promise<readonly NearestExample[]> {
+  const names = Object.entries(topics).flatMap(([name, examples]) => examples.map(() => name));
+  let kept: { examples: Awaited<ReturnType<Embed>>; untilMs: number } | null = null;
   return async (texts) => {
     const wanted = kept === null || kept.untilMs < nowMs() ? Object.values(topics).flat() : [];
     const all = await embed([...wanted, ...texts]);
     if (wanted.length > 0) kept = { examples: all.slice(0, wanted.length), untilMs: nowMs() + examplesKeptMs };
-    return { examples: kept?.examples ?? [], vectors: all.slice(wanted.length) };
+    const examples = kept?.examples ?? [];
+    return all.slice(wanted.length).map((vector) => {
+      const [best, score] = nearest(vector, examples);
+      return { score, topic: names[best] ?? null };
+    });
   };
 }
 
@@ -65,7 +74,7 @@ function piecesOf(text: string): { start: number; end: number }[] {
   return pieces;
 }
 
-function nearest(vector: readonly number[], examples: Embedded['examples']): [at: number, score: number] {
+function nearest(vector: readonly number[], examples: Awaited<ReturnType<Embed>>): [at: number, score: number] {
   let best: [number, number] = [-1, Number.NEGATIVE_INFINITY];
   for (const [at, example] of examples.entries()) {
     const score = cosine(vector, example);

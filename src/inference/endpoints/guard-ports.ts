@@ -9,11 +9,11 @@ export function openGuardPorts(
   vectors: Pick<VectorEngine, 'prepare'>,
 ): void {
   servePorts(services.transport, async () => {
-    const { createNearestScores } = await import('../families/vectors/nearest-scores.ts');
+    const { createNearestPoints } = await import('../families/vectors/nearest-points.ts');
     const { createInnerCalls } = await import('./inner-calls.ts');
     const { createModerate } = await import('./moderate.ts');
     const { embed } = createInnerCalls(services, 'guard');
-    const nearest = createNearestScores(services, vectors);
+    const nearest = createNearestPoints(services, vectors);
     return { moderate: createModerate(services), schemas: services.schemas, embed, nearest };
   });
 }

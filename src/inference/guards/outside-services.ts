@@ -64,8 +64,10 @@ async function checkOf(config: GuardConfig): Promise<OutsideCheck> {
       return (await import('../../guards/outside/presidio.ts')).presidio(base, { ...rule, language });
     case 'lakera':
       return (await import('../../guards/outside/lakera.ts')).lakera(base || 'https://api.lakera.ai', config.project);
-    case 'topics':
-      return (await import('../../guards/outside/topics.ts')).topicsCheck(config.topics ?? {}, threshold ?? 1);
+    case 'topics': {
+      const { topicsCheck } = await import('../../guards/outside/topics.ts');
+      return topicsCheck(threshold ?? 1, config.collection?.split('/').at(-1) ?? '');
+    }
     case 'grounding':
       return (await import('../../guards/outside/grounding.ts')).groundingCheck(threshold ?? 1);
     default:
@@ -75,21 +77,21 @@ async function checkOf(config: GuardConfig): Promise<OutsideCheck> {
 
 /** Asks a part of this server; null: the check asks a service by a POST. */
 async function answerOf(
-  { check, model = '', topics = {}, collection = '', deadline: deadlineMs }: GuardConfig,
+  { check, model = '', topics = {}, collection, deadline: deadlineMs }: GuardConfig,
   ports: () => Promise<ServerPorts>,
   clock: Clock,
 ): Promise<NonNullable<OutsideService['answer']> | null> {
   if (check === 'model') return async (body, signal) => (await ports()).moderate(body, signal);
-  if (check === 'grounding') return async (claims) => (await ports()).nearest(collection, claims as string[]);
+  if (collection !== undefined) return async (texts) => (await ports()).nearest(collection, texts as string[]);
   if (check !== 'topics') return null;
-  const { embedBeside } = await import('../../guards/outside/topics.ts');
+  const { nearestExamples } = await import('../../guards/outside/topics.ts');
   const embed = async (texts: readonly string[]) => {
     const vectors = await (await ports()).embed(model, texts, deadlineMs);
     if (vectors === null) throw new BadAnswer('the model gave no vectors in time');
     return vectors;
   };
-  const embedded = embedBeside(topics, embed, () => clock.monotonicMs());
-  return async (pieces) => embedded(pieces as string[]);
+  const nearest = nearestExamples(topics, embed, () => clock.monotonicMs());
+  return async (pieces) => nearest(pieces as string[]);
 }
 
 /** Proof of who asks. */

@@ -1,3 +1,4 @@
+import type { NearestExample } from '../../guards/outside/topics.ts';
 import type { SchemaCheck } from '../../guards/schema-check.ts';
 import type { JsonValue } from '../../kernel/json.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
@@ -14,8 +15,8 @@ export interface ServerPorts {
   schemas: Pick<SchemaCheck, 'look'>;
   /** Vectors of texts by a model of this server; null: there are none in so many milliseconds. */
   embed(model: string, texts: readonly string[], ms: number): Promise<readonly (readonly number[])[] | null>;
-  /** Scores of the points nearest to texts, in a collection `ACCOUNT/KEY/NAME`; null: it is empty. Rejects. */
-  nearest(collection: string, texts: readonly string[]): Promise<readonly (number | null)[]>;
+  /** The points nearest to texts, in a collection `ACCOUNT/KEY/NAME`; null: it is empty. Rejects. */
+  nearest(collection: string, texts: readonly string[]): Promise<readonly (NearestExample | null)[]>;
 }
 
 /** By the transport of a server. */

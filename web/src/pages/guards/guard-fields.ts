@@ -42,7 +42,7 @@ const ofCheck: Readonly<Record<string, readonly string[]>> = {
   presidio: ['url', 'categories', 'threshold', 'language', 'deadline'],
   lakera: ['api_key', 'project', 'url', 'deadline'],
   model: ['model', 'categories', 'threshold', 'deadline'],
-  topics: ['model', 'topics', 'threshold', 'deadline'],
+  topics: ['model', 'topics', 'collection', 'threshold', 'deadline'],
   grounding: ['collection', 'threshold', 'deadline'],
 };
 const kindsOf: Readonly<Record<string, readonly string[]>> = {

@@ -4,23 +4,37 @@ import type { ServeServices } from '../../spine/answer-cache.ts';
 import { askVectors } from './ask-vectors.ts';
 import { type VectorServices, vectorEndpoint } from './endpoint.ts';
 
-/** Scores of the points that are nearest to texts, in their order; null: there is none. Rejects where it cannot search. */
-export type NearestScores = (collection: string, texts: readonly string[]) => Promise<readonly (number | null)[]>;
+/** A point of a collection. `topic`: its payload says it. */
+export interface NearestPoint {
+  score: number;
+  topic: string | null;
+}
+
+/** The points that are nearest to texts, in their order; null: there is none. Rejects where it cannot search. */
+export type NearestPoints = (collection: string, texts: readonly string[]) => Promise<readonly (NearestPoint | null)[]>;
 
 /** Searches `ACCOUNT/KEY/COLLECTION` for guards. The operator pays. */
-export function createNearestScores(
+export function createNearestPoints(
   services: ServeServices & VectorServices,
   engine: Pick<VectorEngine, 'prepare'>,
-): NearestScores {
+): NearestPoints {
   const endpoint = vectorEndpoint(services, engine);
   return async (place, texts) => {
     if (texts.length === 0) return [];
     const [account = '', key = '', collection = ''] = place.split('/');
     const owner = { principal: { ...serverPrincipal, tenant: `${account}/${key}` }, tag: 'guard' };
-    const body = { searches: texts.map((text) => ({ text, limit: 1 })) };
+    const body = { searches: texts.map((text) => ({ text, limit: 1, with_payload: ['topic'] })) };
     const question = { owner, verb: 'search-batch', params: { collection }, body, route: 'guard' } as const;
     const answer = await askVectors(services, endpoint, question);
     if ('kind' in answer) throw new Error(`the collection cannot be searched (${answer.kind})`);
-    return (answer.result as readonly (readonly { score: number }[])[]).map(([point]) => point?.score ?? null);
+    return (answer.result as readonly (readonly FoundPoint[])[]).map(([point]) => {
+      const topic = point?.payload?.topic;
+      return point === undefined ? null : { score: point.score, topic: typeof topic === 'string' ? topic : null };
+    });
   };
+}
+
+interface FoundPoint {
+  score: number;
+  payload?: Readonly<Record<string, unknown>> | null;
 }
