@@ -12,6 +12,7 @@ import { cacheOperations } from './cache.ts';
 import { configurationOperations } from './configuration.ts';
 import { createRecords } from './directory.ts';
 import { doctorOperations } from './doctor.ts';
+import { accountBudgetsOperation } from './entries/account-budgets.ts';
 import { windowOperations } from './entries/account-windows.ts';
 import { accountOperations } from './entries/accounts.ts';
 import { guardOperations } from './entries/guards.ts';
@@ -50,6 +51,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
   const watch = createTroubleWatch(parts, records);
   const operations: readonly Operation[] = [
     ...accountOperations(parts, records),
+    accountBudgetsOperation(parts, records),
     ...keyOperations(parts, records),
     keyWindowsOperation(parts, records),
     ...planOperations(parts, records),

@@ -2,7 +2,7 @@ import type { AccountRow, AuditEntry, Change, KeyRow, Stored } from '../books/au
 import { declaredKeys } from '../books/auth/declared-keys.ts';
 import { type Declared, declaredKeyId, keysInForce } from '../books/auth/key-directory.ts';
 import { accountsInForce, type ExtraBudget } from '../config/declared.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config, PartBudgetConfig } from '../config/schema.ts';
 import { filePlans, isBuiltInPlan } from '../config/schema-plans.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { refuse } from './operation.ts';
@@ -38,6 +38,8 @@ export interface KnownAccount {
   guards: readonly string[];
   /** Absent or null: none. */
   extraBudget?: ExtraBudget | null;
+  /** By end user, tag and model. */
+  budgets?: readonly PartBudgetConfig[] | null;
   from: Origin;
   /** Null for an account of the file. */
   row: AccountRow | null;
@@ -121,9 +123,22 @@ function directoryOf(config: Config, stored: Stored): Directory {
   const declared = declaredKeys(config, null);
   const accounts = new Map<string, KnownAccount>();
   for (const row of stored.accounts) accounts.set(row.id, { ...row, from: 'admin api', row });
-  for (const { id, plan, status, guards, extraBudget = null } of accountsInForce(declared.accounts, stored.accounts)) {
+  for (const { id, plan, status, guards, extraBudget = null, budgets = null } of accountsInForce(
+    declared.accounts,
+    stored.accounts,
+  )) {
     const name = Object.hasOwn(config.accounts, id) ? config.accounts[id]?.name : undefined;
-    accounts.set(id, { id, name: name ?? id, plan, status, guards, extraBudget, from: 'configuration', row: null });
+    accounts.set(id, {
+      id,
+      name: name ?? id,
+      plan,
+      status,
+      guards,
+      extraBudget,
+      budgets,
+      from: 'configuration',
+      row: null,
+    });
   }
   const keys = new Map<string, KnownKey>();
   for (const row of stored.keys) if (row.kind === 'user') keys.set(row.id, { ...row, from: 'admin api', row });

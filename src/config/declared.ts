@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { culvert } from '../kernel/command-form.ts';
-import type { Config, CredentialConfig, ProviderConfig } from './schema.ts';
+import type { Config, CredentialConfig, PartBudgetConfig, ProviderConfig } from './schema.ts';
 
 /** A provider's credentials in the order of the file; empty when it needs none. */
 export function credentialsOf(provider: ProviderConfig): readonly CredentialConfig[] {
@@ -23,6 +23,8 @@ export interface DeclaredAccount {
   guards: readonly string[];
   /** Absent or null: none. */
   extraBudget?: ExtraBudget | null;
+  /** By end user, tag and model. Absent or null: none. */
+  budgets?: readonly PartBudgetConfig[] | null;
   /** Named only by the key of CULVERT_API_KEY: a stored account of that name keeps its stored settings. */
   from?: 'environment';
 }
@@ -49,6 +51,7 @@ export function declaredAccounts(config: Config): DeclaredAccount[] {
       plan: account?.plan ?? planByKeys.get(id) ?? config.default_plan,
       status: account?.status ?? 'active',
       guards: account?.guards ?? [],
+      ...(account?.budgets !== undefined && { budgets: account.budgets }),
       ...(extra !== undefined && { extraBudget: { usd: extra.usd, untilMs: extra.until } }),
       ...(account === undefined && fromEnvironment?.account === id && { from: 'environment' as const }),
     };

@@ -17,7 +17,7 @@ import { type KeptFragment, tablePath } from './merge-kept.ts';
 import type { ConfigPath } from './problem.ts';
 import { mayBeSecret } from './redact.ts';
 import { isMasked, maskReferences, restoreReferences } from './references.ts';
-import type { Config } from './schema.ts';
+import type { Config, PartBudgetConfig } from './schema.ts';
 import { accountsSchema, plansSchema } from './schema-plans.ts';
 
 /** An account that was made at run time. */
@@ -28,6 +28,7 @@ export interface KeptAccount {
   status: 'active' | 'suspended';
   guards: readonly string[];
   extraBudget?: ExtraBudget | null;
+  budgets?: readonly PartBudgetConfig[] | null;
 }
 
 /** Settings made at run time, in addition to providers and models. Those of the file are not included. */
@@ -91,7 +92,7 @@ export function exportConfig(parts: {
   for (const { name, definition } of plans) setIn(['plans', name], writtenOf(definition, ['plans', name], names));
   const known = new Set([...Object.keys(file.plans), ...plans.map(({ name }) => name)]);
   const accounts = beside.accounts.filter(isAccount);
-  for (const { id, name, plan, status, guards, extraBudget } of accounts) {
+  for (const { id, name, plan, status, guards, extraBudget, budgets } of accounts) {
     const written = {
       // A plan that cannot be read is left out; its accounts have the default one.
       ...(known.has(plan) && { plan }),
@@ -101,6 +102,7 @@ export function exportConfig(parts: {
       ...(extraBudget != null && {
         extra_budget: { usd: extraBudget.usd, until: new Date(extraBudget.untilMs).toISOString() },
       }),
+      ...(budgets != null && { budgets }),
     };
     setIn(['accounts', id], writtenOf(written, ['accounts', id], names));
   }

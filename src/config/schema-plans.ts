@@ -23,6 +23,8 @@ import {
 const unitsMax = 1_000_000_000_000;
 const tokensMax = 1_000_000_000_000;
 const budgetUsdMax = 5_000_000;
+/** What a request has that an account may give budgets to. */
+const partKinds = ['user', 'tag', 'model'] as const;
 
 const amounts = {
   units: () => orOff(milliMultiple(z.number().min(0).max(unitsMax)), 'a number'),
@@ -81,12 +83,7 @@ const inCalendar = (period: string) => amounts.usd().optional().describe(`USD in
 
 const calendarBudget = z
   .strictObject({
-    time_zone: z
-      .string()
-      .max(64)
-      .refine(isTimeZone, 'expected a time zone of the IANA list, such as Europe/Berlin or UTC')
-      .default('UTC')
-      .describe('Where days, weeks and months begin, such as Europe/Berlin.'),
+    time_zone: timeZone().default('UTC').describe('Where days, weeks and months begin, such as Europe/Berlin.'),
     day: inCalendar('day'),
     week: inCalendar('week, which begins on Monday'),
     month: inCalendar('month'),
@@ -103,6 +100,10 @@ const calendarBudget = z
       }
     }
   });
+
+function timeZone() {
+  return z.string().max(64).refine(isTimeZone, 'expected a time zone of the IANA list, such as Europe/Berlin or UTC');
+}
 
 function isTimeZone(name: string): boolean {
   try {
@@ -240,6 +241,45 @@ export const tiersSchema = z
 /** USD that an account may spend in addition to its plan's budgets. */
 export const extraUsd = () => z.number().gt(0).max(budgetUsdMax).describe('USD that it may spend more.');
 
+/** Of one end user, tag or model of an account, or of each. */
+const partBudget = z
+  .strictObject({
+    by: z.enum(partKinds).optional().describe('Each end user, tag or model has this budget.'),
+    user: partName('The end user that has this budget.'),
+    tag: partName('The tag that has this budget.'),
+    model: partName('The model that has this budget; * matches any characters, and all of those share it.'),
+    usd: z.number().min(0).max(budgetUsdMax).describe('USD that may be spent.'),
+    window: z.enum(['5h', 'week', 'month']).optional().describe('In any 5 hours, 7 days or 30 days.'),
+    calendar: z.enum(['day', 'week', 'month']).optional().describe('In a day, week or month of the calendar.'),
+    time_zone: timeZone().optional().describe('Of calendar. Default: UTC.'),
+  })
+  .superRefine((value, context) => {
+    const whose = (['by', ...partKinds] as const).filter((name) => value[name] !== undefined);
+    const refuse = (name: string, message: string) =>
+      context.addIssue({ code: 'custom', path: name in value ? [name] : [], message });
+    if (whose.length !== 1) refuse(whose[1] ?? '', 'expected one of by, user, tag and model');
+    if ((value.window === undefined) === (value.calendar === undefined)) {
+      refuse('calendar', 'expected either window or calendar');
+    }
+    if (value.time_zone !== undefined && value.calendar === undefined) refuse('time_zone', 'is of calendar alone');
+  });
+
+function partName(what: string) {
+  return z.string().min(1).max(256).optional().describe(what);
+}
+
+/** Budgets within an account. */
+export const partBudgets = () =>
+  z
+    .array(partBudget)
+    .max(20)
+    .superRefine((budgets, context) => {
+      const named = budgets.map(({ usd: _, ...budget }) => JSON.stringify(Object.entries(budget).sort()));
+      const twice = named.findIndex((name, at) => named.indexOf(name) < at);
+      if (twice !== -1) context.addIssue({ code: 'custom', path: [twice], message: 'is there twice' });
+    })
+    .describe("USD by end user, tag and model, in addition to the plan's budgets.");
+
 export const accountsSchema = z
   .record(
     name("an account's name"),
@@ -252,6 +292,7 @@ export const accountsSchema = z
         .strictObject({ usd: extraUsd(), until: instant().describe('A date (its first instant, UTC) or a time.') })
         .optional()
         .describe('It may spend so much more than each budget of its plan allows, until then.'),
+      budgets: partBudgets().optional(),
     }),
   )
   .default({})

@@ -5,7 +5,7 @@ import { type guardSchema, guardsSchema } from './schema-guards.ts';
 import { mcpSchema, type mcpServerSchema } from './schema-mcp.ts';
 import type { capabilitiesSchema, modelSchema, targetSchema } from './schema-models.ts';
 import { modelsSchema } from './schema-models.ts';
-import type { keyLimitsSchema, planSchema } from './schema-plans.ts';
+import type { keyLimitsSchema, partBudgets, planSchema } from './schema-plans.ts';
 import {
   accountsSchema,
   costsSchema,
@@ -89,3 +89,5 @@ export type AlertReceiver = Checked['telemetry']['alerts']['to'][number];
 export type SinkConfig = Checked['telemetry']['sinks'][number];
 export type S3Config = z.output<typeof s3Schema>;
 export type KeyLimitsConfig = z.output<typeof keyLimitsSchema>;
+/** A budget of an account by end user, tag or model. */
+export type PartBudgetConfig = z.output<ReturnType<typeof partBudgets>>[number];

@@ -22,6 +22,7 @@ test('an account is made, changed and listed beside those of the file', async (t
     status: 'active',
     guards: [],
     extra_budget: null,
+    budgets: [],
     from: 'admin api',
     created_at: '2025-06-15T15:06:40.000Z',
   });

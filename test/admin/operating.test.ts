@@ -232,6 +232,7 @@ test('the OpenAPI document names every operation once, with what it takes and gi
   assert.deepEqual(Object.keys(document.paths).sort(), [
     '/admin/v1/accounts',
     '/admin/v1/accounts/{id}',
+    '/admin/v1/accounts/{id}/budgets',
     '/admin/v1/accounts/{id}/windows',
     '/admin/v1/alerts/test',
     '/admin/v1/attempts',

@@ -65,6 +65,7 @@ export function openInBooks(books: FakeBooks, who: Asker, held: Held): void {
     tier: who.tier,
     quotaMs: held.quotaMs,
     costMilli: held.costMilli,
+    furtherScopes: null,
     inputTokensEstimate: 0,
   });
 }

@@ -106,6 +106,7 @@ export class Beside {
         tier,
         quotaMs: answer.quotaMs,
         costMilli,
+        furtherScopes: null,
         inputTokensEstimate: 0,
       });
     return answer;

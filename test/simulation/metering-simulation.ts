@@ -130,6 +130,7 @@ export function simulateMetering(seed: number): MeteringRun {
       tier: who.tier,
       quotaMs,
       costMilli,
+      furtherScopes: null,
       inputTokensEstimate: 0,
     });
     const kept = random.next() < 0.25 ? 0 : 1;

@@ -209,7 +209,10 @@ for (const driver of drivers) {
     assert.equal(await update({ extraBudget }, was), 'done');
     assert.equal(await update({ name: 'x' }, was), 'absent', 'it has one by now');
     assert.deepEqual((await accounts.load()).accounts, [{ ...account, extraBudget }]);
-    assert.equal(await update({ extraBudget: null }, { extraBudget }), 'done');
+    const budgets = [{ by: 'user' as const, usd: 5, window: 'month' as const }];
+    assert.equal(await update({ budgets }, { extraBudget }), 'done');
+    assert.deepEqual((await accounts.load()).accounts, [{ ...account, extraBudget, budgets }]);
+    assert.equal(await update({ extraBudget: null, budgets: null }, { extraBudget }), 'done');
     assert.deepEqual((await accounts.load()).accounts, [account]);
     await accounts.close();
   });

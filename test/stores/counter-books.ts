@@ -6,7 +6,8 @@ import { bucketsOf } from '../../src/books/metering/scope.ts';
 export type Booked = Pick<
   UsageEvent,
   'account' | 'tenant' | 'tier' | 'quotaMs' | 'settledMs' | 'costMilli' | 'inputTokens' | 'outputTokens' | 'costUsd'
->;
+> &
+  Partial<Pick<UsageEvent, 'furtherScopes'>>;
 
 /** A ledger as counters see it, in memory: settled and open requests, and it can be out of order. */
 export interface FakeBooks extends QuotaBooks {

@@ -16,6 +16,7 @@ export function reservationRow(over: Partial<ReservationRow> = {}): ReservationR
     tier: null,
     quotaMs: atMs,
     costMilli: 1_000,
+    furtherScopes: null,
     inputTokensEstimate: 120,
     ...over,
   };

@@ -4,7 +4,7 @@ import { accountIdFault } from '../../books/auth/issue-key.ts';
 import { isoOrNull } from '../../books/auth/key-facts.ts';
 import type { Operator } from '../../books/auth/operator.ts';
 import { guardNames } from '../../config/guard-names.ts';
-import { extraUsd } from '../../config/schema-plans.ts';
+import { extraUsd, partBudgets } from '../../config/schema-plans.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
@@ -37,6 +37,7 @@ const accountSchema = z.object({
     .object({ usd: z.number(), until: timeField })
     .nullable()
     .describe('What it may spend in addition to each budget of its plan, until then; null: nothing.'),
+  budgets: z.array(z.record(z.string(), z.unknown())).describe('Budgets by end user, tag and model within it.'),
   from: z.enum(['configuration', 'admin api']).describe('Entries of the configuration can be changed only there.'),
   created_at: timeField.nullable(),
   version: contentVersionField,
@@ -67,10 +68,11 @@ const changeSchema = z
       .strictObject({ usd: extraUsd(), until: futureInstant('A date, a time, or a duration from now such as 5d.') })
       .nullish()
       .describe('What it may spend in addition to each budget of its plan, until then. null: nothing.'),
+    budgets: partBudgets().nullish().describe('Budgets by end user, tag and model within it. [] or null: none.'),
     version: knownContentVersion,
   })
   .refine(({ version: _, ...set }) => Object.values(set).some((value) => value !== undefined), {
-    error: 'expected plan, status, name, guards or extra_budget',
+    error: 'expected plan, status, name, guards, extra_budget or budgets',
   });
 
 const filters = {
@@ -111,7 +113,8 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
       },
     }),
     entries.change({
-      summary: "Changes an account's plan, status, name, guards or extra budget. The new limits apply at once.",
+      summary:
+        "Changes an account's plan, status, name, guards, extra budget or budgets. The new limits apply at once.",
       body: changeSchema,
       run: (id, { body, operator }) => changeAccount(parts, records, id, body, operator),
     }),
@@ -161,10 +164,14 @@ async function changeAccount(
   checkContentVersion(version, shown(account), `account '${row.id}'`);
   if (body.plan !== undefined) checkPlanName(directory, body.plan);
   refuseUnknownGuards(body, directory);
-  const { extra_budget: extra, ...others } = body;
+  const { extra_budget: extra, budgets, ...others } = body;
   const untilMs = extra == null ? null : futureMs(extra.until, parts.clock.wallMs(), 'extra_budget.until');
   const extraBudget = extra == null || untilMs === null ? null : { usd: extra.usd, untilMs };
-  const set: Partial<AccountFacts> = { ...given(others), ...(extra !== undefined && { extraBudget }) };
+  const set: Partial<AccountFacts> = {
+    ...given(others),
+    ...(extra !== undefined && { extraBudget }),
+    ...(budgets !== undefined && { budgets: budgets === null || budgets.length === 0 ? null : budgets }),
+  };
   const next: AccountRow = { ...row, ...set };
   const was = version === undefined ? null : facts(row);
   const done = await records.apply([{ kind: 'update-account', id: row.id, set, was }], {
@@ -197,19 +204,27 @@ function notTheirs({ name, accounts }: Operator, id: string): Failure {
   };
 }
 
-function shown({ id, name, plan, status, guards, extraBudget, from, row }: KnownAccount): ShownAccount {
+function shown({ id, name, plan, status, guards, extraBudget, budgets: own, from, row }: KnownAccount): ShownAccount {
   const extra_budget = extraBudget == null ? null : { usd: extraBudget.usd, until: isoOf(extraBudget.untilMs) };
-  const version = contentVersion({ name, plan, status, guards, ...(extra_budget !== null && { extra_budget }) });
+  const version = contentVersion({
+    name,
+    plan,
+    status,
+    guards,
+    ...(extra_budget !== null && { extra_budget }),
+    ...(own != null && { budgets: own }),
+  });
   const created_at = isoOrNull(row?.createdMs ?? null);
-  return { id, name, plan, status, guards: [...guards], extra_budget, from, created_at, version };
+  const budgets = (own ?? []).map((budget) => ({ ...budget }));
+  return { id, name, plan, status, guards: [...guards], extra_budget, budgets, from, created_at, version };
 }
 
 function isoOf(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function facts({ name, plan, status, guards, extraBudget = null }: AccountRow): AccountFacts {
-  return { name, plan, status, guards, extraBudget };
+function facts({ name, plan, status, guards, extraBudget = null, budgets = null }: AccountRow): AccountFacts {
+  return { name, plan, status, guards, extraBudget, budgets };
 }
 
 export function accountOf(directory: Directory, id: string): KnownAccount {

@@ -43,12 +43,8 @@ export async function windowsOf(
   plan: LimitsRead,
   { account, tenant }: Whose,
 ): Promise<WindowReply[]> {
-  const { counters, ledger } = parts;
-  if (counters === null)
-    return refuse({
-      kind: 'overloaded',
-      message: 'Only a running server knows how full windows are, and none runs here. Start one.',
-    });
+  const counters = runningCounters(parts);
+  const { ledger } = parts;
   const scope = (tier: string | null) => (tenant === null ? accountScope(account, tier) : keyScope(tenant, tier));
   const asked = [
     ...readableLimits(plan, scope(null)).map((limit) => ({ tier: null as string | null, limit })),
@@ -85,6 +81,17 @@ export async function windowsOf(
       frees: amount === null || amount === undefined ? null : amountOf(measure, amount),
     };
   });
+}
+
+/** Those that know how full limits are. */
+export function runningCounters({ counters }: AdminParts): NonNullable<AdminParts['counters']> {
+  return (
+    counters ??
+    refuse({
+      kind: 'overloaded',
+      message: 'Only a running server knows how full windows are, and none runs here. Start one.',
+    })
+  );
 }
 
 const endless = Number.POSITIVE_INFINITY;

@@ -1,4 +1,5 @@
 import type { ExtraBudget } from '../../config/declared.ts';
+import type { PartBudgetConfig } from '../../config/schema.ts';
 import type { Operator } from './operator.ts';
 
 /**
@@ -81,7 +82,7 @@ export type Change =
 export type OperatorChange = Partial<Pick<OperatorRow, 'name' | 'role' | 'accounts' | 'prefix' | 'hash'>>;
 
 /** The members of an account that can be changed. */
-export type AccountFacts = Pick<AccountRow, 'name' | 'plan' | 'status' | 'guards' | 'extraBudget'>;
+export type AccountFacts = Pick<AccountRow, 'name' | 'plan' | 'status' | 'guards' | 'extraBudget' | 'budgets'>;
 
 /** The paying account. Times are wall-clock ms, here and below. */
 export interface AccountRow {
@@ -93,6 +94,8 @@ export interface AccountRow {
   guards: readonly string[];
   /** Absent or null: none. */
   extraBudget?: ExtraBudget | null;
+  /** By end user, tag and model. Absent or null: none. */
+  budgets?: readonly PartBudgetConfig[] | null;
   createdMs: number;
 }
 

@@ -71,7 +71,7 @@ export function keysInForce(declared: Declared, stored: Stored): readonly Declar
 
 /** All secrets that open anything, by their hex SHA-256. Those of revoked keys are not in it. */
 export function buildDirectory(declared: Declared, stored: Stored): Map<string, KeyEntry> {
-  const accounts = new Map<string, Pick<DeclaredAccount, 'plan' | 'status' | 'guards' | 'extraBudget'>>();
+  const accounts = new Map<string, Pick<DeclaredAccount, 'plan' | 'status' | 'guards' | 'extraBudget' | 'budgets'>>();
   for (const account of stored.accounts) accounts.set(account.id, account);
   for (const account of accountsInForce(declared.accounts, stored.accounts)) accounts.set(account.id, account);
   const entries = new Map<string, KeyEntry>();
@@ -98,6 +98,7 @@ export function buildDirectory(declared: Declared, stored: Stored): Map<string, 
         limits: key.limits,
         guards: [...(account?.guards ?? []), ...key.guards],
         ...(account?.extraBudget != null && { extraBudget: account.extraBudget }),
+        ...(account?.budgets != null && { budgets: account.budgets }),
       },
     };
   };

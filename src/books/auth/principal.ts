@@ -1,5 +1,5 @@
 import type { ExtraBudget } from '../../config/declared.ts';
-import type { KeyLimitsConfig } from '../../config/schema.ts';
+import type { KeyLimitsConfig, PartBudgetConfig } from '../../config/schema.ts';
 
 /** The caller: a key of an account, as the rest of the server sees it. Never holds the secret. */
 export interface Principal {
@@ -17,6 +17,8 @@ export interface Principal {
   guards: readonly string[];
   /** What its account may spend in addition to its plan's budgets; absent or null: nothing. */
   extraBudget?: ExtraBudget | null;
+  /** Budgets of its account by end user, tag and model; absent: none. */
+  budgets?: readonly PartBudgetConfig[];
 }
 
 /** A principal without a key, for previews such as the CLI's. It may use every model of `plan`. */

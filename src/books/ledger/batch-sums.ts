@@ -17,7 +17,8 @@ export type BucketsOf = (
   event: Pick<
     UsageEvent,
     'account' | 'tenant' | 'tier' | 'quotaMs' | 'settledMs' | 'costMilli' | 'inputTokens' | 'outputTokens' | 'costUsd'
-  >,
+  > &
+    Partial<Pick<UsageEvent, 'furtherScopes'>>,
 ) => BucketRow[];
 
 /** One row of `rollup`: an hour of one key, endpoint, alias and provider, and what its events add up to. */
@@ -85,6 +86,7 @@ export const bucketTable: readonly Column[] = [...bucketKey, ...bucketSums];
 interface Group extends RollupRow {
   tenant: string;
   tier: string | null;
+  furtherScopes: string | null;
   target: string | null;
   quotaMinute: number;
   settledMinute: number;
@@ -181,7 +183,7 @@ export class BatchSums {
     const quotaMinute = Math.floor(event.quotaMs / minuteMs);
     const settledMinute = Math.floor(event.settledMs / minuteMs);
     const hour = Math.floor(event.atMs / hourMs);
-    const { account, tenant, tier, keyId, endpoint, alias, target } = event;
+    const { account, tenant, tier, furtherScopes, keyId, endpoint, alias, target } = event;
     const last = this.#last;
     if (
       last !== null &&
@@ -194,16 +196,17 @@ export class BatchSums {
       last.endpoint === endpoint &&
       last.tenant === tenant &&
       last.account === account &&
-      last.tier === tier
+      last.tier === tier &&
+      last.furtherScopes === furtherScopes
     )
       return last;
     const minutes = [quotaMinute, settledMinute, hour];
-    const name = JSON.stringify([account, tenant, tier, keyId, endpoint, alias, target, ...minutes]);
+    const name = JSON.stringify([account, tenant, tier, furtherScopes, keyId, endpoint, alias, target, ...minutes]);
     let group = this.#groups.get(name);
     if (group === undefined) {
       const provider = target === null ? '' : target.slice(0, target.indexOf('/'));
       const key = { hour, account, keyId, endpoint, alias, provider };
-      group = { ...noSums, ...key, tenant, tier, target, quotaMinute, settledMinute };
+      group = { ...noSums, ...key, tenant, tier, furtherScopes, target, quotaMinute, settledMinute };
       this.#groups.set(name, group);
     }
     this.#last = group;

@@ -132,6 +132,7 @@ export const eventColumns = [
   ['tag', 'text?', ({ facts }) => facts.tag],
   ['variant', 'text?', ({ facts }) => facts.variant ?? null, { about: 'The variant of its model.' }],
   ['quota_ms', 'whole', ({ quotaMs }) => quotaMs, { to: 'nobody' }],
+  ['further_scopes', 'text?', ({ facts }) => facts.claim.furtherScopes ?? null, { to: 'nobody' }],
   ['settled_ms', 'whole', ({ facts }) => facts.claim.atMs + Math.round(facts.ms), { to: 'nobody' }],
 ] as const satisfies readonly LedgerColumn[];
 
@@ -147,6 +148,7 @@ const bookedNames = [
   'tier',
   'quota_ms',
   'cost_milli',
+  'further_scopes',
 ] as const;
 
 /** `at_ms` → `atMs`: a column's field in a row. */

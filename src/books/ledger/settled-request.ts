@@ -43,6 +43,8 @@ export interface SettledFacts {
     endpoint: string;
     alias: string;
     tier: string | null;
+    /** See `Counted` in metering/scope.ts. */
+    furtherScopes?: string;
     /** Wall-clock ms of arrival. */
     atMs: number;
   };

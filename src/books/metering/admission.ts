@@ -76,6 +76,11 @@ export interface Claim {
   endpoint: string;
   alias: string;
   tier: string | null;
+  /** What budgets within an account look at. */
+  user?: string | null;
+  tag?: string | null;
+  /** Set by `reserve` where such budgets count it. */
+  furtherScopes?: string;
   costMilli: number;
   inputTokensEstimate: number;
   atMs: number;

@@ -15,7 +15,7 @@ export type Measure = 'calls' | 'units' | 'tokens' | 'usd';
 
 /**
  * Whose use is counted together: `a:<account>`, `k:<tenant>`, and with a tier `a:<account>#<tier>`, `k:<tenant>#<tier>`
- * (`scopesOf` in scope.ts makes them). All scopes of one request belong to one account.
+ * (`scopesOf` in scope.ts makes them). `b:<account>/…` is an end user, tag or model. All scopes of one request belong to one account.
  */
 export type Scope = string;
 
@@ -23,7 +23,7 @@ export type Scope = string;
 export interface Limit {
   /**
    * Name in a 429: `5h`, `week`, `month`, `minute`, `free`, `tier:<name>:5h`, `tier:<name>:rpm`, `tokens:month`,
-   * `budget:week`, `budget:month@Europe/Berlin`…
+   * `budget:week`, `budget:month@Europe/Berlin`, `budget:user:month`…
    */
   id: string;
   scope: Scope;
@@ -35,6 +35,8 @@ export interface Limit {
   allowed: number;
   /** `exact`: passes while used + cost ≤ allowed. `post-paid`: while used < allowed (tokens and USD, known afterwards). */
   rule: 'exact' | 'post-paid';
+  /** The end user, tag or model of an account whose budget it is; absent: all of them. */
+  part?: { kind: 'user' | 'tag' | 'model'; value: string };
 }
 
 /** How full a limit is. */

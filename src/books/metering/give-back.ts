@@ -116,10 +116,22 @@ async function writeOpposite(
   paid: UsageEvent,
   requestId: string,
 ): Promise<void> {
-  const { atMs, account, keyId, tenant, alias, tier, quotaMs, settledMs } = paid;
+  const { atMs, account, keyId, tenant, alias, tier, quotaMs, settledMs, furtherScopes } = paid;
   const endpoint = giveBackEndpoint;
   // What a crash charges for it is nothing.
-  const booked = { requestId, atMs, account, keyId, tenant, endpoint, alias, tier, quotaMs, costMilli: 0 };
+  const booked = {
+    requestId,
+    atMs,
+    account,
+    keyId,
+    tenant,
+    endpoint,
+    alias,
+    tier,
+    quotaMs,
+    furtherScopes,
+    costMilli: 0,
+  };
   await ledger.open({ ...booked, bootId, inputTokensEstimate: 0 });
   ledger.close(opposite(paid, requestId));
   await ledger.flush();

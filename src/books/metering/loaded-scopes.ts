@@ -1,6 +1,6 @@
 import type { BucketRow, QuotaBooks, RecentCall, Scope } from './counters.ts';
 import { type QuotaClock, RollingScope } from './rolling-sum.ts';
-import { callMilliIn } from './scope.ts';
+import { accountOfScope, callMilliIn, isPartScope } from './scope.ts';
 import { spans } from './window.ts';
 
 /** Number of scopes whose usage is in memory. An idle one is read from the ledger again when it comes back. */
@@ -10,6 +10,11 @@ export const loadedScopesMax = 50_000;
  * later read from the ledger is complete.
  */
 export const scopeKeptMs = 120_000;
+/**
+ * Of end users, tags and models of one account, which its callers name: they leave room to the others' scopes. An idle
+ * one makes room for the next.
+ */
+export const partScopesMax = 5_000;
 /** How many are looked at to find room for one. */
 const roomTries = 1_000;
 
@@ -32,6 +37,8 @@ export class LoadedScopes {
   /** Oldest first; one that was found in use while room was sought stands at the end again. */
   readonly #loaded = new Map<Scope, RollingScope>();
   readonly #loading = new Map<Scope, Promise<void>>();
+  /** Those of end users, tags and models by account, oldest first. */
+  readonly #parts = new Map<string, Set<Scope>>();
 
   constructor(options: LoadedScopesOptions) {
     this.#options = options;
@@ -105,6 +112,7 @@ export class LoadedScopes {
     const sortedCalls = [...calls].sort((a, b) => a.atMs - b.atMs);
     for (const name of scopes) {
       this.#makeRoom(nowMs);
+      if (isPartScope(name)) this.#addPart(account, name, nowMs);
       const scope = new RollingScope();
       scope.lastUsedMs = nowMs;
       for (const row of sortedRows) {
@@ -132,11 +140,46 @@ export class LoadedScopes {
     for (const [name, scope] of loaded) {
       if (loaded.size < scopesMax) return;
       if (tries-- === 0) break;
-      loaded.delete(name);
-      const idle = scope.holds === 0 && scope.running === 0 && nowMs - scope.lastUsedMs >= scopeKeptMs;
-      if (idle) this.forgotten++;
-      else loaded.set(name, scope);
+      if (isIdle(scope, nowMs)) this.#forget(name);
+      else {
+        loaded.delete(name);
+        loaded.set(name, scope);
+      }
     }
     if (loaded.size >= scopesMax) throw new ScopesFull('every scope is in use');
   }
+
+  #addPart(account: string, name: Scope, nowMs: number): void {
+    let parts = this.#parts.get(account);
+    if (parts === undefined) {
+      parts = new Set();
+      this.#parts.set(account, parts);
+    }
+    if (parts.size >= partScopesMax) {
+      for (const one of [...parts].slice(0, roomTries)) {
+        const scope = this.#loaded.get(one);
+        if (scope === undefined || isIdle(scope, nowMs)) this.#forget(one);
+        else {
+          parts.delete(one);
+          parts.add(one);
+        }
+      }
+      if (parts.size >= partScopesMax) throw new ScopesFull('every scope of this account is in use');
+    }
+    parts.add(name);
+  }
+
+  #forget(name: Scope): void {
+    this.#loaded.delete(name);
+    this.forgotten++;
+    if (!isPartScope(name)) return;
+    const account = accountOfScope(name);
+    const parts = this.#parts.get(account);
+    parts?.delete(name);
+    if (parts?.size === 0) this.#parts.delete(account);
+  }
+}
+
+function isIdle({ holds, running, lastUsedMs }: RollingScope, nowMs: number): boolean {
+  return holds === 0 && running === 0 && nowMs - lastUsedMs >= scopeKeptMs;
 }

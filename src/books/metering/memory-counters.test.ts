@@ -47,6 +47,7 @@ const callBy = (who: Asker, atMs: number) => ({
   tier: who.tier,
   quotaMs: atMs,
   costMilli: 0,
+  furtherScopes: null,
   inputTokensEstimate: 0,
 });
 

@@ -6,6 +6,7 @@ import { matchesGlob } from '../auth/model-glob.ts';
 import { type Principal, serverPlan } from '../auth/principal.ts';
 import type { Limit, LimitState, Measure, Scope } from './counters.ts';
 import { LimitHeaders } from './limit-headers.ts';
+import { partLimits, type RequestParts } from './part-budgets.ts';
 import type { CalendarBudget, KeyLimits, Plan } from './plan.ts';
 import { keyLimitsOf, planOf, raisedBy } from './plan-rules.ts';
 import { accountScope, freeScope, keyScope, scopesOf } from './scope.ts';
@@ -19,9 +20,15 @@ export interface PlanBook {
   all(): readonly { plan: Plan; from: 'configuration' | 'admin api' }[];
   /** Whether a plan names a guard. */
   namesGuards: boolean;
-  /** Everything that limits a request of this caller on a model of this tier. Kept per caller: asked at every request. */
-  limits(principal: Principal, tier: string | null): LimitSet;
+  /**
+   * Everything that limits a request of this caller on a model of this tier; with `parts`, also the budgets that its
+   * account gives to its end user, tag and model. Kept per caller: asked at every request.
+   */
+  limits(principal: Principal, tier: string | null, parts?: RequestParts): LimitSet;
 }
+
+/** Of users, tags and models of one caller at one tier that are remembered. */
+const partsMax = 1_000;
 
 /** The limits of one caller at one tier, in the order in which a 429 prefers them: tier, then windows. */
 export interface LimitSet {
@@ -37,6 +44,8 @@ export interface LimitSet {
   postPaid: readonly Limit[];
   /** Scopes in which a request counts whatever its limits are (`scopesOf`). */
   scopes: readonly Scope[];
+  /** Those of them besides account, key and tier, in lines; null: none. */
+  furtherScopes: string | null;
   /** The counters' answer about `windows` at a hold; the next hold writes over it. */
   states: LimitState[];
   /** Somebody is notified when they fill up. */
@@ -80,12 +89,15 @@ export function createPlanBook({ config, stored, onUnreadable, nowMs = systemClo
   /** By caller and tier. A key ring makes new principals at every change, so old entries vanish by themselves. */
   const sets = new WeakMap<Principal, Map<string | null, LimitSet>>();
 
+  /** Of each of those, by what its requests name. */
+  const within = new WeakMap<LimitSet, Map<string, LimitSet>>();
+
   return {
     plan,
     has: (name) => plans.has(name),
     all: () => [...plans.values()],
     namesGuards: [...plans.values()].some(({ plan: { guards } }) => guards.length > 0),
-    limits(principal, tier) {
+    limits(principal, tier, parts) {
       let ofPrincipal = sets.get(principal);
       if (ofPrincipal === undefined) {
         ofPrincipal = new Map();
@@ -100,8 +112,39 @@ export function createPlanBook({ config, stored, onUnreadable, nowMs = systemClo
         set = limitSetOf(raisedBy(plan(principal.plan), extraBudget, atMs), own, principal, tier, ends);
         ofPrincipal.set(tier, set);
       }
-      return set;
+      return parts === undefined ? set : limitsWithin(set, principal, parts);
     },
+  };
+
+  function limitsWithin(whole: LimitSet, { account, budgets = [] }: Principal, parts: RequestParts): LimitSet {
+    const name = JSON.stringify([parts.user, parts.tag, parts.alias]);
+    let known = within.get(whole);
+    if (known === undefined || known.size >= partsMax) {
+      known = new Map();
+      within.set(whole, known);
+    }
+    let set = known.get(name);
+    if (set === undefined) {
+      set = withLimits(whole, partLimits(account, budgets, parts));
+      known.set(name, set);
+    }
+    return set;
+  }
+}
+
+/** A set with further limits, each counted in a scope of its own. */
+function withLimits(set: LimitSet, limits: readonly Limit[]): LimitSet {
+  if (limits.length === 0) return set;
+  const windows = [...set.windows, ...limits];
+  const scopes = new Set(limits.map(({ scope }) => scope));
+  return {
+    ...set,
+    windows,
+    postPaid: windows.filter(({ rule }) => rule === 'post-paid'),
+    scopes: [...set.scopes, ...scopes],
+    furtherScopes: [...(set.furtherScopes?.split('\n') ?? []), ...scopes].join('\n'),
+    states: [],
+    headers: new LimitHeaders(set.calls, windows),
   };
 }
 
@@ -155,6 +198,7 @@ function limitSetOf(
     windows: tightestWindows,
     postPaid: tightestWindows.filter(({ rule }) => rule === 'post-paid'),
     scopes: scopesOf({ account, tenant, tier }),
+    furtherScopes: null,
     states: [],
     notify: plan.notify !== null,
     headers: new LimitHeaders(tightestCalls, tightestWindows),

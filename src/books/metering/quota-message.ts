@@ -35,11 +35,21 @@ export function quotaExceeded(
     used,
     allowed,
     freeAtMs,
-    message: `Rate limit exceeded: ${labelOf(full.limit)}${ofKey ? ' of this key' : ''}, ${used} of ${allowed} ${what}${short}. ${whenFree(full, reached, needs, freeAtMs, nowMs)}`,
+    message: `Rate limit exceeded: ${labelOf(full.limit)}${whoseOf(full, reached)}, ${used} of ${allowed} ${what}${short}. ${whenFree(full, reached, needs, freeAtMs, nowMs)}`,
     ...(ofKey && { ofKey }),
     headers,
   };
 }
+
+function whoseOf({ scope }: Full, reached: Limit | null): string {
+  if (scope.startsWith('k:')) return ' of this key';
+  const part = reached?.part;
+  if (part === undefined) return '';
+  if (part.value === '') return ` of requests without a ${part.kind}`;
+  return ` of the ${part.kind} '${part.value.slice(0, namedCharsMax)}'`;
+}
+
+const namedCharsMax = 64;
 
 const usedUnits: Readonly<Record<Measure, string>> = {
   calls: 'requests',

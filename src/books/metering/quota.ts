@@ -100,7 +100,7 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
       if (trouble !== null) return booksClosed(trouble);
       const { principal, requestId, costMilli } = claim;
       claim.admitted.asked = claim.alias;
-      const set = plans().limits(principal, claim.tier);
+      const set = limitsOf(plans(), claim);
       const limits = limitsOn(claim.admitted, set.windows);
       const { account } = principal;
       const row = rowOf(claim, parts.bootId);
@@ -120,13 +120,32 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
   };
 }
 
+/** Most accounts have no budgets within, and enter nothing of them. */
+function limitsOf(plans: PlanBook, claim: Claim): LimitSet {
+  const { principal, tier, user = null, tag = null, alias } = claim;
+  if (principal.budgets === undefined) return plans.limits(principal, tier);
+  const set = plans.limits(principal, tier, { user, tag, alias });
+  if (set.furtherScopes !== null) claim.furtherScopes = set.furtherScopes;
+  return set;
+}
+
 /** Its instant is known once it is held. */
 function rowOf(claim: Claim, bootId: string): ReservationRow {
-  const { requestId, principal, atMs, endpoint, alias, tier, costMilli, inputTokensEstimate } = claim;
+  const {
+    requestId,
+    principal,
+    atMs,
+    endpoint,
+    alias,
+    tier,
+    costMilli,
+    inputTokensEstimate,
+    furtherScopes = null,
+  } = claim;
   const { account, keyId, tenant } = principal;
   const quotaMs = 0;
   // biome-ignore format: one literal, since a spread would be a copy for every request.
-  return { requestId, bootId, atMs, account, keyId, tenant, endpoint, alias, tier, quotaMs, costMilli, inputTokensEstimate };
+  return { requestId, bootId, atMs, account, keyId, tenant, endpoint, alias, tier, quotaMs, costMilli, furtherScopes, inputTokensEstimate };
 }
 
 /** The reservation stands in the books before anything is dispatched. */

@@ -5,6 +5,8 @@ export interface Counted {
   account: string;
   tenant: string;
   tier: string | null;
+  /** Scopes besides those of its account and key, in lines; absent or null: none. */
+  furtherScopes?: string | null;
 }
 
 export function accountScope(account: string, tier: string | null): Scope {
@@ -15,15 +17,30 @@ export function keyScope(tenant: string, tier: string | null): Scope {
   return tier === null ? `k:${tenant}` : `k:${tenant}#${tier}`;
 }
 
+/** Scope of one end user, tag or model of an account, by the digest of its name. */
+export function partScope(account: string, kind: string, digest: string): Scope {
+  return `b:${account}/${kind}/${digest}`;
+}
+
+export function isPartScope(scope: Scope): boolean {
+  return scope.startsWith('b:');
+}
+
+/** Whose account a scope belongs to: no account's id holds `#` or `/`. */
+export function accountOfScope(scope: Scope): string {
+  return scope.slice(2).split(/[#/]/, 1)[0]!;
+}
+
 /** Scope of free calls: apart from all others, which they must not hold up. No tier has a `/` in its name. */
 export function freeScope(whole: Scope): Scope {
   return `${whole}#/free`;
 }
 
-/** Every scope a request counts in: its account and its key, each whole and by tier. */
-export function scopesOf({ account, tenant, tier }: Counted): readonly Scope[] {
+/** Every scope a request counts in: its account and its key, each whole and by tier, and those of budgets within them. */
+export function scopesOf({ account, tenant, tier, furtherScopes }: Counted): readonly Scope[] {
   const whole = [`a:${account}`, `k:${tenant}`];
-  return tier === null ? whole : [...whole, accountScope(account, tier), keyScope(tenant, tier)];
+  const ofTier = tier === null ? whole : [...whole, accountScope(account, tier), keyScope(tenant, tier)];
+  return furtherScopes == null ? ofTier : [...ofTier, ...furtherScopes.split('\n')];
 }
 
 /** Milli-calls that a request takes of limits on calls: a vector call is 0.05 of one, and so is one that is free. */

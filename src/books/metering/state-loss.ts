@@ -1,5 +1,5 @@
-import type { Counters, QuotaBooks, Scope } from './counters.ts';
-import { bucketsOf } from './scope.ts';
+import type { Counters, QuotaBooks } from './counters.ts';
+import { accountOfScope, bucketsOf } from './scope.ts';
 
 /** Counters that are elsewhere, and can be lost. */
 export interface SharedCounters extends Counters {
@@ -110,11 +110,6 @@ function createLocalCounters({ shared, local, livingBoots }: LocalOnLossOptions)
       await counters.close();
     },
   };
-}
-
-/** Whose account a scope belongs to: no account's id holds `#` or `/`. */
-function accountOfScope(scope: Scope): string {
-  return scope.slice(2).split(/[#/]/, 1)[0]!;
 }
 
 /**

@@ -83,6 +83,18 @@ export const accounts: CommandBody = {
       example: 'culvert accounts extra-budget acme 50 --until 5d',
       work: () => extraBudget,
     }),
+    budgets: overAdmin({
+      description: 'set the budgets of end users, tags and models within an account',
+      arguments: [
+        ['<id>', 'its id'],
+        [
+          '[budgets...]',
+          'user=5/month (each end user, in 30 days), user:alice=20/week, tag:team-a=100/calendar-month@Europe/Berlin; without one it has none',
+        ],
+      ],
+      example: 'culvert accounts budgets acme user=5/month tag:team-a=100/calendar-month',
+      work: async () => (await import('./account-budgets.ts')).setBudgets,
+    }),
     plan: overAdmin({
       description: 'change the plan of an account; it applies to its windows at once',
       arguments: [

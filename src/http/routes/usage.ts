@@ -2,6 +2,7 @@ import type { Principal } from '../../books/auth/principal.ts';
 import type { Counters } from '../../books/metering/counters.ts';
 import type { Ledger, UsageGroup, UsageQuery } from '../../books/metering/ledger.ts';
 import { readLimits } from '../../books/metering/limit-view.ts';
+import { type AskedParts, readParts } from '../../books/metering/part-budgets.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
 import { keyLimitsOf, raisedBy } from '../../books/metering/plan-rules.ts';
 import type { StorageBook } from '../../books/metering/storage-book.ts';
@@ -44,15 +45,17 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
   const keyLimits = principal.limits === null ? null : keyLimitsOf(principal.limits);
   const { account, tenant } = principal;
   try {
-    const [limits, rows, stored] = await Promise.all([
+    const [limits, rows, stored, budgets] = await Promise.all([
       readLimits(counters, { account, tenant, plan, own: keyLimits }),
       ledger.usage(query),
       storage.usage(account),
+      principal.budgets && readParts(counters, account, principal.budgets, partsIn(exchange.search)),
     ]);
     writeJson(exchange, 200, {
       account,
       plan: plan.name,
       ...limits,
+      ...(budgets !== undefined && { budgets }),
       storage: { used_bytes: stored.usedBytes, allowed_bytes: stored.allowedBytes, ...stored.kinds },
       data: rows.map(usageRecord),
     });
@@ -61,6 +64,19 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
     refused(error.failure);
   }
 }
+
+/** Whose budgets are asked for, besides those that name somebody. */
+function partsIn(search: string): AskedParts {
+  const parameters = new URLSearchParams(search);
+  const asked = (['user', 'tag', 'model'] as const).flatMap((kind) => {
+    const value = parameters.get(kind);
+    return value === null ? [] : [[kind, value.slice(0, partCharsMax)]];
+  });
+  return Object.fromEntries(asked);
+}
+
+/** As the ledger keeps them. */
+const partCharsMax = 256;
 
 const groups: readonly UsageGroup[] = ['day', 'model', 'endpoint', 'user'];
 const dayMs = 86_400_000;

@@ -43,6 +43,8 @@ export async function answerHeld<I, R extends RequestBody, P extends Plan>(
       alias: plan.alias.id,
       tier: plan.charged.tier,
       costMilli: costMilliOf(snapshot.config.costs, 'cached', plan.charged.cost),
+      user: request.facts.user,
+      tag: request.facts.tag ?? null,
     },
   );
   if (held.kind !== 'held') return refuse(call.sink, held, call.admitted.headers);

@@ -21,6 +21,9 @@ export interface Charge {
   alias: string;
   tier: string | null;
   costMilli: number;
+  /** The end user and tag that the body names; absent or null: none. */
+  user?: string | null;
+  tag?: string | null;
   /** Tokens; 0 if absent. */
   inputTokensEstimate?: number;
 }
@@ -40,8 +43,10 @@ type HoldParts = Pick<SpineServices, 'admission' | 'settlement' | 'clock' | 'fin
  */
 export async function holdCall(services: HoldParts, call: ChargedCall, charge: Charge): Promise<HeldCall | Failure> {
   const { requestId, principal, admitted, atMs, trace } = call;
-  const { endpoint, alias, tier, costMilli, inputTokensEstimate = 0 } = charge;
-  const claim = { requestId, principal, admitted, endpoint, alias, tier, costMilli, inputTokensEstimate, atMs, trace };
+  const { endpoint, alias, tier, costMilli, inputTokensEstimate = 0, user = null } = charge;
+  const tag = call.tag ?? charge.tag ?? null;
+  // biome-ignore format: one literal, since a spread would be a copy for every request.
+  const claim: Claim = { requestId, principal, admitted, endpoint, alias, tier, user, tag, costMilli, inputTokensEstimate, atMs, trace };
   const reserved = await services.admission.reserve(claim);
   return reserved.kind === 'reserved' ? new HeldCall(services, call, claim, reserved) : reserved;
 }

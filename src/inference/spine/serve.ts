@@ -199,6 +199,8 @@ export async function runPlan(
     tier: charged.tier,
     costMilli: costMilliOf(snapshot.config.costs, endpoint.cost, charged.cost, calls),
     inputTokensEstimate: query.needs.inputTokensEstimate,
+    user: facts.user,
+    tag: facts.tag ?? null,
   });
   if (held.kind !== 'held') return held;
   const job = jobOf(snapshot, endpoint.id, call, plan, held.reserved, facts);

@@ -37,6 +37,8 @@ export interface AccountColumns {
   guards: string | null;
   /** JSON; null: none. */
   extra_budget: string | null;
+  /** JSON; null: none. */
+  budgets: string | null;
 }
 
 export interface KeyColumns {
@@ -143,7 +145,9 @@ export function storedOf(rows: {
 function accountOf(row: AccountColumns): AccountRow {
   const { id, name, plan, status, created_ms: createdMs } = row;
   const extraBudget = fromJson(row.extra_budget ?? null) as AccountRow['extraBudget'];
-  return { id, name, plan, status, guards: namesIn(row.guards), ...(extraBudget && { extraBudget }), createdMs };
+  const budgets = fromJson(row.budgets ?? null) as AccountRow['budgets'];
+  const spending = { ...(extraBudget && { extraBudget }), ...(budgets && { budgets }) };
+  return { id, name, plan, status, guards: namesIn(row.guards), ...spending, createdMs };
 }
 
 function keyOf(row: KeyColumns, secrets: readonly KeySecret[]): KeyRow {

@@ -61,9 +61,8 @@ export function stepsOf(queries: Kysely<AccountTables>, changes: readonly Change
 function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountStep[] {
   switch (change.kind) {
     case 'create-account': {
-      const { createdMs, guards, extraBudget, ...rest } = change.account;
-      const extra_budget = toJson(extraBudget);
-      const row = { ...rest, created_ms: createdMs, guards: namesColumn(guards), extra_budget };
+      const { createdMs, guards, extraBudget = null, budgets = null, ...rest } = change.account;
+      const row = { ...rest, created_ms: createdMs, ...accountColumns({ guards, extraBudget, budgets }) };
       return [may(queries.insertInto('account').values(row))];
     }
     case 'update-account':
@@ -165,11 +164,12 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
   }
 }
 
-function accountColumns({ guards, extraBudget, ...facts }: Partial<AccountFacts>) {
+function accountColumns<Facts extends Partial<AccountFacts>>({ guards, extraBudget, budgets, ...facts }: Facts) {
   return {
     ...facts,
     ...(guards !== undefined && { guards: namesColumn(guards) }),
     ...(extraBudget !== undefined && { extra_budget: toJson(extraBudget) }),
+    ...(budgets !== undefined && { budgets: toJson(budgets) }),
   };
 }
 

@@ -375,4 +375,13 @@ export const migrations: readonly Migration[] = [
   { version: 37, name: 'sums of caches', sql: `${postgresDdl(cacheSumDdl)} ${cacheSumsOfPast('culvert.')}` },
   { version: 38, name: 'extra budgets of accounts', sql: postgresDdl(accounts.extraBudgetColumn) },
   { version: 39, name: 'requests without a price, in sums', sql: unpricedOfPast('culvert.') },
+  {
+    version: 40,
+    name: 'budgets within accounts',
+    sql: `
+      ALTER TABLE culvert.reservation ADD COLUMN further_scopes TEXT;
+      ALTER TABLE culvert.usage_event ADD COLUMN further_scopes TEXT;
+      ${postgresDdl(accounts.budgetsColumn)}
+    `,
+  },
 ];

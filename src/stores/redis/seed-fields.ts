@@ -1,5 +1,4 @@
 import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../books/metering/counters.ts';
-import type { ReservationRow } from '../../books/metering/ledger.ts';
 import type { SpanName } from '../../books/metering/window.ts';
 
 /** A running request as Redis keeps it: its units, the instant at which they count, and the scopes that count it. */
@@ -36,7 +35,12 @@ export interface SeedFacts {
   entries: readonly OpenEntry[];
   /** By the server's time. */
   nowMs: number;
-  scopesOf(counted: { account: string; tenant: string; tier: string | null }): readonly Scope[];
+  scopesOf(counted: {
+    account: string;
+    tenant: string;
+    tier: string | null;
+    furtherScopes?: string | null;
+  }): readonly Scope[];
   callMilliIn(scope: Scope, account: string, call: RecentCall): number;
 }
 
@@ -53,7 +57,7 @@ export function seedScope(account: string, scope: Scope, facts: SeedFacts): Scop
   const sums = new Sums();
   for (const row of seed.buckets) if (row.scope === scope) addRow(sums, row, nowMs);
   const running = new Map<string, { requestId: string; quotaMs: number; costMilli: number }>();
-  for (const row of seed.open) if (scopesOfRow(row, facts).includes(scope)) running.set(row.requestId, row);
+  for (const row of seed.open) if (facts.scopesOf(row).includes(scope)) running.set(row.requestId, row);
   const settled: string[] = [];
   for (const entry of entries) {
     if (!entry.scopes.includes(scope)) continue;
@@ -67,10 +71,6 @@ export function seedScope(account: string, scope: Scope, facts: SeedFacts): Scop
   for (const call of facts.calls)
     sums.add('cs', Math.floor(Math.min(call.atMs, nowMs) / secondMs), facts.callMilliIn(scope, account, call));
   return { fields: sums.fields(nowMs), running: [...running.values()], settled };
-}
-
-function scopesOfRow(row: ReservationRow, facts: SeedFacts): readonly Scope[] {
-  return facts.scopesOf({ account: row.account, tenant: row.tenant, tier: row.tier });
 }
 
 function addRow(sums: Sums, row: BucketRow, nowMs: number): void {

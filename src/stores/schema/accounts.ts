@@ -90,6 +90,10 @@ export const guardColumns: Ddl = `
 export const extraBudgetColumn: Ddl = `
   ALTER TABLE @account ADD COLUMN extra_budget TEXT;`;
 
+/** Budgets within an account as JSON; null: none. */
+export const budgetsColumn: Ddl = `
+  ALTER TABLE @account ADD COLUMN budgets TEXT;`;
+
 /** Operators, and the sessions of the dashboard. */
 export const sessionTables: Ddl = `
   CREATE TABLE @operator (

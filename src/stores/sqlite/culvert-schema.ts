@@ -115,6 +115,7 @@ export const culvertMigrations: readonly Migration[] = [
   },
   { version: 13, name: 'guards of accounts and keys', sql: sqliteDdl(accounts.guardColumns) },
   { version: 14, name: 'extra budgets of accounts', sql: sqliteDdl(accounts.extraBudgetColumn) },
+  { version: 15, name: 'budgets within accounts', sql: sqliteDdl(accounts.budgetsColumn) },
 ];
 
 /** `responses.db`. A separate file: it may grow to many GB, and its writes would hold up those of accounts. */

@@ -25,6 +25,7 @@ function row(requestId: string): ReservationRow {
     tier: null,
     quotaMs: 1,
     costMilli: 1_000,
+    furtherScopes: null,
     inputTokensEstimate: 1,
   };
 }

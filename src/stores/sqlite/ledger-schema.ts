@@ -276,6 +276,14 @@ export const ledgerMigrations: readonly Migration[] = [
   { version: 16, name: 'sums of attempts', sql: sqliteDdl(attemptSumTable) },
   { version: 17, name: 'sums of caches', sql: `${sqliteDdl(cacheSumDdl)} ${cacheSumsOfPast('')}` },
   { version: 18, name: 'requests without a price, in sums', sql: unpricedOfPast('') },
+  {
+    version: 19,
+    name: 'budgets within accounts',
+    sql: `
+      ALTER TABLE reservation ADD COLUMN further_scopes TEXT;
+      ALTER TABLE usage_event ADD COLUMN further_scopes TEXT;
+    `,
+  },
 ];
 
 /** Longest wait of a start for another that migrates. */

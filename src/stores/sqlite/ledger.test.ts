@@ -43,6 +43,7 @@ function row(atMs = Date.now()): ReservationRow {
     tier: null,
     quotaMs: atMs,
     costMilli: 1_000,
+    furtherScopes: null,
     inputTokensEstimate: 1,
   };
 }

@@ -17,6 +17,7 @@ import { Skeleton } from '../../parts/skeleton.tsx';
 import { Status } from '../../parts/status.tsx';
 import { WindowGauges } from '../../parts/window-gauges.tsx';
 import { KeysTable } from '../keys/keys-table.tsx';
+import { Budgets } from './budgets.tsx';
 import { EditAccount } from './edit-account.tsx';
 
 const ByDay = lazy(() => import('../usage/by-day.tsx'));
@@ -39,6 +40,7 @@ export default function AccountPage() {
         <>
           <Facts account={account} />
           <Windows path={accounts.addressOf(id)} />
+          <Budgets account={account} />
           <KeysTable account={account.id} />
           <Suspense fallback={<Skeleton className="h-48" />}>
             <ByDay query={{ account: account.id }} groupBy="model" from="30d" measure="cost_usd" />

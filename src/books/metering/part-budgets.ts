@@ -1,0 +1,156 @@
+import { hash } from 'node:crypto';
+import type { PartBudgetConfig } from '../../config/schema.ts';
+import { matchesGlob } from '../auth/model-glob.ts';
+import type { Counters, Limit, LimitState } from './counters.ts';
+import { amountOf } from './quota-message.ts';
+import { nanoUsd, partScope } from './scope.ts';
+import { CalendarPeriod, type PeriodName, type WindowName } from './window.ts';
+
+/** What budgets within an account look at in a request. */
+export interface RequestParts {
+  user: string | null;
+  tag: string | null;
+  /** Its model. */
+  alias: string;
+}
+
+/** One that a request must pass. */
+export interface PartLimit extends Limit {
+  part: { kind: 'user' | 'tag' | 'model'; value: string };
+}
+
+const kinds = ['user', 'tag', 'model'] as const;
+
+/**
+ * The budgets of an account that this request must pass. One that names a user, tag or model stands in the place of the
+ * one of each for the same time. Requests that name no user (no tag) count together.
+ */
+export function partLimits(
+  account: string,
+  budgets: readonly PartBudgetConfig[],
+  { user, tag, alias }: RequestParts,
+): PartLimit[] {
+  const values = { user: user ?? '', tag: tag ?? '', model: alias };
+  return kinds.flatMap((kind) => {
+    const named = budgets.filter((one) => {
+      const name = one[kind];
+      return name !== undefined && (kind === 'model' ? matchesGlob(name, alias) : name === values[kind]);
+    });
+    const times = new Set(named.map(timeOf));
+    const ofEach = budgets.filter((one) => one.by === kind && !times.has(timeOf(one)));
+    return [...named, ...ofEach].map((budget) => partLimit(account, budget, kind, budget[kind] ?? values[kind]));
+  });
+}
+
+function partLimit(
+  account: string,
+  budget: PartBudgetConfig,
+  kind: PartLimit['part']['kind'],
+  value: string,
+): PartLimit {
+  const { calendar, time_zone = 'UTC', window, usd } = budget;
+  const period = calendar === undefined ? undefined : periodOf(calendar, time_zone);
+  return {
+    id: `budget:${kind}:${period?.id ?? window}`,
+    scope: partScope(account, kind, hash('sha256', value, 'base64url').slice(0, digestChars)),
+    measure: 'usd',
+    span: window ?? 'month',
+    ...(period !== undefined && { period }),
+    allowed: nanoUsd(usd),
+    rule: 'post-paid',
+    part: { kind, value },
+  };
+}
+
+/** 120 bits. */
+const digestChars = 20;
+
+function timeOf({ window, calendar, time_zone = 'UTC' }: PartBudgetConfig): string {
+  return window ?? `${calendar}@${time_zone}`;
+}
+
+/** Few differ, and to make one is dear. */
+const periods = new Map<string, CalendarPeriod>();
+const periodsMax = 1_000;
+
+function periodOf(name: PeriodName, zone: string): CalendarPeriod {
+  const id = `${name}@${zone}`;
+  let period = periods.get(id);
+  if (period === undefined) {
+    if (periods.size >= periodsMax) periods.clear();
+    period = new CalendarPeriod(name, zone);
+    periods.set(id, period);
+  }
+  return period;
+}
+
+/** Whose budgets are asked for, besides those that name somebody. */
+export type AskedParts = Partial<Record<PartLimit['part']['kind'], string>>;
+
+/** How full a budget within an account is, as people read it. */
+export interface PartReading {
+  user?: string;
+  tag?: string;
+  model?: string;
+  window?: WindowName;
+  calendar?: PeriodName;
+  time_zone?: string;
+  used: number;
+  allowed: number;
+  remaining: number;
+  resets_at: string | null;
+}
+
+function readingOf({ part, period, span, allowed }: PartLimit, { used, leavesAtMs }: LimitState): PartReading {
+  const time =
+    period === undefined ? { window: span as WindowName } : { calendar: period.name, time_zone: period.zone };
+  return {
+    [part.kind]: part.value,
+    ...time,
+    used: amountOf('usd', used),
+    allowed: amountOf('usd', allowed),
+    remaining: amountOf('usd', Math.max(0, allowed - used)),
+    resets_at: leavesAtMs === null ? null : new Date(leavesAtMs).toISOString(),
+  };
+}
+
+/**
+ * How full budgets are: those that name a user, tag or model, and those of each for the ones that are asked for.
+ * Counts nothing. Rejects with FailureError `quota-unavailable`.
+ */
+export async function readParts(
+  counters: Pick<Counters, 'read'>,
+  account: string,
+  budgets: readonly PartBudgetConfig[],
+  asked: AskedParts,
+): Promise<PartReading[]> {
+  const limits = shownParts(account, budgets, asked);
+  if (limits.length === 0) return [];
+  const states = await counters.read(account, limits);
+  return limits.flatMap((limit, at) => {
+    const state = states[at];
+    return state === undefined ? [] : [readingOf(limit, state)];
+  });
+}
+
+function shownParts(account: string, budgets: readonly PartBudgetConfig[], asked: AskedParts): PartLimit[] {
+  const shown: PartLimit[] = [];
+  for (const kind of kinds) {
+    for (const budget of budgets) {
+      const value = budget[kind];
+      if (value !== undefined) shown.push(partLimit(account, budget, kind, value));
+    }
+    const value = asked[kind];
+    if (value === undefined) continue;
+    const found = partLimits(account, budgets, { user: null, tag: null, alias: '', ...aliased(kind, value) });
+    for (const one of found) {
+      const isShown = shown.some(({ id, scope }) => id === one.id && scope === one.scope);
+      if (one.part.kind === kind && !isShown) shown.push(one);
+    }
+  }
+  return shown;
+}
+
+function aliased(kind: PartLimit['part']['kind'], value: string): Partial<RequestParts> {
+  return kind === 'model' ? { alias: value } : { [kind]: value };
+}

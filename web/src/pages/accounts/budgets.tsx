@@ -1,0 +1,83 @@
+import { useQuery } from '@tanstack/react-query';
+import { Pencil } from 'lucide-react';
+import { useState } from 'react';
+import type { AccountBudgets } from '../../../../src/admin/entries/account-budgets.ts';
+import { accounts, type LookedAt } from '../../api/entries.ts';
+import { get } from '../../api/request.ts';
+import { useMay } from '../../api/rights.ts';
+import { Button } from '../../parts/button.tsx';
+import { SearchInput } from '../../parts/controls.tsx';
+import { ErrorNote } from '../../parts/error-note.tsx';
+import { Moment } from '../../parts/figures.tsx';
+import { usd } from '../../parts/format.ts';
+import { Section } from '../../parts/page.tsx';
+import { Gauge } from '../../parts/status.tsx';
+import { EditBudgets, kinds, timeWords, typedBudgets } from './edit-budgets.tsx';
+
+/** USD by end user, tag and model within an account. */
+export function Budgets({ account }: { account: LookedAt }) {
+  const [open, setOpen] = useState(false);
+  const [user, setUser] = useState('');
+  const may = useMay('accounts', 'write') && account.from !== 'configuration';
+  const has = account.budgets.length > 0;
+  const path = `${accounts.addressOf(account.id)}/budgets`;
+  const { data, error } = useQuery({
+    queryKey: [accounts.path, path, user],
+    queryFn: ({ signal }) => get<AccountBudgets>(path, user === '' ? {} : { user }, signal),
+    enabled: has,
+  });
+  if (!has && !may) return null;
+  const edit = may && (
+    <Button icon={<Pencil className="size-4" aria-hidden />} onClick={() => setOpen(true)}>
+      Edit budgets
+    </Button>
+  );
+  const ofEach = typedBudgets(account.budgets).filter(({ whose }) => whose.startsWith('by '));
+  return (
+    <Section title="Budgets within" actions={edit}>
+      <div className="flex flex-col gap-4">
+        {!has && <p className="text-muted text-sm">No end user, tag or model has a budget of its own.</p>}
+        {ofEach.map((one) => (
+          <p key={one.whose + timeWords(one)} className="text-sm">
+            {kinds[one.whose]}: {usd(Number(one.usd))} {timeWords(one)}
+          </p>
+        ))}
+        {ofEach.some(({ whose }) => whose === 'by user') && (
+          <SearchInput value={user} onValue={setUser} label="Look up an end user" />
+        )}
+        {error !== null && <ErrorNote error={error} />}
+        <ul className="grid gap-x-8 gap-y-4 sm:grid-cols-2 xl:grid-cols-3">
+          {data?.data.map((one) => {
+            const name = `${nameOf(one)} ${timeWords({ time: one.window ?? `calendar ${one.calendar}`, time_zone: one.time_zone ?? '' })}`;
+            return (
+              <li key={name} className="flex flex-col gap-1.5">
+                <div className="flex items-baseline justify-between gap-2 text-sm">
+                  <span className="font-medium [overflow-wrap:anywhere]">{name}</span>
+                  <span>
+                    {usd(one.used)} <span className="text-muted">of {usd(one.allowed)}</span>
+                  </span>
+                </div>
+                <Gauge label={name} share={one.allowed === 0 ? 1 : one.used / one.allowed} />
+                <p className="text-muted text-xs">
+                  {one.resets_at === null ? (
+                    'Nothing is used now.'
+                  ) : (
+                    <>
+                      Available again from <Moment at={one.resets_at} />
+                    </>
+                  )}
+                </p>
+              </li>
+            );
+          })}
+        </ul>
+      </div>
+      <EditBudgets account={account} open={open} onClose={() => setOpen(false)} />
+    </Section>
+  );
+}
+
+function nameOf({ user, tag, model }: AccountBudgets['data'][number]): string {
+  if (user !== undefined) return `User ${user}`;
+  return tag !== undefined ? `Tag ${tag}` : `Model ${model}`;
+}

@@ -1,0 +1,217 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Plus, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import type { AccountReply } from '../../../../src/admin/entries/accounts.ts';
+import { accounts } from '../../api/entries.ts';
+import { call } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { Input, Select } from '../../parts/controls.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { numberOrText } from '../../parts/typed.ts';
+
+export const kinds = {
+  'by user': 'Each end user',
+  user: 'User',
+  'by tag': 'Each tag',
+  tag: 'Tag',
+  'by model': 'Each model',
+  model: 'Model',
+} as const;
+
+const times = {
+  '5h': 'in 5 hours',
+  week: 'in 7 days',
+  month: 'in 30 days',
+  'calendar day': 'per day',
+  'calendar week': 'per calendar week',
+  'calendar month': 'per calendar month',
+} as const;
+
+interface TypedBudget {
+  /** For the page alone. */
+  id: number;
+  whose: keyof typeof kinds;
+  name: string;
+  usd: string;
+  time: string;
+  time_zone: string;
+}
+
+export function timeWords({ time, time_zone }: Pick<TypedBudget, 'time' | 'time_zone'>): string {
+  const words = times[time as keyof typeof times] ?? time;
+  return time.startsWith('calendar') ? `${words} (${time_zone || 'UTC'})` : words;
+}
+
+export function typedBudgets(budgets: AccountReply['budgets']): TypedBudget[] {
+  return budgets.map((budget, id) => {
+    const given = budget as Partial<Record<string, string>>;
+    const kind = (['user', 'tag', 'model'] as const).find((one) => given[one] !== undefined);
+    return {
+      id,
+      whose: kind ?? (`by ${given.by}` as keyof typeof kinds),
+      name: kind === undefined ? '' : (given[kind] ?? ''),
+      usd: String(budget.usd),
+      time: given.window ?? `calendar ${given.calendar}`,
+      time_zone: given.time_zone ?? '',
+    };
+  });
+}
+
+function written({ whose, name, usd, time, time_zone }: TypedBudget) {
+  const isEach = whose.startsWith('by ');
+  const isCalendar = time.startsWith('calendar ');
+  return {
+    ...(isEach ? { by: whose.slice(3) } : { [whose]: name }),
+    usd: numberOrText(usd),
+    ...(isCalendar ? { calendar: time.slice('calendar '.length) } : { window: time }),
+    ...(isCalendar && time_zone !== '' && { time_zone }),
+  };
+}
+
+interface EditBudgetsProps {
+  account: AccountReply;
+  open: boolean;
+  onClose: () => void;
+}
+
+/** Budgets by end user, tag and model, one a row. */
+export function EditBudgets({ account, open, onClose }: EditBudgetsProps) {
+  return (
+    <Dialog open={open} onClose={onClose} title={`Budgets within ${account.name}`}>
+      <EditForm account={account} onClose={onClose} />
+    </Dialog>
+  );
+}
+
+function EditForm({ account, onClose }: Omit<EditBudgetsProps, 'open'>) {
+  const [rows, setRows] = useState(() => typedBudgets(account.budgets));
+  const client = useQueryClient();
+  const change = useMutation({
+    mutationFn: () =>
+      call('PATCH', accounts.addressOf(account.id), {
+        body: { budgets: rows.map(written), version: account.version },
+      }),
+    async onSuccess() {
+      await client.invalidateQueries();
+      toast('Saved. The budgets apply at once.');
+      onClose();
+    },
+  });
+  const set = (id: number, next: Partial<TypedBudget>) =>
+    setRows(rows.map((row) => (row.id === id ? { ...row, ...next } : row)));
+  const add = () => {
+    const id = Math.max(0, ...rows.map((row) => row.id)) + 1;
+    setRows([...rows, { id, whose: 'by user', name: '', usd: '', time: 'month', time_zone: '' }]);
+  };
+  return (
+    <Form
+      error={change.error}
+      onSubmit={() => change.mutate()}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" busy={change.isPending}>
+            Save
+          </Button>
+        </>
+      }
+    >
+      <p className="text-muted text-sm">
+        They count in addition to the plan. A named one replaces the one of each for the same time.
+      </p>
+      {rows.map((row, at) => (
+        <Row
+          key={row.id}
+          row={row}
+          at={at}
+          onChange={(next) => set(row.id, next)}
+          onRemove={() => setRows(rows.filter(({ id }) => id !== row.id))}
+        />
+      ))}
+      <div>
+        <Button icon={<Plus className="size-4" aria-hidden />} onClick={add}>
+          Add a budget
+        </Button>
+      </div>
+    </Form>
+  );
+}
+
+interface RowProps {
+  row: TypedBudget;
+  at: number;
+  onChange: (next: Partial<TypedBudget>) => void;
+  onRemove: () => void;
+}
+
+function Row({ row: { whose, name, usd, time, time_zone }, at, onChange, onRemove }: RowProps) {
+  const nth = `of budget ${at + 1}`;
+  return (
+    <Field name={`budgets[${at}]`} label={<span className="sr-only">Budget {at + 1}</span>}>
+      {(control) => (
+        <div className="flex flex-wrap items-center gap-2">
+          <Select
+            {...control}
+            className="w-36"
+            aria-label={`Whose ${nth}`}
+            value={whose}
+            onChange={({ target }) => onChange({ whose: target.value as TypedBudget['whose'] })}
+          >
+            {Object.entries(kinds).map(([value, words]) => (
+              <option key={value} value={value}>
+                {words}
+              </option>
+            ))}
+          </Select>
+          {!whose.startsWith('by ') && (
+            <Input
+              className="w-36"
+              aria-label={`Name ${nth}`}
+              placeholder={whose === 'model' ? 'such as gpt-*' : 'Name'}
+              spellCheck={false}
+              value={name}
+              onChange={({ target }) => onChange({ name: target.value })}
+            />
+          )}
+          <Input
+            className="w-24"
+            aria-label={`USD ${nth}`}
+            placeholder="USD"
+            inputMode="decimal"
+            value={usd}
+            onChange={({ target }) => onChange({ usd: target.value })}
+          />
+          <Select
+            className="w-44"
+            aria-label={`Time ${nth}`}
+            value={time}
+            onChange={({ target }) => onChange({ time: target.value })}
+          >
+            {Object.entries(times).map(([value, words]) => (
+              <option key={value} value={value}>
+                {words}
+              </option>
+            ))}
+          </Select>
+          {time.startsWith('calendar ') && (
+            <Input
+              className="w-40"
+              aria-label={`Time zone ${nth}`}
+              placeholder="UTC"
+              spellCheck={false}
+              value={time_zone}
+              onChange={({ target }) => onChange({ time_zone: target.value })}
+            />
+          )}
+          <Button
+            icon={<Trash2 className="size-4" aria-hidden />}
+            aria-label={`Remove budget ${at + 1}`}
+            onClick={onRemove}
+          />
+        </div>
+      )}
+    </Field>
+  );
+}
