@@ -1,19 +1,15 @@
 import { z } from 'zod';
 import { type AttemptQuery, type AttemptSum, attemptGroups, attemptRowsMax } from '../books/ledger/attempt-sums.ts';
-import { quantileMs, trafficGrainsMs, trafficKeptMs } from '../books/ledger/traffic.ts';
+import { quantileMs } from '../books/ledger/traffic.ts';
 import { filter, given, listLimitMax, listOf, pageFields, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { pageByPlace } from './page.ts';
 import type { AdminParts } from './parts.ts';
+import { pointsIn } from './points.ts';
 import { periodOf } from './requests.ts';
 
 const hourMs = 3_600_000;
 const defaultSpanMs = 24 * hourMs;
-/** Beyond it hours are summed, though minutes may be kept. */
-const minutesSpanMs = 48 * hourMs;
-const pointsMax = 100;
-/** Widths of points. */
-const stepsMs = [1 / 60, 5 / 60, 1 / 4, 1, 2, 4, 8, 24, 48, 168].map((hours) => hours * hourMs);
 /** Rows that have points: more lines than a chart can tell apart. */
 const drawnMax = 12;
 
@@ -90,7 +86,7 @@ export function attemptOperations({ ledger, clock }: AdminParts): Operation[] {
         const nowMs = clock.wallMs();
         const start = (endMs: number) => endMs - defaultSpanMs;
         const asked = periodOf({ from: from ?? (() => start(to?.(nowMs) ?? nowMs)), to }, nowMs);
-        const span = spanOf(asked, nowMs);
+        const span = pointsIn(asked, nowMs);
         const where = given(filters);
         const query = { groupBy, where, groups: null, ...span, stepMs: null };
         // Steps give the sums too, in one pass over the rows, unless there are too many of them.
@@ -115,22 +111,6 @@ export function attemptOperations({ ledger, clock }: AdminParts): Operation[] {
       },
     }),
   ];
-}
-
-/** Whole minutes or hours around the period, and the width of its points. */
-function spanOf({ fromMs, toMs }: { fromMs: number; toMs: number }, nowMs: number) {
-  const isKept = fromMs >= nowMs - trafficKeptMs.minute + hourMs && toMs - fromMs <= minutesSpanMs;
-  const grain = isKept ? 'minute' : 'hour';
-  const grainMs = trafficGrainsMs[grain];
-  const from = Math.floor(fromMs / grainMs) * grainMs;
-  const to = Math.ceil(toMs / grainMs) * grainMs;
-  const wide = stepsMs.find((stepMs) => stepMs >= grainMs && (to - from) / stepMs <= pointsMax);
-  return {
-    grain,
-    fromMs: from,
-    toMs: to,
-    stepMs: wide ?? Math.ceil((to - from) / pointsMax / hourMs) * hourMs,
-  } as const;
 }
 
 /** The figures over time of a group. */

@@ -2,11 +2,14 @@ import { z } from 'zod';
 import { quantileMs, type TrafficKind, type TrafficPoint, trafficGrainsMs } from '../books/ledger/traffic.ts';
 import type { UsageGroup } from '../books/metering/ledger.ts';
 import { usageRecord } from '../books/metering/usage-record.ts';
+import { invalid } from '../kernel/failure.ts';
 import type { Records } from './directory.ts';
 import { accountOf } from './entries/accounts.ts';
-import { filter, timeField, unpricedField } from './fields.ts';
-import { jsonOperation, type Operation } from './operation.ts';
+import { filter, pastInstant, timeField, unpricedField } from './fields.ts';
+import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
+import { pointsIn } from './points.ts';
+import { periodOf } from './requests.ts';
 import { type AccountScope, accountsAsked } from './scope.ts';
 import { usageRow } from './usage.ts';
 import { type TroubleWatch, wrongSchema } from './wrong.ts';
@@ -29,13 +32,40 @@ const ranges = {
 } as const;
 type Range = keyof typeof ranges;
 
-/** First instant of a range that ends now, and how many points it has. */
-function beginOf(range: Range, nowMs: number): { fromMs: number; points: number } {
-  const { stepMs, points, from } = ranges[range];
+/** What is drawn: points of `stepMs` from `fromMs` on, the last of which may be running. */
+interface Drawn {
+  grain: keyof typeof trafficGrainsMs;
+  stepMs: number;
+  fromMs: number;
+  points: number;
+  /** Where it ends: the moment of the question, or an earlier one. */
+  toMs: number;
+  /** Whether it begins between two hours, so that lists are of single requests. */
+  isExact: boolean;
+}
+
+/** A range that ends now. */
+function endingNow(range: Range, nowMs: number): Drawn {
+  const { grain, stepMs, points, from } = ranges[range];
   const endMs = (Math.floor(nowMs / stepMs) + 1) * stepMs;
   const firstMs = endMs - points * stepMs;
   const fromMs = from === 'point' ? firstMs : Math.ceil(firstMs / hourMs) * hourMs;
-  return { fromMs, points: (endMs - fromMs) / stepMs };
+  return { grain, stepMs, fromMs, points: (endMs - fromMs) / stepMs, toMs: nowMs, isExact: from === 'point' };
+}
+
+/** A range of the reader's choice, in whole minutes while these are kept and it is short, else in whole hours. */
+function between({ fromMs, toMs }: { fromMs: number; toMs: number }, nowMs: number): Drawn {
+  if (fromMs > nowMs) refuse(invalid('from', 'from: expected a time that has come'));
+  const { grain, stepMs, ...span } = pointsIn({ fromMs, toMs: Math.min(toMs, nowMs + 1) }, nowMs);
+  const isExact = grain === 'minute' && (span.fromMs % hourMs !== 0 || (toMs <= nowMs && span.toMs % hourMs !== 0));
+  return {
+    grain,
+    stepMs,
+    fromMs: span.fromMs,
+    points: Math.ceil((span.toMs - span.fromMs) / stepMs),
+    toMs: Math.min(span.toMs, nowMs),
+    isExact,
+  };
 }
 
 const topRows = 8;
@@ -57,10 +87,10 @@ const totalsFields = {
 const totals = z.object(totalsFields);
 
 const overviewReply = z.object({
-  range: z.enum(['1h', '6h', '24h', '7d', '30d', '90d']),
+  range: z.enum(['1h', '6h', '24h', '7d', '30d', '90d']).nullable().describe('Null for `from` and `to`.'),
   account: z.string().nullable(),
   from: timeField,
-  to: timeField.describe('Now.'),
+  to: timeField.describe('Now, or where the range ends.'),
   step_s: z.int().describe('Seconds of one point.'),
   series: z.array(z.object({ at: timeField.describe('Its first instant.'), ...totalsFields })),
   totals,
@@ -75,13 +105,11 @@ export type Overview = z.output<typeof overviewReply>;
 
 /** `/overview`: activity and problems, for the first page that an operator sees. */
 export function overviewOperations(parts: AdminParts, records: Records, watch: TroubleWatch): Operation[] {
-  async function drawn(range: Range, scope: AccountScope, nowMs: number) {
-    const { grain, stepMs } = ranges[range];
-    const { fromMs, points } = beginOf(range, nowMs);
+  async function drawn({ grain, stepMs, fromMs, points, toMs: lastMs }: Drawn, scope: AccountScope, nowMs: number) {
     const spanMs = stepMs * points;
     const whose: { kind: TrafficKind; names: readonly string[] } =
       scope === null ? { kind: 'all', names: [''] } : { kind: 'account', names: scope };
-    const toMs = nowMs + trafficGrainsMs[grain];
+    const toMs = lastMs === nowMs ? nowMs + trafficGrainsMs[grain] : lastMs;
     const [now, before] = await Promise.all([
       parts.ledger.traffic({ ...whose, grain, stepMs, fromMs, toMs }),
       parts.ledger.traffic({ ...whose, grain, stepMs: spanMs, fromMs: fromMs - spanMs, toMs: toMs - spanMs }),
@@ -92,13 +120,12 @@ export function overviewOperations(parts: AdminParts, records: Records, watch: T
       return { at: new Date(atMs).toISOString(), ...shown(byStep.get(atMs) ?? nothing) };
     });
     const totals = shown(now.reduce(sumOf, nothing));
-    return { fromMs, series, totals, before: shown(before.reduce(sumOf, nothing)) };
+    return { series, totals, before: shown(before.reduce(sumOf, nothing)) };
   }
 
-  async function topOf(groupBy: UsageGroup, scope: AccountScope, range: Range, nowMs: number) {
-    const span = { fromMs: beginOf(range, nowMs).fromMs, toMs: nowMs + 1 };
-    const exact = ranges[range].from === 'point' && { exact: true as const };
-    const rows = await parts.ledger.usage({ accounts: scope, where: {}, groupBy, splitBy: null, ...span, ...exact });
+  async function topOf(groupBy: UsageGroup, scope: AccountScope, { fromMs, toMs, isExact }: Drawn, nowMs: number) {
+    const span = { fromMs, toMs: toMs === nowMs ? nowMs + 1 : toMs, ...(isExact && { exact: true as const }) };
+    const rows = await parts.ledger.usage({ accounts: scope, where: {}, groupBy, splitBy: null, ...span });
     return rows.slice(0, topRows).map(usageRecord);
   }
 
@@ -109,27 +136,34 @@ export function overviewOperations(parts: AdminParts, records: Records, watch: T
       area: 'usage',
       summary: 'Returns requests, errors, tokens, spend and latency over a range, and what is wrong right now.',
       query: z.strictObject({
-        range: z.enum(['1h', '6h', '24h', '7d', '30d', '90d']).default('24h').describe('The range that ends now.'),
+        range: z
+          .enum(['1h', '6h', '24h', '7d', '30d', '90d'])
+          .default('24h')
+          .describe('The range that ends now. Without a meaning beside `from`.'),
+        from: pastInstant('Start of another range: to the minute in the last two days, else to the hour.').optional(),
+        to: pastInstant('Its end. Default: now.').optional(),
         account: filter('Only what this account did.'),
       }),
       reply: overviewReply,
-      async run({ query: { range, account }, operator }) {
+      async run({ query: { range, account, from, to }, operator }) {
         if (account !== undefined) accountOf(await records.current(operator.accounts), account);
+        if (from === undefined && to !== undefined) refuse(invalid('from', 'from: expected the start of a range'));
         const scope = accountsAsked(account, operator.accounts);
         const nowMs = parts.clock.wallMs();
-        const { fromMs, ...rest } = await drawn(range, scope, nowMs);
-        const [models, accounts, providers, wrong] = await Promise.all([
-          topOf('model', scope, range, nowMs),
-          topOf('account', scope, range, nowMs),
-          topOf('provider', scope, range, nowMs),
+        const asked = from === undefined ? endingNow(range, nowMs) : between(periodOf({ from, to }, nowMs), nowMs);
+        const [rest, models, accounts, providers, wrong] = await Promise.all([
+          drawn(asked, scope, nowMs),
+          topOf('model', scope, asked, nowMs),
+          topOf('account', scope, asked, nowMs),
+          topOf('provider', scope, asked, nowMs),
           watch.wrong(scope, operator),
         ]);
         return {
-          range,
+          range: from === undefined ? range : null,
           account: account ?? null,
-          from: new Date(fromMs).toISOString(),
-          to: new Date(nowMs).toISOString(),
-          step_s: ranges[range].stepMs / 1_000,
+          from: new Date(asked.fromMs).toISOString(),
+          to: new Date(asked.toMs).toISOString(),
+          step_s: asked.stepMs / 1_000,
           ...rest,
           top: { models, accounts, providers: providers.filter(({ group }) => group !== '') },
           wrong,

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
+import { zoneDays } from '../books/ledger/zone-days.ts';
 import { readLimits } from '../books/metering/limit-view.ts';
 import { usageRecord } from '../books/metering/usage-record.ts';
+import { timeZone } from '../config/scalars.ts';
 import { FailureError, invalid } from '../kernel/failure.ts';
 import { csvLine } from './csv.ts';
 import type { Records } from './directory.ts';
@@ -28,6 +30,9 @@ const usageFields = {
     .enum(groups)
     .optional()
     .describe('The parts of each group, a row each: the models of a day, for example.'),
+  time_zone: timeZone()
+    .optional()
+    .describe('Where the days of `group_by=day` begin, such as Europe/Berlin, to the hour of UTC. Default: UTC.'),
   from: pastInstant('Start of the range, to the hour. Default: 30 days before `to`.').optional(),
   to: pastInstant('End of the range, to the hour. Default: now.').optional(),
 };
@@ -130,12 +135,15 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
 function rowsOf(parts: AdminParts, query: z.output<z.ZodObject<typeof usageFields>>, { accounts }: Operator) {
   const { group_by: groupBy, split_by: splitBy = null, key, model: alias, provider, endpoint, user, tag } = query;
   if (splitBy === groupBy) refuse(invalid('split_by', 'split_by: expected another word than group_by'));
+  const period = periodOf(query, parts.clock.wallMs());
+  const isByZone = query.time_zone !== undefined && (groupBy === 'day' || splitBy === 'day');
   return parts.ledger.usage({
     accounts: accountsAsked(query.account, accounts),
     where: given({ key, alias, provider, endpoint, user, tag }),
     groupBy,
     splitBy,
-    ...periodOf(query, parts.clock.wallMs()),
+    ...period,
+    ...(isByZone && query.time_zone !== 'UTC' && { days: zoneDays(query.time_zone ?? 'UTC', period) }),
   });
 }
 

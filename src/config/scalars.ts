@@ -109,6 +109,20 @@ export function parseInstantMs(text: string): number | undefined {
 }
 
 /** An http(s) URL without credentials; the output has no trailing slash, so that paths can be appended. */
+/** A time zone's IANA name. */
+export function timeZone() {
+  return z.string().max(64).refine(isTimeZone, 'expected a time zone of the IANA list, such as Europe/Berlin or UTC');
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export function httpUrl() {
   const example = 'expected an http:// or https:// URL';
   return z

@@ -12,6 +12,7 @@ import {
   positiveInt,
   secret,
   size,
+  timeZone,
   webhookSecret,
   webhookUrl,
 } from './scalars.ts';
@@ -100,19 +101,6 @@ const calendarBudget = z
       }
     }
   });
-
-function timeZone() {
-  return z.string().max(64).refine(isTimeZone, 'expected a time zone of the IANA list, such as Europe/Berlin or UTC');
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 export const planSchema = z.strictObject({
   windows: orOff(inOrder(z.strictObject(windows('units', 'Units', unlimited))), 'an object with 5h, week, month')

@@ -146,7 +146,36 @@ test('usage sums up by every group, over all accounts or one, as JSON and CSV', 
   assert.deepEqual([one.data[0].group, two.data[0].group, two.next_cursor], ['smart', 'small', null]);
 });
 
+test('usage by day follows the days of a time zone, also those of 23 and 25 hours', async (t) => {
+  const admin = await openAdmin(t);
+  const at = async (time: string) => {
+    admin.clock.advance(Date.parse(time) - 1_000 - admin.clock.wallMs());
+    await settle(admin, [{}]);
+  };
+  const days = async (query: string) =>
+    (await admin.ok('GET', `/usage?${query}`)).data.map(({ group, requests }: Record<string, unknown>) =>
+      [group, requests].join(' '),
+    );
+  // In Berlin the clock goes back on 26 October 2025 at 01:00Z, and forward on 29 March 2026.
+  for (const time of ['2025-10-25T21:59', '2025-10-25T22:01', '2025-10-26T22:59', '2025-10-26T23:01'])
+    await at(`${time}:00Z`);
+  for (const time of ['2026-03-28T23:01', '2026-03-29T21:59', '2026-03-29T22:01']) await at(`${time}:00Z`);
+  const range = 'from=2025-10-01&to=2026-04-02';
+  const berlin = ['2025-10-25 1', '2025-10-26 2', '2025-10-27 1', '2026-03-29 2', '2026-03-30 1'];
+  assert.deepEqual(await days(`${range}&time_zone=Europe/Berlin`), berlin);
+  assert.deepEqual(await days(`${range}&time_zone=Europe/Berlin&user=someone`), berlin, 'of single requests');
+  assert.deepEqual(await days(range), ['2025-10-25 2', '2025-10-26 2', '2026-03-28 1', '2026-03-29 2']);
+  // 18:30Z is midnight in Kolkata: its day begins with the hour after it.
+  for (const time of ['2026-04-01T18:59', '2026-04-01T19:01']) await at(`${time}:00Z`);
+  assert.deepEqual(await days('from=2026-04-01&time_zone=Asia/Kolkata'), ['2026-04-01 1', '2026-04-02 1']);
+});
+
 for (const [path, param] of [
+  ['/usage?time_zone=Europe/Belin', 'time_zone'],
+  ['/overview?from=2025-06-15&to=2025-06-14', 'from'],
+  ['/overview?from=2025-06-15&to=2025-06-15', 'from'],
+  ['/overview?from=2025-06-17&to=2025-06-18', 'from'],
+  ['/overview?to=2025-06-14', 'from'],
   ['/requests?status=9', 'status'],
   ['/requests?status=abc', 'status'],
   ['/requests?limit=0', 'limit'],

@@ -72,6 +72,34 @@ test('the overview draws requests, errors, spend and how long they took, and com
   assert.deepEqual([later.totals.requests, later.top.accounts.length], [1, 1], 'lists cover what totals do');
 });
 
+test('the overview takes any range, and its lists cover what its totals do', async (t) => {
+  const admin = await openAdmin(t, config);
+  const fromMs = Math.floor(admin.clock.wallMs() / minuteMs) * minuteMs;
+  for (let at = 0; at < 6; at += 1) {
+    await settle(admin, {});
+    admin.clock.advance(10 * minuteMs);
+  }
+  admin.clock.advance(100 * minuteMs);
+  const of = async (from: number, to: number) => {
+    const { range, series, totals, top, before } = await admin.ok(
+      'GET',
+      `/overview?from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`,
+    );
+    assert.equal(range, null);
+    assert.ok(series.length > 0 && series.length <= 100);
+    return [totals.requests, top.models[0]?.requests ?? 0, before.requests];
+  };
+  assert.deepEqual(await of(fromMs + 10 * minuteMs, fromMs + 40 * minuteMs), [3, 3, 1]);
+  assert.deepEqual(await of(fromMs - 2 * 3_600_000, fromMs), [0, 0, 0]);
+  assert.deepEqual(await of(fromMs - 3 * 86_400_000, fromMs + 4 * 3_600_000), [6, 6, 0]);
+  admin.clock.advance(50 * 60 * minuteMs);
+  assert.deepEqual(
+    await of(fromMs - 60 * minuteMs, fromMs + 60 * minuteMs),
+    [6, 6, 0],
+    'in hours, as minutes are gone',
+  );
+});
+
 test('what is wrong right now is said in sentences that lead somewhere', async (t) => {
   const admin = await openAdmin(t, config);
   const wrong = async () => {

@@ -1,7 +1,7 @@
 import type { AttemptQuery, AttemptSum } from '../ledger/attempt-sums.ts';
 import type { ReservationRow, UsageEvent } from '../ledger/columns.ts';
 import type { TrafficPoint, TrafficQuery } from '../ledger/traffic.ts';
-
+import type { ZoneDays } from '../ledger/zone-days.ts';
 import type { QuotaBooks } from './counters.ts';
 import type { ExperimentBook } from './experiment-book.ts';
 import type { RecordStore } from './record-store.ts';
@@ -170,6 +170,8 @@ export interface UsageQuery {
   toMs: number;
   /** The range is taken to the ms, from single requests: for a few hours of which they are kept. */
   exact?: true;
+  /** Days of a time zone, for groups by day; absent: those of UTC. */
+  days?: ZoneDays;
 }
 
 export interface UsageRow {

@@ -1,5 +1,6 @@
 import { unpricedSql } from '../../books/ledger/columns.ts';
 import type { DayTable } from '../../books/ledger/day-sums.ts';
+import { dayOfHourSql } from '../../books/ledger/zone-days.ts';
 import type { UsageGroup, UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
 import { usageRowsMax } from '../../kernel/limits.ts';
 import { type Marks, usageConditions } from './ledger-filters.ts';
@@ -42,9 +43,9 @@ export function usageParts(query: UsageQuery, summedMs: number): UsagePart[] {
   const perDay = dayMs / unitMs;
   const firstDay = Math.ceil(from / perDay);
   const endDay = Math.min(Math.floor(to / perDay), Math.floor(summedMs / dayMs));
-  // Days are not kept by hour, and by user and tag not by these.
-  const isKept =
-    query.exact !== true && !asked.has('hour') && !(isByName && (asked.has('provider') || asked.has('endpoint')));
+  // Days are not kept by hour or in a time zone, and by user and tag not by these.
+  const isByHour = asked.has('hour') || (asked.has('day') && query.days !== undefined);
+  const isKept = query.exact !== true && !isByHour && !(isByName && (asked.has('provider') || asked.has('endpoint')));
   if (!isKept || endDay <= firstDay) return [{ source, from, to }];
   const parts: UsagePart[] = [
     { source, from, to: firstDay * perDay },
@@ -92,7 +93,7 @@ export function usagePartSql(
     ...conditions,
     ...usageConditions(query.accounts, query.where, marks, isEvents ? 'events' : 'rollups'),
   ];
-  const column = (group: UsageGroup) => columnOf(group, source, slash);
+  const column = (group: UsageGroup) => columnOf(query, group, source, slash);
   const name = column(query.groupBy);
   const split = query.splitBy === null ? "''" : column(query.splitBy);
   const sums = isEvents ? eventSums : usageSumNames.join(', ');
@@ -118,12 +119,13 @@ const eventSums = [
   `CASE WHEN ${unpricedSql} THEN 1 ELSE 0 END AS unpriced`,
 ].join(', ');
 
-function columnOf(group: UsageGroup, source: UsageSource, slash: string): string {
+function columnOf({ days }: UsageQuery, group: UsageGroup, source: UsageSource, slash: string): string {
   const isEvents = source === 'usage_event';
   switch (group) {
     case 'hour':
       return isEvents ? `at_ms / ${hourMs}` : 'hour';
     case 'day':
+      if (days !== undefined) return dayOfHourSql(days, isEvents ? `(at_ms / ${hourMs})` : 'hour');
       return isEvents ? `at_ms / ${dayMs}` : source === 'rollup' ? `hour / ${hoursPerDay}` : 'day';
     case 'model':
       return 'alias';

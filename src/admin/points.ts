@@ -1,0 +1,24 @@
+import { trafficGrainsMs, trafficKeptMs } from '../books/ledger/traffic.ts';
+
+const hourMs = 3_600_000;
+/** Beyond it hours are summed, though minutes may be kept. */
+const minutesSpanMs = 48 * hourMs;
+const pointsMax = 100;
+/** Widths of points. */
+const stepsMs = [1 / 60, 5 / 60, 1 / 4, 1, 2, 4, 8, 24, 48, 168].map((hours) => hours * hourMs);
+
+/** What a period is drawn in: whole minutes or hours around it, and the width of its points. */
+export function pointsIn({ fromMs, toMs }: { fromMs: number; toMs: number }, nowMs: number) {
+  const isKept = fromMs >= nowMs - trafficKeptMs.minute + hourMs && toMs - fromMs <= minutesSpanMs;
+  const grain = isKept ? 'minute' : 'hour';
+  const grainMs = trafficGrainsMs[grain];
+  const from = Math.floor(fromMs / grainMs) * grainMs;
+  const to = Math.ceil(toMs / grainMs) * grainMs;
+  const wide = stepsMs.find((stepMs) => stepMs >= grainMs && (to - from) / stepMs <= pointsMax);
+  return {
+    grain,
+    fromMs: from,
+    toMs: to,
+    stepMs: wide ?? Math.ceil((to - from) / pointsMax / hourMs) * hourMs,
+  } as const;
+}
