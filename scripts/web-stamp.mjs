@@ -6,8 +6,8 @@ import { join } from 'node:path';
 /** In the folder of a built dashboard. */
 export const webStampFile = 'stamp';
 
-/** Of src/, what runs in the pages too (web/src/api/rights.ts). */
-const shared = 'src/admin/roles.ts';
+/** Of src/, what runs in the pages too. */
+const shared = ['src/admin/roles.ts', 'src/books/metering/window.ts', 'src/guards/kinds.ts'];
 
 /** A digest of every source below web/ and docs/, of the lockfile and of the build itself. */
 export function webStamp(root) {
@@ -15,7 +15,7 @@ export function webStamp(root) {
   for (const file of [
     'package-lock.json',
     'scripts/build-web.mjs',
-    shared,
+    ...shared,
     ...filesIn(root, 'web'),
     ...filesIn(root, 'docs'),
   ]) {

@@ -1,7 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import uPlot from 'uplot';
+import { classes } from './classes.ts';
 import { clock, day, short } from './format.ts';
 import { useDrawnTheme } from './theme.ts';
+import { shownZone } from './zone.ts';
 
 export interface Series {
   label: string;
@@ -24,10 +26,18 @@ interface ChartProps {
   /** How a value is written, at the axis and under the pointer. */
   format?: (value: number) => string;
   height?: number;
+  /** Dragging over a span shows it. */
+  onZoom?: (fromMs: number, toMs: number) => void;
+  /** A click on a step leads to what happened in it. */
+  onPick?: (fromMs: number, toMs: number) => void;
 }
 
 /** Values over time. The legend shows what the whole range has, or the values under the pointer. */
-export default function Chart({ label, times, stepMs, series, kind, format = short, height = 160 }: ChartProps) {
+export default function Chart(props: ChartProps) {
+  const { label, times, stepMs, series, kind, format = short, height = 160 } = props;
+  // What a click or a drag does may change without a new plot.
+  const now = useRef(props);
+  now.current = props;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [at, setAt] = useState<number | null>(null);
@@ -38,7 +48,14 @@ export default function Chart({ label, times, stepMs, series, kind, format = sho
   // biome-ignore lint/correctness/useExhaustiveDependencies: data alone makes no new plot; a theme or other series do.
   useEffect(() => {
     const element = box.current!;
-    const made = new uPlot(optionsOf(element, { series, kind, format, height, onPoint: setAt, stepMs }), data, element);
+    const onSpan = (fromMs: number, toMs: number) => now.current.onZoom?.(fromMs, toMs);
+    const options = optionsOf(element, { series, kind, format, height, onPoint: setAt, stepMs, onSpan });
+    const made = new uPlot(options, data, element);
+    made.over.addEventListener('click', () => {
+      const { times, onPick, stepMs } = now.current;
+      const fromMs = times[made.cursor.idx ?? -1];
+      if (fromMs !== undefined) onPick?.(fromMs, times[(made.cursor.idx ?? 0) + 1] ?? fromMs + stepMs);
+    });
     plot.current = made;
     const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
     observer.observe(element);
@@ -52,7 +69,13 @@ export default function Chart({ label, times, stepMs, series, kind, format = sho
   return (
     <figure className="min-w-0">
       <Legend series={series} times={times} stepMs={stepMs} at={at} format={format} sums={kind !== 'lines'} />
-      <div ref={box} role="img" aria-label={label} className="min-w-0" style={{ height }} />
+      <div
+        ref={box}
+        role="img"
+        aria-label={label}
+        className={classes('min-w-0', props.onPick !== undefined && '[&_.u-over]:cursor-pointer')}
+        style={{ height }}
+      />
     </figure>
   );
 }
@@ -116,9 +139,16 @@ interface Drawing {
   height: number;
   stepMs: number;
   onPoint: (at: number | null) => void;
+  onSpan: (fromMs: number, toMs: number) => void;
 }
 
-function optionsOf(element: HTMLElement, { series, kind, format, height, stepMs, onPoint }: Drawing): uPlot.Options {
+/** A shorter drag is a click of an unsteady hand. */
+const dragMinPx = 6;
+
+function optionsOf(
+  element: HTMLElement,
+  { series, kind, format, height, stepMs, onPoint, onSpan }: Drawing,
+): uPlot.Options {
   const resolved = (colour: string) => drawn(element, colour);
   const grid = { stroke: resolved('var(--line)'), width: 1 };
   const axis = { stroke: resolved('var(--muted)'), font: '11px system-ui', ticks: { show: false }, gap: 6 };
@@ -143,7 +173,11 @@ function optionsOf(element: HTMLElement, { series, kind, format, height, stepMs,
     height,
     legend: { show: false },
     padding: [6, 8, 0, 0],
-    cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === 'lines' } },
+    cursor: {
+      y: false,
+      drag: { x: true, y: false, setScale: false, dist: dragMinPx },
+      points: { show: kind === 'lines' },
+    },
     scales: {
       x: { range: (_, low, high) => [low, high + (kind === 'bars' ? stepMs / 1_000 : 0)] },
       y: { range: (_, __, high) => [0, high > 0 ? high * 1.05 : 1] },
@@ -159,8 +193,28 @@ function optionsOf(element: HTMLElement, { series, kind, format, height, stepMs,
       { ...axis, grid, size: 52, values: (_, splits) => splits.map((value) => format(value)) },
     ],
     series: [{}, ...lines],
-    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)] },
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), shownZone()),
+    hooks: {
+      setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)],
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width < dragMinPx) return;
+          const secondsAt = (px: number) => plot.posToVal(px, 'x');
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          onSpan(...wholeSteps(secondsAt(left) * 1_000, secondsAt(left + width) * 1_000, plot.data[0], stepMs));
+        },
+      ],
+    },
   };
+}
+
+/** From the step in which a drag began to the end of that in which it ended. */
+function wholeSteps(fromMs: number, toMs: number, seconds: ArrayLike<number>, stepMs: number): [number, number] {
+  const times = Array.from(seconds, (at) => at * 1_000);
+  const first = times.findLast((at) => at <= fromMs) ?? times[0] ?? fromMs;
+  const end = times.find((at) => at >= toMs) ?? (times.at(-1) ?? toMs) + stepMs;
+  return [Math.round(first), Math.round(end)];
 }
 
 /** Places of values without a neighbour. */

@@ -5,16 +5,16 @@ export type Filters<Name extends string> = Partial<Record<Name, string>>;
 
 /**
  * What a page shows, kept in its URL so that it can be shared: texts by name. An empty one leaves the URL. The setter
- * changes those that it is given, without a step in the history.
+ * changes those that it is given; only as a `step` does Back undo it.
  */
-export function useFilters<Name extends string>(): [Filters<Name>, (changes: Filters<Name>) => void] {
+export function useFilters<Name extends string>(): [Filters<Name>, (changes: Filters<Name>, as?: 'step') => void] {
   const filters = useSearch({ strict: false }) as Filters<Name>;
   const navigate = useNavigate();
   const set = useCallback(
-    (changes: Filters<Name>) => {
+    (changes: Filters<Name>, as?: 'step') => {
       const next = (before: Record<string, string>) =>
         Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, value]) => value));
-      void navigate({ to: '.', search: next as never, replace: true });
+      void navigate({ to: '.', search: next as never, replace: as !== 'step' });
     },
     [navigate],
   );

@@ -1,5 +1,7 @@
 // How numbers, money and times are written everywhere: `1,204`, `1.2 M`, `$0.0042`, `312 ms`, `2 min ago`.
 
+import { shownZone } from './zone.ts';
+
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
 const hundredths = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 });
@@ -88,7 +90,7 @@ export function ago(atMs: number, nowMs: number): string {
 
 /** `21 Nov 2026`, in the reader's zone. */
 export function day(atMs: number): string {
-  return new Date(atMs).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
+  return write(atMs, { day: 'numeric', month: 'short', year: 'numeric' });
 }
 
 /** `21 Nov 2026, 17:44:32`, in the reader's zone. */
@@ -98,13 +100,27 @@ export function instant(atMs: number): string {
 
 /** `17:44:32`. */
 export function clock(atMs: number): string {
-  return new Date(atMs).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+  return write(atMs, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 }
 
 /** `17:44:32` of today, else `20 Nov 17:44`. */
 export function moment(atMs: number, nowMs: number): string {
   if (day(atMs) === day(nowMs)) return clock(atMs);
-  return `${new Date(atMs).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${clock(atMs).slice(0, 5)}`;
+  return `${write(atMs, { day: 'numeric', month: 'short' })} ${clock(atMs).slice(0, 5)}`;
+}
+
+/** By zone and parts: to make one takes a hundred times longer than to use it. */
+const writers = new Map<string, Intl.DateTimeFormat>();
+
+function write(atMs: number, parts: Intl.DateTimeFormatOptions): string {
+  const zone = shownZone();
+  const name = `${zone} ${Object.keys(parts).join()}`;
+  let writer = writers.get(name);
+  if (writer === undefined) {
+    writer = new Intl.DateTimeFormat('en-GB', { ...parts, timeZone: zone });
+    writers.set(name, writer);
+  }
+  return writer.format(atMs);
 }
 
 /** `1 request`, `3 requests`. */

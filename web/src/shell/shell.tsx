@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, Suspense, useCallback, useMemo, useState } from 'react';
 import type { Session } from '../api/session.ts';
 import { Toasts } from '../parts/toast.tsx';
+import { showZone, useZone } from '../parts/zone.ts';
 import { ConnectionNote } from './connection-note.tsx';
 import { placesOf } from './navigation.ts';
 import { Palette } from './palette.tsx';
@@ -17,6 +18,8 @@ export function Shell({ session, children }: { session: Session; children: React
   const navigate = useNavigate();
   const go = useCallback((to: string) => void navigate({ to }), [navigate]);
   const close = useCallback(() => setOpen(null), []);
+  const zone = useZone();
+  showZone(zone);
   useShortcuts(places, { go, open: setOpen });
   return (
     <div className="flex h-dvh flex-col md:flex-row">
@@ -29,7 +32,8 @@ export function Shell({ session, children }: { session: Session; children: React
       <Sidebar groups={groups} session={session} onOpen={setOpen} />
       <main id="page" tabIndex={-1} className="min-h-0 min-w-0 flex-1 overflow-y-auto outline-none">
         <ConnectionNote />
-        <Suspense>{children}</Suspense>
+        {/* Another zone changes every time that the page shows. */}
+        <Suspense key={zone}>{children}</Suspense>
       </main>
       <PhoneBar groups={groups} session={session} onOpen={setOpen} />
       <Palette open={open === 'palette'} onClose={close} places={places} session={session} go={go} />

@@ -20,7 +20,7 @@ import { KeysTable } from '../keys/keys-table.tsx';
 import { Budgets } from './budgets.tsx';
 import { EditAccount } from './edit-account.tsx';
 
-const ByDay = lazy(() => import('../usage/by-day.tsx'));
+const Spend = lazy(() => import('../usage/spend.tsx'));
 
 /** While the page is visible, a window is read so often. */
 const windowsEveryMs = 10_000;
@@ -43,7 +43,7 @@ export default function AccountPage() {
           <Budgets account={account} />
           <KeysTable account={account.id} />
           <Suspense fallback={<Skeleton className="h-48" />}>
-            <ByDay query={{ account: account.id }} groupBy="model" from="30d" measure="cost_usd" />
+            <Spend query={{ account: account.id }} />
           </Suspense>
         </>
       )}

@@ -5,9 +5,10 @@ import { ErrorNote } from '../../parts/error-note.tsx';
 import { Count, None, Span } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { count, percent } from '../../parts/format.ts';
-import { type Range, RangePicker, useRange } from '../../parts/range.tsx';
+import { RangePicker } from '../../parts/range-picker.tsx';
 import { Pending } from '../../parts/skeleton.tsx';
 import { type Column, SortedTable } from '../../parts/table.tsx';
+import { type Ranged, useRange } from '../../parts/use-range.ts';
 import { wordsOf } from '../requests/outcome.tsx';
 import { type AttemptRow, useAttempts } from './use-attempts.ts';
 
@@ -27,16 +28,17 @@ interface AttemptsProps {
   where?: { provider?: string | undefined; model?: string | undefined };
   /** Groupings that the page offers, the first one first. */
   groups: readonly AttemptGroup[];
-  /** The range of the page, such as `30d`, if the page itself offers the choice. */
-  span?: string;
+  /** The range of the page, if the page itself offers the choice. */
+  range?: Ranged;
 }
 
 /** Who was asked, how often that failed and how long it took, over a range that the page's URL names. */
-export function Attempts({ where = {}, groups, span }: AttemptsProps) {
-  const [range, setRange] = useRange();
+export function Attempts({ where = {}, groups, range: ofPage }: AttemptsProps) {
+  const own = useRange();
+  const range = ofPage ?? own;
   const [filters, setFilters] = useFilters<'by'>();
   const by = groups.find((group) => group === filters.by) ?? groups[0] ?? 'provider';
-  const { data, error, refetch } = useAttempts({ ...where, group_by: by, from: span ?? range, points: true });
+  const { data, error, refetch } = useAttempts({ ...where, group_by: by, ...range.query, points: true });
   return (
     <section aria-labelledby="attempts" className="flex flex-col gap-4">
       <header className="flex flex-wrap items-center gap-2">
@@ -51,12 +53,12 @@ export function Attempts({ where = {}, groups, span }: AttemptsProps) {
             onValue={(value) => setFilters({ by: value === groups[0] ? '' : value })}
           />
         )}
-        {span === undefined && <RangePicker value={range} onValue={setRange} />}
+        {ofPage === undefined && <RangePicker range={range} />}
       </header>
       {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
       {data !== undefined && data.data.length > 0 && (
         <Suspense fallback={<Pending className="h-48" />}>
-          <AttemptCharts attempts={data} />
+          <AttemptCharts attempts={data} range={range} where={where} />
         </Suspense>
       )}
       <SortedTable
@@ -77,7 +79,7 @@ export function Attempts({ where = {}, groups, span }: AttemptsProps) {
 /** Pages of single entries, by what rows are of. */
 const pages: Partial<Record<AttemptGroup, string>> = { provider: 'providers', model: 'models' };
 
-function columnsOf(by: AttemptGroup, range: Range): Column<AttemptRow>[] {
+function columnsOf(by: AttemptGroup, range: Ranged): Column<AttemptRow>[] {
   const page = pages[by];
   const ms = (
     head: string,
@@ -108,7 +110,7 @@ function columnsOf(by: AttemptGroup, range: Range): Column<AttemptRow>[] {
           ) : (
             <Link
               to={`/dashboard/${page}/${encodeURIComponent(group)}` as never}
-              search={{ range } as never}
+              search={range.search as never}
               className="hover:underline"
             >
               {group}

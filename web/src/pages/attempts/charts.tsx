@@ -2,6 +2,8 @@ import type { AttemptsReply } from '../../../../src/admin/attempts.ts';
 import Chart, { type Series } from '../../parts/chart.tsx';
 import { span } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
+import { useChartLinks } from '../../parts/use-chart-links.ts';
+import type { Ranged } from '../../parts/use-range.ts';
 import type { AttemptRow } from './use-attempts.ts';
 
 /** Groups with a separate colour. */
@@ -9,8 +11,16 @@ const colours = [1, 2, 3, 4, 5, 6] as const;
 
 type Point = NonNullable<AttemptRow['points']>[number];
 
+interface AttemptChartsProps {
+  attempts: AttemptsReply;
+  range: Ranged;
+  /** Filters of the requests that a step leads to. */
+  where: Record<string, string | undefined>;
+}
+
 /** Failures and waits over time, a colour for each of the groups with the most attempts. */
-export default function AttemptCharts({ attempts: { from, to, step_s, data } }: { attempts: AttemptsReply }) {
+export default function AttemptCharts({ attempts: { from, to, step_s, data }, range, where }: AttemptChartsProps) {
+  const links = useChartLinks(range, where);
   const stepMs = step_s * 1_000;
   const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
   const times = Array.from({ length: Math.ceil((toMs - fromMs) / stepMs) }, (_, at) => fromMs + at * stepMs);
@@ -33,6 +43,7 @@ export default function AttemptCharts({ attempts: { from, to, step_s, data } }: 
         <Chart
           label="Failed attempts over time"
           kind="bars"
+          {...links}
           times={times}
           stepMs={stepMs}
           series={series(
@@ -47,6 +58,7 @@ export default function AttemptCharts({ attempts: { from, to, step_s, data } }: 
           label="Time to first token over time"
           kind="lines"
           format={span}
+          {...links}
           times={times}
           stepMs={stepMs}
           series={series(

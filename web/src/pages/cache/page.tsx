@@ -8,16 +8,17 @@ import { get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Begin } from '../../parts/begin.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Segments } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Ago, Count, Money, None } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { bytes, count, percent, plural } from '../../parts/format.ts';
 import { Page } from '../../parts/page.tsx';
+import { RangePicker } from '../../parts/range-picker.tsx';
 import { Read } from '../../parts/read.tsx';
 import { FilterInput } from '../../parts/suggest-input.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Tiles } from '../../parts/tiles.tsx';
+import { useRange } from '../../parts/use-range.ts';
 import { ClearForm } from './clear-form.tsx';
 
 type ModelRow = CacheReply['models'][number];
@@ -25,7 +26,6 @@ type ScopeRow = CacheReply['data'][number];
 type DayRow = CacheReply['prompt_cache'][number];
 
 const path = '/admin/v1/cache';
-const ranges = ['24h', '7d', '30d', '90d'].map((value) => ({ value, label: value }));
 /** Scopes that the page lists; the API pages through more. */
 const scopesMax = 200;
 
@@ -36,10 +36,11 @@ const yaml = `models:
 
 /** What models' caches keep, and what came of it. */
 export default function CachePage() {
-  const [{ from = '30d', model }, setFilters] = useFilters<'from' | 'model'>();
+  const [{ model }, setFilters] = useFilters<'model'>();
+  const range = useRange('30d');
   const [clearing, setClearing] = useState<string | null>(null);
   const mayClear = useMay('models', 'write');
-  const asked = { model, from, group_by: 'scope', limit: scopesMax };
+  const asked = { model, ...range.query, group_by: 'scope', limit: scopesMax };
   const query = useQuery({
     queryKey: [path, asked],
     queryFn: ({ signal }) => get<CacheReply>(path, asked, signal),
@@ -51,7 +52,7 @@ export default function CachePage() {
       title="Cache"
       actions={
         <>
-          <Segments label="Range" value={from} options={ranges} onValue={(value) => setFilters({ from: value })} />
+          <RangePicker range={range} />
           {mayClear && (
             <Button look="danger" icon={<Eraser className="size-4" />} onClick={() => setClearing(model ?? '')}>
               Clear

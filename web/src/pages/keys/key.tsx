@@ -27,7 +27,7 @@ import { tones } from './key-status.ts';
 import { RevokeKey } from './revoke-key.tsx';
 import { RotateKey } from './rotate-key.tsx';
 
-const ByDay = lazy(() => import('../usage/by-day.tsx'));
+const Spend = lazy(() => import('../usage/spend.tsx'));
 
 /** While the page is visible, limits are read so often. */
 const windowsEveryMs = 10_000;
@@ -62,7 +62,7 @@ export default function KeyPage() {
           {windows.data === undefined && windows.error === null && <Skeleton className="h-24" />}
           {windows.data !== undefined && <Limits of={key} windows={windows.data} />}
           <Suspense fallback={<Skeleton className="h-48" />}>
-            <ByDay query={{ key: key.id }} groupBy="model" from="30d" measure="cost_usd" />
+            <Spend query={{ key: key.id }} />
           </Suspense>
           <LastRequests of={key} />
         </>

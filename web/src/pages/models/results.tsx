@@ -1,32 +1,30 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
-import { useState } from 'react';
 import type { ResultsReply } from '../../../../src/admin/results.ts';
 import { models } from '../../api/entries.ts';
 import { call, get, url } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
-import { Segments } from '../../parts/controls.tsx';
 import { Note } from '../../parts/error-note.tsx';
 import { Ago, Count, Money, None, Span } from '../../parts/figures.tsx';
 import { percent, short } from '../../parts/format.ts';
 import { Read } from '../../parts/read.tsx';
 import { saveFrom } from '../../parts/save.ts';
 import { type Column, Table } from '../../parts/table.tsx';
+import { useRange } from '../../parts/use-range.ts';
 
 type Row = ResultsReply['variants'][number];
 type Metric = Row['metrics'][number];
 
-const ranges = ['24h', '7d', '30d'].map((value) => ({ value, label: value }));
-
 /** What the variants of a model came to; nothing for a model without variants. */
 export function Results({ model }: { model: string }) {
   const may = useMay('usage', 'read');
-  const [from, setFrom] = useState('7d');
+  // The attempts above have the picker.
+  const { query: span } = useRange();
   const path = `${models.addressOf(model)}/results`;
   const query = useQuery({
-    queryKey: [path, from],
-    queryFn: ({ signal }) => get<ResultsReply>(path, { from }, signal),
+    queryKey: [path, span],
+    queryFn: ({ signal }) => get<ResultsReply>(path, { ...span }, signal),
     enabled: may,
     refetchInterval: 30_000,
   });
@@ -37,10 +35,9 @@ export function Results({ model }: { model: string }) {
     <section className="flex min-w-0 flex-col gap-2">
       <header className="flex flex-wrap items-center gap-2">
         <h2 className="min-w-24 flex-1 font-medium text-sm">Variants</h2>
-        <Segments label="Range of the results" value={from} options={ranges} onValue={setFrom} />
         <Button
           icon={<Download className="size-4" />}
-          onClick={() => saveFrom(url(`${path}.csv`, { from }), `variants-of-${model}.csv`)}
+          onClick={() => saveFrom(url(`${path}.csv`, { ...span }), `variants-of-${model}.csv`)}
         >
           CSV
         </Button>

@@ -3,11 +3,19 @@ import Chart from '../../parts/chart.tsx';
 import { span, usd } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
 import { WithoutPrice } from '../../parts/spend.tsx';
+import { useChartLinks } from '../../parts/use-chart-links.ts';
+import type { Ranged } from '../../parts/use-range.ts';
+
+interface ChartsProps {
+  overview: Overview;
+  range: Ranged;
+  account: string | undefined;
+}
 
 /** Traffic in steps of time. */
-export default function Charts({ overview: { series, totals, step_s } }: { overview: Overview }) {
+export default function Charts({ overview: { series, totals, step_s }, range, account }: ChartsProps) {
   const times = series.map(({ at }) => Date.parse(at));
-  const shared = { times, stepMs: step_s * 1_000 };
+  const shared = { times, stepMs: step_s * 1_000, ...useChartLinks(range, { account }) };
   return (
     <div className="grid gap-4 lg:grid-cols-2">
       <Section title="Requests">

@@ -6,10 +6,10 @@ import { spentWords, usdOfSum, WithoutPrice } from '../../parts/spend.tsx';
 type Totals = Overview['totals'];
 
 /** Sums of the range, against the span before. */
-export function Figures({ totals, before, range }: { totals: Totals; before: Totals; range: string }) {
+export function Figures({ totals, before }: { totals: Totals; before: Totals }) {
   const tokens = ({ input_tokens, output_tokens }: Totals) => input_tokens + output_tokens;
   const share = ({ errors, requests }: Totals) => (requests === 0 ? 0 : errors / requests);
-  const since = `than in the ${range} before`;
+  const since = 'than in the time of the same length before';
   return (
     <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-3 xl:grid-cols-6">
       <Figure name="Requests" value={short(totals.requests)} exact={count(totals.requests)}>

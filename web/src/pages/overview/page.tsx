@@ -7,8 +7,9 @@ import { buttonClass } from '../../parts/button.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
-import { RangePicker, useRange } from '../../parts/range.tsx';
+import { RangePicker } from '../../parts/range-picker.tsx';
 import { Pending, Skeleton } from '../../parts/skeleton.tsx';
+import { useRange } from '../../parts/use-range.ts';
 import { useWelcome } from '../welcome/use-welcome.ts';
 import { Figures } from './figures.tsx';
 import { Saved } from './saved.tsx';
@@ -17,16 +18,21 @@ import { Wrongs } from './wrongs.tsx';
 
 const Charts = lazy(() => import('./charts.tsx'));
 
+/** Ranges of `GET /admin/v1/overview`. */
+const ownRanges = ['1h', '6h', '24h', '7d', '30d', '90d'];
+
 /** Interval at which the page is requested again. */
 const everyMs = 10_000;
 
 /** Activity and problems. */
 export default function OverviewPage() {
   const [{ account }] = useFilters<'account'>();
-  const [range, setRange] = useRange();
+  const range = useRange();
+  // A range that the server has ready-made ends with the step that is running.
+  const asked = ownRanges.includes(range.text) ? { range: range.text } : range.query;
   const { data, error, refetch } = useQuery({
-    queryKey: ['/admin/v1/overview', range, account],
-    queryFn: ({ signal }) => get<Overview>('/admin/v1/overview', { range, account }, signal),
+    queryKey: ['/admin/v1/overview', asked, account],
+    queryFn: ({ signal }) => get<Overview>('/admin/v1/overview', { ...asked, account }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: everyMs,
   });
@@ -44,7 +50,7 @@ export default function OverviewPage() {
           >
             Slowest of the last hour
           </Link>
-          <RangePicker value={range} onValue={setRange} />
+          <RangePicker range={range} />
         </>
       }
     >
@@ -53,12 +59,12 @@ export default function OverviewPage() {
       {data !== undefined && (
         <>
           <Wrongs wrong={data.wrong} />
-          <Figures totals={data.totals} before={data.before} range={data.range} />
-          {account === undefined && <Saved range={data.range} />}
+          <Figures totals={data.totals} before={data.before} />
+          {account === undefined && <Saved range={range} />}
           <Suspense fallback={<Pending className="h-96" />}>
-            <Charts overview={data} />
+            <Charts overview={data} range={range} account={account} />
           </Suspense>
-          <Tops overview={data} account={account} />
+          <Tops overview={data} range={range} account={account} />
         </>
       )}
     </Page>

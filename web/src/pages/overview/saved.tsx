@@ -4,13 +4,14 @@ import type { CacheReply } from '../../../../src/admin/cache.ts';
 import { get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { percent, plural, usd } from '../../parts/format.ts';
+import type { Ranged } from '../../parts/use-range.ts';
 
 /** What the caches of models saved in the range, over all accounts; nothing where no request had a hit. */
-export function Saved({ range }: { range: string }) {
+export function Saved({ range }: { range: Ranged }) {
   const may = useMay('models', 'read');
   const { data } = useQuery({
-    queryKey: ['/admin/v1/cache', { from: range }],
-    queryFn: ({ signal }) => get<CacheReply>('/admin/v1/cache', { from: range, limit: 1 }, signal),
+    queryKey: ['/admin/v1/cache', range.query],
+    queryFn: ({ signal }) => get<CacheReply>('/admin/v1/cache', { ...range.query, limit: 1 }, signal),
     enabled: may,
     staleTime: 60_000,
   });
@@ -22,11 +23,7 @@ export function Saved({ range }: { range: string }) {
   return (
     <p className="text-muted text-sm">
       Caches saved {usd(sum((row) => row.saved_usd))} by {plural(hits, 'hit')}, {percent(rate)} of the look-ups.{' '}
-      <Link
-        to="/dashboard/cache"
-        search={{ from: range } as never}
-        className="text-accent underline underline-offset-2"
-      >
+      <Link to="/dashboard/cache" search={range.search as never} className="text-accent underline underline-offset-2">
         Cache
       </Link>
     </p>

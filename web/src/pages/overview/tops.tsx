@@ -6,18 +6,25 @@ import { Count } from '../../parts/figures.tsx';
 import { percent, span } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
 import { spentWords, usdOfSum } from '../../parts/spend.tsx';
+import type { Ranged } from '../../parts/use-range.ts';
 import { useAttempts } from '../attempts/use-attempts.ts';
 
+interface TopsProps {
+  overview: Overview;
+  range: Ranged;
+  account: string | undefined;
+}
+
 /** Accounts, models and providers with the most usage. */
-export function Tops({ overview: { top, range, from }, account }: { overview: Overview; account: string | undefined }) {
+export function Tops({ overview: { top, from, to }, range, account }: TopsProps) {
   return (
     <div className="grid gap-4 lg:grid-cols-3">
-      <Top title="Models" by="model" rows={top.models} />
-      <Top title="Accounts" by="account" rows={top.accounts} />
+      <Top title="Models" by="model" rows={top.models} range={range} />
+      <Top title="Accounts" by="account" rows={top.accounts} range={range} />
       {account === undefined ? (
-        <Asked range={range} from={from} />
+        <Asked range={range} span={{ from, ...(range.query.to !== undefined && { to }) }} />
       ) : (
-        <Top title="Providers" by="provider" rows={top.providers} />
+        <Top title="Providers" by="provider" rows={top.providers} range={range} />
       )}
     </div>
   );
@@ -26,8 +33,8 @@ export function Tops({ overview: { top, range, from }, account }: { overview: Ov
 const askedMax = 8;
 
 /** Providers by attempts, so that one which never answers is among them. */
-function Asked({ range, from }: Pick<Overview, 'range' | 'from'>) {
-  const { data } = useAttempts({ group_by: 'provider', from, limit: askedMax });
+function Asked({ range, span: covered }: { range: Ranged; span: { from: string; to?: string } }) {
+  const { data } = useAttempts({ group_by: 'provider', ...covered, limit: askedMax });
   const rows = data?.data ?? [];
   const most = Math.max(1, ...rows.map(({ attempts }) => attempts));
   return (
@@ -35,7 +42,7 @@ function Asked({ range, from }: Pick<Overview, 'range' | 'from'>) {
       title="Providers, attempts"
       inside="flush"
       actions={
-        <Link to="/dashboard/providers" search={{ range } as never} className="text-muted text-xs hover:text-ink">
+        <Link to="/dashboard/providers" search={range.search as never} className="text-muted text-xs hover:text-ink">
           All providers
         </Link>
       }
@@ -48,7 +55,7 @@ function Asked({ range, from }: Pick<Overview, 'range' | 'from'>) {
             <Line
               key={group}
               to={`/dashboard/providers/${encodeURIComponent(group)}`}
-              search={{ range }}
+              search={range.search}
               name={group}
               failed={{ part: failed, of: attempts }}
               share={attempts / most}
@@ -102,14 +109,25 @@ function Line({ to, search, name, failed, share, children }: LineProps) {
   );
 }
 
-function Top({ title, by, rows }: { title: string; by: string; rows: Overview['top']['models'] }) {
+interface TopProps {
+  title: string;
+  by: string;
+  rows: Overview['top']['models'];
+  range: Ranged;
+}
+
+function Top({ title, by, rows, range }: TopProps) {
   const most = Math.max(1, ...rows.map(({ requests }) => requests));
   return (
     <Section
       title={title}
       inside="flush"
       actions={
-        <Link to="/dashboard/usage" search={{ group_by: by } as never} className="text-muted text-xs hover:text-ink">
+        <Link
+          to="/dashboard/usage"
+          search={{ ...range.search, group_by: by } as never}
+          className="text-muted text-xs hover:text-ink"
+        >
           Usage by {by}
         </Link>
       }
@@ -122,7 +140,7 @@ function Top({ title, by, rows }: { title: string; by: string; rows: Overview['t
             <Line
               key={group}
               to="/dashboard/requests"
-              search={{ [by]: group }}
+              search={{ ...range.search, [by]: group }}
               name={group}
               failed={{ part: errors, of: requests }}
               share={requests / most}

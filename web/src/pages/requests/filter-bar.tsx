@@ -17,8 +17,6 @@ export const filterNames = [
   'user',
   'tag',
   'cost_min',
-  'since',
-  'until',
 ] as const;
 export type FilterName = (typeof filterNames)[number];
 type Values = Partial<Record<FilterName, string>>;
@@ -33,15 +31,6 @@ const statuses = [
   ['499', '499 client disconnected'],
   ['5xx', '5xx'],
 ] as const;
-const times = [
-  ['', 'Any time'],
-  ['15m', 'Last 15 minutes'],
-  ['1h', 'Last hour'],
-  ['24h', 'Last 24 hours'],
-  ['7d', 'Last 7 days'],
-  ['30d', 'Last 30 days'],
-] as const;
-
 interface FilterBarProps {
   values: Values;
   onValues: (values: Values) => void;
@@ -81,23 +70,6 @@ export function FilterBar({ values, onValues }: FilterBarProps) {
           </option>
         ))}
         {statuses.every(([value]) => value !== outcome) && <option value={outcome}>{outcome}</option>}
-      </Select>
-      <Select
-        aria-label="Time"
-        value={values.until === undefined ? (values.since ?? '') : 'span'}
-        className="w-[calc(50%-4px)] sm:w-auto"
-        onChange={({ target: { value } }) => onValues({ since: value, until: '' })}
-      >
-        {times.map(([value, label]) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-        {(values.until !== undefined || times.every(([value]) => value !== (values.since ?? ''))) && (
-          <option value={values.until === undefined ? values.since : 'span'}>
-            {values.since ?? 'Until'} {values.until}
-          </option>
-        )}
       </Select>
       <div className={more ? 'contents' : 'hidden sm:contents'}>
         <FilterInput label="Account" from="/admin/v1/accounts" field="id" {...filter('account')} />

@@ -1,15 +1,18 @@
 import { Download, Pause, Play } from 'lucide-react';
 import { useCallback, useState } from 'react';
 import { type Pages, usePages } from '../../api/pages.ts';
-import { url } from '../../api/request.ts';
+import { type Query, url } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Count, Moment, None, Span } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Page } from '../../parts/page.tsx';
+import { anyTime } from '../../parts/range.ts';
+import { RangePicker } from '../../parts/range-picker.tsx';
 import { saveFrom } from '../../parts/save.ts';
 import { type Column, PagedTable } from '../../parts/table.tsx';
+import { useRange } from '../../parts/use-range.ts';
 import { Cost } from './cost.tsx';
 import { FilterBar, type FilterName, filterNames } from './filter-bar.tsx';
 import { Outcome, wordsOf } from './outcome.tsx';
@@ -63,9 +66,11 @@ const columns: readonly Column<RequestRow>[] = [
 export default function RequestsPage() {
   const [filters, setFilters] = useFilters<FilterName | 'pages'>();
   const [paused, setPaused] = useState(false);
-  const query = queryOf(filters);
+  const range = useRange(anyTime, 'any');
+  const { from, to } = range.query;
+  const query = { ...queryOf(filters), since: from, until: to };
   const listed = usePages<RequestRow>('/admin/v1/requests', query, { inUrl: 'pages' });
-  const live = !paused && listed.page === 1 && filters.until === undefined;
+  const live = !paused && listed.page === 1 && to === undefined;
   const tail = useTail(query, live);
   const pages: Pages<RequestRow> = live
     ? {
@@ -78,7 +83,7 @@ export default function RequestsPage() {
     : listed;
   // Another filter begins at its first page.
   const onValues = useCallback((changes: typeof filters) => setFilters({ ...changes, pages: '' }), [setFilters]);
-  const some = filterNames.some((name) => filters[name] !== undefined);
+  const some = range.text !== anyTime || filterNames.some((name) => filters[name] !== undefined);
   return (
     <Page
       title="Requests"
@@ -92,7 +97,8 @@ export default function RequestsPage() {
           >
             {paused ? 'Go live' : 'Live'}
           </Button>
-          <Export filters={query} />
+          <RangePicker range={range} any />
+          <Export filters={{ ...queryOf(filters), from: from ?? '1970-01-01', to }} />
         </>
       }
       bar={<FilterBar values={filters} onValues={onValues} />}
@@ -120,9 +126,8 @@ function queryOf(filters: Partial<Record<FilterName, string>>): Partial<Record<F
 }
 
 /** Everything that the filters let through, over HTTP as it is read. */
-function Export({ filters: { text: _, since, until, ...rest } }: { filters: Partial<Record<FilterName, string>> }) {
-  const save = (format: 'csv' | 'jsonl') =>
-    saveFrom(url(`/admin/v1/requests.${format}`, { ...rest, from: since, to: until }), `requests.${format}`);
+function Export({ filters: { text: _, ...asked } }: { filters: Query }) {
+  const save = (format: 'csv' | 'jsonl') => saveFrom(url(`/admin/v1/requests.${format}`, asked), `requests.${format}`);
   return (
     <Menu trigger={<Button icon={<Download className="size-4" />}>Export</Button>}>
       <MenuItem onSelect={() => save('csv')}>CSV, without routes</MenuItem>

@@ -1,11 +1,14 @@
+import type { ReactNode } from 'react';
 import type { Query } from '../../api/request.ts';
 import Chart, { type Series } from '../../parts/chart.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Pending } from '../../parts/skeleton.tsx';
 import { WithoutPrice } from '../../parts/spend.tsx';
+import { useChartLinks } from '../../parts/use-chart-links.ts';
+import type { Ranged } from '../../parts/use-range.ts';
 import { type Measure, measures } from './measures.ts';
-import { type ByDay as Arranged, type UsageRow, useByDay } from './use-by-day.ts';
+import { type ByDay as Arranged, stepOf, type UsageRow, useByDay } from './use-by-day.ts';
 
 /** Groups with a separate colour; all others are drawn together. */
 const colours = [1, 2, 3, 4, 5] as const;
@@ -13,22 +16,25 @@ const colours = [1, 2, 3, 4, 5] as const;
 interface ByDayProps {
   query: Query;
   groupBy: string;
-  from: string;
+  range: Ranged;
   measure: Measure;
+  actions?: ReactNode;
 }
 
 /** One measure over time, by group. */
-export default function ByDay({ query, groupBy, from, measure }: ByDayProps) {
+export default function ByDay({ query, groupBy, range, measure, actions }: ByDayProps) {
   const { label, of, format } = measures[measure];
-  const { byDay, error } = useByDay(query, groupBy, from, of);
+  const links = useChartLinks(range, query as Record<string, string | undefined>);
+  const { byDay, error } = useByDay(query, groupBy, range, of);
   return (
-    <Section title={`${label} ${from === '24h' ? 'by hour' : 'by day'}${groupBy === 'day' ? '' : ` and ${groupBy}`}`}>
+    <Section title={`${label} by ${stepOf(range)}${groupBy === 'day' ? '' : ` and ${groupBy}`}`} actions={actions}>
       {error !== null && <ErrorNote error={error} />}
       {byDay === undefined && error === null && <Pending className="h-48" />}
       {measure === 'cost_usd' && byDay !== undefined && <Unpriced byDay={byDay} />}
       {byDay !== undefined && (
         <Chart
           label={`${label} over time`}
+          {...links}
           kind="bars"
           height={200}
           times={byDay.times}

@@ -3,17 +3,19 @@ import { lazy, Suspense } from 'react';
 import { usePages } from '../../api/pages.ts';
 import { url } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
-import { Segments, Select } from '../../parts/controls.tsx';
+import { Select } from '../../parts/controls.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Count, Money, None } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { percent, plural } from '../../parts/format.ts';
 import { Page } from '../../parts/page.tsx';
+import { RangePicker } from '../../parts/range-picker.tsx';
 import { saveFrom } from '../../parts/save.ts';
 import { Pending } from '../../parts/skeleton.tsx';
 import { Spend } from '../../parts/spend.tsx';
 import { FilterInput } from '../../parts/suggest-input.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
+import { useRange } from '../../parts/use-range.ts';
 import { Attempts } from '../attempts/attempts.tsx';
 import { type Measure, measures } from './measures.ts';
 import type { UsageRow } from './use-by-day.ts';
@@ -30,9 +32,8 @@ const groups = [
   ['endpoint', 'Endpoint'],
   ['tag', 'Tag'],
 ] as const;
-const spans = ['24h', '7d', '30d', '90d', '365d'] as const;
 const filterNames = ['account', 'model', 'provider', 'key', 'user', 'tag'] as const;
-type Name = 'group_by' | 'from' | 'measure' | (typeof filterNames)[number];
+type Name = 'group_by' | 'measure' | (typeof filterNames)[number];
 
 /** Days fit one page, so that they can be shown newest first. */
 const daysMax = 1_000;
@@ -40,11 +41,12 @@ const daysMax = 1_000;
 /** Sums of usage. */
 export default function UsagePage() {
   const [filters, setFilters] = useFilters<Name>();
-  const { group_by = 'day', from = '30d' } = filters;
+  const { group_by = 'day' } = filters;
+  const range = useRange('30d');
   const measure =
     filters.measure !== undefined && filters.measure in measures ? (filters.measure as Measure) : 'cost_usd';
   const chosen = Object.fromEntries(filterNames.map((name) => [name, filters[name]]));
-  const query = { ...chosen, group_by, from };
+  const query = { ...chosen, ...range.query, group_by, time_zone: group_by === 'day' ? range.zone : undefined };
   const pages = usePages<UsageRow>('/admin/v1/usage', query, group_by === 'day' ? { limit: daysMax } : {});
   const rows = group_by === 'day' ? pages.rows?.toReversed() : pages.rows;
   const title = groups.find(([value]) => value === group_by)?.[1] ?? 'Group';
@@ -53,12 +55,7 @@ export default function UsagePage() {
       title="Usage"
       actions={
         <>
-          <Segments
-            label="Range"
-            value={from}
-            options={spans.map((value) => ({ value: value as string, label: value === '365d' ? '1y' : value }))}
-            onValue={(value) => setFilters({ from: value })}
-          />
+          <RangePicker range={range} />
           <Button
             icon={<Download className="size-4" />}
             onClick={() => saveFrom(url('/admin/v1/usage.csv', query), `usage-by-${group_by}.csv`)}
@@ -125,7 +122,7 @@ export default function UsagePage() {
       }
     >
       <Suspense fallback={<Pending className="h-64" />}>
-        <ByDay query={chosen} groupBy={group_by} from={from} measure={measure} />
+        <ByDay query={chosen} groupBy={group_by} range={range} measure={measure} />
       </Suspense>
       <PagedTable
         label={`Usage by ${group_by}`}
@@ -138,7 +135,7 @@ export default function UsagePage() {
         <Attempts
           where={{ provider: filters.provider, model: filters.model }}
           groups={['provider', 'target', 'credential', 'class']}
-          span={from}
+          range={range}
         />
       )}
     </Page>

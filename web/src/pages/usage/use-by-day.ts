@@ -1,11 +1,15 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { UsageReply } from '../../../../src/admin/usage.ts';
 import { get, type Query } from '../../api/request.ts';
+import { beginnings, localText } from '../../parts/range.ts';
+import type { Ranged } from '../../parts/use-range.ts';
 
 export type UsageRow = UsageReply['data'][number];
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
+/** Longer ranges are drawn in days. */
+const byHourMaxMs = 50 * hourMs;
 /** Rows of one answer. */
 const rowsMax = 1_000;
 
@@ -17,38 +21,44 @@ export interface ByDay {
   parts: { group: string; rows: (UsageRow | null)[] }[];
 }
 
-/** Use over time, in days (hours for `24h`), apart by `groupBy` where that is not a time itself. */
-export function useByDay(query: Query, groupBy: string, from: string, sizeOf: (row: UsageRow) => number) {
-  const step = from === '24h' ? 'hour' : 'day';
+type Step = 'hour' | 'day';
+
+export function stepOf(range: Ranged): Step {
+  const { fromMs, toMs } = boundsOf(range);
+  return toMs - fromMs <= byHourMaxMs ? 'hour' : 'day';
+}
+
+/** Use over time, in days of the range's zone (hours of a short range), apart by `groupBy` unless that is a time. */
+export function useByDay(query: Query, groupBy: string, range: Ranged, sizeOf: (row: UsageRow) => number) {
+  const step = stepOf(range);
   const split = groupBy === 'day' ? undefined : groupBy;
-  const asked = { ...query, from, group_by: step, split_by: split, limit: rowsMax };
+  const asked = { ...query, ...range.query, group_by: step, split_by: split, time_zone: range.zone, limit: rowsMax };
   const { data, error, isPlaceholderData } = useQuery({
     queryKey: ['/admin/v1/usage', asked],
     queryFn: ({ signal }) => get<UsageReply>('/admin/v1/usage', asked, signal),
     placeholderData: keepPreviousData,
   });
   return {
-    byDay: data === undefined ? undefined : arranged(data.data, step, from, sizeOf),
+    byDay:
+      data === undefined ? undefined : arranged(data.data, data.group_by === 'hour' ? 'hour' : 'day', range, sizeOf),
     error,
     waiting: isPlaceholderData,
   };
 }
 
-function arranged(
-  rows: readonly UsageRow[],
-  step: 'hour' | 'day',
-  from: string,
-  sizeOf: (row: UsageRow) => number,
-): ByDay {
-  const stepMs = step === 'hour' ? hourMs : dayMs;
-  const spanMs = Number.parseInt(from, 10) * (from.endsWith('h') ? hourMs : dayMs);
-  const lastMs = Math.floor(Date.now() / stepMs) * stepMs;
-  const first = Math.floor((Date.now() - spanMs) / stepMs) * stepMs;
-  const times = Array.from({ length: (lastMs - first) / stepMs + 1 }, (_, at) => first + at * stepMs);
-  const places = new Map(times.map((atMs, at) => [atMs, at]));
+function boundsOf(range: Ranged) {
+  return range.bounds() ?? { fromMs: Date.now() - 30 * dayMs, toMs: Date.now() };
+}
+
+function arranged(rows: readonly UsageRow[], step: Step, range: Ranged, sizeOf: (row: UsageRow) => number): ByDay {
+  const bounds = boundsOf(range);
+  const times = step === 'hour' ? hoursOf(bounds) : beginnings('day', bounds, range.zone);
+  const nameOf = (atMs: number) =>
+    step === 'hour' ? `${new Date(atMs).toISOString().slice(0, 16)}Z` : localText(atMs, range.zone).slice(0, 10);
+  const places = new Map(times.map((atMs, at) => [nameOf(atMs), at]));
   const parts = new Map<string, { rows: (UsageRow | null)[]; size: number }>();
   for (const row of rows) {
-    const at = places.get(Date.parse(row.group));
+    const at = places.get(row.group);
     if (at === undefined) continue;
     const group = row.split ?? '';
     const part = parts.get(group) ?? { rows: times.map(() => null), size: 0 };
@@ -57,5 +67,14 @@ function arranged(
     parts.set(group, part);
   }
   const ordered = [...parts].sort(([, a], [, b]) => b.size - a.size);
-  return { times, stepMs, parts: ordered.map(([group, { rows }]) => ({ group, rows })) };
+  return {
+    times,
+    stepMs: step === 'hour' ? hourMs : dayMs,
+    parts: ordered.map(([group, { rows }]) => ({ group, rows })),
+  };
+}
+
+function hoursOf({ fromMs, toMs }: { fromMs: number; toMs: number }): number[] {
+  const first = Math.floor(fromMs / hourMs);
+  return Array.from({ length: Math.ceil(toMs / hourMs) - first }, (_, at) => (first + at) * hourMs);
 }

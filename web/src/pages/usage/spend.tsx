@@ -1,0 +1,12 @@
+import type { Query } from '../../api/request.ts';
+import { RangePicker } from '../../parts/range-picker.tsx';
+import { useRange } from '../../parts/use-range.ts';
+import ByDay from './by-day.tsx';
+
+/** What one key or account spends, by model, over a range that the page's address names. */
+export default function Spend({ query }: { query: Query }) {
+  const range = useRange('30d');
+  return (
+    <ByDay query={query} groupBy="model" range={range} measure="cost_usd" actions={<RangePicker range={range} />} />
+  );
+}

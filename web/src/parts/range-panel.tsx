@@ -1,0 +1,146 @@
+import { useId, useState } from 'react';
+import { Button } from './button.tsx';
+import { Input } from './controls.tsx';
+import { useFilters } from './filters.ts';
+import { Field, Form } from './form.tsx';
+import { anyTime, between, calendar, instantOf, isBetweenHours, lasting, localText } from './range.ts';
+import { FieldFault } from './typed.ts';
+import type { Ranged } from './use-range.ts';
+import { chooseZone, isZone } from './zone.ts';
+
+interface RangePanelProps {
+  range: Ranged;
+  any: true | undefined;
+  onDone: () => void;
+}
+
+/** Presets, a range of one's own, and the time zone. */
+export default function RangePanel({ range, any, onDone }: RangePanelProps) {
+  const pick = (text: string) => {
+    range.choose(text);
+    onDone();
+  };
+  const presets = { ...lasting, ...(any && { [anyTime]: 'Any time' }) };
+  return (
+    <div className="flex flex-col gap-3">
+      <div className="grid grid-cols-2 gap-x-3">
+        <Presets label="Until now" of={presets} chosen={range.text} onPick={pick} />
+        <Presets label="Calendar" of={calendar} chosen={range.text} onPick={pick} />
+      </div>
+      <Custom range={range} onPick={pick} />
+      <Zone range={range} />
+    </div>
+  );
+}
+
+interface PresetsProps {
+  label: string;
+  of: Readonly<Record<string, string>>;
+  chosen: string;
+  onPick: (range: string) => void;
+}
+
+function Presets({ label, of, chosen, onPick }: PresetsProps) {
+  return (
+    <fieldset className="flex flex-col">
+      <legend className="px-2 pb-1 text-muted text-xs">{label}</legend>
+      {Object.entries(of).map(([range, text]) => (
+        <button
+          key={range}
+          type="button"
+          aria-pressed={range === chosen}
+          onClick={() => onPick(range)}
+          className="h-7 rounded px-2 text-left hover:bg-hover aria-pressed:bg-accent-soft aria-pressed:font-medium"
+        >
+          {text}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+function Custom({ range, onPick }: { range: Ranged; onPick: (range: string) => void }) {
+  const bounds = range.bounds();
+  const text = (atMs: number | undefined) => (atMs === undefined ? '' : localText(atMs, range.zone));
+  const [from, setFrom] = useState(() => text(bounds?.fromMs));
+  const [to, setTo] = useState(() => text(bounds?.toMs));
+  const [error, setError] = useState<Error | null>(null);
+  const apply = () => {
+    const [fromMs, toMs] = [instantOf(from, range.zone), instantOf(to, range.zone)];
+    const fault = faultIn(fromMs, toMs);
+    setError(fault);
+    if (fault === null) onPick(between(fromMs, toMs));
+  };
+  return (
+    <Form error={error} onSubmit={apply} className="gap-2 border-line border-t pt-3">
+      <div className="grid grid-cols-[1fr_1fr] items-start gap-2">
+        <Field name="from" label="From">
+          {(control) => (
+            <Input {...control} type="datetime-local" value={from} onChange={({ target }) => setFrom(target.value)} />
+          )}
+        </Field>
+        <Field name="to" label="To">
+          {(control) => (
+            <Input {...control} type="datetime-local" value={to} onChange={({ target }) => setTo(target.value)} />
+          )}
+        </Field>
+      </div>
+      <Button type="submit" className="self-end">
+        Show this range
+      </Button>
+    </Form>
+  );
+}
+
+function faultIn(fromMs: number, toMs: number): FieldFault | null {
+  if (Number.isNaN(fromMs)) return new FieldFault('from', 'Enter a date and a time.');
+  if (Number.isNaN(toMs)) return new FieldFault('to', 'Enter a date and a time.');
+  if (fromMs === toMs) return new FieldFault('to', 'The range is empty: it ends when it begins.');
+  if (fromMs > toMs) return new FieldFault('to', 'The range ends before it begins.');
+  return fromMs > Date.now() ? new FieldFault('from', 'This time has not come yet.') : null;
+}
+
+function Zone({ range }: { range: Ranged }) {
+  const zones = useId();
+  const [, setFilters] = useFilters<'zone'>();
+  const [text, setText] = useState(range.zone);
+  const [error, setError] = useState<Error | null>(null);
+  const apply = (zone: string) => {
+    const fits = isZone(zone.trim());
+    setError(fits ? null : new FieldFault('zone', `There is no time zone "${zone}". Europe/Berlin or UTC is one.`));
+    if (!fits || zone.trim() === range.zone) return;
+    chooseZone(zone.trim());
+    if (range.search.zone !== undefined) setFilters({ zone: zone.trim() });
+  };
+  return (
+    <Form error={error} onSubmit={() => apply(text)} className="gap-1 border-line border-t pt-3">
+      <Field
+        name="zone"
+        label="Time zone"
+        hint={
+          isBetweenHours(range.zone, Date.now())
+            ? 'Sums are kept by the hour of UTC, so a day begins with the first full hour of UTC after midnight there.'
+            : 'Of every time that the dashboard shows. This browser remembers it.'
+        }
+      >
+        {(control) => (
+          <div className="flex gap-2">
+            <Input
+              {...control}
+              list={zones}
+              spellCheck={false}
+              value={text}
+              onChange={({ target }) => setText(target.value)}
+            />
+            <datalist id={zones}>
+              {['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => (
+                <option key={zone} value={zone} />
+              ))}
+            </datalist>
+            <Button type="submit">Set</Button>
+          </div>
+        )}
+      </Field>
+    </Form>
+  );
+}
