@@ -10,7 +10,7 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   requests: '/dashboard/requests',
   'requests-none': '/dashboard/requests?account=nobody',
   request: async (gateway) => `/dashboard/requests/${await retriedRequest(gateway)}`,
-  usage: '/dashboard/usage?group_by=model&from=7d',
+  usage: '/dashboard/usage?group_by=model&range=7d',
   'usage-by-day': '/dashboard/usage',
   providers: '/dashboard/providers',
   provider: '/dashboard/providers/claude',
@@ -107,7 +107,7 @@ test('a chart of days names each day once', { skip }, async (t) => {
       return fillText.call(this, text, ...rest);
     };
   }`);
-  await page.goto('/dashboard/usage?group_by=model&from=7d');
+  await page.goto('/dashboard/usage?group_by=model&range=7d');
   await settled(page);
   await page.locator('canvas').waitFor();
   const said = await page.locator('canvas').evaluate((canvas) => [...(canvas as never as { said: string[] }).said]);

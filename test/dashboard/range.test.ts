@@ -55,10 +55,17 @@ test('what ends now stays relative in a question, and all else has its ends', ()
   const now = ms('2026-11-24T10:00Z');
   assert.deepEqual(queryOf('7d', now, 'UTC'), { from: '7d' });
   assert.deepEqual(queryOf('any', now, 'UTC'), {});
-  assert.deepEqual(queryOf('today', now, 'UTC'), { from: '2026-11-24T00:00Z' });
-  assert.deepEqual(queryOf('yesterday', now, 'UTC'), { from: '2026-11-23T00:00Z', to: '2026-11-24T00:00Z' });
+  assert.deepEqual(queryOf('today', now, 'UTC'), { from: '2026-11-24T00:00:00.000Z' });
+  assert.deepEqual(queryOf('yesterday', now, 'UTC'), {
+    from: '2026-11-23T00:00:00.000Z',
+    to: '2026-11-24T00:00:00.000Z',
+  });
   const range = between(now, now + 90_500);
-  assert.deepEqual(queryOf(range, 0, 'UTC'), { from: '2026-11-24T10:00Z', to: '2026-11-24T10:01:30.500Z' });
+  assert.deepEqual(queryOf(range, 0, 'UTC'), {
+    from: '2026-11-24T10:00:00.000Z',
+    to: '2026-11-24T10:01:30.500Z',
+  });
+  assert.equal(range, '2026-11-24T10:00Z..2026-11-24T10:01:30.500Z');
 });
 
 test('what is typed as a time means that of the zone, also where clocks skip an hour or show one twice', () => {

@@ -73,7 +73,7 @@ function Custom({ range, onPick }: { range: Ranged; onPick: (range: string) => v
   };
   return (
     <Form error={error} onSubmit={apply} className="gap-2 border-line border-t pt-3">
-      <div className="grid grid-cols-[1fr_1fr] items-start gap-2">
+      <div className="grid items-start gap-2 sm:grid-cols-2">
         <Field name="from" label="From">
           {(control) => (
             <Input {...control} type="datetime-local" value={from} onChange={({ target }) => setFrom(target.value)} />
@@ -119,8 +119,8 @@ function Zone({ range }: { range: Ranged }) {
         label="Time zone"
         hint={
           isBetweenHours(range.zone, Date.now())
-            ? 'Sums are kept by the hour of UTC, so a day begins with the first full hour of UTC after midnight there.'
-            : 'Of every time that the dashboard shows. This browser remembers it.'
+            ? 'Culvert keeps sums by the hour of UTC, so a day here begins with the first full hour of UTC after midnight.'
+            : 'The dashboard shows all times in this zone. This browser remembers it.'
         }
       >
         {(control) => (

@@ -59,7 +59,8 @@ export function queryOf(range: string, nowMs: number, zone: string): SpanQuery {
   if (range in lasting) return { from: range };
   const span = spanOf(range, nowMs, zone);
   if (span === null) return {};
-  return { from: short(span.fromMs), ...(span.toMs !== null && { to: short(span.toMs) }) };
+  const text = (atMs: number) => new Date(atMs).toISOString();
+  return { from: text(span.fromMs), ...(span.toMs !== null && { to: text(span.toMs) }) };
 }
 
 const periods = { today: 'day', yesterday: 'day', week: 'week', month: 'month' } as const;

@@ -20,7 +20,7 @@ import { KeysTable } from '../keys/keys-table.tsx';
 import { Budgets } from './budgets.tsx';
 import { EditAccount } from './edit-account.tsx';
 
-const Spend = lazy(() => import('../usage/spend.tsx'));
+const Spend = lazy(() => import('../usage/spend-by-day.tsx'));
 
 /** While the page is visible, a window is read so often. */
 const windowsEveryMs = 10_000;

@@ -1,7 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { Segments } from '../../parts/controls.tsx';
-import { ErrorNote } from '../../parts/error-note.tsx';
 import { Count, None, Span } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { count, percent } from '../../parts/format.ts';
@@ -55,8 +54,7 @@ export function Attempts({ where = {}, groups, range: ofPage }: AttemptsProps) {
         )}
         {ofPage === undefined && <RangePicker range={range} />}
       </header>
-      {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
-      {data !== undefined && data.data.length > 0 && (
+      {error === null && data !== undefined && data.data.length > 0 && (
         <Suspense fallback={<Pending className="h-48" />}>
           <AttemptCharts attempts={data} range={range} where={where} />
         </Suspense>
@@ -65,6 +63,8 @@ export function Attempts({ where = {}, groups, range: ofPage }: AttemptsProps) {
         label={`Attempts by ${groupWords[by].toLowerCase()}`}
         first="-attempts"
         rows={error === null ? data?.data : undefined}
+        error={error}
+        retry={() => void refetch()}
         columns={columnsOf(by, range)}
         keyOf={({ group }) => group}
         empty={<p className="p-4 text-muted">Nobody was asked in this time.</p>}

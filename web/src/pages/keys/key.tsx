@@ -27,7 +27,7 @@ import { tones } from './key-status.ts';
 import { RevokeKey } from './revoke-key.tsx';
 import { RotateKey } from './rotate-key.tsx';
 
-const Spend = lazy(() => import('../usage/spend.tsx'));
+const Spend = lazy(() => import('../usage/spend-by-day.tsx'));
 
 /** While the page is visible, limits are read so often. */
 const windowsEveryMs = 10_000;
