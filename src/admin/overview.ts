@@ -139,7 +139,7 @@ export function overviewOperations(parts: AdminParts, records: Records, watch: T
         range: z
           .enum(['1h', '6h', '24h', '7d', '30d', '90d'])
           .default('24h')
-          .describe('The range that ends now. Without a meaning beside `from`.'),
+          .describe('The range that ends now. Ignored with `from`.'),
         from: pastInstant('Start of another range: to the minute in the last two days, else to the hour.').optional(),
         to: pastInstant('Its end. Default: now.').optional(),
         account: filter('Only what this account did.'),
