@@ -9,6 +9,7 @@ import { attemptOperations } from './attempts.ts';
 import { auditOperations } from './audit.ts';
 import { backupOperations } from './backup.ts';
 import { cacheOperations } from './cache.ts';
+import { clusterOperations } from './cluster.ts';
 import { configurationOperations } from './configuration.ts';
 import { createRecords } from './directory.ts';
 import { doctorOperations } from './doctor.ts';
@@ -81,6 +82,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...secretOperations(parts, records, kept),
     ...alertOperations(parts),
     ...healthOperations(parts),
+    ...clusterOperations(parts),
   ];
   return {
     async handle(request) {

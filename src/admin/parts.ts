@@ -5,6 +5,7 @@ import type { CacheStore } from '../books/metering/cache-store.ts';
 import type { Counters } from '../books/metering/counters.ts';
 import type { Ledger } from '../books/metering/ledger.ts';
 import type { PlanBook } from '../books/metering/plan-book.ts';
+import type { SeenProcess } from '../books/metering/replicas.ts';
 import type { ConfigResult } from '../config/check.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
@@ -60,6 +61,8 @@ export interface AdminParts {
   cache: Pick<CacheStore, 'clear' | 'stats'>;
   /** Hits of semantic caches that this process checked, by model; absent: no server runs. */
   cacheChecked?: () => ReadonlyMap<string, CheckedHits>;
+  /** Processes that share the stores, with this one where it serves; may reject. */
+  processes(): Promise<readonly SeenProcess[]>;
   /** Engines of web search. */
   engines: EngineOperator;
   /** MCP servers elsewhere; null where no server runs. */

@@ -10,6 +10,7 @@ import { shadowVariant } from '../config/cross-check-models.ts';
 import { FailureError } from '../kernel/failure.ts';
 import type { LaneSnapshot } from '../routing/health-snapshot.ts';
 import type { Target } from '../routing/target.ts';
+import { clusterFindings } from './cluster.ts';
 import type { Directory, KnownAccount, Records } from './directory.ts';
 import { closedOut, lanesByProvider, providerStatus, recentAttempts } from './entries/provider-status.ts';
 import { type Finding, pageField } from './finding.ts';
@@ -67,8 +68,13 @@ export function createTroubleWatch(parts: AdminParts, records: Records): Trouble
   let known: { atMs: number; found: Promise<Found[]> } | null = null;
 
   async function look(stored: (troubles: Promise<Trouble[]>) => Promise<Trouble[]>): Promise<Found[]> {
-    const [looked, ofAccounts, ofRequests, ofVariants] = await Promise.all([
+    const [looked, ofReplicas, ofAccounts, ofRequests, ofVariants] = await Promise.all([
       parts.findings(),
+      // A store that cannot be asked is a finding itself.
+      parts.processes().then(
+        (seen) => clusterFindings(seen, parts.clock.wallMs()),
+        () => [],
+      ),
       stored(accountTroubles(parts, records)),
       stored(requestTroubles(parts)),
       stored(variantTroubles(parts)),
@@ -76,7 +82,7 @@ export function createTroubleWatch(parts: AdminParts, records: Records): Trouble
     const ofUpstreams = [...providerTroubles(parts), ...modelTroubles(parts), ...keptTroubles(parts)];
     const troubles = [...ofUpstreams, ...ofAccounts, ...ofRequests, ...ofVariants];
     const troubled = new Set(troubles.map(({ check }) => check));
-    const others = looked.filter(({ check, state }) => state !== 'ok' || !troubled.has(check));
+    const others = [...looked, ...ofReplicas].filter(({ check, state }) => state !== 'ok' || !troubled.has(check));
     return [...others.map((finding) => ({ ...finding, account: null })), ...troubles];
   }
 

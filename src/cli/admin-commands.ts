@@ -1,5 +1,6 @@
 import type { AlertsTriedReply } from '../admin/alerts.ts';
 import type { CacheClearedReply, CacheReply } from '../admin/cache.ts';
+import type { ProcessRow } from '../admin/cluster.ts';
 import { attemptGroups } from '../books/ledger/attempt-sums.ts';
 import { calls, lists } from './admin-entries.ts';
 import type { TopCommand } from './command-table.ts';
@@ -166,6 +167,30 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
       empty: 'Nobody was asked in this time.',
     }),
   },
+  cluster: {
+    group: seeWhatHappens,
+    ...lists({
+      description: 'list replicas and their workers: version, configuration, load, last heartbeat',
+      example: 'culvert cluster',
+      path: '/cluster',
+      rowsMax: 10_000,
+      columns: [
+        ['host', (row) => row.host],
+        ['pid', (row) => row.pid],
+        ['worker', (row) => row.worker],
+        ['state', (row) => row.state],
+        ['version', (row) => differing(row, 'version')],
+        ['configuration', (row) => differing(row, 'configuration')],
+        ['started', (row) => shownTime(row.started_at)],
+        ['requests', (row) => row.requests],
+        ['busy %', (row) => (row.busy === null ? null : Math.round(Number(row.busy) * 100))],
+        ['turn ms', (row) => row.loop_delay_ms],
+        ['MB', (row) => (row.memory_bytes === null ? null : Math.round(Number(row.memory_bytes) / 1_000_000))],
+        ['seen', (row) => shownTime(row.seen_at)],
+      ],
+      empty: 'No server has told anything of itself.',
+    }),
+  },
   replay: {
     group: seeWhatHappens,
     description: 'ask kept requests again at another model, and compare the answers',
@@ -249,6 +274,11 @@ function objectOf(value: unknown): Row {
 
 function definitionOf({ definition }: Row): Row {
   return objectOf(definition);
+}
+
+/** With a mark where it is not that of most processes. */
+function differing(row: Row, of: 'version' | 'configuration'): unknown {
+  return (row as ProcessRow).differs.includes(of) ? `${row[of]} (differs)` : row[of];
 }
 
 function limit(value: unknown): unknown {

@@ -134,6 +134,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     transport,
     vectors: own.vectors,
     cache,
+    processes: async () => stores.replicas?.seen() ?? [],
     engines: ownEngines(config, snapshot, transport),
     mcp: null,
     mcpGrants: grantsIn(mcpGrants, secrets),
@@ -177,7 +178,9 @@ function ownEngines(config: Config, { localSearch }: Snapshot, transport: Transp
 
 async function openForAdmin(
   config: Config,
-): Promise<Pick<Stores, 'ledger' | 'booksId' | 'close'> & { store: AccountStore; mcpGrants: McpGrantStore }> {
+): Promise<
+  Pick<Stores, 'ledger' | 'booksId' | 'replicas' | 'close'> & { store: AccountStore; mcpGrants: McpGrantStore }
+> {
   const options = {
     bootId: randomUUID(),
     clock,
@@ -194,6 +197,7 @@ async function openForAdmin(
       store,
       ledger,
       booksId: async () => options.bootId,
+      replicas: null,
       mcpGrants,
       async close() {
         await ledger.shutdown();
@@ -213,6 +217,7 @@ async function openForAdmin(
     store: createPostgresAccountStore(database),
     ledger,
     booksId: () => readBooksId(database.rest.run),
+    replicas: ledger.replicas,
     mcpGrants: createMcpGrantStore(tablesIn(database)),
     async close() {
       await ledger.shutdown();

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createSetup } from '../books/auth/setup.ts';
 import { createNotices } from '../books/metering/notices.ts';
 import { createRefusals } from '../books/metering/refusals.ts';
+import type { ProcessFacts } from '../books/metering/replicas.ts';
 import type { Config } from '../config/schema.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
 import type { Route } from '../http/exchange.ts';
@@ -19,6 +20,7 @@ import { openSpool } from '../net/spool.ts';
 import { requestLog } from '../observe/log.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import { StartRefused } from '../processes/lifetime.ts';
+import type { OwnProcess } from '../processes/own-process.ts';
 import { openCache } from '../stores/cache/open-cache.ts';
 import { createWebhookPost } from '../upstream/transport/post-webhook.ts';
 import { environmentProxies, type ProxyOf } from '../upstream/transport/proxy.ts';
@@ -68,6 +70,8 @@ export interface Gateway {
   modelsKnown: Promise<void>;
   /** All metrics of this process. */
   measure: Metrics['values'];
+  /** What it tells other processes of itself. */
+  facts(): Promise<ProcessFacts>;
   /**
    * `/readyz` says no, and all callers are served for `delayMs` (default: 0). Then the port closes, running streams get
    * `graceMs`, everything is settled, flushed and closed.
@@ -156,11 +160,11 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const common = { ...upstreams, keptBodies, books, cache, clock, plans, storage, sinks, notices, sendAlert };
   const { promise: listening, resolve: listens } = Promise.withResolvers<string>();
   const shared = { ...common, vectors, listening, resolve, proxyOf, log, onTrouble, opened, traces };
-  const opening = openServices({ ...shared, options, callers, metrics, files, objects, finished, spool });
-  const { services } = opening;
-  const { server, routes, dashboard } = await openServer({ ...shared, ...opening, options, callers, setup, metrics });
+  const all = { ...shared, options, callers, metrics };
+  const opening = openServices({ ...all, files, objects, finished, spool });
+  const { server, dashboard, ...served } = await openServer({ ...all, ...opening, setup });
   opened(await createRollbacks({ snapshot, book: ledger.experiments, out, clock, log, metrics, onTrouble }).start());
-  measure(metrics, { ledger, aliases, sinks, room: storage.room, cache: services.cache, version });
+  measure(metrics, { ledger, aliases, sinks, room: storage.room, cache: opening.services.cache, version });
   addTargetGauges(metrics, { health, snapshot, clock });
 
   const { host, port } = config.server;
@@ -175,12 +179,12 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   opened(sinks.stop);
   // A bucket that refuses is known before a caller needs it, and what a crash left in it goes.
   files.sweep().catch(() => undefined);
-  const swept = [stores.replies, objects, services.responses, files];
+  const swept = [stores.replies, objects, opening.services.responses, files];
   const stopPruning = prune({ stores, swept, snapshot, clock, log });
 
   return {
+    ...served,
     url,
-    routes,
     adminKey: callers.adminKey,
     issueFirstKey: callers.issueFirstKey,
     firstKeyFile: callers.firstKeyFile,
@@ -228,7 +232,7 @@ function prune({
 
 /** All routes and the server that has them, which does not listen yet. */
 async function openServer(
-  parts: Omit<RoutesParts, 'dashboard' | 'refusals' | 'bodies' | 'draining' | 'running' | 'onUnexpected'>,
+  parts: Omit<RoutesParts, 'dashboard' | 'refusals' | 'bodies' | 'draining' | 'running' | 'processes' | 'onUnexpected'>,
 ) {
   const { options, services, callers, books, metrics } = parts;
   const { log } = options;
@@ -245,6 +249,12 @@ async function openServer(
   const dashboard = config.admin.dashboard
     ? openDashboard({ callers, stores, secrets, snapshot, clock, version, pagesFolder, onTrouble: parts.onTrouble })
     : null;
+  let known: OwnProcess | null = null;
+  async function own(): Promise<OwnProcess> {
+    const { createOwnProcess } = await import('../processes/own-process.ts');
+    known ??= createOwnProcess(parts, () => server);
+    return known;
+  }
   const routes = await openRoutes({
     ...parts,
     dashboard,
@@ -253,6 +263,7 @@ async function openServer(
     onUnexpected,
     draining: () => server.draining || options.seat?.standing.ready === false,
     running: () => server.running,
+    processes: async () => (await own()).withOthers(),
   });
   const server = createGatewayServer({
     clock,
@@ -272,7 +283,9 @@ async function openServer(
       ),
     onUnexpected,
   });
-  return { server, routes, dashboard };
+  const facts = async () => (await own()).facts();
+  stores.replicas?.tell(facts);
+  return { server, routes, dashboard, facts };
 }
 
 function proxiesOf(env: GatewayOptions['env']): ProxyOf {

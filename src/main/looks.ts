@@ -20,6 +20,7 @@ export function serverLooks(
     sinks,
     services,
     sendAlert,
+    processes,
     options: { seat },
   }: {
     storage: Storage;
@@ -27,6 +28,7 @@ export function serverLooks(
     sinks: Pick<RecordDelivery, 'standing'>;
     services: Pick<Services, 'files'>;
     sendAlert: SendAlert;
+    processes: AdminParts['processes'];
     options: { seat?: Seat };
   },
   parts: {
@@ -35,11 +37,12 @@ export function serverLooks(
     clock: Clock;
     version: string;
   } & Pick<AdminParts, 'snapshot' | 'troubles'>,
-): Pick<AdminParts, 'bodies' | 'findings' | 'capabilities' | 'backup' | 'tryAlert'> {
+): Pick<AdminParts, 'bodies' | 'findings' | 'capabilities' | 'backup' | 'tryAlert' | 'processes'> {
   const { folder, clock, version, snapshot } = parts;
   let download: ReturnType<typeof createBackupDownload> | null = null;
   return {
     bodies: keptBodies.find,
+    processes,
     tryAlert: createAlertTest(sendAlert, clock),
     async findings() {
       const { runningFindings } = await import('../cli/doctor/running.ts');

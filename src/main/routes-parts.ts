@@ -1,3 +1,4 @@
+import type { AdminParts } from '../admin/parts.ts';
 import type { Setup } from '../books/auth/setup.ts';
 import type { CacheStore } from '../books/metering/cache-store.ts';
 import type { SendAlert } from '../books/metering/notice-delivery.ts';
@@ -48,6 +49,7 @@ export interface RoutesParts {
   draining(): boolean;
   /** Requests whose handlers run. */
   running(): number;
+  processes: AdminParts['processes'];
   /** Its address on this machine, once the server listens: what nobody waits for begins then. */
   listening: Promise<string>;
   onTrouble(message: string): void;

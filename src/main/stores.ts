@@ -13,6 +13,7 @@ import { MemoryCounters } from '../books/metering/memory-counters.ts';
 import type { NoticeStore } from '../books/metering/notice-store.ts';
 import { crashedEvent } from '../books/metering/quota.ts';
 import type { RecordOrder } from '../books/metering/record-store.ts';
+import type { Replicas } from '../books/metering/replicas.ts';
 import type { ReplyStore } from '../books/metering/reply-store.ts';
 import type { ResponseStore } from '../books/metering/response-store.ts';
 import { bucketsOf, callMilliIn, scopesOf } from '../books/metering/scope.ts';
@@ -105,6 +106,8 @@ export interface Stores {
   booksId(): Promise<string>;
   /** Names this process in reservations and replies. */
   bootId: string;
+  /** Other processes over these stores; null: there are none. */
+  replicas: Replicas | null;
   /** Why nothing can be admitted right now, by its cause. */
   troubles(): Readonly<Record<string, string | null>>;
   /** Called after the last request. */
@@ -206,6 +209,8 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
     folderWriters: seat === undefined ? 'one' : 'several',
     booksId: async () => bootId,
     bootId,
+    // The primary asks its workers itself.
+    replicas: seat === undefined ? null : { tell() {}, seen: seat.processes },
     troubles: () => ({ ledger: ledger.trouble(), counters: counters.trouble() }),
     async close() {
       await sizesThread.close();
@@ -320,6 +325,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     folderWriters: 'one',
     booksId,
     bootId,
+    replicas: ledger.replicas,
     troubles: () => ({ ledger: ledger.trouble() ?? lease.trouble(), counters: counters.trouble() }),
     async close() {
       clearInterval(recoverTimer);

@@ -37,6 +37,7 @@ export async function work({
         await gateway.reconfigure(next);
       },
       measure: gateway.measure,
+      facts: gateway.facts,
       stop(graceMs, delayMs) {
         const end = (code: number) => {
           flush();

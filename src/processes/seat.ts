@@ -1,4 +1,5 @@
 import type { Reloaded, ReloadMode } from '../admin/parts.ts';
+import type { ProcessFacts, SeenProcess } from '../books/metering/replicas.ts';
 import type { Config } from '../config/schema.ts';
 import type { ItemReference } from '../formats/dialects/dialect.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
@@ -52,6 +53,8 @@ export interface PrimaryOffers extends BooksOffers {
   reload(mode: ReloadMode): Promise<Reloaded>;
   /** Of every worker that answers in time. */
   measured(): Promise<SeriesValues[]>;
+  /** All workers, and those that ended a while ago. */
+  processes(): readonly SeenProcess[];
   keepItems(tenant: string, items: readonly JsonObject[]): void;
   findItems(tenant: string, references: readonly ItemReference[]): Readonly<Record<string, JsonObject>>;
 }
@@ -61,6 +64,7 @@ export interface WorkerOffers {
   /** Takes a checked configuration into use. */
   configure(config: Config): Promise<void>;
   measure(): Promise<SeriesValues>;
+  facts(): Promise<ProcessFacts>;
   stand(standing: Standing): void;
   /** Ends it as `Gateway.close` does. */
   stop(graceMs: number, delayMs: number): void;
@@ -78,10 +82,11 @@ export interface Seat {
   /** Whether the process of this boot is over, and what it began with it. */
   isOver(boot: string): boolean;
   /** From now on it does what the primary asks for. */
-  serve(offers: Pick<WorkerOffers, 'configure' | 'measure' | 'stop'>, url: string, onReady: () => void): void;
+  serve(offers: Pick<WorkerOffers, 'configure' | 'measure' | 'facts' | 'stop'>, url: string, onReady: () => void): void;
   refused(message: string): Promise<void>;
   reload(mode: ReloadMode): Promise<Reloaded>;
   measured(): Promise<SeriesValues[]>;
+  processes(): Promise<readonly SeenProcess[]>;
   /** Items of converted answers, which all workers find. */
   keepItems: PrimaryOffers['keepItems'];
   findItems(...of: Parameters<PrimaryOffers['findItems']>): Promise<ReturnType<PrimaryOffers['findItems']>>;
@@ -131,6 +136,7 @@ export async function takeSeat(): Promise<Seat> {
     refused: (message) => primary.ask('refused', message),
     reload: (mode) => primary.ask('reload', mode),
     measured: () => primary.ask('measured'),
+    processes: () => primary.ask('processes'),
     keepItems: (tenant, items) => primary.tell('keepItems', tenant, items),
     findItems: findInTurns((tenant, references) => primary.ask('findItems', tenant, references)),
   };

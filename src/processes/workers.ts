@@ -9,6 +9,7 @@ import type { BooksOffers, BooksStanding } from './books-offers.ts';
 import { bootOf } from './boots.ts';
 import { StartRefused } from './lifetime.ts';
 import { createLink, type Link } from './link.ts';
+import { Pulse } from './pulse.ts';
 import { withTakenAtStart } from './reloads.ts';
 import { type Given, type PrimaryOffers, type Standing, type WorkerOffers, workerVariable } from './seat.ts';
 
@@ -68,6 +69,7 @@ export class Workers {
   readonly #starts = new Map<number, () => void>();
   /** Names this server in the boots of its workers. */
   readonly #boot = randomUUID();
+  readonly #pulse = new Pulse();
   readonly #failedStart = Promise.withResolvers<never>();
   /** Counts of workers that are gone: a sum that fell would read as a restart of the server. */
   #countsOfGone: Promise<SeriesValues> = Promise.resolve([]);
@@ -128,6 +130,7 @@ export class Workers {
       graceMs + delayMs + closingMaxMs,
     );
     await Promise.all(gone);
+    this.#pulse.stop();
     clearTimeout(cut);
   }
 
@@ -183,6 +186,7 @@ export class Workers {
       this.#offersTo(place, desk, (url, began) => {
         this.#address = url;
         place.state = { at: 'serving', worker, link };
+        this.#watch(place, worker, link);
         const { config } = this.#parts.given();
         if (config !== began) void this.#configured(place.number, link, config);
         link.tell('stand', this.#standing());
@@ -197,13 +201,28 @@ export class Workers {
     // Such as a message to one that has just died.
     worker.on('error', () => undefined);
     if (worker.process.stdout !== null) passLines(worker.process.stdout, this.#parts.log);
+    const boot = bootOf(this.#boot, place.number, place.generation);
     worker.once('exit', (code, signal) => {
+      this.#pulse.end(boot);
       link.gone(`worker ${place.number} ended`);
       this.#ended(place, signal ?? code);
       this.tellStanding();
     });
     // All that it has said before is taken by then.
     worker.once('disconnect', () => void this.#chargeLost(place.number, desk));
+  }
+
+  /** One that hangs would keep the connections that it has, and serve none of them. */
+  #watch({ number, generation }: Place, worker: Worker, link: Link<WorkerOffers>): void {
+    this.#pulse.begin({
+      id: bootOf(this.#boot, number, generation),
+      link,
+      onHangs: (seconds) => {
+        if (this.#phase === 'stopping') return;
+        this.#parts.log.error({ worker: number }, `a worker did not answer for ${seconds} s, so it is ended`);
+        worker.process.kill('SIGKILL');
+      },
+    });
   }
 
   async #chargeLost(worker: number, desk: { lost(): Promise<number> } | undefined): Promise<void> {
@@ -242,6 +261,7 @@ export class Workers {
       },
       reload,
       measured: () => this.#measured(),
+      processes: () => this.#pulse.seen(),
       ...items,
       ...desk,
     };

@@ -16,6 +16,7 @@ import { createSetup } from '../../src/books/auth/setup.ts';
 import { MemoryCounters } from '../../src/books/metering/memory-counters.ts';
 import { createPlanBook } from '../../src/books/metering/plan-book.ts';
 import { crashedEvent } from '../../src/books/metering/quota.ts';
+import type { SeenProcess } from '../../src/books/metering/replicas.ts';
 import { bucketsOf } from '../../src/books/metering/scope.ts';
 import { checkConfigText } from '../../src/config/check.ts';
 import { formatProblem } from '../../src/config/problem.ts';
@@ -79,6 +80,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
   });
   let reloaded: Reloaded | null = null;
   const storeErrors: unknown[] = [];
+  let processes: readonly SeenProcess[] = [];
   let findings: readonly Finding[] = [{ check: 'disk', state: 'ok', message: '50 GB are free', fix: null }];
 
   const sessionStore = createSessionStore(openCulvertTables(join(folder, 'culvert.db')));
@@ -145,6 +147,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     tryAlert: async () => null,
     backup: () => Promise.reject(new Error('there is no backup here')),
     findings: async () => findings,
+    processes: async () => processes,
     capabilities: async () => [{ check: 'speech', state: 'warning', message: 'simulated: nobody', fix: 'Add one.' }],
     onStoreError: (error) => storeErrors.push(error),
   });
@@ -220,6 +223,10 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     /** Findings of machine, folder and stores. */
     setFindings(next: readonly Finding[]) {
       findings = next;
+    },
+    /** Processes over the same stores. */
+    setProcesses(next: readonly SeenProcess[]) {
+      processes = next;
     },
     /** Result of the next reload. */
     setReload(result: Reloaded) {

@@ -239,6 +239,7 @@ test('the OpenAPI document names every operation once, with what it takes and gi
     '/admin/v1/audit',
     '/admin/v1/backup',
     '/admin/v1/cache',
+    '/admin/v1/cluster',
     '/admin/v1/config',
     '/admin/v1/config/check',
     '/admin/v1/config/export',

@@ -18,6 +18,7 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   model: '/dashboard/models/smart',
   'mcp-servers-none': '/dashboard/mcp-servers',
   cache: '/dashboard/cache',
+  replicas: '/dashboard/replicas',
   guards: '/dashboard/guards',
   guard: '/dashboard/guards/pii',
   prompts: '/dashboard/prompts',
@@ -49,6 +50,7 @@ const lists = [
   'accounts',
   'keys',
   'plans',
+  'replicas',
 ];
 
 const skip = chromiumMissing;

@@ -1,5 +1,7 @@
+import type { Replicas, SeenProcess } from '../../books/metering/replicas.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Database, Run } from './database.ts';
+import { goneShownMs, seenProcessesMax } from '../../kernel/limits.ts';
+import { type Database, type Run, unavailable } from './database.ts';
 
 /** A boot says that it lives this often; while PostgreSQL is away it asks for it faster. */
 const beatIntervalMs = 5_000;
@@ -35,6 +37,7 @@ export interface Boots {
   mayJudgeSilence(): boolean;
   /** How many live by now, this one included. Rejects when PostgreSQL cannot be asked. */
   living(): Promise<number>;
+  replicas: Replicas;
   /** Says goodbye: whatever this boot left open is over at once. */
   end(): Promise<void>;
 }
@@ -50,10 +53,16 @@ export function createBoots(
   let beatingSinceMs: number | null = null;
   let timer: NodeJS.Timeout | null = null;
   let ended = false;
+  let facts: Parameters<Replicas['tell']>[0] | null = null;
+
+  /** What cannot be told keeps no boot from beating. */
+  async function told(): Promise<string | null> {
+    return facts === null ? null : facts().then(JSON.stringify, () => null);
+  }
 
   async function beat(): Promise<void> {
     try {
-      await rest.run(upsertBeat, [bootId]);
+      await rest.run(upsertBeat, [bootId, await told()]);
       beatingSinceMs ??= clock.monotonicMs();
       onBeat(null);
     } catch (error) {
@@ -78,10 +87,20 @@ export function createBoots(
       const { rows } = await rest.run<{ living: number }>(countLiving, [bootId]);
       return rows[0]?.living ?? 1;
     },
+    replicas: {
+      tell(next) {
+        facts = next;
+        schedule(0);
+      },
+      async seen() {
+        const { rows } = await unavailable(rest.run<SeenRow>(listSeen, [clock.wallMs()]));
+        return rows.map(seenOf);
+      },
+    },
     async end() {
       ended = true;
       if (timer !== null) clearTimeout(timer);
-      await rest.run('UPDATE culvert.boot SET seen_ms = 0 WHERE id = $1', [bootId]);
+      await rest.run(`${buryBoot} WHERE id = $1`, [bootId]);
     },
   };
 }
@@ -89,9 +108,12 @@ export function createBoots(
 const upsertBeat = {
   name: 'boot-beat',
   text: `
-    INSERT INTO culvert.boot (id, seen_ms) VALUES ($1, ${databaseNowMs})
-    ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms`,
+    INSERT INTO culvert.boot (id, seen_ms, facts) VALUES ($1, ${databaseNowMs}, $2)
+    ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms, facts = coalesce(excluded.facts, boot.facts)`,
 };
+
+/** It is over at once, and a list of processes still says when. */
+const buryBoot = 'UPDATE culvert.boot SET seen_ms = 0, ended_ms = GREATEST(seen_ms, ended_ms)';
 
 const countLiving = {
   name: 'boots-living',
@@ -99,10 +121,31 @@ const countLiving = {
     SELECT 1 + count(*) AS living FROM culvert.boot WHERE id <> $1 AND seen_ms > ${databaseNowMs} - ${silentMs}`,
 };
 
+interface SeenRow {
+  id: string;
+  facts: string | null;
+  seen_ms: number;
+  over: boolean;
+}
+
+/** By this process' wall clock ($1), which tells its readers how long ago that was. */
+const listSeen = {
+  name: 'boots-seen',
+  text: `
+    SELECT id, facts, $1::bigint - ${databaseNowMs} + last_ms AS seen_ms, seen_ms <= ${databaseNowMs} - ${silentMs} AS over
+    FROM (SELECT id, facts, seen_ms, GREATEST(seen_ms, ended_ms) AS last_ms FROM culvert.boot) AS known
+    WHERE last_ms > ${databaseNowMs} - ${goneShownMs} ORDER BY last_ms DESC LIMIT ${seenProcessesMax}`,
+};
+
+function seenOf({ id, facts, seen_ms: seenMs, over }: SeenRow): SeenProcess {
+  return { id, facts: facts === null ? null : (JSON.parse(facts) as SeenProcess['facts']), seenMs, over };
+}
+
 /** Removes boots of long ago that have nothing open; in the transaction of a recovery. */
 export async function forgetOldBoots(run: Run): Promise<void> {
   await run(`
     DELETE FROM culvert.boot WHERE seen_ms < ${databaseNowMs} - ${forgottenAfterMs}
+      AND coalesce(ended_ms, 0) < ${databaseNowMs} - ${goneShownMs}
       AND NOT EXISTS (SELECT 1 FROM culvert.reservation WHERE reservation.boot_id = boot.id)`);
 }
 
@@ -211,8 +254,7 @@ function sharedMessage(servers: number, place: string): string {
   return `${others} quota counters over ${place}, but this one would count in its own memory (storage.state). Stop them and wait 30 s, or let this one share the counters too (storage.state: redis://…).`;
 }
 
-const buryOwn = `
-  UPDATE culvert.boot SET seen_ms = 0 WHERE id = (SELECT boot_id FROM culvert.lease WHERE folder_id = $1)`;
+const buryOwn = `${buryBoot} WHERE id = (SELECT boot_id FROM culvert.lease WHERE folder_id = $1)`;
 /** Other servers that live, without the holder of the lease: the lease refuses that one, or waits for it. */
 const othersThatLive = `
   SELECT count(*) AS servers FROM culvert.boot

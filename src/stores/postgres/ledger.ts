@@ -4,6 +4,7 @@ import { readReservation } from '../../books/ledger/columns.ts';
 import { trafficGrainsMs, trafficKeptMs } from '../../books/ledger/traffic.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
+import type { Replicas } from '../../books/metering/replicas.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { requestIdAt } from '../../kernel/ids.ts';
 import { createExperimentBook, readResults } from '../ledger/experiment-book.ts';
@@ -75,7 +76,7 @@ const sweepIntervalMs = 1_000;
 const trafficIntervalMs = 5_000;
 
 /** Books in PostgreSQL, shared by any number of processes. Rejects when it cannot be reached. */
-export async function openPostgresLedger(options: PostgresLedgerOptions): Promise<Ledger> {
+export async function openPostgresLedger(options: PostgresLedgerOptions): Promise<Ledger & { replicas: Replicas }> {
   const { database, bootId, clock, onTrouble, use = 'serve', patient = (step) => step() } = options;
   const { run } = database.rest;
   /** Committed reservations of this process: what `close` may close, once. */
@@ -148,6 +149,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     openReservations: (account) => unavailable(readOpen(run, account)),
     settled: (requestIds) => reading(() => readSettled(run, requestIds)),
     livingBoots: () => unavailable(boots.living()),
+    replicas: boots.replicas,
     find: (id, account) => reading(() => findEvent(run, id, account)),
     list: (query) => reading(() => listEvents(run, query)),
     usage: (query) => reading(() => readUsage(run, query)),

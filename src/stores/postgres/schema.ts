@@ -384,4 +384,9 @@ export const migrations: readonly Migration[] = [
       ${postgresDdl(accounts.budgetsColumn)}
     `,
   },
+  {
+    version: 41,
+    name: 'what processes tell of themselves',
+    sql: 'ALTER TABLE culvert.boot ADD COLUMN facts TEXT, ADD COLUMN ended_ms BIGINT',
+  },
 ];

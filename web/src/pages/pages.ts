@@ -13,6 +13,7 @@ import {
   MessageSquareText,
   MessagesSquare,
   Plug,
+  Server,
   Settings,
   ShieldCheck,
   Users,
@@ -151,6 +152,11 @@ export const operatorPages: readonly PageGroup[] = [
   {
     title: 'Server',
     pages: [
+      {
+        path: 'replicas',
+        load: () => import('./replicas/page.tsx'),
+        nav: { title: 'Replicas', icon: Server, key: 'e', area: 'settings' },
+      },
       {
         path: 'settings',
         load: () => import('./settings/page.tsx'),
