@@ -12,7 +12,7 @@ export interface OpenIdProvider {
   /** `dashboard.oidc` of a gateway that logs people in here. */
   settings(roles: readonly object[]): object;
   /** A person's identity from the next login on; people who are not named have no groups. */
-  people: Map<string, { groups?: unknown; name?: string }>;
+  people: Map<string, { groups?: unknown; name?: string; verified?: boolean }>;
   /** Registers the gateway at this address; before the first login. */
   register(gatewayUrl: string): Promise<void>;
   /** Paths that were asked for, without queries. */
@@ -60,12 +60,15 @@ export async function startOpenIdProvider(options: { claims: 'id-token' | 'useri
             post_logout_redirect_uris: [`${gatewayUrl}/dashboard`],
           },
         ],
-        claims: { openid: ['sub'], email: ['email'], groups: ['groups'] },
+        claims: { openid: ['sub'], email: ['email', 'email_verified'], groups: ['groups'] },
         conformIdTokenClaims: options.claims === 'userinfo',
         pkce: { required: () => true },
         findAccount: (_context: unknown, id: string) => ({
           accountId: id,
-          claims: async () => ({ sub: id, email: people.get(id)?.name ?? `${id}@example.org`, ...groupsOf(id) }),
+          claims: async () => {
+            const { name = `${id}@example.org`, verified = false } = people.get(id) ?? {};
+            return { sub: id, email: name, email_verified: verified, ...groupsOf(id) };
+          },
         }),
         cookies: { keys: ['a key of the tests'] },
       });

@@ -5,7 +5,7 @@ import { filter, given, listOf, pageFields, pastInstant, timeField } from './fie
 import { jsonOperation, type Operation } from './operation.ts';
 import { encoded, placeOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
-import type { AccountScope } from './scope.ts';
+import { type AccountScope, isWithin } from './scope.ts';
 
 const auditSchema = z.object({
   id: z.int(),
@@ -28,7 +28,7 @@ export function auditOperations(parts: AdminParts, records: Records): Operation[
   async function page({ limit, before, ...where }: AuditQuery, scope: AccountScope) {
     const looked = scope === null ? limit : lookedAtMax;
     const rows = await records.asking(() => parts.store.audit({ ...where, limit: looked + 1, before }));
-    const own = rows.slice(0, looked).filter((row) => scope === null || scope.includes(accountOf(row) ?? ''));
+    const own = rows.slice(0, looked).filter((row) => scope === null || isWithin(accountsOf(row), scope));
     const shown = own.slice(0, limit);
     const last = own.length > shown.length ? shown.at(-1) : rows.length > looked ? rows[looked - 1] : undefined;
     return { shown, next: last?.id ?? null };
@@ -69,8 +69,14 @@ export function auditOperations(parts: AdminParts, records: Records): Operation[
 const lookedAtMax = 5_000;
 
 /** Whose a change was; null: everybody's, such as a plan. */
-function accountOf({ action, subject, before, after }: AuditRow): string | null {
-  if (action.startsWith('account.')) return subject;
+function accountsOf({ action, subject, before, after }: AuditRow): AccountScope {
+  if (action.startsWith('account.')) return [subject];
   const { account } = (after ?? before ?? {}) as { account?: unknown };
-  return typeof account === 'string' ? account : null;
+  if (typeof account === 'string') return [account];
+  // Operators and invitations: with the accounts of before, those who manage the others learn nothing of them.
+  const lists = [before, after]
+    .filter((facts) => facts !== null)
+    .map((facts) => (facts as { accounts?: unknown }).accounts);
+  const all = lists.flatMap((accounts) => (Array.isArray(accounts) ? (accounts as string[]) : []));
+  return all.length > 0 && lists.every(Array.isArray) ? all : null;
 }

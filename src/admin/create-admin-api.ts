@@ -17,10 +17,12 @@ import { accountBudgetsOperation } from './entries/account-budgets.ts';
 import { windowOperations } from './entries/account-windows.ts';
 import { accountOperations } from './entries/accounts.ts';
 import { guardOperations } from './entries/guards.ts';
+import { invitationOperations } from './entries/invitations.ts';
 import { createKeptRecords } from './entries/kept.ts';
 import { keyWindowsOperation } from './entries/key-windows.ts';
 import { keyOperations } from './entries/keys.ts';
 import { mcpServerOperations } from './entries/mcp-servers.ts';
+import { memberOperations } from './entries/members.ts';
 import { modelOperations } from './entries/models.ts';
 import { operatorOperations } from './entries/operators.ts';
 import { planOperations } from './entries/plans.ts';
@@ -76,6 +78,8 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...cacheOperations(parts, records),
     ...vectorOperations(parts, records),
     ...operatorOperations(parts, records),
+    ...invitationOperations(parts, records),
+    ...memberOperations(records),
     ...sessionOperations(parts, records),
     ...auditOperations(parts, records),
     ...configurationOperations(parts, records),

@@ -6,3 +6,9 @@ export function accountsAsked(asked: string | undefined, scope: AccountScope): A
   if (asked === undefined) return scope;
   return scope === null || scope.includes(asked) ? [asked] : [];
 }
+
+/** Whether all of `accounts` may be seen; null is all there are. */
+export function isWithin(accounts: AccountScope, scope: AccountScope): boolean {
+  if (scope === null) return true;
+  return accounts?.every((account) => scope.includes(account)) ?? false;
+}

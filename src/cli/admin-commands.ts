@@ -2,6 +2,7 @@ import type { AlertsTriedReply } from '../admin/alerts.ts';
 import type { CacheClearedReply, CacheReply } from '../admin/cache.ts';
 import type { ProcessRow } from '../admin/cluster.ts';
 import { attemptGroups } from '../books/ledger/attempt-sums.ts';
+import { culvert } from '../kernel/command-form.ts';
 import { calls, lists } from './admin-entries.ts';
 import type { TopCommand } from './command-table.ts';
 import { whole } from './options.ts';
@@ -65,6 +66,40 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
     group: keysAndPeople,
     description: 'create, list and remove who administers, and as what',
     load: async () => (await import('./commands/operators.ts')).operators,
+  },
+  invitations: {
+    group: keysAndPeople,
+    description: 'invite people by a link that works once, list and withdraw invitations',
+    load: async () => (await import('./commands/invitations.ts')).invitations,
+  },
+  members: {
+    group: keysAndPeople,
+    description: 'list who may use some accounts only, and remove them',
+    example: 'culvert members list --account dev',
+    commands: {
+      list: lists<{ account?: string }>({
+        description: 'list the operators of some accounts',
+        options: [['--account <id>', 'only members of this account']],
+        example: 'culvert members list --account dev',
+        path: '/members',
+        query: ({ account }) => ({ account }),
+        rowsMax: 10_000,
+        columns: [
+          ['member', (member) => member.name],
+          ['role', (member) => member.role],
+          ['accounts', (member) => shown(member.accounts)],
+          ['id', (member) => member.id],
+        ],
+        empty: `There is no member yet: ${culvert} invitations create --role member --accounts dev`,
+      }),
+      remove: calls({
+        description: 'take from a member the accounts that you manage; the last one ends its sessions',
+        arguments: [['<id>', 'its id']],
+        example: 'culvert members remove op_7Hq2',
+        call: 'DELETE /members/{id}',
+        says: ({ name, accounts }) => `'${name}' is no longer a member of ${shown(accounts)}.`,
+      }),
+    },
   },
   dashboard: {
     group: seeWhatHappens,

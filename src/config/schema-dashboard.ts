@@ -21,7 +21,7 @@ const rolesSchema = z
   .array(
     z.strictObject({
       group: z.string().min(1).max(256).describe('As the claim holds it; `*` is everyone who logs in.'),
-      role: z.enum(['owner', 'admin', 'viewer', 'billing']).describe('What its members may do.'),
+      role: z.enum(['owner', 'admin', 'member', 'viewer', 'billing']).describe('What its members may do.'),
       accounts: z
         .array(z.string().min(1).max(64))
         .min(1)

@@ -1,4 +1,4 @@
-import { notAllowed } from '../admin/roles.ts';
+import { mayNotGive, notAllowed } from '../admin/roles.ts';
 import { createSessions, type Sessions } from '../books/auth/sessions.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import type { Dashboard } from '../http/dashboard/create-dashboard.ts';
@@ -42,6 +42,7 @@ export function openDashboard(parts: {
         sessions,
         ring,
         mayNotCall: (operator) => notAllowed(operator, 'calls', 'write'),
+        mayNotGive,
         clock,
         tally: stores.tally,
         version: parts.version,

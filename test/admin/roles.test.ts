@@ -30,7 +30,7 @@ test('a role may what its line of the table says, and a refusal names those that
   const { json } = await admin.call('POST', '/keys', {}, operator('viewer'));
   assert.equal(
     json.error.message,
-    "The operator 'viewer' has the role viewer, which may not change keys. These roles may: owner, admin.",
+    "The operator 'viewer' has the role viewer, which may not change keys. These roles may: owner, admin, member.",
   );
 });
 
@@ -53,6 +53,7 @@ test('owners may everything, viewers and billing never change keys, operators or
 /** Everything of account `bravo` has this in its name. */
 const other = 'bravo';
 const mine = operator('owner', ['alpha']);
+const ofAlpha = roles.map((role) => operator(role, ['alpha']));
 
 /** Two accounts with a key each, requests, vectors and changes. */
 async function twoAccounts(t: { after(fn: () => unknown): void }) {
@@ -100,7 +101,10 @@ async function twoAccounts(t: { after(fn: () => unknown): void }) {
     requests[account] = row.requestId;
   }
   await admin.ledger.flush();
-  return { admin, keys, requests };
+  const people = { role: 'viewer', accounts: [other] };
+  const member = (await admin.ok('POST', '/operators', { name: `${other}-member`, ...people })).id;
+  const invitation = (await admin.ok('POST', '/invitations', { name: `${other}-guest`, ...people })).id;
+  return { admin, keys, requests, member, invitation };
 }
 
 type World = Awaited<ReturnType<typeof twoAccounts>>;
@@ -124,9 +128,13 @@ function operationsOf({ admin }: World, fields: Readonly<Record<string, string>>
 
 test('S45 an operator of one account sees nothing of another through any operation that reads', async (t) => {
   const world = await twoAccounts(t);
-  const { admin, keys, requests } = world;
-  const isOther = new RegExp(`${other}|${keys[other]}|${requests[other]}`);
-  for (const { method, path } of operationsOf(world, { id: 'alpha', name: 'default', tenant: 'alpha/laptop' })) {
+  const { admin, keys, requests, member, invitation } = world;
+  const isOther = new RegExp([other, keys[other], requests[other], member, invitation].join('|'));
+  for (const { method, path, who } of operationsOf(world, {
+    id: 'alpha',
+    name: 'default',
+    tenant: 'alpha/laptop',
+  }).flatMap((operation) => ofAlpha.map((one) => ({ ...operation, who: one })))) {
     if (method !== 'GET') continue;
     for (const search of [
       '',
@@ -136,8 +144,8 @@ test('S45 an operator of one account sees nothing of another through any operati
       '?group_by=user',
       '?status=2xx',
     ]) {
-      const { text } = await admin.call(method, path + search, undefined, mine);
-      assert.doesNotMatch(text, isOther, `${method} ${path}${search}`);
+      const { text } = await admin.call(method, path + search, undefined, who);
+      assert.doesNotMatch(text, isOther, `${who.role} ${method} ${path}${search}`);
     }
   }
   const own = await admin.call('GET', '/requests/same-id', undefined, mine);
@@ -148,11 +156,13 @@ test('S45 an operator of one account sees nothing of another through any operati
 
 test('S45 what is of another account is as if it were not there, and stays as it is', async (t) => {
   const world = await twoAccounts(t);
-  const { admin, keys, requests } = world;
+  const { admin, keys, requests, member, invitation } = world;
   const state = async () =>
     JSON.stringify(
       await Promise.all(
-        ['/accounts', '/keys', '/plans', '/vectors/tenants', '/audit', '/config'].map((path) => admin.ok('GET', path)),
+        ['/accounts', '/keys', '/plans', '/vectors/tenants', '/audit', '/config', '/operators', '/invitations'].map(
+          (path) => admin.ok('GET', path),
+        ),
       ),
     );
   const before = await state();
@@ -160,6 +170,8 @@ test('S45 what is of another account is as if it were not there, and stays as it
     '/keys': { account: id, name: 'stolen' },
     '/vectors/adopt': { from: tenant, to: 'alpha/laptop' },
     '/vectors/purge': { tenant },
+    [`/members/${id}`]: { role: 'viewer' },
+    '/invitations': { role: 'viewer', accounts: [id] },
     '/vectors/points': { tenant, collection: `${id}-docs`, points: [{ id: 2, vector: [1, 1], payload: null }] },
     '/vectors/collections': {
       tenant,
@@ -179,8 +191,10 @@ test('S45 what is of another account is as if it were not there, and stays as it
     [keys[other]!, 'ZZZZZZZZZZZZ'],
     ['sk-cv-declared:bravo/bravo-declared', 'sk-cv-declared:zulu0/zulu0-declared'],
     [requests[other]!, 'req_00000000-0000-7000-8000-000000000000'],
+    [member, 'op_zzzzzzzzzzzz'],
+    [invitation, 'inv_zzzzzzzzzzzz'],
   ] as const) {
-    const asked = async (id: string) => {
+    const asked = async (id: string, who: Operator) => {
       const tenant = id === 'bravo' ? 'bravo/bravo-laptop' : `${id}/${id}-laptop`;
       const answers: string[] = [];
       for (const { method, path, search } of operationsOf(world, { id, account: id, tenant, name: 'default' })) {
@@ -190,12 +204,13 @@ test('S45 what is of another account is as if it were not there, and stays as it
             ? undefined
             : (bodies(id, tenant)[path] ?? (method === 'PATCH' ? patches : {}));
         if (path === '/accounts' && method === 'POST') continue;
-        const { status, text } = await admin.call(method, `${path}${search === '' ? '' : `?${search}`}`, body, mine);
+        const { status, text } = await admin.call(method, `${path}${search === '' ? '' : `?${search}`}`, body, who);
         answers.push(`${method} ${path} ${status} ${text}`.replaceAll(id, 'X').replaceAll(encodeURIComponent(id), 'X'));
       }
       return answers;
     };
-    assert.deepEqual(await asked(there), await asked(absent), there);
+    for (const who of [mine, operator('member', ['alpha'])])
+      assert.deepEqual(await asked(there, who), await asked(absent, who), `${who.role} ${there}`);
   }
   assert.equal(await state(), before);
   const made = await admin.call('POST', '/accounts', { id: 'charlie' }, mine);

@@ -181,3 +181,26 @@ test('a provider that is away is a page that says so, and the next try asks it a
   assert.equal(response.status, 502);
   assert.match(await response.text(), /does not answer right now/);
 });
+
+test('an invitation is used up by the verified address of whom it is for; groups decide nothing then', async () => {
+  const order = { role: 'member', accounts: ['dev'], email: 'Mia@example.org', name: 'Mia' };
+  const body = { headers: { ...asAdmin.headers, 'content-type': 'application/json' }, body: JSON.stringify(order) };
+  const made = await gateway.fetch('/admin/v1/invitations', { method: 'POST', ...body });
+  assert.equal(made.status, 201);
+  provider.people.set('eve', { name: 'mia@example.org' });
+  assert.equal((await logInAs('eve')).response.status, 403, 'an address that the provider has not verified');
+  provider.people.set('mia', { verified: true });
+  for (const time of ['first', 'again']) {
+    const { browser } = await logInAs('mia');
+    const session = await sessionOf(browser);
+    assert.deepEqual(
+      [session.name, session.role, session.accounts, session.login],
+      ['Mia', 'member', ['dev'], 'oidc'],
+      time,
+    );
+  }
+  const left = (await (await gateway.fetch('/admin/v1/invitations', asAdmin)).json()) as { data: unknown[] };
+  assert.deepEqual(left.data, []);
+  provider.people.set('mia2', { verified: true, name: 'mia@example.org' });
+  assert.equal((await logInAs('mia2')).response.status, 403, 'it works once');
+});

@@ -148,6 +148,8 @@ const refusedOtherwise: ReadonlyMap<string, number> = new Map([
   ['GET /mcp/oauth/callback', 400],
   // A login sends its own proof.
   ['POST /dashboard/session', 415],
+  ['POST /dashboard/invitation', 415],
+  ['POST /dashboard/invitation/accept', 415],
   // It says that nobody is logged in.
   ['GET /dashboard/session', 200],
   // There is no page x.

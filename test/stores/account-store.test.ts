@@ -6,6 +6,7 @@ import {
   type AuditEntry,
   type Change,
   type CredentialRow,
+  type InvitationRow,
   type KeptRow,
   type KeyRow,
   type KeySettings,
@@ -440,6 +441,7 @@ for (const driver of drivers) {
       hash: null,
       issuer: 'https://id.example.org',
       subject: 'anna',
+      origin: 'invitation',
       createdMs: 1_750_000_000_000,
     };
     const bob: OperatorRow = {
@@ -479,5 +481,43 @@ for (const driver of drivers) {
     assert.deepEqual(await sessions.list(), []);
     await sessions.close();
     await accounts.close();
+  });
+
+  test(`${driver.name}: an invitation is used once, in time, and is kept until then`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const accounts = await store.accounts();
+    const invitation = (id: string, over: Partial<InvitationRow> = {}): InvitationRow => ({
+      id,
+      hash: id,
+      role: 'member',
+      accounts: ['dev'],
+      name: null,
+      email: 'anna@example.org',
+      createdMs: 10,
+      createdBy: 'admin',
+      endsMs: 20,
+      ...over,
+    });
+    const first = invitation('inv_1');
+    const second = invitation('inv_2', { accounts: null, name: 'Anna', email: null, createdMs: 11 });
+    for (const one of [first, second]) {
+      assert.equal(await apply(accounts, { kind: 'create-invitation', invitation: one }), 'done');
+    }
+    const sameLink = invitation('inv_3', { hash: first.hash });
+    assert.equal(await apply(accounts, { kind: 'create-invitation', invitation: sameLink }), 'exists');
+    await accounts.close();
+    const again = await store.accounts();
+    const other = await store.accounts();
+    assert.deepEqual((await again.load()).invitations, [first, second], 'after a restart');
+    const use = (by: AccountStore, atMs: number) => apply(by, { kind: 'use-invitation', id: 'inv_1', atMs });
+    assert.equal(await use(again, 20), 'absent', 'it is over');
+    const both = await Promise.all([use(again, 19), use(other, 19)]);
+    assert.deepEqual(both.sort(), ['absent', 'done'], 'two processes');
+    assert.equal(await apply(again, { kind: 'delete-invitation', id: 'inv_1' }), 'absent');
+    const late = invitation('inv_4', { createdMs: 20, endsMs: 30 });
+    assert.equal(await apply(again, { kind: 'create-invitation', invitation: late }), 'done');
+    assert.deepEqual((await again.load()).invitations, [late], 'those that have expired go');
+    await Promise.all([again.close(), other.close()]);
   });
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Change, OperatorRow } from '../../books/auth/account-store.ts';
 import { mintOperatorKey } from '../../books/auth/api-key.ts';
 import { isoOrNull, operatorFacts } from '../../books/auth/key-facts.ts';
-import { reservedOperators } from '../../books/auth/operator.ts';
+import { operatorNameExpected, operatorNamePattern, reservedOperators } from '../../books/auth/operator.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import type { Records } from '../directory.ts';
@@ -15,19 +15,17 @@ import { entryOperations } from './entry-operations.ts';
 
 const accountsMax = 1_000;
 const publicIdLength = 12;
+export const managers = ['culvert', 'groups'] as const;
 
-const nameField = z
+export const nameField = z
   .string()
-  .regex(
-    /^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,99}$/u,
-    'expected 1 to 100 letters, digits, spaces or ._@+-, beginning with a letter or digit',
-  )
+  .regex(operatorNamePattern, operatorNameExpected)
   .refine((name) => !reservedOperators.includes(name), {
     error: `expected another name than ${reservedOperators.join(', ')}`,
   })
   .describe('The name that the audit log shows.');
 const roleField = z.enum(roles).describe('What it may do (docs/dashboard.md).');
-const accountsField = z
+export const accountsField = z
   .array(z.string().min(1).max(64))
   .min(1)
   .max(accountsMax)
@@ -39,9 +37,8 @@ const operatorFields = {
   name: z.string(),
   role: z.enum(roles),
   accounts: z.array(z.string()).nullable().describe('Null = all.'),
-  login: z
-    .enum(['key', 'oidc'])
-    .describe('How the operator logs in. With oidc, groups set its role and accounts at each login.'),
+  login: z.enum(['key', 'oidc']).describe('How the operator logs in.'),
+  managed_by: z.enum(managers).describe('groups: those of OpenID Connect set its role and accounts at each login.'),
   prefix: z.string().nullable().describe('The beginning of its key.'),
   created_at: timeField.nullable(),
 };
@@ -81,7 +78,7 @@ export function operatorOperations(parts: AdminParts, records: Records): Operati
         const { prefix, secret, hash } = mintOperatorKey();
         const id = `op_${randomBase62(publicIdLength)}`;
         const createdMs = parts.clock.wallMs();
-        const row: OperatorRow = { ...body, id, prefix, hash, issuer: null, subject: null, createdMs };
+        const row: OperatorRow = { ...body, id, prefix, hash, issuer: null, subject: null, origin: null, createdMs };
         await change([{ kind: 'create-operator', operator: row }], 'operator.create', operator.name, null, row);
         return { ...shown(row), key: secret };
       },
@@ -134,7 +131,7 @@ function createRows(records: Records) {
   /** Refuses an operator whom groups of OpenID Connect set. */
   async function keyHolderOf(id: string): Promise<OperatorRow> {
     const row = await operatorOf(id);
-    return row.issuer === null ? row : refuse(byGroups(row));
+    return managerOf(row) === 'groups' ? refuse(byGroups(row)) : row;
   }
 
   async function checkAccounts(accounts: readonly string[] | null | undefined): Promise<void> {
@@ -173,13 +170,15 @@ function nameOf({ name }: OperatorRow): string {
   return name;
 }
 
-function shown({ id, name, role, accounts, issuer, prefix, createdMs }: OperatorRow): z.input<typeof operatorSchema> {
+function shown(row: OperatorRow): z.input<typeof operatorSchema> {
+  const { id, name, role, accounts, issuer, prefix, createdMs } = row;
   return {
     id,
     name,
     role,
     accounts: accounts === null ? null : [...accounts],
     login: issuer === null ? 'key' : 'oidc',
+    managed_by: managerOf(row),
     prefix,
     created_at: isoOrNull(createdMs),
   };
@@ -189,7 +188,11 @@ function noOperator(id: string): Failure {
   return { kind: 'not-found', message: `There is no operator '${id.slice(0, 64)}'.` };
 }
 
-function byGroups({ name }: OperatorRow): Failure {
+export function managerOf({ issuer, origin }: OperatorRow): (typeof managers)[number] {
+  return issuer !== null && origin === null ? 'groups' : 'culvert';
+}
+
+export function byGroups({ name }: OperatorRow): Failure {
   const message = `The operator '${name}' logs in by OpenID Connect. Its groups there and dashboard.oidc.roles decide its role; change those.`;
   return { kind: 'conflict', message };
 }

@@ -47,9 +47,19 @@ export interface Stored {
   credentials: readonly CredentialRow[];
   /** Ordered by name. */
   operators: readonly OperatorRow[];
+  /** Ordered by time and id; those that have expired may still be there. */
+  invitations: readonly InvitationRow[];
 }
 
-export const nothingStored: Stored = { accounts: [], keys: [], plans: [], kept: [], credentials: [], operators: [] };
+export const nothingStored: Stored = {
+  accounts: [],
+  keys: [],
+  plans: [],
+  kept: [],
+  credentials: [],
+  operators: [],
+  invitations: [],
+};
 
 export type Change =
   | { kind: 'create-account'; account: AccountRow }
@@ -76,7 +86,12 @@ export type Change =
   | { kind: 'create-operator'; operator: OperatorRow }
   | { kind: 'update-operator'; id: string; set: OperatorChange }
   /** Removes its sessions, too. */
-  | { kind: 'delete-operator'; id: string };
+  | { kind: 'delete-operator'; id: string }
+  /** Drops those that have expired by then. */
+  | { kind: 'create-invitation'; invitation: InvitationRow }
+  /** Before it expires: of two who come at once one gets it. */
+  | { kind: 'use-invitation'; id: string; atMs: number }
+  | { kind: 'delete-invitation'; id: string };
 
 /** A change of some of them leaves the others as they are by then. */
 export type OperatorChange = Partial<Pick<OperatorRow, 'name' | 'role' | 'accounts' | 'prefix' | 'hash'>>;
@@ -183,7 +198,28 @@ export interface OperatorRow extends Operator {
   /** Whom it is to which OpenID provider; null: it logs in by its key. */
   issuer: string | null;
   subject: string | null;
+  /** `invitation`: groups of OpenID Connect do not decide what it may. Null: it was made, or groups decide. */
+  origin: 'invitation' | null;
   createdMs: number;
+}
+
+/** A link that makes one operator, once. */
+export interface InvitationRow {
+  /** Public: `inv_…`. */
+  id: string;
+  /** SHA-256 of the token in the link, hex. */
+  hash: string;
+  role: Operator['role'];
+  /** Null: all. */
+  accounts: Operator['accounts'];
+  /** Null: the invited person chooses. */
+  name: string | null;
+  /** Who logs in by OpenID Connect with this verified address uses it up, too; null: nobody. */
+  email: string | null;
+  createdMs: number;
+  /** Name of an operator. */
+  createdBy: string;
+  endsMs: number;
 }
 
 export interface AuditEntry {

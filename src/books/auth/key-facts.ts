@@ -1,4 +1,4 @@
-import type { KeyRow, OperatorRow } from './account-store.ts';
+import type { InvitationRow, KeyRow, OperatorRow } from './account-store.ts';
 
 /** A key for the audit trail: no secret, no hash of one. */
 export function keyFacts(key: KeyRow): Record<string, unknown> {
@@ -20,6 +20,11 @@ export function keyFacts(key: KeyRow): Record<string, unknown> {
 /** An operator for the audit trail: no hash of its key. */
 export function operatorFacts({ name, role, accounts, prefix, issuer, subject }: OperatorRow): Record<string, unknown> {
   return { name, role, accounts, prefix, issuer, subject };
+}
+
+/** An invitation for the audit trail: no hash of its token. */
+export function invitationFacts({ id, role, accounts, name, email, endsMs }: InvitationRow): Record<string, unknown> {
+  return { id, role, accounts, name, email, expires: isoOrNull(endsMs) };
 }
 
 export function isoOrNull(ms: number | null): string | null {

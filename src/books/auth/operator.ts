@@ -1,5 +1,5 @@
 /** Rights of an operator; `admin/roles` says where they apply. */
-export type Role = 'owner' | 'admin' | 'viewer' | 'billing';
+export type Role = 'owner' | 'admin' | 'member' | 'viewer' | 'billing';
 
 /** Who administers: a person in the dashboard, or a program. */
 export interface Operator {
@@ -9,6 +9,11 @@ export interface Operator {
   /** Those that it sees and may change; null = all, and what belongs to no account. */
   accounts: readonly string[] | null;
 }
+
+/** What a name looks like. */
+export const operatorNamePattern = /^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,99}$/u;
+export const operatorNameExpected =
+  'expected 1 to 100 letters, digits, spaces or ._@+-, beginning with a letter or digit';
 
 /** Names of the audit trail that no other operator may have. */
 export const reservedOperators: readonly string[] = ['admin', 'cli', 'start'];

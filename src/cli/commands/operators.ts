@@ -9,7 +9,7 @@ import { printSecret } from '../print.ts';
 import { listRows, printRow, type Row, shownDate } from '../rows.ts';
 
 /** Operators as the admin API gives them, without loading its schemas. */
-const roles = ['owner', 'admin', 'viewer', 'billing'];
+export const roles = ['owner', 'admin', 'member', 'viewer', 'billing'];
 const operatorsMax = 10_000;
 
 /** `culvert operators …` */

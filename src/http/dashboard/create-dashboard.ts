@@ -1,9 +1,10 @@
-import type { AccountStore } from '../../books/auth/account-store.ts';
+import type { InvitationParts } from '../../books/auth/invitations.ts';
 import type { OidcConfig } from '../../config/schema-dashboard.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { Exchange } from '../exchange.ts';
+import type { InvitationSignIn } from './invitation-sign-in.ts';
 import type { OidcSignIn } from './oidc-sign-in.ts';
 import { createPages } from './pages.ts';
 import { createSessionDoor, type SessionDoor } from './session-door.ts';
@@ -14,15 +15,15 @@ export interface Dashboard {
   pages: ReturnType<typeof createPages>;
   signIn: SignIn;
   oidc: Pick<OidcSignIn, 'start' | 'callback'>;
+  invitation: InvitationSignIn;
   door: SessionDoor;
 }
 
-export interface DashboardParts extends Omit<SignInParts, 'oidc' | 'endSessionUrl' | 'onOperator'> {
+export interface DashboardParts extends Omit<SignInParts, 'oidc' | 'endSessionUrl' | 'onOperator'>, InvitationParts {
   pagesFolder: string | null;
   oidc(): OidcConfig | undefined;
   /** Seals what a browser keeps while it is at the provider. Made at the first login. */
   sealer(): Sealer;
-  store: AccountStore;
   /** When it resolves, the ring of this process knows the written key. */
   refresh(): Promise<unknown>;
   onTrouble(message: string): void;
@@ -54,6 +55,13 @@ export function createDashboard(parts: DashboardParts): Dashboard {
     });
     return loading;
   };
+  let invitations: Promise<InvitationSignIn> | null = null;
+  const invitation = (): Promise<InvitationSignIn> => {
+    invitations ??= import('./invitation-sign-in.ts').then(({ createInvitationSignIn }) =>
+      createInvitationSignIn({ ...parts, open: signIn.open }),
+    );
+    return invitations;
+  };
   const { operator, principal } = createSessionDoor(parts);
   return {
     pages: createPages(parts.pagesFolder),
@@ -61,6 +69,10 @@ export function createDashboard(parts: DashboardParts): Dashboard {
     oidc: {
       start: async (exchange) => (await openId()).start(exchange),
       callback: async (exchange) => (await openId()).callback(exchange),
+    },
+    invitation: {
+      look: answering(async (exchange) => (await invitation()).look(exchange)),
+      accept: answering(async (exchange) => (await invitation()).accept(exchange)),
     },
     door: { operator: passing(operator), principal: passing(principal) },
   };

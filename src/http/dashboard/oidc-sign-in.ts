@@ -1,11 +1,10 @@
-import type { AccountStore } from '../../books/auth/account-store.ts';
+import type { InvitationParts } from '../../books/auth/invitations.ts';
 import { createOpenIdLogin, type LoginSecrets, type OpenIdLogin } from '../../books/auth/oidc/openid-login.ts';
 import { operatorAtLogin } from '../../books/auth/oidc/operator-at-login.ts';
 import type { Proof } from '../../books/auth/sessions.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
 import type { OidcConfig } from '../../config/schema-dashboard.ts';
 import { sendWhole } from '../../inference/spine/sink.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { Exchange } from '../exchange.ts';
@@ -17,14 +16,12 @@ import { createLoginThrottle } from './login-throttle.ts';
 import type { DoorParts } from './session-door.ts';
 import type { OpenedSession } from './sign-in.ts';
 
-export interface OidcSignInParts extends DoorParts {
-  clock: Clock;
+export interface OidcSignInParts extends DoorParts, InvitationParts {
   /** Counts logins that failed on other replicas; null: there are none. */
   tally: SharedTally | null;
   oidc(): OidcConfig | undefined;
   /** Seals what the browser keeps while it is at the provider: any replica may get it back. */
   sealer: Sealer;
-  store: AccountStore;
   /** The ring of this process knows the operator once it resolves. */
   refresh(): Promise<unknown>;
   open(exchange: Exchange, proof: Proof, address: string | null): Promise<OpenedSession>;

@@ -110,11 +110,11 @@ export function createSignIn(parts: SignInParts): SignIn {
       attempt.passed();
       const session = await open(exchange, proof, address);
       if ('kind' in session) return deny(session);
-      writeJson(exchange, 200, { session: shown(session, parts.version) }, noStore);
+      writeJson(exchange, 200, { session: shownSession(session, parts.version) }, noStore);
     },
     async read(exchange) {
       const session = await sessionOf(parts, exchange, 'not-needed');
-      if (!('kind' in session)) return writeJson(exchange, 200, shown(session, parts.version), noStore);
+      if (!('kind' in session)) return writeJson(exchange, 200, shownSession(session, parts.version), noStore);
       if (session.kind !== 'unauthenticated') return refuse(exchange.client, session, noStore);
       // Every visit of the login page asks this: its browser's console would show a 401 as an error.
       writeJson(exchange, 200, { kind: 'nobody', login: { oidc: parts.oidc() } }, noStore);
@@ -169,7 +169,7 @@ async function presentedIn(exchange: Exchange): Promise<Presented | Failure | nu
 }
 
 /** A session as its page sees it; `csrf` goes in `x-culvert-csrf`. */
-function shown({ login, who, csrf, endsMs }: Session, version: string): JsonObject {
+export function shownSession({ login, who, csrf, endsMs }: Session, version: string): JsonObject {
   const rest = { login, csrf, expires_at: new Date(endsMs).toISOString(), version };
   if (who.to === 'admin') {
     const { name, role, accounts } = who.operator;

@@ -37,6 +37,21 @@ export function dashboardRoutes(dashboard: () => Promise<Dashboard>): Route[] {
     },
     {
       ...session,
+      method: 'POST',
+      path: '/dashboard/invitation',
+      summary: 'Says what an invitation gives. `{"token"}` of its link.',
+      handle: async (exchange) => (await dashboard()).invitation.look(exchange),
+    },
+    {
+      ...session,
+      method: 'POST',
+      path: '/dashboard/invitation/accept',
+      summary:
+        'Accepts an invitation, once: `{"token", "name"}`. Logs the browser in, and gives the key of the new operator.',
+      handle: async (exchange) => (await dashboard()).invitation.accept(exchange),
+    },
+    {
+      ...session,
       method: 'GET',
       path: '/dashboard/oidc/start',
       summary: 'Sends a browser to the OpenID provider. `to` is the page that it returns to.',

@@ -3,6 +3,7 @@ import type {
   AuditQuery,
   AuditRow,
   CredentialRow,
+  InvitationRow,
   KeptRow,
   KeyRow,
   KeySecret,
@@ -23,6 +24,7 @@ export interface AccountTables {
   kept: KeptColumns;
   credential: CredentialColumns;
   operator: OperatorColumns;
+  invitation: InvitationColumns;
   audit: AuditColumns;
   store_version: { one: number; version: number };
 }
@@ -90,7 +92,20 @@ export interface OperatorColumns {
   hash: string | null;
   issuer: string | null;
   subject: string | null;
+  origin: OperatorRow['origin'];
   created_ms: number;
+}
+
+export interface InvitationColumns {
+  id: string;
+  hash: string;
+  role: InvitationRow['role'];
+  accounts: string | null;
+  name: string | null;
+  email: string | null;
+  created_ms: number;
+  created_by: string;
+  ends_ms: number;
 }
 
 export interface CredentialColumns {
@@ -124,6 +139,7 @@ export function storedOf(rows: {
   kept: readonly KeptColumns[];
   credentials: readonly CredentialColumns[];
   operators: readonly OperatorColumns[];
+  invitations: readonly InvitationColumns[];
 }): Stored {
   const secrets = new Map<string, KeySecret[]>();
   for (const { hash, key_id, until_ms } of rows.secrets) {
@@ -139,6 +155,7 @@ export function storedOf(rows: {
     kept: rows.kept.map(keptOf),
     credentials: rows.credentials.map(credentialOf),
     operators: rows.operators.map(operatorOf),
+    invitations: rows.invitations.map(invitationOf),
   };
 }
 
@@ -192,6 +209,11 @@ function credentialOf({ created_ms, created_by, ...row }: CredentialColumns): Cr
 
 function operatorOf({ accounts, created_ms, ...row }: OperatorColumns): OperatorRow {
   return { ...row, accounts: fromJson(accounts) as OperatorRow['accounts'], createdMs: created_ms };
+}
+
+function invitationOf({ accounts, created_ms, created_by, ends_ms, ...row }: InvitationColumns): InvitationRow {
+  const times = { createdMs: created_ms, createdBy: created_by, endsMs: ends_ms };
+  return { ...row, accounts: fromJson(accounts) as InvitationRow['accounts'], ...times };
 }
 
 /** The text after `WHERE` for a query of the audit log, with `auditValues`. */

@@ -4,6 +4,7 @@ import type {
   AuditEntry,
   Change,
   CredentialRow,
+  InvitationRow,
   KeptRow,
   KeySecret,
   KeySettings,
@@ -12,6 +13,7 @@ import type {
 import {
   type AccountTables,
   type CredentialColumns,
+  type InvitationColumns,
   type KeptColumns,
   namesColumn,
   type OperatorColumns,
@@ -141,15 +143,6 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
       return [
         must(queries.deleteFrom('credential').where('provider', '=', change.provider).where('id', '=', change.id)),
       ];
-    case 'create-operator':
-      return [may(queries.insertInto('operator').values(operatorColumns(change.operator)))];
-    case 'update-operator': {
-      const { accounts, ...set } = change.set;
-      const columns = { id: change.id, ...set, ...(accounts !== undefined && { accounts: toJson(accounts) }) };
-      return [must(queries.updateTable('operator').set(columns).where('id', '=', change.id))];
-    }
-    case 'delete-operator':
-      return [must(queries.deleteFrom('operator').where('id', '=', change.id))];
     case 'reseal-credential':
       return [
         must(
@@ -161,6 +154,35 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
             .where('sealed', '=', change.was),
         ),
       ];
+    default:
+      return personSteps(queries, change);
+  }
+}
+
+/** Of operators and invitations. */
+function personSteps(
+  queries: Kysely<AccountTables>,
+  change: Extract<Change, { kind: `${string}-operator` | `${string}-invitation` }>,
+): AccountStep[] {
+  switch (change.kind) {
+    case 'create-operator':
+      return [may(queries.insertInto('operator').values(operatorColumns(change.operator)))];
+    case 'update-operator': {
+      const { accounts, ...set } = change.set;
+      const columns = { id: change.id, ...set, ...(accounts !== undefined && { accounts: toJson(accounts) }) };
+      return [must(queries.updateTable('operator').set(columns).where('id', '=', change.id))];
+    }
+    case 'delete-operator':
+      return [must(queries.deleteFrom('operator').where('id', '=', change.id))];
+    case 'create-invitation': {
+      const { invitation } = change;
+      const expired = queries.deleteFrom('invitation').where('ends_ms', '<=', invitation.createdMs);
+      return [may(expired), may(queries.insertInto('invitation').values(invitationColumns(invitation)))];
+    }
+    case 'use-invitation':
+      return [must(queries.deleteFrom('invitation').where('id', '=', change.id).where('ends_ms', '>', change.atMs))];
+    case 'delete-invitation':
+      return [must(queries.deleteFrom('invitation').where('id', '=', change.id))];
   }
 }
 
@@ -209,6 +231,10 @@ function keptColumns({ createdMs, updatedMs, updatedBy, definition, ...row }: Ke
 
 function operatorColumns({ accounts, createdMs, ...row }: OperatorRow): OperatorColumns {
   return { ...row, accounts: toJson(accounts), created_ms: createdMs };
+}
+
+function invitationColumns({ accounts, createdMs, createdBy, endsMs, ...row }: InvitationRow): InvitationColumns {
+  return { ...row, accounts: toJson(accounts), created_ms: createdMs, created_by: createdBy, ends_ms: endsMs };
 }
 
 function credentialColumns({ createdMs, createdBy, ...row }: CredentialRow): CredentialColumns {

@@ -9,6 +9,7 @@ import {
   auditOf,
   auditValues,
   type CredentialColumns,
+  type InvitationColumns,
   type KeptColumns,
   type KeyColumns,
   type OperatorColumns,
@@ -77,5 +78,6 @@ function* stored({ prefix, byBytes }: SqlTables): Work<Stored> {
     kept: yield* all<KeptColumns>(`kept ORDER BY kind ${byBytes}, name ${byBytes}`),
     credentials: yield* all<CredentialColumns>(`credential ORDER BY provider ${byBytes}, created_ms, id ${byBytes}`),
     operators: yield* all<OperatorColumns>(`operator ORDER BY name ${byBytes}`),
+    invitations: yield* all<InvitationColumns>('invitation ORDER BY created_ms, id'),
   });
 }

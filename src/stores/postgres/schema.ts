@@ -389,4 +389,5 @@ export const migrations: readonly Migration[] = [
     name: 'what processes tell of themselves',
     sql: 'ALTER TABLE culvert.boot ADD COLUMN facts TEXT, ADD COLUMN ended_ms BIGINT',
   },
+  { version: 42, name: 'members and invitations', sql: postgresDdl(accounts.memberTables) },
 ];

@@ -129,6 +129,27 @@ export const sessionTables: Ddl = `
   CREATE INDEX session_operator ON @session (operator);
   CREATE TABLE @login_token (hash TEXT PRIMARY KEY, credential TEXT NOT NULL, ends_ms WHOLE NOT NULL) ROWS;`;
 
+/** The role `member`, how an operator came, and links that make one. A column's check goes with it: nothing else changes it. */
+export const memberTables: Ddl = `
+  ALTER TABLE @operator ADD COLUMN role_now TEXT NOT NULL DEFAULT 'viewer'
+    CHECK (role_now IN ('owner', 'admin', 'member', 'viewer', 'billing'));
+  UPDATE @operator SET role_now = role;
+  ALTER TABLE @operator DROP COLUMN role;
+  ALTER TABLE @operator RENAME COLUMN role_now TO role;
+  ALTER TABLE @operator ADD COLUMN origin TEXT;
+  CREATE TABLE @invitation (
+    id TEXT PRIMARY KEY,
+    hash TEXT NOT NULL UNIQUE,
+    role TEXT NOT NULL,
+    -- JSON list; null: all.
+    accounts TEXT,
+    name TEXT,
+    email TEXT,
+    created_ms WHOLE NOT NULL,
+    created_by TEXT NOT NULL,
+    ends_ms WHOLE NOT NULL
+  ) ROWS;`;
+
 /** Logins at MCP servers. */
 export const grantTables: Ddl = `
   CREATE TABLE @mcp_grant (

@@ -116,6 +116,7 @@ export const culvertMigrations: readonly Migration[] = [
   { version: 13, name: 'guards of accounts and keys', sql: sqliteDdl(accounts.guardColumns) },
   { version: 14, name: 'extra budgets of accounts', sql: sqliteDdl(accounts.extraBudgetColumn) },
   { version: 15, name: 'budgets within accounts', sql: sqliteDdl(accounts.budgetsColumn) },
+  { version: 16, name: 'members and invitations', sql: sqliteDdl(accounts.memberTables) },
 ];
 
 /** `responses.db`. A separate file: it may grow to many GB, and its writes would hold up those of accounts. */

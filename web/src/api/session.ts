@@ -2,7 +2,7 @@ import { queryOptions, useQueryClient } from '@tanstack/react-query';
 import { createContext, useContext } from 'react';
 import { call, setCsrf } from './request.ts';
 
-export type Role = 'owner' | 'admin' | 'viewer' | 'billing';
+export type Role = 'owner' | 'admin' | 'member' | 'viewer' | 'billing';
 
 interface SessionFacts {
   csrf: string;

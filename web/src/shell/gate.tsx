@@ -1,11 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { Navigate, Outlet } from '@tanstack/react-router';
-import { useRef } from 'react';
+import { lazy, Suspense, useRef, useState } from 'react';
 import { type Session, SessionProvider, sessionQuery } from '../api/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
+import { tokenInAddress } from './address-token.ts';
 import { LoginForm, LoginPage } from './login.tsx';
 import { Shell } from './shell.tsx';
+
+const InvitationPage = lazy(() => import('./invitation.tsx'));
 
 /**
  * Pages for logged-in people. A session that ends keeps the page, and the typed text, behind a dialog that asks for the
@@ -16,6 +19,17 @@ export function Gate({ kind }: { kind: Session['kind'] }) {
   const last = useRef<Session | null>(null);
   if (data?.session != null) last.current = data.session;
   const session = last.current;
+  // Also where somebody is logged in: a link is for whoever opens it.
+  const [invitation, setInvitation] = useState(() => tokenInAddress('invitation'));
+
+  if (invitation !== null && data !== undefined) {
+    const oidc = data.session === null ? data.login.oidc : null;
+    return (
+      <Suspense>
+        <InvitationPage token={invitation} oidc={oidc} onDone={() => setInvitation(null)} />
+      </Suspense>
+    );
+  }
 
   if (session === null) {
     if (data !== undefined && data.session === null) return <LoginPage ways={data.login} />;

@@ -1,16 +1,31 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { type Credential, type LoginWays, logIn, sessionKey } from '../api/session.ts';
 import { Button, buttonClass } from '../parts/button.tsx';
 import { Input, Segments } from '../parts/controls.tsx';
 import { Note } from '../parts/error-note.tsx';
 import { Field, Form } from '../parts/form.tsx';
+import { tokenInAddress } from './address-token.ts';
 import { Mark } from './mark.tsx';
 
 export function LoginPage({ ways }: { ways: LoginWays }) {
+  return (
+    <EntrancePage title="Log in">
+      <div className="rounded-xl border border-line bg-panel p-5">
+        <LoginForm ways={ways} />
+      </div>
+      <p className="mt-4 text-center text-muted text-xs">
+        <code className="font-mono">culvert dashboard</code> opens a link that logs you in.
+      </p>
+    </EntrancePage>
+  );
+}
+
+/** A page for those who are not logged in. */
+export function EntrancePage({ title, children }: { title: string; children: ReactNode }) {
   useEffect(() => {
-    document.title = 'Log in · Culvert';
-  }, []);
+    document.title = `${title} · Culvert`;
+  }, [title]);
   return (
     <main className="flex min-h-dvh flex-col items-center bg-ground px-4 pt-[14dvh] pb-10">
       <div className="w-full max-w-sm">
@@ -18,12 +33,7 @@ export function LoginPage({ ways }: { ways: LoginWays }) {
           <Mark className="size-7" />
           <h1 className="font-semibold text-xl">Culvert</h1>
         </div>
-        <div className="rounded-xl border border-line bg-panel p-5">
-          <LoginForm ways={ways} />
-        </div>
-        <p className="mt-4 text-center text-muted text-xs">
-          <code className="font-mono">culvert dashboard</code> opens a link that logs you in.
-        </p>
+        {children}
       </div>
     </main>
   );
@@ -40,7 +50,7 @@ export function LoginForm({ ways }: { ways: LoginWays }) {
   });
   const { mutate } = login;
   useEffect(() => {
-    const token = takeToken();
+    const token = tokenInAddress('token');
     if (token !== null) mutate({ token });
   }, [mutate]);
   const byToken = login.variables !== undefined && 'token' in login.variables;
@@ -111,13 +121,6 @@ export function LoginForm({ ways }: { ways: LoginWays }) {
   );
 }
 
-/** The once-token of a printed link. It leaves the address bar, and so the history, before it is used. */
-function takeToken(): string | null {
-  const token = new URLSearchParams(location.hash.slice(1)).get('token');
-  if (token !== null) history.replaceState(history.state, '', location.pathname + location.search);
-  return token;
-}
-
-function oidcStart(): string {
+export function oidcStart(): string {
   return `/dashboard/oidc/start?${new URLSearchParams({ to: location.pathname + location.search })}`;
 }

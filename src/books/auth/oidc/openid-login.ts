@@ -31,6 +31,8 @@ export interface Identity {
   issuer: string;
   subject: string;
   name: string;
+  /** The provider says that it is theirs; null: it does not. */
+  email: string | null;
   groups: readonly string[];
 }
 
@@ -99,7 +101,8 @@ export function createOpenIdLogin(config: OidcConfig, clock: Clock): OpenIdLogin
       const isWhole = claims[config.groups_claim] !== undefined || userinfo_endpoint === undefined;
       const more = isWhole ? {} : await fetchUserInfo(configuration, tokens.access_token, claims.sub);
       const all: Record<string, unknown> = { ...more, ...claims };
-      return { issuer, subject: claims.sub, name: nameIn(all), groups: groupsIn(all[config.groups_claim]) };
+      const groups = groupsIn(all[config.groups_claim]);
+      return { issuer, subject: claims.sub, name: nameIn(all), email: verifiedEmailIn(all), groups };
     },
     endSessionUrl(returnTo) {
       const { configuration } = discovered ?? {};
@@ -122,6 +125,12 @@ function secretAuth(clientSecret: string): ClientAuth {
 function nameIn(claims: Readonly<Record<string, unknown>>): string {
   const named = [claims.email, claims.preferred_username, claims.name, claims.sub];
   return named.find((one): one is string => typeof one === 'string' && one !== '') ?? '';
+}
+
+function verifiedEmailIn({ email, email_verified }: Readonly<Record<string, unknown>>): string | null {
+  // Some providers write it as a text.
+  const isVerified = email_verified === true || email_verified === 'true';
+  return typeof email === 'string' && isVerified ? email : null;
 }
 
 /** A list, or one group alone, as some providers write it. */

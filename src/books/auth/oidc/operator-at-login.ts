@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { OidcConfig } from '../../../config/schema-dashboard.ts';
-import type { Clock } from '../../../kernel/clock.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';
-import type { AccountStore, Change, OperatorRow } from '../account-store.ts';
+import type { Change, OperatorRow, Stored } from '../account-store.ts';
+import { acceptance, type InvitationParts, invitationFor } from '../invitations.ts';
 import { operatorFacts } from '../key-facts.ts';
 import { type Operator, reservedOperators } from '../operator.ts';
 import type { Identity } from './openid-login.ts';
@@ -29,12 +29,17 @@ const triesMax = 3;
 export async function operatorAtLogin(
   identity: Identity,
   roles: OidcConfig['roles'],
-  { store, clock }: { store: AccountStore; clock: Clock },
+  parts: InvitationParts,
 ): Promise<OperatorRow | null> {
+  const { store, clock } = parts;
   const rights = rightsOf(identity.groups, roles);
   for (let tries = 0; tries < triesMax; tries++) {
-    const { operators } = await store.load();
+    const stored = await store.load();
+    const { operators } = stored;
     const before = operators.find(({ issuer, subject }) => issuer === identity.issuer && subject === identity.subject);
+    if (before?.origin === 'invitation') return before;
+    const invited = before === undefined ? await invitedOperator(identity, stored, parts) : null;
+    if (invited !== null) return invited;
     const after = rights === null ? null : rowFor(identity, rights, before, operators, clock.wallMs());
     const known = before ?? after;
     if (known === null) return null;
@@ -60,26 +65,49 @@ export async function operatorAtLogin(
 }
 
 function rowFor(
-  { issuer, subject, name }: Identity,
+  identity: Identity,
   rights: Omit<Operator, 'name'>,
   before: OperatorRow | undefined,
   all: readonly OperatorRow[],
   nowMs: number,
 ): OperatorRow {
-  const others = new Set(all.filter((one) => one !== before).map((one) => one.name));
-  const shown = shownName(name);
-  const isFree = shown !== '' && !others.has(shown) && !reservedOperators.includes(shown);
+  const { issuer, subject } = identity;
   return {
     id: before?.id ?? `op_${randomBase62(12)}`,
-    // Names are what people read in the audit trail: none is another's.
-    name: isFree ? shown : `${shown} ${hash('sha256', `${issuer}\n${subject}`, 'hex').slice(0, 12)}`.trim(),
+    name: freeName(
+      identity,
+      all.filter((one) => one !== before),
+    ),
     ...rights,
     prefix: null,
     hash: null,
     issuer,
     subject,
+    origin: null,
     createdMs: before?.createdMs ?? nowMs,
   };
+}
+
+/** Names are what people read in the audit trail: none is another's. */
+function freeName({ issuer, subject, name }: Identity, others: readonly OperatorRow[]): string {
+  const shown = shownName(name);
+  const isFree = shown !== '' && !others.some((one) => one.name === shown) && !reservedOperators.includes(shown);
+  return isFree ? shown : `${shown} ${hash('sha256', `${issuer}\n${subject}`, 'hex').slice(0, 12)}`.trim();
+}
+
+/** Uses up the invitation for the verified address of an identity, if there is one. */
+async function invitedOperator(
+  identity: Identity,
+  stored: Stored,
+  parts: InvitationParts,
+): Promise<OperatorRow | null> {
+  const { email, issuer, subject } = identity;
+  const invitation = email === null ? undefined : invitationFor(email, stored, parts);
+  if (invitation === undefined) return null;
+  const name = freeName({ ...identity, name: invitation.name ?? identity.name }, stored.operators);
+  const who = { name, prefix: null, hash: null, issuer, subject };
+  const { row, changes, audit } = acceptance(invitation, who, parts.clock.wallMs());
+  return (await parts.store.apply(changes, audit)) === 'done' ? row : null;
 }
 
 /** Name of an identity, cut to what lists may show. */

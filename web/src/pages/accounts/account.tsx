@@ -17,6 +17,7 @@ import { Skeleton } from '../../parts/skeleton.tsx';
 import { Status } from '../../parts/status.tsx';
 import { WindowGauges } from '../../parts/window-gauges.tsx';
 import { KeysTable } from '../keys/keys-table.tsx';
+import { Members } from '../members/members.tsx';
 import { Budgets } from './budgets.tsx';
 import { EditAccount } from './edit-account.tsx';
 
@@ -42,6 +43,7 @@ export default function AccountPage() {
           <Windows path={accounts.addressOf(id)} />
           <Budgets account={account} />
           <KeysTable account={account.id} />
+          <Members account={account.id} />
           <Suspense fallback={<Skeleton className="h-48" />}>
             <Spend query={{ account: account.id }} />
           </Suspense>

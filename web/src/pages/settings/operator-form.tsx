@@ -2,9 +2,10 @@ import { useMutation } from '@tanstack/react-query';
 import type { OperatorReply } from '../../../../src/admin/entries/operators.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
-import { Input, Select } from '../../parts/controls.tsx';
+import { Input } from '../../parts/controls.tsx';
 import { useFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
+import { AccountsField, listedAccounts, RoleField } from '../members/member-fields.tsx';
 
 interface OperatorFormProps {
   /** Null: a new one is made. */
@@ -19,8 +20,7 @@ export function OperatorForm({ operator, onDone }: OperatorFormProps) {
     role: operator?.role ?? 'viewer',
     accounts: operator?.accounts?.join(', ') ?? '',
   });
-  const listed = accounts.split(/[\s,]+/).filter((id) => id !== '');
-  const body = { name, role, accounts: listed.length === 0 ? null : listed };
+  const body = { name, role, accounts: listedAccounts(accounts) };
   const save = useMutation({
     mutationFn: () =>
       operator === null
@@ -41,23 +41,8 @@ export function OperatorForm({ operator, onDone }: OperatorFormProps) {
       <Field name="name" label="Name" hint="The audit log shows it.">
         {(control) => <Input {...control} autoComplete="off" {...field('name')} />}
       </Field>
-      <Field name="role" label="Role">
-        {(control) => (
-          <Select {...control} {...field('role')}>
-            <option value="viewer">viewer: may only read</option>
-            <option value="billing">billing: accounts, plans and usage</option>
-            <option value="admin">admin: everything except operators</option>
-            <option value="owner">owner: everything</option>
-          </Select>
-        )}
-      </Field>
-      <Field
-        name="accounts"
-        label="Accounts"
-        hint="Ids of the accounts it may see and change, separated by commas. Leave it empty for all."
-      >
-        {(control) => <Input {...control} spellCheck={false} {...field('accounts')} />}
-      </Field>
+      <RoleField field={field('role')} />
+      <AccountsField field={field('accounts')} />
     </Form>
   );
 }

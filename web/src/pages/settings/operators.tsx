@@ -14,6 +14,8 @@ import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { Invite } from '../members/invite.tsx';
+import { Invitations } from '../members/members.tsx';
 import { OperatorForm } from './operator-form.tsx';
 
 type Doing = { what: 'change' | 'rotate' | 'remove'; operator: OperatorReply } | { what: 'make' };
@@ -52,10 +54,16 @@ export function Operators() {
             </IconButton>
           }
         >
-          <MenuItem disabled={operator.login === 'oidc'} onSelect={() => setDoing({ what: 'change', operator })}>
+          <MenuItem
+            disabled={operator.managed_by !== 'culvert'}
+            onSelect={() => setDoing({ what: 'change', operator })}
+          >
             Edit
           </MenuItem>
-          <MenuItem disabled={operator.login === 'oidc'} onSelect={() => setDoing({ what: 'rotate', operator })}>
+          <MenuItem
+            disabled={operator.managed_by !== 'culvert'}
+            onSelect={() => setDoing({ what: 'rotate', operator })}
+          >
             New key
           </MenuItem>
           <MenuItem tone="bad" onSelect={() => setDoing({ what: 'remove', operator })}>
@@ -70,8 +78,9 @@ export function Operators() {
       <div className="flex flex-wrap items-center gap-3">
         <p className="min-w-64 flex-1 text-muted">
           Owners may do everything, and admins everything except manage operators. Viewers may only read. Billing sees
-          accounts, plans and usage.
+          accounts, plans and usage. Members make keys and see requests.
         </p>
+        {may && <Invite />}
         {may && (
           <Button look="main" icon={<UserPlus className="size-4" />} onClick={() => setDoing({ what: 'make' })}>
             Create an operator
@@ -87,6 +96,7 @@ export function Operators() {
           <Empty title="There are no operators yet.">Only the holder of the admin key administers the server.</Empty>
         }
       />
+      {may && <Invitations />}
       {(doing?.what === 'make' || doing?.what === 'change') && (
         <Dialog
           open
@@ -130,7 +140,7 @@ export function Operators() {
             await renewed();
           }}
         >
-          {doing.operator.login === 'oidc'
+          {doing.operator.managed_by === 'groups'
             ? 'Its sessions end. The next login creates it again, unless its groups no longer allow it.'
             : 'Its key stops working and its sessions end.'}
         </Confirm>

@@ -1,0 +1,66 @@
+import { culvert } from '../../kernel/command-form.ts';
+import { calls, lists } from '../admin-entries.ts';
+import type { CommandBody } from '../command-table.ts';
+import { listOf } from '../options.ts';
+import { shownDate } from '../rows.ts';
+import { roles } from './operators.ts';
+
+interface InvitationFlags {
+  role: string;
+  accounts?: string[];
+  name?: string;
+  email?: string;
+  expires?: string;
+}
+
+/** `culvert invitations …` */
+export const invitations: CommandBody = {
+  example: 'culvert invitations list',
+  commands: {
+    create: calls<{ path: string; role: string; expires: string }, InvitationFlags>({
+      description: 'print a link that makes an operator, once; whoever opens it gets the role',
+      options: [
+        ['--role <role>', 'the role of the operator', { choices: roles, needed: true }],
+        [
+          '--accounts <ids>',
+          'only for these accounts, separated by commas (default: all)',
+          { read: listOf('dev,acme') },
+        ],
+        ['--name <name>', 'its name in the audit log (default: who opens the link chooses one)'],
+        ['--email <address>', 'who logs in by OpenID Connect with this address uses the invitation up, too'],
+        ['--expires <time>', 'a date, or a duration such as 3d, of at most 30 days (default: 7d)'],
+      ],
+      example: 'culvert invitations create --role viewer --accounts dev',
+      call: 'POST /invitations',
+      body: ({ role, accounts = null, name, email, expires }) => ({ role, accounts, name, email, expires }),
+      says: ({ path, role, expires }) => [
+        `Send this to one person, after the address of your server. It works once, until ${shownDate(expires, '')}, for the role ${role}:`,
+        path,
+      ],
+      exact: true,
+    }),
+    list: lists({
+      description: 'list invitations that nobody has used yet',
+      example: 'culvert invitations list',
+      path: '/invitations',
+      rowsMax: 1_000,
+      columns: [
+        ['role', (invitation) => invitation.role],
+        ['accounts', ({ accounts }) => (Array.isArray(accounts) ? accounts.join(', ') : 'all')],
+        ['name', (invitation) => invitation.name ?? ''],
+        ['email', (invitation) => invitation.email ?? ''],
+        ['by', (invitation) => invitation.created_by],
+        ['expires', (invitation) => shownDate(invitation.expires, '')],
+        ['id', (invitation) => invitation.id],
+      ],
+      empty: `Nobody is invited: ${culvert} invitations create --role viewer`,
+    }),
+    withdraw: calls({
+      description: 'withdraw an invitation: its link stops working at once',
+      arguments: [['<id>', 'its id']],
+      example: 'culvert invitations withdraw inv_7Hq2',
+      call: 'DELETE /invitations/{id}',
+      says: ({ id }) => `The invitation ${id} is withdrawn.`,
+    }),
+  },
+};

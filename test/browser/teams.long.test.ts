@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { loggedIn } from '../browser-login.ts';
+import { chromiumMissing } from '../chromium.ts';
+import { adminKey, startGateway } from '../start-gateway.ts';
+import { assertAccessible, assertLooksRight, openPage, shoot } from './open-page.ts';
+
+const skip = chromiumMissing;
+const gateway = await startGateway({ after: after as never }, {});
+const admin = await loggedIn(gateway, { admin_key: adminKey });
+await admin.fetch('/admin/v1/accounts', { json: { id: 'atlas', name: 'Atlas' } });
+
+/** Clicks by name of a button or menu item, counted. */
+function counting(page: Page) {
+  let clicks = 0;
+  return {
+    clicks: () => clicks,
+    async click(name: string) {
+      clicks += 1;
+      await page.getByRole('button', { name, exact: true }).click();
+    },
+  };
+}
+
+test('a viewer is invited in at most four clicks, and the link lets one person in', { skip }, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard/settings?tab=operators');
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: gateway.url });
+  const { click, clicks } = counting(page);
+  await click('Invite');
+  await click('Create link');
+  await click('Copy link');
+  assert.ok(clicks() <= 4, `${clicks()} clicks`);
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  const link = String(await page.evaluate('navigator.clipboard.readText()'));
+  assert.ok(link.startsWith(`${gateway.url}/dashboard#invitation=`));
+  await assertAccessible(page);
+  await shoot(page, 'invitation-link');
+  await page.keyboard.press('Escape');
+  await page.getByText('is invited by admin as viewer of all accounts').waitFor();
+
+  const guest = await openPage(t, gateway, link.slice(gateway.url.length), { login: null });
+  await guest.getByText('admin invites you as').waitFor();
+  assert.equal(new URL(guest.url()).hash, '', 'the link leaves the address bar');
+  await assertAccessible(guest);
+  await assertLooksRight(guest, 'invitation');
+  await guest.getByLabel('Your name').fill('admin');
+  await guest.getByRole('button', { name: 'Accept' }).click();
+  await guest.getByRole('alert').waitFor();
+  await guest.getByLabel('Your name').fill('Vera');
+  await guest.getByRole('button', { name: 'Accept' }).click();
+  const key = await guest.locator('pre').innerText();
+  assert.match(key, /^sk-cv-op-/);
+  await guest.getByRole('button', { name: /open the dashboard/ }).click();
+  await guest.getByRole('heading', { name: 'Overview' }).waitFor();
+  const session = await loggedIn(gateway, { admin_key: key });
+  assert.deepEqual([session.session.name, session.session.role], ['Vera', 'viewer']);
+
+  const late = await openPage(t, gateway, link.slice(gateway.url.length), { login: null });
+  await late.getByText('This invitation was used or withdrawn').waitFor();
+  await late.getByRole('button', { name: 'Continue to the login' }).click();
+  await late.getByLabel('Admin key').last().waitFor();
+});
+
+test('the page of an account has its members: an admin of it invites and removes them', { skip }, async (t) => {
+  const order = { name: 'Ada', role: 'admin', accounts: ['atlas'] };
+  const { key } = (await (await admin.fetch('/admin/v1/operators', { json: order })).json()) as { key: string };
+  await admin.fetch('/admin/v1/operators', { json: { name: 'Mia', role: 'member', accounts: ['atlas'] } });
+  const page = await openPage(t, gateway, '/dashboard/accounts/atlas', { login: { admin_key: key } });
+  await page.getByRole('cell', { name: 'Mia' }).waitFor();
+  await page.getByRole('button', { name: 'Invite' }).click();
+  assert.equal(await page.getByLabel('Accounts').inputValue(), 'atlas');
+  await page.getByLabel('Role').selectOption('owner');
+  await page.getByRole('button', { name: 'Create link' }).click();
+  await page.getByText('may not give the role owner').waitFor();
+  await page.getByLabel('Role').selectOption('member');
+  await page.getByRole('button', { name: 'Create link' }).click();
+  await page.getByText('Send this link to one person').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByText('is invited by Ada as member of atlas').waitFor();
+  await assertAccessible(page);
+  await assertLooksRight(page, 'members');
+  await page.getByRole('button', { name: 'Withdraw' }).click();
+  await page.getByText('is invited by Ada').waitFor({ state: 'detached' });
+  await page.getByRole('row', { name: /Mia/ }).getByRole('button', { name: 'Remove' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await page.getByRole('cell', { name: 'Mia' }).waitFor({ state: 'detached' });
+  await page.getByRole('cell', { name: 'Ada' }).waitFor();
+});
+
+test('a member makes a key of its account, and has no settings', { skip }, async (t) => {
+  const order = { name: 'Max', role: 'member', accounts: ['atlas'] };
+  const { key } = (await (await admin.fetch('/admin/v1/operators', { json: order })).json()) as { key: string };
+  const page = await openPage(t, gateway, '/dashboard/accounts/atlas', { login: { admin_key: key } });
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('laptop');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByText('It is shown only once').waitFor();
+  await page.keyboard.press('Escape');
+  assert.equal(await page.getByRole('link', { name: 'Settings' }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: 'Invite' }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: 'Suspend' }).count(), 0);
+});

@@ -1,0 +1,97 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { UserPlus } from 'lucide-react';
+import { useState } from 'react';
+import { call } from '../../api/request.ts';
+import { useOperator } from '../../api/session.ts';
+import { Button } from '../../parts/button.tsx';
+import { Input } from '../../parts/controls.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { useFields } from '../../parts/fields.ts';
+import { Moment } from '../../parts/figures.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { AccountsField, listedAccounts, RoleField } from './member-fields.tsx';
+
+interface Link {
+  path: string;
+  expires: string;
+}
+
+/** A button that makes a link for one person; of one account, where it is on that account's page. */
+export function Invite({ account }: { account?: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <Button icon={<UserPlus className="size-4" aria-hidden />} onClick={() => setOpen(true)}>
+        Invite
+      </Button>
+      {open && <InviteDialog account={account} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function InviteDialog({ account, onClose }: { account: string | undefined; onClose: () => void }) {
+  const client = useQueryClient();
+  const own = useOperator().accounts;
+  const [link, setLink] = useState<Link | null>(null);
+  const [{ role, accounts, email }, field] = useFields({
+    role: 'viewer',
+    accounts: account ?? own?.join(', ') ?? '',
+    email: '',
+  });
+  const body = { role, accounts: listedAccounts(accounts), ...(email !== '' && { email }) };
+  const invite = useMutation({
+    mutationFn: () => call<Link>('POST', '/admin/v1/invitations', { body }),
+    async onSuccess(reply) {
+      setLink(reply);
+      await client.invalidateQueries({ queryKey: ['/admin/v1/invitations'] });
+    },
+  });
+  if (link !== null) return <LinkDialog link={link} onClose={onClose} />;
+  return (
+    <Dialog open onClose={onClose} title="Invite somebody" description="You get a link, which works once.">
+      <Form
+        error={invite.error}
+        onSubmit={() => invite.mutate()}
+        footer={
+          <Button type="submit" look="main" busy={invite.isPending}>
+            Create link
+          </Button>
+        }
+      >
+        <RoleField field={field('role')} />
+        <AccountsField field={field('accounts')} />
+        <Field
+          name="email"
+          label="E-mail"
+          hint="Optional. Whoever logs in by OpenID Connect with this address needs no link."
+        >
+          {(control) => <Input {...control} type="email" autoComplete="off" {...field('email')} />}
+        </Field>
+      </Form>
+    </Dialog>
+  );
+}
+
+function LinkDialog({ link: { path, expires }, onClose }: { link: Link; onClose: () => void }) {
+  const [copied, setCopied] = useState(false);
+  const address = location.origin + path;
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Send this link to one person"
+      description={
+        <>
+          It is shown only once, and works once, until <Moment at={expires} />.
+        </>
+      }
+    >
+      <p className="mb-4 rounded-md border border-line bg-ground p-3 font-mono text-xs [overflow-wrap:anywhere]">
+        {address}
+      </p>
+      <Button look="main" onClick={() => void navigator.clipboard.writeText(address).then(() => setCopied(true))}>
+        {copied ? 'Copied' : 'Copy link'}
+      </Button>
+    </Dialog>
+  );
+}

@@ -1,0 +1,37 @@
+import type { ComponentProps } from 'react';
+import { Input, Select } from '../../parts/controls.tsx';
+import { Field } from '../../parts/form.tsx';
+
+/** Ids in a text; null: none, which means all accounts. */
+export function listedAccounts(text: string): string[] | null {
+  const listed = text.split(/[\s,]+/).filter((id) => id !== '');
+  return listed.length === 0 ? null : listed;
+}
+
+export function RoleField({ field }: { field: ComponentProps<'select'> }) {
+  return (
+    <Field name="role" label="Role">
+      {(control) => (
+        <Select {...control} {...field}>
+          <option value="viewer">viewer: may only read</option>
+          <option value="member">member: makes keys, sees requests and usage</option>
+          <option value="billing">billing: accounts, plans and usage</option>
+          <option value="admin">admin: everything except operators</option>
+          <option value="owner">owner: everything</option>
+        </Select>
+      )}
+    </Field>
+  );
+}
+
+export function AccountsField({ field }: { field: ComponentProps<'input'> }) {
+  return (
+    <Field
+      name="accounts"
+      label="Accounts"
+      hint="Ids of the accounts it may see and change, separated by commas. Leave it empty for all."
+    >
+      {(control) => <Input {...control} spellCheck={false} {...field} />}
+    </Field>
+  );
+}

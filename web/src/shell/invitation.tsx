@@ -1,0 +1,113 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../api/request.ts';
+import { type LoginWays, type Role, sessionKey } from '../api/session.ts';
+import { Button, buttonClass } from '../parts/button.tsx';
+import { Code } from '../parts/code.tsx';
+import { Input } from '../parts/controls.tsx';
+import { Note } from '../parts/error-note.tsx';
+import { Moment } from '../parts/figures.tsx';
+import { Field, Form } from '../parts/form.tsx';
+import { EntrancePage, oidcStart } from './login.tsx';
+
+interface Invited {
+  invitation: {
+    role: Role;
+    accounts: string[] | null;
+    name: string | null;
+    email: string | null;
+    created_by: string;
+    expires: string;
+  };
+}
+
+interface InvitationProps {
+  token: string;
+  oidc: LoginWays['oidc'];
+  /** To the dashboard, or its login. */
+  onDone: () => void;
+}
+
+/** What a link gives, the name of who takes it, and then their key. */
+export default function InvitationPage({ token, oidc, onDone }: InvitationProps) {
+  const client = useQueryClient();
+  const [name, setName] = useState('');
+  const look = useQuery({
+    queryKey: ['invitation'],
+    queryFn: () => call<Invited>('POST', '/dashboard/invitation', { body: { token } }),
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const accept = useMutation({
+    mutationFn: () =>
+      call<{ key: string }>('POST', '/dashboard/invitation/accept', {
+        body: { token, ...(name !== '' && { name }) },
+      }),
+  });
+  const enter = async () => {
+    await client.invalidateQueries({ queryKey: sessionKey });
+    onDone();
+  };
+  const invitation = look.data?.invitation;
+  const accounts = invitation?.accounts ?? null;
+  return (
+    <EntrancePage title="Invitation">
+      <div className="flex flex-col gap-4 rounded-xl border border-line bg-panel p-5">
+        {look.isPending && <p role="status">Reading the invitation…</p>}
+        {look.error !== null && (
+          <>
+            <Note tone="warn">{look.error.message}</Note>
+            <Button onClick={onDone}>Continue to the login</Button>
+          </>
+        )}
+        {accept.data !== undefined && (
+          <>
+            <h2 className="font-semibold">You are in</h2>
+            <p className="text-muted text-sm">
+              This is your key. It is shown only once. With it you log in again, and call /admin/v1.
+            </p>
+            <Code label="Your key" text={accept.data.key} wrap />
+            <Button look="main" onClick={() => void enter()}>
+              I have kept it, open the dashboard
+            </Button>
+          </>
+        )}
+        {invitation !== undefined && accept.data === undefined && (
+          <>
+            <p className="text-sm">
+              {invitation.created_by} invites you as <strong>{invitation.role}</strong> of{' '}
+              {accounts === null ? 'all accounts' : accounts.join(', ')}, until <Moment at={invitation.expires} />.
+            </p>
+            {oidc !== null && invitation.email !== null && (
+              <a href={oidcStart()} className={buttonClass('main', 'w-full')}>
+                Continue with {oidc.name} as {invitation.email}
+              </a>
+            )}
+            <Form error={accept.error} onSubmit={() => accept.mutate()}>
+              {invitation.name === null && (
+                <Field name="name" label="Your name" hint="Others see it in the audit log.">
+                  {(control) => (
+                    <Input
+                      {...control}
+                      autoComplete="name"
+                      value={name}
+                      onChange={(event) => setName(event.target.value)}
+                    />
+                  )}
+                </Field>
+              )}
+              <Button
+                type="submit"
+                look="main"
+                busy={accept.isPending}
+                disabled={invitation.name === null && name.trim() === ''}
+              >
+                Accept
+              </Button>
+            </Form>
+          </>
+        )}
+      </div>
+    </EntrancePage>
+  );
+}
