@@ -7,7 +7,7 @@ import { join } from 'node:path';
 export const webStampFile = 'stamp';
 
 /** Of src/, what runs in the pages too. */
-const shared = ['src/admin/roles.ts', 'src/books/metering/window.ts', 'src/guards/kinds.ts'];
+const shared = ['src/admin/csv.ts', 'src/admin/roles.ts', 'src/books/metering/window.ts', 'src/guards/kinds.ts'];
 
 /** A digest of every source below web/ and docs/, of the lockfile and of the build itself. */
 export function webStamp(root) {

@@ -19,6 +19,8 @@ export interface Pages<Row> {
   page: number;
   next: (() => void) | null;
   previous: (() => void) | null;
+  /** Rows of all pages, from the first one on: whole pages, until there are at least so many. */
+  all: (most: number) => Promise<{ rows: Row[]; more: boolean }>;
 }
 
 export const pageSize = 50;
@@ -75,7 +77,18 @@ export function usePagesOf<Row, Cursor extends string | number>(
     refetchInterval: ({ state }) => everyMs(state.data?.data),
   });
   const next = data?.next_cursor ?? null;
+  const all = async (most: number) => {
+    const rows: Row[] = [];
+    let place: Cursor | undefined;
+    do {
+      const page: Listed<Row, Cursor> = await ask(place, new AbortController().signal);
+      rows.push(...page.data);
+      place = page.next_cursor ?? undefined;
+    } while (place !== undefined && rows.length < most);
+    return { rows: rows.slice(0, most), more: place !== undefined || rows.length > most };
+  };
   return {
+    all,
     rows: data?.data,
     error,
     waiting: isPlaceholderData && revisionOf === undefined,

@@ -1,26 +1,16 @@
 import { Link } from '@tanstack/react-router';
 import { ArrowDown, ArrowUp, ChevronLeft, ChevronRight } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import type { Pages } from '../api/pages.ts';
 import { IconButton } from './button.tsx';
 import { classes } from './classes.ts';
 import { ErrorNote } from './error-note.tsx';
 import { SkeletonRows } from './skeleton.tsx';
-import { type Sorting, type SortValue, sorted, useSorting } from './sorting.ts';
+import { type Sorting, sorted, useSorting } from './sorting.ts';
+import { type Column, nameOf, slugOf, useColumns, valueIn } from './table-columns.ts';
+import { exportedMax, TableMenu } from './table-menu.tsx';
 
-export interface Column<Row> {
-  /** In the head; also what a screen reader says. */
-  head: string;
-  cell: (row: Row) => ReactNode;
-  /** Figures are aligned right. */
-  align?: 'right';
-  /** Width of the table from which it is shown; without one, on a phone, too. */
-  from?: 'sm' | 'md' | 'lg' | 'xl' | '2xl';
-  /** Of the cell and its head, such as a width. */
-  className?: string;
-  /** Makes the column one that the table can be sorted by, under this name in the URL. */
-  sort?: { name: string; of: (row: Row) => SortValue };
-}
+export type { Column } from './table-columns.ts';
 
 const shownFrom = {
   sm: 'hidden @xl:table-cell',
@@ -30,8 +20,8 @@ const shownFrom = {
   '2xl': 'hidden @min-[78rem]:table-cell',
 };
 
-interface TableProps<Row> {
-  /** Read aloud. */
+interface FrameProps<Row> {
+  /** Read aloud; also what addresses and the browser's storage call the table. */
   label: string;
   columns: readonly Column<Row>[];
   /** Undefined while the first page is on its way. */
@@ -46,41 +36,67 @@ interface TableProps<Row> {
   /** The shown data are out of date and the new ones on the way. */
   waiting?: boolean;
   footer?: ReactNode;
-  /** How it is sorted now, and what a click on a head does. */
-  sorting?: readonly [Sorting, (name: string) => void];
 }
 
-/** A table that holds all of its rows, sorted by the column that the URL names: `first` where it names none. */
-export function SortedTable<Row>({ first, rows, ...rest }: Omit<TableProps<Row>, 'sorting'> & { first: string }) {
-  const sorting = useSorting(first);
-  const [{ name, direction }] = sorting;
-  const by = rest.columns.find(({ sort }) => sort?.name === name)?.sort;
-  return (
-    <Table
-      {...rest}
-      sorting={sorting}
-      rows={rows === undefined || by === undefined ? rows : sorted(rows, by.of, direction)}
-    />
+type TableProps<Row> = FrameProps<Row> & {
+  /** What it is sorted by where the address names nothing: `-attempts`. Default: the order of the rows. */
+  first?: string;
+  /** Member of the address that has its order, if not that of its label. */
+  sortKey?: string;
+};
+
+/** A table that holds all of its rows: it sorts by every column. */
+export function Table<Row>({ first = '', sortKey, ...rest }: TableProps<Row>) {
+  const all = async () => ({ rows: rest.rows ?? [], more: false });
+  return <Frame {...rest} order={{ key: sortKey ?? `sort-${slugOf(rest.label)}`, first }} allRows={all} />;
+}
+
+interface Order {
+  key: string;
+  first: string;
+}
+
+interface Sorter<Row> {
+  now: Sorting;
+  by: (column: Column<Row>) => void;
+}
+
+/** Rows as the address sorts them; the given ones for a table that does not sort. */
+function useSorted<Row>({ columns, rows }: FrameProps<Row>, order: Order | null) {
+  const [now, sortBy] = useSorting(order?.first ?? '', order?.key);
+  const by = columns.find((column) => nameOf(column) === now.name);
+  const { name, direction } = now;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: columns are new with each drawing; their names are not.
+  const shown = useMemo(
+    () =>
+      rows === undefined || by === undefined || order === null
+        ? rows
+        : sorted(rows, (row) => valueIn(by, row), direction),
+    [rows, name, direction, order === null],
   );
+  const sort = (column: Column<Row>) => {
+    const texts = rows?.some((row) => typeof valueIn(column, row) === 'string');
+    sortBy(nameOf(column), texts === true ? 'up' : 'down');
+  };
+  const sorter: Sorter<Row> | null = order === null ? null : { now, by: sort };
+  return [shown, sorter] as const;
 }
 
-export function Table<Row>({
-  label,
-  columns,
-  rows,
-  keyOf,
-  to,
-  error,
-  retry,
-  empty,
-  waiting,
-  footer,
-  sorting,
-}: TableProps<Row>) {
+type WithOrder<Row> = FrameProps<Row> & {
+  /** Null: the table does not sort, as its rows are a page of many. */
+  order: Order | null;
+  allRows: () => Promise<{ rows: readonly Row[]; more: boolean }>;
+};
+
+function Frame<Row>(props: WithOrder<Row>) {
+  const { label, keyOf, to, error, retry, empty, waiting, footer, order, allRows } = props;
+  const columns = useColumns(label, props.columns);
+  const [rows, sorter] = useSorted(props, order);
+  const linkAt = columns.shown.findIndex(({ kind }) => kind === undefined);
   const classOf = ({ align, from, className }: Column<Row>) =>
     classes(align === 'right' && 'whitespace-nowrap text-right', from !== undefined && shownFrom[from], className);
   return (
-    <div className="@container overflow-hidden rounded-lg border border-line bg-panel">
+    <div className="@container relative overflow-hidden rounded-lg border border-line bg-panel">
       {error != null && (
         <div className="p-3">
           <ErrorNote error={error} retry={retry} />
@@ -88,6 +104,15 @@ export function Table<Row>({
       )}
       {rows === undefined && error == null && <SkeletonRows />}
       {rows !== undefined && rows.length === 0 && empty}
+      {rows !== undefined && rows.length > 0 && (
+        <div className="absolute top-0.5 right-1 z-20">
+          <TableMenu
+            label={label}
+            columns={columns}
+            allRows={async () => (order === null ? allRows() : { rows, more: false })}
+          />
+        </div>
+      )}
       {rows !== undefined && rows.length > 0 && (
         <section
           aria-label={label}
@@ -99,20 +124,22 @@ export function Table<Row>({
           <table className="w-full border-collapse text-left text-sm">
             <thead>
               <tr className="border-line border-b">
-                {columns.map((column) => (
+                {columns.shown.map((column) => (
                   <th
-                    key={column.head}
+                    key={nameOf(column)}
                     scope="col"
-                    aria-sort={sortOf(column, sorting)}
+                    aria-sort={sortOf(column, sorter)}
                     className={classes(
-                      'h-8 whitespace-nowrap px-2 font-medium text-muted text-xs first:pl-4 last:pr-4 md:px-3',
+                      'h-8 whitespace-nowrap px-2 font-medium text-muted text-xs first:pl-4 last:pr-9 md:px-3',
                       classOf(column),
                     )}
                   >
-                    {column.sort === undefined || sorting === undefined ? (
+                    {column.kind === 'actions' ? (
+                      <span className="sr-only @xl:not-sr-only">{column.head}</span>
+                    ) : sorter === null ? (
                       column.head
                     ) : (
-                      <SortButton column={column} name={column.sort.name} sorting={sorting} />
+                      <SortButton column={column} sorter={sorter} />
                     )}
                   </th>
                 ))}
@@ -121,12 +148,12 @@ export function Table<Row>({
             <tbody>
               {rows.map((row) => (
                 <tr key={keyOf(row)} className="relative border-line border-b last:border-b-0 hover:bg-hover">
-                  {columns.map((column, at) => (
+                  {columns.shown.map((column, at) => (
                     <td
-                      key={column.head}
-                      className={classes('h-9 px-2 py-1.5 first:pl-4 last:pr-4 md:px-3', classOf(column))}
+                      key={nameOf(column)}
+                      className={classes('h-9 px-2 py-1.5 first:pl-4 last:pr-4 md:px-3 @xl:last:pr-9', classOf(column))}
                     >
-                      {at === 0 && to !== undefined ? (
+                      {at === linkAt && to !== undefined ? (
                         <Link
                           to={to(row)}
                           className="after:absolute after:inset-0 focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:outline-accent focus-visible:after:-outline-offset-2"
@@ -149,29 +176,27 @@ export function Table<Row>({
   );
 }
 
-function sortOf<Row>({ sort }: Column<Row>, sorting: TableProps<Row>['sorting']) {
-  if (sort === undefined || sorting?.[0].name !== sort.name) return undefined;
-  return sorting[0].direction === 'up' ? 'ascending' : 'descending';
+function sortOf<Row>(column: Column<Row>, sorter: Sorter<Row> | null) {
+  if (sorter === null || sorter.now.name !== nameOf(column)) return undefined;
+  return sorter.now.direction === 'up' ? 'ascending' : 'descending';
 }
 
-interface SortButtonProps<Row> {
-  column: Column<Row>;
-  name: string;
-  sorting: NonNullable<TableProps<Row>['sorting']>;
-}
-
-function SortButton<Row>({ column, name, sorting: [now, sortBy] }: SortButtonProps<Row>) {
-  const chosen = now.name === name;
+function SortButton<Row>({ column, sorter: { now, by } }: { column: Column<Row>; sorter: Sorter<Row> }) {
+  const chosen = now.name === nameOf(column);
   const Arrow = chosen && now.direction === 'up' ? ArrowUp : ArrowDown;
+  const arrowClass = classes(
+    'absolute top-0.5 size-3',
+    column.align === 'right' ? 'right-full' : 'left-full',
+    !chosen && 'invisible group-hover:visible group-focus-visible:visible',
+  );
   return (
     <button
       type="button"
-      onClick={() => sortBy(name)}
-      className={classes('group inline-flex items-center gap-1 hover:text-ink', chosen && 'text-ink')}
+      onClick={() => by(column)}
+      className={classes('group relative hover:text-ink', chosen && 'text-ink')}
     >
-      {column.align !== 'right' && column.head}
-      <Arrow className={classes('size-3', !chosen && 'invisible group-hover:visible')} aria-hidden />
-      {column.align === 'right' && column.head}
+      {column.head}
+      <Arrow className={arrowClass} aria-hidden />
     </button>
   );
 }
@@ -186,11 +211,14 @@ export function NameCell({ name, children }: { name: string; children: ReactNode
   );
 }
 
-type PagedProps<Row> = Omit<TableProps<Row>, 'rows' | 'error' | 'retry' | 'waiting' | 'footer'> & { pages: Pages<Row> };
+type PagedProps<Row> = Omit<FrameProps<Row>, 'rows' | 'error' | 'retry' | 'waiting' | 'footer'> & {
+  pages: Pages<Row>;
+};
 
-/** A table that pages on the server. */
+/** A table that pages on the server. It sorts when one page has all of its rows: no list of the API takes an order. */
 export function PagedTable<Row>({ pages, ...rest }: PagedProps<Row>) {
-  const { rows, error, waiting, refetch, page, next, previous } = pages;
+  const { rows, error, waiting, refetch, page, next, previous, all } = pages;
+  const isWhole = page === 1 && next === null && !waiting;
   const footer = (next !== null || previous !== null) && (
     <nav
       aria-label="Pages"
@@ -205,5 +233,16 @@ export function PagedTable<Row>({ pages, ...rest }: PagedProps<Row>) {
       </IconButton>
     </nav>
   );
-  return <Table rows={rows} error={error} retry={refetch} waiting={waiting} footer={footer} {...rest} />;
+  return (
+    <Frame
+      rows={rows}
+      error={error}
+      retry={refetch}
+      waiting={waiting}
+      footer={footer}
+      order={isWhole ? { key: `sort-${slugOf(rest.label)}`, first: '' } : null}
+      allRows={() => all(exportedMax)}
+      {...rest}
+    />
+  );
 }

@@ -43,6 +43,7 @@ export default function AccountsPage() {
   const columns: Column<AccountReply>[] = [
     {
       head: 'Account',
+      value: ({ id, name }) => (name === id ? id : `${name} (${id})`),
       cell: ({ id, name }) => (
         <span className="[overflow-wrap:anywhere]">
           <span className="font-medium">{name}</span>
@@ -63,6 +64,7 @@ export default function AccountsPage() {
     },
     {
       head: 'Spent, 30 d',
+      value: ({ id }) => spent?.get(id)?.cost_usd ?? 0,
       align: 'right',
       cell: ({ id }) => <Spend sum={spent === undefined ? null : (spent.get(id) ?? nothing)} />,
     },

@@ -6,7 +6,7 @@ import { useFilters } from '../../parts/filters.ts';
 import { count, percent } from '../../parts/format.ts';
 import { RangePicker } from '../../parts/range-picker.tsx';
 import { Pending } from '../../parts/skeleton.tsx';
-import { type Column, SortedTable } from '../../parts/table.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
 import { type Ranged, useRange } from '../../parts/use-range.ts';
 import { wordsOf } from '../requests/outcome.tsx';
 import { type AttemptRow, useAttempts } from './use-attempts.ts';
@@ -59,9 +59,10 @@ export function Attempts({ where = {}, groups, range: ofPage }: AttemptsProps) {
           <AttemptCharts attempts={data} range={range} where={where} />
         </Suspense>
       )}
-      <SortedTable
+      <Table
         label={`Attempts by ${groupWords[by].toLowerCase()}`}
         first="-attempts"
+        sortKey="sort"
         rows={error === null ? data?.data : undefined}
         error={error}
         retry={() => void refetch()}
@@ -93,7 +94,8 @@ function columnsOf(by: AttemptGroup, range: Ranged): Column<AttemptRow>[] {
       from,
       align: 'right',
       cell: (row: AttemptRow) => <Span ms={of(row)} />,
-      sort: { name: `${name}_${share}_ms`, of },
+      name: `${name}_${share}_ms`,
+      value: of,
     } as const;
   };
   return [
@@ -118,33 +120,38 @@ function columnsOf(by: AttemptGroup, range: Ranged): Column<AttemptRow>[] {
           )}
         </div>
       ),
-      sort: { name: 'group', of: ({ group }) => group },
+      name: 'group',
+      value: ({ group }) => group,
     },
     {
       head: 'Attempts',
       align: 'right',
       cell: ({ attempts }) => <Count value={attempts} />,
-      sort: { name: 'attempts', of: ({ attempts }) => attempts },
+      name: 'attempts',
+      value: ({ attempts }) => attempts,
     },
     {
       head: 'Failed',
       align: 'right',
       cell: (row) => <Failed row={row} />,
-      sort: { name: 'failed', of: ({ failed, attempts }) => failed / attempts },
+      name: 'failed',
+      value: ({ failed, attempts }) => failed / attempts,
     },
     {
       head: 'Retried',
       from: 'lg',
       align: 'right',
       cell: ({ retried }) => <Count value={retried} />,
-      sort: { name: 'retried', of: ({ retried }) => retried },
+      name: 'retried',
+      value: ({ retried }) => retried,
     },
     {
       head: 'Hedges',
       from: '2xl',
       align: 'right',
       cell: ({ hedges }) => <Count value={hedges} />,
-      sort: { name: 'hedges', of: ({ hedges }) => hedges },
+      name: 'hedges',
+      value: ({ hedges }) => hedges,
     },
     ms('First token ≈', 'first_token', 'p50', 'md'),
     ms('95 %', 'first_token', 'p95', 'sm'),
@@ -155,7 +162,8 @@ function columnsOf(by: AttemptGroup, range: Ranged): Column<AttemptRow>[] {
       from: 'lg',
       align: 'right',
       cell: ({ tokens_per_s }) => (tokens_per_s === null ? <None /> : count(tokens_per_s)),
-      sort: { name: 'tokens_per_s', of: ({ tokens_per_s }) => tokens_per_s },
+      name: 'tokens_per_s',
+      value: ({ tokens_per_s }) => tokens_per_s,
     },
   ];
 }

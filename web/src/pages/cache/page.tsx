@@ -161,7 +161,7 @@ const columns: readonly Column<ModelRow>[] = [
     ),
   },
   { head: 'Entries', from: 'sm', align: 'right', cell: ({ entries }) => <Count value={entries} /> },
-  { head: 'Size', from: 'md', align: 'right', cell: (row) => bytes(row.bytes) },
+  { head: 'Size', from: 'md', align: 'right', value: (row) => row.bytes, cell: (row) => bytes(row.bytes) },
   { head: 'Hits', from: 'sm', align: 'right', cell: ({ hits }) => <Count value={hits} /> },
   {
     head: 'By meaning',
@@ -171,6 +171,7 @@ const columns: readonly Column<ModelRow>[] = [
   },
   {
     head: 'False hits',
+    value: ({ false_hits }) => false_hits,
     from: 'xl',
     align: 'right',
     cell: ({ checked_hits: checked, false_hits }) =>
@@ -185,6 +186,7 @@ const columns: readonly Column<ModelRow>[] = [
   { head: 'Misses', from: 'md', align: 'right', cell: ({ misses }) => <Count value={misses} /> },
   {
     head: 'Hit rate',
+    value: ({ hit_rate }) => hit_rate,
     align: 'right',
     cell: ({ hit_rate }) => (hit_rate === null ? <None /> : percent(hit_rate)),
   },
@@ -194,6 +196,7 @@ const columns: readonly Column<ModelRow>[] = [
 function clearColumn(onClear: (model: string) => void): Column<ModelRow> {
   return {
     head: 'Action',
+    kind: 'actions',
     align: 'right',
     cell: ({ model, entries }) => (
       <Button
@@ -221,7 +224,7 @@ const scopeColumns: readonly Column<ScopeRow>[] = [
     ),
   },
   { head: 'Entries', align: 'right', cell: ({ entries }) => <Count value={entries} /> },
-  { head: 'Size', align: 'right', cell: (row) => bytes(row.bytes) },
+  { head: 'Size', align: 'right', value: (row) => row.bytes, cell: (row) => bytes(row.bytes) },
   { head: 'Oldest', from: 'sm', align: 'right', cell: ({ oldest }) => <Ago at={oldest} /> },
 ];
 

@@ -14,7 +14,7 @@ import { TryGuards } from './try-guards.tsx';
 import { usersOf } from './users.ts';
 
 const columns: readonly Column<GuardReply>[] = [
-  { head: 'Guard', cell: ({ name, check }) => <NameCell name={name}>{check}</NameCell> },
+  { head: 'Guard', value: ({ name }) => name, cell: ({ name, check }) => <NameCell name={name}>{check}</NameCell> },
   {
     head: 'Action',
     cell: ({ action, mode }) => (
@@ -24,7 +24,7 @@ const columns: readonly Column<GuardReply>[] = [
     ),
   },
   { head: 'Reads', from: 'md', cell: ({ on }) => on.join(', ') },
-  { head: 'Source', from: 'sm', cell: (guard) => <Source of={guard} /> },
+  { head: 'Source', from: 'sm', cell: (guard) => <Source of={guard} />, value: ({ source }) => source },
   {
     head: 'Used by',
     from: 'lg',

@@ -173,10 +173,10 @@ function Limits({ of, windows: { own, of_plan, scope, plan } }: { of: KeyReply; 
 
 const columns: readonly Column<RequestRow>[] = [
   { head: 'Time', cell: ({ created_at }) => <Moment at={created_at} />, className: 'w-px' },
-  { head: 'Status', cell: (row) => <Outcome status={row.status} failure={row.class} /> },
+  { head: 'Status', value: ({ status }) => status, cell: (row) => <Outcome status={row.status} failure={row.class} /> },
   { head: 'Model', cell: ({ model }) => <span className="[overflow-wrap:anywhere]">{model}</span> },
   { head: 'End user', from: 'md', cell: ({ user }) => user },
-  { head: 'Cost', align: 'right', cell: (row) => <Cost request={row} /> },
+  { head: 'Cost', align: 'right', value: ({ cost_usd }) => cost_usd, cell: (row) => <Cost request={row} /> },
 ];
 
 function LastRequests({ of }: { of: KeyReply }) {

@@ -31,6 +31,7 @@ export function KeysTable({ text, account, status, all }: KeysTableProps) {
   const columns: Column<KeyReply>[] = [
     {
       head: 'Key',
+      value: ({ name }) => name,
       cell: (key) => (
         <span className="[overflow-wrap:anywhere]">
           <span className="font-medium">{key.name}</span>
@@ -49,6 +50,7 @@ export function KeysTable({ text, account, status, all }: KeysTableProps) {
     ...(all ? [{ head: 'Account', from: 'sm' as const, cell: ({ account }: KeyReply) => account }] : []),
     {
       head: 'Status',
+      value: ({ status }) => status,
       cell: (key) => (
         <span className="inline-flex items-center gap-2">
           <Status tone={tones[key.status]}>{key.status}</Status>
@@ -72,9 +74,15 @@ export function KeysTable({ text, account, status, all }: KeysTableProps) {
       ),
     },
     { head: 'Expires', from: 'md', cell: ({ expires }) => (expires === null ? <None /> : <Ago at={expires} />) },
-    { head: 'Created', from: 'sm', cell: ({ created_at }) => <Made at={created_at} /> },
+    {
+      head: 'Created',
+      from: 'sm',
+      value: ({ created_at }) => created_at,
+      cell: ({ created_at }) => <Made at={created_at} />,
+    },
     {
       head: 'Actions',
+      kind: 'actions',
       align: 'right',
       className: 'w-px',
       cell: (key) =>

@@ -14,17 +14,19 @@ import { ServerStatus } from './server-status.tsx';
 const columns: readonly Column<McpServerReply>[] = [
   {
     head: 'Server',
+    value: ({ name }) => name,
     cell: ({ name, url }) => <NameCell name={name}>{url ?? 'a program'}</NameCell>,
   },
   {
     head: 'State',
+    value: ({ status }) => status,
     cell: (server) => (
       <span title={server.why ?? undefined}>
         <ServerStatus of={server} />
       </span>
     ),
   },
-  { head: 'Source', from: 'sm', cell: (server) => <Source of={server} /> },
+  { head: 'Source', from: 'sm', cell: (server) => <Source of={server} />, value: ({ source }) => source },
   { head: 'Tools', from: 'md', align: 'right', cell: ({ tools }) => <Count value={tools.length} /> },
   { head: 'Sessions', from: 'lg', align: 'right', cell: ({ sessions }) => <Count value={sessions} /> },
   { head: 'Login', from: 'lg', cell: ({ login }) => (login === null ? <None /> : login.by) },

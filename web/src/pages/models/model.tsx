@@ -46,11 +46,13 @@ const columns: readonly Column<Target>[] = [
   { head: 'State', cell: ({ status }) => <Status tone={healthTones[status]}>{status}</Status> },
   {
     head: 'Order',
+    value: ({ rank, priority }) => rank * 1_000_000 + priority,
     cell: ({ rank, priority }) => (rank > 0 ? `fallback ${rank}, priority ${priority}` : `priority ${priority}`),
   },
   { head: 'Weight', from: 'sm', align: 'right', cell: ({ weight }) => weight },
   {
     head: 'USD per 1M tokens, in / out',
+    value: ({ price }) => price?.input ?? null,
     from: 'sm',
     align: 'right',
     cell: ({ price }) =>

@@ -22,14 +22,16 @@ import { ModelForm } from './model-form.tsx';
 const columns: readonly Column<ModelReply>[] = [
   {
     head: 'Model',
+    value: ({ id }) => id,
     cell: ({ id, targets }) => <NameCell name={id}>{targets.map(({ target }) => target).join(', ')}</NameCell>,
   },
   { head: 'Type', from: 'sm', cell: ({ type }) => type },
   { head: 'State', cell: ({ status }) => <Status tone={healthTones[status]}>{status}</Status> },
-  { head: 'Source', from: 'md', cell: (model) => <Source of={model} /> },
+  { head: 'Source', from: 'md', cell: (model) => <Source of={model} />, value: ({ source }) => source },
   { head: 'Tier', from: 'lg', cell: ({ tier }) => tier ?? <None /> },
   {
     head: 'USD per 1M tokens, in / out',
+    value: ({ targets }) => targets[0]?.price?.input ?? null,
     from: 'lg',
     align: 'right',
     cell({ targets }) {

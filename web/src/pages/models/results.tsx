@@ -87,6 +87,7 @@ function TakenOut({ model, row: { variant, out } }: { model: string; row: Row })
 const columns: readonly Column<Row>[] = [
   {
     head: 'Variant',
+    value: ({ variant }) => variant ?? 'none',
     cell: ({ variant, weight }) => (
       <div className="min-w-0 max-w-[40cqw] @xl:max-w-48">
         <div className="truncate font-medium">{variant ?? 'none'}</div>
@@ -99,6 +100,7 @@ const columns: readonly Column<Row>[] = [
   { head: 'Requests', align: 'right', cell: ({ requests }) => <Count value={requests} /> },
   {
     head: 'Errors',
+    value: ({ error_rate }) => error_rate,
     align: 'right',
     cell: ({ error_rate, error_rate_interval }) =>
       error_rate === null ? (
@@ -109,6 +111,7 @@ const columns: readonly Column<Row>[] = [
   },
   {
     head: 'First token',
+    value: ({ first_token_ms: ms }) => ms?.p50 ?? null,
     from: 'sm',
     align: 'right',
     cell: ({ first_token_ms: ms }) =>
@@ -132,6 +135,7 @@ function metricColumns(rows: readonly Row[]): Column<Row>[] {
   const names = [...new Set(rows.flatMap(({ metrics }) => metrics.map(({ metric }) => metric)))];
   return names.map((name) => ({
     head: name,
+    value: ({ metrics }) => metrics.find(({ metric }) => metric === name)?.mean ?? null,
     from: 'lg',
     align: 'right',
     cell({ metrics }) {

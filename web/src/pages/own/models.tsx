@@ -15,6 +15,8 @@ const columns: Column<Model>[] = [
   { head: 'Type', cell: ({ model_type }) => model_type },
   {
     head: 'Capabilities',
+    value: ({ capabilities }) =>
+      ['vision', 'tools', 'reasoning'].filter((name) => capabilities[name as 'vision']).join(' '),
     from: 'md',
     cell: ({ capabilities }) => (
       <span className="flex flex-wrap gap-1">
@@ -29,6 +31,7 @@ const columns: Column<Model>[] = [
   { head: 'Context', align: 'right', from: 'lg', cell: ({ context_window }) => <Count value={context_window} /> },
   {
     head: 'USD per 1M tokens, in / out',
+    value: ({ pricing }) => pricing?.input ?? null,
     align: 'right',
     from: 'sm',
     cell: ({ pricing }) => (pricing === null ? <None /> : `${usd(pricing.input)} / ${usd(pricing.output)}`),

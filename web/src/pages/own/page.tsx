@@ -85,7 +85,7 @@ const columns: Column<UsedRow>[] = [
   { head: 'Input tokens', align: 'right', from: 'sm', cell: ({ input_tokens }) => <Count value={input_tokens} /> },
   { head: 'Output tokens', align: 'right', from: 'sm', cell: ({ output_tokens }) => <Count value={output_tokens} /> },
   { head: 'Units', align: 'right', from: 'md', cell: ({ units }) => <Count value={units} /> },
-  { head: 'Cost', align: 'right', cell: (row) => <Spend sum={row} /> },
+  { head: 'Cost', align: 'right', value: ({ cost_usd }) => cost_usd, cell: (row) => <Spend sum={row} /> },
 ];
 
 function ByModel({ caller }: { caller: Caller }) {

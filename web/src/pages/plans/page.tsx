@@ -20,6 +20,7 @@ const places = { configuration: 'culvert.yaml', 'admin api': 'set up here', 'bui
 const columns: Column<PlanReply>[] = [
   {
     head: 'Plan',
+    value: ({ name }) => name,
     cell: (plan) => (
       <span className="inline-flex items-center gap-2">
         <span className="font-medium [overflow-wrap:anywhere]">{plan.name}</span>

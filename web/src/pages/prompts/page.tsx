@@ -14,10 +14,11 @@ import { answering, textsOf } from './versions.ts';
 const columns: readonly Column<PromptReply>[] = [
   {
     head: 'Prompt',
+    value: ({ name }) => name,
     cell: (prompt) => <NameCell name={prompt.name}>{textsOf(answering(prompt))[0]?.content ?? 'no version'}</NameCell>,
   },
   { head: 'In use', align: 'right', cell: (prompt) => answering(prompt)?.number ?? <None /> },
-  { head: 'Source', from: 'sm', cell: (prompt) => <Source of={prompt} /> },
+  { head: 'Source', from: 'sm', cell: (prompt) => <Source of={prompt} />, value: ({ source }) => source },
   { head: 'Versions', from: 'md', align: 'right', cell: ({ versions }) => <Count value={versions.length} /> },
   { head: 'Model', from: 'lg', cell: (prompt) => answering(prompt)?.model ?? <None /> },
   {

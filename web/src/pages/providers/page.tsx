@@ -16,17 +16,19 @@ import { AddProvider } from './add-provider.tsx';
 const columns: readonly Column<ProviderReply>[] = [
   {
     head: 'Provider',
+    value: ({ name }) => name,
     cell: ({ name, type, base_url }) => <NameCell name={name}>{base_url || type}</NameCell>,
   },
   { head: 'State', cell: ({ status }) => <Status tone={healthTones[status]}>{status}</Status> },
-  { head: 'Source', from: 'sm', cell: (provider) => <Source of={provider} /> },
+  { head: 'Source', from: 'sm', cell: (provider) => <Source of={provider} />, value: ({ source }) => source },
   { head: 'Models', from: 'md', align: 'right', cell: ({ models }) => <Count value={models} /> },
   { head: 'Credentials', from: 'md', align: 'right', cell: ({ credentials }) => <Count value={credentials.length} /> },
   { head: 'In flight', from: 'lg', align: 'right', cell: (provider) => <Count value={sumOf(provider, 'in_flight')} /> },
   { head: 'First token', from: 'lg', align: 'right', cell: (provider) => <Span ms={firstTokenOf(provider)} /> },
   {
     head: 'Failed, last minute',
-    from: 'lg',
+    value: (provider) => sumOf(provider, 'failed'),
+    from: 'xl',
     align: 'right',
     cell(provider) {
       const failed = sumOf(provider, 'failed');

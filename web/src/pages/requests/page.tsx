@@ -20,9 +20,16 @@ import { type RequestRow, useTail } from './use-requests.ts';
 
 const columns: readonly Column<RequestRow>[] = [
   { head: 'Time', cell: ({ created_at }) => <Moment at={created_at} />, className: 'w-px' },
-  { head: 'Status', from: 'sm', cell: (row) => <Outcome status={row.status} failure={row.class} />, className: 'w-px' },
+  {
+    head: 'Status',
+    from: 'sm',
+    value: ({ status }) => status,
+    cell: (row) => <Outcome status={row.status} failure={row.class} />,
+    className: 'w-px',
+  },
   {
     head: 'Model',
+    value: ({ model }) => model,
     cell: ({ model, target, status, class: failure, account }) => (
       <div className="min-w-0 max-w-[28cqw] @min-[21rem]:max-w-[42cqw] @xl:max-w-36 @4xl:max-w-60">
         <div className="truncate font-medium">{model}</div>
@@ -35,6 +42,7 @@ const columns: readonly Column<RequestRow>[] = [
   },
   {
     head: 'Account',
+    value: ({ account }) => account,
     from: 'sm',
     cell: ({ account, tenant, user }) => (
       <div className="min-w-0 max-w-28 @4xl:max-w-36">
@@ -45,6 +53,7 @@ const columns: readonly Column<RequestRow>[] = [
   },
   {
     head: 'Endpoint',
+    value: ({ endpoint }) => endpoint,
     from: '2xl',
     cell: ({ endpoint, stream }) => (
       <>
@@ -59,7 +68,7 @@ const columns: readonly Column<RequestRow>[] = [
   { head: 'Output', from: 'lg', align: 'right', cell: ({ usage }) => <Count value={usage.output_tokens} /> },
   { head: 'First token', from: 'xl', align: 'right', cell: ({ first_token_ms }) => <Span ms={first_token_ms} /> },
   { head: 'Duration', from: 'md', align: 'right', cell: ({ ms }) => <Span ms={ms} /> },
-  { head: 'Cost', align: 'right', cell: (row) => <Cost request={row} /> },
+  { head: 'Cost', align: 'right', value: ({ cost_usd }) => cost_usd, cell: (row) => <Cost request={row} /> },
 ];
 
 /** Every request, the newest first, as they end. */

@@ -17,11 +17,12 @@ export function AuditLog() {
   const columns: Column<AuditRow>[] = [
     { head: 'Time', cell: ({ at }) => <Moment at={at} />, className: 'w-px' },
     { head: 'Operator', cell: ({ actor }) => actor },
-    { head: 'Action', cell: ({ action }) => <Action name={action} /> },
+    { head: 'Action', value: ({ action }) => action, cell: ({ action }) => <Action name={action} /> },
     { head: 'Subject', from: 'sm', cell: ({ subject }) => <span className="[overflow-wrap:anywhere]">{subject}</span> },
     { head: 'Fields', from: 'lg', cell: (row) => <span className="text-muted">{changedFields(row).join(', ')}</span> },
     {
       head: 'Change',
+      kind: 'actions',
       align: 'right',
       className: 'w-px',
       cell: (row) => (

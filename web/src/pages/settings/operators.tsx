@@ -35,6 +35,7 @@ export function Operators() {
     { head: 'Accounts', from: 'sm', cell: ({ accounts }) => (accounts === null ? 'all' : accounts.join(', ')) },
     {
       head: 'Login',
+      value: ({ login }) => login,
       from: 'md',
       cell: ({ login, prefix }) =>
         login === 'oidc' ? 'OpenID Connect' : <code className="font-mono text-xs">{prefix}…</code>,
@@ -44,6 +45,7 @@ export function Operators() {
   if (may) {
     columns.push({
       head: 'Actions',
+      kind: 'actions',
       align: 'right',
       className: 'w-px',
       cell: (operator) => (

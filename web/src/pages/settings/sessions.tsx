@@ -31,6 +31,7 @@ export function Sessions() {
   const columns: Column<SessionReply>[] = [
     {
       head: 'Name',
+      value: ({ name }) => name,
       cell: ({ name, kind }) => (
         <>
           {name} {kind === 'key' && <span className="text-muted">(API key)</span>}
@@ -46,6 +47,7 @@ export function Sessions() {
   if (may) {
     columns.push({
       head: 'End',
+      kind: 'actions',
       align: 'right',
       className: 'w-px',
       cell: (session) => (

@@ -35,6 +35,7 @@ export function CrawlPagesTable({ caller, path, completed }: CrawlPagesTableProp
   const columns: Column<ScrapedPage>[] = [
     {
       head: 'Page',
+      value: (page) => page.metadata.url ?? titleOf(page),
       cell: (page) => (
         <button
           type="button"
@@ -46,7 +47,12 @@ export function CrawlPagesTable({ caller, path, completed }: CrawlPagesTableProp
         </button>
       ),
     },
-    { head: 'Status', align: 'right', cell: ({ metadata }) => <PageStatus status={metadata.statusCode} /> },
+    {
+      head: 'Status',
+      align: 'right',
+      value: ({ metadata }) => metadata.statusCode ?? null,
+      cell: ({ metadata }) => <PageStatus status={metadata.statusCode} />,
+    },
   ];
   return (
     <>

@@ -44,8 +44,13 @@ export function CrawlsView({ caller, onBegun }: { caller: Caller; onBegun: (id: 
         </Link>
       ),
     },
-    { head: 'State', cell: (crawl) => <CrawlStatus crawl={crawl} /> },
-    { head: 'Pages', align: 'right', cell: ({ completed, total }) => `${count(completed)} of ${count(total)}` },
+    { head: 'State', value: ({ status }) => status, cell: (crawl) => <CrawlStatus crawl={crawl} /> },
+    {
+      head: 'Pages',
+      align: 'right',
+      value: ({ completed }) => completed,
+      cell: ({ completed, total }) => `${count(completed)} of ${count(total)}`,
+    },
     { head: 'Failed', align: 'right', from: 'sm', cell: ({ failed }) => <Count value={failed} /> },
     { head: 'Units', align: 'right', from: 'sm', cell: ({ creditsUsed }) => <Count value={creditsUsed} /> },
     { head: 'Started', align: 'right', from: 'sm', cell: ({ createdAt }) => <Ago at={createdAt} /> },

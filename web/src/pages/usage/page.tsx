@@ -153,6 +153,7 @@ function columnsFor(title: string, rows: readonly UsageRow[], measure: Measure, 
     { head: 'Requests', align: 'right', cell: ({ requests }) => <Count value={requests} /> },
     {
       head: 'Failed',
+      value: ({ errors }) => errors,
       from: 'md',
       align: 'right',
       cell: ({ errors, requests }) =>
@@ -169,6 +170,7 @@ function columnsFor(title: string, rows: readonly UsageRow[], measure: Measure, 
     },
     {
       head: 'Compared',
+      kind: 'actions',
       from: 'lg',
       className: 'w-40',
       cell: (row) => (
@@ -180,6 +182,7 @@ function columnsFor(title: string, rows: readonly UsageRow[], measure: Measure, 
     {
       head: 'Cost',
       align: 'right',
+      value: ({ cost_usd }) => cost_usd,
       cell: (row) => <Spend sum={row} at={groupBy === 'model' ? { model: row.group } : 'models'} />,
     },
   ];

@@ -34,6 +34,7 @@ export function PointsTable({ caller, path, text, using, filter, onOpen, onCondi
   const columns: Column<Point>[] = [
     {
       head: 'Point',
+      value: ({ id }) => id,
       cell: (point) => <PointCell point={point} onOpen={() => onOpen(point.id)} onCondition={onCondition} />,
     },
   ];

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, suite, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { chromiumMissing } from '../chromium.ts';
+import { assertAccessible, followTo, openPage, settled } from './open-page.ts';
+import { startSeededGateway } from './seeded-gateway.ts';
+
+suite('tables', { skip: chromiumMissing }, () => {
+  let page: Page;
+  const ends: (() => Promise<void>)[] = [];
+  after(async () => {
+    for (const end of ends) await end();
+  });
+  before(async () => {
+    const hooks = { after: (done: () => Promise<void>) => void ends.unshift(done) } as never;
+    page = await openPage(hooks, await startSeededGateway(hooks, { days: 3, perDay: 60 }), '/dashboard/models');
+  });
+
+  const heads = async () =>
+    (await page.locator('main thead').first().locator('th').allInnerTexts()).map((text) => text.trim());
+  const first = async () =>
+    (await page.locator('main tbody').first().locator('tr td:first-child .font-medium').allInnerTexts()).join();
+  const menu = async (item: string) => {
+    await page
+      .getByRole('button', { name: /^Columns, CSV and views/ })
+      .first()
+      .click();
+    await page.getByRole('menuitem', { name: item }).click();
+  };
+  const csv = async () => {
+    const [file] = await Promise.all([page.waitForEvent('download'), menu('Download as CSV')]);
+    return readFileSync((await file.path())!, 'utf8')
+      .trim()
+      .split('\r\n');
+  };
+
+  test('sort by every head, up, down and as they were, and the address keeps it', async () => {
+    await settled(page);
+    const before = await first();
+    const head = page.getByRole('columnheader', { name: 'Model' }).getByRole('button');
+    await head.click();
+    await page.waitForURL(/sort-models=model/);
+    const names = (await first()).split(',');
+    assert.ok(names.length > 5);
+    assert.deepEqual(names, names.toSorted(new Intl.Collator('en', { numeric: true }).compare));
+    await head.click();
+    await page.waitForURL(/sort-models=-model/);
+    assert.equal(await first(), names.toReversed().join());
+    await page.reload();
+    await settled(page);
+    assert.equal(await first(), names.toReversed().join());
+    await head.click();
+    await page.waitForURL((url) => !url.search.includes('sort'));
+    assert.equal(await first(), before);
+  });
+
+  test('hide and move columns, export exactly these, and a link shows them elsewhere', async () => {
+    assert.deepEqual(await heads(), ['Model', 'Type', 'State', 'Source', 'Tier', 'USD per 1M tokens, in / out']);
+    await menu('Columns');
+    const dialog = page.getByRole('dialog');
+    for (const hidden of ['Source', 'Tier']) await dialog.getByRole('checkbox', { name: hidden }).uncheck();
+    await dialog.getByRole('button', { name: 'Move State up' }).click();
+    await assertAccessible(page);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    const chosen = ['Model', 'State', 'Type', 'USD per 1M tokens, in / out'];
+    assert.deepEqual(await heads(), chosen);
+    await page.reload();
+    await settled(page);
+    assert.deepEqual(await heads(), chosen, 'the browser remembers them');
+    const lines = await csv();
+    assert.equal(lines[0], 'Model,State,Type,"USD per 1M tokens, in / out"');
+    assert.ok(lines.includes('smart,healthy,chat,3'), lines.join('\n'));
+    await menu('Copy link to this view');
+    const link = await page.evaluate<string>('navigator.clipboard.readText()');
+    await page.evaluate('localStorage.clear()');
+    await page.goto(link);
+    await settled(page);
+    assert.deepEqual(await heads(), chosen, 'a link has them too');
+  });
+
+  test('of many pages export all rows that the filters let through, and are not sorted by a part of them', async () => {
+    await page.evaluate('localStorage.clear()');
+    await page.goto('/dashboard/requests?account=atlas');
+    await settled(page);
+    assert.equal(await page.locator('main thead button').count(), 0);
+    const lines = await csv();
+    assert.ok(lines.length > 52, `${lines.length} lines are more than a page`);
+    const accountAt = lines[0]!.split(',').indexOf('Account');
+    assert.deepEqual([...new Set(lines.slice(1).map((line) => line.split(',')[accountAt]))], ['atlas']);
+  });
+
+  test('a view is saved by name, opened from any page, and taken away again', async () => {
+    await page.goto('/dashboard/requests?account=atlas&range=7d');
+    await settled(page);
+    await menu('Saved views');
+    const dialog = page.getByRole('dialog');
+    const name = dialog.getByLabel('Save this view as');
+    await name.press('Enter');
+    assert.match(await dialog.getByRole('alert').innerText(), /Enter a name/);
+    await name.fill('Atlas, a week');
+    await name.press('Enter');
+    await followTo(page, '/dashboard/models');
+    await menu('Saved views');
+    await dialog.getByRole('link', { name: 'Atlas, a week' }).click();
+    await page.waitForURL(/requests\?account=atlas&range=7d/);
+    await settled(page);
+    await menu('Saved views');
+    await dialog.getByRole('button', { name: 'Remove Atlas, a week' }).click();
+    assert.equal(await dialog.getByRole('link').count(), 0);
+    await page.keyboard.press('Escape');
+  });
+});

@@ -1,0 +1,78 @@
+import { Columns3, Download, EllipsisVertical, Link2, Star } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
+import { IconButton } from './button.tsx';
+import { Menu, MenuItem, MenuLine } from './menu.tsx';
+import { saveText } from './save.ts';
+import type { Column, Columns } from './table-columns.ts';
+import { slugOf } from './table-columns.ts';
+import { toast } from './toast.tsx';
+import { viewAddress } from './views.ts';
+
+const ColumnsDialog = lazy(() => import('./columns-dialog.tsx'));
+const ViewsDialog = lazy(() => import('./views-dialog.tsx'));
+
+/** Rows that an export reads from a list that has pages. */
+export const exportedMax = 10_000;
+
+interface TableMenuProps<Row> {
+  label: string;
+  columns: Columns<Row>;
+  /** All rows that the filters of the table let through. */
+  allRows: () => Promise<{ rows: readonly Row[]; more: boolean }>;
+}
+
+/** What a reader can do with a table: choose its columns, save it as CSV or as a view. */
+export function TableMenu<Row>({ label, columns, allRows }: TableMenuProps<Row>) {
+  const [open, setOpen] = useState<'columns' | 'views' | null>(null);
+  const [busy, setBusy] = useState(false);
+  const save = async () => {
+    setBusy(true);
+    try {
+      const [{ csvOf }, { rows, more }] = await Promise.all([import('./table-csv.ts'), allRows()]);
+      saveText(csvOf(columns.shown as readonly Column<Row>[], rows), `${slugOf(label)}.csv`, 'text/csv');
+      if (more)
+        toast(`The file has the first ${exportedMax.toLocaleString('en-US')} rows. Filter the list to get others.`);
+    } catch (error) {
+      toast((error as Error).message);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const address = viewAddress(columns.address);
+  const copy = () =>
+    navigator.clipboard.writeText(location.origin + address).then(
+      () => toast('The link is copied.'),
+      () => toast('The browser does not let the page copy. Take the link from its address.'),
+    );
+  return (
+    <>
+      <Menu
+        trigger={
+          <IconButton label={`Columns, CSV and views: ${label}`} size="row" disabled={busy}>
+            <EllipsisVertical />
+          </IconButton>
+        }
+      >
+        <MenuItem icon={<Columns3 />} onSelect={() => setOpen('columns')}>
+          Columns
+        </MenuItem>
+        <MenuItem icon={<Download />} onSelect={() => void save()}>
+          Download as CSV
+        </MenuItem>
+        <MenuLine />
+        <MenuItem icon={<Link2 />} onSelect={() => void copy()}>
+          Copy link to this view
+        </MenuItem>
+        <MenuItem icon={<Star />} onSelect={() => setOpen('views')}>
+          Saved views
+        </MenuItem>
+      </Menu>
+      <Suspense>
+        {open === 'columns' && (
+          <ColumnsDialog label={label} columns={columns as Columns<unknown>} onClose={() => setOpen(null)} />
+        )}
+        {open === 'views' && <ViewsDialog address={address} onClose={() => setOpen(null)} />}
+      </Suspense>
+    </>
+  );
+}

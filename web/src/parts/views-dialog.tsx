@@ -1,0 +1,96 @@
+import { useNavigate } from '@tanstack/react-router';
+import { Copy, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { Button, IconButton } from './button.tsx';
+import { Input } from './controls.tsx';
+import { Dialog } from './dialog.tsx';
+import { searchForm } from './filters.ts';
+import { Field, Form } from './form.tsx';
+import { useKept } from './kept.ts';
+import { toast } from './toast.tsx';
+import { FieldFault } from './typed.ts';
+import { type View, viewsMax, viewsName } from './views.ts';
+
+/** Named views of all pages, kept in this browser. Each is a link, which works for everybody who may see its page. */
+export default function ViewsDialog({ address, onClose }: { address: string; onClose: () => void }) {
+  const [views, setViews] = useKept<View[]>(viewsName, [], 'browser');
+  const [name, setName] = useState('');
+  const [error, setError] = useState<Error | null>(null);
+  const navigate = useNavigate();
+  const save = () => {
+    const fault = faultIn(name.trim(), views);
+    setError(fault);
+    if (fault !== null) return;
+    setViews((before) => [...before, { name: name.trim(), address }]);
+    setName('');
+  };
+  const go = (to: string) => {
+    const [path, search] = to.split('?');
+    void navigate({ to: path as never, search: searchForm.parseSearch(search ?? '') as never });
+    onClose();
+  };
+  const copy = (view: View) =>
+    navigator.clipboard
+      .writeText(location.origin + view.address)
+      .then(() => toast('The link is copied.'))
+      .catch(() => toast('The browser does not let the page copy.'));
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Saved views"
+      description="A view is a page with its filters, range, order and columns. This browser keeps the list. To share a view, send its link."
+    >
+      <Form error={error} onSubmit={save} className="gap-2">
+        <Field name="name" label="Save this view as">
+          {(control) => (
+            <div className="flex gap-2">
+              <Input {...control} value={name} onChange={({ target }) => setName(target.value)} />
+              <Button type="submit" look="main">
+                Save
+              </Button>
+            </div>
+          )}
+        </Field>
+      </Form>
+      <ul className="mt-4 flex flex-col">
+        {views.map((view) => (
+          <li key={view.name} className="flex min-h-9 items-center gap-2 border-line border-t">
+            <a
+              href={view.address}
+              onClick={(event) => {
+                event.preventDefault();
+                go(view.address);
+              }}
+              className="min-w-0 flex-1 truncate hover:underline"
+            >
+              {view.name} <span className="text-muted text-xs">{placeOf(view)}</span>
+            </a>
+            <IconButton label={`Copy the link of ${view.name}`} size="row" onClick={() => void copy(view)}>
+              <Copy />
+            </IconButton>
+            <IconButton
+              label={`Remove ${view.name}`}
+              size="row"
+              onClick={() => setViews((before) => before.filter((one) => one.name !== view.name))}
+            >
+              <Trash2 />
+            </IconButton>
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
+
+function placeOf({ address }: View): string {
+  return address.replace(/\?.*/, '').replace(/^\/dashboard\/?/, '') || 'overview';
+}
+
+function faultIn(name: string, views: readonly View[]): FieldFault | null {
+  if (name === '') return new FieldFault('name', 'Enter a name.');
+  if (views.some((view) => view.name === name)) return new FieldFault('name', 'There is a view of this name already.');
+  return views.length < viewsMax
+    ? null
+    : new FieldFault('name', `There are ${viewsMax} views already. Remove one before you save another.`);
+}

@@ -1,0 +1,18 @@
+/** A named view: the address of a page with its filters, range, order and columns. */
+export interface View {
+  name: string;
+  /** Path and search. */
+  address: string;
+}
+
+export const viewsName = 'views';
+export const viewsMax = 50;
+
+/** Where the page is now, with the columns of a table; without the page of a list, which moves as time goes on. */
+export function viewAddress(columns: string | null): string {
+  const { pathname, search } = location;
+  const params = new URLSearchParams(search);
+  params.delete('pages');
+  if (columns !== null) params.set('columns', columns);
+  return params.size === 0 ? pathname : `${pathname}?${params}`;
+}
