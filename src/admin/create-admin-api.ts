@@ -38,6 +38,7 @@ import { accessOf, DetailedFailure, type Operation, refuse } from './operation.t
 import { overviewOperations } from './overview.ts';
 import type { AdminParts } from './parts.ts';
 import { type Found, findOperation } from './path.ts';
+import { recalculateOperations } from './recalculate.ts';
 import { requestOperations } from './requests.ts';
 import { resultsOperations } from './results.ts';
 import { notAllowed } from './roles.ts';
@@ -73,6 +74,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...overviewOperations(parts, records, watch),
     ...requestOperations(parts),
     ...usageOperations(parts, records),
+    ...recalculateOperations(parts, records),
     ...attemptOperations(parts),
     ...resultsOperations(parts),
     ...cacheOperations(parts, records),

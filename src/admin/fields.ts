@@ -46,7 +46,7 @@ export function listOf<Row extends z.ZodType>(row: Row) {
 /** Type of a provider, a target or a model. */
 export const healthField = z.enum(['healthy', 'degraded', 'down']);
 
-/** Beside `cost_usd` of a sum. */
+/** Goes with `cost_usd` of a sum. */
 export const unpricedField = z
   .int()
   .describe('Requests whose model has no price: what they cost is unknown, and not in cost_usd.');

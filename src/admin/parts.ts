@@ -42,6 +42,8 @@ export interface AdminParts {
     | 'attempts'
     | 'cacheUses'
     | 'promptCacheDays'
+    | 'reprice'
+    | 'repriced'
     | 'buckets'
     | 'openReservations'
     | 'experiments'

@@ -70,6 +70,8 @@ export function declare(command: Command, entry: CommandBody, runs: Runs, parts:
     // Commander gives the command last, where the functions take the parts.
     command.action((...given: unknown[]) => runIt(done(work, [...given.slice(0, -1), parts] as never[])));
   }
+  // Options behind a subcommand belong to it, also where its parent has options of the same name.
+  if (work !== undefined && entry.commands !== undefined) command.enablePositionalOptions();
   for (const [name, below] of Object.entries(commands)) {
     declare(command.command(name).description(below.description), below, runs, parts);
   }

@@ -188,6 +188,8 @@ export type RouteRecord = {
   attempts: readonly AttemptRecord[];
   losses: readonly Loss[];
   passThrough: boolean;
+  /** The share of its target's price that was charged; absent: all of it. */
+  priceShare?: number;
   /** Lines of the upstream's stream that could not be read and were skipped; absent when none. */
   malformedLines?: number;
   /** Headers of guards and other steps: name, value…; absent: none applied. */

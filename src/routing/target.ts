@@ -30,6 +30,8 @@ export interface Target {
   maxOutputTokens: number | null;
   /** Null when unknown. */
   price: Price | null;
+  /** The share of the list's price that `price` is: of batches, for example. Absent: all of it. */
+  priceShare?: number;
   /** The zero-key simulator: labelled, free. */
   simulated: boolean;
   /** False: a converted answer is requested whole. */

@@ -42,5 +42,6 @@ export const keptOfLedger: readonly KeptTable[] = [
   { name: 'summed', order: 'one' },
   { name: 'traffic', order: 'grain_ms, kind, name, bucket' },
   { name: 'cache_sum', order: 'hour, account, alias' },
+  { name: 'repricing', order: 'at_ms, hour, account, key_id, endpoint, alias, provider' },
   { name: 'attempt_sum', order: 'grain_ms, bucket, provider, target, credential, alias, class' },
 ];

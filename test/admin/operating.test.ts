@@ -297,6 +297,7 @@ test('the OpenAPI document names every operation once, with what it takes and gi
     '/admin/v1/sessions/{id}',
     '/admin/v1/usage',
     '/admin/v1/usage.csv',
+    '/admin/v1/usage/recalculate',
     '/admin/v1/vectors/adopt',
     '/admin/v1/vectors/collections',
     '/admin/v1/vectors/export.jsonl',

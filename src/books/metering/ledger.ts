@@ -1,5 +1,6 @@
 import type { AttemptQuery, AttemptSum } from '../ledger/attempt-sums.ts';
 import type { ReservationRow, UsageEvent } from '../ledger/columns.ts';
+import type { Repriced } from '../ledger/repricing.ts';
 import type { TrafficPoint, TrafficQuery } from '../ledger/traffic.ts';
 import type { ZoneDays } from '../ledger/zone-days.ts';
 import type { QuotaBooks } from './counters.ts';
@@ -63,6 +64,13 @@ export interface Ledger extends QuotaBooks {
   /** What providers' own caches did, in the order of the days; a day without reading and writing has no row. */
   promptCacheDays(query: CacheUseQuery): Promise<readonly PromptCacheDay[]>;
   /**
+   * Gives settled requests another cost, in the ledger and in every sum of it, all in one commit; at most `repricedMax`.
+   * Resolves to how many: a request whose cost is not the one `before` any more stays. `atMs`: when it was asked for.
+   */
+  reprice(changes: readonly Repriced[], atMs: number): Promise<number>;
+  /** What `reprice` changed in requests of some hours, by account and model. */
+  repriced(query: RepricedQuery): Promise<readonly RepricedRow[]>;
+  /**
    * Removes requests older than `beforeMs` and dead quota buckets; roll-ups stay. Resolves to the number of requests.
    */
   prune(beforeMs: number): Promise<number>;
@@ -76,6 +84,22 @@ export interface Ledger extends QuotaBooks {
   /** Everything queued is committed and durable. */
   flush(): Promise<void>;
   shutdown(): Promise<void>;
+}
+
+export interface RepricedQuery {
+  /** Null: all accounts; []: none. */
+  accounts: readonly string[] | null;
+  /** Wall-clock ms of arrival, whole hours: from is rounded down, to up. */
+  fromMs: number;
+  toMs: number;
+}
+
+/** Differences: what the sums have more than was charged. */
+export interface RepricedRow {
+  account: string;
+  model: string;
+  usdNano: number;
+  unpriced: number;
 }
 
 export interface CacheUseQuery {

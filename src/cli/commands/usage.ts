@@ -5,6 +5,7 @@ import { adminOptions } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson, writeOut } from '../print.ts';
 import { type Column, type Row, rowTable } from '../rows.ts';
+import { recalculate } from './recalculate.ts';
 import { limitsOf, limitTable } from './windows.ts';
 
 /** `culvert usage` */
@@ -23,6 +24,7 @@ export const usage: CommandBody = {
   ],
   example: 'culvert usage --account dev --group-by model --from 7d',
   work: () => showUsage,
+  commands: { recalculate },
 };
 
 interface UsageFlags extends AdminFlags {

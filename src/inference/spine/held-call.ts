@@ -30,7 +30,9 @@ export interface Charge {
 
 /** The parts of a job that settlement reads. */
 export type EndedJob = Pick<Job, 'user' | 'tag' | 'variant' | 'stream'> & {
-  progress: Omit<JobProgress, 'answeredBy'> & { answeredBy: { target: Pick<Target, 'id' | 'price'> } | null };
+  progress: Omit<JobProgress, 'answeredBy'> & {
+    answeredBy: { target: Pick<Target, 'id' | 'price' | 'priceShare'> } | null;
+  };
   client: Pick<Client, 'gone' | 'committed'>;
   mcp?: McpCallRecord | undefined;
 };
@@ -118,6 +120,8 @@ export class HeldCall {
   #routeOf(progress: EndedJob['progress'], mcp: McpCallRecord | undefined): RouteRecord {
     const { verdicts, attempts, losses, passThrough, malformedLines, cacheAgeMs, cacheSimilarity } = progress;
     const route: RouteRecord = { alias: this.claim.alias, verdicts, attempts, losses, passThrough };
+    const share = progress.answeredBy?.target.priceShare;
+    if (share !== undefined) route.priceShare = share;
     if (malformedLines > 0) route.malformedLines = malformedLines;
     if (mcp !== undefined) route.mcp = mcp;
     if (this.#call.prompt !== undefined) route.prompt = this.#call.prompt;

@@ -23,7 +23,17 @@ export const askedPorts = {
   counters: of<Counters>()('read', 'running'),
   ledger: of<Ledger>()(
     ...(['buckets', 'recentCalls', 'seed', 'newestBucketMs', 'openReservations', 'settled', 'find', 'list'] as const),
-    ...(['usage', 'traffic', 'cacheUses', 'promptCacheDays', 'attempts', 'prune', 'flush'] as const),
+    ...([
+      'usage',
+      'traffic',
+      'cacheUses',
+      'promptCacheDays',
+      'attempts',
+      'reprice',
+      'repriced',
+      'prune',
+      'flush',
+    ] as const),
   ),
   records: of<RecordStore>()('begin', 'take', 'letGo', 'read', 'arrived'),
   experiments: of<ExperimentBook>()('rate', 'feedbackOf', 'results', 'states', 'begin', 'takeOut', 'takeBack'),

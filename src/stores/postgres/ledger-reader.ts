@@ -6,6 +6,8 @@ import type {
   CacheUseQuery,
   CacheUses,
   PromptCacheDay,
+  RepricedQuery,
+  RepricedRow,
   RequestQuery,
   ReservationRow,
   UsageEvent,
@@ -17,6 +19,7 @@ import { requestIdAt, requestIdMs } from '../../kernel/ids.ts';
 import { cacheUseSql, cacheUsesOf, promptCacheDayOf, promptCacheDaySql } from '../ledger/cache-uses.ts';
 import { hourMax, type Marks, newestHourSql, requestConditions } from '../ledger/ledger-filters.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
+import { repricedRow, repricedSql } from '../ledger/repriced.ts';
 import { idSlackMs, listPages, type RequestRows } from '../ledger/request-pages.ts';
 import {
   type UsageDialect,
@@ -227,6 +230,13 @@ export async function readPromptCacheDays(run: Run, query: CacheUseQuery): Promi
   const { marks, values } = postgresMarks();
   const { rows } = await run(promptCacheDaySql(query, marks, 'culvert.'), values);
   return rows.map(promptCacheDayOf);
+}
+
+/** The port's `repriced`. */
+export async function readRepriced(run: Run, query: RepricedQuery): Promise<RepricedRow[]> {
+  const { marks, values } = postgresMarks();
+  const { rows } = await run(repricedSql(query, marks, 'culvert.'), values);
+  return rows.map(repricedRow);
 }
 
 /** Marks of one statement, and the values that belong to them. */

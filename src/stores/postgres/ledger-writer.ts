@@ -28,6 +28,15 @@ import {
 import { type Column, cellsOf, eventTable, reservationTable, type SqlCell } from '../../books/ledger/columns.ts';
 import { dayTables, lateAfterMs, lateSums, sumDelayMs } from '../../books/ledger/day-sums.ts';
 import {
+  changedColumns,
+  type Repriced,
+  type RepricingRow,
+  repricedSums,
+  repricingKey,
+  repricingSums,
+  repricingTable,
+} from '../../books/ledger/repricing.ts';
+import {
   type MinuteSums,
   type TimedRow,
   type TrafficRow,
@@ -262,6 +271,57 @@ async function writeLate(run: Run, events: readonly UsageEvent[], bucketsOf: Buc
 
 const addToDays = dayTables.map(({ name, key }) =>
   bulkInsert<object>(name, [...key, ...rollupSums], onConflictAdd(name, key, rollupSums)),
+);
+
+/**
+ * The port's `reprice`. Rows are touched in the order of `writeEvents`, and days are written as late events write them.
+ */
+export function repriceRequests(
+  connections: Connections,
+  changes: readonly Repriced[],
+  times: { atMs: number; nowMs: number },
+): Promise<number> {
+  return connections.transaction('write', async (run) => {
+    const inTurn = changes.toSorted((a, b) => (a.before.requestId < b.before.requestId ? -1 : 1));
+    const cells = inTurn.map(({ after }) => cellsOf(changedColumns, after));
+    const { rows } = await run<{ request_id: string }>(updateCosts, [
+      inTurn.map(({ before }) => before.requestId),
+      ...changedColumns.map((_, at) => cells.map((row) => row[at])),
+      inTurn.map(({ before }) => before.costUsd),
+    ]);
+    const ids = new Set(rows.map((row) => row.request_id));
+    const changed = changes.filter(({ before }) => ids.has(before.requestId));
+    if (changed.length === 0) return 0;
+    const hours = repricedSums(changed, { ...times, summedMs: 0 });
+    await addRollups.into(run, inOrder(hours.rollups, rollupKey));
+    await addCacheSums.into(run, inOrder(hours.caches, cacheSumKey));
+    await run('SELECT pg_advisory_xact_lock_shared($1)', [daysLock]);
+    const { days } = repricedSums(changed, { ...times, summedMs: await summedMs(run) });
+    for (const [at, { key }] of dayTables.entries()) await addToDays[at]?.into(run, inOrder(days[at] ?? [], key));
+    await addTraffic.into(run, inOrder(hours.traffic, trafficKey));
+    await addRepricing.into(run, hours.repricing);
+    return changed.length;
+  });
+}
+
+const setColumns = changedColumns.map(({ name }) => `${name} = given.${name}`).join(', ');
+const givenColumns = changedColumns.map(({ name }) => name).join(', ');
+const givenArrays = changedColumns.map(({ type }, at) => `$${at + 2}::${arrayTypes[type]}[]`).join(', ');
+
+const updateCosts: Statement = {
+  name: 'reprice',
+  text: `UPDATE culvert.usage_event AS event
+    SET ${setColumns}
+    FROM unnest($1::text[], ${givenArrays}, $${changedColumns.length + 2}::double precision[])
+      AS given (request_id, ${givenColumns}, was_usd)
+    WHERE event.request_id = given.request_id AND event.cost_usd IS NOT DISTINCT FROM given.was_usd
+    RETURNING event.request_id`,
+};
+
+const addRepricing = bulkInsert<RepricingRow>(
+  'repricing',
+  repricingTable,
+  onConflictAdd('repricing', repricingKey, repricingSums),
 );
 
 /** Traffic of settled requests that this process has not written to the table yet. */

@@ -33,12 +33,20 @@ import {
   readOpen,
   readPromptCacheDays,
   readRecentCalls,
+  readRepriced,
   readSeed,
   readSettled,
   readTraffic,
   readUsage,
 } from './ledger-reader.ts';
-import { createTrafficBook, sumDays, writeCloses, writeEvents, writeReservations } from './ledger-writer.ts';
+import {
+  createTrafficBook,
+  repriceRequests,
+  sumDays,
+  writeCloses,
+  writeEvents,
+  writeReservations,
+} from './ledger-writer.ts';
 import { createPostgresRecords, pruneRecordOrder } from './record-order.ts';
 import { tablesIn } from './stores.ts';
 
@@ -157,6 +165,8 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     attempts: (query) => reading(() => traffic.write().then(() => readAttempts(run, query))),
     cacheUses: (query) => reading(() => readCacheUses(run, query)),
     promptCacheDays: (query) => reading(() => readPromptCacheDays(run, query)),
+    reprice: (changes, atMs) => reading(() => repriceRequests(database.rest, changes, { atMs, nowMs: clock.wallMs() })),
+    repriced: (query) => reading(() => readRepriced(run, query)),
     prune: (beforeMs) =>
       unavailable(
         // Runs before old rows are removed: only single requests know users and tags.

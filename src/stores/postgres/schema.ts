@@ -12,6 +12,7 @@ import { cacheSumDdl } from '../schema/cache-sums.ts';
 import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts';
 import { postgresDdl } from '../schema/ddl.ts';
 import { feedbackTable, variantStateTable } from '../schema/experiments.ts';
+import { repricingDdl } from '../schema/repricing.ts';
 import { namedVectors, vectorSettings, vectorTables } from '../schema/vectors.ts';
 
 /**
@@ -390,4 +391,5 @@ export const migrations: readonly Migration[] = [
     sql: 'ALTER TABLE culvert.boot ADD COLUMN facts TEXT, ADD COLUMN ended_ms BIGINT',
   },
   { version: 42, name: 'members and invitations', sql: postgresDdl(accounts.memberTables) },
+  { version: 43, name: 'recalculations', sql: postgresDdl(repricingDdl) },
 ];

@@ -1,7 +1,14 @@
 import { Worker } from 'node:worker_threads';
 import type { AttemptQuery } from '../../books/ledger/attempt-sums.ts';
+import type { Repriced } from '../../books/ledger/repricing.ts';
 import type { ResultsQuery } from '../../books/metering/experiment-book.ts';
-import type { CacheUseQuery, RequestQuery, TrafficQuery, UsageQuery } from '../../books/metering/ledger.ts';
+import type {
+  CacheUseQuery,
+  RepricedQuery,
+  RequestQuery,
+  TrafficQuery,
+  UsageQuery,
+} from '../../books/metering/ledger.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { Database } from './database.ts';
 import type { JobEnd, JobName, Jobs } from './housekeeping.ts';
@@ -25,6 +32,8 @@ export interface Housekeeper {
   cacheUses(query: CacheUseQuery): Promise<Jobs['cacheUses']['answer']>;
   promptCacheDays(query: CacheUseQuery): Promise<Jobs['promptCacheDays']['answer']>;
   results(query: ResultsQuery): Promise<Jobs['results']['answer']>;
+  reprice(changes: readonly Repriced[], atMs: number, nowMs: number): Promise<number>;
+  repriced(query: RepricedQuery): Promise<Jobs['repriced']['answer']>;
   /** Finishes running jobs and ends the thread. */
   close(): Promise<void>;
 }
@@ -98,6 +107,8 @@ export function createHousekeeper(file: string): Housekeeper {
     cacheUses: (query) => run('cacheUses', { query }),
     promptCacheDays: (query) => run('promptCacheDays', { query }),
     results: (query) => run('results', { query }),
+    reprice: (changes, atMs, nowMs) => run('reprice', { changes, atMs, nowMs }),
+    repriced: (query) => run('repriced', { query }),
     async close() {
       if (worker !== null) await run('close', {});
     },

@@ -1,11 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { AttemptQuery, AttemptSum } from '../../books/ledger/attempt-sums.ts';
+import type { Repriced } from '../../books/ledger/repricing.ts';
 import type { ExperimentRows, ResultsQuery } from '../../books/metering/experiment-book.ts';
 import type {
   CacheUseQuery,
   CacheUses,
   PromptCacheDay,
+  RepricedQuery,
+  RepricedRow,
   RequestQuery,
   TrafficPoint,
   TrafficQuery,
@@ -24,9 +27,10 @@ import {
   readAttempts,
   readCacheUses,
   readPromptCacheDays,
+  readRepriced,
   readTraffic,
 } from './ledger-reader.ts';
-import { pruneAttempts, pruneBuckets, pruneEvents, pruneFeedback } from './ledger-upkeep.ts';
+import { pruneAttempts, pruneBuckets, pruneEvents, pruneFeedback, repriceRequests } from './ledger-upkeep.ts';
 import { sumDays, sumUsage } from './ledger-usage.ts';
 import { ledgerKeyAt } from './ledger-writer.ts';
 import { pruneRecordOrder, readRecords, recordsArrived } from './record-order.ts';
@@ -48,6 +52,9 @@ export interface Jobs {
   cacheUses: { asked: { query: CacheUseQuery }; answer: CacheUses[] };
   promptCacheDays: { asked: { query: CacheUseQuery }; answer: PromptCacheDay[] };
   results: { asked: { query: ResultsQuery }; answer: ExperimentRows };
+  /** Answers how many requests were changed. */
+  reprice: { asked: { changes: readonly Repriced[]; atMs: number; nowMs: number }; answer: number };
+  repriced: { asked: { query: RepricedQuery }; answer: RepricedRow[] };
   close: { asked: Record<never, never>; answer: number };
 }
 
@@ -146,6 +153,10 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
         return readPromptCacheDays(reader(), job.query);
       case 'results':
         return readResults(tablesIn(reader()), ledgerPlace, job.query);
+      case 'reprice':
+        return inTurn(() => repriceRequests(database, job.changes, job));
+      case 'repriced':
+        return readRepriced(reader(), job.query);
       case 'close':
         return inTurn(close);
     }

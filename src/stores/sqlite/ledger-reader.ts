@@ -14,6 +14,8 @@ import type {
   CacheUseQuery,
   CacheUses,
   PromptCacheDay,
+  RepricedQuery,
+  RepricedRow,
   RequestQuery,
   ReservationRow,
   UsageEvent,
@@ -22,6 +24,7 @@ import { FailureError, invalid } from '../../kernel/failure.ts';
 import { cacheUseSql, cacheUsesOf, promptCacheDayOf, promptCacheDaySql } from '../ledger/cache-uses.ts';
 import { hourMax, type Marks, newestHourSql, requestConditions } from '../ledger/ledger-filters.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
+import { repricedRow, repricedSql } from '../ledger/repriced.ts';
 import { idSlackMs, listPages, type RequestRows } from '../ledger/request-pages.ts';
 import { type Database, patiently, type SqlValue } from './database.ts';
 import { ledgerKey, ledgerKeyAt, ledgerKeyMs, ledgerKeySpan } from './ledger-writer.ts';
@@ -221,6 +224,16 @@ export function readPromptCacheDays(database: Database, query: CacheUseQuery): P
     .prepare(sql)
     .all(...values)
     .map(promptCacheDayOf);
+}
+
+/** The port's `repriced`. */
+export function readRepriced(database: Database, query: RepricedQuery): RepricedRow[] {
+  const { marks, values } = sqliteMarks();
+  const sql = repricedSql(query, marks, '');
+  return database
+    .prepare(sql)
+    .all(...values)
+    .map(repricedRow);
 }
 
 /** In one transaction: the writer waits for it. */

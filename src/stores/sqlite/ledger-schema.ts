@@ -9,6 +9,7 @@ import { attemptSumTable } from '../schema/attempts.ts';
 import { cacheSumDdl } from '../schema/cache-sums.ts';
 import { sqliteDdl } from '../schema/ddl.ts';
 import { feedbackTable, variantStateTable } from '../schema/experiments.ts';
+import { repricingDdl } from '../schema/repricing.ts';
 import { type Database, openDatabase } from './database.ts';
 import { migrateKept } from './migrations.ts';
 import { recordOrderSql } from './record-order.ts';
@@ -284,6 +285,7 @@ export const ledgerMigrations: readonly Migration[] = [
       ALTER TABLE usage_event ADD COLUMN further_scopes TEXT;
     `,
   },
+  { version: 20, name: 'recalculations', sql: sqliteDdl(repricingDdl) },
 ];
 
 /** Longest wait of a start for another that migrates. */

@@ -1,10 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { trafficGrainsMs, trafficKeptMs } from '../../books/ledger/traffic.ts';
+import { rollupSums, rollupTable } from '../../books/ledger/batch-sums.ts';
+import { cacheSums, cacheSumTable } from '../../books/ledger/cache-sums.ts';
+import { cellsOf } from '../../books/ledger/columns.ts';
+import { dayTables } from '../../books/ledger/day-sums.ts';
+import {
+  changedColumns,
+  type Repriced,
+  repricedSums,
+  repricingSums,
+  repricingTable,
+} from '../../books/ledger/repricing.ts';
+import { trafficGrainsMs, trafficKeptMs, trafficSums, trafficTable } from '../../books/ledger/traffic.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import { requestIdAt } from '../../kernel/ids.ts';
 import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { type Database, patiently, sqliteBusy, sqliteCode } from './database.ts';
-import { type LedgerWriter, ledgerKeyMs } from './ledger-writer.ts';
+import { addInto, type LedgerWriter, ledgerKey, ledgerKeyMs, ledgerKeySpan, summedMs } from './ledger-writer.ts';
 
 /** In one transaction: the writer waits for it. */
 const prunedAtOnce = 500;
@@ -143,4 +154,38 @@ export async function pruneAttempts(database: Database, nowMs: number): Promise<
     };
     while (await patiently(database, removeSome)) await pause(pauseMs);
   }
+}
+
+/** The port's `reprice`, in one transaction: the writer waits for it. */
+export function repriceRequests(
+  database: Database,
+  changes: readonly Repriced[],
+  times: { atMs: number; nowMs: number },
+): Promise<number> {
+  const update = database.prepare(
+    `UPDATE usage_event SET ${changedColumns.map(({ name }) => `${name} = ?`).join(', ')}
+     WHERE key BETWEEN ? AND ? AND request_id = ? AND cost_usd IS ?`,
+  );
+  const into = {
+    rollups: addInto(database, 'rollup', rollupTable, rollupSums),
+    days: dayTables.map(({ name, key }) => addInto(database, name, [...key, ...rollupSums], rollupSums)),
+    caches: addInto(database, 'cache_sum', cacheSumTable, cacheSums),
+    traffic: addInto(database, 'traffic', trafficTable, trafficSums),
+    repricing: addInto(database, 'repricing', repricingTable, repricingSums),
+  };
+  return patiently(database, () => {
+    const changed = changes.filter(({ before, after }) => {
+      const key = ledgerKey(before.requestId) ?? -1;
+      const cells = cellsOf(changedColumns, after);
+      return update.run(...cells, key, key + ledgerKeySpan, before.requestId, before.costUsd).changes === 1;
+    });
+    if (changed.length === 0) return 0;
+    const sums = repricedSums(changed, { ...times, summedMs: summedMs(database) });
+    sums.rollups.forEach(into.rollups);
+    for (const [at, rows] of sums.days.entries()) for (const row of rows) into.days[at]?.(row);
+    sums.caches.forEach(into.caches);
+    sums.traffic.forEach(into.traffic);
+    sums.repricing.forEach(into.repricing);
+    return changed.length;
+  });
 }

@@ -210,7 +210,7 @@ function insertInto(database: Database, table: string, columns: readonly Column[
 }
 
 /** Adds a row's sums to those that are there. */
-function addInto(database: Database, table: string, columns: readonly Column[], sums: readonly Column[]) {
+export function addInto(database: Database, table: string, columns: readonly Column[], sums: readonly Column[]) {
   const names = columns.map(({ name }) => name).join(', ');
   const added = sums.map(({ name }) => `${name} = ${name} + excluded.${name}`).join(', ');
   const statement = database.prepare(

@@ -139,6 +139,8 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     },
     cacheUses: (query) => upToDate(() => housekeeper.cacheUses(query)),
     promptCacheDays: (query) => upToDate(() => housekeeper.promptCacheDays(query)),
+    reprice: (changes, atMs) => upToDate(() => housekeeper.reprice(changes, atMs, clock.wallMs())),
+    repriced: (query) => upToDate(() => housekeeper.repriced(query)),
     async flush() {
       await queue.drain();
       await walSync.sync();

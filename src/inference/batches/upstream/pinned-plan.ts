@@ -53,6 +53,7 @@ function batchTarget(target: Target, credential: string | null, share: number): 
       stream: false,
       healthId: `${target.id} (batch)`,
       price: target.price === null ? null : priceShare(target.price, share),
+      priceShare: share,
       credentials: credentials.map((one) => ({ ...one, rpm: null })),
     };
   });

@@ -1,9 +1,11 @@
 import { Download } from 'lucide-react';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { usePages } from '../../api/pages.ts';
 import { url } from '../../api/request.ts';
+import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/controls.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Count, Money, None } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
@@ -18,6 +20,7 @@ import { type Column, PagedTable } from '../../parts/table.tsx';
 import { useRange } from '../../parts/use-range.ts';
 import { Attempts } from '../attempts/attempts.tsx';
 import { type Measure, measures } from './measures.ts';
+import { Recalculate } from './recalculate.tsx';
 import type { UsageRow } from './use-by-day.ts';
 
 const ByDay = lazy(() => import('./by-day.tsx'));
@@ -49,6 +52,8 @@ export default function UsagePage() {
   const query = { ...chosen, ...range.query, group_by, time_zone: group_by === 'day' ? range.zone : undefined };
   const pages = usePages<UsageRow>('/admin/v1/usage', query, group_by === 'day' ? { limit: daysMax } : {});
   const rows = group_by === 'day' ? pages.rows?.toReversed() : pages.rows;
+  const [recalculating, setRecalculating] = useState(false);
+  const mayRecalculate = useMay('usage', 'write');
   const title = groups.find(([value]) => value === group_by)?.[1] ?? 'Group';
   return (
     <Page
@@ -56,6 +61,7 @@ export default function UsagePage() {
       actions={
         <>
           <RangePicker range={range} />
+          {mayRecalculate && <Button onClick={() => setRecalculating(true)}>Recalculate</Button>}
           <Button
             icon={<Download className="size-4" />}
             onClick={() => saveFrom(url('/admin/v1/usage.csv', query), `usage-by-${group_by}.csv`)}
@@ -131,6 +137,19 @@ export default function UsagePage() {
         keyOf={({ group }) => group}
         empty={<Empty title="There is no usage.">Choose a longer range or remove a filter.</Empty>}
       />
+      <Dialog
+        open={recalculating}
+        onClose={() => setRecalculating(false)}
+        title="Recalculate"
+        description="Past requests get the cost that they have by the prices of today."
+      >
+        <Recalculate
+          span={range.query}
+          account={filters.account}
+          model={filters.model}
+          onDone={() => setRecalculating(false)}
+        />
+      </Dialog>
       {group_by === 'provider' && (
         <Attempts
           where={{ provider: filters.provider, model: filters.model }}
