@@ -25,7 +25,7 @@ import { modelRoutes } from '../http/routes/models.ts';
 import { openApiRoute } from '../http/routes/openapi.ts';
 import { passthroughRoutes } from '../http/routes/passthrough.ts';
 import { realtimeRoutes } from '../http/routes/realtime/realtime.ts';
-import { feedbackRoute, requestRoute } from '../http/routes/requests.ts';
+import { feedbackRoute, requestRoute, requestsRoute } from '../http/routes/requests.ts';
 import { responsesRoutes } from '../http/routes/responses.ts';
 import { speechRoutes } from '../http/routes/speech.ts';
 import { statusRoutes } from '../http/routes/status.ts';
@@ -143,6 +143,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...firecrawlAccountRoutes({ counters: stores.counters, ledger, plans, clock, running: crawls.running }),
     ...unsupportedFirecrawlRoutes(),
     ...mcpRoutesOf(parts, () => all),
+    requestsRoute(ledger),
     requestRoute(ledger),
     feedbackRoute({ ledger, clock }),
     usageRoute({ counters: stores.counters, ledger, plans, storage: services.storage, clock }),

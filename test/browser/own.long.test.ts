@@ -44,7 +44,7 @@ test('nothing of another account is shown, or asked for', { skip }, async (t) =>
   const page = await openPage(t, gateway, '/account', { login });
   const asked: string[] = [];
   page.on('request', (request) => asked.push(new URL(request.url()).pathname));
-  for (const path of ['/account', '/account/models', '/account/connect', '/account/playground']) {
+  for (const path of ['/account', '/account/requests', '/account/models', '/account/connect', '/account/playground']) {
     await page.goto(path);
     await page.waitForLoadState('networkidle');
     const text = await page.locator('body').innerText();
@@ -112,3 +112,18 @@ for (const [name, path, wait] of [
     await assertLooksRight(page, name);
   });
 }
+
+test('the holder of a key sees its requests, and why one was refused', { skip }, async (t) => {
+  assert.equal((await chat(testKey, 'secretive')).status, 403);
+  const page = await openPage(t, gateway, '/account', { login });
+  await page.getByRole('link', { name: 'Requests' }).click();
+  await page
+    .getByRole('row', { name: /403.*secretive/ })
+    .getByText(/may not use|not allow|plan/)
+    .waitFor();
+  await assertLooksRight(page, 'own-requests');
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.getByLabel('Outcome').selectOption('ok');
+  await page.getByRole('row', { name: /secretive/ }).waitFor({ state: 'detached' });
+  await page.getByRole('row', { name: /200/ }).first().waitFor();
+});

@@ -11,6 +11,7 @@ import { objectIn } from '../../kernel/parse-object.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
+import { oneOf, wholeOf } from './list-page.ts';
 
 /** `GET /v1/requests/{id}`: one of the caller's own requests with its route explanation, by our id or the caller's. */
 export function requestRoute(ledger: Pick<Ledger, 'find'>): Route {
@@ -27,6 +28,39 @@ export function requestRoute(ledger: Pick<Ledger, 'find'>): Route {
       const event = await ledger.find(id, callerOf(exchange).account);
       if (event !== null) return writeJson(exchange, 200, requestRecord(event, 'caller'));
       refuse(exchange.client, noRequest(id), []);
+    },
+  };
+}
+
+const listLimit = 20;
+const listLimitMax = 100;
+
+/** `GET /v1/requests`: what the calling key asked for, refused requests too, newest first. */
+export function requestsRoute(ledger: Pick<Ledger, 'list'>): Route {
+  return {
+    method: 'GET',
+    path: '/v1/requests',
+    summary: 'List the requests of the key, refused ones too, newest first',
+    auth: 'key',
+    quota: 'free',
+    dialect: openAiChat,
+    async handle(exchange) {
+      try {
+        const { account, keyId } = callerOf(exchange);
+        const asked = new URLSearchParams(exchange.search);
+        const { events, next } = await ledger.list({
+          accounts: [account],
+          where: { key: keyId, class: oneOf(asked, 'class', ['any', 'ok', 'failed']) ?? 'any' },
+          ...{ sinceMs: null, untilMs: null, after: null },
+          limit: wholeOf(asked, 'limit', listLimitMax) ?? listLimit,
+          cursor: asked.get('cursor'),
+        });
+        const data = events.map((event) => requestRecord(event, 'caller'));
+        writeJson(exchange, 200, { object: 'list', data, next_cursor: next });
+      } catch (error) {
+        if (!(error instanceof FailureError)) throw error;
+        refuse(exchange.client, error.failure, []);
+      }
     },
   };
 }

@@ -187,6 +187,11 @@ export const keyPages: readonly PageGroup[] = [
         nav: { title: 'Playground', icon: MessagesSquare, key: 'p', phone: true },
       },
       {
+        path: 'requests',
+        load: () => import('./own/requests.tsx'),
+        nav: { title: 'Requests', icon: Activity, key: 'r' },
+      },
+      {
         path: 'models',
         load: () => import('./own/models.tsx'),
         nav: { title: 'Models', icon: Boxes, key: 'm', phone: true },
