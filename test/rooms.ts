@@ -124,7 +124,7 @@ export const rooms: readonly Room[] = [
   {
     path: 'src/processes',
     mayImport: ['src/config', 'src/observe'],
-    typesOnly: ['src/admin', 'src/formats/dialects', 'src/books/metering'],
+    typesOnly: ['src/admin', 'src/formats/dialects', 'src/books/metering', 'src/routing'],
   },
   { path: 'src/cli', mayImport: ['src/http', 'src/stores'], typesOnly: ['src/admin'] },
 ];

@@ -21,6 +21,7 @@ import { requestLog } from '../observe/log.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import type { OwnProcess } from '../processes/own-process.ts';
+import type { Health } from '../routing/health.ts';
 import { openCache } from '../stores/cache/open-cache.ts';
 import { createWebhookPost } from '../upstream/transport/post-webhook.ts';
 import { environmentProxies, type ProxyOf } from '../upstream/transport/proxy.ts';
@@ -72,6 +73,7 @@ export interface Gateway {
   measure: Metrics['values'];
   /** What it tells other processes of itself. */
   facts(): Promise<ProcessFacts>;
+  health: Health;
   /**
    * `/readyz` says no, and all callers are served for `delayMs` (default: 0). Then the port closes, running streams get
    * `graceMs`, everything is settled, flushed and closed.
@@ -285,7 +287,7 @@ async function openServer(
   });
   const facts = async () => (await own()).facts();
   stores.replicas?.tell(facts);
-  return { server, routes, dashboard, facts };
+  return { server, routes, dashboard, facts, health: services.health };
 }
 
 function proxiesOf(env: GatewayOptions['env']): ProxyOf {

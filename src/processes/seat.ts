@@ -5,6 +5,7 @@ import type { ItemReference } from '../formats/dialects/dialect.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { SeriesValues } from '../observe/metrics.ts';
+import type { HealthHint } from '../routing/health-hints.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
 import { isBootOver } from './boots.ts';
 import { createLink, type Link } from './link.ts';
@@ -53,6 +54,8 @@ export interface PrimaryOffers extends BooksOffers {
   reload(mode: ReloadMode): Promise<Reloaded>;
   /** Of every worker that answers in time. */
   measured(): Promise<SeriesValues[]>;
+  /** What this worker has learnt of upstreams, for the others. */
+  hint(hints: readonly HealthHint[]): void;
   /** All workers, and those that ended a while ago. */
   processes(): readonly SeenProcess[];
   keepItems(tenant: string, items: readonly JsonObject[]): void;
@@ -65,6 +68,8 @@ export interface WorkerOffers {
   configure(config: Config): Promise<void>;
   measure(): Promise<SeriesValues>;
   facts(): Promise<ProcessFacts>;
+  /** What others have learnt of upstreams. */
+  hear(hints: readonly HealthHint[]): void;
   stand(standing: Standing): void;
   /** Ends it as `Gateway.close` does. */
   stop(graceMs: number, delayMs: number): void;
@@ -82,10 +87,15 @@ export interface Seat {
   /** Whether the process of this boot is over, and what it began with it. */
   isOver(boot: string): boolean;
   /** From now on it does what the primary asks for. */
-  serve(offers: Pick<WorkerOffers, 'configure' | 'measure' | 'facts' | 'stop'>, url: string, onReady: () => void): void;
+  serve(
+    offers: Pick<WorkerOffers, 'configure' | 'measure' | 'facts' | 'hear' | 'stop'>,
+    url: string,
+    onReady: () => void,
+  ): void;
   refused(message: string): Promise<void>;
   reload(mode: ReloadMode): Promise<Reloaded>;
   measured(): Promise<SeriesValues[]>;
+  hint: PrimaryOffers['hint'];
   processes(): Promise<readonly SeenProcess[]>;
   /** Items of converted answers, which all workers find. */
   keepItems: PrimaryOffers['keepItems'];
@@ -136,6 +146,7 @@ export async function takeSeat(): Promise<Seat> {
     refused: (message) => primary.ask('refused', message),
     reload: (mode) => primary.ask('reload', mode),
     measured: () => primary.ask('measured'),
+    hint: (hints) => primary.tell('hint', hints),
     processes: () => primary.ask('processes'),
     keepItems: (tenant, items) => primary.tell('keepItems', tenant, items),
     findItems: findInTurns((tenant, references) => primary.ask('findItems', tenant, references)),

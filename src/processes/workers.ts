@@ -7,6 +7,7 @@ import { type Log, writeLines } from '../observe/log.ts';
 import { type SeriesValues, sumOfCounts } from '../observe/metrics.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
 import { bootOf } from './boots.ts';
+import { HintRelay } from './hint-relay.ts';
 import { StartRefused } from './lifetime.ts';
 import { createLink, type Link } from './link.ts';
 import { Pulse } from './pulse.ts';
@@ -70,6 +71,7 @@ export class Workers {
   /** Names this server in the boots of its workers. */
   readonly #boot = randomUUID();
   readonly #pulse = new Pulse();
+  readonly #hints = new HintRelay();
   readonly #failedStart = Promise.withResolvers<never>();
   /** Counts of workers that are gone: a sum that fell would read as a restart of the server. */
   #countsOfGone: Promise<SeriesValues> = Promise.resolve([]);
@@ -190,6 +192,8 @@ export class Workers {
         const { config } = this.#parts.given();
         if (config !== began) void this.#configured(place.number, link, config);
         link.tell('stand', this.#standing());
+        const hints = this.#hints.now();
+        if (hints.length > 0) link.tell('hear', hints);
         const start = this.#starts.get(place.number);
         if (start === undefined)
           this.#parts.log.info({ worker: place.number }, 'a worker serves in place of the dead one');
@@ -261,6 +265,10 @@ export class Workers {
       },
       reload,
       measured: () => this.#measured(),
+      hint: (hints) => {
+        this.#hints.take(hints);
+        for (const other of this.#serving()) if (other.number !== number) other.link.tell('hear', hints);
+      },
       processes: () => this.#pulse.seen(),
       ...items,
       ...desk,

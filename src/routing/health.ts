@@ -62,6 +62,10 @@ export interface Health {
   /** For a model's `status` and for /readyz; makes no lanes. A target never tried is healthy. */
   status(targets: readonly Target[], nowMs: number): ModelStatus;
   snapshot(nowMs: number): HealthSnapshot;
+  /** Of every lane that is known, for those who tell other processes of them. */
+  states(): Iterable<LaneState>;
+  /** Made at first sight. */
+  stateOf(targetId: string, credentialId: string): LaneState;
   /** The wall-clock time of a monotonic one, for people. */
   wallMs(monotonicMs: number): number;
 }
@@ -112,7 +116,7 @@ class LiveHealth implements Health {
     if (view === undefined) {
       const { maxFirstTokenMs } = target;
       view = target.credentials.map((credential) => {
-        const state = this.#stateOf(target.healthId ?? target.id, credential.id);
+        const state = this.stateOf(target.healthId ?? target.id, credential.id);
         const pace = maxFirstTokenMs === undefined ? null : paceOf(state, maxFirstTokenMs);
         return { state, credential, weight: credential.weight, key: hashText(credential.id), pace };
       });
@@ -219,11 +223,15 @@ class LiveHealth implements Health {
     return snapshotOf(this.#states.values(), nowMs);
   }
 
+  states(): Iterable<LaneState> {
+    return this.#states.values();
+  }
+
   wallMs(monotonicMs: number): number {
     return monotonicMs + this.#clock.wallMs() - this.#clock.monotonicMs();
   }
 
-  #stateOf(targetId: string, credentialId: string): LaneState {
+  stateOf(targetId: string, credentialId: string): LaneState {
     const id = laneId(targetId, credentialId);
     let state = this.#states.get(id);
     if (state === undefined) {
@@ -327,7 +335,7 @@ function isAsGoodAsDead(state: LaneState, why: OpenReason, nowMs: number): boole
 }
 
 /** By a ramp, and with a fresh start: the failures that opened it would open it again at the next one. */
-function comesBack(state: LaneState, event: { type: 'probe-passed' | 'answered' }, nowMs: number): void {
+export function comesBack(state: LaneState, event: { type: 'probe-passed' | 'answered' }, nowMs: number): void {
   const before = state.breaker;
   state.breaker = afterEvent(before, event, nowMs);
   if (state.breaker === before) return;

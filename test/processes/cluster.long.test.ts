@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import type { ProcessRow } from '../../src/admin/cluster.ts';
 import { startGatewayProcess } from '../faults/gateway-process.ts';
@@ -122,4 +123,39 @@ overBoth('a worker that hangs is ended and replaced', async (t, over) => {
   assert.match(gateway.log(), /"worker":1,"msg":"a worker did not answer for 20 s, so it is ended"/);
   const now = gateway.workers();
   assert.ok(now.length === 2 && now.includes(other) && !now.includes(victim));
+});
+
+overBoth('a provider that is down is known to the other worker, and to one that starts later', async (t, over) => {
+  const upstream = await upstreamFor(t);
+  const gateway = await startProcesses(t, over, upstream.url);
+  const [one, two] = gateway.workers() as [number, number];
+  const standings = async () => {
+    const { text } = await ask(gateway.url, '/admin/v1/providers', undefined, adminKey);
+    return /"state":"(cooling)"/.exec(text)?.[1] ?? 'ready';
+  };
+  upstream.script('/v1/chat/completions', ['status=429;retry-after=60']);
+  // The other one stands still meanwhile, so that it cannot have been asked itself.
+  process.kill(two, 'SIGSTOP');
+  try {
+    const { status } = await ask(gateway.url, '/v1/chat/completions', chat);
+    assert.notEqual(status, 200);
+    await pause(300);
+  } finally {
+    process.kill(two, 'SIGCONT');
+  }
+  process.kill(one, 'SIGSTOP');
+  try {
+    await until('the other one knows', async () => (await standings()) === 'cooling');
+  } finally {
+    process.kill(one, 'SIGKILL');
+  }
+  await until('another one serves', () => gateway.log().includes('a worker serves in place of the dead one'));
+  process.kill(two, 'SIGSTOP');
+  try {
+    await until('the new one knows', async () => (await standings()) === 'cooling');
+  } finally {
+    process.kill(two, 'SIGCONT');
+  }
+  const asked = upstream.requests().filter(({ path }) => path === '/v1/chat/completions');
+  assert.equal(asked.length, 1, 'nobody else had to ask');
 });

@@ -1,0 +1,34 @@
+import { putNewest } from '../kernel/put-newest.ts';
+import type { HealthHint } from '../routing/health-hints.ts';
+
+/** Hints that a new worker gets: the oldest go first. */
+const keptMax = 5_000;
+
+/** What any worker has learnt of upstreams, for the others and for those that start later. */
+export class HintRelay {
+  /** By kind and lane; `untilMs` where it ends by itself. */
+  readonly #kept = new Map<string, { hint: HealthHint; untilMs: number }>();
+
+  /** One worker has told these. */
+  take(hints: readonly HealthHint[]): void {
+    for (const hint of hints) {
+      const lane = `${hint.target} ${hint.credential}`;
+      if (hint.kind === 'back') this.#kept.delete(`open ${lane}`);
+      else {
+        const untilMs = 'forMs' in hint ? performance.now() + hint.forMs : Number.POSITIVE_INFINITY;
+        putNewest(this.#kept, `${hint.kind} ${lane}`, { hint, untilMs }, keptMax);
+      }
+    }
+  }
+
+  /** What is true now. */
+  now(): HealthHint[] {
+    const nowMs = performance.now();
+    const hints: HealthHint[] = [];
+    for (const [id, { hint, untilMs }] of this.#kept) {
+      if (untilMs <= nowMs) this.#kept.delete(id);
+      else hints.push('forMs' in hint ? { ...hint, forMs: untilMs - nowMs } : hint);
+    }
+    return hints;
+  }
+}

@@ -1,0 +1,162 @@
+import type { Clock } from '../kernel/clock.ts';
+import { afterEvent, type BreakerState, closed, type OpenReason } from './breaker.ts';
+import { comesBack, type Health } from './health.ts';
+import type { CredentialState, LaneState } from './lane.ts';
+
+/**
+ * What a process has learnt of a lane and tells the others of its server. Nothing of a request or its tenant is in it.
+ * Times are from now on, because each process has a monotonic clock of its own.
+ */
+export type HealthHint = {
+  target: string;
+  credential: string;
+} & (
+  | { kind: 'open'; why: OpenReason; forMs: number }
+  /** A probe has passed, so it comes back by a ramp. */
+  | { kind: 'back' }
+  | { kind: 'cooling'; forMs: number }
+  /** Its usual time to the first token. */
+  | { kind: 'pace'; firstTokenMs: number }
+);
+
+/** Those who were told try it this much later, so that the first to know makes the probe for all of them. */
+const probeLagMs = 250;
+/** What this process found out itself so lately is newer than what another one says. */
+const ownNewsMs = 200;
+/** Times of others count where this process has heard nothing of a target for so long. */
+const ownPaceMs = 10_000;
+const paceEveryMs = 2_000;
+/** Smaller differences of a time are not told. */
+const paceShare = 0.1;
+/** Of one look; the rest is told at the next one. */
+const hintsMax = 500;
+
+/** How often others are told. */
+const tellEveryMs = 100;
+
+/** From now on `tell` gets what this process learns. Returns how it takes what others have learnt. */
+export function exchangeHints(
+  health: Pick<Health, 'states' | 'stateOf'>,
+  clock: Clock,
+  tell: (hints: readonly HealthHint[]) => void,
+): HealthHints['hear'] {
+  const hints = createHealthHints(health, clock);
+  setInterval(() => {
+    const news = hints.news();
+    if (news.length > 0) tell(news);
+  }, tellEveryMs).unref();
+  return hints.hear;
+}
+
+export interface HealthHints {
+  /** What this process has learnt since the last call. */
+  news(): HealthHint[];
+  hear(hints: readonly HealthHint[]): void;
+}
+
+/** State as it was told, or heard. */
+interface Told {
+  breakers: WeakMap<LaneState, BreakerState>;
+  coolings: WeakMap<CredentialState, number>;
+  paces: WeakMap<LaneState, number>;
+  /** When times were last looked at. */
+  pacedAtMs: number;
+}
+
+/** Looks at `health` from outside: requests do not know of it. */
+export function createHealthHints(health: Pick<Health, 'states' | 'stateOf'>, clock: Clock): HealthHints {
+  const told: Told = {
+    breakers: new WeakMap(),
+    coolings: new WeakMap(),
+    paces: new WeakMap(),
+    pacedAtMs: Number.NEGATIVE_INFINITY,
+  };
+  return {
+    news() {
+      const nowMs = clock.monotonicMs();
+      const paced = nowMs - told.pacedAtMs >= paceEveryMs;
+      const hints: HealthHint[] = [];
+      for (const state of health.states()) {
+        if (hints.length >= hintsMax) return hints;
+        const of = { target: state.targetId, credential: state.credentialId };
+        const found = [
+          newBreaker(state, told, nowMs),
+          newCooling(state, told, nowMs),
+          paced ? newPace(state, told) : null,
+        ];
+        for (const hint of found) if (hint !== null) hints.push({ ...of, ...hint });
+      }
+      if (paced) told.pacedAtMs = nowMs;
+      return hints;
+    },
+    hear(hints) {
+      const nowMs = clock.monotonicMs();
+      for (const hint of hints) hearOne(hint, health.stateOf(hint.target, hint.credential), told, nowMs);
+    },
+  };
+}
+
+type News = { kind: 'open'; why: OpenReason; forMs: number } | { kind: 'back' };
+
+function newBreaker(state: LaneState, { breakers }: Told, nowMs: number): News | null {
+  const { breaker } = state;
+  const before = breakers.get(state) ?? closed;
+  if (breaker === before) return null;
+  breakers.set(state, breaker);
+  if (breaker.at === 'open' && breaker.untilMs > nowMs)
+    return { kind: 'open', why: breaker.why, forMs: breaker.untilMs - nowMs };
+  return breaker.at === 'ramp' && isOut(before) ? { kind: 'back' } : null;
+}
+
+function newCooling({ ofCredential }: LaneState, { coolings }: Told, nowMs: number) {
+  const { coolingUntilMs } = ofCredential;
+  if (coolingUntilMs <= nowMs || coolingUntilMs === coolings.get(ofCredential)) return null;
+  coolings.set(ofCredential, coolingUntilMs);
+  return { kind: 'cooling', forMs: coolingUntilMs - nowMs } as const;
+}
+
+function newPace(state: LaneState, { paces, pacedAtMs }: Told) {
+  const firstTokenMs = state.heardAtMs > pacedAtMs ? state.firstToken.lastMs() : null;
+  const before = paces.get(state);
+  if (firstTokenMs === null) return null;
+  if (before !== undefined && Math.abs(firstTokenMs - before) <= before * paceShare) return null;
+  paces.set(state, firstTokenMs);
+  return { kind: 'pace', firstTokenMs } as const;
+}
+
+function hearOne(hint: HealthHint, state: LaneState, told: Told, nowMs: number): void {
+  switch (hint.kind) {
+    case 'open':
+      // A probe of this process is about to know better.
+      if (state.breaker.at === 'probing') return;
+      state.breaker = afterEvent(
+        state.breaker,
+        { type: 'opened', why: hint.why, forMs: hint.forMs + probeLagMs },
+        nowMs,
+      );
+      break;
+    case 'back':
+      if (state.breaker.at === 'open' && state.breaker.sinceMs <= nowMs - ownNewsMs)
+        comesBack(state, { type: 'answered' }, nowMs);
+      break;
+    case 'cooling':
+      cool(state.ofCredential, nowMs + hint.forMs, told);
+      return;
+    case 'pace':
+      if (state.heardAtMs < nowMs - ownPaceMs) state.firstToken.observe(hint.firstTokenMs, nowMs);
+      return;
+  }
+  told.breakers.set(state, state.breaker);
+}
+
+function cool(ofCredential: CredentialState, untilMs: number, { coolings }: Told): void {
+  if (untilMs <= ofCredential.coolingUntilMs) return;
+  ofCredential.coolingUntilMs = untilMs;
+  // The upstream's message is for the one tenant that got it.
+  ofCredential.coolingWords = null;
+  coolings.set(ofCredential, untilMs);
+}
+
+function isOut({ at }: BreakerState): boolean {
+  return at === 'open' || at === 'probing';
+}
