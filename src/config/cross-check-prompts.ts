@@ -6,17 +6,21 @@ import type { Config, PromptConfig, PromptVersion } from './schema.ts';
 /** Places of variables in the text of a prompt. */
 export const placeholder = /\{\{\s*(\w+)\s*\}\}/g;
 
-/** The versions of a prompt by their numbers. */
-export function versionsOf({
-  versions,
-  messages,
-  variables,
-  model,
-  parameters,
-}: PromptConfig): Map<number, PromptVersion> {
-  if (messages !== undefined)
-    return new Map([[1, { messages, variables, parameters, ...(model !== undefined && { model }) }]]);
-  return new Map(Object.entries(versions ?? {}).map(([number, version]) => [Number(number), version]));
+/** The versions of a prompt by their numbers. What stands beside them holds for each that says nothing else. */
+export function versionsOf({ versions, messages, ...ofAll }: PromptConfig): Map<number, PromptVersion> {
+  const own: Record<string, PromptVersion> =
+    messages === undefined ? (versions ?? {}) : { 1: { messages, variables: {}, parameters: {} } };
+  return new Map(
+    Object.entries(own).map(([number, version]) => {
+      const model = version.model ?? ofAll.model;
+      const variables = { ...ofAll.variables, ...version.variables };
+      const parameters = { ...ofAll.parameters, ...version.parameters };
+      return [
+        Number(number),
+        { messages: version.messages, variables, parameters, ...(model !== undefined && { model }) },
+      ];
+    }),
+  );
 }
 
 /** The parts of `NAME@REF`; null: it has no ref. */

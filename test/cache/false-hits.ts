@@ -83,7 +83,16 @@ export function labelledCache() {
       if ('kind' in wish || rule === undefined || canonical.value.elsewhere === true) return null;
       const call = { principal: by, wishes: plainWishes, callerHeaders: headers };
       const { candidates: targets } = alias;
-      const facts = { alias, rule, providers: new Map(), targets, call, endpoint: 'chat', form: 'events' as const };
+      const facts = {
+        alias,
+        rule,
+        providers: new Map(),
+        targets,
+        call,
+        repairs: false,
+        endpoint: 'chat',
+        form: 'events' as const,
+      };
       const own = cacheKeyOf({ ...facts, facts: { stream: false } }, canonical.value);
       const at = (digest: string) => answers.get(`${own.scope} ${digest}`) ?? null;
       const equal = at(own.digest);

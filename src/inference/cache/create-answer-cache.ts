@@ -94,7 +94,18 @@ async function enter<I, R extends RequestBody, P extends Plan>(
   const { providers } = asked.snapshot;
   const { id: name } = endpoint;
   const { targets } = plan.query;
-  const facts = { alias: plan.alias, rule, providers, targets, call, endpoint: name, form, facts: request.facts };
+  const repairs = call.gate?.repaired !== undefined;
+  const facts = {
+    alias: plan.alias,
+    rule,
+    providers,
+    targets,
+    call,
+    repairs,
+    endpoint: name,
+    form,
+    facts: request.facts,
+  };
   const key = cacheKeyOf(facts, canonical);
   const keyed: Keyed = { ...parts, key, rule, wish, tag: call.tag ?? request.facts.tag ?? null };
 
@@ -269,9 +280,13 @@ async function explained(
   const isOpen = form === null || canonical === null || canonical.elsewhere === true;
   if (rule === undefined || isOpen) return { outcome: 'bypass', ageS: null, differs: null };
   const { providers } = snapshot;
-  const key = cacheKeyOf({ alias, rule, providers, targets, call, endpoint, form, facts }, canonical);
   const wish = { use: 'any', maxAgeS: null, exact: true } as const;
-  const landed = await look({ ...parts, cacheLooked() {}, key, rule, wish });
+  const keyed = (repairs: boolean) =>
+    cacheKeyOf({ alias, rule, providers, targets, call, repairs, endpoint, form, facts }, canonical);
+  const lookAt = (key: PartedKey) => look({ ...parts, cacheLooked() {}, key, rule, wish });
+  const key = keyed(false);
+  // No guard runs here, so nobody knows whether one would repair the answer.
+  const landed = (await lookAt(key)) ?? (await lookAt(keyed(true)));
   if (landed === null) {
     return { outcome: 'miss', ageS: null, differs: recent.differing(`${key.scope} ${alias.id}`, key.parts) };
   }
