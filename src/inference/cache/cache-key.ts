@@ -28,9 +28,7 @@ export interface KeyFacts {
   providers: ReadonlyMap<string, ConfiguredProvider>;
   /** Those of the plan, which are not the alias's alone where the request names fallbacks. */
   targets: readonly RouteCandidate[];
-  call: Pick<ModelCall, 'principal' | 'wishes' | 'callerHeaders'>;
-  /** Whether a guard puts other answers in the place of some. A key without such a guard does not share them. */
-  repairs: boolean;
+  call: Pick<ModelCall, 'principal' | 'wishes' | 'callerHeaders' | 'gate'>;
   /** Name in the ledger. */
   endpoint: string;
   form: KeptForm;
@@ -42,15 +40,16 @@ export interface KeyFacts {
 const keyVersion = 2;
 
 export function cacheKeyOf(facts: KeyFacts, { fields: { model, ...fields } }: Canonical): PartedKey {
-  const { alias, rule, providers, targets, call, endpoint, form, repairs } = facts;
-  const { principal, wishes, callerHeaders } = call;
+  const { alias, rule, providers, targets, call, endpoint, form } = facts;
+  const { principal, wishes, callerHeaders, gate } = call;
   const parts = {
     ...fields,
     ' configuration of the model': fingerprintOf(alias, providers),
     ...(fields.fallbacks !== undefined && { ' fallbacks': digestOf([targets, reachedBy(targets, providers)]) }),
     // Every format writes the same events, whole or as a stream.
     ...(form === 'bytes' && { ' form': `${endpoint} ${facts.facts.stream} ${facts.facts.includeUsage ?? false}` }),
-    ...(repairs && { ' repaired': 'true' }),
+    // A key without a guard that repairs answers does not share them.
+    ...(gate?.repaired !== undefined && { ' repaired': 'true' }),
     ' x-culvert-no-fallback': wishes.fallback,
     ' anthropic-beta': String(callerHeaders['anthropic-beta'] ?? ''),
   };

@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { systemRandom } from '../../kernel/random.ts';
 import type { AliasCache } from '../models/alias.ts';
-import type { Canonical } from '../models/steps.ts';
+import type { AnswerGate, Canonical } from '../models/steps.ts';
 import type {
   AnswerCache,
   CacheExplained,
@@ -94,18 +94,7 @@ async function enter<I, R extends RequestBody, P extends Plan>(
   const { providers } = asked.snapshot;
   const { id: name } = endpoint;
   const { targets } = plan.query;
-  const repairs = call.gate?.repaired !== undefined;
-  const facts = {
-    alias: plan.alias,
-    rule,
-    providers,
-    targets,
-    call,
-    repairs,
-    endpoint: name,
-    form,
-    facts: request.facts,
-  };
+  const facts = { alias: plan.alias, rule, providers, targets, call, endpoint: name, form, facts: request.facts };
   const key = cacheKeyOf(facts, canonical);
   const keyed: Keyed = { ...parts, key, rule, wish, tag: call.tag ?? request.facts.tag ?? null };
 
@@ -271,6 +260,8 @@ async function askSimilar(
   });
 }
 
+const repairing: AnswerGate = { request: null, judge: null, repaired: () => null };
+
 async function explained(
   parts: AnswerCacheParts,
   recent: RecentParts,
@@ -281,12 +272,12 @@ async function explained(
   if (rule === undefined || isOpen) return { outcome: 'bypass', ageS: null, differs: null };
   const { providers } = snapshot;
   const wish = { use: 'any', maxAgeS: null, exact: true } as const;
-  const keyed = (repairs: boolean) =>
-    cacheKeyOf({ alias, rule, providers, targets, call, repairs, endpoint, form, facts }, canonical);
+  const keyed = (gate?: AnswerGate) =>
+    cacheKeyOf({ alias, rule, providers, targets, call: { ...call, gate }, endpoint, form, facts }, canonical);
   const lookAt = (key: PartedKey) => look({ ...parts, cacheLooked() {}, key, rule, wish });
-  const key = keyed(false);
+  const key = keyed();
   // No guard runs here, so nobody knows whether one would repair the answer.
-  const landed = (await lookAt(key)) ?? (await lookAt(keyed(true)));
+  const landed = (await lookAt(key)) ?? (await lookAt(keyed(repairing)));
   if (landed === null) {
     return { outcome: 'miss', ageS: null, differs: recent.differing(`${key.scope} ${alias.id}`, key.parts) };
   }
