@@ -1,4 +1,4 @@
-import type { CallerDialectId } from '../../src/formats/dialects/dialect.ts';
+import type { CallerDialectId, SharedDialectId } from '../../src/formats/dialects/dialect.ts';
 import { type EncodeOrder, readConversation } from '../../src/inference/families/chat/conversation-body.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { judged, type Row } from '../rows.ts';
@@ -27,7 +27,7 @@ export function* measureRequests(caller: CallerDialectId, body: JsonObject): Gen
     show,
   );
   yield judged('… parsed and checked', measureUs(read), show);
-  for (const [dialect, provider] of Object.entries(providers) as [CallerDialectId, string][]) {
+  for (const [dialect, provider] of Object.entries(providers) as [SharedDialectId, string][]) {
     const order: EncodeOrder = {
       provider,
       dialect,

@@ -17,6 +17,7 @@ const streamHeaders = [
   'no',
 ];
 const eventHeaders = ['content-type', 'text/event-stream; charset=utf-8', ...streamHeaders];
+const lineHeaders = ['content-type', 'application/x-ndjson', ...streamHeaders];
 
 /**
  * The client behind a node response. Whole answers leave in one send. Streams have keep-alive comments, backpressure
@@ -88,7 +89,8 @@ export class ResponseDelivery implements Delivery {
       this.unwatchReader();
       this.drainListener?.();
     });
-    writeHead(this.exchange, status, form === 'bytes' ? streamHeaders : eventHeaders, headers, null);
+    const ofEvents = this.exchange.route?.dialect.lines === true ? lineHeaders : eventHeaders;
+    writeHead(this.exchange, status, form === 'bytes' ? streamHeaders : ofEvents, headers, null);
   }
 
   chunk(chunk: Bytes): Pace {
@@ -98,6 +100,7 @@ export class ResponseDelivery implements Delivery {
       return 'ready';
     }
     this.keepAlive?.refresh();
+    if (this.exchange.route?.dialect.lines === true && isComment(chunk)) return 'ready';
     // Node asks for a pause at its own high-water mark (64 KB); a reader may be behind up to our bound.
     this.response.write(chunk);
     if (this.response.writableLength <= readerBufferBytesMax / 2) return 'ready';
@@ -142,7 +145,7 @@ export class ResponseDelivery implements Delivery {
   private breakSilence(): void {
     if (this.gone || this.ended) return;
     if (!this.committed) this.start('events', this.earlyHeaders);
-    if (!this.behind) this.response.write(keepAliveComment);
+    if (!this.behind && this.exchange.route?.dialect.lines !== true) this.response.write(keepAliveComment);
     this.keepAlive = setTimeout(() => this.breakSilence(), keepAliveAfterMs);
   }
 
@@ -161,6 +164,11 @@ export class ResponseDelivery implements Delivery {
     this.keepAlive = null;
     if (this.stall !== null) this.unwatchReader();
   }
+}
+
+/** Of server-sent events: lines of JSON have none. */
+function isComment(chunk: Bytes): boolean {
+  return typeof chunk === 'string' && chunk.startsWith(':');
 }
 
 function asBuffer(bytes: Bytes): Buffer {

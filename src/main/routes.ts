@@ -22,6 +22,7 @@ import { mcpUpstreamRoutes } from '../http/routes/mcp-upstream.ts';
 import { messagesRoutes } from '../http/routes/messages.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { modelRoutes } from '../http/routes/models.ts';
+import { ollamaRoutes } from '../http/routes/ollama.ts';
 import { openApiRoute } from '../http/routes/openapi.ts';
 import { passthroughRoutes } from '../http/routes/passthrough.ts';
 import { realtimeRoutes } from '../http/routes/realtime/realtime.ts';
@@ -133,6 +134,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...videoRoutes(services),
     signedFilesRoute(services.files),
     ...geminiRoutes(services),
+    ...ollamaRoutes(services),
     ...modelRoutes(services),
     ...vectorRoutes({ services, endpoint: vectorCalls, engine: vectors, bodies: parts.bodies }),
     ...scrapeRoutes(services, web.reader),

@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
-import type { CallerDialectId } from '../../src/formats/dialects/dialect.ts';
+import type { SharedDialectId } from '../../src/formats/dialects/dialect.ts';
 import type { JsonObject, JsonValue } from '../../src/kernel/json.ts';
 import type { Said } from './said.ts';
 import { saidByChat } from './said-chat.ts';
@@ -35,7 +35,7 @@ const text = 'Go on.';
 const parameters = { type: 'object', properties: {}, additionalProperties: true };
 
 /** A caller of each format, whole and streamed, of the server at `url`. */
-export function createCallers(url: string, key: string): Record<CallerDialectId, Record<Form, Ask>> {
+export function createCallers(url: string, key: string): Record<SharedDialectId, Record<Form, Ask>> {
   let headers = new Headers();
   const noted: typeof fetch = async (input, init) => {
     const response = await fetch(input, init);

@@ -1,6 +1,6 @@
 import { createCallers } from './callers.ts';
 import type { Exchange } from './exchange.ts';
-import type { CallerDialectId } from './formats.ts';
+import type { SharedDialectId } from './formats.ts';
 import { readRecorded } from './read-answer.ts';
 import { readFolder, type Unreadable } from './read-folder.ts';
 import { type Replayed, replayAnswer, replayError } from './replay-answer.ts';
@@ -12,7 +12,7 @@ import { startWorld } from './world.ts';
 export interface ErrorHeard {
   from: string;
   service: string;
-  caller: CallerDialectId;
+  caller: SharedDialectId;
   said: string;
   heard: string;
   told: boolean;

@@ -1,9 +1,9 @@
-import type { CallerDialectId } from '../../src/formats/dialects/dialect.ts';
+import type { SharedDialectId } from '../../src/formats/dialects/dialect.ts';
 
-export type { CallerDialectId };
+export type { SharedDialectId };
 
 /** The formats of callers, in the order of the table. */
-export const dialectIds: readonly CallerDialectId[] = [
+export const dialectIds: readonly SharedDialectId[] = [
   'openai-chat',
   'openai-responses',
   'anthropic-messages',

@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import type { CallerDialectId } from '../../src/formats/dialects/dialect.ts';
+import type { SharedDialectId } from '../../src/formats/dialects/dialect.ts';
 import { isObject, type JsonObject } from '../../src/kernel/json.ts';
 import { type Exchange, parsed } from './exchange.ts';
 import { type Said, type SaidError, words } from './said.ts';
@@ -11,7 +11,7 @@ import { foldResponse, isAbridged, saidByResponse } from './said-responses.ts';
 type Reader = { fold: (events: readonly JsonObject[]) => JsonObject; said: (answer: JsonObject) => Said };
 
 /** How an answer of each format is read, and a stream put together. */
-export const readers: Readonly<Record<CallerDialectId, Reader>> = {
+export const readers: Readonly<Record<SharedDialectId, Reader>> = {
   'openai-chat': { fold: foldChat, said: saidByChat },
   'openai-responses': { fold: foldResponse, said: saidByResponse },
   'anthropic-messages': { fold: foldMessage, said: saidByMessage },
@@ -19,7 +19,7 @@ export const readers: Readonly<Record<CallerDialectId, Reader>> = {
 };
 
 /** What a recorded answer says, read from its own bytes and nothing of ours; null when it is cut or cut down, or no answer at all. */
-export function readRecorded({ answer, form, status }: Exchange, dialect: CallerDialectId): Said | SaidError | null {
+export function readRecorded({ answer, form, status }: Exchange, dialect: SharedDialectId): Said | SaidError | null {
   const { fold, said } = readers[dialect];
   if (form === 'whole') {
     const value = parsed(answer);
@@ -39,13 +39,13 @@ export function readRecorded({ answer, form, status }: Exchange, dialect: Caller
 }
 
 /** A response in the background is asked for again until it is there. */
-function isAnswer(value: JsonObject, dialect: CallerDialectId): boolean {
+function isAnswer(value: JsonObject, dialect: SharedDialectId): boolean {
   if (dialect === 'openai-chat') return Array.isArray(value.choices);
   return dialect !== 'openai-responses' || !/^(queued|in_progress|cancelled)$/.test(String(value.status));
 }
 
 /** Recorders keep what a test read of a stream, which may be its beginning. */
-function isEnded(events: readonly JsonObject[], answer: string, dialect: CallerDialectId): boolean {
+function isEnded(events: readonly JsonObject[], answer: string, dialect: SharedDialectId): boolean {
   if (dialect === 'openai-chat') return answer.includes('[DONE]');
   const last = events.at(-1)!;
   if (dialect === 'anthropic-messages') return events.some(({ type }) => type === 'message_stop');

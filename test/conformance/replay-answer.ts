@@ -3,7 +3,7 @@ import type { Ask, Form, Question } from './callers.ts';
 import { forms } from './callers.ts';
 import { type Difference, differences, held } from './compare.ts';
 import { type Exchange, parsed } from './exchange.ts';
-import { type CallerDialectId, dialectIds } from './formats.ts';
+import { dialectIds, type SharedDialectId } from './formats.ts';
 import type { Said, SaidError } from './said.ts';
 import type { Service } from './services.ts';
 import type { World } from './world.ts';
@@ -12,9 +12,9 @@ import type { World } from './world.ts';
 export interface Replayed {
   from: string;
   service: string;
-  upstream: CallerDialectId;
+  upstream: SharedDialectId;
   recorded: Exchange['form'];
-  caller: CallerDialectId;
+  caller: SharedDialectId;
   form: Form;
   /** Error of the caller's SDK; null when it read an answer. */
   threw: string | null;
@@ -25,7 +25,7 @@ export interface Replayed {
   alsoDirectly: boolean;
 }
 
-export type Callers = Readonly<Record<CallerDialectId, Record<Form, Ask>>>;
+export type Callers = Readonly<Record<SharedDialectId, Record<Form, Ask>>>;
 
 /** A recorded answer: its contents, and the model to ask for it. */
 export interface Recorded<S> {
@@ -106,7 +106,7 @@ export async function replayError(
   { player, modelOf, forget }: World,
   callers: Callers,
   { exchange, service, model, said }: Recorded<SaidError>,
-): Promise<{ caller: CallerDialectId; told: boolean; heard: string }[]> {
+): Promise<{ caller: SharedDialectId; told: boolean; heard: string }[]> {
   const heard = [];
   for (const caller of dialectIds) {
     player.play(exchange);

@@ -1,6 +1,6 @@
 import { beside, held, isTold } from './compare.ts';
 import type { Conformance } from './conform.ts';
-import type { CallerDialectId } from './formats.ts';
+import type { SharedDialectId } from './formats.ts';
 import { isEqual, type Replayed } from './replay-answer.ts';
 
 /** A defect as its signature: what happened, without what only one recording has. */
@@ -113,7 +113,7 @@ function byWay(found: readonly (readonly [what: string, one: Replayed])[]): Caus
     .sort((a, b) => b.count - a.count);
 }
 
-const short: Readonly<Record<CallerDialectId, string>> = {
+const short: Readonly<Record<SharedDialectId, string>> = {
   'openai-chat': 'chat',
   'openai-responses': 'responses',
   'anthropic-messages': 'messages',

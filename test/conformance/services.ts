@@ -1,4 +1,4 @@
-import type { CallerDialectId } from '../../src/formats/dialects/dialect.ts';
+import type { SharedDialectId } from '../../src/formats/dialects/dialect.ts';
 import { isObject, type JsonValue } from '../../src/kernel/json.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -8,7 +8,7 @@ export interface Service {
   name: string;
   /** `type:` of the provider. */
   type: string;
-  dialect: CallerDialectId;
+  dialect: SharedDialectId;
 }
 
 /** Hosts by their end → `type:` of the provider and the service's name. Others that speak OpenAI's format are `openai`. */
@@ -50,7 +50,7 @@ export function serviceOf({ url }: Pick<Exchange, 'url'>): Service | null {
   return { name, type: type === 'gemini' || type === 'anthropic' ? 'openai' : type, dialect };
 }
 
-function dialectOfPath(path: string): CallerDialectId | null {
+function dialectOfPath(path: string): SharedDialectId | null {
   if (path.endsWith('/chat/completions')) return 'openai-chat';
   if (/\/responses$/.test(path)) return 'openai-responses';
   if (/\/messages$/.test(path) && !/threads/.test(path)) return 'anthropic-messages';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AnswerHead, CallerDialectId, ForwardTarget } from '../../src/formats/dialects/dialect.ts';
+import type { AnswerHead, ForwardTarget, SharedDialectId } from '../../src/formats/dialects/dialect.ts';
 import { dialects } from '../../src/formats/dialects/dialect-table.ts';
 import type { NeutralEvent } from '../../src/formats/neutral/event.ts';
 import { producedMedia } from '../../src/formats/neutral/produced-media.ts';
@@ -27,7 +27,7 @@ const answer: NeutralEvent[] = [
 const head: AnswerHead = { fallbackId: 'x_own', model: 'alias', createdS: 1_750_000_000, includeUsage: true };
 
 /** The second turn of each format, as clients send it that keep what they got. */
-const secondTurn: Readonly<Record<CallerDialectId, (answer: JsonObject) => JsonObject>> = {
+const secondTurn: Readonly<Record<SharedDialectId, (answer: JsonObject) => JsonObject>> = {
   'openai-chat': ({ choices }) => ({
     model: 'alias',
     messages: [
@@ -59,8 +59,8 @@ const secondTurn: Readonly<Record<CallerDialectId, (answer: JsonObject) => JsonO
   }),
 };
 
-const callers = Object.keys(secondTurn) as CallerDialectId[];
-const bodyOf = (caller: CallerDialectId) => {
+const callers = Object.keys(secondTurn) as SharedDialectId[];
+const bodyOf = (caller: SharedDialectId) => {
   const fold = dialects[caller].fold(
     caller === 'anthropic-messages' ? { ...head, echo: { thoughts: 'shown', inputTokens: 3 } } : head,
   );

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requestFields as messagesFields } from '../../src/formats/dialects/anthropic-messages/request-fields.ts';
-import type { CallerDialectId } from '../../src/formats/dialects/dialect.ts';
+import type { SharedDialectId } from '../../src/formats/dialects/dialect.ts';
 import { string } from '../../src/formats/dialects/fields.ts';
 import { generationFields } from '../../src/formats/dialects/gemini/request-fields.ts';
 import { requestFields as chatFields } from '../../src/formats/dialects/openai-chat/request-fields.ts';
@@ -20,7 +20,7 @@ const { startGateway } = await import('../start-gateway.ts');
 const { startUpstream } = await import('../start-upstream.ts');
 
 const persona = 'a pirate';
-const asked: Readonly<Record<CallerDialectId, { body: JsonObject; field: string }>> = {
+const asked: Readonly<Record<SharedDialectId, { body: JsonObject; field: string }>> = {
   'openai-chat': { body: { model: 'alias', messages: [{ role: 'user', content: 'Hi' }], persona }, field: 'persona' },
   'openai-responses': { body: { model: 'alias', input: 'Hi', store: false, persona }, field: 'persona' },
   'anthropic-messages': {
@@ -33,7 +33,7 @@ const asked: Readonly<Record<CallerDialectId, { body: JsonObject; field: string 
   },
 };
 
-for (const [caller, { body, field }] of Object.entries(asked) as [CallerDialectId, (typeof asked)['gemini']][]) {
+for (const [caller, { body, field }] of Object.entries(asked) as [SharedDialectId, (typeof asked)['gemini']][]) {
   for (const target of targets.filter(({ dialect }) => dialect !== caller)) {
     test(`a field that no encoder knows is a loss: ${caller} over ${target.dialect}`, async () => {
       const found = await sent(caller, body, target);

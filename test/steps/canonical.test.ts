@@ -83,6 +83,18 @@ const bodies: Record<CallerDialectId, JsonObject> = {
     tools: [{ functionDeclarations: [{ name: 'f', description: 'd', parametersJsonSchema: schema }] }],
     generationConfig: { temperature: 0.5, maxOutputTokens: 100 },
   },
+  ollama: {
+    model: 'm',
+    messages: [
+      { role: 'system', content: 'be good' },
+      { role: 'user', content: 'hi', images: [png] },
+      { role: 'assistant', content: '', tool_calls: [{ function: { name: 'f', arguments: { a: 1 } } }] },
+      { role: 'tool', tool_name: 'f', content: '{"result":"ok"}' },
+      { role: 'user', content: 'go' },
+    ],
+    tools: [{ type: 'function', function: { name: 'f', description: 'd', parameters: schema } }],
+    options: { temperature: 0.5, num_predict: 100 },
+  },
 };
 const formats = Object.entries(bodies) as [CallerDialectId, JsonObject][];
 

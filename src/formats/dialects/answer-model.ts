@@ -14,6 +14,7 @@ const places: Readonly<Record<CallerDialectId, { member: string; under?: string;
   'anthropic-messages': { member: 'model', under: 'message', once: 'message_start' },
   'openai-responses': { member: 'model', under: 'response' },
   gemini: { member: 'modelVersion' },
+  ollama: { member: 'model' },
 };
 
 /** An event's data with the name; null: it holds none, or the same. `last`: no later event of the stream has one. */

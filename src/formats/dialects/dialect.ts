@@ -10,10 +10,12 @@ import type { JsonSchema } from './described-check.ts';
 import type { FileOf } from './inline-files.ts';
 import type { GivenId, ObjectsInBodies } from './named-objects.ts';
 
-/** A wire format by its name in configuration and explanations. */
-export type DialectId = CallerDialectId | 'bedrock-converse' | 'cohere-chat';
-/** Those that callers speak too. */
-export type CallerDialectId = 'openai-chat' | 'anthropic-messages' | 'openai-responses' | 'gemini';
+/** A provider's wire format by its name in configuration and explanations. */
+export type DialectId = SharedDialectId | 'bedrock-converse' | 'cohere-chat';
+/** Formats that callers and providers speak. */
+export type SharedDialectId = 'openai-chat' | 'anthropic-messages' | 'openai-responses' | 'gemini';
+/** Formats that callers speak. */
+export type CallerDialectId = SharedDialectId | 'ollama';
 
 /** Result of a step that can refuse its input; a refusal is not an exception. */
 export type Result<T, F = Failure> = { ok: true; value: T } | { ok: false; failure: F };
@@ -21,6 +23,10 @@ export type Result<T, F = Failure> = { ok: true; value: T } | { ok: false; failu
 /** The side that callers speak to. Pure: no I/O, no clock. */
 export interface CallerDialect {
   id: CallerDialectId;
+  /** Its streams are lines of JSON, which have no comments. Absent: server-sent events. */
+  lines?: true;
+  /** A recorded answer, where no provider speaks this format. */
+  eventsOf?(answer: Buffer): readonly NeutralEvent[];
   /**
    * Checks types, bounds and combinations; the first fault names its field. Unknown fields are kept. Parts that only a
    * conversion needs are built on demand.
@@ -155,6 +161,8 @@ export interface AnswerHead {
   answerModel?: string | undefined;
   createdS: number;
   includeUsage: boolean;
+  /** Ms since the request came, for formats that tell durations; absent: nobody knows. */
+  elapsedMs?: () => number;
   /** The request's `CallerRequest.echo`. */
   echo?: JsonObject;
 }

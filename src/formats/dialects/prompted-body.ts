@@ -112,6 +112,12 @@ const places: Record<CallerDialectId, Record<Parameter, readonly [readonly strin
     max_tokens: [['generationConfig', 'maxOutputTokens']],
     reasoning_effort: [['generationConfig', 'thinkingConfig', 'thinkingLevel']],
   },
+  ollama: {
+    temperature: [['options', 'temperature']],
+    top_p: [['options', 'top_p']],
+    max_tokens: [['options', 'num_predict']],
+    reasoning_effort: [['think']],
+  },
 };
 
 function withParameter(
@@ -182,6 +188,11 @@ const withMessages: Record<CallerDialectId, (body: JsonObject, before: readonly 
       contents: inFront(first, body.contents),
     };
   },
+  // A text to go on with has one turn, and the texts of the prompt before it.
+  ollama: (body, before) =>
+    typeof body.prompt === 'string'
+      ? { ...body, system: [...before.map(({ content }) => content), body.system].filter(Boolean).join('\n\n') }
+      : { ...body, messages: inFront(before.map(turnOf.ollama), body.messages) },
 };
 
 /** A turn in the shape of each format. */
@@ -190,6 +201,7 @@ const turnOf: Record<CallerDialectId, (turn: PromptMessage) => JsonObject> = {
   'anthropic-messages': ({ role, content }) => ({ role, content }),
   'openai-responses': ({ role, content }) => ({ type: 'message', role, content }),
   gemini: ({ role, content }) => ({ role: role === 'assistant' ? 'model' : 'user', parts: [{ text: content }] }),
+  ollama: ({ role, content }) => ({ role, content }),
 };
 const turnsMember = { 'openai-responses': 'input', gemini: 'contents' } as const;
 

@@ -30,6 +30,7 @@ const readers: Record<Exclude<BodyKind, CallerDialectId>, (raw: Buffer) => Resul
   images: readImages,
   embeddings: (raw) => readEmbeddings(raw, 'embeddings'),
   'gemini-embeddings': (raw) => readEmbeddings(raw, 'gemini-embeddings'),
+  'ollama-embeddings': (raw) => readEmbeddings(raw, 'ollama-embeddings'),
   completions: (raw) => readForwarded(raw, 'completions'),
   moderations: (raw) => readForwarded(raw, 'moderations'),
   ocr: (raw) => readForwarded(raw, 'ocr'),

@@ -33,6 +33,11 @@ const writers: Readonly<Record<AnswerForm, (answer: EmbeddingAnswer) => string>>
     const embeddings = rowsOf(rows, size).map((row) => `{"values":[${row.join(',')}]}`);
     return `{"embeddings":[${embeddings.join(',')}],"usageMetadata":{"promptTokenCount":${inputTokens}}}`;
   },
+  ollama({ model, rows, size, inputTokens }) {
+    const embeddings = rowsOf(rows, size).map((row) => `[${row.join(',')}]`);
+    return `{"model":${JSON.stringify(model)},"embeddings":[${embeddings.join(',')}],"prompt_eval_count":${inputTokens}}`;
+  },
+  'ollama-one': ({ rows }) => `{"embedding":[${rows.join(',')}]}`,
 };
 
 function rowsOf(rows: Rows, size: number): Rows[] {

@@ -26,7 +26,7 @@ export function asCountRequest(raw: Buffer | string, model: string): Buffer {
   return Buffer.concat([Buffer.from('{"generateContentRequest":'), request, Buffer.from('}')]);
 }
 
-function withFirst(raw: Buffer, written: string): Buffer {
+export function withFirst(raw: Buffer, written: string): Buffer {
   const brace = /^\s*\{/.exec(raw.subarray(0, 64).toString('latin1'));
   if (brace === null) return raw;
   const rest = raw.subarray(brace[0].length);

@@ -65,6 +65,7 @@ function argumentsOf(text: string): JsonObject | string {
 
 function eventsOf(dialectId: CallerDialectId, answer: Buffer): readonly NeutralEvent[] {
   const dialect = dialects[dialectId];
+  if (!('decodeWhole' in dialect)) return dialect.eventsOf?.(answer) ?? [];
   const whole = parsedData(answer.toString('utf8'));
   if (whole !== null) return dialect.decodeWhole(whole);
   const reader = createSseReader(dialect);

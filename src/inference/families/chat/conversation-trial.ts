@@ -169,7 +169,7 @@ export function prepareFor(
 function readerFor(
   { stream, includeUsage, needs }: ConversationFacts,
   { answer, streamed, unwrapTool, stop, callersToolNames, upstreamDialect }: PreparedConversation,
-  callers: CallerDialect & UpstreamDialect,
+  callers: CallerDialect | (CallerDialect & UpstreamDialect),
   contentType: string,
   { onGiven, usageOf, choices, answerModel }: Pick<PassingOptions, 'onGiven' | 'usageOf' | 'choices' | 'answerModel'>,
 ): AnswerReader {
@@ -183,7 +183,7 @@ function readerFor(
       ? new PassedStream(callers, includeUsage ? 'show' : 'hide', options)
       : new PassedWhole(callers, options);
   }
-  if (passes && comesStreamed && callers.gatherWhole !== undefined) {
+  if (passes && comesStreamed && 'gatherWhole' in callers && callers.gatherWhole !== undefined) {
     return new GatheredStream(callers, callers.gatherWhole(), {
       onGiven,
       inputTokensEstimate,

@@ -133,6 +133,7 @@ function trialsOf(
     answerModel,
     ...(echo !== undefined && { echo }),
   };
+  if (dialect.lines === true) head.elapsedMs = () => services.clock.monotonicMs() - call.startedMs;
   let media: RequestMedia | null = null;
   const conversation: Conversation = {
     body: request,

@@ -2,6 +2,7 @@ import type { Result } from '../../../formats/dialects/dialect.ts';
 import type { EncodingFacts } from '../../../formats/dialects/embeddings/format.ts';
 import { embeddingFormats } from '../../../formats/dialects/embeddings/index.ts';
 import { readGeminiRequest } from '../../../formats/dialects/embeddings/read-gemini-request.ts';
+import { readOllamaRequest } from '../../../formats/dialects/embeddings/read-ollama-request.ts';
 import { readEmbeddingRequest } from '../../../formats/dialects/embeddings/read-request.ts';
 import {
   type AnswerForm,
@@ -47,7 +48,11 @@ export interface EmbeddingBody extends RequestBody<EmbeddingFactsOfBody> {
 }
 
 /** Callers' formats. */
-const readers = { embeddings: readEmbeddingRequest, 'gemini-embeddings': readGeminiRequest } as const;
+const readers = {
+  embeddings: readEmbeddingRequest,
+  'gemini-embeddings': readGeminiRequest,
+  'ollama-embeddings': readOllamaRequest,
+} as const;
 
 export type EmbeddingBodyKind = keyof typeof readers;
 

@@ -1,0 +1,36 @@
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { EmbeddingRequest } from '../../neutral/embedding.ts';
+import { bodySchema, type JsonSchema } from '../described-check.ts';
+import type { Result } from '../dialect.ts';
+import { checkFields } from '../field-table.ts';
+import { anyJson, arrayOf, asFailure, boolean, integerIn, object, string, textOr } from '../fields.ts';
+import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
+
+const model = ['model', 'the name of a model (GET /api/tags lists them)'] as const;
+
+const fields = new Map([
+  ['model', [string]],
+  ['input', [textOr(arrayOf(string, 1, inputsMax, 'texts'))]],
+  ['prompt', [string]],
+  ['dimensions', [integerIn(1, dimensionsMax)]],
+  ['truncate', [boolean]],
+  ['options', [object]],
+  ['keep_alive', [anyJson]],
+] as const);
+
+const requiredOfMany = new Map([model, ['input', 'a text, or an array of texts']]);
+
+/** The body of Ollama's `POST /api/embed`, or of `/api/embeddings`, whose text is `prompt`. */
+export function readOllamaRequest(body: JsonObject): Result<EmbeddingRequest> {
+  const isOne = body.input === undefined && body.prompt !== undefined;
+  const complaint = checkFields(fields, body, isOne ? new Map([model]) : requiredOfMany);
+  if (complaint !== null) return { ok: false, failure: asFailure(complaint) };
+  const { model: name = '', input = '', prompt = '', dimensions = null } = body;
+  const read = readEmbeddingRequest({ model: name, input: isOne ? prompt : input, dimensions });
+  return read.ok ? { ok: true, value: { ...read.value, answerForm: isOne ? 'ollama-one' : 'ollama' } } : read;
+}
+
+/** Schema of such a body for `/openapi.json`. */
+export function ollamaEmbeddingSchema(): JsonSchema {
+  return bodySchema(fields, requiredOfMany);
+}

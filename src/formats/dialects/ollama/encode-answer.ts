@@ -1,0 +1,166 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import type { Usage } from '../../neutral/usage.ts';
+import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
+import { parsedJson } from '../event-data.ts';
+
+/** Nanoseconds of a millisecond: the unit of durations there. */
+const nsOfMs = 1_000_000;
+
+interface Call {
+  id: string;
+  name: string;
+  argumentsJson: string;
+}
+
+/** An answer as far as it came, whole or streamed. */
+class Told {
+  readonly lost = new Set<string>();
+  usage: Usage | null = null;
+  reason: FinishReason = 'stop';
+  readonly #head: AnswerHead;
+  readonly #inMessage: boolean;
+  #model: string;
+  #firstMs: number | null = null;
+  readonly #calls = new Map<number, Call>();
+
+  constructor(head: AnswerHead) {
+    this.#head = head;
+    this.#model = head.model;
+    this.#inMessage = head.echo?.form !== 'generate';
+  }
+
+  /** Text, thought or nothing of this event. */
+  take(event: NeutralEvent): { text?: string; thought?: string } | null {
+    switch (event.type) {
+      case 'start':
+        this.#model = event.model ?? this.#model;
+        return null;
+      case 'text-delta':
+      case 'refusal-delta':
+        return this.#first({ text: event.text });
+      case 'reasoning-delta':
+        return this.#first({ thought: event.text });
+      case 'tool-call-start':
+        this.#calls.set(event.call, { id: event.id, name: event.name, argumentsJson: '' });
+        return null;
+      case 'tool-call-delta': {
+        const call = this.#calls.get(event.call);
+        if (call !== undefined) call.argumentsJson += event.argumentsJson;
+        return null;
+      }
+      case 'usage':
+        this.usage = event.usage;
+        return null;
+      case 'finish':
+        this.reason = event.reason;
+        return null;
+      case 'media':
+      case 'audio-delta':
+        this.lost.add(event.type === 'media' ? 'images' : 'audio');
+        return null;
+      case 'citation':
+        this.lost.add('annotations');
+        return null;
+      default:
+        return null;
+    }
+  }
+
+  #first<T>(told: T): T {
+    this.#firstMs ??= this.#head.elapsedMs?.() ?? null;
+    return told;
+  }
+
+  /** Calls whose arguments are whole, once; they come in one piece there. */
+  calls(): JsonObject[] {
+    const calls = [...this.#calls].map(([index, { id, name, argumentsJson }]) => {
+      const given = parsedJson(argumentsJson);
+      if (!isObject(given) && argumentsJson !== '') this.lost.add('tool_calls.function.arguments');
+      return { id, function: { index, name, arguments: isObject(given) ? given : {} } };
+    });
+    this.#calls.clear();
+    return calls;
+  }
+
+  /** A piece, or the whole where `done` says so. */
+  line(
+    { text = '', thought = '' }: { text?: string; thought?: string },
+    calls: JsonObject[],
+    done: JsonObject,
+  ): JsonObject {
+    const beside = { ...(thought !== '' && { thinking: thought }), ...(calls.length > 0 && { tool_calls: calls }) };
+    const { createdS, elapsedMs } = this.#head;
+    return {
+      model: this.#model,
+      created_at: new Date(createdS * 1_000 + (elapsedMs?.() ?? 0)).toISOString(),
+      ...(this.#inMessage
+        ? { message: { role: 'assistant', content: text, ...beside } }
+        : { response: text, ...beside }),
+      ...done,
+    };
+  }
+
+  done(): JsonObject {
+    const totalMs = this.#head.elapsedMs?.() ?? 0;
+    const firstMs = this.#firstMs ?? totalMs;
+    return {
+      done: true,
+      done_reason: doneReasons[this.reason],
+      total_duration: Math.round(totalMs * nsOfMs),
+      load_duration: 0,
+      prompt_eval_count: this.usage?.inputTokens ?? 0,
+      prompt_eval_duration: Math.round(firstMs * nsOfMs),
+      eval_count: this.usage?.outputTokens ?? 0,
+      // Clients divide by it.
+      eval_duration: Math.max(Math.round((totalMs - firstMs) * nsOfMs), 1),
+    };
+  }
+}
+
+const doneReasons = {
+  stop: 'stop',
+  'stop-sequence': 'stop',
+  pause: 'stop',
+  'tool-calls': 'stop',
+  length: 'length',
+  'context-full': 'length',
+  'content-filter': 'content_filter',
+} as const satisfies Record<FinishReason, string>;
+
+/** Lines of JSON, the last of which says `done`. */
+export function encodeStream(head: AnswerHead): StreamEncoder {
+  const told = new Told(head);
+  return {
+    lost: told.lost,
+    step(event) {
+      const piece = told.take(event);
+      if (piece !== null) return lineOf(told.line(piece, [], { done: false }));
+      if (event.type === 'finish') {
+        const calls = told.calls();
+        return calls.length === 0 ? '' : lineOf(told.line({}, calls, { done: false }));
+      }
+      return event.type === 'end' ? lineOf(told.line({}, told.calls(), told.done())) : '';
+    },
+  };
+}
+
+export function lineOf(json: JsonObject): string {
+  return `${JSON.stringify(json)}\n`;
+}
+
+/** What a client would put together from the lines. */
+export function fold(head: AnswerHead): AnswerFold {
+  const told = new Told(head);
+  let text = '';
+  let thought = '';
+  return {
+    lost: told.lost,
+    add(event) {
+      const piece = told.take(event);
+      text += piece?.text ?? '';
+      thought += piece?.thought ?? '';
+    },
+    result: () => told.line({ text, thought }, told.calls(), told.done()),
+  };
+}

@@ -1,0 +1,31 @@
+import type { ErrorContext, Failure } from '../../../kernel/failure.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { CallerDialect } from '../dialect.ts';
+import { openAiChat } from '../openai-chat/index.ts';
+import { encodeStream, fold, lineOf } from './encode-answer.ts';
+import { eventsOf } from './read-answer.ts';
+import { objects, readRequest } from './read-request.ts';
+import { requestSchema } from './request-fields.ts';
+
+/** Ollama's own API, as callers speak it. Servers of it are asked in OpenAI's format. */
+export const ollama: CallerDialect = {
+  id: 'ollama',
+  lines: true,
+  readRequest,
+  requestSchema,
+  objects,
+  encodeStream,
+  fold,
+  eventsOf,
+  readInPassing() {
+    throw new Error('no provider answers in the format of Ollama');
+  },
+  errorBody,
+  errorFrame: (failure, context) => lineOf(errorBody(failure, context)),
+};
+
+/** Its clients show `error`, a text; what other formats say of an error stands beside it. */
+function errorBody(failure: Failure, context: ErrorContext): JsonObject {
+  const { message = '', ...beside } = openAiChat.errorBody(failure, context).error as JsonObject;
+  return { error: message, ...beside };
+}

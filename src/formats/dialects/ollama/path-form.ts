@@ -1,0 +1,9 @@
+import { withFirst } from '../gemini/path-members.ts';
+
+/** Member that says by which path a body came: both have their own answer. */
+export const pathForm = 'form of the path';
+
+/** A body of `POST /api/generate` with what its path says as its first member. */
+export function asGenerate(raw: Buffer): Buffer {
+  return withFirst(raw, `"${pathForm}":"generate"`);
+}

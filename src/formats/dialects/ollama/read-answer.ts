@@ -1,0 +1,44 @@
+import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import type { NeutralEvent } from '../../neutral/event.ts';
+import { parsedData } from '../event-data.ts';
+
+/** An answer as it went out, whole or in lines, for those who record it. */
+export function eventsOf(answer: Buffer): NeutralEvent[] {
+  return answer
+    .toString('utf8')
+    .split('\n')
+    .flatMap((line): NeutralEvent[] => {
+      const told = parsedData(line);
+      if (told === null) return [];
+      const message = isObject(told.message) ? told.message : told;
+      const text = message.content ?? message.response;
+      return [
+        ...(typeof message.thinking === 'string'
+          ? [{ type: 'reasoning-delta', choice: 0, text: message.thinking } as const]
+          : []),
+        ...(typeof text === 'string' ? [{ type: 'text-delta', choice: 0, text } as const] : []),
+        ...callsOf(message.tool_calls),
+        ...(told.done === true
+          ? [
+              {
+                type: 'finish',
+                choice: 0,
+                reason: told.done_reason === 'length' ? 'length' : 'stop',
+                stopSequence: null,
+              } as const,
+            ]
+          : []),
+      ];
+    });
+}
+
+function callsOf(calls: JsonValue | undefined): NeutralEvent[] {
+  return (Array.isArray(calls) ? calls : []).flatMap((call, at): NeutralEvent[] => {
+    if (!isObject(call) || !isObject(call.function)) return [];
+    const { name, arguments: given } = call.function;
+    return [
+      { type: 'tool-call-start', choice: 0, call: at, id: String(call.id ?? at), name: String(name) },
+      { type: 'tool-call-delta', choice: 0, call: at, argumentsJson: JSON.stringify(given ?? {}) },
+    ];
+  });
+}

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { after, type TestContext, test } from 'node:test';
+import { type ChatResponse, Ollama } from 'ollama';
+import { startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+/* Ollama's own client at the root, over a provider of each dialect. */
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+const models = { chat: 'openai/mock/ok', claude: 'claude/claude-sonnet-4-5', google: 'google/gemini-3-pro' };
+const gateway = await startGateway(
+  { after: after as TestContext['after'] },
+  {
+    providers: {
+      openai: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'a', dialects: ['openai-chat'] },
+      claude: { type: 'anthropic', base_url: `${upstream.url}/v1`, api_key: 'b' },
+      google: { type: 'gemini', base_url: upstream.url, api_key: 'c' },
+    },
+    models: {
+      ...Object.fromEntries(Object.entries(models).map(([alias, target]) => [alias, { targets: [target] }])),
+      embed: { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
+      'mock/*': { targets: ['openai/mock/*'] },
+    },
+  },
+);
+const authorization = { Authorization: `Bearer ${gateway.key}` };
+const ollama = new Ollama({ host: gateway.url, headers: authorization });
+const lastBody = () => upstream.requests().at(-1)!.body as Record<string, unknown>;
+const hello = [{ role: 'user', content: 'hello there' }];
+const weather = {
+  type: 'function',
+  function: {
+    name: 'get_weather',
+    description: 'The weather of a city',
+    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  },
+};
+
+for (const model of Object.keys(models)) {
+  test(`${model}: a whole answer with its counts and durations`, async () => {
+    const answer = await ollama.chat({ model, messages: [{ role: 'system', content: 'Be brief.' }, ...hello] });
+    assert.match(answer.message.content, /hello there/);
+    assert.equal(answer.message.role, 'assistant');
+    assert.equal(answer.done, true);
+    assert.equal(answer.done_reason, 'stop');
+    assert.ok(answer.prompt_eval_count > 0 && answer.eval_count > 0);
+    assert.ok(answer.total_duration > 0 && answer.eval_duration > 0);
+    assert.ok(Math.abs(Date.parse(String(answer.created_at)) - Date.now()) < 60_000);
+  });
+
+  test(`${model}: a stream says the same as the whole answer`, async () => {
+    const whole = await ollama.chat({ model, messages: hello });
+    const parts: ChatResponse[] = [];
+    for await (const part of await ollama.chat({ model, messages: hello, stream: true })) parts.push(part);
+    assert.equal(parts.map(({ message }) => message.content).join(''), whole.message.content);
+    assert.ok(parts.length > 2);
+    const last = parts.at(-1)!;
+    assert.equal(last.done, true);
+    assert.equal(last.eval_count, whole.eval_count);
+  });
+
+  test(`${model}: a tool is called, and its result goes back`, async () => {
+    const question = { role: 'user', content: 'call get_weather' };
+    const asked = await ollama.chat({ model, messages: [question], tools: [weather] });
+    const [call] = asked.message.tool_calls!;
+    assert.equal(call!.function.name, 'get_weather');
+    assert.deepEqual(call!.function.arguments, { city: 'mock' });
+    const calls = [];
+    for await (const { message } of await ollama.chat({ model, messages: [question], tools: [weather], stream: true }))
+      calls.push(...(message.tool_calls ?? []));
+    assert.deepEqual(
+      calls.map((one) => one.function.arguments),
+      [{ city: 'mock' }],
+    );
+    const answer = await ollama.chat({
+      model,
+      messages: [question, asked.message, { role: 'tool', tool_name: 'get_weather', content: '11 degrees' }],
+      tools: [weather],
+    });
+    assert.notEqual(answer.message.content, '');
+    assert.match(JSON.stringify(lastBody()), /11 degrees/);
+  });
+}
+
+test('generate answers one text with `response`, whole and streamed', async () => {
+  const whole = await ollama.generate({ model: 'chat', prompt: 'hello there', system: 'Be brief.' });
+  assert.match(whole.response ?? '', /hello there/);
+  const { messages } = lastBody() as { messages: { role: string; content: string }[] };
+  assert.deepEqual(
+    messages.map(({ role }) => role),
+    ['system', 'user'],
+  );
+  let text = '';
+  for await (const part of await ollama.generate({ model: 'chat', prompt: 'hello there', stream: true }))
+    text += part.response;
+  assert.equal(text, whole.response);
+});
+
+test('options, format, thoughts and pictures reach the provider in its words', async () => {
+  const schema = { type: 'object', properties: { a: { type: 'number' } } };
+  await ollama.chat({
+    model: 'chat',
+    messages: [{ role: 'user', content: 'look', images: ['iVBORw0KGgo='] }],
+    options: { temperature: 0.3, num_predict: 77, stop: ['END'], seed: 5 },
+    format: schema,
+    think: 'low',
+  });
+  const body = lastBody();
+  assert.equal(body.temperature, 0.3);
+  assert.equal(body.max_completion_tokens ?? body.max_tokens, 77);
+  assert.equal(body.seed, 5);
+  assert.deepEqual([body.stop].flat(), ['END']);
+  assert.equal(body.reasoning_effort, 'low');
+  assert.match(JSON.stringify(body.response_format), /"json_schema"/);
+  assert.match(JSON.stringify(body.messages), /data:image\/png;base64,iVBORw0KGgo=/);
+});
+
+test('what no provider has a word for is told as lost', async () => {
+  const response = await gateway.fetch('/api/chat', {
+    method: 'POST',
+    json: { model: 'chat', messages: hello, stream: false, options: { num_ctx: 8_192, mirostat: 1 }, template: 'x' },
+  });
+  assert.equal(response.status, 200);
+  const dropped = response.headers.get('x-culvert-dropped') ?? '';
+  for (const field of ['options.num_ctx', 'options.mirostat', 'template']) assert.match(dropped, new RegExp(field));
+});
+
+test('a stream is lines of JSON, without comments between them', async () => {
+  const response = await gateway.fetch('/api/chat', { method: 'POST', json: { model: 'chat', messages: hello } });
+  assert.match(response.headers.get('content-type') ?? '', /application\/x-ndjson/);
+  const text = await response.text();
+  const lines = text.split('\n').filter((line) => line !== '');
+  assert.ok(text.endsWith('\n'));
+  assert.deepEqual(
+    lines.map((line) => (JSON.parse(line) as { done: boolean }).done),
+    [...lines.slice(1).map(() => false), true],
+  );
+});
+
+test('embeddings come as a list, or as one', async () => {
+  const { embeddings } = await ollama.embed({ model: 'embed', input: ['one', 'two'] });
+  assert.equal(embeddings.length, 2);
+  const { embedding } = await ollama.embeddings({ model: 'embed', prompt: 'one' });
+  assert.deepEqual(embedding, embeddings[0]);
+});
+
+test('models are listed and shown with what they can', async () => {
+  const { models: listed } = await ollama.list();
+  const names = listed.map(({ name }) => name);
+  for (const name of ['chat', 'claude', 'google', 'embed']) assert.ok(names.includes(name), name);
+  assert.ok(!names.includes('tts-1'), 'no path of this API is for it');
+  const shown = await ollama.show({ model: 'claude' });
+  assert.ok(shown.capabilities.includes('completion') && shown.capabilities.includes('tools'));
+  assert.ok(Object.keys(shown.model_info).some((name) => name.endsWith('.context_length')));
+  assert.deepEqual((await ollama.show({ model: 'embed' })).capabilities, ['embedding']);
+  assert.match((await ollama.version()).version, /^\d+\.\d+\.\d+$/);
+});
+
+test('errors are the text that its clients show', async () => {
+  const wrong = new Ollama({ host: gateway.url, headers: { Authorization: 'Bearer sk-cv-wrongwrongwrong' } });
+  await assert.rejects(wrong.chat({ model: 'chat', messages: hello }), { status_code: 401, error: /key/i });
+  await assert.rejects(ollama.chat({ model: 'none', messages: hello }), { status_code: 404, error: /'none'/ });
+  await assert.rejects(ollama.chat({ model: 'chat', messages: [] }), { status_code: 400, error: /messages/ });
+  await assert.rejects(ollama.chat({ model: 'chat', messages: hello, options: { temperature: 9 } }), {
+    status_code: 400,
+    error: /options\.temperature/,
+  });
+});
+
+test('a stream that breaks ends with a line that says so', async () => {
+  const response = await gateway.fetch('/api/chat', {
+    method: 'POST',
+    json: { model: 'mock/cut', messages: hello },
+  });
+  const lines = (await response.text()).split('\n').filter((line) => line !== '');
+  assert.equal(typeof (JSON.parse(lines.at(-1)!) as { error: string }).error, 'string');
+});
