@@ -14,6 +14,7 @@ import { configurationOperations } from './configuration.ts';
 import { createRecords } from './directory.ts';
 import { doctorOperations } from './doctor.ts';
 import { accountBudgetsOperation } from './entries/account-budgets.ts';
+import { accountCreditOperations } from './entries/account-credit.ts';
 import { windowOperations } from './entries/account-windows.ts';
 import { accountOperations } from './entries/accounts.ts';
 import { guardOperations } from './entries/guards.ts';
@@ -56,6 +57,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
   const operations: readonly Operation[] = [
     ...accountOperations(parts, records),
     accountBudgetsOperation(parts, records),
+    ...accountCreditOperations(parts, records),
     ...keyOperations(parts, records),
     keyWindowsOperation(parts, records),
     ...planOperations(parts, records),

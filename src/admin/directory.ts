@@ -40,6 +40,8 @@ export interface KnownAccount {
   extraBudget?: ExtraBudget | null;
   /** By end user, tag and model. */
   budgets?: readonly PartBudgetConfig[] | null;
+  /** Nano-USD ever added to its credit; absent or null: it has none. */
+  creditNano?: number | null;
   from: Origin;
   /** Null for an account of the file. */
   row: AccountRow | null;

@@ -233,6 +233,8 @@ test('the OpenAPI document names every operation once, with what it takes and gi
     '/admin/v1/accounts',
     '/admin/v1/accounts/{id}',
     '/admin/v1/accounts/{id}/budgets',
+    '/admin/v1/accounts/{id}/credit',
+    '/admin/v1/accounts/{id}/credit.csv',
     '/admin/v1/accounts/{id}/windows',
     '/admin/v1/alerts/test',
     '/admin/v1/attempts',

@@ -218,6 +218,33 @@ for (const driver of drivers) {
     await accounts.close();
   });
 
+  test(`${driver.name}: credit is added once for its id, by many at the same time, and listed newest first`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const accounts = await store.accounts();
+    await apply(accounts, createAccount(account));
+    const topUp = (id: string, usdNano: number, atMs: number) =>
+      apply(accounts, { kind: 'add-credit', topUp: { account: account.id, id, usdNano, note: 'n', actor: 'a', atMs } });
+    const ids = Array.from({ length: 8 }, (_, at) => `t${at % 4}`);
+    const done = await Promise.all(ids.map((id, at) => topUp(id, 4_000_000_000_000_001, at)));
+    assert.deepEqual(done.toSorted(), [...Array(4).fill('done'), ...Array(4).fill('exists')]);
+    assert.equal(await topUp('less', -8_000_000_000_000_000, 9), 'done');
+    const [row] = (await accounts.load()).accounts;
+    assert.equal(row?.creditNano, 8_000_000_000_000_004);
+    const [newest, ...others] = await accounts.topUps(account.id, 3);
+    assert.deepEqual([newest?.id, newest?.usdNano, others.length], ['less', -8_000_000_000_000_000, 2]);
+    assert.equal(
+      await apply(accounts, {
+        kind: 'add-credit',
+        topUp: { account: 'nobody', id: 'x', usdNano: 1, note: '', actor: 'a', atMs: 1 },
+      }),
+      'absent',
+    );
+    await accounts.close();
+  });
+
   test(`${driver.name}: a key changes only from what it was, and takes no living key's name`, { skip }, async (t) => {
     const store = await driver.create();
     t.after(() => store.remove());

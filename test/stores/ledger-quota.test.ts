@@ -48,6 +48,7 @@ for (const driver of drivers) {
       account: fc.constantFrom('dev', 'ops'),
       key: fc.constantFrom('a', 'b'),
       tier: fc.constantFrom(null, 'large'),
+      furtherScopes: fc.constantFrom(null, 'c:dev', 'b:dev/user/x\nc:dev'),
       // Few instants, so that requests that differ in nothing else meet in one batch.
       agoMs: fc.constantFrom(0, minuteMs, 4 * hourMs),
       tookMs: fc.constantFrom(0, minuteMs, 2 * hourMs),
@@ -62,7 +63,7 @@ for (const driver of drivers) {
         const nowMs = Date.now();
         const events: UsageEvent[] = [];
         for (const [at, one] of all.entries()) {
-          const { account, tier, costMilli, costUsd } = one;
+          const { account, tier, furtherScopes, costMilli, costUsd } = one;
           const atMs = nowMs - one.agoMs;
           const row = reservationRow({
             atMs,
@@ -70,6 +71,7 @@ for (const driver of drivers) {
             tenant: `${account}/${one.key}`,
             keyId: one.key,
             tier,
+            furtherScopes,
             costMilli,
           });
           const settledMs = Math.min(nowMs, atMs + one.tookMs);
@@ -93,7 +95,8 @@ for (const driver of drivers) {
     const ledger = await store.ledger('boot-1');
     const nowMs = Date.now();
     for (const agoMs of [0, 5 * hourMs + 3 * minuteMs, 31 * 24 * hourMs + 4 * hourMs]) {
-      await settle(ledger, reservationRow({ atMs: nowMs - agoMs }), { settledMs: nowMs - agoMs });
+      const row = reservationRow({ atMs: nowMs - agoMs, furtherScopes: 'c:dev' });
+      await settle(ledger, row, { settledMs: nowMs - agoMs, costUsd: 1 });
     }
     const lengths = (rows: readonly BucketRow[]) =>
       [minuteMs, hourMs].map((grain) => rows.filter((row) => row.grainMs === grain).length);
@@ -101,6 +104,8 @@ for (const driver of drivers) {
     assert.deepEqual(lengths(before), [1, 2]);
     assert.equal(await ledger.prune(0), 0, 'no request is old enough');
     assert.deepEqual(sorted(await ledger.buckets(['a:dev'])), sorted(before));
+    const [credit, ...none] = await ledger.buckets(['c:dev']);
+    assert.deepEqual([credit?.grainMs, credit?.usdNano, none], [0, 3_000_000_000, []]);
     await ledger.shutdown();
   });
 

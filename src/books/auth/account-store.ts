@@ -19,6 +19,8 @@ export interface AccountStore {
   apply(changes: readonly Change[], audit: AuditEntry): Promise<'done' | 'exists' | 'absent'>;
   /** Newest first. */
   audit(query: AuditQuery): Promise<readonly AuditRow[]>;
+  /** What was added to the credit of an account, newest first. */
+  topUps(account: string, limit: number): Promise<readonly TopUp[]>;
   close(): Promise<void>;
 }
 
@@ -65,6 +67,8 @@ export type Change =
   | { kind: 'create-account'; account: AccountRow }
   /** `was`: only where it holds just that; null: whatever it holds. */
   | { kind: 'update-account'; id: string; set: Partial<AccountFacts>; was: AccountFacts | null }
+  /** `exists`: this account has a top-up of this id. */
+  | { kind: 'add-credit'; topUp: TopUp }
   | { kind: 'create-key'; key: KeyRow }
   /** Replaces all its secrets; only while it is not revoked, and this hash is that of its present one. */
   | { kind: 'replace-secrets'; id: string; was: string; secrets: readonly KeySecret[] }
@@ -111,7 +115,21 @@ export interface AccountRow {
   extraBudget?: ExtraBudget | null;
   /** By end user, tag and model. Absent or null: none. */
   budgets?: readonly PartBudgetConfig[] | null;
+  /** Nano-USD ever added to its credit. Absent or null: it has none, and its plan alone counts. */
+  creditNano?: number | null;
   createdMs: number;
+}
+
+/** USD added to the credit of an account; below zero: taken from it. */
+export interface TopUp {
+  account: string;
+  /** Its operator's, such as the number of an invoice. */
+  id: string;
+  usdNano: number;
+  note: string;
+  /** Who added it. */
+  actor: string;
+  atMs: number;
 }
 
 /** One key; the secrets themselves are kept nowhere. */

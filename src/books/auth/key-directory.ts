@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { accountsInForce, type DeclaredAccount } from '../../config/declared.ts';
 import type { KeyLimitsConfig } from '../../config/schema.ts';
 import { createNetworkSet } from '../../kernel/network.ts';
-import type { KeyRow, OperatorRow, Stored } from './account-store.ts';
+import type { AccountRow, KeyRow, OperatorRow, Stored } from './account-store.ts';
 import { adminOperator, type Operator } from './operator.ts';
 import type { Principal } from './principal.ts';
 
@@ -71,7 +71,10 @@ export function keysInForce(declared: Declared, stored: Stored): readonly Declar
 
 /** All secrets that open anything, by their hex SHA-256. Those of revoked keys are not in it. */
 export function buildDirectory(declared: Declared, stored: Stored): Map<string, KeyEntry> {
-  const accounts = new Map<string, Pick<DeclaredAccount, 'plan' | 'status' | 'guards' | 'extraBudget' | 'budgets'>>();
+  const accounts = new Map<
+    string,
+    Pick<DeclaredAccount, 'plan' | 'status' | 'guards' | 'extraBudget' | 'budgets'> & Pick<AccountRow, 'creditNano'>
+  >();
   for (const account of stored.accounts) accounts.set(account.id, account);
   for (const account of accountsInForce(declared.accounts, stored.accounts)) accounts.set(account.id, account);
   const entries = new Map<string, KeyEntry>();
@@ -99,6 +102,7 @@ export function buildDirectory(declared: Declared, stored: Stored): Map<string, 
         guards: [...(account?.guards ?? []), ...key.guards],
         ...(account?.extraBudget != null && { extraBudget: account.extraBudget }),
         ...(account?.budgets != null && { budgets: account.budgets }),
+        ...(account?.creditNano != null && { creditNano: account.creditNano }),
       },
     };
   };

@@ -19,6 +19,8 @@ export interface Principal {
   extraBudget?: ExtraBudget | null;
   /** Budgets of its account by end user, tag and model; absent: none. */
   budgets?: readonly PartBudgetConfig[];
+  /** Nano-USD ever added to the credit of its account, which pays for its requests; absent: it has none. */
+  creditNano?: number;
 }
 
 /** A principal without a key, for previews such as the CLI's. It may use every model of `plan`. */

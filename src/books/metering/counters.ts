@@ -15,7 +15,8 @@ export type Measure = 'calls' | 'units' | 'tokens' | 'usd';
 
 /**
  * Whose use is counted together: `a:<account>`, `k:<tenant>`, and with a tier `a:<account>#<tier>`, `k:<tenant>#<tier>`
- * (`scopesOf` in scope.ts makes them). `b:<account>/…` is an end user, tag or model. All scopes of one request belong to one account.
+ * (`scopesOf` in scope.ts makes them). `b:<account>/…` is an end user, tag or model, and `c:<account>` counts
+ * for ever what its credit pays. All scopes of one request belong to one account.
  */
 export type Scope = string;
 
@@ -23,7 +24,8 @@ export type Scope = string;
 export interface Limit {
   /**
    * Name in a 429: `5h`, `week`, `month`, `minute`, `free`, `tier:<name>:5h`, `tier:<name>:rpm`, `tokens:month`,
-   * `budget:week`, `budget:month@Europe/Berlin`, `budget:user:month`…
+   * `budget:week`, `budget:month@Europe/Berlin`, `budget:user:month`,
+   * `credit`…
    */
   id: string;
   scope: Scope;
@@ -31,6 +33,8 @@ export interface Limit {
   span: SpanName;
   /** Counts what was spent since the period began, of the hours of `month`; absent: within the span. Only of USD. */
   period?: CalendarPeriod;
+  /** Counts all that was ever spent, whatever the span. Only of USD, in `creditScope`. */
+  isForEver?: true;
   /** In the measure's whole numbers; `Infinity` when only the usage is asked for (GET /v1/usage). */
   allowed: number;
   /** `exact`: passes while used + cost ≤ allowed. `post-paid`: while used < allowed (tokens and USD, known afterwards). */

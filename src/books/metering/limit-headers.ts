@@ -111,7 +111,8 @@ function policyOf(columns: readonly Column[]): string {
   return columns
     .map(({ limit, name, allowed }) => {
       const unit = limit.measure === 'tokens' ? ';qu="tokens"' : limit.measure === 'usd' ? ';qu="usd"' : '';
-      return `${name.slice(0, name.lastIndexOf(';'))};q=${allowed}${unit};w=${spanMsOf(limit) / 1_000}`;
+      const window = limit.isForEver === true ? '' : `;w=${spanMsOf(limit) / 1_000}`;
+      return `${name.slice(0, name.lastIndexOf(';'))};q=${allowed}${unit}${window}`;
     })
     .join(', ');
 }

@@ -1,6 +1,6 @@
 import type { Counters, Limit, LimitState } from './counters.ts';
 import type { CalendarBudget, KeyLimits, Plan } from './plan.ts';
-import { calendarLimit, limit } from './plan-book.ts';
+import { calendarLimit, creditLimit, limit } from './plan-book.ts';
 import { amountOf } from './quota-message.ts';
 import { accountScope, keyScope } from './scope.ts';
 import { type PeriodName, type WindowName, windowNames } from './window.ts';
@@ -70,6 +70,29 @@ export async function readLimits(
     ...ofPlan,
     tiers: Object.fromEntries(ofTiers),
     key: ofKey === null ? null : readingsOf(next, running[1] ?? 0, ofKey.limits),
+  };
+}
+
+/** In USD. */
+export interface CreditReading {
+  granted: number;
+  used: number;
+  /** Below zero by what ran when it came to its end. */
+  remaining: number;
+}
+
+/** What is left of an account's credit. Counts nothing. Rejects with FailureError `quota-unavailable`. */
+export async function readCredit(
+  counters: Pick<Counters, 'read'>,
+  account: string,
+  creditNano: number,
+): Promise<CreditReading> {
+  const [state] = await counters.read(account, [creditLimit(account, creditNano)]);
+  const used = state?.used ?? 0;
+  return {
+    granted: amountOf('usd', creditNano),
+    used: amountOf('usd', used),
+    remaining: amountOf('usd', creditNano - used),
   };
 }
 

@@ -282,7 +282,8 @@ function boundLimit(scopes: LoadedScopes, limits: readonly Limit[], at: number):
   const scope = scopes.get(limit.scope);
   if (scope === undefined) return null;
   const counted = scope.sumOf(limit.measure, limit.span);
-  const sum = limit.period === undefined ? counted : new CalendarSum(counted, limit.period);
+  const ofPeriod = limit.period === undefined ? counted : new CalendarSum(counted, limit.period);
+  const sum = limit.isForEver === true ? scope.usdEver : ofPeriod;
   return { limit, scope, sum, span: spans[limit.span], first: !isRepeated(limits, at) };
 }
 

@@ -9,7 +9,7 @@ import { LimitHeaders } from './limit-headers.ts';
 import { partLimits, type RequestParts } from './part-budgets.ts';
 import type { CalendarBudget, KeyLimits, Plan } from './plan.ts';
 import { keyLimitsOf, planOf, raisedBy } from './plan-rules.ts';
-import { accountScope, freeScope, keyScope, scopesOf } from './scope.ts';
+import { accountScope, creditScope, freeScope, keyScope, scopesOf } from './scope.ts';
 import { type SpanName, type WindowName, windowNames } from './window.ts';
 
 /** The plans in force: those of the configuration and those made through the admin API, the file's first. */
@@ -110,6 +110,8 @@ export function createPlanBook({ config, stored, onUnreadable, nowMs = systemClo
         const own = principal.limits === null ? null : keyLimitsOf(principal.limits);
         const ends = extraBudget != null && extraBudget.untilMs > atMs ? extraBudget.untilMs : null;
         set = limitSetOf(raisedBy(plan(principal.plan), extraBudget, atMs), own, principal, tier, ends);
+        if (principal.creditNano !== undefined)
+          set = withLimits(set, [creditLimit(principal.account, principal.creditNano)]);
         ofPrincipal.set(tier, set);
       }
       return parts === undefined ? set : limitsWithin(set, principal, parts);
@@ -239,6 +241,11 @@ function windowLimits(
 
 export function calendarLimit({ period, usdNano }: CalendarBudget, scope: Scope): Limit {
   return { ...limit(`budget:${period.id}`, 'usd', 'month', usdNano, scope), period };
+}
+
+/** All that was ever spent on the credit of an account, against all that was ever added to it. */
+export function creditLimit(account: string, creditNano: number): Limit {
+  return { ...limit('credit', 'usd', 'month', creditNano, creditScope(account)), isForEver: true };
 }
 
 /** Tokens and USD are known afterwards only; requests and units are exact. */

@@ -64,6 +64,8 @@ function whenFree(full: Full, reached: Limit | null, needs: number, freeAtMs: nu
     return `The next request passes at ${at} (in ${Math.max(0, Math.ceil((freeAtMs - nowMs) / 1_000))} s).`;
   }
   if (reached === null) return 'The next request passes as soon as one of them has ended.';
+  if (reached.isForEver === true)
+    return 'The next request passes once credit is added to the account; ask its operator.';
   const never = reached.rule === 'exact' ? needs > full.allowed : full.allowed === 0;
   return never ? 'No such request ever passes under this limit.' : 'Nobody knows when the next request passes.';
 }
@@ -73,6 +75,7 @@ function labelOf(id: string): string {
   if (id === 'minute') return 'requests per minute';
   if (id === 'free') return 'free requests per minute, 20 of which count as one';
   if (id === 'concurrency') return 'concurrency';
+  if (id === 'credit') return 'the credit of this account';
   const parts = id.split(':');
   const last = parts.at(-1)!;
   const window = windowOf(last);

@@ -24,6 +24,7 @@ import type {
 } from './admission.ts';
 import type { Counters, EntryAnswer, Full, Held, Limit, LimitState, Spent, Unavailable } from './counters.ts';
 import type { Ledger, ReservationRow, UsageEvent } from './ledger.ts';
+import type { RequestParts } from './part-budgets.ts';
 import type { Plan } from './plan.ts';
 import type { LimitSet, PlanBook } from './plan-book.ts';
 import { quotaExceeded } from './quota-message.ts';
@@ -100,7 +101,12 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
       if (trouble !== null) return booksClosed(trouble);
       const { principal, requestId, costMilli } = claim;
       claim.admitted.asked = claim.alias;
-      const set = limitsOf(plans(), claim);
+      // Most accounts have no budgets within, and enter nothing of them.
+      const set =
+        principal.budgets === undefined
+          ? plans().limits(principal, claim.tier)
+          : plans().limits(principal, claim.tier, partsOf(claim));
+      if (set.furtherScopes !== null) claim.furtherScopes = set.furtherScopes;
       const limits = limitsOn(claim.admitted, set.windows);
       const { account } = principal;
       const row = rowOf(claim, parts.bootId);
@@ -120,13 +126,8 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
   };
 }
 
-/** Most accounts have no budgets within, and enter nothing of them. */
-function limitsOf(plans: PlanBook, claim: Claim): LimitSet {
-  const { principal, tier, user = null, tag = null, alias } = claim;
-  if (principal.budgets === undefined) return plans.limits(principal, tier);
-  const set = plans.limits(principal, tier, { user, tag, alias });
-  if (set.furtherScopes !== null) claim.furtherScopes = set.furtherScopes;
-  return set;
+function partsOf({ user = null, tag = null, alias }: Claim): RequestParts {
+  return { user, tag, alias };
 }
 
 /** Its instant is known once it is held. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { BucketRow, LimitState, Measure } from './counters.ts';
+import { everGrainMs } from './scope.ts';
 import {
   bucketAt,
   bucketLeavesAtMs,
@@ -223,6 +224,24 @@ export class CalendarSum implements Pick<RollingSum, 'usedAt' | 'tell' | 'freeAt
   }
 }
 
+/** USD that count for ever. */
+export class EverSum implements Pick<RollingSum, 'usedAt' | 'tell' | 'freeAtMs'> {
+  used = 0;
+
+  usedAt(): number {
+    return this.used;
+  }
+
+  tell(state: LimitState): void {
+    state.used = this.used;
+    state.leavesAtMs = null;
+  }
+
+  freeAtMs(): null {
+    return null;
+  }
+}
+
 /** Usage of one scope, in every measure and span of limits. Amounts as in counters.ts. */
 export class RollingScope {
   readonly #calls = new RollingSum(spans.minute);
@@ -233,6 +252,8 @@ export class RollingScope {
   readonly #tokensByHour = new RollingSum(spans.month, spans.week);
   readonly #usdByMinute = new RollingSum(spans['5h']);
   readonly #usdByHour = new RollingSum(spans.month, spans.week, periodMaxMs);
+  /** All that was spent. It is seeded in the scope of credit alone. */
+  readonly usdEver = new EverSum();
   /** Requests that run now. */
   running = 0;
   /** Holds that are not settled: what they stand in must not be forgotten. */
@@ -259,6 +280,7 @@ export class RollingScope {
   removeUsd(nowMs: number, countedMs: number, usdNano: number): void {
     this.#usdByMinute.remove(nowMs, countedMs, usdNano);
     this.#usdByHour.remove(nowMs, countedMs, usdNano);
+    this.usdEver.used -= usdNano;
   }
 
   addSpent(nowMs: number, tokens: number, usdNano: number): void {
@@ -270,13 +292,15 @@ export class RollingScope {
     if (usdNano > 0) {
       this.#usdByMinute.add(nowMs, usdNano);
       this.#usdByHour.add(nowMs, usdNano);
+      this.usdEver.used += usdNano;
     }
   }
 
   /** A settled bucket of the books, in ascending order. */
   seedBucket(nowMs: number, row: BucketRow): void {
     const { bucket } = row;
-    if (row.grainMs === spans.month.bucketMs) {
+    if (row.grainMs === everGrainMs) this.usdEver.used += row.usdNano;
+    else if (row.grainMs === spans.month.bucketMs) {
       this.#unitsByHour.seed(nowMs, bucket, row.units);
       this.#tokensByHour.seed(nowMs, bucket, row.tokens);
       this.#usdByHour.seed(nowMs, bucket, row.usdNano);

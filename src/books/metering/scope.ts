@@ -22,6 +22,18 @@ export function partScope(account: string, kind: string, digest: string): Scope 
   return `b:${account}/${kind}/${digest}`;
 }
 
+/** Scope of what the credit of an account has paid, which counts for ever. */
+export function creditScope(account: string): Scope {
+  return `c:${account}`;
+}
+
+export function isCreditScope(scope: Scope): boolean {
+  return scope.startsWith('c:');
+}
+
+/** Of the one bucket that never ends. */
+export const everGrainMs = 0;
+
 export function isPartScope(scope: Scope): boolean {
   return scope.startsWith('b:');
 }
@@ -85,6 +97,11 @@ export function bucketsOf(
   const usdNano = nanoUsd(event.costUsd);
   const rows: BucketRow[] = [];
   for (const scope of scopesOf(event)) {
+    // Most have none.
+    if (event.furtherScopes != null && isCreditScope(scope)) {
+      if (usdNano !== 0) rows.push({ scope, grainMs: everGrainMs, bucket: 0, units: 0, tokens: 0, usdNano });
+      continue;
+    }
     for (const grainMs of bucketGrainsMs) {
       const bucket = Math.floor(event.quotaMs / grainMs);
       const settledIn = Math.floor(event.settledMs / grainMs);

@@ -95,6 +95,19 @@ export const accounts: CommandBody = {
       example: 'culvert accounts budgets acme user=5/month tag:team-a=100/calendar-month',
       work: async () => (await import('./account-budgets.ts')).setBudgets,
     }),
+    credit: overAdmin({
+      description: 'show the credit of an account, or add to it',
+      arguments: [
+        ['<id>', 'its id'],
+        ['[usd]', 'how much to add; below 0 takes it away; without it, what is left and was added'],
+      ],
+      options: [
+        ['--note <text>', 'for people, such as who paid'],
+        ['--top-up <id>', 'your id of it, such as the number of an invoice: sent twice it adds once'],
+      ],
+      example: 'culvert accounts credit acme 100 --note "paid by card" --top-up inv-2027-001',
+      work: async () => (await import('./account-credit.ts')).creditOf,
+    }),
     plan: overAdmin({
       description: 'change the plan of an account; it applies to its windows at once',
       arguments: [

@@ -1,7 +1,7 @@
 import type { Principal } from '../../books/auth/principal.ts';
 import type { Counters } from '../../books/metering/counters.ts';
 import type { Ledger, UsageGroup, UsageQuery } from '../../books/metering/ledger.ts';
-import { readLimits } from '../../books/metering/limit-view.ts';
+import { readCredit, readLimits } from '../../books/metering/limit-view.ts';
 import { type AskedParts, readParts } from '../../books/metering/part-budgets.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
 import { keyLimitsOf, raisedBy } from '../../books/metering/plan-rules.ts';
@@ -45,17 +45,19 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
   const keyLimits = principal.limits === null ? null : keyLimitsOf(principal.limits);
   const { account, tenant } = principal;
   try {
-    const [limits, rows, stored, budgets] = await Promise.all([
+    const [limits, rows, stored, budgets, credit] = await Promise.all([
       readLimits(counters, { account, tenant, plan, own: keyLimits }),
       ledger.usage(query),
       storage.usage(account),
       principal.budgets && readParts(counters, account, principal.budgets, partsIn(exchange.search)),
+      principal.creditNano === undefined ? undefined : readCredit(counters, account, principal.creditNano),
     ]);
     writeJson(exchange, 200, {
       account,
       plan: plan.name,
       ...limits,
       ...(budgets !== undefined && { budgets }),
+      ...(credit !== undefined && { credit }),
       storage: { used_bytes: stored.usedBytes, allowed_bytes: stored.allowedBytes, ...stored.kinds },
       data: rows.map(usageRecord),
     });

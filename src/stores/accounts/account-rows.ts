@@ -10,6 +10,7 @@ import type {
   OperatorRow,
   PlanRow,
   Stored,
+  TopUp,
 } from '../../books/auth/account-store.ts';
 
 /**
@@ -18,6 +19,7 @@ import type {
  */
 export interface AccountTables {
   account: AccountColumns;
+  credit: CreditColumns;
   api_key: KeyColumns;
   api_key_secret: SecretColumns;
   plan: PlanColumns;
@@ -41,6 +43,17 @@ export interface AccountColumns {
   extra_budget: string | null;
   /** JSON; null: none. */
   budgets: string | null;
+  /** Null: none. */
+  credit_nano: number | null;
+}
+
+export interface CreditColumns {
+  account: string;
+  id: string;
+  usd_nano: number;
+  note: string;
+  actor: string;
+  at_ms: number;
 }
 
 export interface KeyColumns {
@@ -159,11 +172,20 @@ export function storedOf(rows: {
   };
 }
 
+export function topUpOf({ usd_nano, at_ms, ...row }: CreditColumns): TopUp {
+  return { ...row, usdNano: Number(usd_nano), atMs: Number(at_ms) };
+}
+
 function accountOf(row: AccountColumns): AccountRow {
   const { id, name, plan, status, created_ms: createdMs } = row;
   const extraBudget = fromJson(row.extra_budget ?? null) as AccountRow['extraBudget'];
   const budgets = fromJson(row.budgets ?? null) as AccountRow['budgets'];
-  const spending = { ...(extraBudget && { extraBudget }), ...(budgets && { budgets }) };
+  const creditNano = row.credit_nano == null ? null : Number(row.credit_nano);
+  const spending = {
+    ...(extraBudget && { extraBudget }),
+    ...(budgets && { budgets }),
+    ...(creditNano !== null && { creditNano }),
+  };
   return { id, name, plan, status, guards: namesIn(row.guards), ...spending, createdMs };
 }
 

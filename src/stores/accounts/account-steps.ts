@@ -1,6 +1,7 @@
 import type { CompiledQuery, Kysely } from 'kysely';
 import type {
   AccountFacts,
+  AccountRow,
   AuditEntry,
   Change,
   CredentialRow,
@@ -9,6 +10,7 @@ import type {
   KeySecret,
   KeySettings,
   OperatorRow,
+  TopUp,
 } from '../../books/auth/account-store.ts';
 import {
   type AccountTables,
@@ -62,11 +64,8 @@ export function stepsOf(queries: Kysely<AccountTables>, changes: readonly Change
 
 function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountStep[] {
   switch (change.kind) {
-    case 'create-account': {
-      const { createdMs, guards, extraBudget = null, budgets = null, ...rest } = change.account;
-      const row = { ...rest, created_ms: createdMs, ...accountColumns({ guards, extraBudget, budgets }) };
-      return [may(queries.insertInto('account').values(row))];
-    }
+    case 'create-account':
+      return [may(queries.insertInto('account').values(newAccountColumns(change.account)))];
     case 'update-account':
       // With the id there is always something to set.
       return [
@@ -77,6 +76,8 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
             .where((row) => row.and({ id: change.id, ...accountColumns(change.was ?? {}) })),
         ),
       ];
+    case 'add-credit':
+      return creditSteps(queries, change.topUp);
     case 'create-key': {
       const { key } = change;
       const row = {
@@ -184,6 +185,20 @@ function personSteps(
     case 'delete-invitation':
       return [must(queries.deleteFrom('invitation').where('id', '=', change.id))];
   }
+}
+
+function newAccountColumns({ createdMs, extraBudget = null, budgets = null, creditNano: _, ...rest }: AccountRow) {
+  const columns = accountColumns({ guards: rest.guards, extraBudget, budgets });
+  const { id, name, plan, status } = rest;
+  return { id, name, plan, status, created_ms: createdMs, ...columns, credit_nano: null };
+}
+
+function creditSteps(queries: Kysely<AccountTables>, { usdNano, atMs, ...topUp }: TopUp): AccountStep[] {
+  const added = queries
+    .updateTable('account')
+    .set((row) => ({ credit_nano: row(row.fn.coalesce('credit_nano', row.lit(0)), '+', usdNano) }))
+    .where('id', '=', topUp.account);
+  return [may(queries.insertInto('credit').values({ ...topUp, usd_nano: usdNano, at_ms: atMs })), must(added)];
 }
 
 function accountColumns<Facts extends Partial<AccountFacts>>({ guards, extraBudget, budgets, ...facts }: Facts) {

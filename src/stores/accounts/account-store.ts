@@ -9,6 +9,7 @@ import {
   auditOf,
   auditValues,
   type CredentialColumns,
+  type CreditColumns,
   type InvitationColumns,
   type KeptColumns,
   type KeyColumns,
@@ -16,6 +17,7 @@ import {
   type PlanColumns,
   type SecretColumns,
   storedOf,
+  topUpOf,
 } from './account-rows.ts';
 import { accountQueries, stepsOf } from './account-steps.ts';
 
@@ -33,6 +35,10 @@ export function createAccountStore(tables: AccountTablesOf): AccountStore {
   let builder: Promise<Kysely<AccountTables>> | null = null;
   const version = { name: 'account-version', text: `SELECT version FROM ${prefix}store_version WHERE one = 1` };
   const audited = { name: 'account-audit', text: `SELECT * FROM ${prefix}audit WHERE ${auditConditions}` };
+  const toppedUp = {
+    name: 'account-credit',
+    text: `SELECT * FROM ${prefix}credit WHERE account = $1 ORDER BY at_ms DESC, id LIMIT $2`,
+  };
   return {
     // One snapshot for all reads: a rotation between two of them would leave a key without a secret.
     load: () => keys.transaction('snapshot', () => stored(tables)),
@@ -59,10 +65,14 @@ export function createAccountStore(tables: AccountTablesOf): AccountStore {
     async audit(query) {
       return (await rows(audited, auditValues(query))).map((row) => auditOf(row as StoredAudit));
     },
+    async topUps(account, limit) {
+      return (await rows(toppedUp, [account, limit])).map((row) => topUpOf(row as StoredTopUp));
+    },
     close,
   };
 }
 
+type StoredTopUp = CreditColumns & Record<string, unknown>;
 type StoredAudit = AuditColumns & { id: number };
 
 function* stored({ prefix, byBytes }: SqlTables): Work<Stored> {

@@ -8,6 +8,8 @@ const hourMs = 3_600_000;
 const spanOfGrainMs: ReadonlyMap<number, number> = new Map([
   [minuteMs, 5 * hourMs],
   [hourMs, (31 * 24 + 1) * hourMs],
+  // One bucket, which never ends: what credit has paid.
+  [0, Number.POSITIVE_INFINITY],
 ]);
 
 /** The grain by which the newest use is found: the finest. */
@@ -17,5 +19,5 @@ export const quotaGrainsMs: readonly number[] = [...spanOfGrainMs.keys()];
 
 /** The first bucket that counts at `nowMs`, and one more for clocks that differ; those below are dead. */
 export function deadBefore(grainMs: number, nowMs: number): number {
-  return Math.floor((nowMs - (spanOfGrainMs.get(grainMs) ?? 0)) / grainMs) - 1;
+  return grainMs === 0 ? 0 : Math.floor((nowMs - (spanOfGrainMs.get(grainMs) ?? 0)) / grainMs) - 1;
 }

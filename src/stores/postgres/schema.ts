@@ -392,4 +392,5 @@ export const migrations: readonly Migration[] = [
   },
   { version: 42, name: 'members and invitations', sql: postgresDdl(accounts.memberTables) },
   { version: 43, name: 'recalculations', sql: postgresDdl(repricingDdl) },
+  { version: 44, name: 'credit of accounts', sql: postgresDdl(accounts.creditTable) },
 ];

@@ -19,12 +19,19 @@ const counted: Readonly<Record<Measure, readonly SpanName[]>> = {
  * Measure and span as the scripts name them; of a calendar period, `P`, its first hour, the one after it, and its name,
  * as of this wall-clock instant. Throws for one that nobody counts: that is our mistake, not a caller's.
  */
-export function spanOnWire({ measure, span, period }: Limit, nowMs: number): [measure: string, span: string] {
+export function spanOnWire(
+  { measure, span, period, isForEver }: Limit,
+  nowMs: number,
+): [measure: string, span: string] {
   if (!counted[measure].includes(span)) throw new Error(`${measure} are not counted by ${span}`);
+  if (isForEver === true) return [measures[measure], everOnWire];
   if (period === undefined) return [measures[measure], spans[span]];
   const hours = [period.startMs(nowMs) / hourMs, period.endMs(nowMs) / hourMs];
   return [measures[measure], `P${hours.join(':')}:${period.id}`];
 }
+
+/** A period whose sum is seeded with the scope, and that never ends: lua-windows.ts. */
+const everOnWire = 'P1:0:credit';
 
 /** -1 means no limit. */
 export function allowedOnWire(allowed: number): string {

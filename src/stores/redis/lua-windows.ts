@@ -18,6 +18,8 @@ const openTtlMs = scopeTtlMs + 24 * 3_600_000;
  * first such limit. For each period that was asked for, `p:<name>:` f is its first hour, u what was used when its hours were
  * added up, a the sum then, and e is `dE` + 1 then, which grows where something was given back. Hours of USD are kept for
  * as long as a calendar month may last.
+ * What credit has paid counts for ever: the period `credit`, which begins in hour 1 and has no end, is seeded with its sum,
+ * since its hours are no longer there.
  * Same geometry as books/metering/window.ts: a bucket counts until its end has left the span.
  */
 export const luaWindows = `
@@ -203,7 +205,14 @@ end
 -- Takes back what was counted at 'countedMs', where it still counts.
 local function sub(s, m, amount, countedMs, now)
   local had = {}
-  if m == 'd' and get(s, 'dT') > 0 then put(s, 'dE', get(s, 'dE') + 1) end
+  if m == 'd' and get(s, 'dT') > 0 then
+    local given = get(s, 'dE') + 1
+    put(s, 'dE', given)
+    if get(s, 'p:credit:f') > 0 then
+      put(s, 'p:credit:u', get(s, 'p:credit:u') - amount)
+      put(s, 'p:credit:e', given + 1)
+    end
+  end
   for _, sp in ipairs(spansOf[m]) do
     local span = spans[sp]
     local total, oldest = live(s, m, sp, now)
@@ -230,10 +239,15 @@ local function touch(s, now, open)
   end
 end
 
+-- 0 is never.
+local function endOf(p)
+  return p.to == 0 and -1 or p.to * 3600000
+end
+
 local function leavesAt(sp, total, oldest)
   if total == 0 then return -1 end
   local span = spans[sp]
-  if not span then return periodOf(sp).to * 3600000 end
+  if not span then return endOf(periodOf(sp)) end
   return (oldest + 1) * span[1] + span[2]
 end
 
@@ -241,7 +255,7 @@ end
 local function freeAt(s, m, sp, total, oldest, amount)
   if amount > total then return -1 end
   local span = spans[sp]
-  if not span then return periodOf(sp).to * 3600000 end
+  if not span then return endOf(periodOf(sp)) end
   local at = -1
   walk(s, m .. span[3], oldest, newest(s, span, oldest), function(bucket, held)
     amount = amount - held

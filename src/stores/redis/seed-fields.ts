@@ -55,7 +55,9 @@ const hourMs = 3_600_000;
 export function seedScope(account: string, scope: Scope, facts: SeedFacts): ScopeSeed {
   const { seed, entries, nowMs } = facts;
   const sums = new Sums();
-  for (const row of seed.buckets) if (row.scope === scope) addRow(sums, row, nowMs);
+  // `creditScope` of books/metering/scope.ts, of which the books have one bucket.
+  const isCredit = scope.startsWith('c:');
+  for (const row of seed.buckets) if (row.scope === scope && !isCredit) addRow(sums, row, nowMs);
   const running = new Map<string, { requestId: string; quotaMs: number; costMilli: number }>();
   for (const row of seed.open) if (facts.scopesOf(row).includes(scope)) running.set(row.requestId, row);
   const settled: string[] = [];
@@ -70,7 +72,15 @@ export function seedScope(account: string, scope: Scope, facts: SeedFacts): Scop
   }
   for (const call of facts.calls)
     sums.add('cs', Math.floor(Math.min(call.atMs, nowMs) / secondMs), facts.callMilliIn(scope, account, call));
-  return { fields: sums.fields(nowMs), running: [...running.values()], settled };
+  const fields = [...sums.fields(nowMs), ...(isCredit ? creditFields(scope, seed.buckets) : [])];
+  return { fields, running: [...running.values()], settled };
+}
+
+/** The period that never ends, with all that was spent: see lua-windows.ts. */
+function creditFields(scope: Scope, buckets: QuotaSeed['buckets']): string[] {
+  const used = buckets.reduce((sum, row) => sum + (row.scope === scope ? row.usdNano : 0), 0);
+  const begun = ['dT', '1', 'p:credit:f', '1', 'p:credit:a', '1', 'p:credit:e', '1'];
+  return used === 0 ? begun : [...begun, 'p:credit:u', String(used)];
 }
 
 function addRow(sums: Sums, row: BucketRow, nowMs: number): void {

@@ -94,6 +94,19 @@ export const extraBudgetColumn: Ddl = `
 export const budgetsColumn: Ddl = `
   ALTER TABLE @account ADD COLUMN budgets TEXT;`;
 
+/** Credit of accounts: what was ever added, in nano-USD; null: an account has none. Its sum is beside the account. */
+export const creditTable: Ddl = `
+  ALTER TABLE @account ADD COLUMN credit_nano WHOLE;
+  CREATE TABLE @credit (
+    account TEXT NOT NULL REFERENCES @account (id),
+    id TEXT NOT NULL,
+    usd_nano WHOLE NOT NULL,
+    note TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    at_ms WHOLE NOT NULL,
+    PRIMARY KEY (account, id)
+  ) KEYED;`;
+
 /** Operators, and the sessions of the dashboard. */
 export const sessionTables: Ddl = `
   CREATE TABLE @operator (

@@ -117,6 +117,7 @@ export const culvertMigrations: readonly Migration[] = [
   { version: 14, name: 'extra budgets of accounts', sql: sqliteDdl(accounts.extraBudgetColumn) },
   { version: 15, name: 'budgets within accounts', sql: sqliteDdl(accounts.budgetsColumn) },
   { version: 16, name: 'members and invitations', sql: sqliteDdl(accounts.memberTables) },
+  { version: 17, name: 'credit of accounts', sql: sqliteDdl(accounts.creditTable) },
 ];
 
 /** `responses.db`. A separate file: it may grow to many GB, and its writes would hold up those of accounts. */

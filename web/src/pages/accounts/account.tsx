@@ -19,6 +19,7 @@ import { WindowGauges } from '../../parts/window-gauges.tsx';
 import { KeysTable } from '../keys/keys-table.tsx';
 import { Members } from '../members/members.tsx';
 import { Budgets } from './budgets.tsx';
+import { Credit } from './credit.tsx';
 import { EditAccount } from './edit-account.tsx';
 
 const Spend = lazy(() => import('../usage/spend-by-day.tsx'));
@@ -42,6 +43,7 @@ export default function AccountPage() {
           <Facts account={account} />
           <Windows path={accounts.addressOf(id)} />
           <Budgets account={account} />
+          <Credit account={account} />
           <KeysTable account={account.id} />
           <Members account={account.id} />
           <Suspense fallback={<Skeleton className="h-48" />}>

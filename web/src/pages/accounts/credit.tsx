@@ -1,0 +1,114 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import type { AccountCredit } from '../../../../src/admin/entries/account-credit.ts';
+import { accounts, type LookedAt } from '../../api/entries.ts';
+import { call, get } from '../../api/request.ts';
+import { useMay } from '../../api/rights.ts';
+import { Button } from '../../parts/button.tsx';
+import { Input } from '../../parts/controls.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { ErrorNote } from '../../parts/error-note.tsx';
+import { Moment } from '../../parts/figures.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { usd } from '../../parts/format.ts';
+import { Section } from '../../parts/page.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { numberOrText } from '../../parts/typed.ts';
+
+/** What an account has paid before, and what is left of it. */
+export function Credit({ account }: { account: LookedAt }) {
+  const [open, setOpen] = useState(false);
+  const may = useMay('accounts', 'write') && account.from !== 'configuration';
+  const path = `${accounts.addressOf(account.id)}/credit`;
+  const { data, error } = useQuery({
+    queryKey: [accounts.path, path],
+    queryFn: ({ signal }) => get<AccountCredit>(path, {}, signal),
+  });
+  const has = data !== undefined && data.granted_usd !== null;
+  if (!has && !may && error === null) return null;
+  const add = may && (
+    <Button icon={<Plus className="size-4" aria-hidden />} onClick={() => setOpen(true)}>
+      Add credit
+    </Button>
+  );
+  return (
+    <Section title="Credit" actions={add}>
+      <div className="flex flex-col gap-3 text-sm">
+        {error !== null && <ErrorNote error={error} />}
+        {data !== undefined && !has && (
+          <p className="text-muted">None. From the first top-up on, credit pays for its requests, within its plan.</p>
+        )}
+        {has && (
+          <p>
+            {data.remaining_usd !== null && <b className="font-medium">{usd(data.remaining_usd)} left</b>}{' '}
+            <span className="text-muted">of {usd(data.granted_usd ?? 0)} that were added</span>
+          </p>
+        )}
+        {data !== undefined && data.data.length > 0 && (
+          <>
+            <ul className="flex flex-col gap-1">
+              {data.data.slice(0, shownMax).map((one) => (
+                <li key={one.id} className="flex flex-wrap gap-x-3">
+                  <span className="w-24 text-right tabular-nums">{usd(one.usd)}</span>
+                  <Moment at={one.at} />
+                  <span className="text-muted [overflow-wrap:anywhere]">
+                    {one.id}, by {one.by}
+                    {one.note !== '' && `: ${one.note}`}
+                  </span>
+                </li>
+              ))}
+            </ul>
+            <a href={`/admin/v1${path}.csv`} download className="underline underline-offset-2">
+              All top-ups as CSV
+            </a>
+          </>
+        )}
+      </div>
+      <Dialog open={open} onClose={() => setOpen(false)} title={`Add credit to ${account.name}`}>
+        <TopUp path={path} onClose={() => setOpen(false)} />
+      </Dialog>
+    </Section>
+  );
+}
+
+const shownMax = 10;
+
+function TopUp({ path, onClose }: { path: string; onClose: () => void }) {
+  const [amount, setAmount] = useState('');
+  const [note, setNote] = useState('');
+  // Of this form: pressed twice it adds once.
+  const [id] = useState(() => `web-${crypto.randomUUID()}`);
+  const client = useQueryClient();
+  const add = useMutation({
+    mutationFn: () => call('POST', path, { body: { usd: numberOrText(amount), note, id } }),
+    async onSuccess() {
+      await client.invalidateQueries();
+      toast('Added. The next request goes by it.');
+      onClose();
+    },
+  });
+  return (
+    <Form
+      error={add.error}
+      onSubmit={() => add.mutate()}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" busy={add.isPending}>
+            Add
+          </Button>
+        </>
+      }
+    >
+      <Field name="usd" label="USD" hint="Below 0 takes credit away.">
+        {(control) => (
+          <Input {...control} inputMode="decimal" value={amount} onChange={({ target }) => setAmount(target.value)} />
+        )}
+      </Field>
+      <Field name="note" label="Note" hint="Such as who paid. It stands in the list and in the audit.">
+        {(control) => <Input {...control} value={note} onChange={({ target }) => setNote(target.value)} />}
+      </Field>
+    </Form>
+  );
+}
