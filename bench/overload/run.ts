@@ -1,93 +1,55 @@
-// node bench/run.mjs overload [--seconds=5]
-import { connect, type Socket } from 'node:net';
+// node bench/run.mjs overload [--seconds=5] [--connections=2000]
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { setTimeout as after } from 'node:timers/promises';
 import { closedLoop, percentile } from '../gateway/load.ts';
-import { culvertHeaders, startCulvert, startUpstream } from '../gateway/processes.ts';
+import { cpuSeconds, culvertHeaders, loadCore, pin, startCulvert, startUpstream } from '../gateway/processes.ts';
 import { chatRequest } from '../gateway/wire.ts';
 import { finish } from '../results.ts';
 import { judged, print, type Row, told } from '../rows.ts';
+import { type CallersOrder, type CallersSaw, callAt } from './callers.ts';
 
-const seconds = Number(process.argv.find((one) => one.startsWith('--seconds='))?.slice(10) ?? 5);
-/** A caller's patience: what comes later is of no use to it. */
+const argument = (name: string, or: number) =>
+  Number(process.argv.find((one) => one.startsWith(`--${name}=`))?.slice(name.length + 3) ?? or);
+const seconds = argument('seconds', 5);
+const connections = argument('connections', 2_000);
 const patienceMs = 2_000;
-const connectionsMax = 4_000;
+/** What the account with few requests asks for, and how often health is looked at. */
+const fewPerSecond = 20;
+const fewConnections = 10;
 
-const chat = chatRequest({ headers: culvertHeaders, model: 'same', stream: null });
-const health = Buffer.from('GET /healthz HTTP/1.1\r\nhost: bench\r\n\r\n');
+const fewKey = 'sk-cv-bench-key-few-1';
+const model = { model: 'same', stream: null };
+const chat = chatRequest({ headers: culvertHeaders, ...model });
+const few = chatRequest({ headers: { authorization: `Bearer ${fewKey}` }, ...model });
+const health = 'GET /healthz HTTP/1.1\r\nhost: bench\r\n\r\n';
 
-interface Seen {
-  status: number;
-  ms: number;
-}
-
-/** A kept-alive connection for one request at a time; 0 for one that broke or was given up. */
-class Caller {
-  readonly #socket: Socket;
-  #done: ((status: number) => void) | null = null;
-  #bytes: Buffer = Buffer.alloc(0);
-  readonly isUsable = () => !this.#socket.destroyed;
-
-  constructor(port: number) {
-    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
-    this.#socket.on('data', (chunk: Buffer) => this.#read(chunk));
-    this.#socket.on('error', () => this.#socket.destroy());
-    this.#socket.on('close', () => this.#end(0));
-  }
-
-  ask(request: Buffer): Promise<Seen> {
-    const startMs = performance.now();
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.close(), patienceMs);
-      this.#done = (status) => {
-        clearTimeout(timer);
-        resolve({ status, ms: performance.now() - startMs });
-      };
-      this.#socket.write(request);
-    });
-  }
-
-  close(): void {
-    this.#socket.destroy();
-    this.#end(0);
-  }
-
-  #read(chunk: Buffer): void {
-    this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
-    const headEnd = this.#bytes.indexOf('\r\n\r\n');
-    if (headEnd < 0) return;
-    const head = this.#bytes.toString('latin1', 0, headEnd);
-    const length = /content-length: (\d+)/i.exec(head)?.[1];
-    const isWhole =
-      length === undefined
-        ? this.#bytes.subarray(-5).toString('latin1') === '0\r\n\r\n'
-        : this.#bytes.length >= headEnd + 4 + Number(length);
-    if (!isWhole) return;
-    this.#bytes = Buffer.alloc(0);
-    this.#end(Number(head.slice(9, 12)));
-  }
-
-  #end(status: number): void {
-    const done = this.#done;
-    this.#done = null;
-    done?.(status);
-  }
-}
-
+pin(process.pid, loadCore);
 const upstream = await startUpstream();
-const culvert = await startCulvert({ upstreamPort: upstream.port });
+const culvert = await startCulvert({
+  upstreamPort: upstream.port,
+  keys: [{ key: fewKey, account: 'few', name: 'few', plan: 'bench' }],
+});
+const flood = fork(new URL('./callers.ts', import.meta.url));
+pin(flood.pid ?? 0, loadCore);
 const rows: Row[] = [];
 try {
   const warm = { port: culvert.port, request: chat, connections: 64 };
   await closedLoop({ ...warm, seconds: 4 });
+  const cpuBefore = cpuSeconds(culvert.pid);
   const { requests, seconds: tookS } = await closedLoop({ ...warm, seconds });
-  const capacity = requests / tookS;
+  const capacity = { perSecond: requests / tookS, perCpu: requests / (cpuSeconds(culvert.pid) - cpuBefore) };
   rows.push(
     ...print([
-      told('capacity: 64 connections, each asks again as soon as it is answered', `${capacity.toFixed(0)} / s`),
+      told(
+        'capacity: 64 connections, each asks again as soon as it is answered',
+        `${capacity.perSecond.toFixed(0)} / s, ${capacity.perCpu.toFixed(0)} per CPU-second`,
+      ),
     ]),
   );
   for (const times of [1, 3, 10]) rows.push(...print(await measure(times, capacity)));
 } finally {
+  flood.kill();
   await culvert.stop();
   upstream.stop();
 }
@@ -95,92 +57,73 @@ finish(
   {
     subject: 'overload',
     command: 'node bench/run.mjs overload',
-    how: `Callers that come at a rate, whether others are answered or not, and give up after ${patienceMs / 1_000} s; the gateway on one core, callers and
-upstream on the other. Goodput: answers in that time, in shares of the capacity that was measured just before.`,
+    how: `Callers that come at a rate over ${connections} kept connections, whether others are answered or not. They give up after
+${patienceMs / 1_000} s, and come again a second after a refusal, as Retry-After says. The gateway is on one core, callers and
+upstream on the other. Goodput: answers in shares of the capacity that was measured just before, per CPU-second of the
+gateway, since other work shares its core.`,
     rows,
   },
   seconds >= 5,
 );
 
-async function measure(times: number, capacity: number): Promise<Row[]> {
-  const free: Caller[] = [];
-  let connections = 0;
-  let unsent = 0;
-  const seen: Seen[] = [];
-  const asking = new Set<Promise<void>>();
-  const one = async () => {
-    let caller = free.pop();
-    while (caller !== undefined && !caller.isUsable()) {
-      connections -= 1;
-      caller = free.pop();
-    }
-    if (caller === undefined) {
-      if (connections >= connectionsMax) {
-        unsent += 1;
-        return;
-      }
-      connections += 1;
-      caller = new Caller(culvert.port);
-    }
-    const answer = await caller.ask(chat);
-    seen.push(answer);
-    if (caller.isUsable()) free.push(caller);
-    else connections -= 1;
-  };
-  const perSecond = capacity * times;
-  const startMs = performance.now();
-  const endMs = startMs + seconds * 1_000;
-  const looks: number[] = [];
-  const looker = (async () => {
-    while (performance.now() < endMs) {
-      const caller = new Caller(culvert.port);
-      looks.push((await caller.ask(health)).ms);
-      caller.close();
-      await after(100);
-    }
-  })();
-  let sent = 0;
-  while (performance.now() < endMs) {
-    const due = Math.min(perSecond * seconds, ((performance.now() - startMs) / 1_000) * perSecond);
-    for (; sent < due; sent += 1) {
-      const asked = one().then(() => void asking.delete(asked));
-      asking.add(asked);
-    }
-    await after(2);
-  }
-  const within = seen.filter(({ status }) => status === 200).length;
-  await Promise.all([...asking, looker]);
-  for (const caller of free) caller.close();
-  const ok = seen.filter(({ status }) => status === 200);
-  const refused = seen.filter(({ status }) => status === 503 || status === 429);
+async function measure(times: number, capacity: { perSecond: number; perCpu: number }): Promise<Row[]> {
+  const perSecond = capacity.perSecond * times;
+  const order = { port: culvert.port, seconds, patienceMs, restMs: 1_000 };
+  const little = { ...order, perSecond: fewPerSecond, connections: fewConnections };
+  const cpuBefore = cpuSeconds(culvert.pid);
+  const [saw, fews, looks] = await Promise.all([
+    byFlood({ ...order, perSecond, connections, request: chat.toString('latin1') }),
+    callAt({ ...little, request: few.toString('latin1') }),
+    callAt({ ...little, request: health }),
+  ]);
+  const cpu = cpuSeconds(culvert.pid) - cpuBefore;
   const backMs = await recovery();
-  const p = (some: readonly number[], share: number) =>
-    percentile(
-      [...some].sort((a, b) => a - b),
-      share,
-    ).toFixed(0);
-  const ms = (some: readonly Seen[]) => some.map((each) => each.ms);
+  const answered = saw.answeredMs.length + fews.answeredMs.length;
   return [
-    judged(`${times}×: goodput, in shares of capacity`, [within / seconds / capacity], {
+    judged(`${times}×: goodput, in shares of capacity`, [answered / cpu / capacity.perCpu], {
       atLeast: 0.9,
       unit: '',
       digits: 2,
     }),
-    told('… answered, p50 / p99', `${ok.length}, ${p(ms(ok), 0.5)} / ${p(ms(ok), 0.99)} ms`),
-    told('… refused, p50 / p99', `${refused.length}, ${p(ms(refused), 0.5)} / ${p(ms(refused), 0.99)} ms`),
-    told('… given up; beyond the connections of the callers', `${seen.length - ok.length - refused.length}; ${unsent}`),
-    told('… /healthz, p50 / p99', `${p(looks, 0.5)} / ${p(looks, 0.99)} ms`),
+    told(
+      '… asked; with no connection left, all their callers waiting to come again',
+      `${(saw.sent / seconds).toFixed(0)} / s; ${(saw.unsent / seconds).toFixed(0)} / s`,
+    ),
+    told('… answered, p50 / p99', both(saw.answeredMs)),
+    told('… refused, p50 / p99', both(saw.refusedMs)),
+    told('… given up', `${saw.lost}`),
+    told('… an account with few requests: answered, p50 / p99', `${both(fews.answeredMs)}, of ${fews.sent}`),
+    told('… /healthz: answered, p50 / p99', `${both(looks.answeredMs)}, of ${looks.sent}`),
     judged('… answered in 50 ms again after', [backMs / 1_000], { atMost: 2, unit: ' s', digits: 2 }),
   ];
 }
 
+async function byFlood(order: CallersOrder): Promise<CallersSaw> {
+  flood.send(order);
+  const [saw] = (await once(flood, 'message')) as [CallersSaw];
+  return saw;
+}
+
+function both(ms: readonly number[]): string {
+  const sorted = [...ms].sort((a, b) => a - b);
+  return `${ms.length}, ${percentile(sorted, 0.5).toFixed(0)} / ${percentile(sorted, 0.99).toFixed(0)} ms`;
+}
+
+/** Ms until a caller of the flooding account is answered in 50 ms. */
 async function recovery(): Promise<number> {
   const startMs = performance.now();
   for (;;) {
-    const caller = new Caller(culvert.port);
-    const { status, ms } = await caller.ask(chat);
-    caller.close();
-    if (status === 200 && ms < 50) return performance.now() - startMs - ms;
-    if (performance.now() - startMs > 20_000) return 20_000;
+    const askedMs = performance.now();
+    const { requests, errors } = await closedLoop({
+      port: culvert.port,
+      request: chat,
+      connections: 1,
+      seconds: patienceMs / 1_000,
+      requestsMax: 1,
+    });
+    const nowMs = performance.now();
+    if (requests > errors && nowMs - askedMs < 50) return askedMs - startMs;
+    if (nowMs - startMs > 20_000) return 20_000;
+    await after(10);
   }
 }

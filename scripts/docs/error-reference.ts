@@ -245,7 +245,7 @@ const serverErrors = {
   },
   overloaded: {
     cause:
-      'A queue or the memory for request bodies is full. `message` says whether it is this key’s share or that of the whole server.',
+      'A queue or the memory for request bodies is full, or the server has more requests than it can serve ([overload](limits.md#overload)). `message` says whether it is this key’s share or that of the whole server.',
     remedy:
       'Send the request again after `Retry-After`, with fewer in parallel. See [whose turn it is](limits.md#whose-turn-it-is).',
   },

@@ -102,6 +102,19 @@ export const serverSchema = z
       .describe(
         'Connections that one address may have; trusted proxies as many as there are. Default: 2000, and no limit for loopback.',
       ),
+    overload: z
+      .union([
+        z.literal('off'),
+        z.strictObject({
+          delay: duration({ min: '10ms', max: '1m' })
+            .prefault('250ms')
+            .describe('Longest time that a request waits for its turn. One that would wait longer gets 503 at once.'),
+        }),
+      ])
+      .prefault({})
+      .describe(
+        'When requests come faster than they can be served, they take turns by account, and the excess gets 503 with Retry-After. `off`: all are begun, however long they take.',
+      ),
     drain_delay: duration({ max: '10m' })
       .prefault('0s')
       .describe(

@@ -21,6 +21,8 @@ export interface CapParts {
   isTrusted(address: string | null): boolean;
   /** Answers a connection that has no place, and ends it. */
   refuse(socket: Socket, why: string): void;
+  /** A connection was accepted. */
+  onTaken(): void;
   /** Connections were closed unread, as many since the last time. */
   onDropped(count: number): void;
 }
@@ -49,6 +51,7 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
     const held = byAddress.get(address) ?? 0;
     const why = full() ?? shareTaken(address, held);
     open.add(socket);
+    parts.onTaken();
     byAddress.set(address, held + 1);
     socket.once('close', () => {
       open.delete(socket);

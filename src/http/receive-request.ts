@@ -26,6 +26,7 @@ import { ResponseDelivery, writeFailure } from './delivery.ts';
 import type { Exchange, Route, Upgrade } from './exchange.ts';
 import { nearestRoute } from './nearest-route.ts';
 import { otherBaseOf } from './other-base.ts';
+import { Overload } from './overload.ts';
 import { Pipelined } from './pipelined.ts';
 
 export interface ReceptionParts {
@@ -45,7 +46,7 @@ export interface ReceptionParts {
     readonly config: {
       readonly server: Pick<
         Config['server'],
-        'cors_origins' | 'trusted_proxies' | 'connections_per_address' | 'public_url'
+        'cors_origins' | 'trusted_proxies' | 'connections_per_address' | 'public_url' | 'overload'
       >;
     };
   };
@@ -91,6 +92,7 @@ export class Reception {
   /** Connections that are WebSockets, or may become one. */
   private readonly upgraded = new Set<Duplex>();
   private readonly adminKeys: LoginThrottle;
+  readonly overload: Overload;
   private readonly router = createRouter({ maxParamLength: pathPartCharsMax });
   /** Routes of POST whose path is all that can be asked: most requests need no search. */
   private readonly plainPosts = new Map<string, FoundRoute>();
@@ -99,6 +101,10 @@ export class Reception {
 
   constructor(parts: ReceptionParts) {
     this.parts = parts;
+    this.overload = new Overload({
+      clock: parts.clock,
+      delayMs: () => delayOf(parts.snapshot().config.server.overload),
+    });
     this.adminKeys = createLoginThrottle(parts.clock, parts.tally, 'admin-keys');
     this.clientAddress = createClientAddress(() => parts.snapshot().config.server.trusted_proxies);
     for (const route of parts.routes) {
@@ -243,6 +249,15 @@ export class Reception {
           if ('kind' in principal) return this.refuse(exchange, principal);
         }
         exchange.principal = principal;
+        const { overload } = this;
+        if (overload.engaged) {
+          if ((await overload.take({ account: principal.account, client: exchange.client })) === 'refuse') {
+            return this.refuseBusy(exchange);
+          }
+        } else {
+          overload.calls += 1;
+          if (!overload.watching) overload.look();
+        }
         if (route.quota !== 'none') {
           const granting = admission.admit(principal, route.quota, { requestId, form: route.limitForm ?? 'openai' });
           const granted = granting instanceof Promise ? await granting : granting;
@@ -280,6 +295,15 @@ export class Reception {
     if ('kind' in attempt) return attempt;
     attempt.failed();
     return failure;
+  }
+
+  /** A proxy's connection has requests of others, who must not wait for this one. */
+  private refuseBusy(exchange: Exchange): void {
+    const { request, response, upgrade } = exchange;
+    const { headers } = request;
+    const isProxied = headers['x-forwarded-for'] ?? headers.forwarded ?? headers.via;
+    this.refuse(exchange, busy);
+    if (isProxied === undefined && upgrade === null && this.state === 'open') this.overload.rest(response);
   }
 
   private endTrace(trace: Trace, exchange: Exchange, route: Route): void {
@@ -331,6 +355,10 @@ export class Reception {
   }
 }
 
+function delayOf(overload: Config['server']['overload']): number | null {
+  return overload === 'off' ? null : overload.delay;
+}
+
 function inFormatOf(route: Route, headers: IncomingMessage['headers']): Route {
   const { otherFormat } = route;
   return otherFormat === undefined || headers[otherFormat.header] === undefined ? route : otherFormat.route;
@@ -377,6 +405,11 @@ function preflight({ url = '', headers, rawHeaders }: IncomingMessage): Failure 
 }
 
 const shuttingDown: Failure = { kind: 'overloaded', message: 'This server is shutting down. Connect again.' };
+
+const busy: Failure = {
+  kind: 'overloaded',
+  message: 'This server has more requests than it can serve, and your account its share of them. Retry shortly.',
+};
 
 const twoAuthorizations: Failure = {
   kind: 'unauthenticated',

@@ -9,6 +9,7 @@ import { createTrust } from './client-address.ts';
 import { closeWatch } from './close-watch.ts';
 import { type ConnectionCaps, capConnections } from './connection-caps.ts';
 import { type DrainTimes, drain } from './drain.ts';
+import type { Overload } from './overload.ts';
 import { responseOf } from './pipelined.ts';
 import { defaultDialect, Reception, type ReceptionParts } from './receive-request.ts';
 import { rawFailure, rawRefusal } from './refusal.ts';
@@ -32,6 +33,8 @@ export interface GatewayServer {
   readonly draining: boolean;
   /** Requests whose handlers run. */
   readonly running: number;
+  /** Requests that wait for a turn, because the loop is busy, and how late it was when it was last looked at. */
+  readonly load: Readonly<Pick<Overload, 'waiting' | 'lateMs'>>;
 }
 
 export function createGatewayServer(parts: ServerParts): GatewayServer {
@@ -67,6 +70,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     get running() {
       return reception.running;
     },
+    load: reception.overload,
     get draining() {
       return reception.state !== 'open';
     },
@@ -76,6 +80,9 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
         perAddress: () => snapshot().config.server.connections_per_address,
         isTrusted: createTrust(() => snapshot().config.server.trusted_proxies),
         refuse: (socket, message) => raw.refuse({ kind: 'overloaded', message }, socket),
+        onTaken: () => {
+          reception.overload.accepted = true;
+        },
         onDropped: parts.onDropped,
       });
       return listening;

@@ -41,7 +41,7 @@ import { openStorage } from './storage.ts';
 import type { Stores } from './stores.ts';
 import { addTargetGauges } from './target-gauges.ts';
 import { startTelemetry } from './telemetry.ts';
-import { measure, tellRefused } from './tell.ts';
+import { measure, measureLoad, tellRefused } from './tell.ts';
 import { openUpstreams } from './upstreams.ts';
 import { openVectors } from './vectors.ts';
 
@@ -285,6 +285,7 @@ async function openServer(
       ),
     onUnexpected,
   });
+  measureLoad(metrics, server);
   const facts = async () => (await own()).facts();
   stores.replicas?.tell(facts);
   return { server, routes, dashboard, facts, health: services.health };

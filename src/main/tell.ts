@@ -2,6 +2,7 @@ import type { Ledger } from '../books/metering/ledger.ts';
 import type { RecordDelivery } from '../books/metering/record-delivery.ts';
 import type { Refusal } from '../books/metering/refusal.ts';
 import type { Refusals } from '../books/metering/refusals.ts';
+import type { GatewayServer } from '../http/server.ts';
 import type { AliasWatch } from '../inference/models/ended-requests.ts';
 import type { AnswerCache } from '../inference/spine/answer-cache.ts';
 import type { Log } from '../observe/log.ts';
@@ -40,6 +41,13 @@ export function tellRefused(
     const name = `${status} ${reason}`;
     more[name] = (more[name] ?? 0) + 1;
   };
+}
+
+/** How busy the loop of this process is. */
+export function measureLoad(metrics: Pick<Metrics, 'gauge'>, { load }: Pick<GatewayServer, 'load'>): void {
+  const late = 'How late the event loop was when it was last looked at, while requests come.';
+  metrics.gauge('culvert_loop_delay_seconds', late, 'max', () => load.lateMs / 1_000);
+  metrics.gauge('culvert_waiting_requests', 'Requests that wait for the loop.', 'sum', () => load.waiting);
 }
 
 /** Gauges that each scrape reads. */

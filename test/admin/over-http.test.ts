@@ -35,7 +35,9 @@ async function serve(t: { after(fn: () => unknown): void }) {
     keys: admin.ring,
     sessions: null,
     snapshot: () => ({
-      config: { server: { cors_origins: [], trusted_proxies: [], connections_per_address: undefined } },
+      config: {
+        server: { cors_origins: [], trusted_proxies: [], connections_per_address: undefined, overload: { delay: 250 } },
+      },
     }),
     onRefused() {},
     onDropped: () => undefined,

@@ -13,6 +13,9 @@ export interface BareParts {
   /** Refuses before the body. */
   admit?: () => Failure;
   clock?: Clock;
+  overload?: { delay: number } | 'off';
+  /** The account of a request by its bearer token; `a` for all by default. */
+  accountOf?: (authorization: string) => string;
   /** For bodies; as much as they like by default. */
   bodies?: Room;
 }
@@ -50,9 +53,9 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
       },
     ],
     keys: {
-      authenticate: () => ({
+      authenticate: ({ authorization = '' }) => ({
         keyId: 'k',
-        account: 'a',
+        account: parts.accountOf?.(authorization) ?? 'a',
         tenant: 'a/k',
         plan: 'default',
         allowedModels: null,
@@ -64,7 +67,14 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
     },
     sessions: null,
     snapshot: () => ({
-      config: { server: { cors_origins: [], trusted_proxies: [], connections_per_address: undefined } },
+      config: {
+        server: {
+          cors_origins: [],
+          trusted_proxies: [],
+          connections_per_address: undefined,
+          overload: parts.overload ?? { delay: 250 },
+        },
+      },
     }),
     onRefused() {},
     onDropped: () => undefined,
