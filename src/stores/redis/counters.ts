@@ -17,6 +17,7 @@ import type { SharedTally } from '../../books/metering/tally.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { bookedMaxMs, seedWaitMaxMs } from '../patience.ts';
+import { Headroom, statesAfter } from './headroom.ts';
 import { openKey, placesKey, scopeKey } from './keys.ts';
 import { createKnownOver, type KnownOver } from './known-over.ts';
 import { createLeases, type Leases } from './leases.ts';
@@ -30,7 +31,9 @@ import type { Script } from './script.ts';
 import type { SeedFacts } from './seed-fields.ts';
 import { createSeeding, type Seeding } from './seeding.ts';
 import { createSettlements, type Settlements } from './settlements.ts';
+import { Slots } from './slots.ts';
 import { createSweep, type Sweep } from './sweep.ts';
+import { createTakes, type Takes } from './takes.ts';
 import { createRedisTally, tallyScript } from './tally.ts';
 import { type Asked, createTurns, type OperationName, type Turns } from './turns.ts';
 import type { Reply } from './wire.ts';
@@ -48,6 +51,9 @@ const scripts: readonly Script[] = [
   forgetScript,
   tallyScript,
 ];
+
+/** How long the end of this process waits for what it gives back. */
+const closeMaxMs = 300;
 
 const full = 1;
 const needsSeed = 3;
@@ -85,19 +91,29 @@ export class RedisCounters implements Counters {
   readonly tally: SharedTally;
   readonly #clock: Clock;
   readonly #knownOver: KnownOver;
+  readonly #headroom: Headroom;
   readonly #leases: Leases;
   readonly #link: Link;
   readonly #plans: Plans = createPlans(() => this.#wallMs());
+  readonly #takes: Takes;
   readonly #turns: Turns;
   readonly #seeding: Seeding;
   readonly #settlements: Settlements;
+  readonly #slots: Slots;
   readonly #sweep: Sweep;
   readonly #wallMs: () => number;
 
   constructor({ url, booksId, books, rules, clock, onTrouble, nowMs }: RedisCountersOptions) {
     this.#clock = clock;
     this.#wallMs = nowMs ?? (() => clock.wallMs());
-    this.#knownOver = createKnownOver(nowMs ?? (() => clock.monotonicMs()));
+    const steadyMs = nowMs ?? (() => clock.monotonicMs());
+    this.#knownOver = createKnownOver(steadyMs);
+    this.#slots = new Slots(steadyMs);
+    this.#headroom = new Headroom({
+      ask: (...asked) => this.#ask(...asked),
+      ready: () => this.#link.ready(),
+      nowMs: steadyMs,
+    });
     this.#leases = createLeases({
       run: (...asked) => this.#link.run(...asked),
       ask: (...asked) => this.#turns.ask(...asked),
@@ -118,10 +134,11 @@ export class RedisCounters implements Counters {
       },
     });
     this.#turns = createTurns(this.#link, clock, onTrouble);
+    this.#takes = createTakes(this.#turns, this.#plans);
     this.tally = createRedisTally(this.#link);
     this.#seeding = createSeeding({ link: this.#link, books, rules, onTrouble });
     this.#settlements = createSettlements(
-      { ready: () => this.#link.ready(), turns: this.#turns, plans: this.#plans },
+      { ready: () => this.#link.ready(), turns: this.#turns, takes: this.#takes, plans: this.#plans },
       this.#seeding,
       () => clock.monotonicMs(),
     );
@@ -129,15 +146,45 @@ export class RedisCounters implements Counters {
   }
 
   enter(entry: Entry): EntryAnswer | Promise<EntryAnswer> {
-    if (entry.limits.length === 0 && entry.places.length === 0) return { kind: 'entered', states: [], leave: () => {} };
-    return this.#knownOver.find(entry.limits, () => entry.callMilli, 'fresh') ?? this.#enter(entry);
+    if (entry.limits.length === 0 && entry.places.length === 0)
+      return { kind: 'entered', states: [], leave: nothingToLeave };
+    const over = this.#knownOver.find(entry.limits, () => entry.callMilli, 'fresh');
+    return over ?? this.#enterLeased(entry) ?? this.#enter(entry);
   }
 
-  async hold(hold: Hold): Promise<Held | Full | Unavailable> {
+  hold(hold: Hold): Held | Full | Promise<Held | Full | Unavailable> {
+    const needs = needsOf(hold);
+    return this.#knownOver.find(hold.limits, needs, 'fresh') ?? this.#holdLeased(hold) ?? this.#hold(hold, needs);
+  }
+
+  /** Without Redis: a place that another request has left, and calls of a lease. */
+  #enterLeased(entry: Entry): EntryAnswer | null {
+    const { account, limits, places, callMilli } = entry;
+    const leave = places.length === 0 ? nothingToLeave : this.#slots.take(places);
+    if (leave === null) return null;
+    if (limits.length === 0) return { kind: 'entered', states: [], leave };
+    const lease = this.#headroom.take('enter', account, this.#plans.enter(entry), callMilli);
+    if (lease === null) {
+      leave();
+      return null;
+    }
+    return { kind: 'entered', states: statesAfter(lease, 'enter', limits, []), leave };
+  }
+
+  #holdLeased(hold: Hold): Held | null {
+    const { requestId, account, scopes, costMilli, limits } = hold;
+    const lease = this.#headroom.take('hold', account, this.#plans.hold(hold), costMilli);
+    if (lease === null) return null;
+    const { quotaMs } = lease;
+    const states = statesAfter(lease, 'hold', limits, hold.states ?? []);
+    const bookByMs = lease.sentMs + bookedMaxMs;
+    const held: Held = { kind: 'held', requestId, account, scopes, costMilli, quotaMs, states, bookByMs };
+    this.#takes.take(held, lease);
+    return held;
+  }
+
+  async #hold(hold: Hold, needs: (limit: Limit) => number): Promise<Held | Full | Unavailable> {
     const { requestId, account, costMilli, limits } = hold;
-    const needs = ({ measure }: Limit) => (measure === 'units' ? costMilli : measure === 'calls' ? tierCallMilli : 0);
-    const over = this.#knownOver.find(limits, needs, 'fresh');
-    if (over !== null) return over;
     const asked = await this.#ask('hold', account, this.#plans.hold(hold), [requestId, String(costMilli)]);
     const { answer, sentMs, behind, behindSum } = asked;
     this.#sweep.used(account);
@@ -212,6 +259,13 @@ export class RedisCounters implements Counters {
   }
 
   async close(): Promise<void> {
+    this.#slots.close();
+    this.#headroom.close();
+    // Behind all that was given back.
+    await within(
+      this.#turns.ask('running', { keys: [], args: [] }, []).then(() => true),
+      closeMaxMs,
+    );
     this.#leases.close();
     this.#settlements.close();
     this.#sweep.close();
@@ -252,12 +306,18 @@ export class RedisCounters implements Counters {
     if (answer === 'unknown') this.#leases.giveBack(set, requestId);
     if (typeof answer === 'string') return this.#knownOver.find(limits, () => callMilli, 'stale') ?? unavailable;
     if (answer[0] === full) return this.#learnt(answer, limits, places, () => callMilli);
-    return {
-      kind: 'entered',
-      states: statesBefore(answer, 1, limits, () => behindSum),
-      leave: places.length === 0 ? () => {} : this.#leases.held(set, requestId),
-    };
+    const states = statesBefore(answer, 1, limits, () => behindSum);
+    if (places.length === 0) return { kind: 'entered', states, leave: nothingToLeave };
+    const running = answer.slice(1 + 2 * limits.length) as number[];
+    return { kind: 'entered', states, leave: this.#slots.granted(places, running, this.#leases.held(set, requestId)) };
   }
+}
+
+function nothingToLeave(): void {}
+
+/** What a hold takes of each limit. */
+function needsOf({ costMilli }: Hold): (limit: Limit) => number {
+  return ({ measure }) => (measure === 'units' ? costMilli : measure === 'calls' ? tierCallMilli : 0);
 }
 
 function known(answer: Answer): readonly Reply[] {

@@ -6,7 +6,10 @@ import type { Scope } from '../../books/metering/counters.ts';
  */
 export const epochKey = 'epoch';
 
-/** Hash of the account's running requests: id → `quotaMs|milli-units|scopes`, with its generation `g` of epoch `e`. */
+/**
+ * Hash of the account's running requests, and of leases of headroom: id → `quotaMs|milli-units|scopes`, with its
+ * generation `g` of epoch `e`.
+ */
 export function openKey(account: string): string {
   return `{${account}}:open`;
 }

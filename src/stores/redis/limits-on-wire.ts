@@ -60,6 +60,7 @@ export function statesBefore(
   behind: (limit: Limit) => number,
 ): LimitState[] {
   const states = statesOf(answer, from);
+  states.length = limits.length;
   for (const [i, limit] of limits.entries()) {
     const state = states[i];
     if (state !== undefined) state.used -= behind(limit);

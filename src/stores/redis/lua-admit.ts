@@ -1,5 +1,10 @@
+import { aheadOps } from './lua-ahead.ts';
+
 /** Values of each operation of a group, which have the same plan. */
-export const valuesOf = { enter: 2, hold: 2, settle: 4, giveBack: 4, read: 0, leave: 1, running: 0 } as const;
+export const valuesOf = {
+  ...{ enter: 2, hold: 2, settle: 4, giveBack: 4, read: 0, leave: 1, running: 0 },
+  ...{ enterAhead: 1, enterBack: 3, holdAhead: 3, take: 5, holdBack: 4 },
+} as const;
 
 /** The answer of a group whose operations are answered one by one. Else one answer counts for all. */
 export const each = 8;
@@ -75,20 +80,23 @@ local ops = {}
 /**
  * Before the body. Values: request, milli-calls. Arguments of the plan: 1 number of scopes, 2 number of limits, then for each
  * limit its scope's place and what is allowed, then for each set of places what is allowed; keys of places come after
- * the scopes. Answers 0 and (used, leaves at) of each limit; 1, which of limits and places, used, free at, now.
+ * the scopes. Answers 0, (used, leaves at) of each limit, how many run in each set of places; 1, which of limits and
+ * places, used, free at, now.
  */
 const enterOp = `
+local function callNames()
+  local names = {'g', 'l'}
+  wanted(names, 'c', '1', true)
+  return names
+end
+
 function ops.enter(plan, at, n)
   local args = plan.args
   local nScopes, nLimits = tonumber(args[1]), tonumber(args[2])
   local now, scopes = nil, {}
   if nScopes > 0 then
     local missing
-    missing, scopes, now = loadScopes(plan, nScopes, function()
-      local names = {'g', 'l'}
-      wanted(names, 'c', '1', true)
-      return names
-    end)
+    missing, scopes, now = loadScopes(plan, nScopes, callNames)
     if missing then return missing end
   end
   local base = 2 + 2 * nLimits
@@ -132,6 +140,7 @@ function ops.enter(plan, at, n)
       answer[2 * i] = total
       answer[2 * i + 1] = leavesAt('1', total, oldest)
     end
+    for i = 1, nPlaces do answer[#answer + 1] = setAt(plan.keys[1 + nScopes + i]).n end
     return answer
   end
   return together(some, at, n, 2)
@@ -356,4 +365,4 @@ end
 `;
 
 /** Operations of requests, by name: each of a plan, and of a group of values. */
-export const luaOps = [luaScopes, enterOp, holdOp, giveBackOp, readOp, settleOp, placesOps].join('');
+export const luaOps = [luaScopes, enterOp, holdOp, giveBackOp, readOp, settleOp, placesOps, aheadOps].join('');

@@ -81,7 +81,9 @@ for i = 1, running do
   local entry = call('HGET', KEYS[2], ARGV[a])
   local list = entry and names(entry) or {}
   list[#list + 1] = scope
-  call('HSET', KEYS[2], ARGV[a], ARGV[a + 1] .. '|' .. ARGV[a + 2] .. '|' .. table.concat(list, '\\n'))
+  -- Requests may have taken units of a lease meanwhile: they count in their own entries.
+  local counted = entry and string.match(entry, '^%d+|%d+|') or ARGV[a + 1] .. '|' .. ARGV[a + 2] .. '|'
+  call('HSET', KEYS[2], ARGV[a], counted .. table.concat(list, '\\n'))
 end
 local at = 8 + 3 * running
 for i = at, at + settled - 1 do
@@ -94,7 +96,7 @@ for i = at, at + settled - 1 do
 end
 call('DEL', KEYS[3])
 -- The epoch is longer than any listpack takes (64 bytes), in which every look-up would be a scan.
-call('HSET', KEYS[3], 'g', generation, 'e', ARGV[1])
+call('HSET', KEYS[3], 'g', generation, 'e', ARGV[1], 'n', tonumber(ARGV[5]) + 1)
 for i = at + settled, #ARGV, 1000 do call('HSET', KEYS[3], unpack(ARGV, i, math.min(i + 999, #ARGV))) end
 call('PEXPIRE', KEYS[3], scopeTtlMs)
 call('HINCRBY', KEYS[2], 'n:' .. KEYS[3], 1)

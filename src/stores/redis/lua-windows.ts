@@ -13,7 +13,7 @@ const openTtlMs = scopeTtlMs + 24 * 3_600_000;
  * days), a running total `<measure><span>` and the oldest bucket that is in it, `<measure><span>p`, which counts only
  * while the total is not 0; and the buckets themselves, `<measure><grain><number>` with grain s(econd), m(inute) or
  * h(our). Zeroes are not stored. `l` is the newest time that was counted by, which never runs back, `g` the generation
- * of the account's running requests with which it was seeded.
+ * of the account's running requests with which it was seeded, `n` how often it was seeded in it.
  * USD are counted by period of the calendar, too: `dT` is a sum that only grows (from `wrap` on it begins anew), since the
  * first such limit. For each period that was asked for, `p:<name>:` f is its first hour, u what was used when its hours were
  * added up, a the sum then, and e is `dE` + 1 then, which grows where something was given back. Hours of USD are kept for

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { QuotaBooks, Scope } from '../../books/metering/counters.ts';
 import { openKey, scopeKey } from './keys.ts';
 import { epochGuardMs, type Link } from './link.ts';
+import { isLeaseId } from './lua-ahead.ts';
 import { beginSeedScript, seedScript } from './lua-seed.ts';
 import { readEntry, type SeedFacts, seedScope } from './seed-fields.ts';
 
@@ -83,7 +84,7 @@ export function createSeeding(options: {
       books.seed(
         account,
         scopes,
-        entries.map(({ requestId }) => requestId),
+        entries.flatMap(({ requestId }) => (isLeaseId(requestId) ? [] : requestId)),
       ),
       // In a separate turn: should it throw at once, the other is still awaited.
       Promise.resolve().then(() => books.recentCalls(account, nowMs - recentCallsMs)),

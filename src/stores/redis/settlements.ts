@@ -1,6 +1,7 @@
 import type { Held, Spent } from '../../books/metering/counters.ts';
 import type { Plans } from './plans.ts';
 import type { Seeding } from './seeding.ts';
+import type { Takes } from './takes.ts';
 import type { Turns } from './turns.ts';
 
 /** Settlements that did not reach Redis; above it the oldest are left to the sweep, which reads the ledger. */
@@ -28,7 +29,7 @@ export interface Settlements {
 }
 
 export function createSettlements(
-  link: { ready(): boolean; turns: Turns; plans: Pick<Plans, 'settle'> },
+  link: { ready(): boolean; turns: Turns; takes: Takes; plans: Pick<Plans, 'settle'> },
   seeding: Seeding,
   nowMs: () => number,
 ): Settlements {
@@ -45,6 +46,8 @@ export function createSettlements(
 
   /** True once Redis has done it, or knows nothing of the request. */
   async function tell({ requestId, account, scopes }: Ended, spent: Spent): Promise<boolean> {
+    const told = link.takes.told(requestId);
+    if (told !== true && !(await told)) return false;
     for (let seeded = false; ; seeded = true) {
       const values = [requestId, String(spent.costMilli), String(spent.tokens), String(spent.usdNano)];
       const { answer } = await link.turns.ask('settle', link.plans.settle(account, scopes), values);
@@ -63,7 +66,10 @@ export function createSettlements(
       const one = async () => {
         for (const [requestId, { held, spent, sinceMs }] of work) {
           if (!link.ready()) return;
-          if ((await tell(held, spent)) || nowMs() - sinceMs > pendingMaxMs) pending.delete(requestId);
+          if ((await tell(held, spent)) || nowMs() - sinceMs > pendingMaxMs) {
+            pending.delete(requestId);
+            link.takes.forget(requestId);
+          }
         }
       };
       await Promise.all(Array.from({ length: Math.min(retriesAtOnceMax, pending.size) }, one));
@@ -75,7 +81,8 @@ export function createSettlements(
   return {
     settle(held, spent) {
       void tell(held, spent).then((done) => {
-        if (!done) keep(held, spent);
+        if (done) link.takes.forget(held.requestId);
+        else keep(held, spent);
       });
     },
     onReady: () => void retry(),

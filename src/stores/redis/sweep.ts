@@ -1,9 +1,11 @@
 import type { QuotaBooks, Scope } from '../../books/metering/counters.ts';
 import { openKey, scopeKey, sweptKey } from './keys.ts';
 import type { Link } from './link.ts';
+import { isLeaseId } from './lua-ahead.ts';
 import { forgetScript, oldScript } from './lua-seed.ts';
-import { readEntry } from './seed-fields.ts';
+import { type OpenEntry, readEntry } from './seed-fields.ts';
 import type { Settlements } from './settlements.ts';
+import type { Reply } from './wire.ts';
 
 const sweepEveryMs = 10_000;
 
@@ -59,8 +61,7 @@ export function createSweep(link: Pick<Link, 'run' | 'ready'>, books: QuotaBooks
     const before = suspects.get(account);
     suspects.delete(account);
     if (answer.length === 2) return;
-    const old = [];
-    for (let i = 2; i < answer.length; i += 2) old.push(readEntry(answer[i] as string, answer[i + 1] as string));
+    const old = withoutLeases(entriesOf(answer), account, settlements);
     const { open, settled } = await books.seed(
       account,
       [],
@@ -92,6 +93,21 @@ export function createSweep(link: Pick<Link, 'run' | 'ready'>, books: QuotaBooks
     run: sweep,
     close: () => clearInterval(timer),
   };
+}
+
+function entriesOf(answer: readonly Reply[]): OpenEntry[] {
+  const entries: OpenEntry[] = [];
+  for (let i = 2; i < answer.length; i += 2) entries.push(readEntry(answer[i] as string, answer[i + 1] as string));
+  return entries;
+}
+
+/** Leases end soon, so these are of replicas that are gone. Requests may have taken what is left of them: it counts. */
+function withoutLeases(entries: readonly OpenEntry[], account: string, settlements: Settlements): OpenEntry[] {
+  return entries.filter((entry) => {
+    if (!isLeaseId(entry.requestId)) return true;
+    settlements.settle({ ...entry, account }, { costMilli: entry.costMilli, tokens: 0, usdNano: 0 });
+    return false;
+  });
 }
 
 function oldIn(link: Pick<Link, 'run'>, account: string) {

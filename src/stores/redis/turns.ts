@@ -26,8 +26,17 @@ export interface OperationPlan {
 /** Operations of lua-admit.ts. */
 export type OperationName = keyof typeof valuesOf;
 
-/** What gives something back comes first in a call. */
-const order: readonly OperationName[] = ['settle', 'giveBack', 'leave', 'enter', 'hold', 'read', 'running'];
+/** What was admitted from leases comes first in a call, then what gives something back. */
+const order: readonly OperationName[] = [
+  ...(['take', 'settle', 'giveBack', 'leave', 'holdBack', 'enterBack'] as const),
+  ...(['enter', 'hold', 'holdAhead', 'enterAhead', 'read', 'running'] as const),
+];
+
+/** Nobody waits for these: they go with the next call, or a moment later. */
+const patient: ReadonlySet<OperationName> = new Set(['take', 'settle', 'leave', 'holdBack', 'enterBack']);
+
+/** How long they wait for others. */
+const patientMs = 5;
 
 export interface Asked {
   answer: Answer;
@@ -56,12 +65,21 @@ export function createTurns(link: Pick<Link, 'run'>, clock: Clock, onTrouble: (m
   let queue: Waiting[] = [];
   let calls = 0;
   let scheduled = false;
+  let timer: NodeJS.Timeout | null = null;
   let complaint = '';
 
   function schedule(): void {
     if (scheduled || calls >= callsMax) return;
     scheduled = true;
     setImmediate(pump);
+  }
+
+  function scheduleLater(): void {
+    if (timer !== null || scheduled || calls >= callsMax) return;
+    timer = setTimeout(() => {
+      timer = null;
+      schedule();
+    }, patientMs);
   }
 
   function pump(): void {
@@ -88,13 +106,8 @@ export function createTurns(link: Pick<Link, 'run'>, clock: Clock, onTrouble: (m
     const groups = groupsOf(young);
     const { keys, args } = callOf(groups);
     const answers = await link.run(turnScript, keys, args);
-    for (const [at, group] of groups.entries()) {
-      const answer = typeof answers === 'string' ? answers : answerOf(answers[at + 1]);
-      if (typeof answer === 'string') for (const one of group) one.resolve(alone(answer, sentMs));
-      else if (answer[0] === each)
-        for (const [i, one] of group.entries()) one.resolve(alone(answer[1 + i] as readonly Reply[], sentMs));
-      else answerTogether(group, answer, sentMs);
-    }
+    for (const [at, group] of groups.entries())
+      answerGroup(group, typeof answers === 'string' ? answers : answerOf(answers[at + 1]), sentMs);
   }
 
   function answerOf(reply: Reply | undefined): Answer {
@@ -112,7 +125,8 @@ export function createTurns(link: Pick<Link, 'run'>, clock: Clock, onTrouble: (m
       if (queue.length >= waitingMax) return Promise.resolve(alone('unsent', sinceMs));
       return new Promise((resolve) => {
         queue.push({ name, plan, values, sinceMs, resolve });
-        schedule();
+        if (patient.has(name)) scheduleLater();
+        else schedule();
       });
     },
   };
@@ -120,6 +134,13 @@ export function createTurns(link: Pick<Link, 'run'>, clock: Clock, onTrouble: (m
 
 function alone(answer: Answer, sentMs: number): Asked {
   return { answer, sentMs, behind: 0, behindSum: 0 };
+}
+
+function answerGroup(group: readonly Waiting[], answer: Answer, sentMs: number): void {
+  if (typeof answer === 'string') for (const one of group) one.resolve(alone(answer, sentMs));
+  else if (answer[0] === each)
+    for (const [i, one] of group.entries()) one.resolve(alone(answer[1 + i] as readonly Reply[], sentMs));
+  else answerTogether(group, answer, sentMs);
 }
 
 function answerTogether(group: readonly Waiting[], answer: Answer, sentMs: number): void {

@@ -1,0 +1,111 @@
+import type { Entry } from '../../books/metering/counters.ts';
+import { Demand } from './demand.ts';
+
+/** A place that a request has left is kept for the next one for so long. */
+const idleMaxMs = 250;
+
+/** After so long without an answer of Redis nobody knows how many run elsewhere. */
+const knownMs = 500;
+
+const tidyEveryMs = 100;
+
+/** Kept places of one list. */
+const idleMax = 1_000;
+
+interface Pool {
+  demand: Demand;
+  idle: { give: () => void; sinceMs: number }[];
+  roomyUntilMs: number;
+  /** A request asks Redis how many run, before that is forgotten. */
+  isAsking: boolean;
+}
+
+/**
+ * Places among running requests that go from one request of this process to its next one. They count as taken
+ * meanwhile, so only lists of which at most half is taken keep any.
+ */
+export class Slots {
+  readonly #nowMs: () => number;
+  readonly #pools = new WeakMap<Entry['places'], Pool>();
+  /** With kept places. */
+  readonly #live = new Set<Pool>();
+  #timer: NodeJS.Timeout | null = null;
+  #isClosed = false;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** What the next request has to call when it leaves; null: Redis must be asked for a place. */
+  take(places: Entry['places']): (() => void) | null {
+    const pool = this.#poolOf(places);
+    const atMs = this.#nowMs();
+    pool.demand.add(atMs, 0);
+    if (atMs >= pool.roomyUntilMs) return null;
+    if (!pool.isAsking && atMs >= pool.roomyUntilMs - knownMs / 2) {
+      pool.isAsking = true;
+      return null;
+    }
+    const slot = pool.idle.pop();
+    return slot === undefined ? null : this.#leaver(pool, slot.give);
+  }
+
+  /** Redis has given a place: `give` gives it back. How many run now, by list. */
+  granted(places: Entry['places'], running: readonly number[], give: () => void): () => void {
+    const pool = this.#poolOf(places);
+    const isRoomy = pool.demand.isBusy() && places.every(({ allowed }, i) => 2 * (running[i] ?? allowed) <= allowed);
+    pool.isAsking = false;
+    pool.roomyUntilMs = isRoomy ? this.#nowMs() + knownMs : 0;
+    return this.#leaver(pool, give);
+  }
+
+  /** Gives all of them back. */
+  close(): void {
+    this.#isClosed = true;
+    if (this.#timer !== null) clearInterval(this.#timer);
+    for (const pool of this.#live) for (const { give } of pool.idle) give();
+    this.#live.clear();
+  }
+
+  #poolOf(places: Entry['places']): Pool {
+    const known = this.#pools.get(places);
+    if (known !== undefined) return known;
+    const pool: Pool = { demand: new Demand(), idle: [], roomyUntilMs: 0, isAsking: false };
+    this.#pools.set(places, pool);
+    return pool;
+  }
+
+  /** Idempotent. */
+  #leaver(pool: Pool, give: () => void): () => void {
+    let hasLeft = false;
+    return () => {
+      if (hasLeft) return;
+      hasLeft = true;
+      this.#keep(pool, give);
+    };
+  }
+
+  #keep(pool: Pool, give: () => void): void {
+    const sinceMs = this.#nowMs();
+    if (this.#isClosed || sinceMs >= pool.roomyUntilMs || pool.idle.length >= idleMax) return give();
+    pool.idle.push({ give, sinceMs });
+    this.#live.add(pool);
+    if (this.#timer !== null) return;
+    this.#timer = setInterval(() => this.#tidy(), tidyEveryMs);
+    this.#timer.unref();
+  }
+
+  #tidy(): void {
+    const atMs = this.#nowMs();
+    for (const pool of this.#live) {
+      const { idle } = pool;
+      const isRoomy = atMs < pool.roomyUntilMs;
+      // The last ones are taken first, so the first ones have waited longest.
+      while (idle[0] !== undefined && (!isRoomy || atMs - idle[0].sinceMs > idleMaxMs)) idle.shift()?.give();
+      if (idle.length === 0) this.#live.delete(pool);
+    }
+    if (this.#live.size > 0 || this.#timer === null) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+}
