@@ -19,6 +19,7 @@ const gateway = await startGateway(
     },
     models: {
       ...Object.fromEntries(Object.entries(models).map(([alias, target]) => [alias, { targets: [target] }])),
+      tried: { targets: ['openai/mock/ok'], variants: { a: { weight: 1, parameters: { temperature: 0.1 } } } },
       embed: { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
       'mock/*': { targets: ['openai/mock/*'] },
     },
@@ -136,6 +137,19 @@ test('a stream is lines of JSON, without comments between them', async () => {
     lines.map((line) => (JSON.parse(line) as { done: boolean }).done),
     [...lines.slice(1).map(() => false), true],
   );
+});
+
+test('what a model adds to its requests joins a text, too', async () => {
+  const { response } = await ollama.generate({ model: 'tried', prompt: 'hello there' });
+  assert.match(response ?? '', /hello there/);
+  assert.equal(lastBody().temperature, 0.1);
+});
+
+test('a body with large pictures is read as any other', async () => {
+  const image = Buffer.alloc(2_000_000, 7).toString('base64');
+  const answer = await ollama.chat({ model: 'claude', messages: [{ role: 'user', content: 'look', images: [image] }] });
+  assert.equal(answer.done, true);
+  assert.match(JSON.stringify(lastBody()), /"media_type":"image\/jpeg"/);
 });
 
 test('embeddings come as a list, or as one', async () => {

@@ -74,9 +74,11 @@ function modelMember(dialect: CallerDialectId): string {
   return dialect === 'gemini' ? pathModel : 'model';
 }
 
-/** The body with these; `prompt` is left out. */
+/** The body with these; the name of a prompt is left out. */
 export function withAddition(body: JsonObject, dialect: CallerDialectId, addition: BodyAddition): JsonObject {
-  const { prompt: _, ...rest } = body;
+  const { prompt, ...others } = body;
+  // The text of Ollama's /api/generate.
+  const rest = typeof prompt === 'string' ? body : others;
   const { messages, after, parameters, over, model } = addition;
   let added = messages.length === 0 ? rest : withMessages[dialect](rest, messages);
   if (after !== undefined) added = withTurns(added, dialect, after);
