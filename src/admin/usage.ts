@@ -6,7 +6,7 @@ import { usageRecord } from '../books/metering/usage-record.ts';
 import { timeZone } from '../config/scalars.ts';
 import { FailureError, invalid } from '../kernel/failure.ts';
 import { csvLine } from './csv.ts';
-import type { Records } from './directory.ts';
+import type { Directory, Records } from './directory.ts';
 import { accountOf } from './entries/accounts.ts';
 import { filter, given, listLimitMax, listOf, pageFields, pastInstant, timeField, unpricedField } from './fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
@@ -57,7 +57,15 @@ export const usageRow = z.object({
   unpriced_requests: unpricedField,
 });
 
-const usageReply = listOf(usageRow).extend({
+const nameField = z.string().nullable().optional();
+
+/** With what people call an account or a key, which the sums know by its id. */
+const namedRow = usageRow.extend({
+  name: nameField.describe('Of an account or a key of `group`; a key as account/name. Null: it is gone.'),
+  split_name: nameField.describe('The same of `split`.'),
+});
+
+const usageReply = listOf(namedRow).extend({
   group_by: z.string(),
   split_by: z.string().optional(),
   account: z.string().optional(),
@@ -89,11 +97,12 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
         const { account } = query;
         if (account !== undefined) accountOf(await records.current(operator.accounts), account);
         const page = pageByPlace(await rowsOf(parts, query, operator), query);
+        const named = naming(await records.current(operator.accounts), query);
         return {
           group_by: query.group_by,
           ...(query.split_by !== undefined && { split_by: query.split_by }),
           ...(account === undefined ? {} : { account, ...(await windowsOf(parts, records, account)) }),
-          data: page.rows.map(usageRecord),
+          data: page.rows.map((row) => named(usageRecord(row))),
           next_cursor: page.next,
         };
       },
@@ -106,7 +115,8 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
       query: z.strictObject(usageFields),
       contentType: 'text/csv; charset=utf-8; header=present',
       async run({ query, operator }) {
-        const rows = (await rowsOf(parts, query, operator)).map(usageRecord);
+        const named = naming(await records.current(operator.accounts), query);
+        const rows = (await rowsOf(parts, query, operator)).map((row) => named(usageRecord(row)));
         const columns = [
           'requests',
           'units',
@@ -121,15 +131,33 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
           'unpriced_requests',
         ] as const;
         const { group_by: group, split_by: split } = query;
-        const named = <T>(of: T, then: T) => (split === undefined ? [of] : [of, then]);
-        const head = csvLine([...named(group, split ?? ''), ...columns]);
-        const lines = rows.map((row) =>
-          csvLine([...named(row.group, row.split ?? ''), ...columns.map((column) => row[column])]),
-        );
+        const heads = (by: string | undefined) =>
+          by === undefined ? [] : by === 'account' || by === 'key' ? [by, `${by}_name`] : [by];
+        const head = csvLine([...heads(group), ...heads(split), ...columns]);
+        const lines = rows.map((row) => {
+          const ofGroup = [row.group, row.name ?? ''].slice(0, heads(group).length);
+          const ofSplit = [row.split ?? '', row.split_name ?? ''].slice(0, heads(split).length);
+          return csvLine([...ofGroup, ...ofSplit, ...columns.map((column) => row[column])]);
+        });
         return head + lines.join('');
       },
     }),
   ];
+}
+
+/** Adds names to rows whose group or part is an account or a key. */
+function naming(directory: Directory, { group_by, split_by }: { group_by: string; split_by?: string | undefined }) {
+  const nameOf = (by: string | undefined, id: string | undefined): string | null | undefined => {
+    if (id === undefined) return undefined;
+    if (by === 'account') return directory.account(id)?.name ?? null;
+    if (by !== 'key') return undefined;
+    const key = directory.key(id);
+    return key === null ? null : `${key.account}/${key.name}`;
+  };
+  return (row: ReturnType<typeof usageRecord>) => {
+    const [name, split] = [nameOf(group_by, row.group), nameOf(split_by, row.split)];
+    return { ...row, ...(name !== undefined && { name }), ...(split !== undefined && { split_name: split }) };
+  };
 }
 
 function rowsOf(parts: AdminParts, query: z.output<z.ZodObject<typeof usageFields>>, { accounts }: Operator) {

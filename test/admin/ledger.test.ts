@@ -138,9 +138,18 @@ test('usage sums up by every group, over all accounts or one, as JSON and CSV', 
   const csv = (await admin.call('GET', '/usage.csv?group_by=account')).text.split('\r\n');
   assert.equal(
     csv[0],
-    'account,requests,units,input_tokens,output_tokens,cost_usd,errors,counted_tokens,estimated_tokens,counted_cost_usd,estimated_cost_usd,unpriced_requests',
+    'account,account_name,requests,units,input_tokens,output_tokens,cost_usd,errors,counted_tokens,estimated_tokens,counted_cost_usd,estimated_cost_usd,unpriced_requests',
   );
-  assert.match(csv[1] ?? '', /^other,1,2,/);
+  assert.match(csv[1] ?? '', /^other,other,1,2,/);
+  const pair = await admin.ok('GET', '/usage?group_by=key&split_by=account');
+  assert.deepEqual(
+    pair.data.map(({ name, split, split_name }: Record<string, unknown>) => [name, split, split_name]),
+    [
+      [null, 'other', 'other'],
+      [null, 'dev', 'dev'],
+    ],
+    'the key is not in this directory',
+  );
   const one = await admin.ok('GET', '/usage?group_by=model&limit=1');
   const two = await admin.ok('GET', `/usage?group_by=model&limit=1&cursor=${one.next_cursor}`);
   assert.deepEqual([one.data[0].group, two.data[0].group, two.next_cursor], ['smart', 'small', null]);

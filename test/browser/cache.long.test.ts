@@ -113,8 +113,8 @@ test('a model gets a cache, guards and variants by its form, and its page leads 
   await dialog.getByText('Expected a duration such as 30s').waitFor();
   assert.equal(await dialog.getByLabel('Keep answers for').getAttribute('aria-invalid'), 'true');
   await dialog.getByLabel('Keep answers for').fill('1h');
-  await dialog.getByLabel('Who shares them').selectOption('account');
-  await dialog.getByLabel('By meaning, too').fill('embed');
+  await dialog.getByLabel('Who shares the answers').selectOption('account');
+  await dialog.getByLabel('Also match by meaning').fill('embed');
   await dialog.getByLabel('Largest share of wrong answers').fill('2%');
   await dialog.getByLabel("The provider's prompt cache").selectOption('auto');
   await dialog.getByLabel('Guards').fill('pii');
@@ -126,8 +126,8 @@ test('a model gets a cache, guards and variants by its form, and its page leads 
   await dialog.getByLabel('Prompt', { exact: true }).nth(1).fill('reply');
   await dialog.getByLabel('Parameters').nth(1).fill('{"temperature": 0.2}');
   await dialog.getByLabel('Targets of the variant').nth(1).fill('up/mock/other');
-  await dialog.getByLabel('Stays with one variant').selectOption('user');
-  await dialog.getByLabel('A clearly worse one').selectOption('auto');
+  await dialog.getByLabel('Who keeps one variant').selectOption('user');
+  await dialog.getByLabel('A variant that is clearly worse').selectOption('auto');
   await dialog.getByRole('button', { name: 'Add model' }).click();
   await page.getByText('made can be called.').waitFor();
   const made = {

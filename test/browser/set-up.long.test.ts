@@ -122,12 +122,12 @@ test('a model is made, refused at the field that is wrong, answers, and is found
   await shoot(page, 'model-form-phone-dark');
   await assertAccessible(page);
   await dialog.getByLabel('Weight').fill('2');
-  await dialog.getByLabel('Asked first').selectOption('The cheapest');
+  await dialog.getByLabel('Preferred target').selectOption('The cheapest');
   await dialog.getByLabel('Checks of answers').fill('refusal, lenght');
   await dialog.getByRole('button', { name: 'Add model' }).click();
   await dialog.getByText("(did you mean 'length'?)").waitFor();
   await dialog.getByLabel('Checks of answers').fill('refusal, length');
-  await dialog.getByLabel('Fewest characters').fill('5');
+  await dialog.getByLabel('Minimum length in characters').fill('5');
   await dialog.getByLabel('Units per request').fill('1,000');
   await dialog.getByRole('button', { name: 'Add model' }).click();
   await dialog.waitFor({ state: 'detached' });
@@ -160,7 +160,7 @@ test('a model is made, refused at the field that is wrong, answers, and is found
   await page.getByLabel('Model or target').fill('SMART');
   await page.waitForURL('**/models?text=SMART');
   await page.getByRole('link', { name: 'smart' }).click();
-  await page.getByText('up/mock/ok').waitFor();
+  await page.getByRole('link', { name: 'up/mock/ok' }).waitFor();
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByRole('list', { name: 'Where a request would go' }).getByText('up/mock/ok').waitFor();
   await shoot(page, 'model-phone-dark');

@@ -47,7 +47,9 @@ suite('the settings', { skip }, () => {
     await page.getByLabel('Accounts').fill('atlas');
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     const key = await page.getByRole('dialog', { name: 'Key of Lena' }).locator('pre').innerText();
-    await page.keyboard.press('Escape');
+    for (const stray of ['Escape', 'Enter', ' ']) await page.keyboard.press(stray);
+    assert.ok(await page.getByRole('dialog', { name: 'Key of Lena' }).isVisible(), 'no stray key loses a secret');
+    await page.getByRole('button', { name: 'I have copied it' }).click();
     await page.getByRole('cell', { name: 'Lena', exact: true }).waitFor();
     await page.getByRole('tab', { name: 'Audit log' }).click();
     await page.getByText('operator.create').waitFor();

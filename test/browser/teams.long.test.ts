@@ -36,7 +36,7 @@ test('a viewer is invited in at most four clicks, and the link lets one person i
   assert.ok(link.startsWith(`${gateway.url}/dashboard#invitation=`));
   await assertAccessible(page);
   await shoot(page, 'invitation-link');
-  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Done' }).click();
   await page.getByText('is invited by admin as viewer of all accounts').waitFor();
 
   const guest = await openPage(t, gateway, link.slice(gateway.url.length), { login: null });
@@ -51,7 +51,7 @@ test('a viewer is invited in at most four clicks, and the link lets one person i
   await guest.getByRole('button', { name: 'Accept' }).click();
   const key = await guest.locator('pre').innerText();
   assert.match(key, /^sk-cv-op-/);
-  await guest.getByRole('button', { name: /open the dashboard/ }).click();
+  await guest.getByRole('button', { name: /Open the dashboard/ }).click();
   await guest.getByRole('heading', { name: 'Overview' }).waitFor();
   const session = await loggedIn(gateway, { admin_key: key });
   assert.deepEqual([session.session.name, session.session.role], ['Vera', 'viewer']);
@@ -76,7 +76,7 @@ test('the page of an account has its members: an admin of it invites and removes
   await page.getByLabel('Role').selectOption('member');
   await page.getByRole('button', { name: 'Create link' }).click();
   await page.getByText('Send this link to one person').waitFor();
-  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Done' }).click();
   await page.getByText('is invited by Ada as member of atlas').waitFor();
   await assertAccessible(page);
   await assertLooksRight(page, 'members');

@@ -62,7 +62,7 @@ export function windowOperations(parts: AdminParts, records: Records): Operation
       path: '/accounts/{id}/windows',
       area: 'accounts',
       summary:
-        'How full every window of an account is, and when the next of it frees, by key where its plan counts so.',
+        'How full every window of an account is, and when the next unit is available again, by key if its plan counts by key.',
       reply: windowsReply,
       async run({ params, operator }) {
         const directory = await records.current(operator.accounts);

@@ -26,7 +26,8 @@ export function keyWindowsOperation(parts: AdminParts, records: Records): Operat
     method: 'GET',
     path: '/keys/{id}/windows',
     area: 'keys',
-    summary: 'How full the limits of a key and those of its plan are, and when the next of each frees.',
+    summary:
+      'How full the limits of a key and those of its plan are, and when the next unit of each is available again.',
     reply: keyWindowsReply,
     async run({ params, operator }) {
       const directory = await records.current(operator.accounts);

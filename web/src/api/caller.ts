@@ -62,6 +62,15 @@ export function useCaller(ofKey: readonly string[] = []): Callers {
   return { caller, keys, choose, error };
 }
 
+/** The key that an operator chose last for calls, else the first one; null: there is none. */
+export async function speaksAs(session: Session, signal: AbortSignal): Promise<Caller | null> {
+  const query = { status: 'active', limit: keysMax };
+  const { data } = await get<Listed<KeyRow>>('/admin/v1/keys', query, signal);
+  const kept = localStorage.getItem(chosenKey);
+  const key = data.find(({ id }) => id === kept) ?? data[0];
+  return key === undefined ? null : callerOf(session, key);
+}
+
 function callerOf({ csrf, kind }: Session, { id, name, account, prefix }: KeyRow): Caller {
   const headers = { 'x-culvert-csrf': csrf, ...(kind === 'operator' && { 'x-culvert-key': id }) };
   return { key: { id, name, account, prefix }, headers };

@@ -7,7 +7,8 @@ import { ErrorNote } from './error-note.tsx';
 
 export interface DialogProps {
   open: boolean;
-  onClose: () => void;
+  /** Null: only its own buttons close it, and no stray key. */
+  onClose: (() => void) | null;
   title: string;
   /** One sentence below the title. */
   description?: ReactNode;
@@ -54,6 +55,14 @@ export function Dialog({
 }: DialogProps) {
   const body = useRef<HTMLDivElement>(null);
   const giveBack = useFocusBack(open);
+  // Whether a form in it was changed, and whether the reader is asked about that.
+  const [unsaved, setUnsaved] = useState<'none' | 'some' | 'asked'>('none');
+  if (!open && unsaved !== 'none') setUnsaved('none');
+  const leave = () => {
+    if (onClose === null || unsaved === 'asked') return;
+    if (unsaved === 'some') setUnsaved('asked');
+    else onClose();
+  };
   const goToField = (event: Event) => {
     // Where nobody has a keyboard, the field would open one over half of the dialog.
     const field = matchMedia('(pointer: coarse)').matches ? null : body.current?.querySelector<HTMLElement>(typedInto);
@@ -62,7 +71,7 @@ export function Dialog({
     field.focus();
   };
   return (
-    <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
+    <Radix.Root open={open} onOpenChange={(next) => !next && leave()}>
       <Radix.Portal>
         <div className="fixed inset-0 z-40 bg-black/40" aria-hidden />
         <Radix.Content
@@ -84,19 +93,38 @@ export function Dialog({
                 <Radix.Description className="mt-0.5 text-muted text-sm">{description}</Radix.Description>
               )}
             </div>
-            <Radix.Close asChild>
-              <IconButton label="Close" className="-mt-1 -mr-2">
-                <X />
-              </IconButton>
-            </Radix.Close>
+            {onClose !== null && (
+              <Radix.Close asChild>
+                <IconButton label="Close" className="-mt-1 -mr-2">
+                  <X />
+                </IconButton>
+              </Radix.Close>
+            )}
           </header>
-          <div ref={body} className="min-h-0 flex-1 overflow-y-auto p-4">
+          {unsaved === 'asked' && (
+            <div role="alert" className="flex flex-wrap items-center gap-2 border-line border-b bg-warn-soft px-4 py-2">
+              <span className="min-w-40 flex-1 text-sm">Your changes are not saved.</span>
+              <Button onClick={() => setUnsaved('some')}>Keep editing</Button>
+              <Button look="danger" onClick={() => onClose?.()}>
+                Discard them
+              </Button>
+            </div>
+          )}
+          <div
+            ref={body}
+            onInput={({ target }) => unsaved === 'none' && isInForm(target) && setUnsaved('some')}
+            className="min-h-0 flex-1 overflow-y-auto p-4"
+          >
             {children}
           </div>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
   );
+}
+
+function isInForm(target: EventTarget): boolean {
+  return target instanceof Element && target.closest('form') !== null;
 }
 
 interface ConfirmProps {

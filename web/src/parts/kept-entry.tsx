@@ -23,7 +23,7 @@ const sources: Record<Kept['source'], { word: string; title: string }> = {
     word: 'detected',
     title: 'Culvert found it by a key in the environment, a server on this machine or a list of models.',
   },
-  'built-in': { word: 'built in', title: 'It is a part of Culvert.' },
+  'built-in': { word: 'built in', title: 'It is built into Culvert.' },
 };
 
 /** Its origin, and the fault of its stored entry. */

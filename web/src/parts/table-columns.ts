@@ -12,8 +12,8 @@ export interface Column<Row> {
   cell: (row: Row) => ReactNode;
   /** What rows are sorted by, and what an export has. Default: the text or the figure that the cell shows. */
   value?: (row: Row) => SortValue;
-  /** Buttons or a picture: the column is not sorted by, moved or exported. */
-  kind?: 'actions';
+  /** Buttons, at the end, or a picture before the last column: it is not sorted by, moved or exported. */
+  kind?: 'actions' | 'picture';
   /** Figures are aligned right. */
   align?: 'right';
   /** Width of the table from which it is shown; without one, on a phone, too. */
@@ -98,7 +98,12 @@ export function useColumns<Row>(label: string, columns: readonly Column<Row>[]):
     const visible = sorted.some(isShown) ? sorted.filter(isShown) : sorted;
     const isChanged = linked !== null || order.length > 0 || hidden.size > 0;
     return {
-      shown: [...visible, ...columns.filter(({ kind }) => kind === 'actions')],
+      shown: [
+        ...visible.slice(0, -1),
+        ...columns.filter(({ kind }) => kind === 'picture'),
+        ...visible.slice(-1),
+        ...columns.filter(({ kind }) => kind === 'actions'),
+      ],
       movable: sorted,
       isShown,
       arrange(arranged: Arranged) {

@@ -134,7 +134,7 @@ function Frame<Row>(props: WithOrder<Row>) {
                       classOf(column),
                     )}
                   >
-                    {column.kind === 'actions' ? (
+                    {column.kind !== undefined ? (
                       <span className="sr-only @xl:not-sr-only">{column.head}</span>
                     ) : sorter === null ? (
                       column.head

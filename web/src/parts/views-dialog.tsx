@@ -6,7 +6,7 @@ import { Input } from './controls.tsx';
 import { Dialog } from './dialog.tsx';
 import { searchForm } from './filters.ts';
 import { Field, Form } from './form.tsx';
-import { useKept } from './kept.ts';
+import { keep, useKept } from './kept.ts';
 import { toast } from './toast.tsx';
 import { FieldFault } from './typed.ts';
 import { type View, viewsMax, viewsName } from './views.ts';
@@ -21,8 +21,10 @@ export default function ViewsDialog({ address, onClose }: { address: string; onC
     const fault = faultIn(name.trim(), views);
     setError(fault);
     if (fault !== null) return;
-    setViews((before) => [...before, { name: name.trim(), address }]);
-    setName('');
+    // The dialog closes before its state would be kept.
+    keep(viewsName, [...views, { name: name.trim(), address }], 'browser');
+    toast('The view is saved.');
+    onClose();
   };
   const go = (to: string) => {
     const [path, search] = to.split('?');

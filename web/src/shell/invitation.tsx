@@ -68,7 +68,7 @@ export default function InvitationPage({ token, oidc, onDone }: InvitationProps)
             </p>
             <Code label="Your key" text={accept.data.key} wrap />
             <Button look="main" onClick={() => void enter()}>
-              I have kept it, open the dashboard
+              I have saved it. Open the dashboard
             </Button>
           </>
         )}

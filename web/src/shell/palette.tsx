@@ -66,7 +66,7 @@ function Commands({ onClose, places, session, go }: Omit<PaletteProps, 'open'>) 
     ({ kind, name, more, to }): Command => ({
       title: name,
       about: more === '' ? kind : `${kind}, ${more}`,
-      icon: icons.get(to.split('/')[2] ?? '') ?? <FileSearch />,
+      icon: icons.get(to.split(/[/?]/)[2] ?? '') ?? <FileSearch />,
       run: () => go(to),
     }),
   );

@@ -1,5 +1,6 @@
-import { useQueries } from '@tanstack/react-query';
+import { useQueries, useQuery } from '@tanstack/react-query';
 import { useDeferredValue } from 'react';
+import { speaksAs } from '../api/caller.ts';
 import type { Listed } from '../api/pages.ts';
 import { get } from '../api/request.ts';
 import { type Area, whyNot } from '../api/rights.ts';
@@ -58,14 +59,40 @@ export function useEntries(text: string, session: Session): FoundEntry[] {
       };
     }),
   });
+  const { data: collections } = useCollections(session, visible);
   const lower = text.trim().toLowerCase();
   if (!visible || lower === '') return [];
-  return kinds.flatMap((kind, at) =>
+  const ofKinds = kinds.flatMap((kind, at) =>
     (results[at]?.data?.data ?? [])
       .map((row) => entryOf(kind, row))
       .filter(({ name, more, to }) => `${name} ${more} ${to}`.toLowerCase().includes(lower))
       .slice(0, foundMax),
   );
+  return [
+    ...ofKinds,
+    ...(collections ?? []).filter(({ name }) => name.toLowerCase().includes(lower)).slice(0, foundMax),
+  ];
+}
+
+/** Collections of the key that the operator's calls use. */
+function useCollections(session: Session, visible: boolean) {
+  return useQuery({
+    queryKey: ['/v1/vectors', 'find'],
+    async queryFn({ signal }): Promise<FoundEntry[]> {
+      const caller = await speaksAs(session, signal);
+      if (caller === null) return [];
+      const path = '/v1/vectors/collections';
+      const { result } = await get<{ result: { collections: { name: string }[] } }>(path, {}, signal, caller.headers);
+      return result.collections.map(({ name }) => ({
+        kind: 'Collection',
+        name,
+        more: `${caller.key.account}/${caller.key.name}`,
+        to: `/dashboard/vectors?${new URLSearchParams({ collection: name, key: caller.key.id })}`,
+      }));
+    },
+    enabled: visible && whyNot(session, 'calls', 'write') === null,
+    staleTime: 30_000,
+  });
 }
 
 function entryOf({ kind, path }: Kind, { id, name, account }: Row): FoundEntry {

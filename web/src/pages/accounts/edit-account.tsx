@@ -100,7 +100,7 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
         <Field
           name="extra_budget.usd"
           label="Extra budget, USD"
-          hint="It may spend so much more than each budget of its plan."
+          hint="It may spend this much more than each budget of its plan."
         >
           {(control) => (
             <Input

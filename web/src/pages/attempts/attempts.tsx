@@ -68,10 +68,10 @@ export function Attempts({ where = {}, groups, range: ofPage }: AttemptsProps) {
         retry={() => void refetch()}
         columns={columnsOf(by, range)}
         keyOf={({ group }) => group}
-        empty={<p className="p-4 text-muted">Nobody was asked in this time.</p>}
+        empty={<p className="p-4 text-muted">There were no attempts in this range.</p>}
       />
       <p className="text-muted text-xs">
-        Percentiles are of answered attempts. They are counted in bins, so they are off by a third at most.
+        Percentiles count answered attempts. They come from bins, so they are off by a third at most.
       </p>
     </section>
   );

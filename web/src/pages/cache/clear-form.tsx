@@ -36,7 +36,7 @@ export function ClearForm({ model, onDone }: { model: string; onDone: () => void
         </Button>
       }
     >
-      <Field name="model" label="Model" hint="Without a model, a key and a tag, all answers go.">
+      <Field name="model" label="Model" hint="Without a model, key or tag, all answers are removed.">
         {(control) => <SuggestInput {...control} from={models.path} field="id" placeholder="Any" {...field('model')} />}
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">

@@ -118,7 +118,7 @@ export default function CachePage() {
         open={clearing !== null}
         onClose={() => setClearing(null)}
         title="Clear the cache"
-        description="Models then answer these requests anew. What the cache has saved so far stays in the figures."
+        description="Models then answer these requests again. What the cache has saved so far stays in the figures."
       >
         <ClearForm model={clearing ?? ''} onDone={() => setClearing(null)} />
       </Dialog>

@@ -99,7 +99,7 @@ function Fields({ fields, guard, onDone }: GuardFormProps & { fields: readonly G
         />
       )}
       {base === null && (
-        <Field name="name" label="Name" hint="Models, plans and the server name it so.">
+        <Field name="name" label="Name" hint="Models, plans and the server refer to it by this name.">
           {(control) => (
             <Input
               {...control}

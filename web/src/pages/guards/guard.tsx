@@ -50,8 +50,8 @@ function Guard({ guard }: { guard: GuardReply }) {
         <Section title="Used by">
           {users.length === 0 ? (
             <p className="text-muted">
-              Nothing names this guard, so it reads nothing. Name it in a model, a plan, an account or a key, or for all
-              requests in <code className="font-mono text-xs">server.guards</code> of the configuration file.
+              Nothing uses this guard yet, so it reads nothing. Name it in a model, a plan, an account or a key, or for
+              all requests in <code className="font-mono text-xs">server.guards</code> of the configuration file.
             </p>
           ) : (
             <ul aria-label="Used by" className="flex flex-wrap gap-1.5">
@@ -92,7 +92,7 @@ function Actions({ guard }: { guard: GuardReply }) {
       place="side"
       edit={(done) => <GuardForm guard={guard} onDone={done} />}
     >
-      Models and plans that name it keep Culvert from removing it. Take it out of them first.
+      You cannot remove it while a model or a plan uses it. Take it out of them first.
     </KeptActions>
   );
 }

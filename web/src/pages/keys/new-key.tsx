@@ -38,7 +38,7 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
   });
   if (make.data !== undefined) {
     return (
-      <Dialog open onClose={() => {}} title={`Key ${make.data.name} of ${make.data.account}`}>
+      <Dialog open onClose={null} title={`Key ${make.data.name} of ${make.data.account}`}>
         <Secret secret={make.data.key} onDone={onClose} />
       </Dialog>
     );

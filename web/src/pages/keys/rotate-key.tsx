@@ -18,7 +18,7 @@ export function RotateKey({ of, onClose }: { of: KeyReply; onClose: () => void }
   });
   if (rotate.data !== undefined) {
     return (
-      <Dialog open onClose={() => {}} title={`New secret of ${of.name}`}>
+      <Dialog open onClose={null} title={`New secret of ${of.name}`}>
         <Secret secret={rotate.data.key} onDone={onClose} />
       </Dialog>
     );

@@ -52,7 +52,7 @@ export function AddMcpServer({ onAdded }: { onAdded: () => void }) {
         {(control) => <Input {...control} type="password" autoComplete="off" placeholder="None" {...field('token')} />}
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
-        <Field name="tools.allow" label="Offered tools" hint="With commas; * stands for any characters.">
+        <Field name="tools.allow" label="Offered tools" hint="Separate them by commas. * matches any characters.">
           {(control) => <Input {...control} spellCheck={false} placeholder="All" {...field('allow')} />}
         </Field>
         <Field name="tools.deny" label="Tools not offered">

@@ -37,7 +37,7 @@ export function Login({ server }: { server: McpServerReply }) {
     >
       {login === null ? (
         <p className="text-muted">
-          Nobody is logged in. All keys that may use this server will use it with the permissions of that login.
+          Nobody is logged in. All keys that may use this server will use it with the permissions of whoever logs in.
         </p>
       ) : (
         <Facts>

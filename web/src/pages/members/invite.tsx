@@ -78,7 +78,7 @@ function LinkDialog({ link: { path, expires }, onClose }: { link: Link; onClose:
   return (
     <Dialog
       open
-      onClose={onClose}
+      onClose={null}
       title="Send this link to one person"
       description={
         <>
@@ -91,7 +91,8 @@ function LinkDialog({ link: { path, expires }, onClose }: { link: Link; onClose:
       </p>
       <Button look="main" onClick={() => void navigator.clipboard.writeText(address).then(() => setCopied(true))}>
         {copied ? 'Copied' : 'Copy link'}
-      </Button>
+      </Button>{' '}
+      <Button onClick={onClose}>Done</Button>
     </Dialog>
   );
 }

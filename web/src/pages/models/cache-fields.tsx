@@ -15,13 +15,17 @@ export function CacheFields({ draft, change }: CacheFieldsProps) {
   const field = textFields(draft, change);
   return (
     <div className="grid gap-4 sm:grid-cols-2">
-      <Field name="cache.ttl" label="Keep answers for" hint="Equal requests get the kept answer. Such as 1h.">
+      <Field name="cache.ttl" label="Keep answers for" hint="Identical requests get the kept answer. For example 1h.">
         {(control) => <Input {...control} spellCheck={false} placeholder="Not kept" {...field('cacheTtl')} />}
       </Field>
-      <Field name="cache.scope" label="Who shares them" hint="A hit tells one that another has asked the same.">
+      <Field
+        name="cache.scope"
+        label="Who shares the answers"
+        hint="A hit tells a caller that somebody else has asked the same."
+      >
         {(control) => (
           <Select {...control} {...field('cacheScope')} disabled={draft.cacheTtl.trim() === ''}>
-            <option value="">Nobody: each key has its own</option>
+            <option value="">No one: each key has its own</option>
             <option value="account">The keys of an account</option>
             <option value="plan">The keys of a plan</option>
             <option value="all">Everybody</option>
@@ -30,7 +34,7 @@ export function CacheFields({ draft, change }: CacheFieldsProps) {
       </Field>
       <Field
         name="cache.semantic.model"
-        label="By meaning, too"
+        label="Also match by meaning"
         hint="An embedding model finds questions of the same meaning. Use it only where a wrong answer does no harm."
       >
         {(control) => (
@@ -44,7 +48,11 @@ export function CacheFields({ draft, change }: CacheFieldsProps) {
           />
         )}
       </Field>
-      <Field name="cache.semantic.error" label="Largest share of wrong answers" hint="Culvert measures it first.">
+      <Field
+        name="cache.semantic.error"
+        label="Largest share of wrong answers"
+        hint="Culvert measures the share before it gives such answers."
+      >
         {(control) => (
           <Input
             {...control}

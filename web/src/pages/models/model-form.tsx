@@ -77,7 +77,7 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
         </Field>
       </div>
       <Targets targets={draft.targets} onTargets={(targets) => change({ targets })} />
-      <Field name="prefer" label="Asked first" hint="Among healthy targets of one priority.">
+      <Field name="prefer" label="Preferred target" hint="Among healthy targets with the same priority.">
         {(control) => (
           <Select {...control} {...field('prefer')}>
             <option value="">By weight and load</option>
@@ -95,7 +95,7 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
         >
           {(control) => <Input {...control} {...text('checks')} placeholder="None" />}
         </Field>
-        <Field name="quality.min_chars" label="Fewest characters">
+        <Field name="quality.min_chars" label="Minimum length in characters">
           {(control) => <Input {...control} {...text('minChars')} inputMode="numeric" placeholder="Any" />}
         </Field>
       </div>
@@ -114,7 +114,7 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
         <Field
           name="shadow.share"
           label="Shadow, share"
-          hint="Such as 5%. You pay for it, and no caller gets its answer."
+          hint="For example 5%. You pay for it, and callers never get its answer."
         >
           {(control) => <Input {...control} {...text('shadowShare')} placeholder="None" />}
         </Field>

@@ -73,10 +73,10 @@ function TakenOut({ model, row: { variant, out } }: { model: string; row: Row })
   if (out === null) return null;
   return (
     <Note tone="warn">
-      <span className="font-medium">{variant}</span> is out since <Ago at={out.since} />: {out.reason}
+      <span className="font-medium">{variant}</span> has been out since <Ago at={out.since} />: {out.reason}
       {may && (
         <Button size="row" className="ml-2" busy={restore.isPending} onClick={() => restore.mutate()}>
-          Let it take part again
+          Put it back
         </Button>
       )}
       {restore.error !== null && <p className="mt-1 text-bad">{restore.error.message}</p>}
@@ -126,7 +126,7 @@ const columns: readonly Column<Row>[] = [
         </>
       ),
   },
-  { head: 'USD a request', from: 'md', align: 'right', cell: (row) => <Money value={row.cost_usd_per_request} /> },
+  { head: 'USD per request', from: 'md', align: 'right', cell: (row) => <Money value={row.cost_usd_per_request} /> },
   { head: 'USD', from: 'md', align: 'right', cell: (row) => <Money value={row.cost_usd} /> },
 ];
 

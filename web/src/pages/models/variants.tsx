@@ -87,7 +87,7 @@ export function Variants(props: VariantsProps) {
           Add variant
         </Button>
         {variants.length > 0 && (
-          <Field name="rollback" label="A clearly worse one">
+          <Field name="rollback" label="A variant that is clearly worse">
             {(control) => (
               <Select {...control} value={rollback} onChange={({ target }) => onRollback(target.value)}>
                 <option value="">Stays</option>
@@ -97,7 +97,7 @@ export function Variants(props: VariantsProps) {
           </Field>
         )}
         {variants.length > 0 && (
-          <Field name="sticky" label="Stays with one variant">
+          <Field name="sticky" label="Who keeps one variant">
             {(control) => (
               <Select {...control} value={sticky} onChange={({ target }) => onSticky(target.value)}>
                 <option value="">A key</option>

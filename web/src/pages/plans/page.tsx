@@ -24,7 +24,7 @@ const columns: Column<PlanReply>[] = [
     cell: (plan) => (
       <span className="inline-flex items-center gap-2">
         <span className="font-medium [overflow-wrap:anywhere]">{plan.name}</span>
-        {plan.default && <Badge title="Accounts without a plan of their own have this one">default</Badge>}
+        {plan.default && <Badge title="Accounts without their own plan get this one">default</Badge>}
       </span>
     ),
   },

@@ -10,6 +10,7 @@ import { textFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
 import { Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { useUnsaved } from '../../parts/use-unsaved.ts';
 import { CalendarFields } from './calendar-fields.tsx';
 import { definitionOf, newPlan, type TypedPlan, typedOf } from './plan-fields.ts';
 import { Preview } from './preview.tsx';
@@ -39,6 +40,8 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
       toast('Saved. The limits apply at once.');
     },
   });
+  const shown = typedOf(before?.definition ?? newPlan);
+  useUnsaved(mayWrite && !save.isPending && JSON.stringify(typed) !== JSON.stringify(shown));
   const current = currentOf<PlanReply>(save.error);
   const change = (changes: Partial<TypedPlan>) => setTyped({ ...typed, ...changes });
   const field = textFields(typed, change);
@@ -97,7 +100,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
             <Field name="storage" label="Storage" hint="For vectors, pages and images.">
               {(control) => <Input {...control} {...field('storage')} />}
             </Field>
-            <Field name="scope" label="Limits count">
+            <Field name="scope" label="Limits apply">
               {(control) => (
                 <Select {...control} {...field('scope')}>
                   <option value="account">per account</option>

@@ -1,7 +1,8 @@
 import { Download, Pause, Play } from 'lucide-react';
-import { useCallback, useState } from 'react';
+import { lazy, Suspense, useCallback, useState } from 'react';
 import { type Pages, usePages } from '../../api/pages.ts';
 import { type Query, url } from '../../api/request.ts';
+import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Count, Moment, None, Span } from '../../parts/figures.tsx';
@@ -11,6 +12,7 @@ import { Page } from '../../parts/page.tsx';
 import { anyTime } from '../../parts/range.ts';
 import { RangePicker } from '../../parts/range-picker.tsx';
 import { saveFrom } from '../../parts/save.ts';
+import { Pending } from '../../parts/skeleton.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { useRange } from '../../parts/use-range.ts';
 import { Cost } from './cost.tsx';
@@ -75,6 +77,7 @@ const columns: readonly Column<RequestRow>[] = [
 export default function RequestsPage() {
   const [filters, setFilters] = useFilters<FilterName | 'pages'>();
   const [paused, setPaused] = useState(false);
+  const mayUsage = useMay('usage', 'read');
   const range = useRange(anyTime, 'any');
   const { from, to } = range.query;
   const query = { ...queryOf(filters), since: from, until: to };
@@ -90,6 +93,8 @@ export default function RequestsPage() {
         refetch: () => void tail.refetch(),
       }
     : listed;
+  // Sums of usage know neither an id, nor an outcome, nor what a request cost.
+  const isSummed = mayUsage && unsummed.every((name) => filters[name] === undefined);
   // Another filter begins at its first page.
   const onValues = useCallback((changes: typeof filters) => setFilters({ ...changes, pages: '' }), [setFilters]);
   const some = range.text !== anyTime || filterNames.some((name) => filters[name] !== undefined);
@@ -112,6 +117,11 @@ export default function RequestsPage() {
       }
       bar={<FilterBar values={filters} onValues={onValues} />}
     >
+      {isSummed && (
+        <Suspense fallback={<Pending className="h-[136px]" />}>
+          <Volume query={sumsOf(filters)} range={range} />
+        </Suspense>
+      )}
       <PagedTable
         label="Requests"
         pages={pages}
@@ -126,6 +136,15 @@ export default function RequestsPage() {
       />
     </Page>
   );
+}
+
+const Volume = lazy(() => import('./volume.tsx'));
+
+/** Filters that sums of usage do not have. */
+const unsummed = ['text', 'status', 'class', 'mcp_server', 'cost_min'] as const;
+
+function sumsOf({ account, key, model, provider, endpoint, user, tag }: Partial<Record<FilterName, string>>) {
+  return { account, key, model, provider, endpoint, user, tag };
 }
 
 /** Any outcome means that of refused requests, too. */

@@ -45,7 +45,7 @@ export function Timeline({ request: { route, ms, status, class: failure, cache }
             {considered.map(({ target, verdict }) => (
               <li key={target} className="flex flex-wrap justify-between gap-x-4 px-3 py-1.5">
                 <span className="[overflow-wrap:anywhere]">{target}</span>
-                <span className="text-muted">{verdict}</span>
+                <span className="text-muted">{said(verdict)}</span>
               </li>
             ))}
           </ul>
@@ -56,6 +56,17 @@ export function Timeline({ request: { route, ms, status, class: failure, cache }
       )}
     </div>
   );
+}
+
+/** Verdicts of the record whose words a reader cannot know. */
+const verdictWords: Readonly<Record<string, string>> = {
+  'picked as the least bad': 'picked, although no target was healthy',
+  'picked as a probe': 'picked to find out whether it is healthy again',
+  'picked as a hedge': 'picked because the one before took long',
+};
+
+function said(verdict: string): string {
+  return verdictWords[verdict] ?? verdict;
 }
 
 interface AttemptLineProps {
@@ -102,7 +113,7 @@ function AttemptLine({ attempt, last, wholeMs, verdict }: AttemptLineProps) {
           {firstTokenMs !== null && <div className="h-full bg-accent" style={{ width: share(ms - firstTokenMs) }} />}
         </div>
         <p className="mt-1 flex flex-wrap gap-x-3 text-muted text-xs">
-          {verdict !== undefined && <span>{verdict}</span>}
+          {verdict !== undefined && <span>{said(verdict)}</span>}
           {startMs != null && <span>started after {span(startMs)}</span>}
           <span>credential {credential}</span>
           {firstTokenMs !== null && <span>first token after {span(firstTokenMs)}</span>}

@@ -6,7 +6,6 @@ import { usePages } from '../../api/pages.ts';
 import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
-import { Code } from '../../parts/code.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Ago } from '../../parts/figures.tsx';
@@ -14,6 +13,7 @@ import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { Secret } from '../keys/secret.tsx';
 import { Invite } from '../members/invite.tsx';
 import { Invitations } from '../members/members.tsx';
 import { OperatorForm } from './operator-form.tsx';
@@ -79,7 +79,7 @@ export function Operators() {
     <>
       <div className="flex flex-wrap items-center gap-3">
         <p className="min-w-64 flex-1 text-muted">
-          Owners may do everything, and admins everything except manage operators. Viewers may only read. Billing sees
+          Owners may do everything, and admins everything except managing operators. Viewers may only read. Billing sees
           accounts, plans and usage. Members make keys and see requests.
         </p>
         {may && <Invite />}
@@ -150,11 +150,11 @@ export function Operators() {
       {secret !== null && (
         <Dialog
           open
-          onClose={() => setSecret(null)}
+          onClose={null}
           title={`Key of ${secret.name}`}
-          description="It is shown only once. It logs in to the dashboard and calls /admin/v1."
+          description="It logs in to the dashboard and calls /admin/v1."
         >
-          <Code label="Operator key" text={secret.key} wrap />
+          <Secret secret={secret.key} onDone={() => setSecret(null)} />
         </Dialog>
       )}
     </>

@@ -6,13 +6,13 @@ import { usePages } from '../../api/pages.ts';
 import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
-import { Code } from '../../parts/code.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Ago } from '../../parts/figures.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { Secret } from '../keys/secret.tsx';
 
 const ways: Readonly<Record<string, string>> = {
   token: 'Login link',
@@ -98,13 +98,8 @@ function LoginLink() {
       </Button>
       {make.error !== null && <ErrorNote error={make.error} />}
       {make.data !== undefined && (
-        <Dialog
-          open
-          onClose={make.reset}
-          title="Login link"
-          description="Whoever opens it first is logged in as an owner. It is shown only once."
-        >
-          <Code label="Login link" text={location.origin + make.data.path} wrap />
+        <Dialog open onClose={null} title="Login link" description="Whoever opens it first is logged in as an owner.">
+          <Secret secret={location.origin + make.data.path} onDone={make.reset} />
         </Dialog>
       )}
     </div>

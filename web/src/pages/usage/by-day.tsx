@@ -60,8 +60,8 @@ function Unpriced({ byDay: { parts } }: { byDay: Arranged }) {
 
 function seriesOf({ parts, times }: Arranged, of: (row: UsageRow) => number, unnamed: string): Series[] {
   const values = (rows: (UsageRow | null)[]) => rows.map((row) => (row === null ? 0 : of(row)));
-  const own = parts.slice(0, colours.length).map(({ group, rows }, at) => ({
-    label: group === '' ? unnamed : group,
+  const own = parts.slice(0, colours.length).map(({ group, name, rows }, at) => ({
+    label: group === '' ? unnamed : name,
     colour: colours[at]!,
     values: values(rows),
   }));

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { usePages } from '../../api/pages.ts';
@@ -36,7 +37,7 @@ const groups = [
   ['tag', 'Tag'],
 ] as const;
 const filterNames = ['account', 'model', 'provider', 'key', 'user', 'tag'] as const;
-type Name = 'group_by' | 'measure' | (typeof filterNames)[number];
+type Name = 'group_by' | 'split_by' | 'measure' | (typeof filterNames)[number];
 
 /** Days fit one page, so that they can be shown newest first. */
 const daysMax = 1_000;
@@ -45,16 +46,17 @@ const daysMax = 1_000;
 export default function UsagePage() {
   const [filters, setFilters] = useFilters<Name>();
   const { group_by = 'day' } = filters;
+  const split_by = filters.split_by === group_by ? undefined : filters.split_by;
   const range = useRange('30d');
   const measure =
     filters.measure !== undefined && filters.measure in measures ? (filters.measure as Measure) : 'cost_usd';
   const chosen = Object.fromEntries(filterNames.map((name) => [name, filters[name]]));
-  const query = { ...chosen, ...range.query, group_by, time_zone: group_by === 'day' ? range.zone : undefined };
+  const isByDay = group_by === 'day' || split_by === 'day';
+  const query = { ...chosen, ...range.query, group_by, split_by, time_zone: isByDay ? range.zone : undefined };
   const pages = usePages<UsageRow>('/admin/v1/usage', query, group_by === 'day' ? { limit: daysMax } : {});
   const rows = group_by === 'day' ? pages.rows?.toReversed() : pages.rows;
   const [recalculating, setRecalculating] = useState(false);
   const mayRecalculate = useMay('usage', 'write');
-  const title = groups.find(([value]) => value === group_by)?.[1] ?? 'Group';
   return (
     <Page
       title="Usage"
@@ -64,7 +66,12 @@ export default function UsagePage() {
           {mayRecalculate && <Button onClick={() => setRecalculating(true)}>Recalculate</Button>}
           <Button
             icon={<Download className="size-4" />}
-            onClick={() => saveFrom(url('/admin/v1/usage.csv', query), `usage-by-${group_by}.csv`)}
+            onClick={() =>
+              saveFrom(
+                url('/admin/v1/usage.csv', query),
+                `usage-by-${[group_by, split_by].filter(Boolean).join('-and-')}.csv`,
+              )
+            }
           >
             CSV
           </Button>
@@ -83,6 +90,21 @@ export default function UsagePage() {
                 By {label.toLowerCase()}
               </option>
             ))}
+          </Select>
+          <Select
+            aria-label="And by"
+            value={split_by ?? ''}
+            className="w-[calc(50%-4px)] sm:w-auto"
+            onChange={({ target: { value } }) => setFilters({ split_by: value })}
+          >
+            <option value="">and nothing else</option>
+            {groups
+              .filter(([value]) => value !== group_by)
+              .map(([value, label]) => (
+                <option key={value} value={value}>
+                  and by {label.toLowerCase()}
+                </option>
+              ))}
           </Select>
           <Select
             aria-label="Measure"
@@ -131,10 +153,10 @@ export default function UsagePage() {
         <ByDay query={chosen} groupBy={group_by} range={range} measure={measure} />
       </Suspense>
       <PagedTable
-        label={`Usage by ${group_by}`}
+        label={`Usage by ${group_by}${split_by === undefined ? '' : ` and ${split_by}`}`}
         pages={{ ...pages, rows }}
-        columns={columnsFor(title, rows ?? [], measure, group_by)}
-        keyOf={({ group }) => group}
+        columns={columnsFor(rows ?? [], measure, group_by, split_by)}
+        keyOf={({ group, split }) => JSON.stringify([group, split])}
         empty={<Empty title="There is no usage.">Choose a longer range or remove a filter.</Empty>}
       />
       <Dialog
@@ -161,15 +183,63 @@ export default function UsagePage() {
   );
 }
 
-function columnsFor(title: string, rows: readonly UsageRow[], measure: Measure, groupBy: string): Column<UsageRow>[] {
+/** Pages of single entries, by what rows are of. */
+const pagesOf: Readonly<Record<string, string>> = {
+  account: 'accounts',
+  key: 'keys',
+  model: 'models',
+  provider: 'providers',
+};
+
+/** What the rows are of; an account or a key by its name, with its id below. */
+function groupColumn(by: string, of: (row: UsageRow) => { id: string; name?: string | null }): Column<UsageRow> {
+  const page = pagesOf[by];
+  const shown = ({ id, name }: ReturnType<typeof of>) => (
+    <div className="min-w-0 max-w-[32cqw] @xl:max-w-40 @4xl:max-w-56">
+      <div className="truncate" title={name ?? id}>
+        {name ?? id}
+      </div>
+      {name != null && name !== id && <div className="truncate text-muted text-xs">{id}</div>}
+    </div>
+  );
+  return {
+    head: groups.find(([value]) => value === by)?.[1] ?? 'Group',
+    value(row) {
+      const { id, name } = of(row);
+      return name == null || name === id ? id : `${name} (${id})`;
+    },
+    cell(row) {
+      const group = of(row);
+      if (group.id === '') return <None />;
+      if (page === undefined) return shown(group);
+      return (
+        <Link to={`/dashboard/${page}/${encodeURIComponent(group.id)}` as never} className="hover:underline">
+          {shown(group)}
+        </Link>
+      );
+    },
+  };
+}
+
+function columnsFor(
+  rows: readonly UsageRow[],
+  measure: Measure,
+  groupBy: string,
+  splitBy: string | undefined,
+): Column<UsageRow>[] {
   const { of } = measures[measure];
   const most = Math.max(...rows.map(of), 1e-12);
   return [
+    groupColumn(groupBy, ({ group, name }) => ({ id: group, name })),
+    ...(splitBy === undefined
+      ? []
+      : [groupColumn(splitBy, ({ split, split_name }) => ({ id: split ?? '', name: split_name }))]),
     {
-      head: title,
-      cell: ({ group }) => (group === '' ? <None /> : <span className="[overflow-wrap:anywhere]">{group}</span>),
+      head: 'Requests',
+      from: splitBy === undefined ? undefined : 'sm',
+      align: 'right',
+      cell: ({ requests }) => <Count value={requests} />,
     },
-    { head: 'Requests', align: 'right', cell: ({ requests }) => <Count value={requests} /> },
     {
       head: 'Failed',
       value: ({ errors }) => errors,
@@ -183,14 +253,14 @@ function columnsFor(title: string, rows: readonly UsageRow[], measure: Measure, 
     { head: 'Units', from: 'sm', align: 'right', cell: ({ units }) => <Count value={units} /> },
     {
       head: 'Estimated',
-      from: 'xl',
+      from: splitBy === undefined ? 'xl' : '2xl',
       align: 'right',
       cell: ({ estimated_cost_usd }) => (estimated_cost_usd === 0 ? <None /> : <Money value={estimated_cost_usd} />),
     },
     {
       head: 'Compared',
-      kind: 'actions',
-      from: 'lg',
+      kind: 'picture',
+      from: splitBy === undefined ? 'lg' : '2xl',
       className: 'w-40',
       cell: (row) => (
         <div className="h-1.5 overflow-hidden rounded-full bg-line" aria-hidden>

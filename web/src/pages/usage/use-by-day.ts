@@ -18,7 +18,7 @@ export interface ByDay {
   times: number[];
   stepMs: number;
   /** Usage of each step by group: null for none. The largest first. */
-  parts: { group: string; rows: (UsageRow | null)[] }[];
+  parts: { group: string; name: string; rows: (UsageRow | null)[] }[];
 }
 
 type Step = 'hour' | 'day';
@@ -56,12 +56,12 @@ function arranged(rows: readonly UsageRow[], step: Step, range: Ranged, sizeOf: 
   const nameOf = (atMs: number) =>
     step === 'hour' ? `${new Date(atMs).toISOString().slice(0, 16)}Z` : localText(atMs, range.zone).slice(0, 10);
   const places = new Map(times.map((atMs, at) => [nameOf(atMs), at]));
-  const parts = new Map<string, { rows: (UsageRow | null)[]; size: number }>();
+  const parts = new Map<string, { name: string; rows: (UsageRow | null)[]; size: number }>();
   for (const row of rows) {
     const at = places.get(row.group);
     if (at === undefined) continue;
     const group = row.split ?? '';
-    const part = parts.get(group) ?? { rows: times.map(() => null), size: 0 };
+    const part = parts.get(group) ?? { name: row.split_name ?? group, rows: times.map(() => null), size: 0 };
     part.rows[at] = row;
     part.size += sizeOf(row);
     parts.set(group, part);
@@ -70,7 +70,7 @@ function arranged(rows: readonly UsageRow[], step: Step, range: Ranged, sizeOf: 
   return {
     times,
     stepMs: step === 'hour' ? hourMs : dayMs,
-    parts: ordered.map(([group, { rows }]) => ({ group, rows })),
+    parts: ordered.map(([group, { name, rows }]) => ({ group, name, rows })),
   };
 }
 
