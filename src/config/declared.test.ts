@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { checkConfigText } from './check.ts';
-import { accountsInForce, credentialsOf, declaredAccounts, whyNotReplaced } from './declared.ts';
+import { accountsInForce, credentialsOf, declaredAccounts, whyNotReplaced, whyTooManyProcesses } from './declared.ts';
 import { configSchema } from './schema.ts';
 
 test('credentials come from api_key or the list', () => {
@@ -62,4 +62,15 @@ test('an account that a variable alone names is as it is stored, suspended too',
   assert.deepEqual(declared, [{ id: 'default', plan: 'default', status: 'active', guards: [], from: 'environment' }]);
   assert.deepEqual(accountsInForce(declared, [{ id: 'default' }]), []);
   assert.deepEqual(accountsInForce(declared, [{ id: 'other' }]), declared);
+});
+
+test('more processes than cores, or than the books of the embedded storage serve, are told', () => {
+  const why = (processes: number, cores: number, storage = {}) =>
+    whyTooManyProcesses(configSchema.parse({ server: { processes }, storage }), cores);
+  const shared = { database: 'postgres://h/d', state: 'redis://h' };
+  assert.equal(why(1, 1), null);
+  assert.equal(why(4, 4), null);
+  assert.equal(why(3, 2), 'server.processes is 3, but this machine has 2 cores');
+  assert.match(why(5, 8) ?? '', /the books of the embedded storage keep up with about 4 busy workers/);
+  assert.equal(why(8, 8, shared), null);
 });

@@ -77,3 +77,18 @@ export function processesOf({ server, storage }: Pick<Config, 'server' | 'storag
   const isShared = storage.database === 'sqlite' || storage.state !== 'memory';
   return isShared ? Math.max(1, availableParallelism() - sparedCores) : 1;
 }
+
+/** Busy workers that the books of the embedded storage keep up with, about (docs/decisions/0040). */
+const booksWorkersMax = 4;
+
+/** Why this machine or these books cannot serve so many processes; null: they can. */
+export function whyTooManyProcesses(
+  config: Pick<Config, 'server' | 'storage'>,
+  cores = availableParallelism(),
+): string | null {
+  const processes = processesOf(config);
+  if (processes > cores && processes > 1)
+    return `server.processes is ${processes}, but this machine has ${cores === 1 ? 'one core' : `${cores} cores`}`;
+  if (config.storage.database !== 'sqlite' || processes <= booksWorkersMax) return null;
+  return `server.processes is ${processes}, but the books of the embedded storage keep up with about ${booksWorkersMax} busy workers`;
+}

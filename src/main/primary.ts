@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { processesOf } from '../config/declared.ts';
+import { processesOf, whyTooManyProcesses } from '../config/declared.ts';
 import { urlOf } from '../http/listening.ts';
 import { createKeptItems } from '../inference/families/chat/kept-items.ts';
 import { systemClock } from '../kernel/clock.ts';
@@ -32,6 +32,8 @@ export async function startWorkers({
   const folder = openDataFolder(config.storage.data_dir);
   const lock = lockDataFolder(folder, urlOf(host, port));
   if (lock.kind === 'held') throw new StartRefused(lock.message);
+  const tooMany = whyTooManyProcesses(config);
+  if (tooMany !== null) log.warn(tooMany);
   const clock = systemClock;
   const books =
     config.storage.database === 'sqlite'
@@ -62,11 +64,29 @@ export async function startWorkers({
     await books?.close();
     lock.release();
   };
+  const stopped = stopDuringStart();
   try {
-    lock.announce(await workers.start());
+    lock.announce(await Promise.race([workers.start(), stopped.promise]));
   } catch (error) {
     await close(0);
     throw error;
+  } finally {
+    stopped.ignore();
   }
   return { issueFirstKey: async () => null, reconfigure: (next) => workers.configure(next), close };
 }
+
+/** Rejects at a signal to end, which would else leave the workers to their end and the folder locked. */
+function stopDuringStart(): { promise: Promise<never>; ignore(): void } {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = (signal: string) => reject(new StartRefused(`${signal} came during the start, so nothing was started.`));
+  for (const signal of endSignals) process.once(signal, stop);
+  return {
+    promise,
+    ignore() {
+      for (const signal of endSignals) process.off(signal, stop);
+    },
+  };
+}
+
+const endSignals = ['SIGTERM', 'SIGINT'] as const;

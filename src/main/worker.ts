@@ -14,7 +14,9 @@ export async function work({
   version,
   flushCompileCache,
 }: Pick<StartOptions, 'version' | 'flushCompileCache'>): Promise<number> {
-  const seat = await takeSeat();
+  process.title = 'culvert spare';
+  const seat = await takeSeat(import('./gateway.ts'));
+  process.title = `culvert worker ${seat.given.number}`;
   const { given, reload } = seat;
   const { log, flush } = await createLog({ level: given.config.telemetry.log.level, form: given.form });
   let gateway: Gateway;

@@ -45,7 +45,8 @@ export interface Standing {
 
 /** Offers of the primary to its workers. Those of the books are there with the embedded storage alone. */
 export interface PrimaryOffers extends BooksOffers {
-  begin(): Given;
+  /** Answered when it has a place. */
+  begin(): Promise<Given>;
   /** The worker listens at `url`. */
   serving(url: string): void;
   /** The operator can correct why it cannot start. */
@@ -116,8 +117,8 @@ export function findInTurns(ask: Seat['findItems']): Seat['findItems'] {
   };
 }
 
-/** Asks the primary what to start with. */
-export async function takeSeat(): Promise<Seat> {
+/** Asks the primary what to start with, once the code is there: a spare waits so for its place. */
+export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
   const standing: Standing = { ready: false, trouble: null, ended: [], books: null };
   let onReady = () => {};
   const offers: Partial<WorkerOffers> = {
@@ -131,6 +132,7 @@ export async function takeSeat(): Promise<Seat> {
   process.on('message', primary.take);
   // The primary alone decides when workers end: a supervisor or a terminal signals all of a group.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
+  await loaded;
   const given = await primary.ask('begin');
   Object.assign(standing, given.standing);
   return {

@@ -1,18 +1,18 @@
-import cluster, { type Worker } from 'node:cluster';
+import type { Worker } from 'node:cluster';
 import { randomUUID } from 'node:crypto';
-import type { Readable } from 'node:stream';
 import { setTimeout as rest } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
-import { type Log, writeLines } from '../observe/log.ts';
+import type { Log } from '../observe/log.ts';
 import { type SeriesValues, sumOfCounts } from '../observe/metrics.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
 import { bootOf } from './boots.ts';
 import { HintRelay } from './hint-relay.ts';
 import { StartRefused } from './lifetime.ts';
-import { createLink, type Link } from './link.ts';
+import type { Link } from './link.ts';
 import { Pulse } from './pulse.ts';
 import { withTakenAtStart } from './reloads.ts';
-import { type Given, type PrimaryOffers, type Standing, type WorkerOffers, workerVariable } from './seat.ts';
+import type { Given, PrimaryOffers, Standing, WorkerOffers } from './seat.ts';
+import { Spares } from './spares.ts';
 
 export interface WorkersParts {
   count: number;
@@ -72,6 +72,7 @@ export class Workers {
   readonly #boot = randomUUID();
   readonly #pulse = new Pulse();
   readonly #hints = new HintRelay();
+  readonly #spares: Spares;
   readonly #failedStart = Promise.withResolvers<never>();
   /** Counts of workers that are gone: a sum that fell would read as a restart of the server. */
   #countsOfGone: Promise<SeriesValues> = Promise.resolve([]);
@@ -88,15 +89,7 @@ export class Workers {
       measured: null,
       state: { at: 'ended' },
     }));
-    // Workers accept from one socket: a connection that was handed to a worker just before its death hung for ever.
-    cluster.schedulingPolicy = cluster.SCHED_NONE;
-    cluster.setupPrimary({
-      exec: parts.program,
-      args: [],
-      serialization: 'advanced',
-      // Lines of several processes would cut each other on a pipe.
-      stdio: ['ignore', parts.form === 'pretty' ? 'inherit' : 'pipe', 'inherit', 'ipc'],
-    });
+    this.#spares = new Spares(parts);
   }
 
   /**
@@ -106,6 +99,7 @@ export class Workers {
   async start(): Promise<string> {
     await Promise.race([this.#startAll(), this.#failedStart.promise]);
     if (this.#phase === 'starting') this.#phase = 'serving';
+    this.#spares.begin();
     this.tellStanding();
     return this.#address;
   }
@@ -118,6 +112,7 @@ export class Workers {
   /** Ends them all in the same steps. */
   async stop({ graceMs, delayMs }: { graceMs: number; delayMs: number }): Promise<void> {
     this.#phase = 'stopping';
+    this.#spares.end();
     const left = this.#running();
     const gone = left.map(({ worker }) => goneOf(worker));
     for (const { at, worker, link } of left) {
@@ -178,14 +173,17 @@ export class Workers {
     this.#starts.delete(place.number);
   }
 
+  /** Takes the spare where there is one. */
   #fork(place: Place): void {
     place.generation += 1;
     const desk = this.#parts.books?.desk();
-    const worker = cluster.fork({ [workerVariable]: String(place.number) });
-    const send = (message: object) => void worker.send(message, () => undefined);
-    const link: Link<WorkerOffers> = createLink<WorkerOffers>(
-      send,
-      this.#offersTo(place, desk, (url, began) => {
+    const boot = bootOf(this.#boot, place.number, place.generation);
+    const { worker, link, seated } = this.#spares.take();
+    place.state = { at: 'starting', worker, link };
+    const given = this.#givenTo(place, boot);
+    const began = this.#parts.given().config;
+    seated(
+      this.#offersTo(place, desk, (url) => {
         this.#address = url;
         place.state = { at: 'serving', worker, link };
         this.#watch(place, worker, link);
@@ -194,18 +192,14 @@ export class Workers {
         link.tell('stand', this.#standing());
         const hints = this.#hints.now();
         if (hints.length > 0) link.tell('hear', hints);
+        this.#spares.prepare();
         const start = this.#starts.get(place.number);
         if (start === undefined)
           this.#parts.log.info({ worker: place.number }, 'a worker serves in place of the dead one');
         else start();
       }),
+      given,
     );
-    place.state = { at: 'starting', worker, link };
-    worker.on('message', link.take);
-    // Such as a message to one that has just died.
-    worker.on('error', () => undefined);
-    if (worker.process.stdout !== null) passLines(worker.process.stdout, this.#parts.log);
-    const boot = bootOf(this.#boot, place.number, place.generation);
     worker.once('exit', (code, signal) => {
       this.#pulse.end(boot);
       link.gone(`worker ${place.number} ended`);
@@ -214,6 +208,20 @@ export class Workers {
     });
     // All that it has said before is taken by then.
     worker.once('disconnect', () => void this.#chargeLost(place.number, desk));
+  }
+
+  #givenTo({ number }: Place, boot: string): Given {
+    const now = this.#parts.given();
+    return {
+      ...now,
+      config: withTakenAtStart(this.#startedWith, now.config),
+      number,
+      boot,
+      standing: this.#standing(),
+      spool: `spool-${number}`,
+      greets: number === 1 && this.#phase === 'starting',
+      form: this.#parts.form,
+    };
   }
 
   /** One that hangs would keep the connections that it has, and serve none of them. */
@@ -236,29 +244,13 @@ export class Workers {
   }
 
   #offersTo(
-    { number, generation }: Place,
+    { number }: Place,
     desk: BooksOffers | undefined,
-    serves: (url: string, began: Config | null) => void,
-  ): Omit<PrimaryOffers, keyof BooksOffers> & Partial<BooksOffers> {
-    const { given, form, log, reload, items } = this.#parts;
-    let began: Config | null = null;
+    serving: PrimaryOffers['serving'],
+  ): Omit<PrimaryOffers, keyof BooksOffers | 'begin'> & Partial<BooksOffers> {
+    const { log, reload, items } = this.#parts;
     return {
-      begin: () => {
-        const now = given();
-        began = now.config;
-        const config = withTakenAtStart(this.#startedWith, now.config);
-        return {
-          ...now,
-          config,
-          number,
-          boot: bootOf(this.#boot, number, generation),
-          standing: this.#standing(),
-          spool: `spool-${number}`,
-          greets: number === 1 && this.#phase === 'starting',
-          form,
-        };
-      },
-      serving: (url) => serves(url, began),
+      serving,
       refused: (message) => {
         log.error({ worker: number }, message);
         if (this.#phase === 'starting') this.#failedStart.reject(new StartRefused(message));
@@ -338,18 +330,4 @@ async function goneOf(worker: Worker): Promise<void> {
   const exit = new Promise((done) => worker.once('exit', done));
   const silence = worker.isConnected() ? new Promise((done) => worker.once('disconnect', done)) : null;
   await Promise.all([exit, silence]);
-}
-
-/** Passes whole lines on; a line that a death has cut is ended. */
-function passLines(from: Readable, log: Log): void {
-  let rest = '';
-  from.setEncoding('utf8');
-  from.on('data', (text: string) => {
-    const end = text.lastIndexOf('\n') + 1;
-    if (end > 0) writeLines(log, rest + text.slice(0, end));
-    rest = end > 0 ? text.slice(end) : rest + text;
-  });
-  from.on('end', () => {
-    if (rest !== '') writeLines(log, `${rest}\n`);
-  });
 }

@@ -92,8 +92,7 @@ overBoth('the workers of a server are listed, with what they do and how many hav
   const under = async () => (await processesAt(gateway.url)).reduce((sum, { requests }) => sum + (requests ?? 0), 0);
   // The look itself is a request of one of them.
   await until('the stream is counted', async () => (await under()) >= 2);
-  process.kill(gateway.workers()[0]!, 'SIGKILL');
-  process.kill(gateway.workers()[1]!, 'SIGKILL');
+  for (const pid of gateway.workers()) process.kill(pid, 'SIGKILL');
   await stream;
   await until('two have died, and two serve', async () => {
     const states = (await processesAt(gateway.url).catch(() => [])).map(({ state }) => state);

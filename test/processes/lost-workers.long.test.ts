@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse, stringify } from 'yaml';
@@ -23,6 +23,22 @@ overBoth('a worker that dies before the others have started ends the start, with
   process.kill(childrenOf(primary.pid!)[0]!, 'SIGKILL');
   assert.deepEqual(await ended, [1, null]);
   assert.match(readFileSync(log, 'utf8'), /^Worker 1 ended \(SIGKILL\) during the start\.$/m);
+});
+
+overBoth('SIGTERM before all have started ends the start in order', async (t, over) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const log = join(temporaryFolder(t), 'log');
+  const storage = over.storage(t);
+  const config = { ...overUpstreams(upstream.url), server: { processes: 2 }, storage };
+  const { process: primary } = await startGatewayProcess(t, config, { log });
+  const ended = once(primary, 'exit');
+  const [first] = childrenOf(primary.pid!);
+  process.kill(primary.pid!, 'SIGTERM');
+  assert.deepEqual(await ended, [1, null]);
+  assert.match(readFileSync(log, 'utf8'), /^SIGTERM came during the start, so nothing was started\.$/m);
+  assert.equal(existsSync(join(storage.data_dir, 'lock')), false);
+  assert.throws(() => process.kill(first!, 0), 'its workers have ended');
 });
 
 overBoth('counters of /metrics never fall: a worker dies, and another one stands still', async (t, over) => {

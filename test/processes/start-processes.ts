@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -67,7 +67,7 @@ export async function startProcesses(
   await until('all workers are ready', async () => (await fetch(`${started.url}/readyz`)).status === 200);
   return {
     ...started,
-    workers: () => childrenOf(started.process.pid!),
+    workers: () => childrenOf(started.process.pid!).filter(hasPlace),
     log: () => readFileSync(log, 'utf8'),
   };
 }
@@ -103,6 +103,11 @@ export const chat = { model: 'chat', messages: [{ role: 'user', content: 'Hello'
 /** The text of `/metrics`. */
 export async function scrape(url: string): Promise<string> {
   return (await ask(url, '/metrics', undefined, adminKey)).text;
+}
+
+/** The spare, and what loads its code, has none. */
+function hasPlace(pid: number): boolean {
+  return existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('culvert worker');
 }
 
 /** Process ids. */

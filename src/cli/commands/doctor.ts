@@ -14,7 +14,7 @@ import { adminKey, overHttp } from '../admin-client.ts';
 import { capabilityFindings, toolFindings } from '../doctor/capabilities.ts';
 import { type Finding, ok, problem, warning } from '../doctor/finding.ts';
 import { diskFinding, folderFinding, newestFileMs, secretFileFinding } from '../doctor/folder.ts';
-import { clockFinding, nodeFinding } from '../doctor/machine.ts';
+import { clockFinding, nodeFinding, processesFinding } from '../doctor/machine.ts';
 import { liveFindings, localFindings, providerFindings } from '../doctor/providers.ts';
 import { portFinding, serverFinding } from '../doctor/serving.ts';
 import { damageFindings, schemaFinding, storeFindings } from '../doctor/stores.ts';
@@ -67,6 +67,7 @@ async function serverFindings(
     clockFinding(Date.now(), newestFileMs(folder)),
     standing,
     diskFinding(folder, config.storage.reserve ?? null),
+    ...processesFinding(config),
   ];
   // Without its folder nothing else can be looked at.
   if (standing.state === 'problem') return findings;

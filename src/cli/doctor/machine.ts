@@ -1,3 +1,5 @@
+import { whyTooManyProcesses } from '../../config/declared.ts';
+import type { Config } from '../../config/schema.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 
 const nodeMajorMin = 24;
@@ -7,6 +9,14 @@ export function nodeFinding(version: string): Finding {
   return major >= nodeMajorMin
     ? ok('node', `Node ${version}`)
     : problem('node', `Node ${version} is too old`, `Install Node ${nodeMajorMin} or newer.`);
+}
+
+/** None where machine and books can serve them. */
+export function processesFinding(config: Config): Finding[] {
+  const why = whyTooManyProcesses(config);
+  if (why === null) return [];
+  const fix = 'Set server.processes to a smaller number. Beyond four workers, let PostgreSQL and Redis keep the books.';
+  return [warning('processes', why, fix)];
 }
 
 /** No version of Culvert is older. */

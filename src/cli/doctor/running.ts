@@ -11,7 +11,7 @@ import type { UpstreamServers } from '../../tools/mcp/upstream-servers.ts';
 import { capabilityFindings, toolFindings } from './capabilities.ts';
 import { ok, problem, warning } from './finding.ts';
 import { diskFinding, folderFinding, newestFileMs, secretFileFinding } from './folder.ts';
-import { clockFinding, nodeFinding } from './machine.ts';
+import { clockFinding, nodeFinding, processesFinding } from './machine.ts';
 import { providerFindings } from './providers.ts';
 
 /** A sink that is not this far behind is in time, whatever `every` is. */
@@ -71,6 +71,7 @@ export function runningFindings({
     ...secrets,
     ...stores,
     ...(workers === null ? [] : [problem('workers', workers, 'See the log for the cause, then restart Culvert.')]),
+    ...processesFinding(config),
     ...(overload === null ? [] : [warning('books', overload, overloadFix)]),
     ...sinks().map(sinkFinding),
     ...(storage.files === 'local' ? [] : [bucketFinding(files.trouble())]),

@@ -1,0 +1,103 @@
+import cluster, { type Worker } from 'node:cluster';
+import type { Readable } from 'node:stream';
+import { type Log, writeLines } from '../observe/log.ts';
+import { createLink, type Link } from './link.ts';
+import { type Given, type PrimaryOffers, type WorkerOffers, workerVariable } from './seat.ts';
+
+/** A spare that died is not replaced sooner: its next one may die of the same. */
+const spareRestMs = 30_000;
+
+/** A worker that has loaded its code, and waits to be told what it is. */
+export interface Spare {
+  worker: Worker;
+  link: Link<WorkerOffers>;
+  /** Gives it its place. */
+  seated(offers: Partial<PrimaryOffers>, given: Given): void;
+}
+
+/**
+ * Forks workers, and has one spare ready from `begin` on: a worker that dies is replaced without waiting for code to be
+ * loaded.
+ */
+export class Spares {
+  readonly #log: Log;
+  #spare: Spare | null = null;
+  #phase: 'none' | 'kept' | 'ended' = 'none';
+  #diedMs = Number.NEGATIVE_INFINITY;
+
+  constructor({ program, form, log }: { program: string; form: Given['form']; log: Log }) {
+    this.#log = log;
+    // Workers accept from one socket: a connection that was handed to a worker just before its death hung for ever.
+    cluster.schedulingPolicy = cluster.SCHED_NONE;
+    cluster.setupPrimary({
+      exec: program,
+      args: [],
+      serialization: 'advanced',
+      // Lines of several processes would cut each other on a pipe.
+      stdio: ['ignore', form === 'pretty' ? 'inherit' : 'pipe', 'inherit', 'ipc'],
+    });
+  }
+
+  /** The start is over: from now on there is a spare. */
+  begin(): void {
+    if (this.#phase === 'none') this.#phase = 'kept';
+    this.prepare();
+  }
+
+  prepare(): void {
+    if (this.#phase !== 'kept' || this.#spare !== null || performance.now() - this.#diedMs < spareRestMs) return;
+    const spare = this.#fork();
+    this.#spare = spare;
+    spare.worker.once('exit', () => {
+      if (this.#spare !== spare) return;
+      this.#spare = null;
+      this.#diedMs = performance.now();
+      setTimeout(() => this.prepare(), spareRestMs).unref();
+    });
+  }
+
+  /** The spare, or a worker that has yet to load its code. */
+  take(): Spare {
+    const spare = this.#spare;
+    this.#spare = null;
+    return spare ?? this.#fork();
+  }
+
+  end(): void {
+    this.#phase = 'ended';
+    this.#spare?.worker.process.kill('SIGKILL');
+  }
+
+  #fork(): Spare {
+    const { promise, resolve } = Promise.withResolvers<Given>();
+    const offers: Partial<PrimaryOffers> = { begin: () => promise };
+    const worker = cluster.fork({ [workerVariable]: '1' });
+    const link = createLink<WorkerOffers>((message) => void worker.send(message, () => undefined), offers);
+    worker.on('message', link.take);
+    // Such as a message to one that has just died.
+    worker.on('error', () => undefined);
+    if (worker.process.stdout !== null) passLines(worker.process.stdout, this.#log);
+    return {
+      worker,
+      link,
+      seated(more, given) {
+        Object.assign(offers, more);
+        resolve(given);
+      },
+    };
+  }
+}
+
+/** Passes whole lines on; a line that a death has cut is ended. */
+function passLines(from: Readable, log: Log): void {
+  let rest = '';
+  from.setEncoding('utf8');
+  from.on('data', (text: string) => {
+    const end = text.lastIndexOf('\n') + 1;
+    if (end > 0) writeLines(log, rest + text.slice(0, end));
+    rest = end > 0 ? text.slice(end) : rest + text;
+  });
+  from.on('end', () => {
+    if (rest !== '') writeLines(log, `${rest}\n`);
+  });
+}
