@@ -27,7 +27,7 @@ export function refusalOf(
     atMs,
     ms: Math.max(0, nowMs - atMs),
     account: principal?.account ?? '',
-    keyId: principal?.keyId ?? '',
+    keyId: principal?.run?.keyId ?? principal?.keyId ?? '',
     tenant: principal?.tenant ?? '',
     endpoint: route === null ? '' : (route.endpoint ?? route.path),
     model: admitted?.asked || modelOf(failure),

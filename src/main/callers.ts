@@ -1,9 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
-import { type AccountStore, nothingStored, type Stored } from '../books/auth/account-store.ts';
+import { nothingStored, type Stored } from '../books/auth/account-store.ts';
 import { mintAdminKey } from '../books/auth/api-key.ts';
 import { declaredKeys } from '../books/auth/declared-keys.ts';
 import { issueFirstKey } from '../books/auth/issue-key.ts';
 import { createKeyRing, type KeyRing } from '../books/auth/key-ring.ts';
+import { createRunKeys } from '../books/auth/run-keys.ts';
 import { watchKeys } from '../books/auth/watch-keys.ts';
 import { createPlanBook, type PlanBook, PlansInForce } from '../books/metering/plan-book.ts';
 import { note } from '../cli/print.ts';
@@ -15,7 +16,8 @@ import { culvert } from '../kernel/command-form.ts';
 import { FailureError, factsOf } from '../kernel/failure.ts';
 import type { Log } from '../observe/log.ts';
 import { StartRefused } from '../processes/lifetime.ts';
-import { type DataFolder, ensureAdminKey, keyFiles, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
+import { ensureAdminKey, keyFiles, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
+import type { Books } from './books.ts';
 
 /** The present keys and plans, of the file and of the store. */
 export interface Callers {
@@ -84,14 +86,15 @@ const namedMax = 10;
 /** Throws `StartRefused` when other machines could call and nobody has a key. */
 export async function openCallers(options: {
   config: Config;
-  folder: DataFolder;
-  accounts: AccountStore;
+  books: Pick<Books, 'folder' | 'secrets' | 'stores'>;
   /** Contents of the store, whenever they have changed. */
   onStored(stored: Stored): void;
   clock: Clock;
   log: Log;
 }): Promise<Callers> {
-  const { folder, accounts, clock, log } = options;
+  const { clock, log } = options;
+  const { folder, secrets } = options.books;
+  const { accounts } = options.books.stores;
   let { config } = options;
   const { host } = config.server;
   // A reload that takes `admin.key` out of the file leaves the operator the generated one.
@@ -99,7 +102,11 @@ export async function openCallers(options: {
     config.admin.key === undefined && isLoopback(host) ? ensureAdminKey(folder, mintAdminKey) : null;
   const generated = generatedAdminKey();
   const files = keyFiles(folder);
-  const ring = createKeyRing(clock, declaredKeys(config, generated?.key ?? null));
+  const ring = createKeyRing(
+    clock,
+    declaredKeys(config, generated?.key ?? null),
+    createRunKeys(secrets.sealer('run keys')),
+  );
   let stored = nothingStored;
   let planByAccount: ReadonlyMap<string, string> | null = null;
   let knownLost: ReadonlySet<string> = new Set();

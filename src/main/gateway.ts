@@ -113,7 +113,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const { folder, stores, secrets } = books;
   const { ledger } = stores;
   const setup = createSetup({ config, env, secrets, log });
-  const callers = await openCallers({ config, folder, accounts: stores.accounts, onStored: setup.take, clock, log });
+  const callers = await openCallers({ config, books, onStored: setup.take, clock, log });
   opened(callers.stop);
   const { plans } = callers;
   const spool = await openSpool(join(folder.path, options.seat?.given.spool ?? 'spool'));

@@ -1,5 +1,6 @@
 import type { AdminApi } from '../admin/admin-api.ts';
 import { createClientSecrets } from '../books/auth/client-secrets.ts';
+import { createRunKeys } from '../books/auth/run-keys.ts';
 import type { Ledger } from '../books/metering/ledger.ts';
 import type { Refusals } from '../books/metering/refusals.ts';
 import { createClientAddress } from '../http/client-address.ts';
@@ -8,6 +9,7 @@ import { adminRoutes } from '../http/routes/admin.ts';
 import { chatRoute } from '../http/routes/chat.ts';
 import { docsRoutes } from '../http/routes/docs.ts';
 import { embeddingsRoute } from '../http/routes/embeddings.ts';
+import { ephemeralKeyRoute } from '../http/routes/ephemeral-keys.ts';
 import { batchesRoutes } from '../http/routes/files/batches.ts';
 import { filesRoutes } from '../http/routes/files/files.ts';
 import { messageBatchesRoutes } from '../http/routes/files/message-batches.ts';
@@ -148,6 +150,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     requestsRoute(ledger),
     requestRoute(ledger),
     feedbackRoute({ ledger, clock }),
+    ephemeralKeyRoute({ runs: createRunKeys(secrets.sealer('run keys')), plans, snapshot, clock }),
     usageRoute({ counters: stores.counters, ledger, plans, storage: services.storage, clock }),
     ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock, services.bodies),
     openApiRoute({ admin: async () => (await adminApi()).openApi(), routes: () => all }),

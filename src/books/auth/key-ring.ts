@@ -14,6 +14,8 @@ import {
 } from './key-directory.ts';
 import type { Operator } from './operator.ts';
 import type { Principal } from './principal.ts';
+import { isRunSecret, RunCallers } from './run-callers.ts';
+import { type RunKeys, runLengthMax } from './run-keys.ts';
 
 /** All keys in memory. The ring is synchronous: no request waits for a database here. */
 export interface KeyRing {
@@ -111,11 +113,24 @@ function principalFor(entry: KeyEntry, addressOf: () => string | null): Principa
   return entry.principal;
 }
 
+/** Why this entry opens nothing by now; itself where it does. */
+function inForce(entry: KeyEntry | null, clock: Clock): KeyEntry | Failure {
+  if (entry === null) return invalid;
+  if (entry.untilMs === never && entry.expiresMs === never) return entry;
+  const nowMs = clock.wallMs();
+  // A secret that was rotated out is as if it had never been, like a revoked one.
+  if (entry.untilMs <= nowMs) return invalid;
+  return entry.expiresMs <= nowMs ? expired : entry;
+}
+
 /** Knows the file's keys at once; the store's from the first `restock` on. */
-export function createKeyRing(clock: Clock, first: Declared): KeyRing {
+export function createKeyRing(clock: Clock, first: Declared, runKeys: RunKeys | null = null): KeyRing {
   let declared = first;
   let stored = nothingStored;
   let known = knownFrom(declared, stored);
+
+  const runs = runKeys === null ? null : new RunCallers(runKeys);
+  const parentOf = (keyId: string) => known.byKeyId.get(keyId);
 
   /** A secret is kept for as long as its connection, and no longer. */
   const callers = new ConnectionCallers();
@@ -123,17 +138,14 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
   function find(headers: KeyHeaders): KeyEntry | Failure {
     const secret = presentedSecret(headers, known.entries);
     if (typeof secret !== 'string') return secret;
+    if (runs !== null && isRunSecret(secret)) return inForce(runs.entry(secret, parentOf), clock);
     return findHashed(hashKey(secret));
   }
 
   function findHashed(hashed: string): KeyEntry | Failure {
     const entry = known.entries.get(hashed);
     if (entry === undefined || !timingSafeEqual(entry.digest, Buffer.from(hashed, 'hex'))) return invalid;
-    if (entry.untilMs === never && entry.expiresMs === never) return entry;
-    const nowMs = clock.wallMs();
-    // A secret that was rotated out is as if it had never been, like a revoked one.
-    if (entry.untilMs <= nowMs) return invalid;
-    return entry.expiresMs <= nowMs ? expired : entry;
+    return inForce(entry, clock);
   }
 
   return {
@@ -162,18 +174,20 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
     operator: (id) => known.operators.get(id) ?? null,
     adminHash: () => known.adminHash,
     principalOf(keyId) {
-      const entry = known.byKeyId.get(keyId);
-      if (entry === undefined) return revoked;
+      const entry = known.byKeyId.get(keyId) ?? runs?.byId(keyId, parentOf) ?? null;
+      if (entry === null) return revoked;
       if (entry.expiresMs <= clock.wallMs()) return expired;
       return entry.suspended ? suspended : entry.principal;
     },
     declare(next) {
       declared = next;
       known = knownFrom(declared, stored);
+      runs?.forget();
     },
     restock(next) {
       stored = next;
       known = knownFrom(declared, stored);
+      runs?.forget();
     },
     nameGuards: () => known.nameGuards,
     userKeys: () => known.userKeys,
@@ -243,7 +257,10 @@ function presentedSecret(headers: KeyHeaders, entries: ReadonlyMap<string, KeyEn
     const value = at === 0 ? bearer(headers.authorization) : headers[keyHeaders[at - 1]!];
     const text = typeof value === 'string' ? value : value?.[0];
     if (text === undefined || text === '' || text === found) continue;
-    const ours = text.length <= keyLengthMax && (text.startsWith(keyPrefix) || entries.has(hashKey(text)));
+    const ours =
+      text.length <= keyLengthMax
+        ? text.startsWith(keyPrefix) || entries.has(hashKey(text))
+        : text.length <= runLengthMax && isRunSecret(text);
     if (!ours) sawForeign = true;
     else if (found !== null) return twoKeys;
     else found = text;

@@ -19,6 +19,8 @@ export interface Principal {
   extraBudget?: ExtraBudget | null;
   /** Budgets of its account by end user, tag and model; absent: none. */
   budgets?: readonly PartBudgetConfig[];
+  /** Of a key of a run: its own limits, and the id of the key that made it. Its `keyId` is of this run alone. */
+  run?: { id: string; keyId: string; usd: number | null; rpm: number | null };
   /** Nano-USD ever added to the credit of its account, which pays for its requests; absent: it has none. */
   creditNano?: number;
 }

@@ -67,7 +67,7 @@ export const eventColumns = [
   [
     'key_id',
     'text',
-    ({ facts }) => facts.claim.principal.keyId,
+    ({ facts: { claim } }) => claim.principal.run?.keyId ?? claim.principal.keyId,
     { as: 'key', to: 'operator', about: 'Id of the key.' },
   ],
   ['tenant', 'text', ({ facts }) => facts.claim.principal.tenant, { to: 'operator' }],

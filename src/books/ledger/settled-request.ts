@@ -39,7 +39,7 @@ export interface SettledFacts {
   route: UsageRoute;
   claim: {
     requestId: string;
-    principal: { account: string; keyId: string; tenant: string };
+    principal: { account: string; keyId: string; tenant: string; run?: { keyId: string } };
     endpoint: string;
     alias: string;
     tier: string | null;

@@ -9,7 +9,7 @@ import { LimitHeaders } from './limit-headers.ts';
 import { partLimits, type RequestParts } from './part-budgets.ts';
 import type { CalendarBudget, KeyLimits, Plan } from './plan.ts';
 import { keyLimitsOf, planOf, raisedBy } from './plan-rules.ts';
-import { accountScope, creditScope, freeScope, keyScope, scopesOf } from './scope.ts';
+import { accountScope, creditScope, freeScope, keyScope, nanoUsd, runScope, scopesOf } from './scope.ts';
 import { type SpanName, type WindowName, windowNames } from './window.ts';
 
 /** The plans in force: those of the configuration and those made through the admin API, the file's first. */
@@ -112,6 +112,7 @@ export function createPlanBook({ config, stored, onUnreadable, nowMs = systemClo
         set = limitSetOf(raisedBy(plan(principal.plan), extraBudget, atMs), own, principal, tier, ends);
         if (principal.creditNano !== undefined)
           set = withLimits(set, [creditLimit(principal.account, principal.creditNano)]);
+        if (principal.run !== undefined) set = withRun(set, principal.account, principal.run);
         ofPrincipal.set(tier, set);
       }
       return parts === undefined ? set : limitsWithin(set, principal, parts);
@@ -132,6 +133,16 @@ export function createPlanBook({ config, stored, onUnreadable, nowMs = systemClo
     }
     return set;
   }
+}
+
+/** A set with the own limits of a key of a run. */
+function withRun(set: LimitSet, account: string, { id, usd, rpm }: NonNullable<Principal['run']>): LimitSet {
+  const scope = runScope(account, id);
+  const own = callLimits('run:minute', rpm, scope);
+  const calls = [...set.calls, ...own];
+  const freeCalls = [...set.freeCalls, ...own.map((each) => ({ ...each, id: 'free', scope: freeScope(scope) }))];
+  const spent = usd === null ? [] : [limit('run:budget', 'usd', 'month', nanoUsd(usd), scope)];
+  return withLimits({ ...set, calls, freeCalls, headers: new LimitHeaders(calls, set.windows) }, spent);
 }
 
 /** A set with further limits, each counted in a scope of its own. */

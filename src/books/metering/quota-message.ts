@@ -21,7 +21,9 @@ export function quotaExceeded(
   nowMs: number,
   headers: readonly string[],
 ): QuotaExceeded {
-  const freeAtMs = full.freeAtMs === null ? null : Math.ceil(full.freeAtMs / 1_000) * 1_000;
+  // A key of a run ends before any of it would be free.
+  const freeMs = full.limit === 'run:budget' ? null : full.freeAtMs;
+  const freeAtMs = freeMs === null ? null : Math.ceil(freeMs / 1_000) * 1_000;
   // Places are counted as they are.
   const inWords = (whole: number) => (reached === null ? whole : amountOf(reached.measure, whole));
   const [used, allowed] = [inWords(full.used), inWords(full.allowed)];
@@ -43,6 +45,7 @@ export function quotaExceeded(
 
 function whoseOf({ scope }: Full, reached: Limit | null): string {
   if (scope.startsWith('k:')) return ' of this key';
+  if (scope.startsWith('r:')) return ' of this key of a run';
   const part = reached?.part;
   if (part === undefined) return '';
   if (part.value === '') return ` of requests without a ${part.kind}`;
@@ -66,13 +69,15 @@ function whenFree(full: Full, reached: Limit | null, needs: number, freeAtMs: nu
   if (reached === null) return 'The next request passes as soon as one of them has ended.';
   if (reached.isForEver === true)
     return 'The next request passes once credit is added to the account; ask its operator.';
+  if (reached.id === 'run:budget') return 'Ask for another key of a run.';
   const never = reached.rule === 'exact' ? needs > full.allowed : full.allowed === 0;
   return never ? 'No such request ever passes under this limit.' : 'Nobody knows when the next request passes.';
 }
 
 /** `5-hour window`, `tier premium, requests per minute`, `monthly token window`, `7-day budget`, `daily budget (UTC)`. */
 function labelOf(id: string): string {
-  if (id === 'minute') return 'requests per minute';
+  if (id === 'run:budget') return 'budget';
+  if (id === 'minute' || id === 'run:minute') return 'requests per minute';
   if (id === 'free') return 'free requests per minute, 20 of which count as one';
   if (id === 'concurrency') return 'concurrency';
   if (id === 'credit') return 'the credit of this account';

@@ -143,7 +143,8 @@ function rowOf(claim: Claim, bootId: string): ReservationRow {
     inputTokensEstimate,
     furtherScopes = null,
   } = claim;
-  const { account, keyId, tenant } = principal;
+  const { account, tenant } = principal;
+  const keyId = principal.run?.keyId ?? principal.keyId;
   const quotaMs = 0;
   // biome-ignore format: one literal, since a spread would be a copy for every request.
   return { requestId, bootId, atMs, account, keyId, tenant, endpoint, alias, tier, quotaMs, costMilli, furtherScopes, inputTokensEstimate };

@@ -22,6 +22,11 @@ export function partScope(account: string, kind: string, digest: string): Scope 
   return `b:${account}/${kind}/${digest}`;
 }
 
+/** Scope of a key of a run. */
+export function runScope(account: string, id: string): Scope {
+  return `r:${account}/${id}`;
+}
+
 /** Scope of what the credit of an account has paid, which counts for ever. */
 export function creditScope(account: string): Scope {
   return `c:${account}`;
@@ -34,8 +39,9 @@ export function isCreditScope(scope: Scope): boolean {
 /** Of the one bucket that never ends. */
 export const everGrainMs = 0;
 
+/** Of what callers name or make themselves, as many as they like. */
 export function isPartScope(scope: Scope): boolean {
-  return scope.startsWith('b:');
+  return scope.startsWith('b:') || scope.startsWith('r:');
 }
 
 /** Whose account a scope belongs to: no account's id holds `#` or `/`. */

@@ -1,0 +1,159 @@
+import type { Principal } from '../../books/auth/principal.ts';
+import { type RunKeys, runLengthMax } from '../../books/auth/run-keys.ts';
+import type { Limit } from '../../books/metering/counters.ts';
+import type { PlanBook } from '../../books/metering/plan-book.ts';
+import { nanoUsd } from '../../books/metering/scope.ts';
+import type { JsonSchema } from '../../formats/dialects/described-check.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
+import type { Snapshot } from '../../inference/models/snapshot.ts';
+import { refuse } from '../../inference/spine/sink.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Failure, factsOf, invalid } from '../../kernel/failure.ts';
+import { randomBase62 } from '../../kernel/ids.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { parseObject } from '../../kernel/parse-object.ts';
+import { admittedOf, callerOf, type Exchange, type Route } from '../exchange.ts';
+import { readJsonBody } from '../read-body.ts';
+import { writeJson } from '../write-json.ts';
+
+export interface EphemeralKeyParts {
+  runs: RunKeys;
+  plans(): PlanBook;
+  snapshot(): Pick<Snapshot, 'models'>;
+  clock: Pick<Clock, 'wallMs'>;
+}
+
+const bodyBytesMax = 64 * 1024;
+const minutes = { most: 1_440, usual: 60 } as const;
+const modelsMax = 100;
+const usdMax = 5_000_000;
+const rpmMax = 1_000_000;
+
+/** `POST /v1/keys/ephemeral`: a key for one run of an agent. */
+export function ephemeralKeyRoute(parts: EphemeralKeyParts): Route {
+  return {
+    method: 'POST',
+    path: '/v1/keys/ephemeral',
+    endpoint: 'keys.ephemeral',
+    auth: 'key',
+    quota: 'one',
+    dialect: openAiChat,
+    body: { schema },
+    summary: 'A key for one run: for minutes, some models and some USD',
+    handle: (exchange) => answer(parts, exchange),
+  };
+}
+
+function schema(): JsonSchema {
+  return {
+    type: 'object',
+    properties: {
+      minutes: {
+        type: 'integer',
+        minimum: 1,
+        maximum: minutes.most,
+        default: minutes.usual,
+        description: 'How long it works.',
+      },
+      models: {
+        type: 'array',
+        items: { type: 'string' },
+        description: 'Models it may use. Default: all of the key that makes it.',
+      },
+      usd: { type: 'number', description: 'USD it may spend. Default: what the key that makes it may.' },
+      rpm: { type: 'integer', minimum: 1, description: 'Its requests in any 60 seconds.' },
+    },
+  };
+}
+
+async function answer(parts: EphemeralKeyParts, exchange: Exchange): Promise<void> {
+  const { client, principal } = exchange;
+  const { headers } = admittedOf(exchange);
+  const refused = (failure: Failure) => refuse(client, failure, headers);
+  const caller = callerOf({ principal });
+  if (caller.run !== undefined) return refused(ofRun);
+  const raw = await readJsonBody(exchange, bodyBytesMax);
+  if (raw === null) return;
+  const read = Buffer.isBuffer(raw) ? readWishes(raw) : raw;
+  if ('kind' in read) return refused(read);
+  const beyond = modelsBeyond(parts, caller, read.models) ?? limitsBeyond(parts, caller, read);
+  if (beyond !== null) return refused(beyond);
+  const expiresS = Math.floor(parts.clock.wallMs() / 1_000) + read.minutes * 60;
+  const run = { ...read, id: randomBase62(16), keyId: caller.keyId, expiresMs: expiresS * 1_000 };
+  const key = parts.runs.issue(run);
+  if (key === null)
+    return refused(invalid('models', `models: their names make a key longer than ${runLengthMax} characters.`));
+  const { id, models, usd, rpm } = run;
+  const body = { id, object: 'ephemeral_key', key, expires_at: expiresS, models: models && [...models], usd, rpm };
+  writeJson(exchange, 200, body, headers);
+}
+
+const ofRun: Failure = {
+  kind: 'forbidden',
+  message: 'A key of a run makes no further keys. Ask with the key that made it.',
+};
+
+interface Wishes {
+  minutes: number;
+  models: readonly string[] | null;
+  usd: number | null;
+  rpm: number | null;
+}
+
+function readWishes(raw: Buffer): Wishes | Failure {
+  const parsed = raw.length === 0 ? null : parseObject(raw);
+  if (parsed !== null && !parsed.ok) return parsed.failure;
+  const {
+    minutes: life = minutes.usual,
+    models = null,
+    usd = null,
+    rpm = null,
+    ...others
+  } = parsed?.value.body ?? ({} as JsonObject);
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) return invalid(unknown, `${unknown} is unknown: expected minutes, models, usd or rpm.`);
+  if (!isWhole(life, minutes.most))
+    return invalid('minutes', `minutes must be a whole number from 1 to ${minutes.most}.`);
+  if (usd !== null && !(typeof usd === 'number' && usd > 0 && usd <= usdMax)) {
+    return invalid('usd', `usd must be a number above 0, at most ${usdMax}.`);
+  }
+  if (rpm !== null && !isWhole(rpm, rpmMax)) return invalid('rpm', `rpm must be a whole number from 1 to ${rpmMax}.`);
+  if (models === null) return { minutes: life, models, usd, rpm };
+  if (!Array.isArray(models) || models.length === 0 || models.length > modelsMax) {
+    return invalid('models', `models must be a list of 1 to ${modelsMax} names of models.`);
+  }
+  const wrong = models.findIndex((name) => typeof name !== 'string' || name === '');
+  if (wrong !== -1) return invalid(`models[${wrong}]`, `models[${wrong}] must be the name of a model.`);
+  return { minutes: life, models: [...new Set(models as string[])], usd, rpm };
+}
+
+function isWhole(value: unknown, most: number): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most;
+}
+
+function modelsBeyond(
+  { snapshot, clock }: EphemeralKeyParts,
+  caller: Principal,
+  models: Wishes['models'],
+): Failure | null {
+  for (const [at, name] of (models ?? []).entries()) {
+    const alias = snapshot().models.resolve(name, caller);
+    if ('kind' in alias) return invalid(`models[${at}]`, `models[${at}]: ${factsOf(alias, clock.wallMs()).message}`);
+  }
+  return null;
+}
+
+/** A key of a run that may do more than its parent would only mislead. */
+function limitsBeyond({ plans }: EphemeralKeyParts, caller: Principal, { usd, rpm }: Wishes): Failure | null {
+  const { calls, windows } = plans().limits(caller, null);
+  const least = (limits: readonly Limit[]) => Math.min(...limits.map(({ allowed }) => allowed));
+  const usdNano = least(windows.filter(({ measure }) => measure === 'usd'));
+  if (usd !== null && nanoUsd(usd) > usdNano) {
+    return invalid('usd', `usd: this key may spend at most ${usdNano / 1e9} USD itself.`);
+  }
+  const callMilli = least(calls);
+  if (rpm !== null && rpm * 1_000 > callMilli) {
+    return invalid('rpm', `rpm: this key may make at most ${callMilli / 1_000} requests in a minute itself.`);
+  }
+  return null;
+}
