@@ -146,3 +146,30 @@ test('settings of a request are no texts, and a number that must stay one is ref
   assert.equal(refused.status, 400);
   assert.match(await refused.text(), /a number that is no argument of a tool/);
 });
+
+test('texts that are JSON stay JSON: numbers get quotes, and backslashes stay', async () => {
+  const holds = (text: string, as: string) => {
+    const { path, body } = formats[as]!;
+    const raw = body('{}', '"model":"masks","stream":false').replaceAll('"done"', JSON.stringify(text));
+    return gateway.fetch(path('masks', false), {
+      method: 'POST',
+      body: raw,
+      headers: { 'content-type': 'application/json' },
+    });
+  };
+  const text = `{"a": ${card}, "list": [1, ${otherCard}\n], "b": "card ${card}", "c": ${card}}`;
+  for (const format of Object.keys(formats)) {
+    bodies.length = 0;
+    const answer = await holds(text, format);
+    assert.equal(answer.status, 200, await answer.text());
+    const sent = JSON.stringify(JSON.parse(bodies[0]!));
+    assert.ok(!sent.includes(card), sent);
+    const found = /\{\\*"a\\*":.*?\\*"c\\*": ?\\*"<CARD_1>\\*"\}/.exec(sent)?.[0] ?? sent;
+    const plain = found.replaceAll(/\\+"/g, '"').replaceAll(/\\+n/g, ' ');
+    assert.deepEqual(
+      JSON.parse(plain),
+      { a: '<CARD_1>', list: [1, '<CARD_2>'], b: 'card <CARD_1>', c: '<CARD_1>' },
+      format,
+    );
+  }
+});

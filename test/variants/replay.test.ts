@@ -13,7 +13,8 @@ const config = (bodies: string[] | false) => ({
   providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' } },
   models: {
     smart: { targets: [{ provider: 'up', model: 'm', price: price(1_000) }] },
-    cheap: { targets: [{ provider: 'up', model: 'other', price: price(10) }] },
+    // A kept answer would say neither price nor time of the model.
+    cheap: { targets: [{ provider: 'up', model: 'other', price: price(10) }], cache: { ttl: '1h' } },
   },
 });
 

@@ -138,7 +138,12 @@ function wholeBody(text: string): Record<string, unknown> | null {
 
 async function again(url: string, key: string, model: string, { row, body, answer }: Kept): Promise<Replayed> {
   const { stream: _, stream_options: __, ...rest } = body;
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-culvert-tag': 'replay' };
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    'x-culvert-tag': 'replay',
+    'x-culvert-cache': 'off',
+  };
   const asked = { ...rest, model, ...(row.endpoint === 'responses' && { store: false }) };
   const path = paths[String(row.endpoint)] ?? '';
   const response = await reach(url, path, { method: 'POST', headers, body: JSON.stringify(asked) });

@@ -2,6 +2,7 @@ import type { TextPart, Texts } from '../../formats/neutral/json-texts.ts';
 import type { StepRequest, Verdict } from '../models/steps.ts';
 import { blocked } from './guard-failures.ts';
 import type { GuardReport } from './guard-report.ts';
+import { mayBeJson, placeInJson } from './json-mask.ts';
 import { MaskBook } from './mask-book.ts';
 
 export type { GuardReport };
@@ -42,9 +43,12 @@ export function masked(
         return { ...part, text: book.wordFor(findings[0]?.kind ?? 'number', part.text, 'number') };
       let text = '';
       let from = 0;
+      const isJson = mayBeJson(part.text);
       for (const { kind, start, end } of findings) {
-        text += part.text.slice(from, start) + book.wordFor(kind, part.text.slice(start, end));
-        from = end;
+        const place = isJson ? placeInJson(part.text, { start, end }) : { end, quote: '' };
+        const word = book.wordFor(kind, part.text.slice(start, place.end));
+        text += part.text.slice(from, start) + place.quote + word + place.quote;
+        from = place.end;
       }
       return { ...part, text: text + part.text.slice(from) };
     }),

@@ -2,6 +2,7 @@ import { type Check, type Finding, findingsIn, openAt } from '../../guards/check
 import { HeldText } from '../../guards/held-text.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { TextFilter } from '../models/steps.ts';
+import { mayBeJson, placeInJson } from './json-mask.ts';
 import { beforeWord, type MaskBook } from './mask-book.ts';
 
 /** What a guard does with the texts of an answer. */
@@ -19,6 +20,8 @@ export interface AnswerRule {
 export class GuardedText implements TextFilter {
   readonly #rule: AnswerRule;
   readonly #held = new HeldText();
+  /** Null: nothing but white space has come. */
+  #isJson: boolean | null = null;
 
   constructor(rule: AnswerRule) {
     this.#rule = rule;
@@ -27,6 +30,7 @@ export class GuardedText implements TextFilter {
   push(text: string): string | Failure {
     const held = this.#held;
     held.push(text);
+    if (this.#isJson === null && text.trim() !== '') this.#isJson = mayBeJson(text);
     const { check, book, passes } = this.#rule;
     const open = check === null ? held.text.length : openAt(check, held.text, held.from, held.seen);
     const decided = this.#upTo(book.isEmpty ? open : beforeWord(held.text, held.from, open));
@@ -50,10 +54,12 @@ export class GuardedText implements TextFilter {
     let at = from;
     if (check !== null) {
       for (const finding of findingsIn(check, text, from, before, seen)) {
-        const { start, end } = finding;
-        const taken = take(finding, text.slice(start, end));
+        const { start } = finding;
+        const { end, quote } = this.#isJson ? placeInJson(text, finding) : { end: finding.end, quote: '' };
+        const value = text.slice(start, end);
+        const taken = take(finding, value);
         if (typeof taken !== 'string') return taken;
-        passed += book.restored(text.slice(at, start)) + taken;
+        passed += book.restored(text.slice(at, start)) + (taken === value ? value : quote + taken + quote);
         at = end;
       }
     }
