@@ -45,6 +45,7 @@ import { resultsOperations } from './results.ts';
 import { notAllowed } from './roles.ts';
 import { secretOperations } from './secret.ts';
 import { sessionOperations } from './sessions.ts';
+import { statementOperations } from './statements.ts';
 import { usageOperations } from './usage.ts';
 import { vectorOperations } from './vectors.ts';
 import { createTroubleWatch } from './wrong.ts';
@@ -77,6 +78,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...requestOperations(parts),
     ...usageOperations(parts, records),
     ...recalculateOperations(parts, records),
+    ...statementOperations(parts, records),
     ...attemptOperations(parts),
     ...resultsOperations(parts),
     ...cacheOperations(parts, records),

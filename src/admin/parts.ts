@@ -47,6 +47,7 @@ export interface AdminParts {
     | 'buckets'
     | 'openReservations'
     | 'experiments'
+    | 'statements'
   >;
   plans(): PlanBook;
   /** Tells how full an account's windows are; null where nobody can tell, as in the process of the CLI. */

@@ -173,6 +173,11 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
     description: 'sum up requests, units, tokens and USD',
     load: async () => (await import('./commands/usage.ts')).usage,
   },
+  statements: {
+    group: seeWhatHappens,
+    description: 'show, export and close monthly statements of accounts',
+    load: async () => (await import('./commands/statements.ts')).statements,
+  },
   attempts: {
     group: seeWhatHappens,
     ...lists<{ groupBy: string; provider?: string; model?: string; from: string }>({

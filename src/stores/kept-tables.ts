@@ -42,6 +42,7 @@ export const keptOfLedger: readonly KeptTable[] = [
   { name: 'summed', order: 'one' },
   { name: 'traffic', order: 'grain_ms, kind, name, bucket' },
   { name: 'cache_sum', order: 'hour, account, alias' },
+  { name: 'statement', order: 'month, time_zone' },
   { name: 'repricing', order: 'at_ms, hour, account, key_id, endpoint, alias, provider' },
   { name: 'attempt_sum', order: 'grain_ms, bucket, provider, target, credential, alias, class' },
 ];

@@ -12,6 +12,7 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   request: async (gateway) => `/dashboard/requests/${await retriedRequest(gateway)}`,
   usage: '/dashboard/usage?group_by=model&range=7d',
   'usage-by-day': '/dashboard/usage',
+  statements: '/dashboard/statements?zone=UTC',
   providers: '/dashboard/providers',
   provider: '/dashboard/providers/claude',
   models: '/dashboard/models',

@@ -287,6 +287,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'schema',
   ],
   'src/stores/ledger/experiment-book.ts': ['ofOne', 'prefix', 'place.column', 'table', "whose('$4')", "whose('$6')"],
+  'src/stores/ledger/statement-book.ts': ['table'],
   'src/stores/ledger/repriced.ts': ['schema', "where.join(' AND ')"],
   'src/stores/ledger/unpriced-of-past.ts': [
     '24 * hourMs',

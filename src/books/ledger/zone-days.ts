@@ -56,3 +56,24 @@ function firstWith(ahead: number, aheadAt: (hour: number) => number, low: number
   }
   return high;
 }
+
+/**
+ * A calendar month such as `2026-10` of a time zone, as ms: from the first hour of UTC that belongs to it to the first
+ * that does not. Throws a RangeError for a time zone that is none.
+ */
+export function zoneMonth(month: string, zone: string): { fromMs: number; toMs: number } {
+  const [year = 0, number = 1] = month.split('-').map(Number);
+  return { fromMs: firstHourMs(year, number - 1, zone), toMs: firstHourMs(year, number, zone) };
+}
+
+/** No zone is further from UTC. */
+const aheadMax = 15;
+
+function firstHourMs(year: number, monthIndex: number, zone: string): number {
+  const local = Date.UTC(year, monthIndex, 1) / hourMs;
+  const around = { fromMs: (local - 2 * aheadMax) * hourMs, toMs: (local + 2 * aheadMax) * hourMs };
+  const days = zoneDays(zone, around);
+  let hour = local - aheadMax;
+  while (hour + (days.find(({ untilHour }) => hour < untilHour)?.ahead ?? 0) < local) hour += 1;
+  return hour * hourMs;
+}

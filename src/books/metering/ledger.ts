@@ -6,6 +6,7 @@ import type { ZoneDays } from '../ledger/zone-days.ts';
 import type { QuotaBooks } from './counters.ts';
 import type { ExperimentBook } from './experiment-book.ts';
 import type { RecordStore } from './record-store.ts';
+import type { StatementBook } from './statement-book.ts';
 
 export type { BookedRequest, ReservationRow, UsageEvent } from '../ledger/columns.ts';
 export type { UsageAttempt, UsageRoute } from '../ledger/settled-request.ts';
@@ -78,6 +79,8 @@ export interface Ledger extends QuotaBooks {
   records: RecordStore;
   /** Feedback to requests, and what variants of models came to. */
   experiments: ExperimentBook;
+  /** Statements of months that are closed. */
+  statements: StatementBook;
   /** Why nothing can be booked right now, in words for the operator; null when it can. */
   trouble(): string | null;
   gauges(): { queued: number; open: number; dropped: number };

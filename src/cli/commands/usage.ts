@@ -108,7 +108,7 @@ export function usageTable(groups: readonly Row[], groupBy: string): string {
 }
 
 /** Requests whose model has no price are not $0. */
-function usdOf(row: Row): unknown {
+export function usdOf(row: Row): unknown {
   const usd = rounded(row.cost_usd, 6);
   const unpriced = Number(row.unpriced_requests ?? 0);
   if (unpriced === 0) return usd;

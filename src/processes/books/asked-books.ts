@@ -146,6 +146,7 @@ function createAskedLedger(
     livingBoots: async () => 1,
     records: askedPort('records', books),
     experiments: askedPort('experiments', books),
+    statements: askedPort('statements', books),
     trouble: () => standing()?.ledger ?? null,
     gauges() {
       // Those of the books are shown once.

@@ -2,6 +2,7 @@ import type { Counters } from '../../books/metering/counters.ts';
 import type { ExperimentBook } from '../../books/metering/experiment-book.ts';
 import type { Ledger } from '../../books/metering/ledger.ts';
 import type { RecordStore } from '../../books/metering/record-store.ts';
+import type { StatementBook } from '../../books/metering/statement-book.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
 import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
 import type { BooksOffers } from '../books-offers.ts';
@@ -37,6 +38,7 @@ export const askedPorts = {
   ),
   records: of<RecordStore>()('begin', 'take', 'letGo', 'read', 'arrived'),
   experiments: of<ExperimentBook>()('rate', 'feedbackOf', 'results', 'states', 'begin', 'takeOut', 'takeBack'),
+  statements: of<StatementBook>()('kept', 'closed', 'keep'),
   tally: of<SharedTally>()('read', 'add'),
   pace: of<SharedPace>()('take'),
 };
@@ -46,6 +48,7 @@ interface Ports {
   ledger: Ledger;
   records: RecordStore;
   experiments: ExperimentBook;
+  statements: StatementBook;
   tally: SharedTally;
   pace: SharedPace;
 }

@@ -73,7 +73,8 @@ export async function openPrimaryBooks({
     desk() {
       const name = {};
       const records = ofOneSender(ledger.records, senders, name);
-      const call = callPorts({ counters, ledger, records, experiments: ledger.experiments, tally, pace });
+      const { experiments, statements } = ledger;
+      const call = callPorts({ counters, ledger, records, experiments, statements, tally, pace });
       const desk = createDesk({ ledger, counters, bootId, call, onBodies: (id, text) => bodies.set(id, text) });
       return {
         ...desk,

@@ -10,6 +10,8 @@ import { requestIdAt } from '../../kernel/ids.ts';
 import { createExperimentBook, readResults } from '../ledger/experiment-book.ts';
 import { closeRetryMs, notRecorded, stopRetryMs } from '../ledger/ledger-waits.ts';
 import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';
+import { createStatementBook } from '../ledger/statement-book.ts';
+import type { SqlTables } from '../sql-tables.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { type Boots, bootIsOver, bootSaidGoodbye, createBoots, forgetOldBoots } from './boots.ts';
 import {
@@ -173,10 +175,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
         sumDays(database.rest, clock.wallMs()).then(() => pruneLedger(run, beforeMs, clock.wallMs())),
       ),
     records: createPostgresRecords(database, bootId),
-    experiments: {
-      ...createExperimentBook(tables),
-      results: (query) => reading(() => readResults(tables, { column: 'request_id', at: requestIdAt }, query)),
-    },
+    ...booksIn(tables, reading),
     trouble: () => fault,
     gauges: () => ({ queued: opens.queued() + closes.queued(), open: reserved.size, dropped }),
     async flush() {
@@ -199,6 +198,21 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
         // Another process then charges open reservations after 30 s of silence, instead of at once.
       }
     },
+  };
+}
+
+/** The books that one text has for both databases. */
+function booksIn(
+  tables: SqlTables,
+  reading: <T>(read: () => Promise<T>) => Promise<T>,
+): Pick<Ledger, 'experiments' | 'statements'> {
+  const place = { column: 'request_id', at: requestIdAt } as const;
+  return {
+    experiments: {
+      ...createExperimentBook(tables),
+      results: (query) => reading(() => readResults(tables, place, query)),
+    },
+    statements: createStatementBook(tables),
   };
 }
 

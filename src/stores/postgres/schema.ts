@@ -13,6 +13,7 @@ import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts'
 import { postgresDdl } from '../schema/ddl.ts';
 import { feedbackTable, variantStateTable } from '../schema/experiments.ts';
 import { repricingDdl } from '../schema/repricing.ts';
+import { statementDdl } from '../schema/statements.ts';
 import { namedVectors, vectorSettings, vectorTables } from '../schema/vectors.ts';
 
 /**
@@ -393,4 +394,5 @@ export const migrations: readonly Migration[] = [
   { version: 42, name: 'members and invitations', sql: postgresDdl(accounts.memberTables) },
   { version: 43, name: 'recalculations', sql: postgresDdl(repricingDdl) },
   { version: 44, name: 'credit of accounts', sql: postgresDdl(accounts.creditTable) },
+  { version: 45, name: 'closed statements', sql: postgresDdl(statementDdl) },
 ];

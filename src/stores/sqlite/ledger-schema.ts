@@ -10,6 +10,7 @@ import { cacheSumDdl } from '../schema/cache-sums.ts';
 import { sqliteDdl } from '../schema/ddl.ts';
 import { feedbackTable, variantStateTable } from '../schema/experiments.ts';
 import { repricingDdl } from '../schema/repricing.ts';
+import { statementDdl } from '../schema/statements.ts';
 import { type Database, openDatabase } from './database.ts';
 import { migrateKept } from './migrations.ts';
 import { recordOrderSql } from './record-order.ts';
@@ -286,6 +287,7 @@ export const ledgerMigrations: readonly Migration[] = [
     `,
   },
   { version: 20, name: 'recalculations', sql: sqliteDdl(repricingDdl) },
+  { version: 21, name: 'closed statements', sql: sqliteDdl(statementDdl) },
 ];
 
 /** Longest wait of a start for another that migrates. */

@@ -3,6 +3,7 @@ import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/le
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { createExperimentBook } from '../ledger/experiment-book.ts';
+import { createStatementBook } from '../ledger/statement-book.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { openDatabase } from './database.ts';
 import { createHousekeeper, type Housekeeper } from './housekeeper.ts';
@@ -159,6 +160,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       ...createExperimentBook(tablesIn(database, { wrote: walSync.dirty })),
       results: (query) => upToDate(() => housekeeper.results(query)),
     },
+    statements: createStatementBook(tablesIn(database, { wrote: walSync.dirty })),
     trouble: () => queue.trouble(),
     gauges: () => ({ ...queue.gauges(), walBytes: walSync.pendingBytes }),
     async shutdown() {

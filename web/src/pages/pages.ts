@@ -73,6 +73,7 @@ export const operatorPages: readonly PageGroup[] = [
         load: () => import('./usage/page.tsx'),
         nav: { title: 'Usage', icon: ChartColumn, key: 'u', area: 'usage', phone: true },
       },
+      { path: 'statements', load: () => import('./statements/page.tsx') },
     ],
   },
   {

@@ -4,7 +4,7 @@ import { lazy, Suspense, useState } from 'react';
 import { usePages } from '../../api/pages.ts';
 import { url } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
-import { Button } from '../../parts/button.tsx';
+import { Button, buttonClass } from '../../parts/button.tsx';
 import { Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
@@ -63,6 +63,9 @@ export default function UsagePage() {
       actions={
         <>
           <RangePicker range={range} />
+          <Link to={'/dashboard/statements' as never} className={buttonClass()}>
+            Statements
+          </Link>
           {mayRecalculate && <Button onClick={() => setRecalculating(true)}>Recalculate</Button>}
           <Button
             icon={<Download className="size-4" />}

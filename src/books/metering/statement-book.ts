@@ -1,0 +1,21 @@
+/** A statement as it was when its month was closed: it never changes again. */
+export interface KeptStatement {
+  /** `2026-10`. */
+  month: string;
+  timeZone: string;
+  closedMs: number;
+  /** Name of the operator. */
+  closedBy: string;
+  /** JSON, as the admin API made it. */
+  body: string;
+}
+
+/** The port of closed statements. */
+export interface StatementBook {
+  /** Null: that month is not closed in that time zone. */
+  kept(month: string, timeZone: string): Promise<KeptStatement | null>;
+  /** The newest months first; at most 1,000. */
+  closed(): Promise<readonly Omit<KeptStatement, 'body'>[]>;
+  /** Resolves to false, with nothing written, where it is closed already. */
+  keep(statement: KeptStatement): Promise<boolean>;
+}
