@@ -29,6 +29,12 @@ export interface GatewayProcessOptions {
   bin?: string;
 }
 
+/**
+ * Processes of each gateway that names no other number: suites over replicas and over the embedded storage also run over
+ * several (CULVERT_TEST_PROCESSES=2).
+ */
+export const testProcesses = Number(process.env.CULVERT_TEST_PROCESSES ?? 1);
+
 /** `culvert start` as a process of its own. */
 export async function startGatewayProcess(
   t: Lifetime,
@@ -38,6 +44,11 @@ export async function startGatewayProcess(
   const folder = temporaryFolder(t);
   const url = at ?? (await closedPlace());
   const file = join(folder, 'culvert.yaml');
+  const isEmbedded = (config.storage as { database?: string } | undefined)?.database === undefined;
+  const processes = isEmbedded ? testProcesses : 1;
+  const server: { processes: number } = { processes, ...(config.server as object) };
+  // A suite that names their number looks at their start itself.
+  const readyPath = Object.hasOwn(config.server ?? {}, 'processes') || processes === 1 ? '/healthz' : '/readyz';
   writeFileSync(
     file,
     stringify({
@@ -47,7 +58,7 @@ export async function startGatewayProcess(
       plans: noLimits,
       keys: [{ key: testKey, account: 'dev', name: 'test' }],
       ...config,
-      server: { port: Number(new URL(url).port), shutdown_grace: `${graceMs}ms`, ...(config.server as object) },
+      server: { port: Number(new URL(url).port), shutdown_grace: `${graceMs}ms`, ...server },
     }),
   );
   const [command = '', ...args] = [...under, process.execPath, bin, 'start', '--config', file];
@@ -63,7 +74,7 @@ export async function startGatewayProcess(
   });
   const lives = () => child.exitCode === null && child.signalCode === null;
   while (lives()) {
-    const ready = await fetch(`${url}/healthz`).catch(() => null);
+    const ready = await fetch(`${url}${readyPath}`).catch(() => null);
     if (ready?.status === 200) return { url, process: child, lives, file };
     await after(25);
   }

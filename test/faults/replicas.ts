@@ -8,16 +8,13 @@ import type { StartedRedis } from '../start-redis.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
 import { type Asked, ask } from './books-balance.ts';
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+import { type GatewayProcess, startGatewayProcess, testProcesses } from './gateway-process.ts';
 
 export interface Replicas {
   all: readonly GatewayProcess[];
   urls: readonly string[];
   upstream: Upstream;
 }
-
-/** Processes of each replica: the suites over replicas also run over several (CULVERT_TEST_PROCESSES=2). */
-const processes = Number(process.env.CULVERT_TEST_PROCESSES ?? 1);
 
 /** Time that a loaded machine may add to the 250 ms after which a request is refused. */
 export const refusedMaxMs = 250 + 250;
@@ -50,7 +47,7 @@ export async function startReplicas(
       startGatewayProcess(t, {
         ...overUpstreams(upstream.url),
         ...config,
-        server: { processes, ...(config.server as object) },
+        server: { processes: testProcesses, ...(config.server as object) },
         storage: { ...storage, data_dir: join(temporaryFolder(t), 'data') },
       }),
     ),
