@@ -9,6 +9,7 @@ import {
   name,
   network,
   orOff,
+  parseInstantMs,
   positiveInt,
   secret,
   size,
@@ -163,6 +164,11 @@ export const planSchema = z.strictObject({
     .describe('Signed notices when a window fills up.'),
 });
 
+/** USD that an account or a key may spend in addition to its budgets. */
+export function extraUsd() {
+  return z.number().gt(0).max(budgetUsdMax).describe('USD that it may spend more.');
+}
+
 /** A key's own limits in addition to its plan's (admin API): each counts for this key alone, omitted ones do not exist. */
 export const keyLimitsSchema = z
   .strictObject({
@@ -175,6 +181,19 @@ export const keyLimitsSchema = z
       calendar_budget: true,
     }).shape,
     rpm: perMinute('Requests in any 60 seconds.').optional(),
+    extra_budget: z
+      .strictObject({
+        usd: extraUsd(),
+        until: z
+          .string()
+          .refine(
+            (text) => parseInstantMs(text) !== undefined,
+            'expected a date such as 2027-01-01 or a time such as 2027-01-01T12:00:00Z',
+          )
+          .describe('A date (its first instant, UTC) or a time.'),
+      })
+      .optional()
+      .describe('It may spend so much more than each budget of its own, until then.'),
     mcp: globs()
       .optional()
       .describe(
@@ -225,9 +244,6 @@ export const tiersSchema = z
   .record(name('a tier'), tierLimit(unlimited))
   .default({})
   .describe('Limits of groups of models, for every plan that does not set its own.');
-
-/** USD that an account may spend in addition to its plan's budgets. */
-export const extraUsd = () => z.number().gt(0).max(budgetUsdMax).describe('USD that it may spend more.');
 
 /** Of one end user, tag or model of an account, or of each. */
 const partBudget = z

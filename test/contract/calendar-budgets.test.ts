@@ -127,6 +127,31 @@ test('an extra budget raises each budget of the plan until it ends, and the next
   assert.ok(Date.now() >= untilMs);
 });
 
+test('an extra budget of a key raises its own budgets until it ends, and a wrong one is refused by its field', async () => {
+  await admin('POST', '/accounts', { id: 'raised', plan: 'free' });
+  const limits = { budget: { month: 0.001 } };
+  const { body: key } = await admin('POST', '/keys', { account: 'raised', name: 'k', limits });
+  const headers = { authorization: `Bearer ${key.key}` };
+  const call = async () => {
+    const json = { model: 'priced', messages: [{ role: 'user', content: 'Hello' }] };
+    const response = await gateway.fetch('/v1/chat/completions', { headers, json });
+    await response.text();
+    return response.status;
+  };
+  assert.deepEqual([await call(), await call()], [200, 429]);
+  const wrong = await admin('PATCH', `/keys/${key.id}`, { limits: { extra_budget: { usd: 5, until: 'Friday' } } });
+  assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'limits.extra_budget.until']);
+  const untilMs = Date.now() + 3_000;
+  const extra_budget = { usd: 50, until: new Date(untilMs).toISOString() };
+  const set = await admin('PATCH', `/keys/${key.id}`, { limits: { extra_budget } });
+  assert.deepEqual(set.body.limits, { ...limits, extra_budget });
+  assert.equal(await call(), 200);
+  const usage = (await (await gateway.fetch('/v1/usage', { headers })).json()) as Answer;
+  if (Date.now() < untilMs) assert.equal(usage.key.budget.month.allowed, 50.001);
+  await until('the extra budget has ended', async () => (await call()) === 429);
+  assert.ok(Date.now() >= untilMs);
+});
+
 for (const [budget, param, words] of [
   [{ time_zone: 'Europe/Berln', day: 1 }, 'calendar_budget.time_zone', /expected a time zone of the IANA list/],
   [{ time_zone: '', day: 1 }, 'calendar_budget.time_zone', /expected a time zone/],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { keyLimitsOf, raisedBy } from '../../books/metering/plan-rules.ts';
+import { ownLimitsOf, raisedBy } from '../../books/metering/plan-rules.ts';
 import type { KeyLimitsConfig } from '../../config/schema.ts';
 import type { Records } from '../directory.ts';
 import { jsonOperation, type Operation } from '../operation.ts';
@@ -34,7 +34,7 @@ export function keyWindowsOperation(parts: AdminParts, records: Records): Operat
       const { id, account, tenant, limits } = keyOf(directory, params.id);
       const payer = accountOf(directory, account);
       const plan = raisedBy(parts.plans().plan(payer.plan), payer.extraBudget, parts.clock.wallMs());
-      const own = keyLimitsOf((limits ?? {}) as KeyLimitsConfig);
+      const own = ownLimitsOf((limits ?? {}) as KeyLimitsConfig, parts.clock.wallMs());
       const [ofKey, ofPlan] = await Promise.all([
         windowsOf(parts, own, { account, tenant }),
         windowsOf(parts, plan, { account, tenant: plan.scope === 'key' ? tenant : null }),

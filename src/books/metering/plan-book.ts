@@ -8,7 +8,7 @@ import type { Limit, LimitState, Measure, Scope } from './counters.ts';
 import { LimitHeaders } from './limit-headers.ts';
 import { partLimits, type RequestParts } from './part-budgets.ts';
 import type { CalendarBudget, KeyLimits, Plan } from './plan.ts';
-import { keyLimitsOf, planOf, raisedBy } from './plan-rules.ts';
+import { extraOf, ownLimitsOf, planOf, raisedBy } from './plan-rules.ts';
 import { accountScope, creditScope, freeScope, keyScope, nanoUsd, runScope, scopesOf } from './scope.ts';
 import { type SpanName, type WindowName, windowNames } from './window.ts';
 
@@ -105,10 +105,12 @@ export function createPlanBook({ config, stored, onUnreadable, nowMs = systemClo
       }
       let set = ofPrincipal.get(tier);
       if (set === undefined || (set.untilMs !== null && set.untilMs <= nowMs())) {
-        const { extraBudget } = principal;
-        const atMs = extraBudget == null ? 0 : nowMs();
-        const own = principal.limits === null ? null : keyLimitsOf(principal.limits);
-        const ends = extraBudget != null && extraBudget.untilMs > atMs ? extraBudget.untilMs : null;
+        const { extraBudget, limits } = principal;
+        const atMs = nowMs();
+        const own = limits === null ? null : ownLimitsOf(limits, atMs);
+        const extras = [extraBudget, limits && extraOf(limits)].flatMap((extra) => extra?.untilMs ?? []);
+        const ahead = extras.filter((untilMs) => untilMs > atMs);
+        const ends = ahead.length === 0 ? null : Math.min(...ahead);
         set = limitSetOf(raisedBy(plan(principal.plan), extraBudget, atMs), own, principal, tier, ends);
         if (principal.creditNano !== undefined)
           set = withLimits(set, [creditLimit(principal.account, principal.creditNano)]);

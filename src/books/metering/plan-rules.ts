@@ -1,4 +1,5 @@
 import type { ExtraBudget } from '../../config/declared.ts';
+import { parseInstantMs } from '../../config/scalars.ts';
 import type { Config, KeyLimitsConfig, PlanConfig } from '../../config/schema.ts';
 import type { CalendarBudget, KeyLimits, Plan, TierLimits } from './plan.ts';
 import { nanoUsd } from './scope.ts';
@@ -51,8 +52,17 @@ export function raisedBy<Limits extends KeyLimits>(
   };
 }
 
+/** A key's own limits, with its extra budget while that lasts. */
+export function ownLimitsOf(written: KeyLimitsConfig, nowMs: number): KeyLimits {
+  return raisedBy(keyLimitsOf(written), extraOf(written), nowMs);
+}
+
+export function extraOf({ extra_budget: extra }: KeyLimitsConfig): ExtraBudget | null {
+  return extra === undefined ? null : { usd: extra.usd, untilMs: parseInstantMs(extra.until) ?? 0 };
+}
+
 /** The limits of plans and of single keys. A limit that is left out does not exist. */
-export function keyLimitsOf(written: Omit<KeyLimitsConfig, 'mcp'>): KeyLimits {
+export function keyLimitsOf(written: Omit<KeyLimitsConfig, 'mcp' | 'extra_budget'>): KeyLimits {
   return {
     rpm: number(written.rpm),
     tpm: number(written.tpm),

@@ -4,7 +4,7 @@ import type { Ledger, UsageGroup, UsageQuery } from '../../books/metering/ledger
 import { readCredit, readLimits } from '../../books/metering/limit-view.ts';
 import { type AskedParts, readParts } from '../../books/metering/part-budgets.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
-import { keyLimitsOf, raisedBy } from '../../books/metering/plan-rules.ts';
+import { ownLimitsOf, raisedBy } from '../../books/metering/plan-rules.ts';
 import type { StorageBook } from '../../books/metering/storage-book.ts';
 import { usageRecord } from '../../books/metering/usage-record.ts';
 import { parseDistanceMs, parseInstantMs } from '../../config/scalars.ts';
@@ -42,7 +42,7 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
   const query = usageQueryOf(new URLSearchParams(exchange.search), principal, clock.wallMs());
   if ('kind' in query) return refused(query);
   const plan = raisedBy(plans().plan(principal.plan), principal.extraBudget, clock.wallMs());
-  const keyLimits = principal.limits === null ? null : keyLimitsOf(principal.limits);
+  const keyLimits = principal.limits === null ? null : ownLimitsOf(principal.limits, clock.wallMs());
   const { account, tenant } = principal;
   try {
     const [limits, rows, stored, budgets, credit] = await Promise.all([
