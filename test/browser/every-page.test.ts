@@ -8,7 +8,7 @@ import { type SeededGateway, startSeededGateway } from './seeded-gateway.ts';
 const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string>)> = {
   overview: '/dashboard?range=7d',
   requests: '/dashboard/requests',
-  'requests-none': '/dashboard/requests?account=nobody',
+  'requests-none': '/dashboard/requests?model=nobody',
   request: async (gateway) => `/dashboard/requests/${await retriedRequest(gateway)}`,
   usage: '/dashboard/usage?group_by=model&range=7d',
   'usage-by-day': '/dashboard/usage',

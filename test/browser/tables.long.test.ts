@@ -22,10 +22,7 @@ suite('tables', { skip: chromiumMissing }, () => {
   const first = async () =>
     (await page.locator('main tbody').first().locator('tr td:first-child .font-medium').allInnerTexts()).join();
   const menu = async (item: string) => {
-    await page
-      .getByRole('button', { name: /^Columns, CSV and views/ })
-      .first()
-      .click();
+    await page.getByRole('button', { name: 'Table options' }).first().click();
     await page.getByRole('menuitem', { name: item }).click();
   };
   const csv = async () => {

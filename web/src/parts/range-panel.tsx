@@ -1,4 +1,5 @@
-import { useId, useState } from 'react';
+import { Popover } from 'radix-ui';
+import { type RefObject, useId, useState } from 'react';
 import { Button } from './button.tsx';
 import { Input } from './controls.tsx';
 import { useFilters } from './filters.ts';
@@ -11,25 +12,48 @@ import { chooseZone, isZone } from './zone.ts';
 interface RangePanelProps {
   range: Ranged;
   any: true | undefined;
-  onDone: () => void;
+  /** It opens below this button, which gets the focus back. */
+  button: RefObject<HTMLButtonElement | null>;
+  onClose: () => void;
 }
 
 /** Presets, a range of one's own, and the time zone. */
-export default function RangePanel({ range, any, onDone }: RangePanelProps) {
+export default function RangePanel({ range, any, button, onClose }: RangePanelProps) {
   const pick = (text: string) => {
     range.choose(text);
-    onDone();
+    onClose();
   };
   const presets = { ...lasting, ...(any && { [anyTime]: 'Any time' }) };
+  const onInteractOutside = (event: Event) => {
+    // A click on the button closes by itself.
+    if (button.current?.contains(event.target as Node)) event.preventDefault();
+  };
+  const giveBack = (event: Event) => {
+    event.preventDefault();
+    button.current?.focus();
+  };
   return (
-    <div className="flex flex-col gap-3">
-      <div className="grid grid-cols-2 gap-x-3">
-        <Presets label="Until now" of={presets} chosen={range.text} onPick={pick} />
-        <Presets label="Calendar" of={calendar} chosen={range.text} onPick={pick} />
-      </div>
-      <Custom range={range} onPick={pick} />
-      <Zone range={range} />
-    </div>
+    <Popover.Root open onOpenChange={(next) => !next && onClose()}>
+      <Popover.Anchor virtualRef={button as RefObject<HTMLButtonElement>} />
+      <Popover.Portal>
+        <Popover.Content
+          align="end"
+          sideOffset={4}
+          collisionPadding={8}
+          aria-label="Range"
+          onInteractOutside={onInteractOutside}
+          onCloseAutoFocus={giveBack}
+          className="z-50 flex w-[min(26rem,calc(100vw-1rem))] flex-col gap-3 rounded-lg border border-line-strong bg-raised p-3 text-sm outline-none"
+        >
+          <div className="grid grid-cols-2 gap-x-3">
+            <Presets label="Until now" of={presets} chosen={range.text} onPick={pick} />
+            <Presets label="Calendar" of={calendar} chosen={range.text} onPick={pick} />
+          </div>
+          <Custom range={range} onPick={pick} />
+          <Zone range={range} />
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
   );
 }
 

@@ -1,6 +1,5 @@
 import { CalendarDays, ChevronDown } from 'lucide-react';
-import { Popover } from 'radix-ui';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useRef, useState } from 'react';
 import { Button } from './button.tsx';
 import { clock, day } from './format.ts';
 import { anyTime, calendar, lasting, spanOf } from './range.ts';
@@ -29,29 +28,22 @@ interface RangePickerProps {
 /** The one way to choose what time a page shows. Its button says the range and the time zone. */
 export function RangePicker({ range, any }: RangePickerProps) {
   const [open, setOpen] = useState(false);
-  const label = rangeLabel(range.text);
+  const button = useRef<HTMLButtonElement>(null);
   return (
-    <Popover.Root open={open} onOpenChange={setOpen}>
-      <Popover.Trigger asChild>
-        <Button icon={<CalendarDays className="size-4 text-muted" aria-hidden />} className="max-w-full">
-          <span className="sr-only">Range:</span> <span className="truncate">{label}</span>{' '}
-          <span className="truncate font-normal text-muted">{range.zone}</span>
-          <ChevronDown className="size-3.5 text-muted" aria-hidden />
-        </Button>
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content
-          align="end"
-          sideOffset={4}
-          collisionPadding={8}
-          aria-label="Range"
-          className="z-50 w-[min(26rem,calc(100vw-1rem))] rounded-lg border border-line-strong bg-raised p-3 text-sm outline-none"
-        >
-          <Suspense fallback={<div className="h-72" />}>
-            <Panel range={range} any={any} onDone={() => setOpen(false)} />
-          </Suspense>
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
+    <>
+      <Button
+        ref={button}
+        icon={<CalendarDays className="size-4 text-muted" aria-hidden />}
+        aria-haspopup="dialog"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+        className="max-w-full"
+      >
+        <span className="sr-only">Range:</span> <span className="truncate">{rangeLabel(range.text)}</span>{' '}
+        <span className="truncate font-normal text-muted">{range.zone}</span>
+        <ChevronDown className="size-3.5 text-muted" aria-hidden />
+      </Button>
+      <Suspense>{open && <Panel range={range} any={any} button={button} onClose={() => setOpen(false)} />}</Suspense>
+    </>
   );
 }

@@ -48,7 +48,7 @@ export function TableMenu<Row>({ label, columns, allRows }: TableMenuProps<Row>)
     <>
       <Menu
         trigger={
-          <IconButton label={`Columns, CSV and views: ${label}`} size="row" disabled={busy}>
+          <IconButton label="Table options" size="row" disabled={busy}>
             <EllipsisVertical />
           </IconButton>
         }

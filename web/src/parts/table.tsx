@@ -221,7 +221,7 @@ export function PagedTable<Row>({ pages, ...rest }: PagedProps<Row>) {
   const isWhole = page === 1 && next === null && !waiting;
   const footer = (next !== null || previous !== null) && (
     <nav
-      aria-label="Pages"
+      aria-label={`Pages of ${rest.label}`}
       className="flex h-10 items-center justify-end gap-1 border-line border-t px-2 text-muted text-xs"
     >
       <span className="mr-1">Page {page}</span>

@@ -5,9 +5,11 @@ import { type Session, SessionProvider, sessionQuery } from '../api/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { tokenInAddress } from './address-token.ts';
-import { LoginForm, LoginPage } from './login.tsx';
 import { Shell } from './shell.tsx';
 
+const login = () => import('./login.tsx');
+const LoginPage = lazy(() => login().then(({ LoginPage }) => ({ default: LoginPage })));
+const LoginForm = lazy(() => login().then(({ LoginForm }) => ({ default: LoginForm })));
 const InvitationPage = lazy(() => import('./invitation.tsx'));
 
 /**
@@ -32,7 +34,13 @@ export function Gate({ kind }: { kind: Session['kind'] }) {
   }
 
   if (session === null) {
-    if (data !== undefined && data.session === null) return <LoginPage ways={data.login} />;
+    if (data !== undefined && data.session === null) {
+      return (
+        <Suspense>
+          <LoginPage ways={data.login} />
+        </Suspense>
+      );
+    }
     if (error !== null) {
       return (
         <main className="mx-auto max-w-md px-4 pt-[20dvh]">
@@ -56,7 +64,9 @@ export function Gate({ kind }: { kind: Session['kind'] }) {
           title="Your session has ended"
           description="Log in to continue. What you typed is kept."
         >
-          <LoginForm ways={data.login} />
+          <Suspense>
+            <LoginForm ways={data.login} />
+          </Suspense>
         </Dialog>
       )}
     </SessionProvider>

@@ -1,6 +1,6 @@
 import { CornerDownLeft, FileSearch, LogOut, Settings } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
-import { type ReactNode, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { type Session, useLogOut } from '../api/session.ts';
 import { operatorPages } from '../pages/pages.ts';
 import { settingsTabs } from '../pages/settings/tabs.ts';
@@ -10,7 +10,10 @@ import { setTheme } from '../parts/theme.ts';
 import { themes } from './account-menu.tsx';
 import type { Place } from './navigation.ts';
 import { Kbd } from './shortcuts.tsx';
-import { useEntries } from './use-entries.ts';
+import type { FoundEntry } from './use-entries.ts';
+
+/** Read when somebody types: the first page needs none of it. */
+const Entries = lazy(() => import('./entries.tsx'));
 
 interface Command {
   title: string;
@@ -62,7 +65,8 @@ export function Palette({ open, onClose, ...rest }: PaletteProps) {
 function Commands({ onClose, places, session, go }: Omit<PaletteProps, 'open'>) {
   const logOut = useLogOut();
   const [typed, setTyped] = useState('');
-  const entries = useEntries(typed, session).map(
+  const [found, setFound] = useState<readonly FoundEntry[]>([]);
+  const entries = found.map(
     ({ kind, name, more, to }): Command => ({
       title: name,
       about: more === '' ? kind : `${kind}, ${more}`,
@@ -85,28 +89,35 @@ function Commands({ onClose, places, session, go }: Omit<PaletteProps, 'open'>) 
     { title: 'Log out', icon: <LogOut />, run: () => void logOut() },
   ];
   return (
-    <Finder
-      label="Search pages, entries, requests and actions"
-      list="Found"
-      placeholder="Find a page, account, key, model, provider, request id…"
-      size="dialog"
-      onText={setTyped}
-      find={(text) => [...requestOf(text, session, go), ...inOrder(commands, entries, text)]}
-      keyOf={({ title, about = '' }) => `${about} ${title}`}
-      onPick={({ run }) => {
-        onClose();
-        run();
-      }}
-      row={({ icon, title, about, keys }, chosen) => (
-        <>
-          {icon}
-          <span className="min-w-0 flex-1 truncate">
-            {title} {about !== undefined && <span className="text-muted text-xs">{about}</span>}
-          </span>
-          {chosen ? <CornerDownLeft aria-hidden /> : keys?.map((key) => <Kbd key={key}>{key}</Kbd>)}
-        </>
+    <>
+      {typed !== '' && (
+        <Suspense>
+          <Entries text={typed} session={session} onFound={setFound} />
+        </Suspense>
       )}
-    />
+      <Finder
+        label="Search pages, entries, requests and actions"
+        list="Found"
+        placeholder="Find a page, account, key, model, provider, request id…"
+        size="dialog"
+        onText={setTyped}
+        find={(text) => [...requestOf(text, session, go), ...inOrder(commands, text === '' ? [] : entries, text)]}
+        keyOf={({ title, about = '' }) => `${about} ${title}`}
+        onPick={({ run }) => {
+          onClose();
+          run();
+        }}
+        row={({ icon, title, about, keys }, chosen) => (
+          <>
+            {icon}
+            <span className="min-w-0 flex-1 truncate">
+              {title} {about !== undefined && <span className="text-muted text-xs">{about}</span>}
+            </span>
+            {chosen ? <CornerDownLeft aria-hidden /> : keys?.map((key) => <Kbd key={key}>{key}</Kbd>)}
+          </>
+        )}
+      />
+    </>
   );
 }
 

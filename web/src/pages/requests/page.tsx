@@ -33,7 +33,7 @@ const columns: readonly Column<RequestRow>[] = [
     head: 'Model',
     value: ({ model }) => model,
     cell: ({ model, target, status, class: failure, account }) => (
-      <div className="min-w-0 max-w-[28cqw] @min-[21rem]:max-w-[42cqw] @xl:max-w-36 @4xl:max-w-60">
+      <div className="min-w-0 max-w-[28cqw] @min-[21rem]:max-w-[42cqw] @xl:max-w-32 @4xl:max-w-56">
         <div className="truncate font-medium">{model}</div>
         <div className="flex items-center gap-1.5 truncate text-muted text-xs @xl:hidden">
           <Outcome status={status} failure={failure} /> {account}
@@ -95,6 +95,7 @@ export default function RequestsPage() {
     : listed;
   // Sums of usage know neither an id, nor an outcome, nor what a request cost.
   const isSummed = mayUsage && unsummed.every((name) => filters[name] === undefined);
+  const waiting = <Pending className="h-[136px]" />;
   // Another filter begins at its first page.
   const onValues = useCallback((changes: typeof filters) => setFilters({ ...changes, pages: '' }), [setFilters]);
   const some = range.text !== anyTime || filterNames.some((name) => filters[name] !== undefined);
@@ -117,9 +118,9 @@ export default function RequestsPage() {
       }
       bar={<FilterBar values={filters} onValues={onValues} />}
     >
-      {isSummed && (
-        <Suspense fallback={<Pending className="h-[136px]" />}>
-          <Volume query={sumsOf(filters)} range={range} />
+      {isSummed && pages.rows?.length !== 0 && (
+        <Suspense fallback={waiting}>
+          {pages.rows === undefined ? waiting : <Volume query={sumsOf(filters)} range={range} />}
         </Suspense>
       )}
       <PagedTable

@@ -16,9 +16,9 @@ interface VolumeProps {
 
 /** How many requests there were, by hour or day and outcome. Dragging or a click narrows the list to that time. */
 export default function Volume({ query, range }: VolumeProps) {
-  const { byDay } = useByDay(query, 'day', range, ({ requests }) => requests);
+  const { byDay, error } = useByDay(query, 'day', range, ({ requests }) => requests);
   const { times, stepMs, parts } = byDay ?? { times: [], stepMs: 1, parts: [] };
-  if (byDay !== undefined && times.length < barsMin) return null;
+  if (error !== null || (byDay !== undefined && times.length < barsMin)) return null;
   const rows = parts[0]?.rows ?? times.map(() => null);
   return (
     <Section>

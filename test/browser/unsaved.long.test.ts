@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { chromiumMissing } from '../chromium.ts';
+import { followTo, openPage, settled } from './open-page.ts';
+import { type SeededGateway, startSeededGateway } from './seeded-gateway.ts';
+
+suite('what an operator types and looks for', { skip: chromiumMissing }, () => {
+  let page: Page;
+  let gateway: SeededGateway;
+  const ends: (() => Promise<void>)[] = [];
+  after(async () => {
+    for (const end of ends) await end();
+  });
+  before(async () => {
+    const hooks = { after: (done: () => Promise<void>) => void ends.unshift(done) } as never;
+    gateway = await startSeededGateway(hooks, { days: 5, perDay: 60 });
+    page = await openPage(hooks, gateway, '/dashboard/keys');
+  });
+
+  test('a dialog asks before it discards what was typed, and closes at once where nothing was', async () => {
+    await settled(page);
+    const dialog = page.getByRole('dialog', { name: 'New key' });
+    const open = () => page.getByRole('button', { name: 'New key' }).click();
+    await open();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await open();
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('laptop');
+    for (const stray of ['Escape', 'Escape']) await page.keyboard.press(stray);
+    await dialog.getByText('Your changes are not saved.').waitFor();
+    await dialog.getByRole('button', { name: 'Keep editing' }).click();
+    assert.equal(await dialog.getByRole('textbox', { name: 'Name' }).inputValue(), 'laptop');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.getByRole('button', { name: 'Discard them' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  });
+
+  test('the page of a plan asks before it is left with changes', async () => {
+    await followTo(page, '/dashboard/plans/fresh');
+    const field = page.getByLabel('Requests per minute');
+    await field.fill('12');
+    const asked: string[] = [];
+    const answer = (with_: 'accept' | 'dismiss') =>
+      page.once('dialog', (dialog) => {
+        asked.push(dialog.message());
+        void dialog[with_]();
+      });
+    answer('dismiss');
+    await page.getByRole('link', { name: 'Models' }).click();
+    assert.equal(await field.inputValue(), '12');
+    assert.match(page.url(), /plans\/fresh/);
+    answer('accept');
+    await page.getByRole('link', { name: 'Models' }).click();
+    await page.waitForURL(/dashboard\/models/);
+    assert.equal(asked.length, 2);
+  });
+
+  test('the chart above the requests shows their volume, and a click narrows the list', async () => {
+    await followTo(page, '/dashboard/requests?range=7d');
+    const chart = page.getByRole('img', { name: 'Requests by day' });
+    await chart.waitFor();
+    const over = chart.locator('.u-over');
+    const { x, y, width, height } = (await over.boundingBox())!;
+    await page.mouse.click(x + (width / 8) * 6.2, y + height - 4);
+    await page.waitForURL(/range=20.*\.\./);
+    const range = new URL(page.url()).searchParams.get('range')!;
+    const [from, to] = range.split('..').map(Date.parse) as [number, number];
+    assert.equal(to - from, 86_400_000);
+    await settled(page);
+    const times = await page
+      .locator('main tbody time')
+      .evaluateAll((all) => all.map((one) => (one as never as { dateTime: string }).dateTime));
+    assert.ok(times.length > 0 && times.every((at) => Date.parse(at) >= from && Date.parse(at) < to), times.join());
+    await followTo(page, '/dashboard/requests?range=7d&status=5xx');
+    assert.equal(await page.locator('main figure').count(), 0, 'sums know no status');
+  });
+
+  test('Ctrl K finds a collection of the key that calls use', async () => {
+    const answer = await fetch(`${gateway.url}/v1/vectors/collections`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.keys['atlas/production']}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'handbook', vector_size: 3 }),
+    });
+    assert.ok(answer.ok, await answer.text());
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('handb');
+    await page.getByRole('option', { name: /handbook Collection/ }).click();
+    await page.waitForURL(/vectors\?collection=handbook/);
+    await page.getByRole('heading', { level: 1, name: 'handbook' }).waitFor();
+  });
+});
