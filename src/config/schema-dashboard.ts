@@ -36,6 +36,13 @@ const rolesSchema = z
     'What members of a group may. The first line that fits says which role; accounts of all lines with that role add up. Users who match no line are denied.',
   );
 
+const scimSchema = z
+  .strictObject({
+    token: secret(32).describe('Bearer token that the directory sends, of at least 32 characters.'),
+    roles: rolesSchema,
+  })
+  .describe('SCIM 2.0 at /scim/v2: a directory provisions who logs in by oidc, and ends their sessions.');
+
 const oidcSchema = z
   .strictObject({
     issuer: issuer.describe('Its discovery document is read at the first login.'),
@@ -67,7 +74,9 @@ export const dashboardSchema = z
       .prefault('7d')
       .describe('Every session of the dashboard is over after that.'),
     oidc: oidcSchema.optional(),
+    scim: scimSchema.optional(),
   })
   .describe('These keys say who may log in to the dashboard, and for how long.');
 
+export type ScimConfig = z.output<typeof scimSchema>;
 export type OidcConfig = z.output<typeof oidcSchema>;

@@ -50,6 +50,7 @@ export function openDashboard(parts: {
         addressOf: createClientAddress(() => snapshot().config.server.trusted_proxies),
         server: () => snapshot().config.server,
         oidc: () => snapshot().config.dashboard.oidc,
+        scim: () => snapshot().config.dashboard.scim ?? null,
         sealer: () => createSealer(parts.secrets.all(), 'logins'),
         store: stores.accounts,
         refresh: callers.refresh,

@@ -18,6 +18,7 @@ export const keptOfAccounts: readonly KeptTable[] = [
   { name: 'mcp_grant', order: 'server' },
   { name: 'operator', order: 'id' },
   { name: 'invitation', order: 'id' },
+  { name: 'scim', order: 'id' },
   { name: 'audit', order: 'id' },
   { name: 'reply', order: 'scope, key' },
   { name: 'crossing', order: 'scope, limit_id, share' },

@@ -150,6 +150,8 @@ const refusedOtherwise: ReadonlyMap<string, number> = new Map([
   ['POST /dashboard/session', 415],
   ['POST /dashboard/invitation', 415],
   ['POST /dashboard/invitation/accept', 415],
+  // No directory is configured.
+  ...['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method): [string, number] => [`${method} /scim/v2/*`, 404]),
   // It says that nobody is logged in.
   ['GET /dashboard/session', 200],
   // There is no page x.

@@ -14,6 +14,7 @@ import {
   type OperatorChange,
   type OperatorRow,
   type PlanRow,
+  type ScimRow,
 } from '../../src/books/auth/account-store.ts';
 import { drivers } from './drivers.ts';
 
@@ -546,5 +547,42 @@ for (const driver of drivers) {
     assert.equal(await apply(again, { kind: 'create-invitation', invitation: late }), 'done');
     assert.deepEqual((await again.load()).invitations, [late], 'those that have expired go');
     await Promise.all([again.close(), other.close()]);
+  });
+
+  test(`${driver.name}: what a directory provisioned is kept, and written only where nothing else was`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const accounts = await store.accounts();
+    const user: ScimRow = {
+      id: 'usr_1',
+      kind: 'user',
+      name: 'anna',
+      data: { active: true },
+      createdMs: 1,
+      updatedMs: 2,
+    };
+    const group: ScimRow = { ...user, id: 'grp_1', kind: 'group', createdMs: 2 };
+    assert.equal(
+      await apply(accounts, { kind: 'create-scim', row: user }, { kind: 'create-scim', row: group }),
+      'done',
+    );
+    assert.equal(await apply(accounts, { kind: 'create-scim', row: { ...user, id: 'usr_2' } }), 'exists');
+    const version = await accounts.version();
+    const off: ScimRow = { ...user, data: { active: false } };
+    const change: Change[] = [
+      { kind: 'only-at', version },
+      { kind: 'replace-scim', row: off },
+    ];
+    assert.equal(await apply(accounts, ...change), 'done');
+    assert.equal(await apply(accounts, ...change), 'absent', 'something was written since');
+    assert.deepEqual(await accounts.scim(), [off, group]);
+    assert.equal(await apply(accounts, { kind: 'delete-scim', id: 'usr_1' }), 'done');
+    assert.equal(await apply(accounts, { kind: 'delete-scim', id: 'usr_1' }), 'absent');
+    await accounts.close();
+    const again = await store.accounts();
+    assert.deepEqual(await again.scim(), [group]);
+    await again.close();
   });
 }

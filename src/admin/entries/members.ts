@@ -83,7 +83,7 @@ function createMembers(records: Records) {
     const { stored } = await records.current(null);
     const row = stored.operators.find((one) => one.id === id);
     if (row === undefined || inCommon(row, caller.accounts).length === 0) return refuse(noMember(id));
-    if (managerOf(row) === 'groups') refuse(byGroups(row));
+    if (managerOf(row) !== 'culvert') refuse(byGroups(row));
     // Whoever may not make a member like this does not change it either.
     const refused = mayNotGive(caller, { role: row.role, accounts: inCommon(row, caller.accounts) });
     return refused === null ? row : refuse(refused);

@@ -15,7 +15,7 @@ import { entryOperations } from './entry-operations.ts';
 
 const accountsMax = 1_000;
 const publicIdLength = 12;
-export const managers = ['culvert', 'groups'] as const;
+export const managers = ['culvert', 'groups', 'scim'] as const;
 
 export const nameField = z
   .string()
@@ -38,7 +38,11 @@ const operatorFields = {
   role: z.enum(roles),
   accounts: z.array(z.string()).nullable().describe('Null = all.'),
   login: z.enum(['key', 'oidc']).describe('How the operator logs in.'),
-  managed_by: z.enum(managers).describe('groups: those of OpenID Connect set its role and accounts at each login.'),
+  managed_by: z
+    .enum(managers)
+    .describe(
+      'groups: those of OpenID Connect set its role and accounts at each login. scim: groups of a directory do.',
+    ),
   prefix: z.string().nullable().describe('The beginning of its key.'),
   created_at: timeField.nullable(),
 };
@@ -131,7 +135,7 @@ function createRows(records: Records) {
   /** Refuses an operator whom groups of OpenID Connect set. */
   async function keyHolderOf(id: string): Promise<OperatorRow> {
     const row = await operatorOf(id);
-    return managerOf(row) === 'groups' ? refuse(byGroups(row)) : row;
+    return managerOf(row) === 'culvert' ? row : refuse(byGroups(row));
   }
 
   async function checkAccounts(accounts: readonly string[] | null | undefined): Promise<void> {
@@ -171,13 +175,13 @@ function nameOf({ name }: OperatorRow): string {
 }
 
 function shown(row: OperatorRow): z.input<typeof operatorSchema> {
-  const { id, name, role, accounts, issuer, prefix, createdMs } = row;
+  const { id, name, role, accounts, prefix, createdMs } = row;
   return {
     id,
     name,
     role,
     accounts: accounts === null ? null : [...accounts],
-    login: issuer === null ? 'key' : 'oidc',
+    login: prefix === null ? 'oidc' : 'key',
     managed_by: managerOf(row),
     prefix,
     created_at: isoOrNull(createdMs),
@@ -189,10 +193,11 @@ function noOperator(id: string): Failure {
 }
 
 export function managerOf({ issuer, origin }: OperatorRow): (typeof managers)[number] {
+  if (origin === 'scim') return 'scim';
   return issuer !== null && origin === null ? 'groups' : 'culvert';
 }
 
 export function byGroups({ name }: OperatorRow): Failure {
-  const message = `The operator '${name}' logs in by OpenID Connect. Its groups there and dashboard.oidc.roles decide its role; change those.`;
+  const message = `The operator '${name}' logs in by OpenID Connect. Its groups there and the roles in the configuration decide its role; change those.`;
   return { kind: 'conflict', message };
 }

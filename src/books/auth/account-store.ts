@@ -1,5 +1,6 @@
 import type { ExtraBudget } from '../../config/declared.ts';
 import type { PartBudgetConfig } from '../../config/schema.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import type { Operator } from './operator.ts';
 
 /**
@@ -17,6 +18,8 @@ export interface AccountStore {
    * id). `absent`: the thing to change is missing, is revoked, or is not what it `was`.
    */
   apply(changes: readonly Change[], audit: AuditEntry): Promise<'done' | 'exists' | 'absent'>;
+  /** Users and groups that a directory provisioned by SCIM, oldest first. */
+  scim(): Promise<readonly ScimRow[]>;
   /** Newest first. */
   audit(query: AuditQuery): Promise<readonly AuditRow[]>;
   /** What was added to the credit of an account, newest first. */
@@ -95,7 +98,12 @@ export type Change =
   | { kind: 'create-invitation'; invitation: InvitationRow }
   /** Before it expires: of two who come at once one gets it. */
   | { kind: 'use-invitation'; id: string; atMs: number }
-  | { kind: 'delete-invitation'; id: string };
+  | { kind: 'delete-invitation'; id: string }
+  /** Only where nobody has changed anything since `version()` was this. */
+  | { kind: 'only-at'; version: number }
+  | { kind: 'create-scim'; row: ScimRow }
+  | { kind: 'replace-scim'; row: ScimRow }
+  | { kind: 'delete-scim'; id: string };
 
 /** A change of some of them leaves the others as they are by then. */
 export type OperatorChange = Partial<Pick<OperatorRow, 'name' | 'role' | 'accounts' | 'prefix' | 'hash'>>;
@@ -216,8 +224,8 @@ export interface OperatorRow extends Operator {
   /** Whom it is to which OpenID provider; null: it logs in by its key. */
   issuer: string | null;
   subject: string | null;
-  /** `invitation`: groups of OpenID Connect do not decide what it may. Null: it was made, or groups decide. */
-  origin: 'invitation' | null;
+  /** `invitation`: groups of OpenID Connect do not decide what it may. `scim`: those of a directory do. Null: it was made, or groups decide. */
+  origin: 'invitation' | 'scim' | null;
   createdMs: number;
 }
 
@@ -238,6 +246,19 @@ export interface InvitationRow {
   /** Name of an operator. */
   createdBy: string;
   endsMs: number;
+}
+
+/** A user or a group of a directory. */
+export interface ScimRow {
+  /** `usr_…` or `grp_…`. */
+  id: string;
+  kind: 'user' | 'group';
+  /** User name or display name in lower case; unique among its kind. */
+  name: string;
+  /** As `auth/scim` reads it. */
+  data: JsonObject;
+  createdMs: number;
+  updatedMs: number;
 }
 
 export interface AuditEntry {

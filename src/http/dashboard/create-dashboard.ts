@@ -1,5 +1,5 @@
 import type { InvitationParts } from '../../books/auth/invitations.ts';
-import type { OidcConfig } from '../../config/schema-dashboard.ts';
+import type { OidcConfig, ScimConfig } from '../../config/schema-dashboard.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
@@ -16,12 +16,14 @@ export interface Dashboard {
   signIn: SignIn;
   oidc: Pick<OidcSignIn, 'start' | 'callback'>;
   invitation: InvitationSignIn;
+  scim(exchange: Exchange): Promise<void>;
   door: SessionDoor;
 }
 
 export interface DashboardParts extends Omit<SignInParts, 'oidc' | 'endSessionUrl' | 'onOperator'>, InvitationParts {
   pagesFolder: string | null;
   oidc(): OidcConfig | undefined;
+  scim(): ScimConfig | null;
   /** Seals what a browser keeps while it is at the provider. Made at the first login. */
   sealer(): Sealer;
   /** When it resolves, the ring of this process knows the written key. */
@@ -62,6 +64,11 @@ export function createDashboard(parts: DashboardParts): Dashboard {
     );
     return invitations;
   };
+  let directories: Promise<(exchange: Exchange) => Promise<void>> | null = null;
+  const directory = (): Promise<(exchange: Exchange) => Promise<void>> => {
+    directories ??= import('../scim/answer-scim.ts').then(({ createScimDoor }) => createScimDoor(parts));
+    return directories;
+  };
   const { operator, principal } = createSessionDoor(parts);
   return {
     pages: createPages(parts.pagesFolder),
@@ -74,6 +81,7 @@ export function createDashboard(parts: DashboardParts): Dashboard {
       look: answering(async (exchange) => (await invitation()).look(exchange)),
       accept: answering(async (exchange) => (await invitation()).accept(exchange)),
     },
+    scim: async (exchange) => (await directory())(exchange),
     door: { operator: passing(operator), principal: passing(principal) },
   };
 }

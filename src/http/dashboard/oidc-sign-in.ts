@@ -1,9 +1,15 @@
+import type { OperatorRow } from '../../books/auth/account-store.ts';
 import type { InvitationParts } from '../../books/auth/invitations.ts';
-import { createOpenIdLogin, type LoginSecrets, type OpenIdLogin } from '../../books/auth/oidc/openid-login.ts';
+import {
+  createOpenIdLogin,
+  type Identity,
+  type LoginSecrets,
+  type OpenIdLogin,
+} from '../../books/auth/oidc/openid-login.ts';
 import { operatorAtLogin } from '../../books/auth/oidc/operator-at-login.ts';
 import type { Proof } from '../../books/auth/sessions.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
-import type { OidcConfig } from '../../config/schema-dashboard.ts';
+import type { OidcConfig, ScimConfig } from '../../config/schema-dashboard.ts';
 import { sendWhole } from '../../inference/spine/sink.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
@@ -20,6 +26,7 @@ export interface OidcSignInParts extends DoorParts, InvitationParts {
   /** Counts logins that failed on other replicas; null: there are none. */
   tally: SharedTally | null;
   oidc(): OidcConfig | undefined;
+  scim(): ScimConfig | null;
   /** Seals what the browser keeps while it is at the provider: any replica may get it back. */
   sealer: Sealer;
   /** The ring of this process knows the operator once it resolves. */
@@ -119,7 +126,7 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
       try {
         const base = linkBaseOf(exchange.request, server());
         const identity = await login(config).finish(`${base}${callbackPath}?${exchange.search}`, state);
-        const operator = await operatorAtLogin(identity, config.roles, parts);
+        const operator = await operatorOf(identity, config, parts);
         await parts.refresh();
         attempt.passed();
         if (operator === null) {
@@ -140,6 +147,19 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
     },
     endSessionUrl,
   };
+}
+
+/** Whom a directory has provisioned, it decides about; whom else, their groups. */
+async function operatorOf(
+  identity: Identity,
+  { roles }: OidcConfig,
+  parts: OidcSignInParts,
+): Promise<OperatorRow | null> {
+  const scim = parts.scim();
+  if (scim === null) return operatorAtLogin(identity, roles, parts);
+  const { provisionedOperator } = await import('../../books/auth/scim/directory.ts');
+  const known = await provisionedOperator(identity, scim.roles, parts);
+  return known === 'unknown' ? operatorAtLogin(identity, roles, parts) : known;
 }
 
 /** A place of ours, whatever the link says. */

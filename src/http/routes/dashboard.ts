@@ -1,6 +1,7 @@
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Dashboard } from '../dashboard/create-dashboard.ts';
 import type { Route } from '../exchange.ts';
+import { scimRoutes } from './scim.ts';
 
 /** The dashboard's files and its sessions; `dashboard` is loaded with the first request. */
 export function dashboardRoutes(dashboard: () => Promise<Dashboard>): Route[] {
@@ -13,6 +14,7 @@ export function dashboardRoutes(dashboard: () => Promise<Dashboard>): Route[] {
   };
   const session = { ...shared, path: '/dashboard/session', auth: 'session', endpoint: 'dashboard' } as const;
   return [
+    ...scimRoutes(async (exchange) => (await dashboard()).scim(exchange)),
     { ...page, path: '/dashboard', summary: 'The dashboard, for browsers.' },
     { ...page, path: '/dashboard/*', summary: 'A page of the dashboard.' },
     { ...page, path: '/account', summary: 'The page for holders of an API key, for browsers.' },

@@ -9,6 +9,7 @@ import type {
   KeySecret,
   OperatorRow,
   PlanRow,
+  ScimRow,
   Stored,
   TopUp,
 } from '../../books/auth/account-store.ts';
@@ -27,6 +28,7 @@ export interface AccountTables {
   credential: CredentialColumns;
   operator: OperatorColumns;
   invitation: InvitationColumns;
+  scim: ScimColumns;
   audit: AuditColumns;
   store_version: { one: number; version: number };
 }
@@ -108,6 +110,15 @@ export interface OperatorColumns {
   origin: OperatorRow['origin'];
   created_ms: number;
 }
+
+export type ScimColumns = {
+  id: string;
+  kind: ScimRow['kind'];
+  name: string;
+  data: string;
+  created_ms: number;
+  updated_ms: number;
+};
 
 export interface InvitationColumns {
   id: string;
@@ -231,6 +242,10 @@ function credentialOf({ created_ms, created_by, ...row }: CredentialColumns): Cr
 
 function operatorOf({ accounts, created_ms, ...row }: OperatorColumns): OperatorRow {
   return { ...row, accounts: fromJson(accounts) as OperatorRow['accounts'], createdMs: created_ms };
+}
+
+export function scimOf({ data, created_ms, updated_ms, ...row }: ScimColumns): ScimRow {
+  return { ...row, data: fromJson(data) as ScimRow['data'], createdMs: created_ms, updatedMs: updated_ms };
 }
 
 function invitationOf({ accounts, created_ms, created_by, ends_ms, ...row }: InvitationColumns): InvitationRow {

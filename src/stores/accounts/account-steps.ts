@@ -10,6 +10,7 @@ import type {
   KeySecret,
   KeySettings,
   OperatorRow,
+  ScimRow,
   TopUp,
 } from '../../books/auth/account-store.ts';
 import {
@@ -19,6 +20,7 @@ import {
   type KeptColumns,
   namesColumn,
   type OperatorColumns,
+  type ScimColumns,
   toJson,
 } from './account-rows.ts';
 
@@ -163,7 +165,7 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
 /** Of operators and invitations. */
 function personSteps(
   queries: Kysely<AccountTables>,
-  change: Extract<Change, { kind: `${string}-operator` | `${string}-invitation` }>,
+  change: Extract<Change, { kind: `${string}-operator` | `${string}-invitation` | `${string}-scim` | 'only-at' }>,
 ): AccountStep[] {
   switch (change.kind) {
     case 'create-operator':
@@ -184,6 +186,17 @@ function personSteps(
       return [must(queries.deleteFrom('invitation').where('id', '=', change.id).where('ends_ms', '>', change.atMs))];
     case 'delete-invitation':
       return [must(queries.deleteFrom('invitation').where('id', '=', change.id))];
+    case 'only-at': {
+      // The version is one more already: it was raised first.
+      const version = change.version + 1;
+      return [must(queries.updateTable('store_version').set({ version }).where('version', '=', version))];
+    }
+    case 'create-scim':
+      return [may(queries.insertInto('scim').values(scimColumns(change.row)))];
+    case 'replace-scim':
+      return [must(queries.updateTable('scim').set(scimColumns(change.row)).where('id', '=', change.row.id))];
+    case 'delete-scim':
+      return [must(queries.deleteFrom('scim').where('id', '=', change.id))];
   }
 }
 
@@ -246,6 +259,10 @@ function keptColumns({ createdMs, updatedMs, updatedBy, definition, ...row }: Ke
 
 function operatorColumns({ accounts, createdMs, ...row }: OperatorRow): OperatorColumns {
   return { ...row, accounts: toJson(accounts), created_ms: createdMs };
+}
+
+function scimColumns({ data, createdMs, updatedMs, ...row }: ScimRow): ScimColumns {
+  return { ...row, data: JSON.stringify(data), created_ms: createdMs, updated_ms: updatedMs };
 }
 
 function invitationColumns({ accounts, createdMs, createdBy, endsMs, ...row }: InvitationRow): InvitationColumns {

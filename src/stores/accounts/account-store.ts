@@ -15,7 +15,9 @@ import {
   type KeyColumns,
   type OperatorColumns,
   type PlanColumns,
+  type ScimColumns,
   type SecretColumns,
+  scimOf,
   storedOf,
   topUpOf,
 } from './account-rows.ts';
@@ -34,6 +36,7 @@ export function createAccountStore(tables: AccountTablesOf): AccountStore {
   const { prefix, rows, transaction, quick, keys, close } = tables;
   let builder: Promise<Kysely<AccountTables>> | null = null;
   const version = { name: 'account-version', text: `SELECT version FROM ${prefix}store_version WHERE one = 1` };
+  const provisioned = { name: 'account-scim', text: `SELECT * FROM ${prefix}scim ORDER BY created_ms, id` };
   const audited = { name: 'account-audit', text: `SELECT * FROM ${prefix}audit WHERE ${auditConditions}` };
   const toppedUp = {
     name: 'account-credit',
@@ -61,6 +64,9 @@ export function createAccountStore(tables: AccountTablesOf): AccountStore {
         if (error instanceof Conflict) return error.kind;
         throw error;
       }
+    },
+    async scim() {
+      return (await rows(provisioned, [])).map((row) => scimOf(row as ScimColumns));
     },
     async audit(query) {
       return (await rows(audited, auditValues(query))).map((row) => auditOf(row as StoredAudit));

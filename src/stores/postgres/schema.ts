@@ -395,4 +395,5 @@ export const migrations: readonly Migration[] = [
   { version: 43, name: 'recalculations', sql: postgresDdl(repricingDdl) },
   { version: 44, name: 'credit of accounts', sql: postgresDdl(accounts.creditTable) },
   { version: 45, name: 'closed statements', sql: postgresDdl(statementDdl) },
+  { version: 46, name: 'users and groups of a directory', sql: postgresDdl(accounts.scimTable) },
 ];

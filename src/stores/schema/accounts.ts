@@ -163,6 +163,18 @@ export const memberTables: Ddl = `
     ends_ms WHOLE NOT NULL
   ) ROWS;`;
 
+/** Users and groups of a directory. */
+export const scimTable: Ddl = `
+  CREATE TABLE @scim (
+    id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('user', 'group')),
+    name TEXT NOT NULL,
+    data TEXT NOT NULL,
+    created_ms WHOLE NOT NULL,
+    updated_ms WHOLE NOT NULL,
+    UNIQUE (kind, name)
+  ) ROWS;`;
+
 /** Logins at MCP servers. */
 export const grantTables: Ddl = `
   CREATE TABLE @mcp_grant (

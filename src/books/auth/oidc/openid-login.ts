@@ -31,6 +31,8 @@ export interface Identity {
   issuer: string;
   subject: string;
   name: string;
+  /** Name that the directory of the provider gave, unique there; null: it sent none. */
+  username: string | null;
   /** The provider says that it is theirs; null: it does not. */
   email: string | null;
   groups: readonly string[];
@@ -102,7 +104,14 @@ export function createOpenIdLogin(config: OidcConfig, clock: Clock): OpenIdLogin
       const more = isWhole ? {} : await fetchUserInfo(configuration, tokens.access_token, claims.sub);
       const all: Record<string, unknown> = { ...more, ...claims };
       const groups = groupsIn(all[config.groups_claim]);
-      return { issuer, subject: claims.sub, name: nameIn(all), email: verifiedEmailIn(all), groups };
+      return {
+        issuer,
+        subject: claims.sub,
+        name: nameIn(all),
+        username: usernameIn(all),
+        email: verifiedEmailIn(all),
+        groups,
+      };
     },
     endSessionUrl(returnTo) {
       const { configuration } = discovered ?? {};
@@ -125,6 +134,10 @@ function secretAuth(clientSecret: string): ClientAuth {
 function nameIn(claims: Readonly<Record<string, unknown>>): string {
   const named = [claims.email, claims.preferred_username, claims.name, claims.sub];
   return named.find((one): one is string => typeof one === 'string' && one !== '') ?? '';
+}
+
+function usernameIn({ preferred_username: name }: Readonly<Record<string, unknown>>): string | null {
+  return typeof name === 'string' && name !== '' ? name : null;
 }
 
 function verifiedEmailIn({ email, email_verified }: Readonly<Record<string, unknown>>): string | null {

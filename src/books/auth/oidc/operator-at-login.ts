@@ -89,7 +89,10 @@ function rowFor(
 }
 
 /** Names are what people read in the audit trail: none is another's. */
-function freeName({ issuer, subject, name }: Identity, others: readonly OperatorRow[]): string {
+export function freeName(
+  { issuer, subject, name }: Pick<Identity, 'issuer' | 'subject' | 'name'>,
+  others: readonly OperatorRow[],
+): string {
   const shown = shownName(name);
   const isFree = shown !== '' && !others.some((one) => one.name === shown) && !reservedOperators.includes(shown);
   return isFree ? shown : `${shown} ${hash('sha256', `${issuer}\n${subject}`, 'hex').slice(0, 12)}`.trim();

@@ -142,7 +142,7 @@ export function Operators() {
             await renewed();
           }}
         >
-          {doing.operator.managed_by === 'groups'
+          {doing.operator.managed_by !== 'culvert'
             ? 'Its sessions end. The next login creates it again, unless its groups no longer allow it.'
             : 'Its key stops working and its sessions end.'}
         </Confirm>

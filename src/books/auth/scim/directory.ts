@@ -1,0 +1,193 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { OidcConfig } from '../../../config/schema-dashboard.ts';
+import type { Clock } from '../../../kernel/clock.ts';
+import { FailureError } from '../../../kernel/failure.ts';
+import { randomBase62 } from '../../../kernel/ids.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { AccountStore, Change, OperatorRow, ScimRow, Stored } from '../account-store.ts';
+import type { Identity } from '../oidc/openid-login.ts';
+import { freeName, rightsOf } from '../oidc/operator-at-login.ts';
+import { groupIn, noResource, type ScimGroup, type ScimUser, userIn } from './resource.ts';
+
+export interface ScimParts {
+  store: AccountStore;
+  clock: Clock;
+  /** When it resolves, the ring of this process knows what was written. */
+  refresh(): Promise<unknown>;
+}
+
+type Roles = OidcConfig['roles'];
+
+/** Kept for a directory; beyond them it may add no more. */
+const rowsMax = { user: 10_000, group: 1_000 };
+/** Of a change that others come before. */
+const triesMax = 10;
+const idLength = 12;
+/** Operators that one audit row names. */
+const auditedMax = 100;
+
+/** A kind of resource, and how a body becomes one. Null: it is not there. */
+export type Edit = (before: JsonObject | null) => JsonObject | null;
+
+/** Users and groups that a directory provisioned, in the order in which they came. */
+export function provisioned(parts: Pick<ScimParts, 'store'>): Promise<readonly ScimRow[]> {
+  return parts.store.scim();
+}
+
+/**
+ * Writes a resource, and the operators that follow from it, in one transaction: a user who is not active, or whose groups
+ * no line of `roles` names, is no operator, and has no session. `id` null: a new one. Null when it was removed.
+ */
+export async function changeResource(
+  parts: ScimParts,
+  roles: Roles,
+  { kind, id, edit }: { kind: ScimRow['kind']; id: string | null; edit: Edit },
+): Promise<ScimRow | null> {
+  for (let tries = 0; tries < triesMax; tries += 1) {
+    const version = await parts.store.version();
+    const [rows, stored] = await Promise.all([parts.store.scim(), parts.store.load()]);
+    const before = rows.find((row) => row.kind === kind && row.id === id) ?? null;
+    if (id !== null && before === null) throw new FailureError(noResource(id));
+    const given = edit(before?.data ?? null);
+    const after = given === null ? null : rowOf(kind, before, given, parts.clock.wallMs());
+    if (after !== null) checkRoom(after, rows);
+    const next = [...rows.filter((row) => row !== before), ...(after === null ? [] : [after])];
+    const affected = affectedBy(before, after);
+    const people = affected.flatMap((user) => operatorChange(user, next, stored, roles, parts.clock.wallMs()));
+    const changes: Change[] = [{ kind: 'only-at', version }, ...rowChange(before, after), ...people];
+    const subject = (after ?? before)?.id ?? '';
+    const verb = before === null ? 'create' : after === null ? 'delete' : 'update';
+    const done = await parts.store.apply(changes, {
+      atMs: parts.clock.wallMs(),
+      actor: 'scim',
+      action: `scim-${kind}.${verb}`,
+      subject,
+      before: before === null ? null : factsOf(before),
+      after: after === null ? null : { ...factsOf(after), operators: people.slice(0, auditedMax).map(auditedOf) },
+    });
+    if (done === 'done') {
+      await parts.refresh();
+      return after;
+    }
+  }
+  const message = 'Others change accounts and operators at this moment. Try again.';
+  throw new FailureError({ kind: 'overloaded', message });
+}
+
+/**
+ * The operator of an identity that a directory provisioned: by the login it was bound to, or else by its user name, at
+ * the first login. Null: it may nothing now. `unknown`: the directory has not provisioned it.
+ */
+export async function provisionedOperator(
+  { issuer, subject, username, email }: Identity,
+  roles: Roles,
+  parts: ScimParts,
+): Promise<OperatorRow | null | 'unknown'> {
+  const rows = (await parts.store.scim()).filter(({ kind }) => kind === 'user');
+  const names = [username, email].flatMap((name) => (name === null ? [] : [name.toLowerCase()]));
+  const bound = rows.find(({ data }) => isDeepStrictEqual(userOf(data).bound, { issuer, subject }));
+  const found = bound ?? rows.find(({ name, data }) => names.includes(name) && userOf(data).bound === null);
+  if (found === undefined) return rows.some(({ name }) => names.includes(name)) ? null : 'unknown';
+  // Rights as the groups and the configuration have them now.
+  await changeResource(parts, roles, {
+    kind: 'user',
+    id: found.id,
+    edit: (data) => data && { ...data, bound: { issuer, subject } },
+  });
+  const { operators } = await parts.store.load();
+  return operators.find(({ id }) => id === operatorId(found.id)) ?? null;
+}
+
+function rowOf(kind: ScimRow['kind'], before: ScimRow | null, given: JsonObject, nowMs: number): ScimRow {
+  const data = kind === 'user' ? userIn(given, userOf(given).bound ?? null) : groupIn(given);
+  const name = 'userName' in data ? data.userName : data.displayName;
+  return {
+    id: before?.id ?? `${kind === 'user' ? 'usr' : 'grp'}_${randomBase62(idLength)}`,
+    kind,
+    name: name.toLowerCase(),
+    data: { ...data } as JsonObject,
+    createdMs: before?.createdMs ?? nowMs,
+    updatedMs: nowMs,
+  };
+}
+
+function checkRoom(row: ScimRow, rows: readonly ScimRow[]): void {
+  const others = rows.filter(({ kind, id }) => kind === row.kind && id !== row.id);
+  if (others.some(({ name }) => name === row.name)) {
+    throw new FailureError({ kind: 'conflict', message: `There is a ${row.kind} '${row.name}' already.` });
+  }
+  if (others.length >= rowsMax[row.kind]) {
+    throw new FailureError({
+      kind: 'conflict',
+      message: `There are ${others.length} ${row.kind}s, which is the most.`,
+    });
+  }
+}
+
+function rowChange(before: ScimRow | null, after: ScimRow | null): Change[] {
+  if (after !== null) return [{ kind: before === null ? 'create-scim' : 'replace-scim', row: after }];
+  return before === null ? [] : [{ kind: 'delete-scim', id: before.id }];
+}
+
+/** Ids of users whose rights may be others now. */
+function affectedBy(before: ScimRow | null, after: ScimRow | null): string[] {
+  const row = after ?? before;
+  if (row?.kind === 'user') return [row.id];
+  return [...new Set([before, after].flatMap((one) => (one === null ? [] : groupOf(one.data).members)))];
+}
+
+/** What makes the operator of a user what the user is now; nothing where it is so already. */
+function operatorChange(
+  userId: string,
+  rows: readonly ScimRow[],
+  { operators }: Stored,
+  roles: Roles,
+  nowMs: number,
+): Change[] {
+  const id = operatorId(userId);
+  const user = rows.find((row) => row.kind === 'user' && row.id === userId);
+  const before = operators.find((one) => one.id === id);
+  const groups = rows.filter(({ kind, data }) => kind === 'group' && groupOf(data).members.includes(userId));
+  const isActive = user !== undefined && userOf(user.data).active;
+  const names = groups.map(({ data }) => groupOf(data).displayName);
+  const rights = isActive ? rightsOf(names, roles) : null;
+  if (rights === null || user === undefined) return before === undefined ? [] : [{ kind: 'delete-operator', id }];
+  const identity = { issuer: 'scim', subject: userId, name: userOf(user.data).userName };
+  const others = operators.filter((one) => one.id !== id);
+  const set = { name: freeName(identity, others), ...rights };
+  if (before === undefined) {
+    const none = { prefix: null, hash: null, issuer: null, subject: null };
+    return [{ kind: 'create-operator', operator: { id, ...set, ...none, origin: 'scim', createdMs: nowMs } }];
+  }
+  const { name, role, accounts } = before;
+  return isDeepStrictEqual({ name, role, accounts }, set) ? [] : [{ kind: 'update-operator', id, set }];
+}
+
+function operatorId(userId: string): string {
+  return `op_${userId.slice('usr_'.length)}`;
+}
+
+function factsOf({ kind, data }: ScimRow): JsonObject {
+  if (kind === 'group') return { displayName: groupOf(data).displayName, members: groupOf(data).members.length };
+  const { userName, externalId, active } = userOf(data);
+  return { userName, externalId, active };
+}
+
+function auditedOf(change: Change): JsonObject {
+  if (change.kind === 'create-operator') {
+    const { id, role, accounts } = change.operator;
+    return { id, role, accounts: accounts === null ? null : [...accounts] };
+  }
+  if (change.kind !== 'update-operator') return { id: 'id' in change ? change.id : '', role: null };
+  const { role = null, accounts = null } = change.set;
+  return { id: change.id, role, accounts: accounts === null ? null : [...accounts] };
+}
+
+/** Rows hold what `userIn` and `groupIn` made. */
+export function userOf(data: JsonObject): ScimUser {
+  return { bound: null, ...data } as JsonObject & ScimUser;
+}
+
+export function groupOf(data: JsonObject): ScimGroup {
+  return data as JsonObject & ScimGroup;
+}

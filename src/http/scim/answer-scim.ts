@@ -1,0 +1,209 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { ScimRow } from '../../books/auth/account-store.ts';
+import { changeResource, groupOf, provisioned, type ScimParts, userOf } from '../../books/auth/scim/directory.ts';
+import { patched } from '../../books/auth/scim/patch.ts';
+import { noResource } from '../../books/auth/scim/resource.ts';
+import type { SharedTally } from '../../books/metering/tally.ts';
+import type { Config } from '../../config/schema.ts';
+import type { ScimConfig } from '../../config/schema-dashboard.ts';
+import { sendWhole } from '../../inference/spine/sink.ts';
+import { type Failure, FailureError, factsOf, invalid } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { parseObject } from '../../kernel/parse-object.ts';
+import { createLoginThrottle } from '../dashboard/login-throttle.ts';
+import type { Exchange } from '../exchange.ts';
+import { linkBaseOf } from '../link-base.ts';
+import { readJsonBody } from '../read-body.ts';
+import { resourceTypes, schemas, serviceProviderConfig } from './describe-scim.ts';
+
+export interface ScimDoorParts extends ScimParts {
+  /** Null: no directory is configured. */
+  scim(): ScimConfig | null;
+  /** Counts wrong tokens on other replicas; null: there are none. */
+  tally: SharedTally | null;
+  addressOf(request: Exchange['request']): string | null;
+  server(): Config['server'];
+}
+
+interface Answer {
+  status: number;
+  /** Null: none. */
+  body: object | null;
+}
+
+const bodyBytesMax = 4 * 1024 * 1024;
+const pageMax = 200;
+const message = (name: string) => `urn:ietf:params:scim:api:messages:2.0:${name}`;
+const core = (name: string) => `urn:ietf:params:scim:schemas:core:2.0:${name}`;
+const kinds: Readonly<Record<string, ScimRow['kind']>> = { Users: 'user', Groups: 'group' };
+
+const noDirectory: Failure = { kind: 'not-found', message: 'This server has no dashboard.scim in its configuration.' };
+const wrongToken: Failure = { kind: 'unauthenticated', message: 'The bearer token is not that of dashboard.scim.' };
+
+/** SCIM 2.0 (RFC 7643, 7644) below `/scim/v2`, as far as Microsoft Entra ID and Okta use it. */
+export function createScimDoor(parts: ScimDoorParts): (exchange: Exchange) => Promise<void> {
+  const throttle = createLoginThrottle(parts.clock, parts.tally, 'admin-keys');
+
+  /** Null: the token is right. Wrong ones close an address for a while; a right one goes on to work. */
+  async function refusal(exchange: Exchange, { token }: ScimConfig): Promise<Failure | null> {
+    const { authorization = '' } = exchange.request.headers;
+    const given = /^bearer +(\S{1,1024})$/i.exec(authorization)?.[1] ?? '';
+    if (timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'))) return null;
+    const attempt = await throttle.attempt(parts.addressOf(exchange.request));
+    if ('kind' in attempt) return attempt;
+    attempt.failed();
+    return wrongToken;
+  }
+
+  return async (exchange) => {
+    try {
+      const config = parts.scim() ?? refuse(noDirectory);
+      const refused = await refusal(exchange, config);
+      if (refused !== null) refuse(refused);
+      const answer = await answerTo(exchange, config, parts);
+      if (answer !== null) send(exchange, answer);
+    } catch (error) {
+      if (!(error instanceof FailureError)) throw error;
+      send(exchange, failed(error.failure, parts.clock.wallMs()));
+    }
+  };
+}
+
+/** Null: the caller left while sending. */
+async function answerTo(exchange: Exchange, { roles }: ScimConfig, parts: ScimDoorParts): Promise<Answer | null> {
+  const base = `${linkBaseOf(exchange.request, parts.server())}/scim/v2`;
+  const [, type = '', id = null, rest] = exchange.path.slice('/scim/v2'.length).split('/');
+  const kind = Object.hasOwn(kinds, type) ? kinds[type] : undefined;
+  const { method = '' } = exchange.request;
+  if (rest !== undefined || id === '') return refuse(noResource(type));
+  if (kind === undefined) return method === 'GET' ? ok(described(type, base)) : refuse(noResource(type));
+  const query = new URLSearchParams(exchange.search);
+  if (method === 'GET') {
+    const rows = (await provisioned(parts)).filter((row) => row.kind === kind);
+    if (id === null) return ok(listOf(rows, query, base));
+    return ok(shown(rows.find((row) => row.id === id) ?? refuse(noResource(id)), base, query));
+  }
+  if (method === 'DELETE' && id !== null) {
+    await changeResource(parts, roles, { kind, id, edit: () => null });
+    return { status: 204, body: null };
+  }
+  if ((id === null) !== (method === 'POST')) return refuse(noResource(id ?? type));
+  const body = await readJsonBody(exchange, bodyBytesMax);
+  if (body === null) return null;
+  if (!Buffer.isBuffer(body)) return refuse(body);
+  const parsed = parseObject(body);
+  const given = parsed.ok ? parsed.value.body : refuse(parsed.failure);
+  const row = await changeResource(parts, roles, {
+    kind,
+    id,
+    // Whose login it is comes from the login alone.
+    edit: (before) => ({
+      ...(method === 'PATCH' ? patched(before ?? {}, given) : given),
+      bound: before?.bound ?? null,
+    }),
+  });
+  return { status: method === 'POST' ? 201 : 200, body: row === null ? null : shown(row, base, query) };
+}
+
+function described(type: string, base: string): object {
+  if (type === 'ServiceProviderConfig') return serviceProviderConfig(base, pageMax);
+  if (type === 'ResourceTypes') return wholeList(resourceTypes(base));
+  if (type === 'Schemas') return wholeList(schemas(base));
+  return refuse(noResource(type));
+}
+
+function listOf(rows: readonly ScimRow[], query: URLSearchParams, base: string): object {
+  const wanted = matching(rows, query.get('filter'));
+  const start = Math.max(1, wholeIn(query, 'startIndex') ?? 1);
+  const count = Math.min(pageMax, Math.max(0, wholeIn(query, 'count') ?? pageMax));
+  const page = wanted.slice(start - 1, start - 1 + count).map((row) => shown(row, base, query));
+  return {
+    schemas: [message('ListResponse')],
+    totalResults: wanted.length,
+    startIndex: start,
+    itemsPerPage: page.length,
+    Resources: page,
+  };
+}
+
+function wholeList(resources: readonly object[]): object {
+  return { schemas: [message('ListResponse')], totalResults: resources.length, Resources: resources };
+}
+
+function wholeIn(query: URLSearchParams, name: string): number | null {
+  const text = query.get(name);
+  if (text === null) return null;
+  return /^-?\d{1,9}$/.test(text) ? Number(text) : refuse(invalid(name, `${name}: expected a whole number`));
+}
+
+/** `userName eq "anna@example.org"`: what directories look for before they create. */
+const filterForm = /^\s*([A-Za-z.]+(?:\[type eq "work"\]\.value)?)\s+eq\s+"((?:[^"\\]|\\.){0,512})"\s*$/i;
+
+function matching(rows: readonly ScimRow[], filter: string | null): readonly ScimRow[] {
+  if (filter === null) return rows;
+  const [, attribute = '', text = ''] = filterForm.exec(filter.slice(0, 1_024)) ?? [];
+  const wanted = text.replaceAll(/\\(.)/g, '$1');
+  switch (attribute.toLowerCase()) {
+    case 'username':
+    case 'displayname':
+      return rows.filter(({ name }) => name === wanted.toLowerCase());
+    case 'externalid':
+      return rows.filter(({ data }) => data.externalId === wanted);
+    case 'id':
+      return rows.filter(({ id }) => id === wanted);
+    case 'emails.value':
+    case 'emails[type eq "work"].value':
+      return rows.filter(
+        ({ kind, data }) => kind === 'user' && userOf(data).emails.some(({ value }) => value === wanted),
+      );
+    default:
+      return refuse(invalid('filter', 'filter: expected userName, displayName, externalId or id, eq, and a text'));
+  }
+}
+
+function shown(row: ScimRow, base: string, query: URLSearchParams): object {
+  const { id, kind, data, createdMs, updatedMs } = row;
+  const type = kind === 'user' ? 'User' : 'Group';
+  const meta = {
+    resourceType: type,
+    created: new Date(createdMs).toISOString(),
+    lastModified: new Date(updatedMs).toISOString(),
+    location: `${base}/${type}s/${id}`,
+  };
+  const head = { schemas: [core(type)], id };
+  if (kind === 'user') {
+    const { bound: _bound, ...user } = userOf(data);
+    return { ...head, ...withoutNull(user), meta };
+  }
+  const { members, ...group } = groupOf(data);
+  // Entra asks for groups without their members.
+  const isLeftOut = query.get('excludedAttributes')?.split(',').includes('members') === true;
+  const listed = members.map((value) => ({ value, $ref: `${base}/Users/${value}`, type: 'User' }));
+  const { bound: _bound, ...shownGroup } = group as typeof group & { bound?: unknown };
+  return { ...head, ...withoutNull(shownGroup), ...(!isLeftOut && { members: listed }), meta };
+}
+
+function withoutNull(object: object): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
+}
+
+function ok(body: object): Answer {
+  return { status: 200, body };
+}
+
+function failed(failure: Failure, nowMs: number): Answer {
+  const { status, message: detail, param } = factsOf(failure, nowMs);
+  const scimType = failure.kind === 'conflict' ? 'uniqueness' : param === 'filter' ? 'invalidFilter' : 'invalidValue';
+  const hasType = status === 400 || status === 409;
+  const body = { schemas: [message('Error')], status: String(status), ...(hasType && { scimType }), detail };
+  return { status, body };
+}
+
+function send({ client }: Exchange, { status, body }: Answer): void {
+  const headers = ['content-type', 'application/scim+json', 'cache-control', 'no-store'];
+  sendWhole(client, headers, body === null ? '' : JSON.stringify(body), status);
+}
+
+function refuse(failure: Failure): never {
+  throw new FailureError(failure);
+}

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { adminKey, startGateway } from '../start-gateway.ts';
+import { PlainBrowser, startOpenIdProvider } from '../start-openid-provider.ts';
+
+const token = 'a-bearer-token-of-the-directory-in-tests';
+const provider = await startOpenIdProvider({ claims: 'userinfo' });
+after(() => provider.close());
+const gateway = await startGateway(
+  { after: after as never },
+  {
+    accounts: { dev: {}, acme: {} },
+    dashboard: {
+      oidc: provider.settings([{ group: 'nobody-at-all', role: 'viewer' }]),
+      scim: {
+        token,
+        roles: [
+          { group: 'Culvert Owners', role: 'owner' },
+          { group: 'Team Dev', role: 'member', accounts: ['dev'] },
+          { group: 'Team Acme', role: 'member', accounts: ['acme'] },
+        ],
+      },
+    },
+  },
+);
+await provider.register(gateway.url);
+
+type Json = Record<string, unknown>;
+
+async function scim(method: string, path: string, body?: unknown, given = token) {
+  const response = await fetch(`${gateway.url}/scim/v2${path}`, {
+    method,
+    headers: { authorization: `Bearer ${given}`, 'content-type': 'application/scim+json; charset=utf-8' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (text !== '') assert.equal(response.headers.get('content-type'), 'application/scim+json');
+  return { status: response.status, json: (text === '' ? {} : JSON.parse(text)) as Json };
+}
+
+const asAdmin = { headers: { authorization: `Bearer ${adminKey}` } };
+const listed = async (path: string) =>
+  ((await (await gateway.fetch(`/admin/v1${path}`, asAdmin)).json()) as { data: Json[] }).data;
+const rightsOf = async (name: string) => {
+  const found = (await listed('/operators')).find((one) => one.name === name);
+  return found === undefined ? null : [found.role, found.accounts, found.managed_by];
+};
+
+const patchOp = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
+const userSchema = 'urn:ietf:params:scim:schemas:core:2.0:User';
+const groupSchema = 'urn:ietf:params:scim:schemas:core:2.0:Group';
+
+async function newUser(userName: string): Promise<string> {
+  const { status, json } = await scim('POST', '/Users', { schemas: [userSchema], userName, active: true });
+  assert.equal(status, 201, JSON.stringify(json));
+  return String(json.id);
+}
+
+async function newGroup(displayName: string, members: string[] = []): Promise<string> {
+  const body = { schemas: [groupSchema], displayName, members: members.map((value) => ({ value })) };
+  const { status, json } = await scim('POST', '/Groups', body);
+  assert.equal(status, 201, JSON.stringify(json));
+  return String(json.id);
+}
+
+/** Through the provider's login; null: refused. */
+async function logInAs(person: string) {
+  provider.people.set(person, { verified: true });
+  const browser = new PlainBrowser();
+  const start = `${gateway.url}/dashboard/oidc/start?to=/dashboard`;
+  const response = await browser.fetch(await browser.logInAs(person, start, `${gateway.url}/dashboard/oidc/callback`));
+  if (response.status !== 303) return null;
+  const session = async () => (await (await browser.fetch(`${gateway.url}/dashboard/session`)).json()) as Json;
+  return { session };
+}
+
+test('as Entra ID provisions: found by name, created, in a group, deactivated, with its sessions, and back', async () => {
+  const missing = await scim('GET', `/Users?filter=${encodeURIComponent('userName eq "anna@example.org"')}`);
+  assert.deepEqual([missing.status, missing.json.totalResults, missing.json.Resources], [200, 0, []]);
+  const created = await scim('POST', '/Users', {
+    schemas: [userSchema, 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'],
+    externalId: '58342554-38d6-4ec8-948c-50044d0a33fd',
+    userName: 'Anna@example.org',
+    active: true,
+    displayName: 'Anna',
+    emails: [{ primary: true, type: 'work', value: 'anna@example.org' }],
+    meta: { resourceType: 'User' },
+    name: { formatted: 'Anna B', familyName: 'B', givenName: 'Anna' },
+  });
+  assert.equal(created.status, 201);
+  const id = String(created.json.id);
+  assert.equal((created.json.meta as Json).location, `${gateway.url}/scim/v2/Users/${id}`);
+  assert.equal(await rightsOf('Anna@example.org'), null, 'without a group it may nothing');
+  assert.equal(await logInAs('anna'), null);
+  const again = await scim('POST', '/Users', { schemas: [userSchema], userName: 'anna@example.org' });
+  assert.deepEqual([again.status, again.json.scimType, again.json.status], [409, 'uniqueness', '409']);
+
+  const group = await newGroup('Team Dev');
+  const member = { op: 'Add', path: 'members', value: [{ $ref: null, value: id }] };
+  assert.equal((await scim('PATCH', `/Groups/${group}`, { schemas: [patchOp], Operations: [member] })).status, 200);
+  assert.deepEqual(await rightsOf('Anna@example.org'), ['member', ['dev'], 'scim']);
+  const browser = await logInAs('anna');
+  assert.deepEqual(
+    [(await browser?.session())?.name, (await browser?.session())?.role],
+    ['Anna@example.org', 'member'],
+  );
+  const lean = await scim('GET', `/Groups/${group}?excludedAttributes=members`);
+  assert.deepEqual([lean.status, 'members' in lean.json], [200, false]);
+
+  const off = { op: 'Replace', path: 'active', value: 'False' };
+  const patched = await scim('PATCH', `/Users/${id}`, { schemas: [patchOp], Operations: [off] });
+  assert.deepEqual([patched.status, patched.json.active], [200, false]);
+  assert.equal((await browser?.session())?.kind, 'nobody', 'its sessions end at once');
+  assert.equal(await rightsOf('Anna@example.org'), null);
+  assert.equal(await logInAs('anna'), null);
+  const renamed = [
+    { op: 'Replace', path: 'active', value: 'True' },
+    { op: 'Replace', path: 'name.givenName', value: 'Ann' },
+    { op: 'Replace', path: 'emails[type eq "work"].value', value: 'ann@example.org' },
+  ];
+  const { json } = await scim('PATCH', `/Users/${id}`, { schemas: [patchOp], Operations: renamed });
+  assert.deepEqual([(json.name as Json).givenName, (json.emails as Json[])[0]?.value], ['Ann', 'ann@example.org']);
+  assert.deepEqual(await rightsOf('Anna@example.org'), ['member', ['dev'], 'scim']);
+  const left = { op: 'Remove', path: 'members', value: [{ value: id }] };
+  await scim('PATCH', `/Groups/${group}`, { schemas: [patchOp], Operations: [left] });
+  assert.equal(await rightsOf('Anna@example.org'), null);
+  const trail = (await listed('/audit')).map(({ action }) => action);
+  for (const action of ['scim-user.create', 'scim-user.update', 'scim-group.create', 'scim-group.update']) {
+    assert.ok(trail.includes(action), action);
+  }
+});
+
+test('as Okta provisions: PUT of the whole user, groups replaced and renamed, deactivation without a path', async () => {
+  const id = await newUser('bert@example.org');
+  const group = await newGroup('Team Acme', [id]);
+  const other = await newGroup('Elsewhere', [id]);
+  assert.deepEqual(await rightsOf('bert@example.org'), ['member', ['acme'], 'scim']);
+  const whole = { schemas: [userSchema], id, userName: 'bert@example.org', name: { givenName: 'Bert' }, active: true };
+  assert.equal((await scim('PUT', `/Users/${id}`, whole)).status, 200);
+  const rename = { op: 'replace', value: { id: other, displayName: 'Culvert Owners' } };
+  await scim('PATCH', `/Groups/${other}`, { schemas: [patchOp], Operations: [rename] });
+  assert.deepEqual(await rightsOf('bert@example.org'), ['owner', null, 'scim'], 'the first line that fits');
+  const replaced = { op: 'replace', path: 'members', value: [] };
+  await scim('PATCH', `/Groups/${other}`, { schemas: [patchOp], Operations: [replaced] });
+  assert.deepEqual(await rightsOf('bert@example.org'), ['member', ['acme'], 'scim']);
+  const removed = { op: 'remove', path: `members[value eq "${id}"]` };
+  await scim('PATCH', `/Groups/${group}`, { schemas: [patchOp], Operations: [removed] });
+  assert.equal(await rightsOf('bert@example.org'), null);
+  await scim('PATCH', `/Groups/${group}`, {
+    schemas: [patchOp],
+    Operations: [{ op: 'add', path: 'members', value: [{ value: id, display: 'bert' }] }],
+  });
+  const browser = await logInAs('bert');
+  assert.equal((await browser?.session())?.kind, 'operator');
+  await scim('PATCH', `/Users/${id}`, {
+    schemas: [patchOp],
+    Operations: [{ op: 'replace', value: { active: false } }],
+  });
+  assert.equal((await browser?.session())?.kind, 'nobody');
+  assert.equal((await scim('DELETE', `/Groups/${group}`)).status, 204);
+  assert.equal((await scim('DELETE', `/Users/${id}`)).status, 204);
+  assert.equal((await scim('GET', `/Users/${id}`)).status, 404);
+});
+
+test('nobody else logs in under the name of a user who has logged in once, nor sets whose login it is', async () => {
+  const id = await newUser('carl@example.org');
+  await newGroup('Team Dev 2');
+  const groups = (await scim('GET', `/Groups?filter=${encodeURIComponent('displayName eq "team dev"')}`)).json;
+  const [dev] = groups.Resources as { id: string }[];
+  const add = { schemas: [patchOp], Operations: [{ op: 'add', path: 'members', value: [{ value: id }] }] };
+  await scim('PATCH', `/Groups/${dev?.id}`, add);
+  const bound = { issuer: provider.issuer, subject: 'mallory' };
+  const written = await scim('PUT', `/Users/${id}`, { schemas: [userSchema], userName: 'carl@example.org', bound });
+  assert.ok(!JSON.stringify(written.json).includes('mallory'));
+  assert.equal((await (await logInAs('carl'))?.session())?.name, 'carl@example.org');
+  provider.people.set('mallory', { verified: true, name: 'carl@example.org' });
+  const browser = new PlainBrowser();
+  const callback = `${gateway.url}/dashboard/oidc/callback`;
+  const back = await browser.logInAs('mallory', `${gateway.url}/dashboard/oidc/start?to=/dashboard`, callback);
+  assert.equal((await browser.fetch(back)).status, 403);
+  const change = { method: 'PATCH', ...asAdmin, json: { role: 'owner' } };
+  const operator = (await listed('/operators')).find(({ name }) => name === 'carl@example.org');
+  assert.equal(
+    (await gateway.fetch(`/admin/v1/operators/${operator?.id}`, change)).status,
+    409,
+    'the directory decides',
+  );
+});
+
+test('what changes at one time is all there, and a deactivated user stays so', async () => {
+  const ids = await Promise.all(Array.from({ length: 6 }, (_, at) => newUser(`many${at}@example.org`)));
+  const group = await newGroup('Team Many');
+  const rename = { op: 'replace', path: 'displayName', value: 'Team Acme' };
+  await scim('PATCH', `/Groups/${group}`, { schemas: [patchOp], Operations: [rename] });
+  const add = (id: string) => ({ op: 'add', path: 'members', value: [{ value: id }] });
+  const answers = await Promise.all([
+    ...ids.map((id) => scim('PATCH', `/Groups/${group}`, { schemas: [patchOp], Operations: [add(id)] })),
+    scim('PATCH', `/Users/${ids[0]}`, {
+      schemas: [patchOp],
+      Operations: [{ op: 'replace', path: 'active', value: false }],
+    }),
+  ]);
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+  const { members } = (await scim('GET', `/Groups/${group}`)).json as { members: { value: string }[] };
+  assert.deepEqual(members.map(({ value }) => value).sort(), [...ids].sort());
+  assert.equal(await rightsOf('many0@example.org'), null);
+  assert.deepEqual(await rightsOf('many5@example.org'), ['member', ['acme'], 'scim']);
+  const page = (await scim('GET', '/Users?startIndex=2&count=3')).json;
+  assert.deepEqual([page.startIndex, page.itemsPerPage, (page.Resources as Json[]).length], [2, 3, 3]);
+});
+
+test('the server describes itself, and refuses what it does not understand in the words of SCIM', async () => {
+  const { json: config } = await scim('GET', '/ServiceProviderConfig');
+  assert.deepEqual([config.patch, config.bulk && (config.bulk as Json).supported], [{ supported: true }, false]);
+  assert.equal((await scim('GET', '/ResourceTypes')).json.totalResults, 2);
+  assert.equal((await scim('GET', '/Schemas')).json.totalResults, 2);
+  const id = await newUser('dora@example.org');
+  for (const [method, path, body, status, type] of [
+    ['GET', '/Users?filter=userName%20co%20%22a%22', undefined, 400, 'invalidFilter'],
+    ['GET', '/Users?startIndex=x', undefined, 400, 'invalidValue'],
+    ['POST', '/Users', {}, 400, 'invalidValue'],
+    ['POST', '/Users', { userName: 7 }, 400, 'invalidValue'],
+    ['POST', '/Groups', { displayName: 'x', members: [7] }, 400, 'invalidValue'],
+    ['PATCH', `/Users/${id}`, { Operations: 'x' }, 400, 'invalidValue'],
+    ['PATCH', `/Users/${id}`, { Operations: [{ op: 'move' }] }, 400, 'invalidValue'],
+    ['PATCH', `/Users/${id}`, { Operations: [{ op: 'replace', path: 'a b', value: 1 }] }, 400, 'invalidValue'],
+    ['PATCH', `/Users/${id}`, { Operations: [{ op: 'replace', path: 'active', value: 'maybe' }] }, 400, 'invalidValue'],
+    ['PATCH', '/Users/usr_none', { Operations: [] }, 404, undefined],
+    ['PUT', '/Users', { userName: 'x' }, 404, undefined],
+    ['GET', '/Bulk', undefined, 404, undefined],
+    ['GET', '/Users/__proto__', undefined, 404, undefined],
+  ] as const) {
+    const answer = await scim(method, path, body);
+    assert.deepEqual(
+      [answer.status, answer.json.scimType],
+      [status, type],
+      `${method} ${path} ${JSON.stringify(body)}`,
+    );
+    assert.deepEqual(answer.json.schemas, ['urn:ietf:params:scim:api:messages:2.0:Error']);
+  }
+});
+
+test('only the token of the directory opens it, and wrong ones close an address', async () => {
+  for (const given of ['', 'x'.repeat(40), adminKey, `${token}x`]) {
+    assert.equal((await scim('GET', '/Users', undefined, given)).status, 401, given);
+  }
+  assert.equal((await gateway.fetch('/admin/v1/keys', { headers: { authorization: `Bearer ${token}` } })).status, 401);
+  const answers: number[] = [];
+  for (let tries = 0; tries < 12; tries += 1) answers.push((await scim('GET', '/Users', undefined, 'wrong')).status);
+  assert.equal(answers.at(-1), 429);
+  assert.equal((await scim('GET', '/Users')).status, 200, 'the right one goes on to work');
+});
