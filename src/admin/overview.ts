@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { quantileMs, type TrafficKind, type TrafficPoint, trafficGrainsMs } from '../books/ledger/traffic.ts';
-import type { UsageGroup } from '../books/metering/ledger.ts';
+import type { UsageGroup, UsageQuery, UsageRow } from '../books/metering/ledger.ts';
 import { usageRecord } from '../books/metering/usage-record.ts';
 import { invalid } from '../kernel/failure.ts';
+import { usageRowsMax } from '../kernel/limits.ts';
 import type { Records } from './directory.ts';
 import { accountOf } from './entries/accounts.ts';
 import { filter, pastInstant, timeField, unpricedField } from './fields.ts';
@@ -79,7 +80,9 @@ const totalsFields = {
   output_tokens: z.int(),
   cost_usd: z.number(),
   unpriced_requests: unpricedField,
-  first_token_p50_ms: ms.describe('Over successful streamed requests; null when there is none.'),
+  first_token_p50_ms: ms.describe(
+    'Over successful streamed requests; null: there is none. All percentiles are of bins.',
+  ),
   first_token_p95_ms: ms,
   total_p50_ms: ms.describe('Whole time of successful requests.'),
   total_p95_ms: ms,
@@ -123,10 +126,25 @@ export function overviewOperations(parts: AdminParts, records: Records, watch: T
     return { series, totals, before: shown(before.reduce(sumOf, nothing)) };
   }
 
-  async function topOf(groupBy: UsageGroup, scope: AccountScope, { fromMs, toMs, isExact }: Drawn, nowMs: number) {
+  function usageOf(by: Pick<UsageQuery, 'groupBy' | 'splitBy'>, scope: AccountScope, of: Drawn, nowMs: number) {
+    const { fromMs, toMs, isExact } = of;
     const span = { fromMs, toMs: toMs === nowMs ? nowMs + 1 : toMs, ...(isExact && { exact: true as const }) };
-    const rows = await parts.ledger.usage({ accounts: scope, where: {}, groupBy, splitBy: null, ...span });
-    return rows.slice(0, topRows).map(usageRecord);
+    return parts.ledger.usage({ accounts: scope, where: {}, ...by, ...span });
+  }
+
+  async function topsOf(scope: AccountScope, of: Drawn, nowMs: number) {
+    const ask = (groupBy: UsageGroup) => usageOf({ groupBy, splitBy: null }, scope, of, nowMs);
+    // Both in one pass over the rows, unless there are too many pairs.
+    const [byAccount, pairs] = await Promise.all([
+      ask('account'),
+      usageOf({ groupBy: 'model', splitBy: 'provider' }, scope, of, nowMs),
+    ]);
+    const isWhole = pairs.length < usageRowsMax;
+    const byModel = isWhole ? summedBy(pairs, ({ group }) => group) : await ask('model');
+    const byProvider = isWhole ? summedBy(pairs, ({ split }) => split ?? '') : await ask('provider');
+    const top = (rows: readonly UsageRow[]) => rows.slice(0, topRows).map(usageRecord);
+    const providers = top(byProvider).filter(({ group }) => group !== '');
+    return { models: top(byModel), accounts: top(byAccount), providers };
   }
 
   return [
@@ -151,11 +169,9 @@ export function overviewOperations(parts: AdminParts, records: Records, watch: T
         const scope = accountsAsked(account, operator.accounts);
         const nowMs = parts.clock.wallMs();
         const asked = from === undefined ? endingNow(range, nowMs) : between(periodOf({ from, to }, nowMs), nowMs);
-        const [rest, models, accounts, providers, wrong] = await Promise.all([
+        const [rest, top, wrong] = await Promise.all([
           drawn(asked, scope, nowMs),
-          topOf('model', scope, asked, nowMs),
-          topOf('account', scope, asked, nowMs),
-          topOf('provider', scope, asked, nowMs),
+          topsOf(scope, asked, nowMs),
           watch.wrong(scope, operator),
         ]);
         return {
@@ -165,13 +181,31 @@ export function overviewOperations(parts: AdminParts, records: Records, watch: T
           to: new Date(asked.toMs).toISOString(),
           step_s: asked.stepMs / 1_000,
           ...rest,
-          top: { models, accounts, providers: providers.filter(({ group }) => group !== '') },
+          top,
           wrong,
         };
       },
     }),
   ];
 }
+
+/** The same sums by one name, those with most units first, as the ledger orders them. */
+function summedBy(rows: readonly UsageRow[], nameOf: (row: UsageRow) => string): UsageRow[] {
+  const groups = [...Map.groupBy(rows, nameOf)].map(([group, parts]) => {
+    const sum: UsageRow = { ...parts[0]!, group, split: null };
+    for (const part of parts.slice(1)) for (const name of usageSums) sum[name] += part[name];
+    for (const name of usdSums) sum[name] = Math.round(sum[name] * 1e9) / 1e9;
+    return sum;
+  });
+  return groups.sort((a, b) => b.milliUnits - a.milliUnits || (a.group < b.group ? -1 : 1));
+}
+
+const usdSums = ['costUsd', 'countedCostUsd', 'estimatedCostUsd'] as const;
+const usageSums = [
+  ...usdSums,
+  ...(['requests', 'errors', 'milliUnits', 'inputTokens', 'outputTokens', 'countedTokens'] as const),
+  ...(['estimatedTokens', 'unpriced'] as const),
+];
 
 const nothing: Omit<TrafficPoint, 'fromMs'> = {
   requests: 0,

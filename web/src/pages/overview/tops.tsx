@@ -96,7 +96,11 @@ function Line({ to, search, name, failed, share, children }: LineProps) {
           {name}
         </Link>
         {failed.part > 0 && (
-          <span className="text-bad text-xs" title={`${failed.part} of ${failed.of} failed`}>
+          // One refusal among few makes nobody red, as in the tables of attempts.
+          <span
+            className={failed.part * 2 > failed.of ? 'text-bad text-xs' : 'text-muted text-xs'}
+            title={`${failed.part} of ${failed.of} failed`}
+          >
             {percent(failed.part / failed.of)} failed
           </span>
         )}
