@@ -90,9 +90,9 @@ const columns: Column<Statement['data'][number]>[] = [
 
 function Total({ totals }: { totals: Statement['totals'] }) {
   return (
-    <span className="font-medium">
+    <p className="border-line border-t px-4 py-2 text-right font-medium">
       Total: <Spend sum={totals} at="models" />
-    </span>
+    </p>
   );
 }
 
