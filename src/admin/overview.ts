@@ -126,27 +126,6 @@ export function overviewOperations(parts: AdminParts, records: Records, watch: T
     return { series, totals, before: shown(before.reduce(sumOf, nothing)) };
   }
 
-  function usageOf(by: Pick<UsageQuery, 'groupBy' | 'splitBy'>, scope: AccountScope, of: Drawn, nowMs: number) {
-    const { fromMs, toMs, isExact } = of;
-    const span = { fromMs, toMs: toMs === nowMs ? nowMs + 1 : toMs, ...(isExact && { exact: true as const }) };
-    return parts.ledger.usage({ accounts: scope, where: {}, ...by, ...span });
-  }
-
-  async function topsOf(scope: AccountScope, of: Drawn, nowMs: number) {
-    const ask = (groupBy: UsageGroup) => usageOf({ groupBy, splitBy: null }, scope, of, nowMs);
-    // Both in one pass over the rows, unless there are too many pairs.
-    const [byAccount, pairs] = await Promise.all([
-      ask('account'),
-      usageOf({ groupBy: 'model', splitBy: 'provider' }, scope, of, nowMs),
-    ]);
-    const isWhole = pairs.length < usageRowsMax;
-    const byModel = isWhole ? summedBy(pairs, ({ group }) => group) : await ask('model');
-    const byProvider = isWhole ? summedBy(pairs, ({ split }) => split ?? '') : await ask('provider');
-    const top = (rows: readonly UsageRow[]) => rows.slice(0, topRows).map(usageRecord);
-    const providers = top(byProvider).filter(({ group }) => group !== '');
-    return { models: top(byModel), accounts: top(byAccount), providers };
-  }
-
   return [
     jsonOperation({
       method: 'GET',
@@ -171,7 +150,7 @@ export function overviewOperations(parts: AdminParts, records: Records, watch: T
         const asked = from === undefined ? endingNow(range, nowMs) : between(periodOf({ from, to }, nowMs), nowMs);
         const [rest, top, wrong] = await Promise.all([
           drawn(asked, scope, nowMs),
-          topsOf(scope, asked, nowMs),
+          topsOf(parts, scope, asked, nowMs),
           watch.wrong(scope, operator),
         ]);
         return {
@@ -189,14 +168,45 @@ export function overviewOperations(parts: AdminParts, records: Records, watch: T
   ];
 }
 
+function usageOf(
+  parts: AdminParts,
+  by: Pick<UsageQuery, 'groupBy' | 'splitBy'>,
+  scope: AccountScope,
+  of: Drawn,
+  nowMs: number,
+) {
+  const { fromMs, toMs, isExact } = of;
+  const span = { fromMs, toMs: toMs === nowMs ? nowMs + 1 : toMs, ...(isExact && { exact: true as const }) };
+  return parts.ledger.usage({ accounts: scope, where: {}, ...by, ...span });
+}
+
+/** Those that used most, in the same range. */
+async function topsOf(parts: AdminParts, scope: AccountScope, of: Drawn, nowMs: number) {
+  const ask = (groupBy: UsageGroup) => usageOf(parts, { groupBy, splitBy: null }, scope, of, nowMs);
+  // Both in one pass over the rows, unless there are too many pairs.
+  const [byAccount, pairs] = await Promise.all([
+    ask('account'),
+    usageOf(parts, { groupBy: 'model', splitBy: 'provider' }, scope, of, nowMs),
+  ]);
+  const isWhole = pairs.length < usageRowsMax;
+  const byModel = isWhole ? summedBy(pairs, ({ group }) => group) : await ask('model');
+  const byProvider = isWhole ? summedBy(pairs, ({ split }) => split ?? '') : await ask('provider');
+  const top = (rows: readonly UsageRow[]) => rows.slice(0, topRows).map(usageRecord);
+  const providers = top(byProvider).filter(({ group }) => group !== '');
+  return { models: top(byModel), accounts: top(byAccount), providers };
+}
+
 /** The same sums by one name, those with most units first, as the ledger orders them. */
 function summedBy(rows: readonly UsageRow[], nameOf: (row: UsageRow) => string): UsageRow[] {
-  const groups = [...Map.groupBy(rows, nameOf)].map(([group, parts]) => {
-    const sum: UsageRow = { ...parts[0]!, group, split: null };
-    for (const part of parts.slice(1)) for (const name of usageSums) sum[name] += part[name];
-    for (const name of usdSums) sum[name] = Math.round(sum[name] * 1e9) / 1e9;
-    return sum;
-  });
+  const sums = new Map<string, UsageRow>();
+  for (const row of rows) {
+    const group = nameOf(row);
+    const sum = sums.get(group);
+    if (sum === undefined) sums.set(group, { ...row, group, split: null });
+    else for (const name of usageSums) sum[name] += row[name];
+  }
+  const groups = [...sums.values()];
+  for (const sum of groups) for (const name of usdSums) sum[name] = Math.round(sum[name] * 1e9) / 1e9;
   return groups.sort((a, b) => b.milliUnits - a.milliUnits || (a.group < b.group ? -1 : 1));
 }
 
