@@ -98,7 +98,7 @@ const limitErrors = {
     remedy: 'Wait until `resets_at`, where it is given, or ask the operator for a larger limit.',
   },
   'limit-window': {
-    cause: 'The account used all requests of its 5-hour, weekly or monthly window. `used` and `allowed` say how many.',
+    cause: 'The account used all requests of its 5-hour, 7-day or 30-day window. `used` and `allowed` say how many.',
     remedy:
       'Wait until `resets_at`: the window rolls, so requests come back one by one. `GET /v1/usage` shows every limit. An operator raises `plans.NAME.windows`.',
   },

@@ -237,7 +237,7 @@ export const plansSchema = z
     return { default: others === 0 ? planBeforeAny : planBesideOthers, ...plans };
   })
   .describe(
-    'Limits by name. The plan `default` always exists: without limits as long as no plan is written, else with 60 requests a minute, 1,000 units in 5 hours, 10,000 in a week, 40,000 in a month.',
+    'Limits by name. The plan `default` always exists: without limits as long as no plan is written, else with 60 requests a minute, 1,000 units in 5 hours, 10,000 in 7 days, 40,000 in 30 days.',
   );
 
 export const tiersSchema = z

@@ -137,7 +137,7 @@ test('a window and a budget that are full are problems, said before what is only
   const { wrong } = await admin.ok('GET', '/overview');
   assert.equal(wrong[0].severity, 'problem');
   assert.match(wrong[0].text, /100 % of its 5-hour window/);
-  assert.match(wrong[1].text, /95 % of the budget of its monthly window \(\$1\.90 of \$2\.00/);
+  assert.match(wrong[1].text, /95 % of the budget of its 30-day window \(\$1\.90 of \$2\.00/);
   assert.equal(wrong[1].severity, 'warning');
 });
 

@@ -224,7 +224,7 @@ overAll('a spent window: a string code, which stops clients at once', async ({ c
   await assert.rejects(client.responses.create({ model: 'chat', input: 'Hi' }), (error) => {
     assert.ok(error instanceof RateLimitError);
     assert.equal(error.code, 'insufficient_quota');
-    assert.match(error.message, /weekly window, 3 of 3 requests used/);
+    assert.match(error.message, /7-day window, 3 of 3 requests used/);
     assert.equal(error.headers.get('retry-after'), null);
     return true;
   });

@@ -43,8 +43,8 @@ const { ask, chat, status, usage, upstream, gateway, config } = await servePlans
 
 for (const [plan, window, label] of [
   ['fiveHours', '5h', '5-hour window'],
-  ['weekly', 'week', 'weekly window'],
-  ['monthly', 'month', 'monthly window'],
+  ['weekly', 'week', '7-day window'],
+  ['monthly', 'month', '30-day window'],
 ] as const) {
   test(`§8.1 "three rolling windows": ${window}; "Reaching any limit returns 429 naming the exceeded window"`, async () => {
     assert.deepEqual([await status(plan), await status(plan)], [200, 200]);
@@ -131,7 +131,7 @@ test('tokens are paid afterwards: admitted while used is below, then 429 naming 
   assert.equal(await status('tokens'), 200);
   const error = await refusedFor('tokens:month', chat('tokens'));
   assert.ok(error.used > 1 && error.allowed === 1);
-  assert.match(error.message, /: monthly token window, \d+ of 1 tokens used/);
+  assert.match(error.message, /: 30-day token window, \d+ of 1 tokens used/);
 });
 
 test('tokens per minute are paid afterwards too', async () => {

@@ -78,8 +78,8 @@ const wordings: [plan: Record<string, unknown>, way: Asked, limit: string, windo
     null,
     /^Rate limit exceeded: requests per minute, 1 of 1 requests used\. The next request passes at 2026-01-02T03:01:01Z \(in 61 s\)\.$/,
   ],
-  [{ windows: { week: 1 } }, {}, 'week', 'week', /: weekly window, 1 of 1 requests used\. The next/],
-  [{ windows: { month: 1 } }, {}, 'month', 'month', /: monthly window, 1 of 1 requests used\. The next/],
+  [{ windows: { week: 1 } }, {}, 'week', 'week', /: 7-day window, 1 of 1 requests used\. The next/],
+  [{ windows: { month: 1 } }, {}, 'month', 'month', /: 30-day window, 1 of 1 requests used\. The next/],
   [
     { tier_limits: { premium: { rpm: 1 } } },
     { tier: 'premium' },
@@ -101,7 +101,7 @@ const wordings: [plan: Record<string, unknown>, way: Asked, limit: string, windo
     null,
     /: tokens per minute, 120 of 100 tokens used\. The next request passes at 2026-01-02T03:01:01Z/,
   ],
-  [{ tokens: { month: 100 } }, {}, 'tokens:month', null, /: monthly token window, 120 of 100 tokens used\. The next/],
+  [{ tokens: { month: 100 } }, {}, 'tokens:month', null, /: 30-day token window, 120 of 100 tokens used\. The next/],
   [{ budget: { week: 0.5 } }, {}, 'budget:week', null, /: 7-day budget, 0\.75 of 0\.5 USD used\. The next/],
 ];
 for (const [plan, way, limit, window, words] of wordings) {

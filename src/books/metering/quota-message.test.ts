@@ -44,6 +44,6 @@ test('a limit of nothing says that no request ever passes, and a limit of one do
 test('where nobody knows the instant, the message says so', () => {
   const tokens = limit('tokens:week', 'tokens', 'week', 100, 'a:dev');
   const { message, freeAtMs } = quotaExceeded(full(tokens, 100, null), tokens, 0, nowMs, []);
-  assert.match(message, /: weekly token window, 100 of 100 tokens used\. Nobody knows when the next request passes\.$/);
+  assert.match(message, /: 7-day token window, 100 of 100 tokens used\. Nobody knows when the next request passes\.$/);
   assert.equal(freeAtMs, null);
 });

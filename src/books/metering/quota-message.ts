@@ -74,7 +74,7 @@ function whenFree(full: Full, reached: Limit | null, needs: number, freeAtMs: nu
   return never ? 'No such request ever passes under this limit.' : 'Nobody knows when the next request passes.';
 }
 
-/** `5-hour window`, `tier premium, requests per minute`, `monthly token window`, `7-day budget`, `daily budget (UTC)`. */
+/** `5-hour window`, `tier premium, requests per minute`, `30-day token window`, `7-day budget`, `daily budget (UTC)`. */
 function labelOf(id: string): string {
   if (id === 'run:budget') return 'budget';
   if (id === 'minute' || id === 'run:minute') return 'requests per minute';

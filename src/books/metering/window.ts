@@ -30,8 +30,8 @@ export const windowNames: readonly WindowName[] = ['5h', 'week', 'month'];
 /** In messages: `Rate limit exceeded: 5-hour window, …`. */
 export const windowLabels: Readonly<Record<WindowName, string>> = {
   '5h': '5-hour window',
-  week: 'weekly window',
-  month: 'monthly window',
+  week: '7-day window',
+  month: '30-day window',
 };
 
 /** Periods of the calendar that budgets count in: days, weeks that begin on Monday, months. */
