@@ -228,7 +228,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
         ['MB', (row) => (row.memory_bytes === null ? null : Math.round(Number(row.memory_bytes) / 1_000_000))],
         ['seen', (row) => shownTime(row.seen_at)],
       ],
-      empty: 'No server has told anything of itself.',
+      empty: 'No server has reported its state.',
     }),
   },
   replay: {

@@ -6,7 +6,7 @@ import type { Config, PromptConfig, PromptVersion } from './schema.ts';
 /** Places of variables in the text of a prompt. */
 export const placeholder = /\{\{\s*(\w+)\s*\}\}/g;
 
-/** The versions of a prompt by their numbers. What stands beside them holds for each that says nothing else. */
+/** The versions of a prompt by their numbers. Other members of the prompt hold for each that does not set them. */
 export function versionsOf({ versions, messages, ...ofAll }: PromptConfig): Map<number, PromptVersion> {
   const own: Record<string, PromptVersion> =
     messages === undefined ? (versions ?? {}) : { 1: { messages, variables: {}, parameters: {} } };

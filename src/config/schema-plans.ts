@@ -25,7 +25,7 @@ import {
 const unitsMax = 1_000_000_000_000;
 const tokensMax = 1_000_000_000_000;
 const budgetUsdMax = 5_000_000;
-/** What a request has that an account may give budgets to. */
+/** Parts of a request to which an account may give budgets. */
 const partKinds = ['user', 'tag', 'model'] as const;
 
 const amounts = {
@@ -193,7 +193,7 @@ export const keyLimitsSchema = z
           .describe('A date (its first instant, UTC) or a time.'),
       })
       .optional()
-      .describe('It may spend so much more than each budget of its own, until then.'),
+      .describe('Adds an amount to each budget of the key until then.'),
     mcp: globs()
       .optional()
       .describe(
@@ -245,7 +245,7 @@ export const tiersSchema = z
   .default({})
   .describe('Limits of groups of models, for every plan that does not set its own.');
 
-/** Of one end user, tag or model of an account, or of each. */
+/** The budget of one end user, tag or model of an account, or of each. */
 const partBudget = z
   .strictObject({
     by: z.enum(partKinds).optional().describe('Each end user, tag or model has this budget.'),

@@ -166,7 +166,7 @@ export class ResponseDelivery implements Delivery {
   }
 }
 
-/** Of server-sent events: lines of JSON have none. */
+/** A comment of server-sent events: lines of JSON have none. */
 function isComment(chunk: Bytes): boolean {
   return typeof chunk === 'string' && chunk.startsWith(':');
 }

@@ -71,7 +71,7 @@ export interface Gateway {
   modelsKnown: Promise<void>;
   /** All metrics of this process. */
   measure: Metrics['values'];
-  /** What it tells other processes of itself. */
+  /** Facts of this process for the others. */
   facts(): Promise<ProcessFacts>;
   health: Health;
   /**

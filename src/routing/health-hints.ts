@@ -4,8 +4,8 @@ import { comesBack, type Health } from './health.ts';
 import type { CredentialState, LaneState } from './lane.ts';
 
 /**
- * What a process has learnt of a lane and tells the others of its server. Nothing of a request or its tenant is in it.
- * Times are from now on, because each process has a monotonic clock of its own.
+ * Facts that a process has learnt of a lane and gives to the others of its server. Nothing of a request or its tenant is
+ * in it. Times are from now on, because each process has another monotonic clock.
  */
 export type HealthHint = {
   target: string;
@@ -19,19 +19,19 @@ export type HealthHint = {
   | { kind: 'pace'; firstTokenMs: number }
 );
 
-/** Those who were told try it this much later, so that the first to know makes the probe for all of them. */
+/** Processes that got a hint try the target this much later, so that the first to know makes the probe for all. */
 const probeLagMs = 250;
-/** What this process found out itself so lately is newer than what another one says. */
+/** A process' own findings of so lately are newer than a hint. */
 const ownNewsMs = 200;
 /** Times of others count where this process has heard nothing of a target for so long. */
 const ownPaceMs = 10_000;
 const paceEveryMs = 2_000;
-/** Smaller differences of a time are not told. */
+/** Smaller differences of a time make no hint. */
 const paceShare = 0.1;
-/** Of one look; the rest is told at the next one. */
+/** Hints of one look; the rest goes with the next one. */
 const hintsMax = 500;
 
-/** How often others are told. */
+/** How often hints are sent. */
 const tellEveryMs = 100;
 
 /** From now on `tell` gets what this process learns. Returns how it takes what others have learnt. */
@@ -49,12 +49,12 @@ export function exchangeHints(
 }
 
 export interface HealthHints {
-  /** What this process has learnt since the last call. */
+  /** Findings of this process since the last call. */
   news(): HealthHint[];
   hear(hints: readonly HealthHint[]): void;
 }
 
-/** State as it was told, or heard. */
+/** State as it was last sent or received. */
 interface Told {
   breakers: WeakMap<LaneState, BreakerState>;
   coolings: WeakMap<CredentialState, number>;

@@ -62,7 +62,7 @@ export interface Health {
   /** For a model's `status` and for /readyz; makes no lanes. A target never tried is healthy. */
   status(targets: readonly Target[], nowMs: number): ModelStatus;
   snapshot(nowMs: number): HealthSnapshot;
-  /** Of every lane that is known, for those who tell other processes of them. */
+  /** The state of every known lane, for hints to other processes. */
   states(): Iterable<LaneState>;
   /** Made at first sight. */
   stateOf(targetId: string, credentialId: string): LaneState;

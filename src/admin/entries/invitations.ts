@@ -63,7 +63,7 @@ export function invitationOperations(parts: AdminParts, records: Records): Opera
       },
     }),
     entries.add({
-      summary: 'Invites somebody. Only this response contains the link, which works once and makes an operator.',
+      summary: 'Invites a person. Only this response contains the link, which works once and makes an operator.',
       body: newSchema,
       reply: withLinkSchema,
       run: ({ body, operator }) => addInvitation(parts, records, body, operator),

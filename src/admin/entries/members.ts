@@ -84,7 +84,7 @@ function createMembers(records: Records) {
     const row = stored.operators.find((one) => one.id === id);
     if (row === undefined || inCommon(row, caller.accounts).length === 0) return refuse(noMember(id));
     if (managerOf(row) !== 'culvert') refuse(byGroups(row));
-    // Whoever may not make a member like this does not change it either.
+    // An operator who may not make a member like this does not change it either.
     const refused = mayNotGive(caller, { role: row.role, accounts: inCommon(row, caller.accounts) });
     return refused === null ? row : refuse(refused);
   }
@@ -107,7 +107,7 @@ function nameOf({ name }: OperatorRow): string {
   return name;
 }
 
-/** Accounts of a member that somebody may see; none for operators of all accounts. */
+/** Accounts of a member in a scope; none for operators of all accounts. */
 function inCommon({ accounts }: OperatorRow, scope: readonly string[] | null): readonly string[] {
   return (accounts ?? []).filter((account) => scope === null || scope.includes(account));
 }

@@ -113,7 +113,7 @@ export async function acceptInvitation(
     case 'done':
       return { row, key: secret, credential: hash };
     case 'exists':
-      return { kind: 'conflict', message: `Somebody is called '${name}' already. Choose another name.` };
+      return { kind: 'conflict', message: `The name '${name}' is taken. Choose another one.` };
     case 'absent':
       return noInvitation;
   }

@@ -77,7 +77,7 @@ export class RunCallers {
   }
 }
 
-/** Beside its parent's: work that goes on by it is not its parent's. */
+/** Differs from its parent's: work that goes on by it is not its parent's. */
 function runKeyId({ id, keyId }: RunKey): string {
   return `${keyId}~${id}`;
 }

@@ -18,7 +18,7 @@ export const invitations: CommandBody = {
   example: 'culvert invitations list',
   commands: {
     create: calls<{ path: string; role: string; expires: string }, InvitationFlags>({
-      description: 'print a link that makes an operator, once; whoever opens it gets the role',
+      description: 'print a link that works once and gives its user the role',
       options: [
         ['--role <role>', 'the role of the operator', { choices: roles, needed: true }],
         [

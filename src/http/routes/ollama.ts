@@ -77,7 +77,7 @@ export function ollamaRoutes(services: Services): Route[] {
   ];
 }
 
-/** Those for which this API has a path. */
+/** Models for which this API has a path. */
 function modelsOf(services: Services, exchange: Exchange): readonly Alias[] {
   const all = services.snapshot().models.list(callerOf(exchange));
   return all.filter((alias) => capabilitiesOf(alias).length > 0);

@@ -67,7 +67,7 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
   }
 }
 
-/** Whose budgets are asked for, besides those that name somebody. */
+/** The users, tags and models whose budgets are asked for, besides those that a budget names. */
 function partsIn(search: string): AskedParts {
   const parameters = new URLSearchParams(search);
   const asked = (['user', 'tag', 'model'] as const).flatMap((kind) => {
@@ -77,7 +77,7 @@ function partsIn(search: string): AskedParts {
   return Object.fromEntries(asked);
 }
 
-/** As the ledger keeps them. */
+/** Length that the ledger keeps. */
 const partCharsMax = 256;
 
 const groups: readonly UsageGroup[] = ['day', 'model', 'endpoint', 'user'];

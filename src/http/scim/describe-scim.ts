@@ -1,4 +1,4 @@
-/** What clients of SCIM ask a server about itself (RFC 7643 §5 to §7). */
+/** Answers to what clients of SCIM ask of a server (RFC 7643 §5 to §7). */
 
 const core = 'urn:ietf:params:scim:schemas:core:2.0';
 

@@ -162,7 +162,7 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
   }
 }
 
-/** Of operators and invitations. */
+/** Steps of operators and invitations. */
 function personSteps(
   queries: Kysely<AccountTables>,
   change: Extract<Change, { kind: `${string}-operator` | `${string}-invitation` | `${string}-scim` | 'only-at' }>,

@@ -55,7 +55,7 @@ export function createBoots(
   let ended = false;
   let facts: Parameters<Replicas['tell']>[0] | null = null;
 
-  /** What cannot be told keeps no boot from beating. */
+  /** Facts that cannot be read keep no boot from beating. */
   async function told(): Promise<string | null> {
     return facts === null ? null : facts().then(JSON.stringify, () => null);
   }

@@ -315,7 +315,7 @@ export class RedisCounters implements Counters {
 
 function nothingToLeave(): void {}
 
-/** What a hold takes of each limit. */
+/** The amount that a hold takes of each limit. */
 function needsOf({ costMilli }: Hold): (limit: Limit) => number {
   return ({ measure }) => (measure === 'units' ? costMilli : measure === 'calls' ? tierCallMilli : 0);
 }

@@ -4,7 +4,7 @@ export const demandMs = 200;
 /** Fewer requests in that time are counted exactly: there is little to save. */
 const busyFrom = 8;
 
-/** What comes of one kind. */
+/** Demand for operations of one kind. */
 export class Demand {
   requests = 0;
   milli = 0;

@@ -17,7 +17,7 @@ const owedMax = 1_000;
 
 const tidyEveryMs = 100;
 
-/** Of entries, or of holds of a plan. */
+/** The kind of what is leased: entries, or holds of a plan. */
 export type LeaseKind = 'enter' | 'hold';
 
 /** Headroom of all limits of a plan that Redis counts as used, for requests of this process. */
@@ -34,7 +34,7 @@ export interface Lease {
   quotaMs: number;
   /** Names the generation first. */
   version: string;
-  /** Of each limit, with all of the lease. */
+  /** State of each limit, with all of the lease. */
   states: readonly LimitState[];
 }
 
@@ -65,7 +65,7 @@ export interface HeadroomParts {
 /**
  * Admits from leases what is far from every limit. Redis counts a lease as used before anything is admitted from it, so
  * all replicas together never admit more than a limit allows. What is not used by its end is given back. A lease whose
- * replica dies, or whose end Redis never hears of, counts as used until its bucket leaves the window.
+ * replica dies, or whose end never reaches Redis, counts as used until its bucket leaves the window.
  */
 export class Headroom {
   readonly #ask: Ask;
@@ -183,7 +183,7 @@ export class Headroom {
   }
 }
 
-/** What the states of a request are that was just taken from a lease, written over `states`. */
+/** States for a request that was just taken from a lease, written over `states`. */
 export function statesAfter(
   lease: Lease,
   kind: LeaseKind,

@@ -52,7 +52,7 @@ export function statesOf(answer: readonly Reply[], from: number): LimitState[] {
   return states;
 }
 
-/** As `statesOf`, without what others behind this request used of each limit. */
+/** The result of `statesOf`, without what others behind this request used of each limit. */
 export function statesBefore(
   answer: readonly Reply[],
   from: number,

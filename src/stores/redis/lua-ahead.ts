@@ -19,7 +19,7 @@ export function isLeaseId(id: string): boolean {
 
 /**
  * Headroom that is booked as used before requests come (headroom.ts). A lease of units is a running request to all other
- * scripts: an entry with an id of its own, whose units count from its instant. Nobody else gives them back.
+ * scripts: an entry with its own id, whose units count from its instant. Nobody else gives them back.
  */
 export const aheadOps = `
 -- By which a client knows whether the scopes were seeded since.

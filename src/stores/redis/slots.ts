@@ -36,7 +36,7 @@ export class Slots {
     this.#nowMs = nowMs;
   }
 
-  /** What the next request has to call when it leaves; null: Redis must be asked for a place. */
+  /** Function that the next request has to call when it leaves; null: Redis must be asked for a place. */
   take(places: Entry['places']): (() => void) | null {
     const pool = this.#poolOf(places);
     const atMs = this.#nowMs();

@@ -8,10 +8,10 @@ const untoldMax = 10_000;
 
 type Taken = Pick<Held, 'requestId' | 'account' | 'scopes' | 'costMilli'>;
 
-/** Tells Redis which requests took their units from leases: it knows them by themselves from then on. */
+/** Tells Redis which requests took their units from leases: from then on it knows each request. */
 export interface Takes {
   take(held: Taken, lease: Lease): void;
-  /** Before the end of this request is told: false when that must wait, since Redis may not know of its beginning. */
+  /** Called before Redis learns of the end of this request: a promise when that must wait, since Redis may not know its beginning. */
   told(requestId: string): true | Promise<boolean>;
   /** Its end is known. */
   forget(requestId: string): void;

@@ -26,7 +26,7 @@ export interface OperationPlan {
 /** Operations of lua-admit.ts. */
 export type OperationName = keyof typeof valuesOf;
 
-/** What was admitted from leases comes first in a call, then what gives something back. */
+/** Requests admitted from leases come first in a call, then what gives something back. */
 const order: readonly OperationName[] = [
   ...(['take', 'settle', 'giveBack', 'leave', 'holdBack', 'enterBack'] as const),
   ...(['enter', 'hold', 'holdAhead', 'enterAhead', 'read', 'running'] as const),
@@ -49,7 +49,7 @@ export interface Asked {
 
 /** The way of requests to Redis: those of one turn of the loop go together. */
 export interface Turns {
-  /** As many values as the operation has (`valuesOf`); they hold no secrets. */
+  /** Takes as many values as the operation has (`valuesOf`); they hold no secrets. */
   ask(name: OperationName, plan: OperationPlan, values: readonly string[]): Promise<Asked>;
 }
 

@@ -94,7 +94,7 @@ export const extraBudgetColumn: Ddl = `
 export const budgetsColumn: Ddl = `
   ALTER TABLE @account ADD COLUMN budgets TEXT;`;
 
-/** Credit of accounts: what was ever added, in nano-USD; null: an account has none. Its sum is beside the account. */
+/** Credit of accounts: what was ever added, in nano-USD; null: an account has none. The account has the sum. */
 export const creditTable: Ddl = `
   ALTER TABLE @account ADD COLUMN credit_nano WHOLE;
   CREATE TABLE @credit (

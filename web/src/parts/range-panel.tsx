@@ -25,7 +25,7 @@ export default function RangePanel({ range, any, button, onClose }: RangePanelPr
   };
   const presets = { ...lasting, ...(any && { [anyTime]: 'Any time' }) };
   const onInteractOutside = (event: Event) => {
-    // A click on the button closes by itself.
+    // A click on the button closes it already.
     if (button.current?.contains(event.target as Node)) event.preventDefault();
   };
   const giveBack = (event: Event) => {

@@ -21,7 +21,7 @@ export function Gate({ kind }: { kind: Session['kind'] }) {
   const last = useRef<Session | null>(null);
   if (data?.session != null) last.current = data.session;
   const session = last.current;
-  // Also where somebody is logged in: a link is for whoever opens it.
+  // Also in a browser that is logged in: a link is for the person who opens it.
   const [invitation, setInvitation] = useState(() => tokenInAddress('invitation'));
 
   if (invitation !== null && data !== undefined) {

@@ -12,7 +12,7 @@ import type { Place } from './navigation.ts';
 import { Kbd } from './shortcuts.tsx';
 import type { FoundEntry } from './use-entries.ts';
 
-/** Read when somebody types: the first page needs none of it. */
+/** Read at the first letter: the first page needs none of it. */
 const Entries = lazy(() => import('./entries.tsx'));
 
 interface Command {

@@ -65,7 +65,7 @@ const columns: readonly Column<ProcessRow>[] = [
   { head: 'Seen', from: 'md', cell: ({ seen_at }) => <Ago at={seen_at} /> },
 ];
 
-/** A value that stands out where most processes have another. */
+/** A value, marked where most processes have another. */
 function Compared({ row, of }: { row: ProcessRow; of: 'version' | 'configuration' }) {
   const value = row[of];
   if (value === null) return <None />;
