@@ -13,7 +13,6 @@ export interface CallersOrder {
   patienceMs: number;
   /** A refused caller comes again after this, as Retry-After says. */
   restMs: number;
-  /** Opened before the load begins; those that break are opened again. */
   connections: number;
 }
 
@@ -42,7 +41,8 @@ interface Caller {
   begun: Buffer | null;
 }
 
-export async function callAt(order: CallersOrder): Promise<CallersSaw> {
+/** Opens the connections; those that break later are opened again. The result begins to send. */
+export async function openCallers(order: CallersOrder): Promise<() => Promise<CallersSaw>> {
   const { port, perSecond, seconds, patienceMs, restMs, connections } = order;
   const request = Buffer.from(order.request, 'latin1');
   const saw: CallersSaw = { sent: 0, unsent: 0, lost: 0, answeredMs: [], refusedMs: [], otherStatus: {} };
@@ -111,32 +111,42 @@ export async function callAt(order: CallersOrder): Promise<CallersSaw> {
     caller.socket.write(request);
   }
 
-  const giveUp = setInterval(() => {
-    const latestMs = performance.now() - patienceMs;
-    for (const caller of open) if (caller.isBusy && caller.sentMs < latestMs) caller.socket.destroy();
-  }, 50);
   for (let each = 0; each < connections; each += 1) {
     const caller = connected();
     await once(caller.socket, 'connect');
     free.push(caller);
   }
-  const startMs = performance.now();
-  const endMs = startMs + seconds * 1_000;
-  let due = 0;
-  let lastMs = startMs;
-  for (let nowMs = startMs; nowMs < endMs; nowMs = performance.now()) {
-    // What this process could not send in time is not sent later in a heap.
-    due = Math.min(due + ((nowMs - lastMs) / 1_000) * perSecond, Math.max(1, perSecond / 20));
-    lastMs = nowMs;
-    for (; due >= 1; due -= 1) send();
-    await after(1);
+  return run;
+
+  async function run(): Promise<CallersSaw> {
+    const giveUp = setInterval(() => {
+      const latestMs = performance.now() - patienceMs;
+      for (const caller of open) if (caller.isBusy && caller.sentMs < latestMs) caller.socket.destroy();
+    }, 50);
+    const startMs = performance.now();
+    const endMs = startMs + seconds * 1_000;
+    let due = 0;
+    let lastMs = startMs;
+    for (let nowMs = startMs; nowMs < endMs; nowMs = performance.now()) {
+      // What this process could not send in time is not sent later in a heap.
+      due = Math.min(due + ((nowMs - lastMs) / 1_000) * perSecond, Math.max(1, perSecond / 20));
+      lastMs = nowMs;
+      for (; due >= 1; due -= 1) send();
+      await after(1);
+    }
+    while ([...open].some(({ isBusy }) => isBusy)) await after(10);
+    clearInterval(giveUp);
+    for (const { socket } of open) socket.destroy();
+    return saw;
   }
-  while ([...open].some(({ isBusy }) => isBusy)) await after(10);
-  clearInterval(giveUp);
-  for (const { socket } of open) socket.destroy();
-  return saw;
 }
 
+// In a process of its own: an order opens, and the word `run` begins.
 if (process.send !== undefined) {
-  process.on('message', (order: CallersOrder) => void callAt(order).then((saw) => process.send?.(saw)));
+  let run: (() => Promise<CallersSaw>) | null = null;
+  process.on('message', async (message: CallersOrder | 'run') => {
+    if (message === 'run') return void process.send?.(await run?.());
+    run = await openCallers(message);
+    process.send?.('open');
+  });
 }

@@ -9,6 +9,10 @@ import { createNetworkSet, plainAddress } from '../kernel/network.ts';
 const refusedAtOnce = 32;
 /** Descriptors for databases that open later, logs, threads, and looks at providers; of few an eighth. */
 const spareDescriptors = 64;
+/** At the cap, a connection on which nothing came for so long makes room for a new one. */
+const idleMs = 2_000;
+/** Connections that are looked at for that, the oldest first; further ones have their turn with the next caller. */
+const looksMax = 64;
 /** How long a refused caller has to read its answer. */
 const lingerMs = 1_000;
 /** Connections of one address, when nothing is configured. */
@@ -21,11 +25,16 @@ export interface CapParts {
   isTrusted(address: string | null): boolean;
   /** Answers a connection that has no place, and ends it. */
   refuse(socket: Socket, why: string): void;
+  /** No request runs on it. */
+  isFree(socket: Socket): boolean;
   /** A connection was accepted. */
   onTaken(): void;
   /** Connections were closed unread, as many since the last time. */
   onDropped(count: number): void;
 }
+
+/** Bytes that had been read of each connection when it was last looked at, and since when no more came. */
+type Opened = Map<Socket, { bytesRead: number; sinceMs: number }>;
 
 export interface ConnectionCaps {
   /** Connections that callers may have, or null where the system tells no limit. */
@@ -42,7 +51,7 @@ export interface ConnectionCaps {
 export function capConnections(server: Server, parts: CapParts): ConnectionCaps {
   const max = connectionsMax();
   const byAddress = new Map<string, number>();
-  const open = new Set<Socket>();
+  const open: Opened = new Map();
   let dropped = 0;
   const [attach] = server.listeners('connection') as [(socket: Socket) => void];
 
@@ -50,7 +59,7 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
     const address = plainAddress(socket.remoteAddress ?? '') ?? '';
     const held = byAddress.get(address) ?? 0;
     const why = full() ?? shareTaken(address, held);
-    open.add(socket);
+    open.set(socket, { bytesRead: 0, sinceMs: performance.now() });
     parts.onTaken();
     byAddress.set(address, held + 1);
     socket.once('close', () => {
@@ -66,7 +75,7 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
   }
 
   function full(): string | null {
-    if (max === null || open.size < max) return null;
+    if (max === null || open.size < max || closeIdle(open, parts)) return null;
     return `This server has ${max} connections, as many as its limit of open files allows (ulimit -n). Retry shortly.`;
   }
 
@@ -89,7 +98,26 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
     }
     dropped += 1;
   });
-  return { max, open: () => open };
+  return { max, open: () => open.keys() };
+}
+
+/** Closes one that has been idle for long; false: there is none. */
+function closeIdle(open: Opened, { isFree }: Pick<CapParts, 'isFree'>): boolean {
+  const nowMs = performance.now();
+  let looks = 0;
+  for (const [socket, seen] of open) {
+    looks += 1;
+    if (looks > looksMax) return false;
+    const isIdle = isFree(socket) && seen.bytesRead === socket.bytesRead;
+    if (isIdle && nowMs - seen.sinceMs >= idleMs) {
+      socket.destroy();
+      return true;
+    }
+    if (!isIdle) Object.assign(seen, { bytesRead: socket.bytesRead, sinceMs: nowMs });
+    open.delete(socket);
+    open.set(socket, seen);
+  }
+  return false;
 }
 
 /** Half of the descriptors that are left: a connection may need one for its upstream. */

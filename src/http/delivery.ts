@@ -205,14 +205,15 @@ export function writeFailure(
     if (trace !== null) trace.refused = failure.kind;
     exchange.onRefused(refusalOf(exchange, failure, facts, nowMs));
   }
-  const body = Buffer.from(JSON.stringify(dialect.errorBody(failure, errorContextOf(exchange, nowMs))));
+  // A text leaves in one write with its head.
+  const body = JSON.stringify(dialect.errorBody(failure, errorContextOf(exchange, nowMs)));
   const headers = [
     ...identityHeaders(exchange),
     ...(trace === null ? [] : ['x-culvert-trace-id', trace.id]),
     'content-type',
     'application/json',
     'content-length',
-    String(body.length),
+    String(Buffer.byteLength(body)),
     ...retryHeaders(failure, facts, nowMs),
     ...(facts.quota?.headers ?? extraHeaders),
   ];

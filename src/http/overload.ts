@@ -80,6 +80,7 @@ export class Overload {
   private taking = false;
   /** When the present turn of the loop began, and when it has no more time for new requests. */
   private turnedMs = 0;
+  private beganMs = 0;
   private untilMs = 0;
   private begun = 0;
   private fullMs = 0;
@@ -193,6 +194,7 @@ export class Overload {
     }
     this.acceptingSinceMs = null;
     this.untilMs = nowMs + Math.max(turnMs - (nowMs - this.turnedMs), turnLeastMs);
+    this.beganMs = nowMs;
     this.begun = 0;
     this.beginNext();
   };
@@ -226,16 +228,19 @@ export class Overload {
   }
 
   private endTurn(nowMs: number): void {
-    this.judgePace(nowMs - this.turnedMs);
+    this.judgePace(nowMs - this.turnedMs, nowMs - this.beganMs);
     this.turnedMs = nowMs;
     this.taking = this.waiting > 0;
     if (this.taking) setImmediate(this.turn);
   }
 
-  /** Turns after which some still wait tell what a request takes; others tell that it takes no more than that. */
-  private judgePace(ms: number): void {
+  /**
+   * Turns after which some still wait tell what a request takes. Others tell that it takes no more than twice its
+   * beginning: most of such a turn may have gone to refusals, and a pace by them would refuse everybody for ever.
+   */
+  private judgePace(ms: number, beginningMs: number): void {
     if (this.waiting === 0) {
-      if (this.begun > 0) this.msEach = Math.min(this.msEach, ms / this.begun);
+      if (this.begun > 0) this.msEach = Math.min(this.msEach, (2 * beginningMs) / this.begun);
       return;
     }
     this.busyMs = this.turnedMs;

@@ -80,6 +80,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
         perAddress: () => snapshot().config.server.connections_per_address,
         isTrusted: createTrust(() => snapshot().config.server.trusted_proxies),
         refuse: (socket, message) => raw.refuse({ kind: 'overloaded', message }, socket),
+        isFree: (socket) => responseOf(socket) === null && !reception.isUpgraded(socket),
         onTaken: () => {
           reception.overload.accepted = true;
         },

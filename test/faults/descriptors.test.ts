@@ -73,6 +73,23 @@ async function unblamed(url: string): Promise<void> {
   for (const { state, failed } of lanes) assert.deepEqual([state, failed], ['ready', 0], 'no health is lost');
 }
 
+test('F64 connections on which nothing comes take no place for long: at the limit they close, and callers are served', {
+  skip,
+}, async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const { url } = await startGatewayProcess(t, overUpstreams(upstream.url), { under: ['prlimit', '--nofile=256:256'] });
+  const idle = Array.from({ length: 200 }, () => connect({ port: Number(new URL(url).port), host: '127.0.0.1' }));
+  t.after(() => {
+    for (const socket of idle) socket.destroy();
+  });
+  for (const socket of idle) socket.on('error', () => undefined);
+  await after(2_500);
+  const statuses = [];
+  for (let round = 0; round < 5; round += 1) statuses.push((await chatOnce(url).catch(() => null))?.status);
+  assert.deepEqual(statuses, [200, 200, 200, 200, 200]);
+});
+
 test('S28 one address has so many connections and no more: the next is told so, another address is let in', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
