@@ -36,7 +36,7 @@ const order: readonly OperationName[] = [
 const patient: ReadonlySet<OperationName> = new Set(['take', 'settle', 'leave', 'holdBack', 'enterBack']);
 
 /** How long they wait for others. */
-const patientMs = 5;
+const patientMs = 10;
 
 export interface Asked {
   answer: Answer;
