@@ -107,7 +107,7 @@ export const serverSchema = z
         z.literal('off'),
         z.strictObject({
           delay: duration({ min: '10ms', max: '1m' })
-            .prefault('1s')
+            .prefault('5s')
             .describe('Longest time that a request waits for its turn. One that would wait longer gets 503 at once.'),
         }),
       ])

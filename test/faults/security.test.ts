@@ -330,6 +330,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   'src/stores/accounts/mcp-grant-store.ts': ['grant', 'login', 'set'],
   'src/stores/answers/notice-store.ts': ['crossing', 'due', 'notice'],
   'src/stores/postgres/backup.ts': ['any', 'name', 'order', 'table'],
+  'src/stores/redis/lua-ahead.ts': ['aheadOf'],
   'src/stores/postgres/boots.ts': ['buryBoot', 'column'],
   'src/stores/postgres/ledger-reader.ts': [
     "['true', ...conditions].join(' AND ')",

@@ -232,7 +232,7 @@ test('quota that is used up for the model stops a batch, and its page is not pai
     job = (await (await gateway.fetch(`/v2/batch/scrape/${id}`)).json()) as typeof job;
   } while (job.status === 'scraping');
   assert.equal(job.status, 'failed');
-  assert.match(job.error ?? '', /^Stopped: .*month/);
+  assert.match(job.error ?? '', /^Stopped: .*30-day window/);
   assert.deepEqual([job.completed, job.creditsUsed], [1, 1]);
 });
 
