@@ -173,7 +173,7 @@ export class RedisCounters implements Counters {
 
   #holdLeased(hold: Hold): Held | null {
     const { requestId, account, scopes, costMilli, limits } = hold;
-    const lease = this.#headroom.take('hold', account, this.#plans.hold(hold), costMilli);
+    const lease = this.#headroom.take('hold', account, this.#plans.hold(hold), costMilli, scopes);
     if (lease === null) return null;
     const { quotaMs } = lease;
     const states = statesAfter(lease, 'hold', limits, hold.states ?? []);
@@ -207,6 +207,7 @@ export class RedisCounters implements Counters {
 
   settle(held: Held, spent: Spent): void {
     if (spent.costMilli < held.costMilli) this.#knownOver.freed(held.scopes);
+    this.#headroom.spent(held.scopes, spent);
     this.#settlements.settle(held, spent);
   }
 

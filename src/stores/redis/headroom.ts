@@ -1,4 +1,4 @@
-import type { Limit, LimitState } from '../../books/metering/counters.ts';
+import type { Limit, LimitState, Scope, Spent } from '../../books/metering/counters.ts';
 import { Demand, demandMs } from './demand.ts';
 import { statesOf } from './limits-on-wire.ts';
 import { newLeaseId } from './lua-ahead.ts';
@@ -38,6 +38,12 @@ export interface Lease {
   states: readonly LimitState[];
 }
 
+/** Tokens and USD that requests with the same scopes came to: the demand for post-paid limits. */
+interface Spending {
+  tokens: Demand;
+  usdNano: Demand;
+}
+
 interface Line {
   kind: LeaseKind;
   account: string;
@@ -72,6 +78,7 @@ export class Headroom {
   readonly #ready: () => boolean;
   readonly #nowMs: () => number;
   readonly #lines = new WeakMap<ScopedPlan, Line>();
+  readonly #spending = new WeakMap<readonly Scope[], Spending>();
   /** With a lease. */
   readonly #live = new Set<Line>();
   #owed: { line: Line; lease: Lease }[] = [];
@@ -85,7 +92,7 @@ export class Headroom {
   }
 
   /** The lease that this request was taken from; null: Redis must be asked. */
-  take(kind: LeaseKind, account: string, plan: ScopedPlan, milli: number): Lease | null {
+  take(kind: LeaseKind, account: string, plan: ScopedPlan, milli: number, scopes?: readonly Scope[]): Lease | null {
     if (this.#isClosed) return null;
     const line = this.#lineOf(kind, account, plan);
     const atMs = this.#nowMs();
@@ -93,12 +100,24 @@ export class Headroom {
     demand.add(atMs, milli);
     const isShort = lease === null || lease.milli * 4 < demand.milli || atMs + demandMs / 4 > lease.untilMs;
     if (isShort && !line.isAsking && demand.isBusy() && demand.milli > 0 && atMs >= line.notBeforeMs && this.#ready())
-      void this.#renew(line);
+      void this.#renew(line, scopes === undefined ? undefined : this.#spending.get(scopes));
     if (lease === null || lease.milli < milli || lease.requests < 1 || atMs >= lease.untilMs || !this.#ready())
       return null;
     lease.milli -= milli;
     lease.requests -= 1;
     return lease;
+  }
+
+  /** A request with these scopes came to this. */
+  spent(scopes: readonly Scope[], { tokens, usdNano }: Spent): void {
+    const atMs = this.#nowMs();
+    let spending = this.#spending.get(scopes);
+    if (spending === undefined) {
+      spending = { tokens: new Demand(), usdNano: new Demand() };
+      this.#spending.set(scopes, spending);
+    }
+    spending.tokens.add(atMs, tokens);
+    spending.usdNano.add(atMs, usdNano);
   }
 
   /** Gives everything back. */
@@ -117,11 +136,12 @@ export class Headroom {
   }
 
   /** Asks for another lease; requests go to Redis meanwhile, or use up the one that there is. */
-  async #renew(line: Line): Promise<void> {
+  async #renew(line: Line, spending: Spending | undefined): Promise<void> {
     const { kind, account, plan, demand } = line;
     const { milli, requests } = demand;
     const id = newLeaseId();
-    const values = kind === 'enter' ? [String(milli)] : [id, String(milli), String(requests)];
+    const spent = [spending?.tokens.milli ?? 0, spending?.usdNano.milli ?? 0];
+    const values = kind === 'enter' ? [String(milli)] : [id, ...[milli, requests, ...spent].map(String)];
     line.isAsking = true;
     const askedMs = this.#nowMs();
     const { answer, sentMs } = await this.#ask(operations[kind].ahead, account, plan, values);

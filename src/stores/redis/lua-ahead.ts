@@ -31,8 +31,8 @@ end
 
 local function isFar(total, wanted, allowed, rule)
   if allowed < 0 then return true end
-  if rule == 'exact' then return allowed - total >= ${aheadOf} * wanted end
-  return total < allowed * 0.9
+  if allowed - total < ${aheadOf} * wanted then return false end
+  return rule == 'exact' or total < allowed * 0.9
 end
 
 -- Milli-calls. Answers 0, the instant at which they count, the version, and the states as 'enter'; 0 and 0: none.
@@ -80,9 +80,10 @@ local function calledIn(limits, scopes)
   return list
 end
 
--- Id of the lease, milli-units, requests. Answers as 'enterAhead'.
+-- Id of the lease, milli-units, requests, tokens and nano-USD that as many came to. Answers as 'enterAhead'.
 function ops.holdAhead(plan, at)
   local args, id, wantedMilli, requests = plan.args, ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+  local spent = { t = tonumber(ARGV[at + 3]), d = tonumber(ARGV[at + 4]) }
   local counted, nScopes, callMilli = tonumber(args[1]), tonumber(args[3]), tonumber(args[4])
   local missing, scopes, now, o = loadScopes(plan, nScopes, plan.names or holdNames(plan, counted))
   if missing then return missing end
@@ -90,7 +91,7 @@ function ops.holdAhead(plan, at)
   for i = 1, #limits do
     local limit = limits[i]
     local m = limit[2]
-    local own = m == 'u' and wantedMilli or m == 'c' and callMilli * requests or 0
+    local own = m == 'u' and wantedMilli or m == 'c' and callMilli * requests or spent[m]
     if not isFar(live(scopes[limit[1]], m, limit[3], now), own, limit[4], limit[5]) then return {0, 0} end
   end
   for _, s in ipairs(calledIn(limits, scopes)) do add(s, 'c', callMilli * requests, now) end
