@@ -75,7 +75,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...doctorOperations(parts, watch),
     ...backupOperations(parts),
     ...overviewOperations(parts, records, watch),
-    ...requestOperations(parts),
+    ...requestOperations(parts, records),
     ...usageOperations(parts, records),
     ...recalculateOperations(parts, records),
     ...statementOperations(parts, records),

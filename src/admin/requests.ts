@@ -6,7 +6,9 @@ import { mcpSeparator } from '../config/schema-mcp.ts';
 import { invalid } from '../kernel/failure.ts';
 import { requestIdMs } from '../kernel/ids.ts';
 import { csvLine } from './csv.ts';
+import type { Records } from './directory.ts';
 import { filter, given, listLimitMax, pageFields, pastInstant } from './fields.ts';
+import { keysTagged } from './key-tags.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { lookedAtSchema, requestListReply, type requestSchema } from './request-schema.ts';
@@ -21,6 +23,7 @@ const filters = {
   endpoint: filter('Only those of this endpoint, such as chat.'),
   user: filter('Only those for this end user.'),
   tag: filter('Only those with this tag.'),
+  key_tag: filter('Only those of keys with this tag.'),
   class: filter(
     'Only those with this outcome: ok, failed (all but ok), or a failure such as rate_limited. any: all, also those that were refused before they ran. tool-error: a tool of an MCP server said that it failed.',
   ),
@@ -58,7 +61,7 @@ const listQuery = z.strictObject({
 const defaultPeriodMs = 30 * 86_400_000;
 
 /** `/requests`: single requests as the ledger keeps them. */
-export function requestOperations(parts: AdminParts): Operation[] {
+export function requestOperations(parts: AdminParts, records: Records): Operation[] {
   return [
     jsonOperation({
       method: 'GET',
@@ -67,7 +70,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
       summary: 'Settled requests, newest first. With `status` or `class` the list includes refused ones.',
       query: listQuery,
       reply: requestListReply,
-      run: ({ query, operator }) => listed(parts, query, operator),
+      run: ({ query, operator }) => listed(parts, records, query, operator),
     }),
     textOperation({
       method: 'GET',
@@ -77,7 +80,15 @@ export function requestOperations(parts: AdminParts): Operation[] {
       query: z.strictObject(exportFields),
       contentType: 'text/csv; charset=utf-8; header=present',
       run: async ({ query: asked, operator }) =>
-        begun(exported(parts, asked, operator, (event) => csvLine(csvCells(event)), csvLine(csvNames()))),
+        begun(
+          exported(
+            parts,
+            await queryOf(records, asked, operator),
+            asked,
+            (event) => csvLine(csvCells(event)),
+            csvLine(csvNames()),
+          ),
+        ),
     }),
     textOperation({
       method: 'GET',
@@ -87,7 +98,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
       query: z.strictObject(exportFields),
       contentType: 'application/x-ndjson',
       run: async ({ query: asked, operator }) =>
-        begun(exported(parts, asked, operator, (event) => recordLine(event, null), '')),
+        begun(exported(parts, await queryOf(records, asked, operator), asked, (event) => recordLine(event, null), '')),
     }),
     jsonOperation({
       method: 'GET',
@@ -109,6 +120,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
 
 async function listed(
   parts: AdminParts,
+  records: Records,
   asked: z.output<typeof listQuery>,
   operator: Operator,
 ): Promise<z.input<typeof requestListReply>> {
@@ -118,7 +130,7 @@ async function listed(
   }
   const nowMs = parts.clock.wallMs();
   const { events, next } = await parts.ledger.list({
-    ...queryOf(asked, operator),
+    ...(await queryOf(records, asked, operator)),
     sinceMs: asked.since?.(nowMs) ?? null,
     untilMs: asked.until?.(nowMs) ?? null,
     after: asked.after === undefined ? null : await seen(parts, operator, asked.after),
@@ -138,13 +150,13 @@ async function seen(parts: AdminParts, operator: Operator, id: string): Promise<
 /** Reads page by page: one page is in memory, however long the range is. */
 async function* exported(
   { ledger, clock }: AdminParts,
+  query: WhichRequests,
   asked: z.output<z.ZodObject<typeof exportFields>>,
-  operator: Operator,
   textOf: (event: UsageEvent) => string,
   head: string,
 ): AsyncGenerator<string> {
   const { fromMs, toMs } = periodOf(asked, clock.wallMs());
-  const range = { ...queryOf(asked, operator), sinceMs: fromMs, untilMs: toMs, limit: listLimitMax };
+  const range = { ...query, sinceMs: fromMs, untilMs: toMs, limit: listLimitMax };
   let cursor: string | null = null;
   let text = head;
   do {
@@ -156,14 +168,19 @@ async function* exported(
   } while (cursor !== null);
 }
 
-function queryOf(
+type WhichRequests = Omit<RequestQuery, 'limit' | 'cursor'>;
+
+async function queryOf(
+  records: Records,
   asked: z.output<z.ZodObject<typeof filters>>,
   { accounts }: Operator,
-): Omit<RequestQuery, 'limit' | 'cursor'> {
+): Promise<WhichRequests> {
+  const keys = asked.key_tag === undefined ? undefined : keysTagged(await records.current(accounts), asked.key_tag);
   return {
     accounts: accountsAsked(asked.account, accounts),
     where: given({
       key: asked.key,
+      keys,
       alias: asked.model,
       provider: asked.provider,
       endpoint: asked.endpoint ?? (asked.mcp_server === undefined ? undefined : 'mcp-call'),

@@ -9,13 +9,14 @@ import { csvLine } from './csv.ts';
 import type { Directory, Records } from './directory.ts';
 import { accountOf } from './entries/accounts.ts';
 import { filter, given, listLimitMax, listOf, pageFields, pastInstant, timeField, unpricedField } from './fields.ts';
+import { byKeyTag, keysTagged } from './key-tags.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import { pageByPlace } from './page.ts';
 import type { AdminParts } from './parts.ts';
 import { periodOf } from './requests.ts';
 import { accountsAsked } from './scope.ts';
 
-const groups = ['hour', 'day', 'model', 'account', 'endpoint', 'user', 'tag', 'provider', 'key'] as const;
+const groups = ['hour', 'day', 'model', 'account', 'endpoint', 'user', 'tag', 'provider', 'key', 'key_tag'] as const;
 
 const usageFields = {
   account: filter('Only what this account used.'),
@@ -25,7 +26,11 @@ const usageFields = {
   endpoint: filter('Only this endpoint, such as chat.'),
   user: filter('Only what callers did for this end user.'),
   tag: filter('Only what callers gave this tag.'),
-  group_by: z.enum(groups).default('day').describe('What the rows are grouped by.'),
+  key_tag: filter('Only what keys with this tag used.'),
+  group_by: z
+    .enum(groups)
+    .default('day')
+    .describe('What the rows are grouped by. key_tag: tags of keys as they are now; a key with two counts in both.'),
   split_by: z
     .enum(groups)
     .optional()
@@ -96,8 +101,9 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
       async run({ query, operator }) {
         const { account } = query;
         if (account !== undefined) accountOf(await records.current(operator.accounts), account);
-        const page = pageByPlace(await rowsOf(parts, query, operator), query);
-        const named = naming(await records.current(operator.accounts), query);
+        const directory = await records.current(operator.accounts);
+        const page = pageByPlace(await rowsOf(parts, directory, query, operator), query);
+        const named = naming(directory, query);
         return {
           group_by: query.group_by,
           ...(query.split_by !== undefined && { split_by: query.split_by }),
@@ -115,8 +121,9 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
       query: z.strictObject(usageFields),
       contentType: 'text/csv; charset=utf-8; header=present',
       async run({ query, operator }) {
-        const named = naming(await records.current(operator.accounts), query);
-        const rows = (await rowsOf(parts, query, operator)).map((row) => named(usageRecord(row)));
+        const directory = await records.current(operator.accounts);
+        const named = naming(directory, query);
+        const rows = (await rowsOf(parts, directory, query, operator)).map((row) => named(usageRecord(row)));
         const columns = [
           'requests',
           'units',
@@ -160,19 +167,34 @@ function naming(directory: Directory, { group_by, split_by }: { group_by: string
   };
 }
 
-function rowsOf(parts: AdminParts, query: z.output<z.ZodObject<typeof usageFields>>, { accounts }: Operator) {
-  const { group_by: groupBy, split_by: splitBy = null, key, model: alias, provider, endpoint, user, tag } = query;
-  if (splitBy === groupBy) refuse(invalid('split_by', 'split_by: expected another word than group_by'));
+type UsageQuery = z.output<z.ZodObject<typeof usageFields>>;
+
+async function rowsOf(parts: AdminParts, directory: Directory, query: UsageQuery, { accounts }: Operator) {
+  const { group_by, split_by = null, key, key_tag, model: alias, provider, endpoint, user, tag } = query;
+  if (split_by === group_by) refuse(invalid('split_by', 'split_by: expected another word than group_by'));
+  const groupBy = keptGroup(group_by);
+  const splitBy = split_by && keptGroup(split_by);
+  if (splitBy === groupBy) {
+    refuse(invalid('split_by', 'split_by: key_tag sums keys. Group by key or by key_tag, and split by something else'));
+  }
   const period = periodOf(query, parts.clock.wallMs());
   const isByZone = query.time_zone !== undefined && (groupBy === 'day' || splitBy === 'day');
-  return parts.ledger.usage({
+  const keys = keysTagged(directory, key_tag);
+  const rows = await parts.ledger.usage({
     accounts: accountsAsked(query.account, accounts),
-    where: given({ key, alias, provider, endpoint, user, tag }),
+    where: { ...given({ key, alias, provider, endpoint, user, tag }), ...(keys !== undefined && { keys }) },
     groupBy,
     splitBy,
     ...period,
     ...(isByZone && query.time_zone !== 'UTC' && { days: zoneDays(query.time_zone ?? 'UTC', period) }),
   });
+  if (group_by === 'key_tag') return byKeyTag(rows, directory, 'group');
+  return split_by === 'key_tag' ? byKeyTag(rows, directory, 'split') : rows;
+}
+
+/** What the ledger sums by: it knows keys, and not their tags. */
+function keptGroup(group: (typeof groups)[number]) {
+  return group === 'key_tag' ? 'key' : group;
 }
 
 async function windowsOf(parts: AdminParts, records: Records, account: string) {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { guardNames } from './guard-names.ts';
+import { keyTags } from './key-tags.ts';
 import {
   costUnitsMax,
   globs,
@@ -325,6 +326,7 @@ const declaredKeyFields = z.strictObject({
   ips: z.array(network()).max(1_000).default([]).describe('Addresses it may be used from. Empty: any.'),
   limits: keyLimitsSchema.optional(),
   guards: guardNames().describe('Guards of its requests and of their answers.'),
+  tags: keyTags().describe('What keys are found by, and their usage is summed by, such as a team or a project.'),
 });
 
 const declaredKeySchema = declaredKeyFields

@@ -355,3 +355,25 @@ test('how full the limits of a key and of its plan are', async (t) => {
   );
   assert.equal((await admin.refused('GET', '/keys/nobody/windows'))[0], 404);
 });
+
+test('keys are found by their tags, wherever they were written, and a change replaces them', async (t) => {
+  const admin = await openAdmin(t, {
+    accounts: { file: {} },
+    keys: [{ key: 'sk-cv-declared-1', account: 'file', name: 'laptop', tags: ['team a', 'production'] }],
+  });
+  const made = await admin.ok('POST', '/keys', { account: 'file', name: 'ci', tags: ['team a', 'team a', 'night:ly'] });
+  assert.deepEqual(made.tags, ['team a', 'night:ly']);
+  const named = async (query: string) =>
+    (await admin.ok('GET', `/keys?${query}`)).data.map(({ name }: { name: string }) => name);
+  assert.deepEqual(await named('tag=team%20a'), ['ci', 'laptop']);
+  assert.deepEqual(await named('tag=team'), [], 'a whole tag');
+  assert.deepEqual(await named('text=PRODuc'), ['laptop']);
+  const changed = await admin.ok('PATCH', `/keys/${made.id}`, { tags: ['team b'] });
+  assert.deepEqual(changed.tags, ['team b']);
+  assert.notEqual(changed.version, made.version);
+  assert.deepEqual((await admin.ok('PATCH', `/keys/${made.id}`, { name: 'ci-2' })).tags, ['team b']);
+  assert.deepEqual(await named('tag=team%20b'), ['ci-2']);
+  const [audited] = (await admin.ok('GET', '/audit?action=key.update&limit=2')).data.slice(1);
+  assert.deepEqual([audited.before.tags, audited.after.tags], [made.tags, ['team b']]);
+  assert.deepEqual((await admin.ok('PATCH', `/keys/${made.id}`, { tags: [] })).tags, []);
+});

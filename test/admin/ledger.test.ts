@@ -306,3 +306,33 @@ test('requests whose model has no price are counted beside each sum, and are not
   assert.equal(drawn, 2);
   assert.equal(top.accounts[0].unpriced_requests, 2);
 });
+
+test('usage is summed and requests are listed by the tags of keys, also of two keys and of two tags', async (t) => {
+  const tagged = (name: string, tags: string[]) => ({ key: `sk-cv-declared-${name}`, account: 'dev', name, tags });
+  const admin = await openAdmin(t, { keys: [tagged('one', ['a', 'b']), tagged('two', ['a']), tagged('none', [])] });
+  const [one, two] = await settle(admin, [
+    { keyId: 'sk-cv-declared:dev/one', costMilli: 1_000 },
+    { keyId: 'sk-cv-declared:dev/two', costMilli: 2_000, alias: 'small' },
+    { keyId: 'sk-cv-declared:dev/none', costMilli: 4_000 },
+  ]);
+  const sums = async (query: string) =>
+    (await admin.ok('GET', `/usage?${query}`)).data.map(({ group, split, units }: Record<string, unknown>) =>
+      split === undefined ? [group, units] : [group, split, units],
+    );
+  assert.deepEqual(await sums('group_by=key_tag'), [['', 4], ['a', 3], ['b', 1]]); // biome-ignore format: a table
+  assert.deepEqual(await sums('group_by=model&split_by=key_tag&key_tag=b'), [
+    ['smart', 'a', 1],
+    ['smart', 'b', 1],
+  ]);
+  assert.deepEqual(await sums('group_by=key&key_tag=a'), [
+    ['sk-cv-declared:dev/two', 2],
+    ['sk-cv-declared:dev/one', 1],
+  ]);
+  assert.deepEqual(await sums('key_tag=nobody'), []);
+  assert.match((await admin.call('GET', '/usage.csv?group_by=key_tag')).text, /\r\na,2,3,/);
+  assert.deepEqual(idsOf(await admin.ok('GET', '/requests?key_tag=a')), [two?.requestId, one?.requestId]);
+  assert.equal((await admin.call('GET', '/requests.jsonl?key_tag=b')).text.trimEnd().split('\n').length, 1);
+  const refused = await admin.call('GET', '/usage?group_by=key&split_by=key_tag');
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, /split_by: key_tag sums keys/);
+});

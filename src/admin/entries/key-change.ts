@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { KeyRow, KeySettings } from '../../books/auth/account-store.ts';
 import { guardNames } from '../../config/guard-names.ts';
+import { keyTags } from '../../config/key-tags.ts';
 import { formatPath } from '../../config/problem.ts';
 import { globs, network } from '../../config/scalars.ts';
 import { checkAgainst } from '../../config/schema-issues.ts';
@@ -23,17 +24,18 @@ export const keyChangeSchema = z
       .nullish()
       .describe('Merged into its limits, whose fields are those of POST /keys: null removes one. null: no limits.'),
     guards: guardNames().describe('Guards of its requests. [] for none.'),
+    tags: keyTags().describe('What it is found by, and its usage is summed by. [] for none.'),
     version: knownContentVersion,
   })
   .refine(({ version: _, ...set }) => Object.values(set).some((value) => value !== undefined), {
-    error: 'expected name, expires, models, ips, limits or guards',
+    error: 'expected name, expires, models, ips, limits, guards or tags',
   });
 
 export type KeyChangeBody = z.output<typeof keyChangeSchema>;
 
 /** The members of a key that a body sets, as they are after the change. */
 export function settingsIn(body: KeyChangeBody, row: KeyRow, nowMs: number): Partial<KeySettings> {
-  const { name, expires, models, ips, limits, guards } = body;
+  const { name, expires, models, ips, limits, guards, tags } = body;
   return {
     ...(name !== undefined && { name }),
     ...(expires !== undefined && { expiresMs: futureMs(expires, nowMs) }),
@@ -41,6 +43,7 @@ export function settingsIn(body: KeyChangeBody, row: KeyRow, nowMs: number): Par
     ...(ips !== undefined && { ips }),
     ...(limits !== undefined && { limits: limits === null ? null : merged(row.limits ?? {}, limits) }),
     ...(guards !== undefined && { guards }),
+    ...(tags !== undefined && { tags }),
   };
 }
 

@@ -5,6 +5,7 @@ import { issueKey, noAccount } from '../../books/auth/issue-key.ts';
 import { isoOrNull } from '../../books/auth/key-facts.ts';
 import type { Operator } from '../../books/auth/operator.ts';
 import { guardNames } from '../../config/guard-names.ts';
+import { keyTags } from '../../config/key-tags.ts';
 import { duration, globs, network } from '../../config/scalars.ts';
 import { keyLimitsSchema } from '../../config/schema-plans.ts';
 import { type Directory, type KnownKey, keyText, type Records } from '../directory.ts';
@@ -34,6 +35,7 @@ const keyFields = {
   ips: z.array(z.string()).nullable().describe('Addresses that may use it; null: all.'),
   limits: z.record(z.string(), z.unknown()).nullable().describe('Limits of the key itself, besides those of its plan.'),
   guards: z.array(z.string()).describe('Guards of its requests, besides those of its account and plan.'),
+  tags: z.array(z.string()).describe('What people find it by, and sum its usage by.'),
   expires: timeField.nullable(),
   old_secrets_until: timeField.nullable().describe('The end of the overlap of a rotation; null when there is none.'),
   created_at: timeField.nullable(),
@@ -49,7 +51,10 @@ const keyWithSecretSchema = z.object({ ...keyFields, key: z.string().describe('T
 const filters = {
   account: filter('Only those of this account.'),
   status: status.optional().describe('Only keys with this status.'),
-  text: filter('Only those whose name, account, id or prefix contains this text. Upper and lower case are the same.'),
+  tag: filter('Only keys with this tag.'),
+  text: filter(
+    'Only those whose name, account, id, prefix or tag contains this text. Upper and lower case are the same.',
+  ),
 };
 const newKeySchema = z.strictObject({
   account: z.string().min(1).max(64),
@@ -62,6 +67,7 @@ const newKeySchema = z.strictObject({
   ips: z.array(network()).min(1).max(1_000).nullish().describe('Addresses that may use it. Default: all.'),
   limits: keyLimitsSchema.nullish(),
   guards: guardNames().describe('Guards of its requests, besides those of its account and plan.'),
+  tags: keyTags().describe('What it is found by, and its usage is summed by, such as a team or a project.'),
   share_vectors_with: z
     .string()
     .min(1)
@@ -158,6 +164,7 @@ function keyChanges(parts: AdminParts, records: Records) {
         ips: body.ips ?? null,
         limits: body.limits ?? null,
         guards: body.guards ?? [],
+        tags: body.tags ?? [],
         shareVectorsWith: body.share_vectors_with ?? null,
         actor: operator.name,
         nowMs,
@@ -219,6 +226,7 @@ function shown(directory: Directory, key: KnownKey, nowMs: number): z.input<type
     ips: key.ips === null ? null : [...key.ips],
     limits: key.limits,
     guards: [...key.guards],
+    tags: [...(key.tags ?? [])],
     expires: isoOrNull(key.expiresMs),
     old_secrets_until: overlaps.length === 0 ? null : isoOrNull(Math.max(...overlaps)),
     created_at: isoOrNull(row?.createdMs ?? null),
@@ -227,20 +235,21 @@ function shown(directory: Directory, key: KnownKey, nowMs: number): z.input<type
   };
 }
 
-function settingsShown({ name, models, ips, limits, guards, expiresMs }: KnownKey) {
-  return { name, models, ips, limits, guards, expiresMs };
+function settingsShown({ name, models, ips, limits, guards, tags = [], expiresMs }: KnownKey) {
+  return { name, models, ips, limits, guards, tags, expiresMs };
 }
 
 function isAskedFor(
   directory: Directory,
   key: KnownKey,
-  { account, status: wanted, text }: FiltersOf<typeof filters>,
+  { account, status: wanted, tag, text }: FiltersOf<typeof filters>,
   nowMs: number,
 ): boolean {
   return (
     (account === undefined || key.account === account) &&
     (wanted === undefined || statusOf(directory, key, nowMs) === wanted) &&
-    (text === undefined || holds(text, key.name, key.account, key.id, key.row?.prefix ?? ''))
+    (tag === undefined || key.tags?.includes(tag) === true) &&
+    (text === undefined || holds(text, key.name, key.account, key.id, key.row?.prefix ?? '', ...(key.tags ?? [])))
   );
 }
 

@@ -161,12 +161,14 @@ export interface KeyRow {
   limits: Readonly<Record<string, unknown>> | null;
   /** Names of guards, besides those of its account. */
   guards: readonly string[];
+  /** What people find it by. Absent: none. */
+  tags?: readonly string[];
   createdMs: number;
   revokedMs: number | null;
 }
 
 /** The members of a key that can be changed. */
-export type KeySettings = Pick<KeyRow, 'name' | 'expiresMs' | 'models' | 'ips' | 'limits' | 'guards'>;
+export type KeySettings = Pick<KeyRow, 'name' | 'expiresMs' | 'models' | 'ips' | 'limits' | 'guards' | 'tags'>;
 
 export interface KeySecret {
   /** SHA-256 of the whole secret, hex. */

@@ -78,8 +78,8 @@ export async function updateKey(
   return done === 'absent' ? { kind: 'changed' } : conflict(row, 'exists already');
 }
 
-function settingsOf({ name, expiresMs, models, ips, limits, guards }: KeyRow): KeySettings {
-  return { name, expiresMs, models, ips, limits, guards };
+function settingsOf({ name, expiresMs, models, ips, limits, guards, tags = [] }: KeyRow): KeySettings {
+  return { name, expiresMs, models, ips, limits, guards, tags };
 }
 
 /** Ends all its secrets. A key that is revoked already stays as it is. */

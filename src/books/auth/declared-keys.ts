@@ -16,6 +16,7 @@ export function declaredKeys(config: Config, generatedAdminKey: string | null): 
       ips: key.ips.length === 0 ? null : key.ips,
       limits: key.limits ?? null,
       guards: key.guards ?? [],
+      tags: key.tags ?? [],
       from: key.from ?? 'file',
     })),
     adminKey: config.admin.key ?? generatedAdminKey,

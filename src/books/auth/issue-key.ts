@@ -13,6 +13,7 @@ export interface KeyOrder {
   ips: readonly string[] | null;
   limits: KeyRow['limits'];
   guards: readonly string[];
+  tags: readonly string[];
   /** Id, prefix or `account/name` of a key of the same account whose vector data this one owns too; null: its own. */
   shareVectorsWith: string | null;
   /** Author, for the audit log. */
@@ -67,6 +68,7 @@ export async function issueKey(
     ips: order.ips,
     limits: order.limits,
     guards: order.guards,
+    tags: order.tags,
     createdMs: order.nowMs,
     revokedMs: null,
   };
@@ -121,6 +123,7 @@ export async function issueFirstKey(store: AccountStore, plan: string, nowMs: nu
       ips: null,
       limits: null,
       guards: [],
+      tags: [],
       shareVectorsWith: null,
       actor: 'start',
       nowMs,

@@ -33,6 +33,8 @@ export interface DeclaredKey {
   limits: KeyLimitsConfig | null;
   /** Names of guards, besides those of its account. */
   guards: readonly string[];
+  /** Absent: none. */
+  tags?: readonly string[];
 }
 
 /** Contents of the configuration file. They take precedence over stored entries of the same name. */

@@ -12,6 +12,7 @@ export function keyFacts(key: KeyRow): Record<string, unknown> {
     ips: key.ips,
     limits: key.limits,
     guards: key.guards,
+    tags: key.tags ?? [],
     secrets: key.secrets.map(({ untilMs }) => ({ until: isoOrNull(untilMs) })),
     revoked_at: isoOrNull(key.revokedMs),
   };

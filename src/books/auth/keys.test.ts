@@ -32,6 +32,7 @@ const order: KeyOrder = {
   ips: null,
   limits: null,
   guards: [],
+  tags: [],
   shareVectorsWith: null,
   actor: 'test',
   nowMs: 1_000,

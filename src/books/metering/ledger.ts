@@ -142,6 +142,8 @@ export interface PromptCacheDay {
 export interface RequestFilter {
   /** A key's id. */
   key?: string;
+  /** Ids of keys; []: none. */
+  keys?: readonly string[];
   alias?: string;
   /** Calls of one MCP server: those of its tools and prompts begin with the prefix, those of resources have its name. */
   mcpServer?: { name: string; prefix: string };
@@ -183,7 +185,7 @@ export interface RequestQuery {
 export type UsageGroup = 'hour' | 'day' | 'model' | 'account' | 'endpoint' | 'user' | 'tag' | 'provider' | 'key';
 
 /** Filter of the sums. An absent member lets everything through. */
-export type UsageFilter = Pick<RequestFilter, 'key' | 'alias' | 'provider' | 'endpoint' | 'user' | 'tag'>;
+export type UsageFilter = Pick<RequestFilter, 'key' | 'keys' | 'alias' | 'provider' | 'endpoint' | 'user' | 'tag'>;
 
 export interface UsageQuery {
   /** Null: all accounts; []: none. */

@@ -20,6 +20,7 @@ export const keyColumns: readonly Column[] = [
   ['plan', (key) => key.plan],
   ['models', (key) => (key.models === null ? 'all' : key.models)],
   ['ips', (key) => (shown(key.ips) === '' ? 'any' : key.ips)],
+  ['tags', (key) => key.tags],
   ['expires', (key) => shownDate(key.expires, 'never')],
   ['status', (key) => key.status],
   ['from', (key) => key.from],
@@ -35,6 +36,7 @@ function listOrAll(all: string, such: string): (text: string) => string[] | null
 
 const modelsOf = listOrAll('all', 'smart,claude-*');
 const ipsOf = listOrAll('any', '10.0.0.0/8,192.0.2.7');
+const tagsOf = (text: string) => (text === 'none' ? [] : listOf('team-a,production')(text));
 const guardsOf = (text: string) => (text === 'none' ? [] : listOf('pii,no-secrets')(text));
 
 /** `culvert keys …` */
@@ -59,27 +61,33 @@ export const keys: CommandBody = {
           { read: listOf('10.0.0.0/8,192.0.2.7') },
         ],
         ['--guards <names>', 'guards of its requests', { read: listOf('pii,no-secrets') }],
+        [
+          '--tags <list>',
+          'tags such as its team, to find it and to sum usage by',
+          { read: listOf('team-a,production') },
+        ],
         ['--share-vectors-with <key>', 'key of the same account (id or account/name) whose vector data it shares'],
       ],
       example: "KEY=$(culvert keys create --account dev --name laptop --models 'smart,claude-*')",
       work: () => createKey,
     }),
-    list: lists<{ account?: string; status?: string }>({
+    list: lists<{ account?: string; status?: string; tag?: string }>({
       description: 'list keys, without secrets',
       options: [
         ['--account <id>', 'only of this account'],
+        ['--tag <tag>', 'only keys with this tag'],
         ['--status <status>', 'only keys with this status', { choices: ['active', 'expired', 'suspended', 'revoked'] }],
       ],
       example: 'culvert keys list --account dev',
       path: '/keys',
-      query: ({ account, status }) => ({ account, status }),
+      query: ({ account, status, tag }) => ({ account, status, tag }),
       rowsMax: keysMax,
       columns: keyColumns,
       empty: `There is no key yet: ${culvert} keys create --account A --name N`,
       more: () => `The list stops after ${keysMax} keys. --account narrows it.`,
     }),
     change: overAdmin({
-      description: 'change the name, end, models, addresses, limits or guards of a key',
+      description: 'change the name, end, models, addresses, limits, guards or tags of a key',
       arguments: [['<key>', 'its id or account/name']],
       options: [
         ['--name <name>', 'another name; its usage and its vector data stay its own'],
@@ -88,6 +96,7 @@ export const keys: CommandBody = {
         ['--ips <list>', 'addresses and networks it may be used from; any for all', { read: ipsOf }],
         ['--limits <list>', 'limits of this key to set, such as budget.month=50; none removes one', { read: limitsOf }],
         ['--guards <names>', 'guards of its requests; none for none', { read: guardsOf }],
+        ['--tags <list>', 'tags such as its team; none for none', { read: tagsOf }],
       ],
       example: 'culvert keys change dev/laptop --limits budget.month=50,rpm=none --expires 90d',
       work: () => changeKey,
@@ -124,6 +133,7 @@ interface KeyChangeFlags extends AdminFlags {
   ips?: string[] | null;
   limits?: Record<string, unknown>;
   guards?: string[];
+  tags?: string[];
 }
 
 /** `budget.month=50,rpm=none` as the admin API merges it: `{budget: {month: 50}, rpm: null}`. */
@@ -140,14 +150,14 @@ function limitsOf(text: string): Record<string, unknown> {
 
 /** `culvert keys change` */
 async function changeKey(named: string, flags: KeyChangeFlags, parts: CliParts): Promise<number> {
-  const { name, models, ips, limits, guards } = flags;
+  const { name, models, ips, limits, guards, tags } = flags;
   const expires =
     flags.expires === undefined || flags.expires === 'never'
       ? flags.expires && null
       : new Date(futureInstantMs('--expires', flags.expires, Date.now())).toISOString();
   return withAdmin(flags, parts, async (admin) => {
     const id = await keyIdOf(admin, named);
-    const body = { name, expires, models, ips, limits, guards };
+    const body = { name, expires, models, ips, limits, guards, tags };
     const changed = await admin.request('PATCH', `/keys/${encodeURIComponent(id)}`, { body });
     printReply(flags, changed, `Key '${id}' is changed. Every server goes by it within a second.`);
     return 0;
@@ -162,6 +172,7 @@ interface KeysCreateFlags extends AdminFlags {
   models?: string[];
   ips?: string[];
   guards?: string[];
+  tags?: string[];
   shareVectorsWith?: string;
 }
 
@@ -178,8 +189,8 @@ async function createKey(flags: KeysCreateFlags, parts: CliParts): Promise<numbe
   return withAdmin(flags, parts, async (admin) => {
     const found = await accountOf(admin, account, flags.plan);
     const shared = flags.shareVectorsWith;
-    const { models, ips, guards } = flags;
-    const body = { account, name, expires, models, ips, guards, share_vectors_with: shared };
+    const { models, ips, guards, tags } = flags;
+    const body = { account, name, expires, models, ips, guards, tags, share_vectors_with: shared };
     const create = async () => (await admin.request('POST', '/keys', { body })) as Row;
     const made = found === null ? await createWithAccount(admin, account, flags.plan, create) : await create();
     printSecret(

@@ -15,7 +15,7 @@ export const usage: CommandBody = {
     [
       '--group-by <group>',
       'what the sums are grouped by',
-      { choices: ['day', 'model', 'account', 'endpoint', 'user', 'provider', 'key'], default: 'day' },
+      { choices: ['day', 'model', 'account', 'endpoint', 'user', 'provider', 'key', 'key_tag'], default: 'day' },
     ],
     ['--from <date>', 'a date or time, or how long ago such as 7d (default: 30d)'],
     ['--to <date>', 'a date or time, or how long ago (default: now)'],

@@ -73,6 +73,8 @@ export interface KeyColumns {
   revoked_ms: number | null;
   /** Null: none. */
   guards: string | null;
+  /** Null: none. */
+  tags: string | null;
 }
 
 export interface SecretColumns {
@@ -214,6 +216,7 @@ function keyOf(row: KeyColumns, secrets: readonly KeySecret[]): KeyRow {
     ips: fromJson(row.ips) as KeyRow['ips'],
     limits: fromJson(row.limits) as KeyRow['limits'],
     guards: namesIn(row.guards),
+    ...(row.tags != null && { tags: namesIn(row.tags) }),
     createdMs: row.created_ms,
     revokedMs: row.revoked_ms,
   };

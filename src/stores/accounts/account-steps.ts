@@ -223,9 +223,9 @@ function accountColumns<Facts extends Partial<AccountFacts>>({ guards, extraBudg
   };
 }
 
-function settingColumns({ name, expiresMs, models, ips, limits, guards }: KeySettings) {
-  const lists = { models: toJson(models), ips: toJson(ips), limits: toJson(limits), guards: namesColumn(guards) };
-  return { name, expires_ms: expiresMs, ...lists };
+function settingColumns({ name, expiresMs, models, ips, limits, guards, tags = [] }: KeySettings) {
+  const lists = { models: toJson(models), ips: toJson(ips), guards: namesColumn(guards), tags: namesColumn(tags) };
+  return { name, expires_ms: expiresMs, limits: toJson(limits), ...lists };
 }
 
 function planStep(queries: Kysely<AccountTables>, { plan, was }: Extract<Change, { kind: 'put-plan' }>): AccountStep {

@@ -18,6 +18,7 @@ export function requestConditions(accounts: readonly string[] | null, filter: Re
   const all: string[] = [];
   if (accounts !== null) all.push(marks.oneOf('account', accounts));
   if (key !== undefined) all.push(`key_id = ${marks.of(key)}`);
+  if (filter.keys !== undefined) all.push(marks.oneOf('key_id', filter.keys));
   if (alias !== undefined) all.push(`alias = ${marks.of(alias)}`);
   if (filter.mcpServer !== undefined) {
     const { name, prefix } = filter.mcpServer;
@@ -44,17 +45,18 @@ export function requestConditions(accounts: readonly string[] | null, filter: Re
 /** Conditions on roll-ups, whose columns are named so in each of them, and on events (`of: 'events'`). */
 export function usageConditions(
   accounts: readonly string[] | null,
-  { key, alias, provider, endpoint, user, tag }: UsageFilter,
+  { key, keys, alias, provider, endpoint, user, tag }: UsageFilter,
   marks: Marks,
   of: 'rollups' | 'events',
 ): string[] {
   if (of === 'events') {
-    const filter = { key, alias, provider, endpoint, user, tag };
+    const filter = { key, keys, alias, provider, endpoint, user, tag };
     const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
     return requestConditions(accounts, given as RequestFilter, marks);
   }
   const all: string[] = [];
   if (accounts !== null) all.push(marks.oneOf('account', accounts));
+  if (keys !== undefined) all.push(marks.oneOf('key_id', keys));
   const equal = { key_id: key, alias, provider, endpoint, '"user"': user, tag };
   for (const [column, value] of Object.entries(equal))
     if (value !== undefined) all.push(`${column} = ${marks.of(value)}`);
@@ -72,12 +74,13 @@ export function refusedIndex(schema: '' | 'culvert.'): string {
  */
 function hourConditions(
   accounts: readonly string[] | null,
-  { status, class: class_, key, alias, provider, endpoint }: RequestFilter,
+  { status, class: class_, key, keys, alias, provider, endpoint }: RequestFilter,
   marks: Marks,
 ): string[] | null {
   if (status !== undefined || (class_ !== undefined && class_ !== 'ok' && class_ !== 'any')) return null;
   const filter: UsageFilter = {};
   if (key !== undefined) filter.key = key;
+  if (keys !== undefined) filter.keys = keys;
   if (alias !== undefined) filter.alias = alias;
   if (provider !== undefined) filter.provider = provider;
   if (endpoint !== undefined) filter.endpoint = endpoint;

@@ -396,4 +396,5 @@ export const migrations: readonly Migration[] = [
   { version: 44, name: 'credit of accounts', sql: postgresDdl(accounts.creditTable) },
   { version: 45, name: 'closed statements', sql: postgresDdl(statementDdl) },
   { version: 46, name: 'users and groups of a directory', sql: postgresDdl(accounts.scimTable) },
+  { version: 47, name: 'tags of keys', sql: postgresDdl(accounts.keyTagsColumn) },
 ];

@@ -86,6 +86,10 @@ export const guardColumns: Ddl = `
   ALTER TABLE @account ADD COLUMN guards TEXT;
   ALTER TABLE @api_key ADD COLUMN guards TEXT;`;
 
+/** Tags of keys as a JSON list; null: none. */
+export const keyTagsColumn: Ddl = `
+  ALTER TABLE @api_key ADD COLUMN tags TEXT;`;
+
 /** The extra budget of an account as JSON; null: none. */
 export const extraBudgetColumn: Ddl = `
   ALTER TABLE @account ADD COLUMN extra_budget TEXT;`;

@@ -120,6 +120,13 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
       <Field name="guards" label="Guards" hint="Names, separated by commas, besides those of the account and plan.">
         {(control) => <Input {...control} spellCheck={false} placeholder="None" {...field('guards')} />}
       </Field>
+      <Field
+        name="tags"
+        label="Tags"
+        hint="Separated by commas, such as a team or a project. Usage can be summed by them."
+      >
+        {(control) => <Input {...control} placeholder="None" {...field('tags')} />}
+      </Field>
       <div role="status">
         {stopping.length > 0 && (
           <Note tone="warn">

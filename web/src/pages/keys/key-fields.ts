@@ -20,6 +20,7 @@ export interface TypedKey {
   models: string;
   ips: string;
   guards: string;
+  tags: string;
   windows: TypedWindows;
   budget: TypedWindows;
   calendar: TypedCalendar;
@@ -30,13 +31,13 @@ export interface TypedKey {
 }
 
 /** The settings of a key and its limits, in one object: a form compares them field by field. */
-export function settingsOf({ name, expires, models, ips, guards, limits }: KeyReply): Written {
-  return { name, expires, models, ips, guards, ...limits };
+export function settingsOf({ name, expires, models, ips, guards, tags, limits }: KeyReply): Written {
+  return { name, expires, models, ips, guards, tags, ...limits };
 }
 
 export function typedOf(settings: Written): TypedKey {
   const lines = (list: unknown, by: string) => (Array.isArray(list) ? list.join(by) : '');
-  const { name, expires, models, ips, guards, windows, budget, tokens, rpm, tpm, concurrency } = settings;
+  const { name, expires, models, ips, guards, tags, windows, budget, tokens, rpm, tpm, concurrency } = settings;
   const calendar = calendarOf(settings.calendar_budget);
   return {
     name: String(name),
@@ -44,6 +45,7 @@ export function typedOf(settings: Written): TypedKey {
     models: lines(models, '\n'),
     ips: lines(ips, '\n'),
     guards: lines(guards, ', '),
+    tags: lines(tags, ', '),
     windows: windowsOf(windows),
     budget: windowsOf(budget),
     calendar,
@@ -69,6 +71,7 @@ export function settingsTyped(before: Written, typed: TypedKey): Written {
     models: list(typed.models),
     ips: list(typed.ips),
     guards: listIn(typed.guards, ','),
+    tags: listIn(typed.tags, ','),
     ...windowsField('windows', typed.windows),
     ...windowsField('budget', typed.budget),
     ...calendarField(typed.calendar),
@@ -80,8 +83,8 @@ export function settingsTyped(before: Written, typed: TypedKey): Written {
 }
 
 /** Settings as the body of a change has them. */
-export function grouped({ name, expires, models, ips, guards, ...limits }: Written) {
-  return { name, expires, models, ips, guards, limits };
+export function grouped({ name, expires, models, ips, guards, tags, ...limits }: Written) {
+  return { name, expires, models, ips, guards, tags, limits };
 }
 
 const measures = { windows: 'units', budget: 'usd', tokens: 'tokens' } as const;

@@ -138,6 +138,7 @@ function KeyFacts({ of }: { of: KeyReply }) {
                   </span>
                 ))}
           </Fact>
+          <Fact name="Tags">{listed(of.tags, 'none')}</Fact>
           {of.old_secrets_until !== null && of.status !== 'revoked' && (
             <Fact name="Old secret works until">
               <Moment at={of.old_secrets_until} />

@@ -18,13 +18,14 @@ interface KeysTableProps {
   text?: string;
   account?: string;
   status?: string;
+  tag?: string;
   /** Of all accounts: shows the account of each. */
   all?: true;
 }
 
 /** Keys, and what can be done with them. */
-export function KeysTable({ text, account, status, all }: KeysTableProps) {
-  const pages = usePages<KeyReply>('/admin/v1/keys', { text, account, status });
+export function KeysTable({ text, account, status, tag, all }: KeysTableProps) {
+  const pages = usePages<KeyReply>('/admin/v1/keys', { text, account, status, tag });
   const may = useMay('keys', 'write');
   const [doing, setDoing] = useState<{ what: 'rotate' | 'revoke'; key: KeyReply } | null>(null);
   const close = () => setDoing(null);
@@ -73,6 +74,7 @@ export function KeysTable({ text, account, status, all }: KeysTableProps) {
         </span>
       ),
     },
+    { head: 'Tags', from: 'xl', cell: ({ tags }) => (tags.length === 0 ? <None /> : tags.join(', ')) },
     { head: 'Expires', from: 'md', cell: ({ expires }) => (expires === null ? <None /> : <Ago at={expires} />) },
     {
       head: 'Created',
@@ -121,7 +123,7 @@ export function KeysTable({ text, account, status, all }: KeysTableProps) {
         empty={
           <Empty
             icon={<KeyRound />}
-            title={text || status ? 'No key matches these filters.' : 'There are no keys yet.'}
+            title={text || status || tag ? 'No key matches these filters.' : 'There are no keys yet.'}
           >
             A program calls models with a key, and the account of the key pays.
           </Empty>

@@ -13,7 +13,18 @@ import { SuggestInput } from '../../parts/suggest-input.tsx';
 import { listIn, numberOrText } from '../../parts/typed.ts';
 import { Secret } from './secret.tsx';
 
-const empty = { account: '', name: '', expires: '', models: '', ips: '', guards: '', rpm: '', hours: '', usd: '' };
+const empty = {
+  account: '',
+  name: '',
+  expires: '',
+  models: '',
+  ips: '',
+  guards: '',
+  tags: '',
+  rpm: '',
+  hours: '',
+  usd: '',
+};
 
 /** Makes a key of the account, or of a chosen one, and shows its secret. Not for people who may not. */
 export function NewKeyButton({ account }: { account?: string }) {
@@ -81,6 +92,13 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
             </Select>
           )}
         </Field>
+        <Field
+          name="tags"
+          label="Tags"
+          hint="Separated by commas, such as a team or a project. Usage can be summed by them."
+        >
+          {(control) => <Input {...control} placeholder="None" {...field('tags')} />}
+        </Field>
         <details className="border-line border-t pt-3">
           <summary className="font-medium text-sm">Limits of this key</summary>
           <div className="mt-3 flex flex-col gap-4">
@@ -119,7 +137,7 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
   );
 }
 
-function bodyOf({ account, name, expires, models, ips, guards, rpm, hours, usd }: typeof empty) {
+function bodyOf({ account, name, expires, models, ips, guards, tags, rpm, hours, usd }: typeof empty) {
   const limits = {
     ...(rpm !== '' && { rpm: numberOrText(rpm) }),
     ...(hours !== '' && { windows: { '5h': numberOrText(hours) } }),
@@ -132,6 +150,7 @@ function bodyOf({ account, name, expires, models, ips, guards, rpm, hours, usd }
     ...(models.trim() !== '' && { models: listIn(models, '\n') }),
     ...(ips.trim() !== '' && { ips: listIn(ips, '\n') }),
     ...(guards.trim() !== '' && { guards: listIn(guards, ',') }),
+    ...(tags.trim() !== '' && { tags: listIn(tags, ',') }),
     ...(Object.keys(limits).length > 0 && { limits }),
   };
 }

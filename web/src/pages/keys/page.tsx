@@ -8,7 +8,7 @@ import { NewKeyButton } from './new-key.tsx';
 const statuses = ['active', 'expired', 'suspended', 'revoked'];
 
 export default function KeysPage() {
-  const [{ text, account, status }, setFilters] = useFilters<'text' | 'account' | 'status'>();
+  const [{ text, account, status, tag }, setFilters] = useFilters<'text' | 'account' | 'status' | 'tag'>();
   return (
     <Page
       title="Keys"
@@ -17,7 +17,7 @@ export default function KeysPage() {
         <>
           <SearchInput
             className="w-full sm:w-64"
-            label="Find by name, account or id"
+            label="Find by name, tag, account or id"
             value={text ?? ''}
             onValue={(value) => setFilters({ text: value })}
           />
@@ -28,6 +28,13 @@ export default function KeysPage() {
             from="/admin/v1/accounts"
             field="id"
           />
+          <FilterInput
+            label="Tag"
+            value={tag}
+            onValue={(value) => setFilters({ tag: value })}
+            from="/admin/v1/usage?group_by=key_tag"
+            field="group"
+          />
           <FilterSelect
             label="Status"
             value={status}
@@ -37,7 +44,7 @@ export default function KeysPage() {
         </>
       }
     >
-      <KeysTable text={text} account={account} status={status} all />
+      <KeysTable text={text} account={account} status={status} tag={tag} all />
     </Page>
   );
 }

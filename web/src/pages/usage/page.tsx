@@ -35,8 +35,9 @@ const groups = [
   ['provider', 'Provider'],
   ['endpoint', 'Endpoint'],
   ['tag', 'Tag'],
+  ['key_tag', 'Key tag'],
 ] as const;
-const filterNames = ['account', 'model', 'provider', 'key', 'user', 'tag'] as const;
+const filterNames = ['account', 'model', 'provider', 'key', 'user', 'tag', 'key_tag'] as const;
 type Name = 'group_by' | 'split_by' | 'measure' | (typeof filterNames)[number];
 
 /** Days fit one page, so that they can be shown newest first. */
@@ -141,6 +142,13 @@ export default function UsagePage() {
             field="group"
             value={filters.provider}
             onValue={(provider) => setFilters({ provider })}
+          />
+          <FilterInput
+            label="Key tag"
+            from="/admin/v1/usage?group_by=key_tag"
+            field="group"
+            value={filters.key_tag}
+            onValue={(key_tag) => setFilters({ key_tag })}
           />
           <FilterInput
             label="Tag"
