@@ -50,10 +50,37 @@ export async function startNginx(
     .replace(/^ *listen \[::\].*\n/gm, '')
     .replace('listen 443', `listen 127.0.0.1:${port}`)
     .replace('listen 80', `listen 127.0.0.1:${site === 'one-vm.conf' ? otherPort : port}`);
+  await run(t, site === 'trial.conf' ? text : wholeFile(text, folder, log), { folder, port, log });
+  return { origin: `${site === 'one-vm.conf' ? 'https' : 'http'}://127.0.0.1:${port}`, port, log };
+}
+
+/** A real nginx that gives each request to the next of these servers, and what never reached one to another. */
+export async function startBalancer(t: Lifetime, urls: readonly string[]): Promise<{ url: string }> {
+  const folder = temporaryFolder(t);
+  const port = await freePort();
+  const log = join(folder, 'nginx-error.log');
+  for (const name of temporary) mkdirSync(join(folder, name));
+  const servers = urls.map((url) => `server ${new URL(url).host} max_fails=1 fail_timeout=1s;`).join(' ');
+  const site = `upstream behind { ${servers} keepalive 16; }
+server {
+  listen 127.0.0.1:${port};
+  client_max_body_size 100m;
+  location / { proxy_pass http://behind; proxy_http_version 1.1; proxy_set_header Connection ""; }
+}`;
+  await run(t, wholeFile(site, folder, log), { folder, port, log });
+  return { url: `http://127.0.0.1:${port}` };
+}
+
+/** Resolves when it listens. */
+async function run(
+  t: Lifetime,
+  text: string,
+  { folder, port, log }: { folder: string; port: number; log: string },
+): Promise<void> {
   const file = join(folder, 'nginx.conf');
   // Workers may read this folder, whose owner starts nginx.
   const user = process.getuid?.() === 0 ? 'user root;\n' : '';
-  writeFileSync(file, user + (site === 'trial.conf' ? text : wholeFile(text, folder, log)));
+  writeFileSync(file, user + text);
   const nginx = spawn('nginx', ['-c', file, '-p', folder], { stdio: 'ignore' });
   t.after(async () => {
     const ended = once(nginx, 'exit');
@@ -63,7 +90,6 @@ export async function startNginx(
     if (tries > 200 || nginx.exitCode !== null) throw new Error(`nginx does not serve: ${readFileSync(log, 'utf8')}`);
     await after(50);
   }
-  return { origin: `${site === 'one-vm.conf' ? 'https' : 'http'}://127.0.0.1:${port}`, port, log };
 }
 
 /** A site as the system's nginx.conf includes it. */

@@ -5,10 +5,13 @@ import { judged, type Row, told } from '../rows.ts';
 import { startChats } from './chat-thread.ts';
 import { measureSearches, searchOnce } from './measure-searches.ts';
 import { percentile } from './percentile.ts';
-import { batchPoints, createPoints, dimensions, type Points, payloadOf } from './points.ts';
+import { batchPoints, createPoints, dimensions, type Points } from './points.ts';
+import { prepareBody } from './prepare-body.ts';
+import { qdrantBeside } from './qdrant-beside.ts';
 import { type RunningGateway, startWatchedGateway } from './watched-gateway.ts';
 
-const collection = '/v1/vectors/collections/bench';
+const path = '/v1/vectors/collections';
+const collection = `${path}/bench`;
 /** Bodies that are sent again with other ids: writing them must not cost the load a core. */
 const preparedBodies = 10;
 
@@ -19,6 +22,7 @@ export async function measureGateway(count: number): Promise<Row[]> {
   // On both cores: its worker has one beside the loop's, as anywhere.
   const start = () => startWatchedGateway({ upstreamPort: upstream.port, folder, cores: `${proxyCore},${loadCore}` });
   let gateway = await start();
+  const qdrant = await qdrantBeside(`${proxyCore},${loadCore}`);
   const rows: Row[] = [];
   try {
     const points = createPoints(1);
@@ -29,7 +33,7 @@ export async function measureGateway(count: number): Promise<Row[]> {
     const alone = startChats(gateway.port);
     await pause(10_000);
     const idle = await alone.stop();
-    await gateway.client.send('POST', '/v1/vectors/collections', {
+    await gateway.client.send('POST', path, {
       name: 'bench',
       vector_size: dimensions,
       distance: 'Cosine',
@@ -66,9 +70,12 @@ export async function measureGateway(count: number): Promise<Row[]> {
     await gateway.client.send('DELETE', collection);
     const sizes = { searched: count, small: Math.min(count, 10_000) };
     for (const [name, size] of Object.entries(sizes)) await fill(gateway, points, name, size);
+    if (qdrant !== null) rows.push(...(await qdrant.fill(points, sizes)));
     await gateway.facts();
     for (const [name, size] of Object.entries(sizes)) {
-      rows.push(...(await measureSearches(gateway.port, { name, size }, queries)));
+      rows.push(
+        ...(await measureSearches({ port: gateway.port, path }, qdrant?.searched ?? null, { name, size }, queries)),
+      );
     }
     const whileSearching = await gateway.facts();
     rows.push(
@@ -82,51 +89,27 @@ export async function measureGateway(count: number): Promise<Row[]> {
       const startedMs = performance.now();
       gateway = await start();
       const upMs = performance.now() - startedMs;
-      await searchOnce(gateway.port, 'searched', queries[0]!, filter);
+      await searchOnce({ port: gateway.port, path }, 'searched', queries[0]!, filter);
       const firstMs = performance.now() - startedMs;
       const what = filter === 'all' ? `start over ${count} points: up; first search answered` : `… ${filter}`;
       rows.push(told(what, `${upMs.toFixed(0)} ms; ${firstMs.toFixed(0)} ms`));
+      if (qdrant !== null) rows.push(await qdrant.firstSearch('searched', queries[0]!, filter));
     }
     return rows;
   } finally {
     await gateway.stop();
+    await qdrant?.stop();
     upstream.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** The call that writes these points under other ids each time. */
-function prepareBody(vectors: Float32Array, firstRow = 0): (firstId: number) => Buffer {
-  const idDigits = 9;
-  const first = 10 ** (idDigits - 1);
-  const places: number[] = [];
-  const parts: Buffer[] = [Buffer.from('{"points":[')];
-  let length = parts[0]!.length;
-  const add = (text: string) => {
-    const part = Buffer.from(text);
-    parts.push(part);
-    length += part.length;
-  };
-  for (let row = 0; row < batchPoints; row++) {
-    add(`${row === 0 ? '' : ','}{"id":`);
-    places.push(length);
-    const vector = Array.from(vectors.subarray(row * dimensions, (row + 1) * dimensions), (value) => value.toFixed(6));
-    add(`${first},"vector":[${vector.join(',')}],"payload":${payloadOf(firstRow + row)}}`);
-  }
-  add(']}');
-  const body = Buffer.concat(parts);
-  return (firstId) => {
-    for (const [row, place] of places.entries()) body.write(String(first + firstId + row), place, 'latin1');
-    return body;
-  };
-}
-
 /** Points that differ, by calls that nobody times. */
 async function fill({ client }: RunningGateway, points: Points, name: string, size: number): Promise<void> {
-  await client.send('POST', '/v1/vectors/collections', { name, vector_size: dimensions, distance: 'Cosine' });
+  await client.send('POST', path, { name, vector_size: dimensions, distance: 'Cosine' });
   for (let from = 0; from < size; from += batchPoints) {
     const body = prepareBody(points.batch(from, batchPoints), from);
-    await client.send('PUT', `/v1/vectors/collections/${name}/points`, body(from));
+    await client.send('PUT', `${path}/${name}/points`, body(from));
   }
 }
 

@@ -1,6 +1,6 @@
 import { Connection, closedLoop } from '../gateway/load.ts';
 import { culvertHeaders } from '../gateway/processes.ts';
-import { type Row, told } from '../rows.ts';
+import { judged, type Row, told } from '../rows.ts';
 import { percentile } from './percentile.ts';
 
 /** Searches that run at once. */
@@ -15,45 +15,72 @@ const filters = {
   'a hundredth passes a filter': { must: [{ key: 'group', match: { value: 42 } }] },
 };
 
+/** Who answers searches; `path` of its collections. */
+export interface Searched {
+  port: number;
+  path: '/v1/vectors/collections' | '/collections';
+}
+
+interface Seen {
+  singleMs: number[];
+  perSecond: number;
+}
+
 /**
  * Searches of one collection over HTTP by callers that cost little: their requests are made before, their answers are
- * only counted. Each way is warmed up first.
+ * only counted. Each way is warmed up first. `beside` is asked the same in the same run: what it does is the goal.
  */
 export async function measureSearches(
-  port: number,
+  ours: Searched,
+  beside: Searched | null,
   { name, size }: { name: string; size: number },
   queries: readonly Float32Array[],
 ): Promise<Row[]> {
   const rows: Row[] = [];
   for (const [which, filter] of Object.entries(filters)) {
-    const requests = queries.map((query) => searchRequest(name, query, filter));
-    await flood(port, requests, warmUpSeconds);
-    const single = await oneByOne(port, requests);
-    const together = await flood(port, requests, floodSeconds);
+    const measure = async ({ port, path }: Searched): Promise<Seen> => {
+      const requests = queries.map((query) => searchRequest(path, name, query, filter));
+      await flood(port, requests, warmUpSeconds);
+      return { singleMs: await oneByOne(port, requests), perSecond: await flood(port, requests, floodSeconds) };
+    };
+    const seen = await measure(ours);
     const what = which === 'all' ? `search of ${size} over HTTP` : `… ${which}`;
+    rows.push(told(`${what}: p50 / p99, one at a time; ${searchers} at once`, shown(seen)));
+    if (beside === null) continue;
+    const other = await measure(beside);
     rows.push(
-      told(
-        `${what}: p50 / p99, one at a time; ${searchers} at once`,
-        `${percentile(single, 0.5).toFixed(2)} / ${percentile(single, 0.99).toFixed(2)} ms; ${together.toFixed(0)} searches/s`,
-      ),
+      told('… Qdrant', shown(other)),
+      judged('… one at a time, p50 ÷ Qdrant', [percentile(seen.singleMs, 0.5) / percentile(other.singleMs, 0.5)], {
+        atMost: 1,
+        unit: '×',
+        digits: 2,
+      }),
+      judged(`… ${searchers} at once, searches a second ÷ Qdrant`, [seen.perSecond / other.perSecond], {
+        atLeast: 1,
+        unit: '×',
+        digits: 2,
+      }),
     );
   }
   return rows;
 }
 
+function shown({ singleMs, perSecond }: Seen): string {
+  return `${percentile(singleMs, 0.5).toFixed(2)} / ${percentile(singleMs, 0.99).toFixed(2)} ms; ${perSecond.toFixed(0)} searches/s`;
+}
+
 /** The first of a process, mostly. */
 export async function searchOnce(
-  port: number,
+  { port, path }: Searched,
   collection: string,
   query: Float32Array,
   which: keyof typeof filters,
 ): Promise<void> {
-  await oneByOne(port, [searchRequest(collection, query, filters[which])]);
+  await oneByOne(port, [searchRequest(path, collection, query, filters[which])]);
 }
 
-function searchRequest(collection: string, query: Float32Array, filter?: object): Buffer {
-  const path = `/v1/vectors/collections/${collection}/points/search`;
-  return postOf(path, { vector: Array.from(query), limit: 10, filter });
+function searchRequest(path: Searched['path'], collection: string, query: Float32Array, filter?: object): Buffer {
+  return postOf(`${path}/${collection}/points/search`, { vector: Array.from(query), limit: 10, filter });
 }
 
 /** A request as its bytes. */

@@ -12,6 +12,7 @@ import { type UnsupportedByQdrant, unsupportedByQdrant } from '../../src/vectors
 import type { VectorStore } from '../../src/vectors/vector-store.ts';
 import { startQdrantProxy } from '../qdrant-proxy.ts';
 import { otherKey, startGateway } from '../start-gateway.ts';
+import { qdrantMissing, type StartedQdrant, startQdrant } from '../start-qdrant.ts';
 
 /** Calls that a driver may answer with 501: a stated value, so that nothing of it is skipped silently. */
 export type Unsupported = UnsupportedByQdrant;
@@ -67,14 +68,23 @@ const overCulvert: VectorDriver = {
 
 const realUrl = process.env.QDRANT_URL ?? '';
 
-/** Why no real Qdrant is asked; false when one is. */
-export const realQdrantMissing = realUrl === '' ? 'QDRANT_URL names no Qdrant' : false;
+/** Why no real Qdrant is asked; false when one is: one that runs, or a program that is started here. */
+export const realQdrantMissing =
+  realUrl === '' && qdrantMissing !== false ? `${qdrantMissing}, and QDRANT_URL names none` : false;
+
+let startedHere: Promise<StartedQdrant> | null = null;
+
+async function realQdrantUrl(): Promise<string> {
+  if (realUrl !== '') return realUrl;
+  startedHere ??= startQdrant(null);
+  return (await startedHere).url;
+}
 
 const overQdrant: VectorDriver = {
   ...overCulvert,
   name: 'qdrant driver over a real Qdrant',
   async open(t) {
-    const proxy = await startQdrantProxy(t, realUrl);
+    const proxy = await startQdrantProxy(t, await realQdrantUrl());
     return openQdrant(t, proxy.url, process.env.QDRANT_API_KEY ?? null);
   },
 };
@@ -93,4 +103,8 @@ function openQdrant(t: Pick<TestContext, 'after'>, url: string, apiKey: string |
 }
 
 /** Every suite over `VectorStore` runs over each of these. */
-export const vectorDrivers: readonly VectorDriver[] = [embedded, overCulvert, ...(realUrl === '' ? [] : [overQdrant])];
+export const vectorDrivers: readonly VectorDriver[] = [
+  embedded,
+  overCulvert,
+  ...(realQdrantMissing === false ? [overQdrant] : []),
+];
