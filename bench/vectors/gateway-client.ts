@@ -10,7 +10,7 @@ export interface GatewayClient {
 
 export function createGatewayClient(port: number): GatewayClient {
   const agent = new Agent({ keepAlive: true });
-  return {
+  const client: GatewayClient = {
     send(method, path, body) {
       return new Promise((resolve, reject) => {
         const bytes = body === undefined || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
@@ -27,10 +27,12 @@ export function createGatewayClient(port: number): GatewayClient {
             else reject(new Error(`${method} ${path}: ${response.statusCode} ${answer.toString().slice(0, 300)}`));
           });
         });
-        sent.on('error', reject);
+        // A kept connection may end just as it is used again.
+        sent.on('error', (error) => (sent.reusedSocket ? resolve(client.send(method, path, body)) : reject(error)));
         sent.end(bytes);
       });
     },
     close: () => agent.destroy(),
   };
+  return client;
 }

@@ -20,6 +20,8 @@ export type Unsupported = UnsupportedByQdrant;
 export interface VectorDriver {
   name: string;
   unsupported: readonly Unsupported[];
+  /** A real Qdrant counts points that were deleted or written anew until it builds their segment again. */
+  idf: 'exact' | 'with-deleted';
   /** Two tenants between which `adopt` moves, of different accounts. */
   tenants: readonly [string, string];
   /** An empty store, closed after the test. */
@@ -31,6 +33,7 @@ export const collectionsMax = 20;
 const embedded: VectorDriver = {
   name: 'embedded',
   unsupported: [],
+  idf: 'exact',
   tenants: ['acme/laptop', neighbourOf('acme/laptop')],
   async open(t) {
     const dataDir = mkdtempSync(join(tmpdir(), 'culvert-vectors-'));
@@ -58,6 +61,7 @@ function neighbourOf(tenant: string): string {
 const overCulvert: VectorDriver = {
   name: 'qdrant driver over a second Culvert',
   unsupported: Object.keys(unsupportedByQdrant) as UnsupportedByQdrant[],
+  idf: 'exact',
   tenants: ['acme/laptop', 'beta/key'],
   async open(t) {
     const gateway = await startGateway(t);
@@ -83,6 +87,7 @@ async function realQdrantUrl(): Promise<string> {
 const overQdrant: VectorDriver = {
   ...overCulvert,
   name: 'qdrant driver over a real Qdrant',
+  idf: 'with-deleted',
   async open(t) {
     const proxy = await startQdrantProxy(t, await realQdrantUrl());
     return openQdrant(t, proxy.url, process.env.QDRANT_API_KEY ?? null);

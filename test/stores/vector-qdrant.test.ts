@@ -9,6 +9,7 @@ import { createVectorRegistry } from '../../src/stores/vectors/vector-registry.t
 import { readFilter } from '../../src/vectors/filter/read-filter.ts';
 import type { PointBatch } from '../../src/vectors/point.ts';
 import { createQdrantStore } from '../../src/vectors/qdrant/qdrant-store.ts';
+import { valueText } from '../../src/vectors/qdrant/write-operations.ts';
 import { fakeClock } from '../fake-clock.ts';
 import { done, type QdrantCall, type QdrantReply, refused, startScriptedQdrant } from '../scripted-qdrant.ts';
 
@@ -122,6 +123,13 @@ test("points stand under their generation, with the caller's id and payload insi
     [...Float32Array.from([1, 0.1])],
     'every float32 survives its decimal form',
   );
+});
+
+test('two rows of integers are not what Qdrant takes for indices and values of a sparse vector', () => {
+  const multi = (...numbers: number[]) => ({ rows: 2, numbers: Float32Array.from(numbers) });
+  assert.equal(valueText(multi(1, 0, 0, 1)), '[[1.0,0],[0,1]]');
+  assert.equal(valueText(multi(12, 5)), '[[12.0],[5]]');
+  assert.equal(valueText(multi(0.5, 1, 2, 3)), '[[0.500000000,1],[2,3]]');
 });
 
 test("a filter holds for the caller's own points, over paths of the caller's payload", async (t) => {

@@ -146,7 +146,8 @@ export function valueText(value: VectorValue): string {
   if (!isMulti(value)) return floatsText(value);
   const size = value.numbers.length / value.rows;
   const rows = Array.from({ length: value.rows }, (_, i) => value.numbers.subarray(i * size, (i + 1) * size));
-  return `[${rows.map(floatsText).join(',')}]`;
+  // Qdrant takes two rows for a sparse vector's indices and values where the first has integers alone.
+  return `[${rows.map(floatsText).join(',')}]`.replace(/^\[\[(\d+)(?=[,\]])/, '[[$1.0');
 }
 
 /** A vector as JSON. */
