@@ -1,5 +1,5 @@
 import type { ReservationRow, UsageEvent } from '../../src/books/metering/ledger.ts';
-import { crashedEvent } from '../../src/books/metering/quota.ts';
+import { crashedEvent } from '../../src/books/metering/settlement.ts';
 import { reservationRow } from '../../test/stores/rows.ts';
 
 export function reservation(): ReservationRow {

@@ -1,14 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import createRouter from 'find-my-way';
 import { type KeyRing, noKeySent } from '../books/auth/key-ring.ts';
 import type { Operator } from '../books/auth/operator.ts';
 import type { Admission } from '../books/metering/admission.ts';
 import type { Refusal } from '../books/metering/refusal.ts';
 import type { SharedTally } from '../books/metering/tally.ts';
 import type { Config } from '../config/schema.ts';
-import { openAiChat } from '../formats/dialects/openai-chat/index.ts';
 import { Ending } from '../inference/families/realtime/realtime-session.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -24,10 +22,9 @@ import { createLoginThrottle, type LoginThrottle } from './dashboard/login-throt
 import type { SessionDoor } from './dashboard/session-door.ts';
 import { ResponseDelivery, writeFailure } from './delivery.ts';
 import type { Exchange, Route, Upgrade } from './exchange.ts';
-import { nearestRoute } from './nearest-route.ts';
-import { otherBaseOf } from './other-base.ts';
 import { Overload } from './overload.ts';
 import { Pipelined } from './pipelined.ts';
+import { noParams, RouteTable } from './route-table.ts';
 
 export interface ReceptionParts {
   clock: Clock;
@@ -58,21 +55,6 @@ export interface ReceptionParts {
   onUnexpected(error: unknown, requestId: string, trace: Trace | null): void;
 }
 
-/** Dialect of errors for requests that name no route. */
-export const defaultDialect: Route['dialect'] = openAiChat;
-
-/** Longest part of a path. Rooms that know the rules of their names refuse shorter ones in words. */
-const pathPartCharsMax = 4_096;
-const methodsTried = ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const;
-const noParams: Exchange['params'] = {};
-
-interface FoundRoute {
-  route: Route;
-  params: Exchange['params'];
-  /** Path below the route's base. */
-  path: string;
-}
-
 /** The way of a request from node to the handler of its route: looked over, routed, its caller known and admitted. */
 export class Reception {
   /**
@@ -93,9 +75,7 @@ export class Reception {
   private readonly upgraded = new Set<Duplex>();
   private readonly adminKeys: LoginThrottle;
   readonly overload: Overload;
-  private readonly router = createRouter({ maxParamLength: pathPartCharsMax });
-  /** Routes of POST whose path is all that can be asked: most requests need no search. */
-  private readonly plainPosts = new Map<string, FoundRoute>();
+  private readonly table: RouteTable;
   private readonly clientAddress: ReturnType<typeof createClientAddress>;
   private readonly pipelined = new Pipelined((request, response) => this.receive(request, response));
 
@@ -103,16 +83,14 @@ export class Reception {
     this.parts = parts;
     this.overload = new Overload({
       clock: parts.clock,
-      delayMs: () => delayOf(parts.snapshot().config.server.overload),
+      delayMs: () => {
+        const { overload } = parts.snapshot().config.server;
+        return overload === 'off' ? null : overload.delay;
+      },
     });
     this.adminKeys = createLoginThrottle(parts.clock, parts.tally, 'admin-keys');
     this.clientAddress = createClientAddress(() => parts.snapshot().config.server.trusted_proxies);
-    for (const route of parts.routes) {
-      this.router.on(route.method, route.path, () => undefined, route);
-      if (route.method === 'POST' && !/[:*(]/.test(route.path)) {
-        this.plainPosts.set(route.path, { route, params: noParams, path: route.path });
-      }
-    }
+    this.table = new RouteTable(parts.routes);
   }
 
   /** Handles everything that comes on a connection. */
@@ -123,7 +101,7 @@ export class Reception {
 
   /** Handles a request for a WebSocket; false where none can be opened. */
   onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
-    const found = this.find('GET', (request.url ?? '/').split('?', 1)[0]!);
+    const found = this.table.find('GET', (request.url ?? '/').split('?', 1)[0]!);
     if (found?.route.webSocket !== true) return false;
     const response = new ServerResponseOfNode(request);
     response.shouldKeepAlive = false;
@@ -158,7 +136,7 @@ export class Reception {
     const path = queryAt === -1 ? url : url.slice(0, queryAt);
     const method = request.method ?? '';
     const clientId = request.headers['x-request-id'];
-    const found = (method === 'POST' ? this.plainPosts.get(path) : undefined) ?? this.find(method, path);
+    const found = (method === 'POST' ? this.table.plainPosts.get(path) : undefined) ?? this.table.find(method, path);
     const { cors_origins, public_url } = parts.snapshot().config.server;
     const unanswered: Omit<Exchange, 'client'> & { client: Delivery | null } = {
       request,
@@ -199,7 +177,10 @@ export class Reception {
     }
     if (cors_origins.length > 0 && applyCors(request, response, cors_origins)) return;
     const { route } = exchange;
-    if (route === null) return this.refuseUnrouted(exchange, method, path);
+    if (route === null) {
+      const { failure, dialect } = this.table.refusalOf(method, path);
+      return this.refuse(exchange, failure, dialect);
+    }
     if (this.state !== 'open' && (this.state === 'closed' || route.auth === 'none')) response.shouldKeepAlive = false;
     if (upgrade !== null && (this.state === 'draining' || this.state === 'closed'))
       return this.refuse(exchange, shuttingDown);
@@ -209,22 +190,6 @@ export class Reception {
       exchange.trace = traces.begin({ atMs, startedMs, headers: request.headers });
     }
     void this.serve(exchange, route);
-  }
-
-  /** A GET route answers HEAD too, as RFC 9110 §9.1 demands; node leaves the body out. */
-  private find(method: string, path: string): FoundRoute | null {
-    const found = this.router.find(method as 'GET', path) ?? (method === 'HEAD' ? this.router.find('GET', path) : null);
-    return found === null ? this.findBelow(method, path) : { route: found.store as Route, params: found.params, path };
-  }
-
-  /** The route below the base URL of another server's clients, for endpoints that need a key. */
-  private findBelow(method: string, path: string): FoundRoute | null {
-    const other = otherBaseOf(path);
-    const found = other === null ? null : this.router.find(method as 'GET', other.path);
-    if (other === null || found === null || (found.store as Route).auth !== 'key') return null;
-    const { deployment } = other;
-    const params = deployment === undefined ? found.params : { ...found.params, deployment };
-    return { route: found.store as Route, params, path: other.path };
   }
 
   /** The order of refusal of design §6: key, account, requests per minute; the rest is the handler's. Never rejects. */
@@ -322,56 +287,14 @@ export class Reception {
 
   private refuse(exchange: Exchange, failure: Failure, spoken?: Route['dialect']): void {
     const { path, admitted } = exchange;
-    const dialect = exchange.route?.dialect ?? spoken ?? this.dialectNear(path);
+    const dialect = exchange.route?.dialect ?? spoken ?? this.table.dialectNear(path);
     writeFailure(exchange, failure, dialect, this.parts.clock.wallMs(), admitted?.headers);
   }
-
-  /**
-   * For a path without a route: the dialect of the route above it, or of all routes that begin with its first part,
-   * where they agree (`/v1beta`, `/v2`).
-   */
-  private dialectNear(path: string): Route['dialect'] {
-    const { routes } = this.parts;
-    const above = routes.find((one) => path === one.path || path.startsWith(`${one.path}/`));
-    if (above !== undefined) return above.dialect;
-    const first = `/${path.split('/', 2)[1]}/`;
-    const [dialect, ...others] = new Set(routes.filter((one) => one.path.startsWith(first)).map((one) => one.dialect));
-    return dialect !== undefined && others.length === 0 ? dialect : defaultDialect;
-  }
-
-  /** In the words of the route that was probably meant, if there is one. */
-  private refuseUnrouted(exchange: Exchange, method: string, path: string): void {
-    if (!isEncoded(path)) {
-      const message = 'The path is not percent-encoded UTF-8. Write a literal % as %25.';
-      return this.refuse(exchange, { kind: 'not-found', message });
-    }
-    const shown = path.slice(0, 200);
-    const allowed = methodsTried.filter((one) => this.find(one, path) !== null);
-    if (allowed.length > 0) return this.refuse(exchange, { kind: 'method-not-allowed', method, path: shown, allowed });
-    const meant = nearestRoute(method, shown, this.parts.routes);
-    const hint = meant === null ? '' : ` Did you mean ${meant.method} ${meant.path}?`;
-    const message = `There is no ${shown} here.${hint} GET /openapi.json lists every path.`;
-    this.refuse(exchange, { kind: 'not-found', message }, meant?.dialect);
-  }
-}
-
-function delayOf(overload: Config['server']['overload']): number | null {
-  return overload === 'off' ? null : overload.delay;
 }
 
 function inFormatOf(route: Route, headers: IncomingMessage['headers']): Route {
   const { otherFormat } = route;
   return otherFormat === undefined || headers[otherFormat.header] === undefined ? route : otherFormat.route;
-}
-
-/** The router takes the path of an invalid route for one that nobody has. */
-function isEncoded(path: string): boolean {
-  try {
-    decodeURIComponent(path);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Letters, digits, `.-_~` and, for IPv6 literals and ports, `[]:%`. */

@@ -11,8 +11,9 @@ import { type ConnectionCaps, capConnections } from './connection-caps.ts';
 import { type DrainTimes, drain } from './drain.ts';
 import type { Overload } from './overload.ts';
 import { responseOf } from './pipelined.ts';
-import { defaultDialect, Reception, type ReceptionParts } from './receive-request.ts';
+import { Reception, type ReceptionParts } from './receive-request.ts';
 import { rawFailure, rawRefusal } from './refusal.ts';
+import { defaultDialect } from './route-table.ts';
 
 export interface ServerParts extends ReceptionParts {
   /**

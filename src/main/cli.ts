@@ -5,8 +5,8 @@ import { type AccountStore, nothingStored, type Stored } from '../books/auth/acc
 import type { McpGrantStore } from '../books/auth/mcp-grant-store.ts';
 import { createSetup } from '../books/auth/setup.ts';
 import { createPlanBook } from '../books/metering/plan-book.ts';
-import { crashedEvent } from '../books/metering/quota.ts';
 import { bucketsOf } from '../books/metering/scope.ts';
+import { crashedEvent } from '../books/metering/settlement.ts';
 import type { CliParts, StoreFacts } from '../cli/parts.ts';
 import { note } from '../cli/print.ts';
 import { checkConfigText } from '../config/check.ts';

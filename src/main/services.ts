@@ -1,7 +1,8 @@
 import type { CacheStore } from '../books/metering/cache-store.ts';
 import { createGiveBack } from '../books/metering/give-back.ts';
 import type { Notices } from '../books/metering/notices.ts';
-import { createLimitedAdmission, createSettledLimits, createSettlement } from '../books/metering/quota.ts';
+import { createLimitedAdmission } from '../books/metering/quota.ts';
+import { createSettledLimits, createSettlement } from '../books/metering/settlement.ts';
 import { tracedAdmission, tracedSettlement } from '../books/metering/traced-admission.ts';
 import type { Engines } from '../engines/local-engines.ts';
 import { createSchemaCheck } from '../guards/schema-check.ts';

@@ -1,5 +1,5 @@
 import type { ReservationRow, UsageEvent } from '../../src/books/metering/ledger.ts';
-import { crashedEvent } from '../../src/books/metering/quota.ts';
+import { crashedEvent } from '../../src/books/metering/settlement.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';
 
 export function reservationRow(over: Partial<ReservationRow> = {}): ReservationRow {

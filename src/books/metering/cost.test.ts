@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configSchema } from '../../config/schema.ts';
 import type { CostLine } from './admission.ts';
-import { costMilliOf } from './quota.ts';
+import { costMilliOf } from './settlement.ts';
 
 const standard = configSchema.parse({}).costs;
 

@@ -7,7 +7,7 @@ import type { Spent } from './counters.ts';
 import type { UsageEvent } from './ledger.ts';
 import type { Plan } from './plan.ts';
 import { planOf } from './plan-rules.ts';
-import { createSettlement } from './quota.ts';
+import { createSettlement } from './settlement.ts';
 
 const claim: Claim = {
   requestId: 'req_1',

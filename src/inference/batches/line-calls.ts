@@ -1,7 +1,7 @@
 import type { Principal } from '../../books/auth/principal.ts';
 import type { Admitted } from '../../books/metering/admission.ts';
 import type { ExpectedUse } from '../../books/metering/batch-store.ts';
-import { batchHoldEndpoint } from '../../books/metering/quota.ts';
+import { batchHoldEndpoint } from '../../books/metering/settlement.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
 import type { Services } from '../endpoints/services.ts';

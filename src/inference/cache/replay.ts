@@ -1,4 +1,4 @@
-import { costMilliOf } from '../../books/metering/quota.ts';
+import { costMilliOf } from '../../books/metering/settlement.ts';
 import { type Loss, lossComment, lossHeaderName } from '../../formats/neutral/loss.ts';
 import type { Fault } from '../../formats/neutral/outcome.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';

@@ -1,5 +1,5 @@
 import type { Reservation } from '../../books/metering/admission.ts';
-import { costMilliOf } from '../../books/metering/quota.ts';
+import { costMilliOf } from '../../books/metering/settlement.ts';
 import type { Result } from '../../formats/dialects/dialect.ts';
 import type { PromptMessage } from '../../formats/dialects/prompted-body.ts';
 import type { Failure } from '../../kernel/failure.ts';

@@ -8,8 +8,8 @@ import type {
   Unavailable,
 } from '../../books/metering/counters.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
-import { crashedEvent } from '../../books/metering/quota.ts';
 import { nanoUsd } from '../../books/metering/scope.ts';
+import { crashedEvent } from '../../books/metering/settlement.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { BooksOffers, Reserved, SentList, SentStates } from '../books-offers.ts';
 

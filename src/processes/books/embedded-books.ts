@@ -1,8 +1,8 @@
 import type { Counters } from '../../books/metering/counters.ts';
 import { MemoryCounters } from '../../books/metering/memory-counters.ts';
-import { crashedEvent } from '../../books/metering/quota.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import { bucketsOf } from '../../books/metering/scope.ts';
+import { crashedEvent } from '../../books/metering/settlement.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { DataFolder } from '../../stores/sqlite/data-folder.ts';
 import { naming } from '../../stores/sqlite/database.ts';

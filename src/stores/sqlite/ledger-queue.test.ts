@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { fakeClock } from '../../../test/fake-clock.ts';
 import type { ReservationRow } from '../../books/metering/ledger.ts';
-import { crashedEvent } from '../../books/metering/quota.ts';
+import { crashedEvent } from '../../books/metering/settlement.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { closeRetryMs, openTimeoutMs, stopRetryMs } from '../ledger/ledger-waits.ts';
 import { LedgerQueue } from './ledger-queue.ts';

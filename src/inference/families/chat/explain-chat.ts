@@ -1,5 +1,5 @@
 import type { PlanBook } from '../../../books/metering/plan-book.ts';
-import { costMilliOf } from '../../../books/metering/quota.ts';
+import { costMilliOf } from '../../../books/metering/settlement.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import { lossHeader } from '../../../formats/neutral/loss.ts';

@@ -1,4 +1,4 @@
-import { costMilliOf } from '../../../books/metering/quota.ts';
+import { costMilliOf } from '../../../books/metering/settlement.ts';
 import { type Loss, lossHeader } from '../../../formats/neutral/loss.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';

@@ -1,5 +1,5 @@
 import type { Principal } from '../../../books/auth/principal.ts';
-import { costMilliOf } from '../../../books/metering/quota.ts';
+import { costMilliOf } from '../../../books/metering/settlement.ts';
 import { type Failure, FailureError } from '../../../kernel/failure.ts';
 import { outcomeOf, type UpstreamCall } from '../../../tools/mcp/upstream-tools.ts';
 import type { MadeOrder } from '../../spine/readable-input.ts';

@@ -1,5 +1,5 @@
 import type { Principal } from '../../../books/auth/principal.ts';
-import { costMilliOf } from '../../../books/metering/quota.ts';
+import { costMilliOf } from '../../../books/metering/settlement.ts';
 import type { StorageBook } from '../../../books/metering/storage-book.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import type { CrawlMeter, PageEnd } from '../../../tools/crawl/crawl-ports.ts';

@@ -1,4 +1,4 @@
-import { costMilliOf } from '../../../books/metering/quota.ts';
+import { costMilliOf } from '../../../books/metering/settlement.ts';
 import { FailureError } from '../../../kernel/failure.ts';
 import { isPaid } from '../../../tools/page-reader.ts';
 import type { ToolAnswer, ToolCharge, ToolJob } from '../../../tools/tool-call.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Principal } from '../../../books/auth/principal.ts';
 import type { Reservation } from '../../../books/metering/admission.ts';
-import { costMilliOf } from '../../../books/metering/quota.ts';
+import { costMilliOf } from '../../../books/metering/settlement.ts';
 import type { OutcomeClass } from '../../../formats/neutral/outcome.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';

@@ -1,4 +1,4 @@
-import { costMilliOf } from '../../../books/metering/quota.ts';
+import { costMilliOf } from '../../../books/metering/settlement.ts';
 import type { TurnEnd } from '../../../formats/dialects/realtime/turns.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
 import type { Failure } from '../../../kernel/failure.ts';

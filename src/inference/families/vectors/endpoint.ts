@@ -1,4 +1,4 @@
-import { costMilliOf } from '../../../books/metering/quota.ts';
+import { costMilliOf } from '../../../books/metering/settlement.ts';
 import type { StorageBook } from '../../../books/metering/storage-book.ts';
 import type { StorageHold } from '../../../books/metering/storage-hold.ts';
 import { forwardedEndpoints } from '../../../formats/dialects/forwarded/index.ts';

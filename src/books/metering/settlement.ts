@@ -1,0 +1,170 @@
+import type { Config } from '../../config/schema.ts';
+import { cacheSavedUsd, usdOf } from '../../formats/neutral/price.ts';
+import type { Usage } from '../../formats/neutral/usage.ts';
+import { blankEvent, settledEvent } from '../ledger/columns.ts';
+import type {
+  Charge,
+  Claim,
+  CostLine,
+  Delivered,
+  ObserveLimits,
+  RequestFacts,
+  Settled,
+  Settlement,
+  UsageOrigin,
+} from './admission.ts';
+import type { Counters, Limit } from './counters.ts';
+import type { Ledger, ReservationRow, UsageEvent } from './ledger.ts';
+import type { Plan } from './plan.ts';
+import type { PlanBook } from './plan-book.ts';
+import { nanoUsd } from './scope.ts';
+
+/** `settled` hears of each before the books are closed; `plans` are those in force. */
+export function createSettlement(
+  ledger: Pick<Ledger, 'close'>,
+  settled: Settled,
+  plans: () => Pick<PlanBook, 'plan'>,
+): Settlement {
+  return {
+    settle(reservation, facts) {
+      // Noted on the reservation itself: a WeakSet of them would be work for every garbage collection.
+      if (reservation.state === 'settled') return null;
+      reservation.state = 'settled';
+      const { claim } = facts;
+      const doneMilli = Math.min(reservation.costMilli, facts.doneMilli ?? reservation.costMilli);
+      const charge = chargeOf(
+        facts.delivery,
+        doneMilli,
+        { usage: facts.usage, source: facts.usageSource, inputTokensEstimate: claim.inputTokensEstimate },
+        plans().plan(claim.principal.plan),
+      );
+      // A price for each request is not charged either where nothing is.
+      const costUsd = charge === free ? facts.price && 0 : costOf(charge.usage, facts, claim.atMs);
+      const event = settledEvent({ facts, charge, costUsd, quotaMs: reservation.held.quotaMs });
+      if (event.cachedInputTokens + event.cacheWriteTokens > 0) {
+        event.savedUsd ??= cacheSavedUsd(charge.usage, facts.price, claim.atMs);
+      }
+      // The same amounts that `bucketsOf` writes of the event.
+      const tokens = event.inputTokens + event.outputTokens;
+      settled(reservation, { costMilli: event.costMilli, tokens, usdNano: nanoUsd(costUsd) }, claim);
+      ledger.close(event);
+      return event;
+    },
+  };
+}
+
+export interface SettledLimitsParts {
+  counters: Pick<Counters, 'settle' | 'read'>;
+  plans(): PlanBook;
+  observe: ObserveLimits;
+}
+
+/** Accounts being looked at, at most; beyond it the next reservation's look has to do. */
+const looksMax = 1_000;
+
+/**
+ * What settlement does to the counters: it gives back the unused part and adds tokens and USD. When a plan has notices,
+ * the limits that only settlement moves are checked afterwards, one check per account at a time. Nobody else would see
+ * the last one reached, because nothing is admitted from then on.
+ */
+export function createSettledLimits({ counters, plans, observe }: SettledLimitsParts): Settled {
+  /** True: settled again while it was looked at. */
+  const looks = new Map<string, boolean>();
+  async function look(claim: Claim, limits: readonly Limit[]): Promise<void> {
+    const { tenant, account } = claim.principal;
+    if (looks.has(tenant)) {
+      looks.set(tenant, true);
+      return;
+    }
+    if (looks.size >= looksMax) return;
+    try {
+      do {
+        looks.set(tenant, false);
+        observe(claim, limits, await counters.read(account, limits));
+      } while (looks.get(tenant) === true);
+    } catch {
+      // Notices are advisory: the next request looks again.
+    } finally {
+      looks.delete(tenant);
+    }
+  }
+
+  return (reservation, spent, claim) => {
+    counters.settle(reservation.held, spent);
+    const { notify, postPaid } = plans().limits(claim.principal, claim.tier);
+    if (notify && postPaid.length > 0) void look(claim, postPaid);
+  };
+}
+
+/** What the ledger calls units that are held for lines at a provider's batch API. */
+export const batchHoldEndpoint = 'batches';
+
+/**
+ * The event of a request whose process died before settlement: it is charged what it held, with estimated tokens.
+ * Nobody knows what the caller saw; it is never 0, and never charged twice (faults.md F38).
+ */
+export function crashedEvent({ bootId: _, inputTokensEstimate, ...booked }: ReservationRow): UsageEvent {
+  return {
+    ...blankEvent,
+    ...booked,
+    // Its lines are charged one by one.
+    ...(booked.endpoint === batchHoldEndpoint && { costMilli: 0 }),
+    // Nobody knows when it ended. Its own instant keeps it out of windows that it had left.
+    settledMs: booked.quotaMs,
+    status: 500,
+    class: 'crashed',
+    aborted: true,
+    inputTokens: inputTokensEstimate,
+    usageSource: 'estimated',
+    route: { alias: booked.alias, verdicts: [], attempts: [], losses: [], passThrough: false },
+  };
+}
+
+const nothingUsed: Usage = { inputTokens: 0, outputTokens: 0 };
+const free: Charge = { costMilli: 0, usage: nothingUsed, usageSource: 'none' };
+
+/**
+ * Design §11's rules. `reservedMilli` is kept once content went out and given back before. A caller who leaves early pays
+ * what `plan.abandoned` says: the input tokens that were sent on their behalf, from the upstream's figure or else from the
+ * estimate; or all as if it had been answered; or nothing.
+ */
+export function chargeOf(
+  delivery: Delivered,
+  reservedMilli: number,
+  used: { usage: Usage | null; source: UsageOrigin; inputTokensEstimate: number },
+  plan: Pick<Plan, 'abandoned'>,
+): Charge {
+  switch (delivery === 'abandoned' && plan.abandoned === 'full' ? 'part' : delivery) {
+    case 'whole':
+    case 'part':
+      return used.usage === null
+        ? { costMilli: reservedMilli, usage: inputOnly(used.inputTokensEstimate), usageSource: 'estimated' }
+        : { costMilli: reservedMilli, usage: used.usage, usageSource: used.source };
+    case 'abandoned':
+      if (plan.abandoned === 'free') return free;
+      return used.usage === null
+        ? { costMilli: 0, usage: inputOnly(used.inputTokensEstimate), usageSource: 'estimated' }
+        : { costMilli: 0, usage: { ...used.usage, outputTokens: 0, reasoningTokens: 0 }, usageSource: used.source };
+    case 'nothing':
+      return free;
+  }
+}
+
+function inputOnly(inputTokens: number): Usage {
+  return { inputTokens, outputTokens: 0 };
+}
+
+/**
+ * What a call is charged, in milli-units: its line × the model's own cost (1 where no model answers) × `count`, the
+ * images of an image call, the pages of a crawl. Attempts, fallbacks and the items of a batch cost nothing more.
+ */
+export function costMilliOf(costs: Config['costs'], line: CostLine, modelCost = 1, count = 1): number {
+  const units = typeof line === 'number' ? line : costs[line];
+  return Math.round(units * modelCost * 1_000) * count;
+}
+
+/** In USD; null where nothing of it has a price. */
+function costOf(usage: Usage, { price, besideUsd }: Pick<RequestFacts, 'price' | 'besideUsd'>, atMs: number) {
+  const ownUsd = price === null ? null : usdOf(usage, price, atMs);
+  return besideUsd === 0 ? ownUsd : Math.round(1e9 * ((ownUsd ?? 0) + besideUsd)) / 1e9;
+}

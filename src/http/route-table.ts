@@ -1,0 +1,94 @@
+import createRouter from 'find-my-way';
+import { openAiChat } from '../formats/dialects/openai-chat/index.ts';
+import type { Failure } from '../kernel/failure.ts';
+import type { Exchange, Route } from './exchange.ts';
+import { nearestRoute } from './nearest-route.ts';
+import { otherBaseOf } from './other-base.ts';
+
+/** Dialect of errors for requests that name no route. */
+export const defaultDialect: Route['dialect'] = openAiChat;
+
+/** Longest part of a path. Rooms that know the rules of their names refuse shorter ones in words. */
+const pathPartCharsMax = 4_096;
+const methodsTried = ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const;
+/** Parts of a path without parameters. */
+export const noParams: Exchange['params'] = {};
+
+export interface FoundRoute {
+  route: Route;
+  params: Exchange['params'];
+  /** Path below the route's base. */
+  path: string;
+}
+
+/** Finds the route of a request, or says why there is none. */
+export class RouteTable {
+  /** Routes of POST whose path is all that can be asked: most requests need no search. */
+  readonly plainPosts = new Map<string, FoundRoute>();
+  private readonly routes: readonly Route[];
+  private readonly router = createRouter({ maxParamLength: pathPartCharsMax });
+
+  constructor(routes: readonly Route[]) {
+    this.routes = routes;
+    for (const route of routes) {
+      this.router.on(route.method, route.path, () => undefined, route);
+      if (route.method === 'POST' && !/[:*(]/.test(route.path)) {
+        this.plainPosts.set(route.path, { route, params: noParams, path: route.path });
+      }
+    }
+  }
+
+  /** A GET route answers HEAD too, as RFC 9110 §9.1 demands; node leaves the body out. */
+  find(method: string, path: string): FoundRoute | null {
+    const found = this.router.find(method as 'GET', path) ?? (method === 'HEAD' ? this.router.find('GET', path) : null);
+    return found === null ? this.below(method, path) : { route: found.store as Route, params: found.params, path };
+  }
+
+  /** The route below the base URL of another server's clients, for endpoints that need a key. */
+  private below(method: string, path: string): FoundRoute | null {
+    const other = otherBaseOf(path);
+    const found = other === null ? null : this.router.find(method as 'GET', other.path);
+    if (other === null || found === null || (found.store as Route).auth !== 'key') return null;
+    const { deployment } = other;
+    const params = deployment === undefined ? found.params : { ...found.params, deployment };
+    return { route: found.store as Route, params, path: other.path };
+  }
+
+  /**
+   * For a path without a route: the dialect of the route above it, or of all routes that begin with its first part,
+   * where they agree (`/v1beta`, `/v2`).
+   */
+  dialectNear(path: string): Route['dialect'] {
+    const { routes } = this;
+    const above = routes.find((one) => path === one.path || path.startsWith(`${one.path}/`));
+    if (above !== undefined) return above.dialect;
+    const first = `/${path.split('/', 2)[1]}/`;
+    const [dialect, ...others] = new Set(routes.filter((one) => one.path.startsWith(first)).map((one) => one.dialect));
+    return dialect !== undefined && others.length === 0 ? dialect : defaultDialect;
+  }
+
+  /** The refusal of a path without a route, in the words of the route that was probably meant, if there is one. */
+  refusalOf(method: string, path: string): { failure: Failure; dialect?: Route['dialect'] | undefined } {
+    if (!isEncoded(path)) {
+      const message = 'The path is not percent-encoded UTF-8. Write a literal % as %25.';
+      return { failure: { kind: 'not-found', message } };
+    }
+    const shown = path.slice(0, 200);
+    const allowed = methodsTried.filter((one) => this.find(one, path) !== null);
+    if (allowed.length > 0) return { failure: { kind: 'method-not-allowed', method, path: shown, allowed } };
+    const meant = nearestRoute(method, shown, this.routes);
+    const hint = meant === null ? '' : ` Did you mean ${meant.method} ${meant.path}?`;
+    const message = `There is no ${shown} here.${hint} GET /openapi.json lists every path.`;
+    return { failure: { kind: 'not-found', message }, dialect: meant?.dialect };
+  }
+}
+
+/** The router takes the path of an invalid route for one that nobody has. */
+function isEncoded(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
