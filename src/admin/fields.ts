@@ -51,6 +51,17 @@ export const unpricedField = z
   .int()
   .describe('Requests whose model has no price: what they cost is unknown, and not in cost_usd.');
 
+/** Sums of requests. */
+export const usedFields = {
+  requests: z.int(),
+  errors: z.int().describe('Requests whose class is not ok.'),
+  units: z.number(),
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+  cost_usd: z.number(),
+  unpriced_requests: unpricedField,
+};
+
 export const timeField = z.string().describe('ISO 8601, UTC.');
 
 /** A date (its first instant, UTC), an RFC 3339 time, or how long ago: `24h`. The output takes now and gives ms. */

@@ -6,7 +6,7 @@ import { invalid } from '../kernel/failure.ts';
 import { usageRowsMax } from '../kernel/limits.ts';
 import type { Records } from './directory.ts';
 import { accountOf } from './entries/accounts.ts';
-import { filter, pastInstant, timeField, unpricedField } from './fields.ts';
+import { filter, pastInstant, timeField, usedFields } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { pointsIn } from './points.ts';
@@ -73,13 +73,7 @@ const topRows = 8;
 
 const ms = z.int().nullable();
 const totalsFields = {
-  requests: z.int(),
-  errors: z.int().describe('Requests whose class is not ok.'),
-  units: z.number(),
-  input_tokens: z.int(),
-  output_tokens: z.int(),
-  cost_usd: z.number(),
-  unpriced_requests: unpricedField,
+  ...usedFields,
   first_token_p50_ms: ms.describe(
     'Over successful streamed requests; null: there is none. All percentiles are of bins.',
   ),

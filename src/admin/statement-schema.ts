@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { timeZone } from '../config/scalars.ts';
-import { filter, timeField, unpricedField } from './fields.ts';
+import { filter, timeField, usedFields } from './fields.ts';
 
 const monthField = z.string().regex(/^20\d\d-(0[1-9]|1[0-2])$/, 'expected a month such as 2026-10');
 export const monthOf = {
@@ -10,13 +10,7 @@ export const monthOf = {
 export const statementQuery = z.strictObject({ ...monthOf, account: filter('Only this account.') });
 
 const sums = {
-  requests: z.int(),
-  errors: z.int().describe('Requests whose class is not ok.'),
-  units: z.number(),
-  input_tokens: z.int(),
-  output_tokens: z.int(),
-  cost_usd: z.number(),
-  unpriced_requests: unpricedField,
+  ...usedFields,
   recalculated_usd: z
     .number()
     .describe(

@@ -5,6 +5,7 @@ import { spans } from '../../src/books/metering/window.ts';
 import { type SteppedClock, steppedClock } from '../simulation/stepped-clock.ts';
 import { booked, fakeBooks } from '../stores/counter-books.ts';
 import { type Asker, newAsker, newRequestId } from '../stores/counter-requests.ts';
+import { reservationRow } from '../stores/rows.ts';
 import { type Counted, MeteringModel } from './metering-model.ts';
 
 const minuteMs = 60_000;
@@ -94,21 +95,7 @@ export class Beside {
     if (answer instanceof Promise || answer.kind === 'unavailable') assert.fail('the books answer at once');
     const atMs = this.clock.wallMs();
     if (answer.kind === 'held')
-      this.#books.open({
-        requestId,
-        bootId: 'boot',
-        atMs,
-        account,
-        keyId: 'key',
-        tenant,
-        endpoint: 'chat',
-        alias: 'smart',
-        tier,
-        quotaMs: answer.quotaMs,
-        costMilli,
-        furtherScopes: null,
-        inputTokensEstimate: 0,
-      });
+      this.#books.open(reservationRow({ requestId, atMs, account, tenant, tier, quotaMs: answer.quotaMs, costMilli }));
     return answer;
   }
 

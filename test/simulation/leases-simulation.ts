@@ -11,6 +11,7 @@ import { type CuttingProxy, startCuttingProxy } from '../faults/cutting-proxy.ts
 import type { StartedRedis } from '../start-redis.ts';
 import { booked, type FakeBooks, fakeBooks } from '../stores/counter-books.ts';
 import { type Asker, limitOf, newAsker, newRequestId } from '../stores/counter-requests.ts';
+import { reservationRow } from '../stores/rows.ts';
 import { until } from '../until.ts';
 
 /** What a run came to, in requests. */
@@ -203,17 +204,8 @@ class World {
     this.#inBooks.set(id, costMilli);
     const { tenant, tier } = this.who;
     const atMs = this.clock.wallMs();
-    const row = {
-      requestId: id,
-      bootId: 'boot',
-      atMs,
-      account,
-      keyId: 'key',
-      tenant,
-      endpoint: 'chat',
-      alias: 'smart',
-    };
-    this.books.open({ ...row, tier, furtherScopes: null, quotaMs: held.quotaMs, costMilli, inputTokensEstimate: 0 });
+    const { quotaMs } = held;
+    this.books.open(reservationRow({ requestId: id, atMs, account, tenant, tier, quotaMs, costMilli }));
     replica.running.push({ id, held, leave: entered.leave });
   }
 

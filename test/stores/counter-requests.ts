@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Counters, Full, Held, Limit, LimitState, Measure, Scope } from '../../src/books/metering/counters.ts';
 import { scopesOf } from '../../src/books/metering/scope.ts';
 import type { SpanName } from '../../src/books/metering/window.ts';
+import { until } from '../until.ts';
 
 /** The caller in the suites of counters: an account, one key of it, perhaps a tier. */
 export interface Asker {
@@ -93,4 +94,37 @@ export async function stateOf(
 ): Promise<LimitState> {
   const [state] = await counters.read(who.account, [limitOf(who, measure, span, Number.POSITIVE_INFINITY, { scope })]);
   return state!;
+}
+
+/** Callers of `spendAll`. */
+export const spenders = 64;
+
+/**
+ * Many callers of an account at a time, by turns at these counters, until each is refused: their requests come to this
+ * much each. Resolves to how many were admitted, once not one of them is lost.
+ */
+export async function spendAll(
+  processes: readonly [Counters, ...Counters[]],
+  who: Asker,
+  limits: readonly Limit[],
+  usdNano: number,
+): Promise<number> {
+  let admitted = 0;
+  await Promise.all(
+    Array.from({ length: spenders }, async (_, at) => {
+      const counters = processes[at % processes.length] ?? processes[0];
+      for (;;) {
+        const held = await hold(counters, who, 1_000, limits);
+        if (held.kind !== 'held') return assert.equal(held.kind, 'full');
+        admitted += 1;
+        counters.settle(held, { costMilli: 1_000, tokens: 1, usdNano });
+        await counters.read(who.account, limits);
+      }
+    }),
+  );
+  await until('all is settled', async () => {
+    const [state] = await processes[0].read(who.account, limits);
+    return state?.used === admitted * usdNano;
+  });
+  return admitted;
 }

@@ -3,12 +3,11 @@ import type { Counters } from '../../src/books/metering/counters.ts';
 import { creditLimit } from '../../src/books/metering/plan-book.ts';
 import { until } from '../until.ts';
 import { booked } from './counter-books.ts';
-import { type Asker, hold, mustHold, mustRefuse, newAsker } from './counter-requests.ts';
+import { type Asker, mustHold, mustRefuse, newAsker, spendAll, spenders } from './counter-requests.ts';
 import { over, overTime } from './over-counters.ts';
 import { reservationRow } from './rows.ts';
 
 const usd = 1_000_000_000;
-const callers = 64;
 
 function prepaid(dollars: number) {
   const asker = newAsker();
@@ -23,24 +22,11 @@ async function used(counters: Counters, { account }: Asker): Promise<number> {
   return state.used;
 }
 
-over(`the last cents of a credit are spent once by ${callers} callers at a time, over all processes`, async (t) => {
+over(`the last cents of a credit are spent once by ${spenders} callers at a time, over all processes`, async (t) => {
   const { who, limits } = prepaid(10);
   const other = (await t.another?.()) ?? t.counters;
-  let admitted = 0;
-  await Promise.all(
-    Array.from({ length: callers }, async (_, at) => {
-      const counters = at % 2 === 0 ? t.counters : other;
-      for (;;) {
-        const held = await hold(counters, who, 1_000, limits);
-        if (held.kind !== 'held') return assert.equal(held.kind, 'full');
-        admitted += 1;
-        counters.settle(held, { costMilli: 1_000, tokens: 1, usdNano: usd / 10 });
-        await used(counters, who);
-      }
-    }),
-  );
-  await until('all is settled', async () => (await used(t.counters, who)) === (admitted * usd) / 10);
-  assert.ok(admitted >= 100 && admitted < 100 + callers, `${admitted} passed`);
+  const admitted = await spendAll([t.counters, other], who, limits, usd / 10);
+  assert.ok(admitted >= 100 && admitted < 100 + spenders, `${admitted} passed`);
   const full = await mustRefuse(other, who, 0, limits);
   assert.deepEqual([full.limit, full.freeAtMs], ['credit', null]);
   // Topped up.

@@ -7,12 +7,11 @@ import { partLimits, type RequestParts } from '../../src/books/metering/part-bud
 import { fakeClock } from '../fake-clock.ts';
 import { until } from '../until.ts';
 import { booked, fakeBooks } from './counter-books.ts';
-import { type Asker, hold, mustHold, mustRefuse, newAsker } from './counter-requests.ts';
+import { type Asker, hold, mustHold, mustRefuse, newAsker, spendAll, spenders } from './counter-requests.ts';
 import { over } from './over-counters.ts';
 import { reservationRow } from './rows.ts';
 
 const usd = 1_000_000_000;
-const callers = 64;
 
 /** A request of this user, whose account gives each user so much in 30 days. */
 function userOf(who: Asker, user: string, dollars: number): { who: Asker; limits: readonly Limit[] } {
@@ -27,25 +26,11 @@ async function used(counters: Counters, { account }: Asker, limits: readonly Lim
   return state.used;
 }
 
-over(`the last cents of a user are spent once by ${callers} callers at a time, over all processes`, async (t) => {
+over(`the last cents of a user are spent once by ${spenders} callers at a time, over all processes`, async (t) => {
   const { who, limits } = userOf(newAsker(), 'alice', 10);
   const other = (await t.another?.()) ?? t.counters;
-  let admitted = 0;
-  await Promise.all(
-    Array.from({ length: callers }, async (_, at) => {
-      const counters = at % 2 === 0 ? t.counters : other;
-      for (;;) {
-        const held = await hold(counters, who, 1_000, limits);
-        if (held.kind !== 'held') return assert.equal(held.kind, 'full');
-        admitted += 1;
-        counters.settle(held, { costMilli: 1_000, tokens: 1, usdNano: usd / 10 });
-        await counters.read(who.account, limits);
-      }
-    }),
-  );
-  await until('all is settled', async () => (await used(t.counters, who, limits)) === (admitted * usd) / 10);
-  // Not one is lost, and no more run over the limit than were on their way.
-  assert.ok(admitted >= 100 && admitted < 100 + callers, `${admitted} passed`);
+  const admitted = await spendAll([t.counters, other], who, limits, usd / 10);
+  assert.ok(admitted >= 100 && admitted < 100 + spenders, `${admitted} passed`);
   await mustRefuse(other, who, 0, limits);
   const bob = userOf(who, 'bob', 10);
   await mustHold(

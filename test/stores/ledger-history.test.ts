@@ -6,20 +6,11 @@ import { FailureError } from '../../src/kernel/failure.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';
 import { assertWithin } from '../machine-load.ts';
 import { drivers } from './drivers.ts';
-import { reservationRow, usageEvent } from './rows.ts';
+import { everything, reservationRow, usageEvent } from './rows.ts';
 
 const dayMs = 86_400_000;
 /** Noon, so that hours are whole and a few minutes stay within one. */
 const noonMs = Math.floor(Date.now() / dayMs) * dayMs - 2 * dayMs + dayMs / 2;
-const everything = {
-  accounts: null,
-  where: {},
-  sinceMs: null,
-  untilMs: null,
-  after: null,
-  limit: 1_000,
-  cursor: null,
-};
 
 /** Forty requests of four days, accounts, aliases and statuses mixed. */
 async function fill(ledger: Ledger): Promise<UsageEvent[]> {

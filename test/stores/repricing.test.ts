@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Ledger, UsageEvent, UsageGroup } from '../../src/books/metering/ledger.ts';
 import { drivers } from './drivers.ts';
-import { reservationRow, usageEvent } from './rows.ts';
+import { everything, reservationRow, usageEvent } from './rows.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -11,15 +11,6 @@ const groups: readonly UsageGroup[] = ['hour', 'day', 'model', 'account', 'key',
 /** Every sum of USD that the ledger keeps, beside what its requests say. */
 async function assertEqualSums(ledger: Ledger, nowMs: number): Promise<void> {
   const span = { fromMs: Math.floor(nowMs / dayMs) * dayMs - 5 * dayMs, toMs: nowMs + hourMs };
-  const everything = {
-    accounts: null,
-    where: {},
-    sinceMs: null,
-    untilMs: null,
-    after: null,
-    limit: 1_000,
-    cursor: null,
-  };
   const { events } = await ledger.list(everything);
   const nano = (of: readonly UsageEvent[], value: (event: UsageEvent) => number | null) =>
     of.reduce((sum, event) => sum + Math.round((value(event) ?? 0) * 1e9), 0);

@@ -1,6 +1,17 @@
-import type { ReservationRow, UsageEvent } from '../../src/books/metering/ledger.ts';
+import type { RequestQuery, ReservationRow, UsageEvent } from '../../src/books/metering/ledger.ts';
 import { crashedEvent } from '../../src/books/metering/settlement.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';
+
+/** Asks for the newest thousand requests. */
+export const everything: RequestQuery = {
+  accounts: null,
+  where: {},
+  sinceMs: null,
+  untilMs: null,
+  after: null,
+  limit: 1_000,
+  cursor: null,
+};
 
 export function reservationRow(over: Partial<ReservationRow> = {}): ReservationRow {
   const atMs = over.atMs ?? Date.now();

@@ -21,8 +21,8 @@ export type BucketsOf = (
     Partial<Pick<UsageEvent, 'furtherScopes'>>,
 ) => BucketRow[];
 
-/** One row of `rollup`: an hour of one key, endpoint, alias and provider, and what its events add up to. */
-export interface RollupRow extends Sums {
+/** Names a row of `rollup`: an hour of one key, endpoint, alias and provider. */
+export interface RollupKey {
   hour: number;
   account: string;
   keyId: string;
@@ -30,6 +30,9 @@ export interface RollupRow extends Sums {
   alias: string;
   provider: string;
 }
+
+/** One row of `rollup`, with the sums of its events. */
+export interface RollupRow extends RollupKey, Sums {}
 
 /** The columns of `rollup` that are summed; `BatchSums.add` says what an event adds to each. */
 const sumNames = [

@@ -1,4 +1,4 @@
-import { BatchSums, type RollupRow, rollupKey, rollupSums } from './batch-sums.ts';
+import { BatchSums, type RollupKey, type RollupRow, rollupKey, rollupSums } from './batch-sums.ts';
 import { type CacheSumRow, cacheSums, cacheSumsOf, usesCache } from './cache-sums.ts';
 import { type Column, columnsOf, eventTable, type UsageEvent } from './columns.ts';
 import { lateSums } from './day-sums.ts';
@@ -20,14 +20,8 @@ export const repricedMax = 200;
  * One row of `repricing`: by how much a recalculation changed an hour of `rollup`. The amounts that were charged are
  * those of `rollup` less these, for ever.
  */
-export interface RepricingRow {
+export interface RepricingRow extends RollupKey {
   atMs: number;
-  hour: number;
-  account: string;
-  keyId: string;
-  endpoint: string;
-  alias: string;
-  provider: string;
   requests: number;
   usdNano: number;
   unpriced: number;

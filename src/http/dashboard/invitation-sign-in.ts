@@ -13,8 +13,8 @@ import { parseObject } from '../../kernel/parse-object.ts';
 import type { Exchange } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
+import { noStore, readLogin } from './login-attempt.ts';
 import { createLoginThrottle } from './login-throttle.ts';
-import { crossSiteFailure } from './same-site.ts';
 import type { DoorParts } from './session-door.ts';
 import { type OpenedSession, shownSession } from './sign-in.ts';
 
@@ -35,7 +35,6 @@ export interface InvitationSignIn {
 
 const bodyBytesMax = 4 * 1024;
 const textCharsMax = 256;
-const noStore = ['cache-control', 'no-store'];
 
 export function createInvitationSignIn(parts: InvitationSignInParts): InvitationSignIn {
   const { clock, addressOf, server } = parts;
@@ -46,21 +45,14 @@ export function createInvitationSignIn(parts: InvitationSignInParts): Invitation
     work: (given: Given, exchange: Exchange, address: string | null) => Promise<JsonObject | Failure>,
   ): (exchange: Exchange) => Promise<void> {
     return async (exchange) => {
-      const deny = (failure: Failure) => refuse(exchange.client, failure, noStore);
-      const foreign = crossSiteFailure(exchange, server());
-      if (foreign !== null) return deny(foreign);
       const address = addressOf(exchange.request);
-      const early = await throttle.refusal(address);
-      if (early !== null) return deny(early);
-      const given = await givenIn(exchange);
-      if (given === null) return;
-      if ('kind' in given) return deny(given);
-      const attempt = await throttle.attempt(address);
-      if ('kind' in attempt) return deny(attempt);
+      const login = await readLogin(exchange, address, { throttle, server, read: givenIn });
+      if (login === null) return;
+      const { given, attempt } = login;
       const reply = await work(given, exchange, address);
       if (reply === noInvitation) attempt.failed();
       else attempt.passed();
-      return isFailure(reply) ? deny(reply) : writeJson(exchange, 200, reply, noStore);
+      return isFailure(reply) ? refuse(exchange.client, reply, noStore) : writeJson(exchange, 200, reply, noStore);
     };
   }
 

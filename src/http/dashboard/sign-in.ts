@@ -13,8 +13,8 @@ import { linkBaseOf } from '../link-base.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 import { sessionCookie } from './cookie.ts';
+import { noStore, readLogin } from './login-attempt.ts';
 import { createLoginThrottle } from './login-throttle.ts';
-import { crossSiteFailure } from './same-site.ts';
 import { type DoorParts, sessionOf, sessionSecret } from './session-door.ts';
 
 export interface SignInParts extends DoorParts {
@@ -47,7 +47,6 @@ export type OpenedSession = Session | Failure;
 
 const bodyBytesMax = 4 * 1024;
 const secretCharsMax = 256;
-const noStore = ['cache-control', 'no-store'];
 
 const ways = ['token', 'admin_key', 'key'] as const;
 type Way = (typeof ways)[number];
@@ -92,17 +91,11 @@ export function createSignIn(parts: SignInParts): SignIn {
     open,
     async start(exchange) {
       const deny = (failure: Failure) => refuse(exchange.client, failure, noStore);
-      const foreign = crossSiteFailure(exchange, server());
-      if (foreign !== null) return deny(foreign);
       const address = addressOf(exchange.request);
-      const early = await throttle.refusal(address);
-      if (early !== null) return deny(early);
-      const presented = await presentedIn(exchange);
-      if (presented === null) return;
-      if ('kind' in presented) return deny(presented);
-      const attempt = await throttle.attempt(address);
-      if ('kind' in attempt) return deny(attempt);
-      const proof = await proofOf(parts, presented, address);
+      const login = await readLogin(exchange, address, { throttle, server, read: presentedIn });
+      if (login === null) return;
+      const { given, attempt } = login;
+      const proof = await proofOf(parts, given, address);
       if ('kind' in proof) {
         attempt.failed();
         return deny(proof);
