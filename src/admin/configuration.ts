@@ -5,6 +5,7 @@ import { fragmentKey, mergeKept } from '../config/merge-kept.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import { redact } from '../config/redact.ts';
 import type { Config } from '../config/schema.ts';
+import { writtenSettings } from '../config/written-settings.ts';
 import type { Directory, KnownPlan, Records } from './directory.ts';
 import { jsonOperation, type Operation, refuse, refuseWith, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
@@ -17,6 +18,12 @@ const problemSchema = z.object({
   message: z.string(),
 });
 
+const settingSchema = z.object({
+  path: z.string(),
+  value: z.string().nullable().describe('As the file writes it; null: not set.'),
+  from: z.enum(['default', 'set']),
+});
+
 const checkedSchema = z.object({ ok: z.boolean(), errors: z.array(problemSchema), warnings: z.array(problemSchema) });
 
 /** `/config`: the configuration in force, and what a given text would become. */
@@ -27,12 +34,16 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       path: '/config',
       area: 'settings',
       summary:
-        'Returns the configuration in force with all defaults and without secrets. Durations are in ms, sizes in bytes.',
-      reply: z.object({ file: z.string().nullable(), config: z.record(z.string(), z.unknown()) }),
-      run: ({ operator }) => ({
-        file: parts.configFile,
-        config: redact(within(parts.snapshot().config, operator.accounts)) as Record<string, unknown>,
+        'Returns the configuration in force with all defaults and without secrets. Durations are in ms, sizes in bytes; `settings` has them as the file writes them.',
+      reply: z.object({
+        file: z.string().nullable(),
+        config: z.record(z.string(), z.unknown()),
+        settings: z.array(settingSchema),
       }),
+      run({ operator }) {
+        const config = redact(within(parts.snapshot().config, operator.accounts)) as Record<string, unknown>;
+        return { file: parts.configFile, config, settings: writtenSettings(config) };
+      },
     }),
     textOperation({
       method: 'GET',

@@ -37,8 +37,8 @@ test('guards of plans, accounts and keys and the shadow of a model are set in th
   await put('/models', 'POST', { id: 'fast', targets: ['up/mock/ok'] });
 
   const page = await openPage(t, gateway, '/dashboard/plans/team');
-  const guards = page.getByRole('textbox', { name: 'Guards' });
-  assert.equal(await guards.inputValue(), 'pii');
+  const guards = page.getByLabel('Guards', { exact: true });
+  await page.getByRole('button', { name: 'Remove pii' }).waitFor();
   await page.getByRole('textbox', { name: 'Requests per minute' }).fill('9');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved.').first().waitFor();
@@ -52,6 +52,7 @@ test('guards of plans, accounts and keys and the shadow of a model are set in th
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText("did you mean 'pii'?").waitFor();
   assert.equal(await guards.getAttribute('aria-invalid'), 'true');
+  await page.getByRole('button', { name: 'Remove pi', exact: true }).click();
   await guards.fill('pii');
   await assertLooksRight(page, 'account-guards');
   await page.setViewportSize({ width: 1280, height: 800 });

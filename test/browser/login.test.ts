@@ -21,6 +21,19 @@ suite('logging in', { skip }, () => {
     await another.getByRole('heading', { name: 'Overview' }).waitFor();
   });
 
+  test('a link works in a tab that is open and logged in, and one that was used leaves its session', async (t) => {
+    const { path } = (await (await gateway.admin('/login-links', { method: 'POST' })).json()) as { path: string };
+    const page = await openPage(t, gateway, '/account', { login: { key: gateway.keys['lumen/reader'] } });
+    await page.getByRole('heading', { name: 'reader' }).waitFor();
+    const follow = () => page.evaluate(`location.hash = ${JSON.stringify(path.slice(path.indexOf('#')))}`);
+    await follow();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await follow();
+    await page.getByText('This login link was used or has expired.').waitFor();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    assert.doesNotMatch(page.url(), /token/);
+  });
+
   test('a wrong key is answered in the server’s words and stays in the field', async (t) => {
     const page = await openPage(t, gateway, '/dashboard/requests?status=5xx', { login: null });
     await page.locator('input[type=password]').fill('sk-cv-admin-wrong');

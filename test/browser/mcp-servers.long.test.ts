@@ -37,11 +37,20 @@ test('an MCP server is added, logged in at, changed and removed', { skip }, asyn
   assert.deepEqual(await page.getByTitle('Its settings do not offer this tool.').allTextContents(), ['large', 'throw']);
   await shoot(page, 'mcp-server-desktop-light');
   await assertAccessible(page);
+  await page.getByLabel('Tool', { exact: true }).selectOption('tickets__add');
+  await page.getByLabel('Arguments, as JSON').fill('{"a": 1, "b": 2');
+  await page.getByText('This is not valid JSON').waitFor();
+  await page.getByLabel('Arguments, as JSON').fill('{"a": 20, "b": 22}');
+  await page.getByRole('button', { name: 'Call the tool' }).click();
+  await page.locator('pre').getByText('42', { exact: true }).first().waitFor();
+  await assertAccessible(page);
+  await shoot(page, 'mcp-server-tried-desktop-light');
   const json = { tool: 'tickets__add', arguments: { a: 1, b: 2 } };
   assert.equal((await gateway.fetch('/v1/mcp/call', { json })).status, 200);
   await page.getByRole('link', { name: 'Requests for its tools' }).click();
   await page
     .getByRole('row', { name: /tickets__add/ })
+    .first()
     .getByRole('link')
     .click();
   await page.getByText('MCP server', { exact: true }).waitFor();

@@ -21,6 +21,17 @@ test('an operation is found by words, and shows what it takes and answers', { sk
   await shoot(page, 'reference-desktop-light');
 });
 
+test('operations are grouped by their subject', { skip }, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard/reference');
+  const groups = page.getByRole('navigation', { name: 'Operations' }).locator('summary');
+  await groups.first().waitFor();
+  const names = (await groups.allInnerTexts()).map((text) => text.replace(/\s*\d+$/, ''));
+  assert.deepEqual(names.slice(0, 3), ['Chat and text', 'Embeddings, ranking and moderation', 'Images and video']);
+  for (const name of ['Vectors', 'Admin: keys']) assert.ok(names.includes(name), names.join());
+  await groups.filter({ hasText: 'Files and batches' }).click();
+  await page.getByRole('button', { name: 'POST /v1/messages/batches', exact: true }).waitFor();
+});
+
 test('it can be tried as the key that one speaks as, and as the operator', { skip }, async (t) => {
   const page = await openPage(t, gateway, `${path}?operation=POST+/v1/embeddings`);
   const answer = page.getByRole('region', { name: 'Response of the call' });

@@ -18,7 +18,15 @@ suite('the settings', { skip }, () => {
     assert.doesNotMatch(await page.locator('main').innerText(), /upstream-secret|sk-cv-/);
     await page.getByLabel('Find a setting').fill('session_idle');
     await page.waitForURL(/text=session_idle/);
-    assert.deepEqual(await page.locator('dt').allInnerTexts(), ['session_idle']);
+    assert.deepEqual(await page.locator('dt').allInnerTexts(), ['dashboard.session_idle']);
+    assert.deepEqual(await page.locator('dd').allInnerTexts(), ['12h'], 'as the file writes it');
+    await page.getByRole('button', { name: 'Not the default' }).click();
+    await page.getByText('No setting matches.').waitFor();
+    await page.getByLabel('Find a setting').fill('base_url');
+    await page.getByText('providers.claude.base_url').waitFor();
+    assert.match((await page.locator('dd').allInnerTexts()).join(), /^http\S+\s+set/);
+    await page.getByRole('link', { name: 'Documentation of providers' }).click();
+    await page.locator('h2#providers').waitFor();
   });
 
   test('check a file, and say where it is wrong', async (t) => {
@@ -44,7 +52,7 @@ suite('the settings', { skip }, () => {
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByText('There is no account').waitFor();
     assert.equal(await page.getByLabel('Accounts').getAttribute('aria-invalid'), 'true');
-    await page.getByLabel('Accounts').fill('atlas');
+    await page.getByRole('button', { name: 'Remove nobody' }).click();
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     const key = await page.getByRole('dialog', { name: 'Key of Lena' }).locator('pre').innerText();
     for (const stray of ['Escape', 'Enter', ' ']) await page.keyboard.press(stray);

@@ -152,7 +152,7 @@ suite('around every page', { skip }, () => {
     ] as const) {
       assert.equal(places.includes(title), title === 'API reference', title);
       await page.goto(`/dashboard/${path}`);
-      await page.getByText('which may not make calls. These roles may: owner, admin.').waitFor();
+      await page.getByText('which may not make calls. These roles may: owner, admin, member.').waitFor();
     }
   });
 

@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { chromiumMissing } from '../chromium.ts';
-import { assertAccessible, followTo, openPage, settled } from './open-page.ts';
-import { startSeededGateway } from './seeded-gateway.ts';
+import { assertAccessible, followTo, settled } from './open-page.ts';
+import { sharedPage } from './shared-page.ts';
 
 suite('tables', { skip: chromiumMissing }, () => {
   let page: Page;
-  const ends: (() => Promise<void>)[] = [];
-  after(async () => {
-    for (const end of ends) await end();
-  });
-  before(async () => {
-    const hooks = { after: (done: () => Promise<void>) => void ends.unshift(done) } as never;
-    page = await openPage(hooks, await startSeededGateway(hooks, { days: 3, perDay: 60 }), '/dashboard/models');
+  sharedPage('/dashboard/models', (opened) => {
+    page = opened;
   });
 
   const heads = async () =>

@@ -1,36 +1,24 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { loggedIn } from '../browser-login.ts';
 import { chromiumMissing } from '../chromium.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
-import { assertAccessible, assertLooksRight, openPage, shoot } from './open-page.ts';
+import { assertFewClicks, countClicks } from './count-clicks.ts';
+import { assertAccessible, assertLooksRight, openPage, settled, shoot } from './open-page.ts';
 
 const skip = chromiumMissing;
 const gateway = await startGateway({ after: after as never }, {});
 const admin = await loggedIn(gateway, { admin_key: adminKey });
 await admin.fetch('/admin/v1/accounts', { json: { id: 'atlas', name: 'Atlas' } });
 
-/** Clicks by name of a button or menu item, counted. */
-function counting(page: Page) {
-  let clicks = 0;
-  return {
-    clicks: () => clicks,
-    async click(name: string) {
-      clicks += 1;
-      await page.getByRole('button', { name, exact: true }).click();
-    },
-  };
-}
-
 test('a viewer is invited in at most four clicks, and the link lets one person in', { skip }, async (t) => {
   const page = await openPage(t, gateway, '/dashboard/settings?tab=operators');
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: gateway.url });
-  const { click, clicks } = counting(page);
-  await click('Invite');
-  await click('Create link');
-  await click('Copy link');
-  assert.ok(clicks() <= 4, `${clicks()} clicks`);
+  await settled(page);
+  await countClicks(page);
+  for (const name of ['Invite', 'Create link', 'Copy link'])
+    await page.getByRole('button', { name, exact: true }).click();
+  assertFewClicks(page);
   await page.getByRole('button', { name: 'Copied' }).waitFor();
   const link = String(await page.evaluate('navigator.clipboard.readText()'));
   assert.ok(link.startsWith(`${gateway.url}/dashboard#invitation=`));
@@ -69,7 +57,7 @@ test('the page of an account has its members: an admin of it invites and removes
   const page = await openPage(t, gateway, '/dashboard/accounts/atlas', { login: { admin_key: key } });
   await page.getByRole('cell', { name: 'Mia' }).waitFor();
   await page.getByRole('button', { name: 'Invite' }).click();
-  assert.equal(await page.getByLabel('Accounts').inputValue(), 'atlas');
+  await page.getByRole('button', { name: 'Remove atlas' }).waitFor();
   await page.getByLabel('Role').selectOption('owner');
   await page.getByRole('button', { name: 'Create link' }).click();
   await page.getByText('may not give the role owner').waitFor();

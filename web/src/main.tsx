@@ -5,9 +5,11 @@ import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/query-client.ts';
 import { applyTheme } from './parts/theme.ts';
 import { router } from './routes.tsx';
+import { reloadForLinks } from './shell/address-token.ts';
 import './style.css';
 
 applyTheme();
+reloadForLinks();
 createRoot(document.getElementById('app')!).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>

@@ -33,8 +33,8 @@ export interface Callers {
 }
 
 /**
- * The key that calls are made with, and for an operator the others to choose from: `key` of the address, or the last
- * choice. Where its role makes no calls, `error` says so. `ofKey`: filters of the page that say nothing of another key.
+ * The key that calls are made with, and for an operator the others to choose from: `key` of the address, the last
+ * choice, or the operator's own key. Where its role makes no calls, `error` says so. `ofKey`: filters of the page that say nothing of another key.
  */
 export function useCaller(ofKey: readonly string[] = []): Callers {
   const session = useSession();
@@ -52,7 +52,7 @@ export function useCaller(ofKey: readonly string[] = []): Callers {
   }
   if (refused !== null) return { caller: undefined, keys: [], choose: () => {}, error: new Error(refused) };
   const keys = data?.data ?? [];
-  const key = keys.find(({ id }) => id === named) ?? keys.find(({ id }) => id === kept) ?? keys[0];
+  const key = keys.find(({ id }) => id === named) ?? keys.find(({ id }) => id === kept) ?? usualKey(session, keys);
   const choose = (id: string) => {
     localStorage.setItem(chosenKey, id);
     setKept(id);
@@ -67,8 +67,14 @@ export async function speaksAs(session: Session, signal: AbortSignal): Promise<C
   const query = { status: 'active', limit: keysMax };
   const { data } = await get<Listed<KeyRow>>('/admin/v1/keys', query, signal);
   const kept = localStorage.getItem(chosenKey);
-  const key = data.find(({ id }) => id === kept) ?? data[0];
+  const key = data.find(({ id }) => id === kept) ?? usualKey(session, data);
   return key === undefined ? null : callerOf(session, key);
+}
+
+/** The key with the operator's name, else the first one. */
+function usualKey(session: Session, keys: readonly KeyRow[]): KeyRow | undefined {
+  const own = session.kind === 'operator' ? keys.find(({ name }) => name === session.name) : undefined;
+  return own ?? keys[0];
 }
 
 function callerOf({ csrf, kind }: Session, { id, name, account, prefix }: KeyRow): Caller {

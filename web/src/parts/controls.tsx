@@ -3,12 +3,13 @@ import { Switch as RadixSwitch } from 'radix-ui';
 import { type ComponentProps, useEffect, useState } from 'react';
 import { classes } from './classes.ts';
 
-const control =
-  'min-w-0 rounded-md border border-line-strong bg-panel px-2.5 text-base sm:text-sm placeholder:text-faint aria-invalid:border-bad disabled:opacity-60';
+/** Looks of a control in which one types. */
+export const inputClass =
+  'min-w-0 rounded-md border border-line-strong bg-panel px-2.5 text-base sm:text-sm placeholder:text-faint aria-invalid:border-bad has-aria-invalid:border-bad has-focus-visible:border-accent disabled:opacity-60';
 
 /** Controls are as wide as their field; `className` may set another width. */
 export function Input({ className = 'w-full', ...rest }: ComponentProps<'input'>) {
-  return <input className={classes(control, 'h-8', className)} {...rest} />;
+  return <input className={classes(inputClass, 'h-8', className)} {...rest} />;
 }
 
 /** Picks files of this machine. */
@@ -26,12 +27,12 @@ export function FileInput({ className = 'w-full', ...rest }: ComponentProps<'inp
 }
 
 export function TextArea({ className = 'w-full', ...rest }: ComponentProps<'textarea'>) {
-  return <textarea className={classes(control, 'py-1.5 leading-5', className)} {...rest} />;
+  return <textarea className={classes(inputClass, 'py-1.5 leading-5', className)} {...rest} />;
 }
 
 export function Select({ className = 'w-full', children, ...rest }: ComponentProps<'select'>) {
   return (
-    <select className={classes(control, 'h-8 pr-1.5', className)} {...rest}>
+    <select className={classes(inputClass, 'h-8 pr-1.5', className)} {...rest}>
       {children}
     </select>
   );

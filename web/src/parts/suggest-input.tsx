@@ -1,11 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
-import { type ChangeEvent, type ComponentProps, type FocusEvent, type KeyboardEvent, useId, useState } from 'react';
-import type { Listed } from '../api/pages.ts';
-import { get } from '../api/request.ts';
+import { type ChangeEvent, type ComponentProps, type FocusEvent, type KeyboardEvent, useId } from 'react';
 import { Input, Select } from './controls.tsx';
-
-/** Names offered; beyond them one types on. */
-const offeredMax = 500;
+import { useOffered } from './names-input.tsx';
 
 interface SuggestInputProps extends ComponentProps<'input'> {
   /** A list of the admin API, asked for when a user types here. */
@@ -17,19 +12,13 @@ interface SuggestInputProps extends ComponentProps<'input'> {
 /** An input that offers what there is, and takes anything. */
 export function SuggestInput({ from, field, ...rest }: SuggestInputProps) {
   const id = useId();
-  const [looked, setLooked] = useState(false);
-  const { data } = useQuery({
-    queryKey: [from, 'names', field],
-    queryFn: ({ signal }) => get<Listed<Record<string, string>>>(from, { limit: offeredMax }, signal),
-    enabled: looked,
-    staleTime: 60_000,
-  });
+  const { names, ask } = useOffered(from, field);
   return (
     <>
-      <Input list={id} spellCheck={false} autoComplete="off" onFocus={() => setLooked(true)} {...rest} />
+      <Input list={id} spellCheck={false} autoComplete="off" onFocus={ask} {...rest} />
       <datalist id={id}>
-        {data?.data.map((row) => (
-          <option key={row[field]} value={row[field]} />
+        {names.map((name) => (
+          <option key={name} value={name} />
         ))}
       </datalist>
     </>

@@ -4,7 +4,8 @@ import { lazy, Suspense, useRef, useState } from 'react';
 import { type Session, SessionProvider, sessionQuery } from '../api/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
-import { tokenInAddress } from './address-token.ts';
+import { toast } from '../parts/toast.tsx';
+import { hasToken, tokenInAddress } from './address-token.ts';
 import { Shell } from './shell.tsx';
 
 const login = () => import('./login.tsx');
@@ -22,6 +23,7 @@ export function Gate({ kind }: { kind: Session['kind'] }) {
   if (data?.session != null) last.current = data.session;
   const session = last.current;
   // Also in a browser that is logged in: a link is for the person who opens it.
+  const [isLink, setLink] = useState(() => hasToken('token'));
   const [invitation, setInvitation] = useState(() => tokenInAddress('invitation'));
 
   if (invitation !== null && data !== undefined) {
@@ -37,7 +39,7 @@ export function Gate({ kind }: { kind: Session['kind'] }) {
     if (data !== undefined && data.session === null) {
       return (
         <Suspense>
-          <LoginPage ways={data.login} />
+          <LoginPage ways={data.login} onLink={() => setLink(false)} />
         </Suspense>
       );
     }
@@ -49,6 +51,18 @@ export function Gate({ kind }: { kind: Session['kind'] }) {
       );
     }
     return <p role="status" aria-label="Loading" className="min-h-dvh bg-ground" />;
+  }
+  if (isLink) {
+    const onLink = (error: Error | null) => {
+      if (error === null) return location.reload();
+      toast(error.message);
+      setLink(false);
+    };
+    return (
+      <Suspense>
+        <LoginPage ways={{ oidc: null }} onLink={onLink} />
+      </Suspense>
+    );
   }
   if (session.kind !== kind) return <Navigate to={session.kind === 'key' ? '/account' : '/dashboard'} />;
   const ended = data !== undefined && data.session === null;

@@ -8,11 +8,17 @@ import { Field, Form } from '../parts/form.tsx';
 import { tokenInAddress } from './address-token.ts';
 import { Mark } from './mark.tsx';
 
-export function LoginPage({ ways }: { ways: LoginWays }) {
+interface LoginProps {
+  ways: LoginWays;
+  /** The link of the address was used, or could not be. */
+  onLink?: (error: Error | null) => void;
+}
+
+export function LoginPage({ ways, onLink }: LoginProps) {
   return (
     <EntrancePage title="Log in">
       <div className="rounded-xl border border-line bg-panel p-5">
-        <LoginForm ways={ways} />
+        <LoginForm ways={ways} onLink={onLink} />
       </div>
       <p className="mt-4 text-center text-muted text-xs">
         <code className="font-mono">culvert dashboard</code> opens a link that logs you in.
@@ -40,7 +46,7 @@ export function EntrancePage({ title, children }: { title: string; children: Rea
 }
 
 /** Also over a page whose session has ended. */
-export function LoginForm({ ways }: { ways: LoginWays }) {
+export function LoginForm({ ways, onLink }: LoginProps) {
   const [kind, setKind] = useState<'admin_key' | 'key'>('admin_key');
   const [text, setText] = useState('');
   const client = useQueryClient();
@@ -51,8 +57,8 @@ export function LoginForm({ ways }: { ways: LoginWays }) {
   const { mutate } = login;
   useEffect(() => {
     const token = tokenInAddress('token');
-    if (token !== null) mutate({ token });
-  }, [mutate]);
+    if (token !== null) mutate({ token }, { onSettled: (_, error) => onLink?.(error) });
+  }, [mutate, onLink]);
   const byToken = login.variables !== undefined && 'token' in login.variables;
 
   if (byToken && (login.isPending || login.isSuccess)) {

@@ -8,6 +8,7 @@ import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
 import { Input } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
+import { NamesInput } from '../../parts/names-input.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { listIn, numberOrText } from '../../parts/typed.ts';
 import { PlanSelect } from './plan-select.tsx';
@@ -81,15 +82,11 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
       <Field name="plan" label="Plan" hint="Its limits also count what the account has used already.">
         {(control) => <PlanSelect control={control} value={plan} onValue={setPlan} />}
       </Field>
-      <Field
-        name="guards"
-        label="Guards"
-        hint="Names, separated by commas. They read requests and answers of its keys, besides those of the plan."
-      >
+      <Field name="guards" label="Guards" hint="They read requests and answers of its keys, besides those of the plan.">
         {(control) => (
-          <Input
+          <NamesInput
             {...control}
-            spellCheck={false}
+            from="/admin/v1/guards"
             placeholder="None"
             value={guards}
             onChange={(event) => setGuards(event.target.value)}

@@ -1,39 +1,56 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { useRef } from 'react';
 import type { AccountReply } from '../../../../src/admin/entries/accounts.ts';
-import { accounts } from '../../api/entries.ts';
+import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
+import { accounts, plans } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
+import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
 import { useFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { FieldFault, numberOrText } from '../../parts/typed.ts';
 import { PlanSelect } from './plan-select.tsx';
 
-export function NewAccount({ onClose }: { onClose: () => void }) {
-  const [{ name, id, plan }, field, change] = useFields({ name: '', id: '', plan: '' });
+/** An account that was made, with its first key where one was asked for. */
+export interface MadeAccount {
+  account: AccountReply;
+  key: (KeyReply & { key: string }) | null;
+}
+
+const empty = { name: '', id: '', plan: '', planName: '', usd: '', keyName: '' };
+/** No plan has such a name. */
+const another = 'another:';
+
+interface NewAccountProps {
+  onClose: () => void;
+  onMade: (made: MadeAccount) => void;
+}
+
+/** Makes an account, and with it a plan with a budget and a key where these are typed. */
+export function NewAccount({ onClose, onMade }: NewAccountProps) {
+  const [typed, field, change] = useFields(empty);
+  const { name, id, plan } = typed;
   const client = useQueryClient();
-  const navigate = useNavigate();
-  const make = useMutation({
-    mutationFn: () =>
-      call<AccountReply>('POST', accounts.path, {
-        body: { ...(name !== '' && { name }), ...(id !== '' && { id }), ...(plan !== '' && { plan }) },
-      }),
-    async onSuccess(account) {
-      await accounts.refresh(client);
-      toast(`The account ${account.name} was created.`);
-      onClose();
-      void navigate({ to: `/dashboard/accounts/${encodeURIComponent(account.id)}` });
+  const may = { plans: useMay('plans', 'write'), keys: useMay('keys', 'write') };
+  const make = useMaking(typed);
+  const save = useMutation({
+    mutationFn: make,
+    async onSuccess(made) {
+      await client.invalidateQueries();
+      toast(`The account ${made.account.name} was created.`);
+      onMade(made);
     },
   });
   return (
     <Form
-      error={make.error}
-      onSubmit={() => make.mutate()}
+      error={save.error}
+      onSubmit={() => save.mutate()}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={make.isPending} disabled={name === '' && id === ''}>
+          <Button type="submit" look="main" busy={save.isPending} disabled={name === '' && id === ''}>
             Create account
           </Button>
         </>
@@ -59,9 +76,60 @@ export function NewAccount({ onClose }: { onClose: () => void }) {
             value={plan}
             onValue={(next) => change({ plan: next })}
             unless="The default plan"
+            also={may.plans ? { value: another, label: 'A new plan' } : undefined}
           />
         )}
       </Field>
+      {plan === another && (
+        <div className="grid gap-4 sm:grid-cols-2">
+          <Field name="new plan" label="Name of the plan">
+            {(control) => <Input {...control} spellCheck={false} {...field('planName')} />}
+          </Field>
+          <Field name="budget.month" label="USD in 30 days" hint="Its page has the other limits.">
+            {(control) => <Input {...control} inputMode="decimal" placeholder="No limit" {...field('usd')} />}
+          </Field>
+        </div>
+      )}
+      {may.keys && (
+        <Field
+          name="first key"
+          label="First key"
+          hint="Where it is used, such as production. Leave it empty for no key."
+        >
+          {(control) => <Input {...control} placeholder="None" {...field('keyName')} />}
+        </Field>
+      )}
     </Form>
   );
+}
+
+/** Makes one after the other. What is made stays made when a later one is refused, and is not made again. */
+function useMaking({ name, id, plan, planName, usd, keyName }: typeof empty): () => Promise<MadeAccount> {
+  const made = useRef<{ plan?: string; account?: AccountReply }>({});
+  return async () => {
+    if (plan === another && made.current.plan !== planName) {
+      await makePlan(planName.trim(), usd);
+      made.current.plan = planName;
+    }
+    const own = plan === another ? planName.trim() : plan;
+    made.current.account ??= await call<AccountReply>('POST', accounts.path, {
+      body: { ...(name !== '' && { name }), ...(id !== '' && { id }), ...(own !== '' && { plan: own }) },
+    });
+    const { account } = made.current;
+    if (keyName.trim() === '') return { account, key: null };
+    const body = { account: account.id, name: keyName.trim() };
+    return { account, key: await call('POST', '/admin/v1/keys', { body }) };
+  };
+}
+
+async function makePlan(name: string, usd: string): Promise<void> {
+  if (name === '') throw new FieldFault('new plan', 'A plan has a name.');
+  const path = plans.addressOf(name);
+  // PUT would replace it.
+  const taken = await call('GET', path).then(
+    () => true,
+    () => false,
+  );
+  if (taken) throw new FieldFault('new plan', `There is a plan '${name}' already. Choose it above.`);
+  await call('PUT', path, { body: usd.trim() === '' ? {} : { budget: { month: numberOrText(usd) } } });
 }

@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { Users } from 'lucide-react';
+import { useState } from 'react';
 import type { AccountReply } from '../../../../src/admin/entries/accounts.ts';
 import type { UsageReply } from '../../../../src/admin/usage.ts';
 import { accounts } from '../../api/entries.ts';
@@ -7,6 +9,7 @@ import { usePages } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
 import { useAdding } from '../../parts/add-dialog.tsx';
 import { SearchInput } from '../../parts/controls.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Count } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
@@ -15,7 +18,8 @@ import { Spend } from '../../parts/spend.tsx';
 import { Status } from '../../parts/status.tsx';
 import { FilterInput, FilterSelect } from '../../parts/suggest-input.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
-import { NewAccount } from './new-account.tsx';
+import { Secret } from '../keys/secret.tsx';
+import { type MadeAccount, NewAccount } from './new-account.tsx';
 
 /** Spend is read from the ledger for this many accounts, those that used most. */
 const spendersMax = 1_000;
@@ -25,12 +29,25 @@ export default function AccountsPage() {
   const [filters, setFilters] = useFilters<'text' | 'plan' | 'status'>();
   const { text, plan, status } = filters;
   const pages = usePages<AccountReply>(accounts.path, { text, plan, status });
+  const navigate = useNavigate();
+  const [made, setMade] = useState<MadeAccount | null>(null);
+  const open = ({ account: { id } }: MadeAccount) =>
+    void navigate({ to: `/dashboard/accounts/${encodeURIComponent(id)}` });
   const { add, dialog } = useAdding({
     area: 'accounts',
     label: 'New account',
     title: 'New account',
     description: 'An account is whoever pays: a team, a customer or you.',
-    form: (done) => <NewAccount onClose={done} />,
+    form: (done) => (
+      <NewAccount
+        onClose={done}
+        onMade={(all) => {
+          done();
+          if (all.key === null) open(all);
+          else setMade(all);
+        }}
+      />
+    ),
   });
   const { data: spent } = useQuery({
     queryKey: ['/admin/v1/usage', 'by account, 30 days'],
@@ -120,6 +137,11 @@ export default function AccountsPage() {
         }
       />
       {dialog}
+      {made?.key != null && (
+        <Dialog open onClose={null} title={`Key ${made.key.name} of ${made.account.name}`}>
+          <Secret secret={made.key.key} onDone={() => open(made)} />
+        </Dialog>
+      )}
     </Page>
   );
 }

@@ -13,9 +13,11 @@ interface PlanSelectProps {
   onValue: (value: string) => void;
   /** Words for none. */
   unless?: string;
+  /** Offered last, besides the plans. */
+  also?: { value: string; label: string };
 }
 
-export function PlanSelect({ control, value, onValue, unless }: PlanSelectProps) {
+export function PlanSelect({ control, value, onValue, unless, also }: PlanSelectProps) {
   const { data } = useQuery({
     queryKey: ['/admin/v1/plans', 'all'],
     queryFn: async ({ signal }) =>
@@ -25,10 +27,11 @@ export function PlanSelect({ control, value, onValue, unless }: PlanSelectProps)
   return (
     <Select {...control} value={value} onChange={(event) => onValue(event.target.value)}>
       {unless !== undefined && <option value="">{unless}</option>}
-      {value !== '' && !names.includes(value) && <option>{value}</option>}
+      {value !== '' && value !== also?.value && !names.includes(value) && <option>{value}</option>}
       {names.map((name) => (
         <option key={name}>{name}</option>
       ))}
+      {also !== undefined && <option value={also.value}>{also.label}</option>}
     </Select>
   );
 }

@@ -11,6 +11,7 @@ import { Input, TextArea } from '../../parts/controls.tsx';
 import { Note } from '../../parts/error-note.tsx';
 import { textFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
+import { NamesInput } from '../../parts/names-input.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { amount, windowName } from '../../parts/window-gauges.tsx';
 import { CalendarFields } from '../plans/calendar-fields.tsx';
@@ -117,8 +118,8 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
       <Field name="ips" label="Allowed IPs" hint="One address or network per line. Leave it empty to allow all.">
         {(control) => <TextArea {...control} rows={2} spellCheck={false} {...field('ips')} />}
       </Field>
-      <Field name="guards" label="Guards" hint="Names, separated by commas, besides those of the account and plan.">
-        {(control) => <Input {...control} spellCheck={false} placeholder="None" {...field('guards')} />}
+      <Field name="guards" label="Guards" hint="Besides those of the account and plan.">
+        {(control) => <NamesInput {...control} from="/admin/v1/guards" placeholder="None" {...field('guards')} />}
       </Field>
       <Field
         name="tags"

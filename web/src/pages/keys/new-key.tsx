@@ -9,6 +9,7 @@ import { Input, Select, TextArea } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { useFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
+import { NamesInput } from '../../parts/names-input.tsx';
 import { SuggestInput } from '../../parts/suggest-input.tsx';
 import { listIn, numberOrText } from '../../parts/typed.ts';
 import { Secret } from './secret.tsx';
@@ -112,12 +113,8 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
             <Field name="ips" label="Allowed IPs" hint="One address or network per line. Leave it empty to allow all.">
               {(control) => <TextArea {...control} rows={2} {...field('ips')} />}
             </Field>
-            <Field
-              name="guards"
-              label="Guards"
-              hint="Names, separated by commas, besides those of the account and plan."
-            >
-              {(control) => <Input {...control} spellCheck={false} placeholder="None" {...field('guards')} />}
+            <Field name="guards" label="Guards" hint="Besides those of the account and plan.">
+              {(control) => <NamesInput {...control} from="/admin/v1/guards" placeholder="None" {...field('guards')} />}
             </Field>
             <div className="grid grid-cols-3 gap-3">
               <Field name="limits.rpm" label="Requests per minute">

@@ -7,6 +7,8 @@ import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
 import { useFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
+import { plural } from '../../parts/format.ts';
+import { NamesInput } from '../../parts/names-input.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { listIn } from '../../parts/typed.ts';
 
@@ -17,10 +19,14 @@ export function AddMcpServer({ onAdded }: { onAdded: () => void }) {
   const navigate = useNavigate();
   const [fields, field] = useFields(blank);
   const add = useMutation({
-    mutationFn: () => call<McpServerReply>('POST', mcpServers.path, { body: bodyOf(fields) }),
-    async onSuccess({ name }) {
+    async mutationFn() {
+      const { name } = await call<McpServerReply>('POST', mcpServers.path, { body: bodyOf(fields) });
+      // It is there now, whatever the test says; its page has a button that tests again.
+      return call<McpServerReply>('POST', `${mcpServers.addressOf(name)}/test`).catch(() => ({ name, tools: null }));
+    },
+    async onSuccess({ name, tools }) {
       await mcpServers.refresh(client);
-      toast(`${name} is added.`);
+      toast(tools?.length ? `${name} is added and has ${plural(tools.length, 'tool')}.` : `${name} is added.`);
       onAdded();
       void navigate({ to: `/dashboard/mcp-servers/${encodeURIComponent(name)}` });
     },
@@ -52,11 +58,11 @@ export function AddMcpServer({ onAdded }: { onAdded: () => void }) {
         {(control) => <Input {...control} type="password" autoComplete="off" placeholder="None" {...field('token')} />}
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
-        <Field name="tools.allow" label="Offered tools" hint="Separate them by commas. * matches any characters.">
-          {(control) => <Input {...control} spellCheck={false} placeholder="All" {...field('allow')} />}
+        <Field name="tools.allow" label="Offered tools" hint="* matches any characters.">
+          {(control) => <NamesInput {...control} placeholder="All" {...field('allow')} />}
         </Field>
         <Field name="tools.deny" label="Tools not offered">
-          {(control) => <Input {...control} spellCheck={false} placeholder="None, or delete_*" {...field('deny')} />}
+          {(control) => <NamesInput {...control} placeholder="None, or delete_*" {...field('deny')} />}
         </Field>
       </div>
     </Form>

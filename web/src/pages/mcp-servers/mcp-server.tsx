@@ -14,6 +14,7 @@ import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { Login } from './log-in.tsx';
 import { ServerStatus } from './server-status.tsx';
+import { TryTool } from './try-tool.tsx';
 
 /** One MCP server: its state, its tools, and what can be done about it. */
 export default function McpServerPage() {
@@ -98,6 +99,7 @@ function McpServer({ server }: { server: McpServerReply }) {
           </ul>
         )}
       </Section>
+      <TryTool server={server} />
     </>
   );
 }

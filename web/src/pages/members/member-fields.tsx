@@ -1,6 +1,7 @@
 import type { ComponentProps } from 'react';
-import { Input, Select } from '../../parts/controls.tsx';
+import { Select } from '../../parts/controls.tsx';
 import { Field } from '../../parts/form.tsx';
+import { NamesInput } from '../../parts/names-input.tsx';
 
 /** Ids in a text; null: none, which means all accounts. */
 export function listedAccounts(text: string): string[] | null {
@@ -24,14 +25,10 @@ export function RoleField({ field }: { field: ComponentProps<'select'> }) {
   );
 }
 
-export function AccountsField({ field }: { field: ComponentProps<'input'> }) {
+export function AccountsField({ field }: { field: Pick<ComponentProps<typeof NamesInput>, 'value' | 'onChange'> }) {
   return (
-    <Field
-      name="accounts"
-      label="Accounts"
-      hint="Ids of the accounts it may see and change, separated by commas. Leave it empty for all."
-    >
-      {(control) => <Input {...control} spellCheck={false} {...field} />}
+    <Field name="accounts" label="Accounts" hint="The accounts it may see and change.">
+      {(control) => <NamesInput {...control} from="/admin/v1/accounts" field="id" placeholder="All" {...field} />}
     </Field>
   );
 }

@@ -6,11 +6,12 @@ import { mergePatch } from '../../api/merge-patch.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
-import { Input, Select, TextArea } from '../../parts/controls.tsx';
+import { Checks, Input, Select, TextArea } from '../../parts/controls.tsx';
 import { textFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
+import { NamesInput } from '../../parts/names-input.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { objectIn } from '../../parts/typed.ts';
+import { listIn, objectIn } from '../../parts/typed.ts';
 import { CacheFields } from './cache-fields.tsx';
 import { definitionOf, draftOf, type ModelDraft, modelTypes } from './model-draft.ts';
 import { Targets } from './targets.tsx';
@@ -91,24 +92,30 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
         <Field
           name="quality.checks"
           label="Checks of answers"
-          hint="schema, refusal, length. An answer that fails one makes the next target answer."
+          hint="An answer that fails one makes the next target answer."
         >
-          {(control) => <Input {...control} {...text('checks')} placeholder="None" />}
+          {(control) => (
+            <Checks
+              {...control}
+              label="Checks of answers"
+              options={['schema', 'refusal', 'length']}
+              chosen={listIn(draft.checks, ',')}
+              onChosen={(chosen) => change({ checks: chosen.join(', ') })}
+            />
+          )}
         </Field>
         <Field name="quality.min_chars" label="Minimum length in characters">
           {(control) => <Input {...control} {...text('minChars')} inputMode="numeric" placeholder="Any" />}
         </Field>
       </div>
-      <Field
-        name="fallbacks"
-        label="Fallbacks"
-        hint="Models to try, in this order, when all targets fail. Separate them by commas."
-      >
-        {(control) => <Input {...control} {...text('fallbacks')} placeholder="None" />}
+      <Field name="fallbacks" label="Fallbacks" hint="Models to try, in this order, when all targets fail.">
+        {(control) => (
+          <NamesInput {...control} from="/admin/v1/models" field="id" placeholder="None" {...field('fallbacks')} />
+        )}
       </Field>
       <CacheFields draft={draft} change={change} />
-      <Field name="guards" label="Guards" hint="Names, separated by commas. They read its requests and answers.">
-        {(control) => <Input {...control} {...text('guards')} placeholder="None" />}
+      <Field name="guards" label="Guards" hint="They read its requests and answers.">
+        {(control) => <NamesInput {...control} from="/admin/v1/guards" placeholder="None" {...field('guards')} />}
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
         <Field
@@ -137,11 +144,13 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
         <Field name="cost" label="Units per request">
           {(control) => <Input {...control} {...text('cost')} inputMode="decimal" placeholder="1" />}
         </Field>
-        <Field name="only.accounts" label="Allowed accounts" hint="Ids, separated by commas.">
-          {(control) => <Input {...control} {...text('accounts')} placeholder="All" />}
+        <Field name="only.accounts" label="Allowed accounts">
+          {(control) => (
+            <NamesInput {...control} from="/admin/v1/accounts" field="id" placeholder="All" {...field('accounts')} />
+          )}
         </Field>
         <Field name="only.plans" label="Allowed plans">
-          {(control) => <Input {...control} {...text('plans')} placeholder="All" />}
+          {(control) => <NamesInput {...control} from="/admin/v1/plans" placeholder="All" {...field('plans')} />}
         </Field>
       </div>
       <Field

@@ -3,6 +3,7 @@ import { prompts } from '../../api/entries.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
 import { Field } from '../../parts/form.tsx';
+import { NamesInput } from '../../parts/names-input.tsx';
 import { SuggestInput } from '../../parts/suggest-input.tsx';
 import { blankVariant, type VariantDraft } from './variant-draft.ts';
 
@@ -67,14 +68,13 @@ export function Variants(props: VariantsProps) {
               </Field>
             </div>
             <Field name={`${place}.targets`} label="Targets of the variant">
-              {(control) => (
-                <Input
-                  {...control}
-                  {...text('targets')}
-                  disabled={variant.writtenTargets !== null}
-                  placeholder={variant.writtenTargets === null ? "The model's" : 'As they are, with their options'}
-                />
-              )}
+              {(control) =>
+                variant.writtenTargets === null ? (
+                  <NamesInput {...control} {...text('targets')} placeholder="The model's" />
+                ) : (
+                  <Input {...control} disabled placeholder="As they are, with their options" />
+                )
+              }
             </Field>
           </div>
         );

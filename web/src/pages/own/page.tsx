@@ -13,6 +13,7 @@ import { Spend } from '../../parts/spend.tsx';
 import { Gauge } from '../../parts/status.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { WindowGauges } from '../../parts/window-gauges.tsx';
+import { shownZone } from '../../parts/zone.ts';
 import { type OwnUsage, type UsedRow, windowsIn } from './own-usage.ts';
 
 const DayChart = lazy(() => import('./day-chart.tsx'));
@@ -35,7 +36,7 @@ export default function OwnPage() {
     <Page title={session.key.name}>
       <p className="text-muted text-sm">
         This key belongs to the account {session.account}
-        {data !== undefined && `, which has the plan ${data.plan}`}.
+        {data !== undefined && `, which has the plan ${data.plan}`}. Times are in {shownZone()}, days of usage in UTC.
       </p>
       <Read query={query}>
         {(data) => (

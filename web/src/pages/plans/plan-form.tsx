@@ -8,6 +8,7 @@ import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
 import { textFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
+import { NamesInput } from '../../parts/names-input.tsx';
 import { Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { useUnsaved } from '../../parts/use-unsaved.ts';
@@ -134,12 +135,8 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
               />
             )}
           </Field>
-          <Field
-            name="guards"
-            label="Guards"
-            hint="Names, separated by commas. They read requests and answers of its keys."
-          >
-            {(control) => <Input {...control} spellCheck={false} placeholder="None" {...field('guards')} />}
+          <Field name="guards" label="Guards" hint="They read requests and answers of its keys.">
+            {(control) => <NamesInput {...control} from="/admin/v1/guards" placeholder="None" {...field('guards')} />}
           </Field>
           <details className="border-line border-t pt-3" open={typed.tierLimits !== '' || undefined}>
             <summary className="font-medium text-sm">Limits by tier</summary>

@@ -1,6 +1,6 @@
 import { ImagePlus, Send, Square, X } from 'lucide-react';
-import { type ReactNode, useRef, useState } from 'react';
-import { Button, IconButton } from '../../parts/button.tsx';
+import { type ComponentProps, type ReactNode, useRef, useState } from 'react';
+import { Button, buttonClass, IconButton } from '../../parts/button.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { commandKey } from '../../shell/shortcuts.tsx';
 import type { Picture } from './conversation.ts';
@@ -96,9 +96,7 @@ export function Composer(props: ComposerProps) {
             event.target.value = '';
           }}
         />
-        <IconButton label="Add images" onClick={() => file.current?.click()}>
-          <ImagePlus />
-        </IconButton>
+        <ComposerButton label="Add images" word="Images" icon={<ImagePlus />} onClick={() => file.current?.click()} />
         <div className="min-w-0 flex-1">{children}</div>
         <span className="mr-2 hidden text-faint text-xs sm:inline">
           {running ? 'Esc to stop' : `${commandKey} + Enter to send`}
@@ -119,6 +117,29 @@ export function Composer(props: ComposerProps) {
         )}
       </div>
     </div>
+  );
+}
+
+interface ComposerButtonProps extends ComponentProps<'button'> {
+  /** Read aloud, and its title; contains the shown word. */
+  label: string;
+  word: string;
+  icon: ReactNode;
+}
+
+/** A button with its word, for which a phone has no room. */
+export function ComposerButton({ label, word, icon, className, ...rest }: ComposerButtonProps) {
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      title={label}
+      className={buttonClass('quiet', `px-2 [&>svg]:size-4 ${className ?? ''}`)}
+      {...rest}
+    >
+      {icon}
+      <span className="hidden sm:inline">{word}</span>
+    </button>
   );
 }
 

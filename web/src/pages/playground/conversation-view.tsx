@@ -1,20 +1,21 @@
 import { Code2, Columns2, Eraser, SlidersHorizontal } from 'lucide-react';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import type { Caller, Model } from '../../api/caller.ts';
-import { Button, IconButton } from '../../parts/button.tsx';
+import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Note } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { useKept } from '../../parts/kept.ts';
 import { FieldFault } from '../../parts/typed.ts';
 import { CodeDialog } from './code-dialog.tsx';
-import { Composer } from './composer.tsx';
+import { Composer, ComposerButton } from './composer.tsx';
 import { noSettings, type Picture, type Settings, type UserTurn } from './conversation.ts';
 import { conversationCall } from './conversation-call.ts';
 import { formatOf } from './formats/formats.ts';
 import { LaneColumn } from './lane.tsx';
 import { modelChoices } from './model-choices.tsx';
 import { SettingsPanel } from './settings-panel.tsx';
+import { keepPrompt, StartHint } from './start-hint.tsx';
 import { useStopKey } from './use-call.ts';
 import { type Lanes, lanesMax, useLanes } from './use-lanes.ts';
 
@@ -32,7 +33,8 @@ export function ConversationView({ caller, models }: { caller: Caller; models: r
   const running = lanes.running.size > 0;
   const choices = modelChoices(models);
 
-  useFirstLane(lanes, models[0]?.id);
+  const [lastModel, keepModel] = useKept('playground.model', '', 'browser');
+  useFirstLane(lanes, models.find(({ id }) => id === lastModel)?.id ?? models[0]?.id);
   useAskedModel(lanes, model, () => setFilters({ model: '' }));
   useStopKey(running, lanes.stop);
   useStayAtEnd(end, lanes.lanes, running);
@@ -50,6 +52,7 @@ export function ConversationView({ caller, models }: { caller: Caller; models: r
   const send = () =>
     guarded(() => {
       lanes.send(text, pictures);
+      keepPrompt(text);
       setText('');
       setPictures([]);
     });
@@ -79,14 +82,17 @@ export function ConversationView({ caller, models }: { caller: Caller; models: r
   return (
     <div className="grid min-w-0 gap-6 lg:grid-cols-[minmax(0,1fr)_17rem]">
       <div className="flex min-h-[calc(100dvh-15rem)] min-w-0 flex-col gap-4 md:min-h-[calc(100dvh-9rem)]">
-        <div className="flex min-w-0 flex-1 gap-6 overflow-x-auto pb-2 [&>section]:min-w-[min(100%,20rem)]">
+        <div className="flex min-w-0 gap-6 overflow-x-auto pb-2 [&>section]:min-w-[min(100%,20rem)]">
           {lanes.lanes.map((lane) => (
             <LaneColumn
               key={lane.id}
               lane={lane}
               models={choices}
               running={lanes.running.has(lane.id)}
-              onModel={(next) => lanes.setModel(lane.id, next)}
+              onModel={(next) => {
+                lanes.setModel(lane.id, next);
+                keepModel(next);
+              }}
               onRemove={lanes.lanes.length > 1 ? () => lanes.remove(lane.id) : null}
               onTool={(turnId, place, result) => guarded(() => lanes.answerTool(lane.id, turnId, place, result))}
               onAgain={() => guarded(() => lanes.again(lane.id))}
@@ -94,7 +100,8 @@ export function ConversationView({ caller, models }: { caller: Caller; models: r
             />
           ))}
         </div>
-        <div className="sticky bottom-0 z-10 -mb-4 flex flex-col gap-2 bg-ground pb-4">
+        {lanes.lanes.every(({ turns }) => turns.length === 0) && <StartHint onPrompt={setText} />}
+        <div className="sticky bottom-0 z-10 mt-auto -mb-4 flex flex-col gap-2 bg-ground pb-4">
           {fault !== null && <Note tone="bad">{fault.message}</Note>}
           <Composer
             text={text}
@@ -107,22 +114,22 @@ export function ConversationView({ caller, models }: { caller: Caller; models: r
             onStop={lanes.stop}
           >
             <div className="flex items-center gap-0.5">
-              <IconButton
+              <ComposerButton
                 label="Compare with another model"
+                word="Compare"
+                icon={<Columns2 />}
                 disabled={lanes.lanes.length >= lanesMax || models.length === 0}
                 onClick={() => lanes.add(nextModel(models, lanes))}
-              >
-                <Columns2 />
-              </IconButton>
-              <IconButton label="View code" onClick={() => setOpen('code')}>
-                <Code2 />
-              </IconButton>
-              <IconButton label="Settings" className="lg:hidden" onClick={() => setOpen('settings')}>
-                <SlidersHorizontal />
-              </IconButton>
-              <IconButton label="New conversation" onClick={lanes.clear}>
-                <Eraser />
-              </IconButton>
+              />
+              <ComposerButton label="View code" word="Code" icon={<Code2 />} onClick={() => setOpen('code')} />
+              <ComposerButton
+                label="Settings"
+                word="Settings"
+                icon={<SlidersHorizontal />}
+                className="lg:hidden"
+                onClick={() => setOpen('settings')}
+              />
+              <ComposerButton label="New conversation" word="New" icon={<Eraser />} onClick={lanes.clear} />
             </div>
           </Composer>
         </div>

@@ -9,6 +9,7 @@ import { Button, IconButton } from '../../parts/button.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
 import { textFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
+import { NamesInput } from '../../parts/names-input.tsx';
 import { SuggestInput } from '../../parts/suggest-input.tsx';
 import { toast } from '../../parts/toast.tsx';
 import {
@@ -111,9 +112,9 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
       <Field
         name="labels"
         label="Labels"
-        hint="Separate them by commas. production is the version of requests that name none. Without a label it is a draft."
+        hint="production is the version of requests that name none. Without a label it is a draft."
       >
-        {(control) => <Input {...control} {...text('labels')} placeholder="None" />}
+        {(control) => <NamesInput {...control} placeholder="None" {...field('labels')} />}
       </Field>
     </Form>
   );

@@ -59,13 +59,40 @@ export function operationsOf({ paths }: Document): Operation[] {
   );
 }
 
-/** By tag, else by the first part of the path; the tools and the vectors, which are many, apart. */
-export function groupOf({ path, tags }: Operation): string {
-  if (tags?.[0] !== undefined) return `Admin: ${tags[0]}`;
-  const known = /^\/v1\/(tools|vectors)\b/.exec(path)?.[0];
-  if (known !== undefined) return known;
-  const [first, second] = path.split('/').slice(1);
-  return second === undefined ? 'Others' : `/${first}`;
+/** Subjects in the order in which they are shown, the admin API's by tag after `/v1`; the first pattern that fits. */
+const subjects: readonly (readonly [subject: string, paths: RegExp])[] = [
+  ['Chat and text', /^\/v1\/(chat|messages(?!\/batches)|responses|completions|conversations)\b/],
+  ['Embeddings, ranking and moderation', /^\/v1\/(embeddings|rerank|moderations)\b/],
+  ['Images and video', /^\/v1\/(images|videos)\b/],
+  ['Audio and realtime', /^\/v1\/(audio|realtime)\b/],
+  ['Files and batches', /^\/v1\/(files|batches|messages\/batches)\b/],
+  ['Models, usage and keys', /^\/v1\/(models|usage|requests|keys)\b/],
+  ['Vectors', /^\/v1\/vectors\b/],
+  ['Web tools', /^\/v1\/(tools|ocr)\b/],
+  ['MCP', /^\/(v1\/)?mcp\b/],
+  ['Formats of others: Gemini and Ollama', /^\/(v1beta|api)\b/],
+  ['Formats of others: Firecrawl', /^\/v[12]\//],
+  ['Formats of others: Qdrant', /^\/(collections|aliases|snapshots|cluster|telemetry|issues)\b/],
+  ['Providers as they are', /^\/passthrough\b/],
+  ['Health and metrics', /^\/(health\w*|livez|readyz|metrics)\b/],
+  ['SCIM', /^\/scim\b/],
+];
+const admin = 'Admin: ';
+const others = 'Pages and others';
+
+/** What an operation is about: its tag, else the subject of its path. */
+export function subjectOf({ path, tags }: Operation): string {
+  if (tags?.[0] !== undefined) return admin + tags[0];
+  return subjects.find(([, paths]) => paths.test(path))?.[0] ?? others;
+}
+
+/** Operations by subject, in the order of the subjects. */
+export function bySubject(operations: readonly Operation[]): [subject: string, members: Operation[]][] {
+  const found = Map.groupBy(operations, subjectOf);
+  const order = [...subjects.map(([subject]) => subject), others];
+  const known = order.filter((subject) => found.has(subject));
+  const tags = [...found.keys()].filter((subject) => subject.startsWith(admin));
+  return [...known, ...tags].map((subject) => [subject, found.get(subject) ?? []]);
 }
 
 /** Every word occurs in it. */

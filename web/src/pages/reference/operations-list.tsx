@@ -1,4 +1,4 @@
-import { groupOf, type Operation } from './open-api.ts';
+import { bySubject, type Operation } from './open-api.ts';
 
 interface OperationsListProps {
   operations: readonly Operation[];
@@ -8,12 +8,11 @@ interface OperationsListProps {
   onChoose: (id: string) => void;
 }
 
-/** Operations by group. */
+/** Operations by subject. */
 export function OperationsList({ operations, chosen, open, onChoose }: OperationsListProps) {
-  const groups = Map.groupBy(operations, groupOf);
   return (
     <nav aria-label="Operations" className="flex flex-col gap-1 text-sm">
-      {[...groups].map(([group, members]) => (
+      {bySubject(operations).map(([group, members]) => (
         <details key={`${group} ${open}`} open={open || members.some(({ id }) => id === chosen)}>
           <summary className="cursor-default rounded px-2 py-1 font-medium hover:bg-hover">
             {group} <span className="font-normal text-muted text-xs">{members.length}</span>

@@ -4,49 +4,73 @@ import { useCallback, useMemo, useState } from 'react';
 import { ApiError, call, get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
-import { SearchInput } from '../../parts/controls.tsx';
+import { classes } from '../../parts/classes.ts';
+import { SearchInput, Segments } from '../../parts/controls.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { Section } from '../../parts/page.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { Badge } from '../../parts/status.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { type Problem, Problems } from './problems.tsx';
 
+interface Setting {
+  path: string;
+  /** As the file writes it. */
+  value: string | null;
+  from: 'default' | 'set';
+}
+
 interface ConfigReply {
   file: string | null;
-  config: Record<string, unknown>;
+  settings: readonly Setting[];
 }
 
 /** The configuration in force, every default filled in, and a button that reads the file again. */
 export function InForce() {
-  const [{ text = '' }, setFilters] = useFilters<'text'>();
+  const [{ text = '', which }, setFilters] = useFilters<'text' | 'which'>();
   const { data, error, refetch } = useQuery({
     queryKey: ['/admin/v1/config'],
     queryFn: ({ signal }) => get<ConfigReply>('/admin/v1/config', {}, signal),
   });
-  const sections = useMemo(() => sectionsOf(data?.config ?? {}, text.toLowerCase()), [data, text]);
+  const sections = useMemo(() => sectionsOf(data?.settings ?? [], text.toLowerCase(), which), [data, text, which]);
   const onText = useCallback((value: string) => setFilters({ text: value }), [setFilters]);
   return (
     <>
       <div className="flex flex-wrap items-center gap-2">
         <SearchInput label="Find a setting" value={text} onValue={onText} className="w-full sm:w-72" />
+        <Segments
+          label="Settings shown"
+          value={which === 'set' ? 'set' : 'all'}
+          options={[
+            { value: 'all', label: 'All' },
+            { value: 'set', label: 'Not the default' },
+          ]}
+          onValue={(value) => setFilters({ which: value === 'set' ? 'set' : '' })}
+        />
         <p className="min-w-0 flex-1 basis-64 text-muted [overflow-wrap:anywhere]">
-          {data !== undefined &&
-            `${data.file ?? 'There is no configuration file'}. Durations are in ms, sizes in bytes.`}
+          {data !== undefined && (data.file ?? 'There is no configuration file.')}
         </p>
         {data?.file != null && <Reload />}
       </div>
       {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
       {data === undefined && error === null && <SkeletonRows />}
       {data !== undefined && sections.length === 0 && <Empty title="No setting matches." />}
-      {sections.map(({ name, settings }) => (
-        <Section key={name} title={name} inside="flush">
+      {sections.map(([name, settings]) => (
+        <Section key={name} title={name} inside="flush" actions={<Described name={name} />}>
           <dl className="divide-y divide-line">
-            {settings.map(({ path, value }) => (
+            {settings.map(({ path, value, from }) => (
               <div key={path} className="grid gap-x-4 px-4 py-1.5 sm:grid-cols-[18rem_minmax(0,1fr)]">
                 <dt className="font-mono text-muted text-xs leading-5 [overflow-wrap:anywhere]">{path}</dt>
-                <dd className="font-mono text-xs leading-5 [overflow-wrap:anywhere]">{value}</dd>
+                <dd className="flex flex-wrap items-center gap-x-2 font-mono text-xs leading-5">
+                  <span
+                    className={classes('[overflow-wrap:anywhere]', from === 'set' ? 'font-semibold' : 'text-muted')}
+                  >
+                    {value ?? 'not set'}
+                  </span>
+                  {from === 'set' && <Badge tone="accent">set</Badge>}
+                </dd>
               </div>
             ))}
           </dl>
@@ -56,43 +80,27 @@ export function InForce() {
   );
 }
 
-interface Setting {
-  /** Below its section, such as `log.level`. */
-  path: string;
-  value: string;
+/** Keys without a section, which the documentation has under one heading. */
+const otherKeys = new Set(['default_plan', 'simulator', 'autodetect']);
+
+/** Leads to what the documentation says of a section. */
+function Described({ name }: { name: string }) {
+  return (
+    <a
+      href={`/docs/configuration#${otherKeys.has(name) ? 'other-keys' : name}`}
+      className="text-accent text-sm underline-offset-2 hover:underline"
+    >
+      Documentation<span className="sr-only"> of {name}</span>
+    </a>
+  );
 }
 
-function sectionsOf(config: Record<string, unknown>, text: string): { name: string; settings: Setting[] }[] {
-  return Object.entries(config)
-    .map(([name, value]) => {
-      const settings: Setting[] = [];
-      flatten(value, '', settings);
-      return { name, settings: settings.filter(({ path }) => `${name}.${path}`.toLowerCase().includes(text)) };
-    })
-    .filter(({ settings }) => settings.length > 0);
-}
-
-/** Lists of plain values are in one line. */
-function flatten(value: unknown, path: string, into: Setting[]): void {
-  const below = typeof value === 'object' && value !== null && !isPlainList(value);
-  if (!below || Object.keys(value).length === 0) {
-    const shown =
-      typeof value === 'string'
-        ? value
-        : isPlainList(value)
-          ? (value as unknown[]).join(', ') || '[]'
-          : JSON.stringify(value);
-    into.push({ path: path === '' ? 'value' : path, value: shown ?? 'not set' });
-    return;
-  }
-  for (const [name, inner] of Object.entries(value)) {
-    const at = Array.isArray(value) ? `[${name}]` : path === '' ? name : `.${name}`;
-    flatten(inner, path + at, into);
-  }
-}
-
-function isPlainList(value: unknown): boolean {
-  return Array.isArray(value) && value.every((one) => typeof one !== 'object' || one === null);
+/** By the first part of their paths. */
+function sectionsOf(settings: readonly Setting[], text: string, which: string | undefined) {
+  const found = settings.filter(
+    ({ path, from }) => path.toLowerCase().includes(text) && (which !== 'set' || from === 'set'),
+  );
+  return [...Map.groupBy(found, ({ path }) => /^[^.[]+/.exec(path)?.[0] ?? path)];
 }
 
 function Reload() {
