@@ -89,6 +89,11 @@ export const rooms: readonly Room[] = [
   },
   // A line of a batch is a request of any family.
   { path: 'src/inference/batches', mayImport: ['src/inference/endpoints'] },
+  // Files of callers, read into collections.
+  {
+    path: 'src/inference/vector-stores',
+    mayImport: ['src/inference/families/vectors', 'src/inference/batches', 'src/vectors', 'src/tools'],
+  },
   { path: 'src/vectors', mayImport: ['src/net', 'src/upstream/transport'] },
   { path: 'src/tools/mcp', mayImport: ['src/tools', 'src/books/auth'] },
   { path: 'src/tools', mayImport: ['src/net', 'src/routing', 'src/upstream/transport'] },
@@ -108,6 +113,7 @@ export const rooms: readonly Room[] = [
     mayImport: [
       'src/inference/endpoints',
       'src/inference/batches',
+      'src/inference/vector-stores',
       'src/inference/families/search',
       'src/inference/families/vectors',
       'src/inference/families/passthrough',

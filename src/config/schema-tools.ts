@@ -26,6 +26,17 @@ export const vectorsSchema = z
       })
       .prefault({})
       .describe('Bounds on vector data.'),
+    stores: z
+      .strictObject({
+        embedding_model: z
+          .string()
+          .min(1)
+          .default('culvert-lexical-1024')
+          .describe('Model that embeds the files of a new store. The built-in one compares words, not meanings.'),
+        files: positiveInt(100_000).default(10_000).describe('Files a store may have.'),
+      })
+      .prefault({})
+      .describe("Stores of files for OpenAI's clients (`/v1/vector_stores`)."),
   })
   .describe('These keys are about the vector store.');
 

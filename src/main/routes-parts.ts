@@ -8,6 +8,7 @@ import type { Refusals } from '../books/metering/refusals.ts';
 import type { Uploads } from '../inference/batches/uploads.ts';
 import type { KeptBodies } from '../inference/endpoints/kept-bodies.ts';
 import type { Services } from '../inference/endpoints/services.ts';
+import type { OpenedVectorStores } from '../inference/vector-stores/open-vector-stores.ts';
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Trace } from '../kernel/trace.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
@@ -28,6 +29,7 @@ export interface RoutesParts {
   uploads: Uploads;
   tools: ServerTools;
   mcp: OpenedMcp;
+  vectorStores: OpenedVectorStores;
   books: Books;
   storage: Storage;
   cache: CacheStore;

@@ -40,6 +40,7 @@ import { searchRoutes } from '../http/routes/tools/search.ts';
 import { unsupportedFirecrawlRoutes } from '../http/routes/tools/unsupported-firecrawl.ts';
 import { transcriptionRoutes } from '../http/routes/transcriptions.ts';
 import { usageRoute } from '../http/routes/usage.ts';
+import { vectorStoreRoutes } from '../http/routes/vector-stores.ts';
 import { vectorRoutes } from '../http/routes/vectors.ts';
 import { videoRoutes } from '../http/routes/videos.ts';
 import { type OpenedBatches, openBatches } from '../inference/batches/open-batches.ts';
@@ -138,6 +139,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...geminiRoutes(services),
     ...ollamaRoutes(services),
     ...modelRoutes(services),
+    ...vectorStoreRoutes(parts.vectorStores, () => snapshot().config.vectors.stores.embedding_model),
     ...vectorRoutes({ services, endpoint: vectorCalls, engine: vectors, bodies: parts.bodies }),
     ...scrapeRoutes(services, web.reader),
     ...mapRoutes(services, web),

@@ -6,7 +6,7 @@ import { openTools, type Tools, type ToolsOptions } from '../inference/families/
 import { createPageModel } from '../inference/families/pages/page-model.ts';
 import { createWebSearch } from '../inference/families/search/web-search.ts';
 import { type VectorEndpoint, vectorEndpoint } from '../inference/families/vectors/endpoint.ts';
-import { createFileSearch } from '../inference/families/vectors/search-files.ts';
+import { createFileSearch, type StoreUsed } from '../inference/families/vectors/search-files.ts';
 import type { ServerToolPorts } from '../inference/server-tools/tool-ports.ts';
 import type { PageModel } from '../tools/page-model.ts';
 import type { VectorEngine } from '../vectors/vector-engine.ts';
@@ -31,9 +31,10 @@ export function openServerTools(
     ring: Pick<KeyRing, 'principalOf'>;
     vectors: VectorEngine;
     mcp: Pick<OpenedMcp, 'guarded' | 'upstream'>;
+    storeUsed: StoreUsed;
   },
 ): ServerTools {
-  const { ring, vectors, mcp } = parts;
+  const { ring, vectors, mcp, storeUsed } = parts;
   // A question about a page names no tools.
   const pageModel = createPageModel({ ...base, serverTools: { ports: null } }, ring);
   const web = openTools({ ...parts, services: base, model: pageModel });
@@ -46,7 +47,7 @@ export function openServerTools(
       base.snapshot().config.tools.search.providers.length > 0 ||
       search.engines().some(({ driver }) => driver !== null),
     searchWeb: createWebSearch(base, search),
-    searchFiles: createFileSearch(base, vectorCalls),
+    searchFiles: createFileSearch(base, vectorCalls, storeUsed),
     fetchPage: createPageFetch(base, reader),
     openMcp: createMcpCalls({ services: base, ...mcp }),
   };

@@ -26,6 +26,7 @@ import { createVoiceLists } from '../inference/families/speech/voice-lists.ts';
 import { createIdempotency } from '../inference/spine/idempotency.ts';
 import { RefusedFormats } from '../inference/spine/refused-formats.ts';
 import type { SpineServices } from '../inference/spine/services.ts';
+import { type OpenedVectorStores, openVectorStores } from '../inference/vector-stores/open-vector-stores.ts';
 import { systemRandom } from '../kernel/random.ts';
 import type { Traces } from '../kernel/trace.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
@@ -74,6 +75,7 @@ export interface OpenedServices {
   uploads: Uploads;
   tools: ServerTools;
   mcp: OpenedMcp;
+  vectorStores: OpenedVectorStores;
 }
 
 /** Opens the services of all families' requests. */
@@ -93,11 +95,25 @@ export function openServices(parts: ServicesParts): OpenedServices {
   opened(mcp.close);
   const tools = openServerTools(base, {
     ...parts,
+    storeUsed: (tenant, id) => vectorStores.used(tenant, id),
     ...{ ring: callers.ring, mcp, pages: boundedPages(stores.pages, storage) },
     ...{ dataDir: folder.path, version: options.version, onAttempt: metrics.searched },
   });
   opened(tools.web.close);
-  return { services: { ...base, serverTools: { ports: tools.ports } }, uploads, tools, mcp };
+  const vectorStores = openVectorStores({
+    services: base,
+    stores,
+    uploads,
+    endpoint: tools.vectorCalls,
+    extracting: tools.web.extracting,
+    sealer: secrets.sealer('vector stores'),
+    clock,
+    config: () => snapshot().config,
+    principalOf: callers.ring.principalOf,
+    onTrouble: parts.onTrouble,
+  });
+  opened(vectorStores.close);
+  return { services: { ...base, serverTools: { ports: tools.ports } }, uploads, tools, mcp, vectorStores };
 }
 
 /** Items of converted answers; the primary keeps those of all workers. */

@@ -20,6 +20,7 @@ import { crashedEvent } from '../books/metering/settlement.ts';
 import { booksWithOpen, createLocalOnLoss } from '../books/metering/state-loss.ts';
 import type { KeptBytes } from '../books/metering/storage-counts.ts';
 import type { SharedTally } from '../books/metering/tally.ts';
+import type { VectorStoreRows } from '../books/metering/vector-store-rows.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createWorkThread } from '../kernel/work-thread.ts';
@@ -57,6 +58,7 @@ import {
   openSqliteProviderObjectStore,
   openSqliteReplyStore,
   openSqliteResponseStore,
+  openVectorStoreTables,
 } from '../stores/sqlite/stores.ts';
 import { createVectorRegistry } from '../stores/vectors/vector-registry.ts';
 import type { CrawlStore } from '../tools/crawl/crawl-store.ts';
@@ -100,6 +102,9 @@ export interface Stores {
   batches(): Promise<{ store: BatchStore; others: 'alone' | 'may-live' }>;
   /** Whether there may be batches already: then a start continues them. */
   batchesKept(): boolean;
+  /** Vector stores of OpenAI's API, likewise. */
+  vectorStores(): Promise<{ rows: VectorStoreRows; others: 'alone' | 'may-live' }>;
+  vectorStoresKept(): boolean;
   /** Processes of this server that write the data folder. */
   folderWriters: 'one' | 'several';
   /** Names what is recorded in the database, for ever. */
@@ -160,6 +165,7 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
   let responses: ResponseStore | null = null;
   const batchesDb = join(folder.path, 'batches.db');
   let batches: BatchStore | null = null;
+  const vectorStoresDb = join(folder.path, 'vector-stores.db');
   const sizesEntry = new URL('../stores/sqlite/storage-sizes-worker.ts', import.meta.url);
   const sizesThread = createWorkThread(sizesEntry, 'thread of storage sizes');
   return {
@@ -182,6 +188,11 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
       return { store: batches, others };
     },
     batchesKept: () => existsSync(batchesDb),
+    async vectorStores() {
+      const { createVectorStoreRows } = await import('../stores/vectors/vector-store-rows.ts');
+      return { rows: createVectorStoreRows(openVectorStoreTables({ file: vectorStoresDb, onTrouble })), others };
+    },
+    vectorStoresKept: () => existsSync(vectorStoresDb),
     async sessions() {
       sessions ??= createSessionStore(openCulvertTables(folder.culvertDb));
       return sessions;
@@ -293,12 +304,12 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     );
   }, recoverIntervalMs);
   recoverTimer.unref();
+  const others = storage.state === 'memory' ? 'alone' : 'may-live';
 
   return {
     accounts: createPostgresAccountStore(database),
     pages: { ...createPostgresPageStore(database), close: async () => undefined },
     async crawls() {
-      const others = storage.state === 'memory' ? 'alone' : 'may-live';
       const pace = others === 'alone' ? null : createPostgresCrawlPace(database);
       return { store: createPostgresCrawlStore(database), others, pace };
     },
@@ -306,11 +317,13 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     providerObjects: async () => createPostgresProviderObjectStore(database),
     responses: async () => createPostgresResponseStore(database),
     responsesKept: () => true,
-    batches: async () => ({
-      store: createBatchStore(tablesIn(database)),
-      others: storage.state === 'memory' ? 'alone' : 'may-live',
-    }),
+    batches: async () => ({ store: createBatchStore(tablesIn(database)), others }),
     batchesKept: () => true,
+    async vectorStores() {
+      const { createVectorStoreRows } = await import('../stores/vectors/vector-store-rows.ts');
+      return { rows: createVectorStoreRows(tablesIn(database)), others };
+    },
+    vectorStoresKept: () => true,
     sessions: async () =>
       createSessionStore(tablesIn(database), tablesIn({ rest: database.keys }, { answerMaxMs: sessionAnswerMaxMs })),
     mcpGrants: async () => createMcpGrantStore(tablesIn(database)),

@@ -1,35 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { ApiError, type Content, type FunctionDeclaration, GoogleGenAI, ThinkingLevel, Type } from '@google/genai';
-import { startGateway } from '../start-gateway.ts';
-import { startUpstream } from '../start-upstream.ts';
+import { models, openThreeProviders } from './three-providers.ts';
 
 /* Google's own SDK at /v1beta, over a provider of each dialect; over Google's own the bytes pass through. */
 
-const upstream = await startUpstream();
-after(() => upstream.close());
-const models = { chat: 'openai/mock/ok', claude: 'claude/claude-sonnet-4-5', google: 'google/gemini-3-pro' };
-const gateway = await startGateway(
-  { after: after as TestContext['after'] },
-  {
-    providers: {
-      openai: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'a', dialects: ['openai-chat'] },
-      claude: { type: 'anthropic', base_url: `${upstream.url}/v1`, api_key: 'b' },
-      google: { type: 'gemini', base_url: upstream.url, api_key: 'c' },
-    },
-    models: {
-      ...Object.fromEntries(Object.entries(models).map(([alias, target]) => [alias, { targets: [target] }])),
-      'mock/*': { targets: ['openai/mock/*'] },
-    },
-  },
-);
+const { upstream, gateway, lastBody } = await openThreeProviders();
 const google = new GoogleGenAI({ apiKey: gateway.key, httpOptions: { baseUrl: gateway.url } });
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 const functionDeclarations: FunctionDeclaration[] = [
   { name: 'get_weather', description: 'W.', parametersJsonSchema: schema },
   { name: 'get_time', parameters: { type: Type.OBJECT, properties: { city: { type: Type.STRING, nullable: true } } } },
 ];
-const lastBody = () => upstream.requests().at(-1)!.body as Record<string, unknown>;
 
 for (const model of Object.keys(models)) {
   test(`${model}: a whole answer with instructions, thoughts and usage`, async () => {

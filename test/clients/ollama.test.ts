@@ -1,33 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { type ChatResponse, Ollama } from 'ollama';
-import { startGateway } from '../start-gateway.ts';
-import { startUpstream } from '../start-upstream.ts';
+import { models, openThreeProviders } from './three-providers.ts';
 
 /* Ollama's own client at the root, over a provider of each dialect. */
 
-const upstream = await startUpstream();
-after(() => upstream.close());
-const models = { chat: 'openai/mock/ok', claude: 'claude/claude-sonnet-4-5', google: 'google/gemini-3-pro' };
-const gateway = await startGateway(
-  { after: after as TestContext['after'] },
-  {
-    providers: {
-      openai: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'a', dialects: ['openai-chat'] },
-      claude: { type: 'anthropic', base_url: `${upstream.url}/v1`, api_key: 'b' },
-      google: { type: 'gemini', base_url: upstream.url, api_key: 'c' },
-    },
-    models: {
-      ...Object.fromEntries(Object.entries(models).map(([alias, target]) => [alias, { targets: [target] }])),
-      tried: { targets: ['openai/mock/ok'], variants: { a: { weight: 1, parameters: { temperature: 0.1 } } } },
-      embed: { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
-      'mock/*': { targets: ['openai/mock/*'] },
-    },
-  },
-);
+const { gateway, lastBody } = await openThreeProviders({
+  tried: { targets: ['openai/mock/ok'], variants: { a: { weight: 1, parameters: { temperature: 0.1 } } } },
+  embed: { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
+});
 const authorization = { Authorization: `Bearer ${gateway.key}` };
 const ollama = new Ollama({ host: gateway.url, headers: authorization });
-const lastBody = () => upstream.requests().at(-1)!.body as Record<string, unknown>;
 const hello = [{ role: 'user', content: 'hello there' }];
 const weather = {
   type: 'function',

@@ -14,6 +14,7 @@ import type { ReplyStore } from '../../src/books/metering/reply-store.ts';
 import type { ResponseStore } from '../../src/books/metering/response-store.ts';
 import { bucketsOf } from '../../src/books/metering/scope.ts';
 import { crashedEvent } from '../../src/books/metering/settlement.ts';
+import type { VectorStoreRows } from '../../src/books/metering/vector-store-rows.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock.ts';
 import { FailureError } from '../../src/kernel/failure.ts';
 import { createMcpGrantStore } from '../../src/stores/accounts/mcp-grant-store.ts';
@@ -43,8 +44,10 @@ import {
   openSqliteProviderObjectStore,
   openSqliteReplyStore,
   openSqliteResponseStore,
+  openVectorStoreTables,
 } from '../../src/stores/sqlite/stores.ts';
 import { createVectorRegistry } from '../../src/stores/vectors/vector-registry.ts';
+import { createVectorStoreRows } from '../../src/stores/vectors/vector-store-rows.ts';
 import type { PageBounds } from '../../src/stores/web/page-rows.ts';
 import type { CrawlStore } from '../../src/tools/crawl/crawl-store.ts';
 import type { PageStore } from '../../src/tools/page-store.ts';
@@ -69,6 +72,7 @@ export interface StoreUnderTest {
   providerObjects(): ProviderObjectStore | Promise<ProviderObjectStore>;
   responses(bootId: string): ResponseStore | Promise<ResponseStore>;
   batches(): BatchStore | Promise<BatchStore>;
+  vectorStores(): VectorStoreRows | Promise<VectorStoreRows>;
   sessions(): SessionStore | Promise<SessionStore>;
   mcpGrants(): McpGrantStore | Promise<McpGrantStore>;
   vectorRegistry(): Closable<VectorRegistry> | Promise<Closable<VectorRegistry>>;
@@ -116,6 +120,8 @@ const sqlite: StoreDriver = {
     providerObjects: () => openSqliteProviderObjectStore({ file: join(place, 'culvert.db'), onTrouble: () => {} }),
     responses: (bootId) => openSqliteResponseStore({ file: join(place, 'responses.db'), bootId, onTrouble: () => {} }),
     batches: () => openSqliteBatchStore({ file: join(place, 'batches.db'), onTrouble: () => {} }),
+    vectorStores: () =>
+      createVectorStoreRows(openVectorStoreTables({ file: join(place, 'vector-stores.db'), onTrouble: () => {} })),
     sessions: () => createSessionStore(openCulvertTables(join(place, 'culvert.db'))),
     mcpGrants: () => createMcpGrantStore(openCulvertTables(join(place, 'culvert.db'))),
     vectorRegistry: () => createVectorRegistry(openCulvertTables(join(place, 'culvert.db'))),
@@ -193,6 +199,10 @@ const postgres: StoreDriver = {
       async batches() {
         const database = await openPostgres(place);
         return untilRemoved(createBatchStore(tablesIn(database)), database.close);
+      },
+      async vectorStores() {
+        const database = await openPostgres(place);
+        return untilRemoved(createVectorStoreRows(tablesIn(database)), database.close);
       },
       async sessions() {
         const database = await openPostgres(place);

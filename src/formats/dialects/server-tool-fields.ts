@@ -1,4 +1,5 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
+import { isSortedId } from '../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../kernel/json.ts';
 import { type AddressSource, addAddresses } from '../neutral/known-addresses.ts';
 import type {
@@ -143,14 +144,17 @@ function urlSources(said: JsonValue | undefined, path: string): ReadonlySet<Addr
   return all;
 }
 
-/** Ids of OpenAI's own stores begin so: this gateway's collections have the names that callers give them. */
-const providersStore = /^vs_/;
+/** Whether a store is one of OpenAI's own: here they have ids of another form, and collections the names of callers. */
+function isProvidersStore(id: string): boolean {
+  return id.startsWith('vs_') && !isSortedId('vs_', id);
+}
 
 /** Null: its stores are a provider's. */
 function fileSearch(tool: JsonObject, { path, field }: At): FileSearchTool | null {
   const collections = texts(tool.vector_store_ids, `${path}.vector_store_ids`, collectionsMax);
-  if (collections.length === 0) throw refused(`${path}.vector_store_ids`, 'must name at least one vector collection');
-  if (collections.some((id) => providersStore.test(id))) return null;
+  if (collections.length === 0)
+    throw refused(`${path}.vector_store_ids`, 'must name at least one vector store or collection');
+  if (collections.some(isProvidersStore)) return null;
   const most = tool.max_num_results;
   if (most != null && !(Number.isInteger(most) && (most as number) >= 1 && (most as number) <= 50)) {
     throw refused(`${path}.max_num_results`, 'must be a whole number from 1 to 50');

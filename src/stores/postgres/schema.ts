@@ -14,7 +14,7 @@ import { postgresDdl } from '../schema/ddl.ts';
 import { feedbackTable, variantStateTable } from '../schema/experiments.ts';
 import { repricingDdl } from '../schema/repricing.ts';
 import { statementDdl } from '../schema/statements.ts';
-import { namedVectors, vectorSettings, vectorTables } from '../schema/vectors.ts';
+import { namedVectors, vectorSettings, vectorStoreTables, vectorTables } from '../schema/vectors.ts';
 
 /**
  * The tables that SQLite keeps in ledger.db. The key is our request id, a UUIDv7: in the C collation its order is that
@@ -397,4 +397,6 @@ export const migrations: readonly Migration[] = [
   { version: 45, name: 'closed statements', sql: postgresDdl(statementDdl) },
   { version: 46, name: 'users and groups of a directory', sql: postgresDdl(accounts.scimTable) },
   { version: 47, name: 'tags of keys', sql: postgresDdl(accounts.keyTagsColumn) },
+  // Of these no backup holds rows, as of files.
+  { version: 48, name: 'vector stores and their files', sql: postgresDdl(vectorStoreTables) },
 ];

@@ -49,3 +49,46 @@ export const vectorSettings: Ddl = `
   ALTER TABLE @vector_collection ADD COLUMN settings TEXT;
   -- JSON; null: it was named by its type alone.
   ALTER TABLE @vector_index ADD COLUMN params TEXT;`;
+
+/** Vector stores of OpenAI's API; their passages are in collections. Not KEYED: names and attributes may be long. */
+export const vectorStoreTables: Ddl = `
+  CREATE TABLE @vector_store (
+    id CODE PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    account TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    created_ms WHOLE NOT NULL,
+    active_ms WHOLE NOT NULL,
+    -- Null: never.
+    expires_ms WHOLE,
+    emptied INTEGER NOT NULL DEFAULT 0,
+    facts BYTES NOT NULL
+  ) ROWS;
+  CREATE INDEX vector_store_tenant ON @vector_store (tenant, id);
+  CREATE INDEX vector_store_expiry ON @vector_store (expires_ms) WHERE emptied = 0;
+  CREATE TABLE @vector_store_file (
+    id CODE PRIMARY KEY,
+    store TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    file TEXT NOT NULL,
+    batch TEXT,
+    created_ms WHOLE NOT NULL,
+    status TEXT NOT NULL DEFAULT 'in_progress',
+    bytes WHOLE NOT NULL DEFAULT 0,
+    facts BYTES NOT NULL,
+    worker TEXT,
+    lease_until_ms WHOLE NOT NULL DEFAULT 0,
+    UNIQUE (store, file)
+  ) ROWS;
+  CREATE INDEX vector_store_file_listed ON @vector_store_file (store, id);
+  CREATE INDEX vector_store_file_counted ON @vector_store_file (store, status, bytes);
+  CREATE INDEX vector_store_file_batch ON @vector_store_file (batch, status, bytes);
+  CREATE INDEX vector_store_file_open ON @vector_store_file (tenant, id, lease_until_ms) WHERE status = 'in_progress';
+  CREATE TABLE @vector_store_batch (
+    id CODE PRIMARY KEY,
+    store TEXT NOT NULL,
+    created_ms WHOLE NOT NULL,
+    cancelled_ms WHOLE
+  ) ROWS;
+  CREATE INDEX vector_store_batch_store ON @vector_store_batch (store);`;

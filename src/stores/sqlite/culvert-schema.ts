@@ -3,7 +3,7 @@ import * as accounts from '../schema/accounts.ts';
 import { alertTable, awayLines, batchTables, noticeTables, replyTable, responseTables } from '../schema/answers.ts';
 import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts';
 import { sqliteDdl } from '../schema/ddl.ts';
-import { namedVectors, vectorSettings, vectorTables } from '../schema/vectors.ts';
+import { namedVectors, vectorSettings, vectorStoreTables, vectorTables } from '../schema/vectors.ts';
 import { type Database, type Durability, openDatabase } from './database.ts';
 import { migrateKept } from './migrations.ts';
 
@@ -131,6 +131,11 @@ export const responseMigrations: readonly Migration[] = [
 export const batchMigrations: readonly Migration[] = [
   { version: 1, name: 'files and batches', sql: sqliteDdl(batchTables) },
   { version: 2, name: 'lines at providers', sql: sqliteDdl(awayLines) },
+];
+
+/** `vector-stores.db`. A separate file, so that none is there where nobody has a store. */
+export const vectorStoreMigrations: readonly Migration[] = [
+  { version: 1, name: 'vector stores and their files', sql: sqliteDdl(vectorStoreTables) },
 ];
 
 /** `crawl.db`: what crawls have read. A separate file for the same reason. */

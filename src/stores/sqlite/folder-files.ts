@@ -28,7 +28,7 @@ function namesOf(folder: DataFolder, part: FolderPart): string[] {
     case 'responses':
       return ['responses.db'];
     case 'batches':
-      return ['batches.db'];
+      return ['batches.db', 'vector-stores.db'];
     case 'vectors':
       return namesIn(folder, 'vectors').filter((name) => partOf(name) === 'vectors');
     case 'files':
@@ -44,7 +44,7 @@ export function partOf(name: string): FolderPart | null {
   if (name === 'crawl.db') return 'crawls';
   if (name === 'pages.db') return 'pages';
   if (name === 'responses.db') return 'responses';
-  if (name === 'batches.db') return 'batches';
+  if (name === 'batches.db' || name === 'vector-stores.db') return 'batches';
   if (/^vectors\/shard-\d{1,3}\.db$/.test(name)) return 'vectors';
   return name.startsWith('files/') && isFileName(name.slice('files/'.length)) ? 'files' : null;
 }

@@ -17,6 +17,7 @@ import {
   culvertMigrations,
   openCulvertDatabase,
   responseMigrations,
+  vectorStoreMigrations,
 } from './culvert-schema.ts';
 import { openDatabase } from './database.ts';
 import { createHousekeeper, createLateCheckpoint, type Housekeeper } from './housekeeper.ts';
@@ -136,6 +137,11 @@ export function openSqliteResponseStore({
 /** Uploaded files and batches in `batches.db`. A power cut may take the last lines, which are then asked again. */
 export function openSqliteBatchStore(late: LateFile): BatchStore {
   return createBatchStore(openTables({ ...late, noun: 'batches', migrations: batchMigrations, waitMaxMs }));
+}
+
+/** Tables of vector stores in `vector-stores.db`: where it is, a start continues to read their files. */
+export function openVectorStoreTables(late: LateFile): OwnTables {
+  return openTables({ ...late, noun: 'vector stores', migrations: vectorStoreMigrations });
 }
 
 /** A checkpoint of what a batch writes may take longer than callers wait for other databases. */

@@ -7,7 +7,7 @@ import { createHealth } from '../../../routing/health.ts';
 import { createRetryBudget } from '../../../routing/rolling-counts.ts';
 import { type CrawlThreads, createCrawlThreads } from '../../../tools/crawl/crawl-threads.ts';
 import { findInSitemaps } from '../../../tools/crawl/find-sitemaps.ts';
-import { createExtractPool } from '../../../tools/extract/extract-pool.ts';
+import { createExtractPool, type ExtractPool } from '../../../tools/extract/extract-pool.ts';
 import type { MapParts } from '../../../tools/map/map-site.ts';
 import type { PageModel } from '../../../tools/page-model.ts';
 import type { PageReader } from '../../../tools/page-reader.ts';
@@ -41,6 +41,8 @@ export interface ToolsOptions {
 export interface Tools {
   reader: PageReader;
   fetcher: PageFetcher;
+  /** Reads HTML and PDFs that callers uploaded. */
+  extracting: Pick<ExtractPool, 'extract'>;
   /** For maps and crawls: sitemaps and patterns of strangers. */
   threads: CrawlThreads;
   search: SearchTool;
@@ -84,10 +86,10 @@ export function openTools({
     nowMs,
     onTrouble,
   });
-  const threads = Math.min(extractThreadsMax, Math.max(1, availableParallelism() - 1));
+  const pool = openPool(onTrouble);
   const reading = createPageReader({
     fetcher,
-    pool: createExtractPool({ threads, killMs: extractKillMs, onTrouble }),
+    pool,
     rendering: createRendering({
       renderer,
       rule: () => config().tools.scrape.render,
@@ -121,11 +123,17 @@ export function openTools({
     reader,
     sitemapPages,
     fetcher,
+    extracting: pool,
     threads: crawlThreads,
     search,
     engines: createEngineOperator({ ...asking, engines: search.engines }),
     close: async () => void (await Promise.all([reader.close(), crawlThreads.close()])),
   };
+}
+
+function openPool(onTrouble: ToolsOptions['onTrouble']): ExtractPool {
+  const threads = Math.min(extractThreadsMax, Math.max(1, availableParallelism() - 1));
+  return createExtractPool({ threads, killMs: extractKillMs, onTrouble });
 }
 
 function searchSettings({

@@ -1,6 +1,7 @@
 import type { ServerSource } from '../../../formats/neutral/server-tool.ts';
 import type { Failure } from '../../../kernel/failure.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
+import { isSortedId } from '../../../kernel/ids.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { vectorFilter } from '../../server-tools/file-filter.ts';
 import type { ServerToolPorts } from '../../server-tools/tool-ports.ts';
 import type { ServeServices } from '../../spine/answer-cache.ts';
@@ -9,25 +10,36 @@ import type { VectorEndpoint } from './endpoint.ts';
 
 const passageCharsMax = 4_000;
 
-/** Searches of collections for models: those of the owner's key, at the same cost. */
-export function createFileSearch(services: ServeServices, endpoint: VectorEndpoint): ServerToolPorts['searchFiles'] {
+/** A vector store is about to be searched. Why it cannot be; null: it can. */
+export type StoreUsed = (tenant: string, store: string) => Promise<Failure | null>;
+
+/** Searches of vector stores and collections for models: those of the owner's key, at the same cost. */
+export function createFileSearch(
+  services: ServeServices,
+  endpoint: VectorEndpoint,
+  storeUsed: StoreUsed,
+): ServerToolPorts['searchFiles'] {
   return async ({ principal, requestId, tag }, query, how) => {
-    const filter = how.filters === null ? null : vectorFilter(how.filters, how.field);
-    if (filter !== null && 'kind' in filter) return filter as Failure;
-    const body: JsonObject = {
-      text: query,
-      limit: how.resultsMax,
-      with_payload: true,
-      ...(filter !== null && { filter }),
-      ...(how.scoreMin !== null && { score_threshold: how.scoreMin }),
-    };
     const sources: ServerSource[] = [];
     for (const collection of how.collections) {
+      const isStore = isSortedId('vs_', collection);
+      const unusable = isStore ? await storeUsed(principal.tenant, collection) : null;
+      if (unusable !== null) return unusable;
+      const keyOf = isStore ? attributeKey : undefined;
+      const filter = how.filters === null ? null : vectorFilter(how.filters, `${how.field}.filters`, keyOf);
+      if (filter !== null && 'kind' in filter) return filter as Failure;
+      const body: JsonObject = {
+        text: query,
+        limit: how.resultsMax,
+        with_payload: true,
+        ...(filter !== null && { filter }),
+        ...(how.scoreMin !== null && { score_threshold: how.scoreMin }),
+      };
       const owner = { principal, of: requestId, tag };
       const question = { owner, verb: 'search-points', params: { collection }, body, route: 'file search' } as const;
       const answer = await askVectors(services, endpoint, question);
       if ('kind' in answer) return answer;
-      sources.push(...(answer.result as readonly FoundPoint[]).map(passageOf));
+      sources.push(...(answer.result as readonly FoundPoint[]).map(isStore ? storePassageOf : passageOf));
     }
     sources.sort((a, b) => (b.score ?? 0) - (a.score ?? 0));
     const cost = services.snapshot().config.costs.vectors * how.collections.length;
@@ -39,6 +51,17 @@ interface FoundPoint {
   id: string | number;
   score: number;
   payload?: JsonObject | null;
+}
+
+/** Place of an attribute of a file in a vector store, in the payload of its passages. Names with a quote have none. */
+export function attributeKey(name: string): string {
+  return `attributes."${name}"`;
+}
+
+/** Passage of a vector store. It shows the attributes of its file alone. */
+function storePassageOf(point: FoundPoint): ServerSource {
+  const { attributes } = point.payload ?? {};
+  return { ...passageOf(point), attributes: isObject(attributes) ? attributes : {} };
 }
 
 /** A crawled page is cited by its address, other passages as a file. */

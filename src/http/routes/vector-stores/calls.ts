@@ -1,0 +1,188 @@
+import type { StoreCounts, StoreFileStatus } from '../../../books/metering/vector-store-rows.ts';
+import type { StoreFile, VectorStore } from '../../../inference/vector-stores/store-facts.ts';
+import type { StoreBatch } from '../../../inference/vector-stores/store-reads.ts';
+import type { StoreCaller, VectorStores } from '../../../inference/vector-stores/vector-stores.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { callerOf } from '../../exchange.ts';
+import { listOf } from '../files/files.ts';
+import { oneOf } from '../list-page.ts';
+import type { StoredCall } from '../stored-route.ts';
+import {
+  attributesOf,
+  changedFacts,
+  fileOf,
+  filesOfBatch,
+  filesOfStore,
+  listAsked,
+  modelOf,
+  storeFacts,
+} from './fields.ts';
+import { type SearchParts, searchStore } from './search.ts';
+
+export interface VectorStoreCallsParts extends SearchParts {
+  /** Alias of the embedding model, where a caller names none. */
+  model(): string;
+}
+
+type Call = (call: StoredCall) => Promise<JsonObject | null>;
+export type VectorStoreCalls = ReturnType<typeof vectorStoreCalls>;
+
+const statuses: readonly StoreFileStatus[] = ['in_progress', 'completed', 'failed', 'cancelled'];
+
+/** Answers of each route of vector stores, in OpenAI's words. */
+export function vectorStoreCalls(parts: VectorStoreCallsParts) {
+  return { ...storeCalls(parts), ...fileCalls(parts), ...batchCalls(parts) };
+}
+
+function storeCalls(parts: VectorStoreCallsParts) {
+  const { stores, model } = parts;
+  return {
+    async create(call) {
+      const { body } = call;
+      const made = await stores.create(callOf(call), storeFacts(body), modelOf(body) ?? model(), filesOfStore(body));
+      return shownStore(made);
+    },
+    async list({ tenant, query }) {
+      const asked = listAsked(query);
+      const found = await stores.list(tenant, { ...asked, limit: asked.limit + 1 });
+      return pageOf(found.map(shownStore), asked);
+    },
+    async find({ tenant, params }) {
+      return shownStore(await stores.store(tenant, params.id ?? ''));
+    },
+    async change({ tenant, params, body }) {
+      return shownStore(await stores.change(tenant, params.id ?? '', changedFacts(body)));
+    },
+    async remove(call) {
+      const id = call.params.id ?? '';
+      await stores.remove(callOf(call), id);
+      return { id, object: 'vector_store.deleted', deleted: true };
+    },
+    search: (call) => searchStore(parts, call, callOf(call)),
+  } satisfies Record<string, Call>;
+}
+
+function fileCalls({ stores, passages }: VectorStoreCallsParts) {
+  return {
+    async attach(call) {
+      return shownFile(await stores.attach(callOf(call), call.params.id ?? '', fileOf(call.body)));
+    },
+    listFiles: (call) => listFiles(stores, call, null),
+    async findFile({ tenant, params }) {
+      return shownFile(await stores.file(tenant, params.id ?? '', params.file ?? ''));
+    },
+    async changeFile(call) {
+      const { params, body } = call;
+      const attributes = attributesOf(body.attributes, 'attributes');
+      return shownFile(await stores.changeAttributes(callOf(call), params.id ?? '', params.file ?? '', attributes));
+    },
+    async removeFile(call) {
+      const { id = '', file = '' } = call.params;
+      await stores.removeFile(callOf(call), id, file);
+      return { id: file, object: 'vector_store.file.deleted', deleted: true };
+    },
+    async content(call) {
+      const found = await stores.file(call.tenant, call.params.id ?? '', call.params.file ?? '');
+      const texts = await passages.content(callOf(call), found);
+      const data = texts.map((text) => ({ type: 'text', text }));
+      return { object: 'vector_store.file_content.page', data, has_more: false, next_page: null };
+    },
+  } satisfies Record<string, Call>;
+}
+
+function batchCalls({ stores }: VectorStoreCallsParts) {
+  return {
+    async attachBatch(call) {
+      return shownBatch(await stores.attachBatch(callOf(call), call.params.id ?? '', filesOfBatch(call.body)));
+    },
+    async findBatch({ tenant, params }) {
+      return shownBatch(await stores.batch(tenant, params.id ?? '', params.batch ?? ''));
+    },
+    async cancelBatch({ tenant, params }) {
+      return shownBatch(await stores.cancelBatch(tenant, params.id ?? '', params.batch ?? ''));
+    },
+    async listBatchFiles(call) {
+      const { id } = await stores.batch(call.tenant, call.params.id ?? '', call.params.batch ?? '');
+      return listFiles(stores, call, id);
+    },
+  } satisfies Record<string, Call>;
+}
+
+async function listFiles(
+  stores: VectorStores,
+  { tenant, params, query }: StoredCall,
+  batch: string | null,
+): Promise<JsonObject> {
+  const asked = listAsked(query);
+  const status = oneOf(query, 'filter', statuses) as StoreFileStatus | null;
+  const of = { store: params.id ?? '', batch, status };
+  const found = await stores.listFiles(tenant, of, { ...asked, limit: asked.limit + 1 });
+  return pageOf(found.map(shownFile), asked);
+}
+
+/** Page of a list. Before an id, the row too many is the first. */
+function pageOf(found: readonly JsonObject[], { limit, before }: { limit: number; before: string | null }): JsonObject {
+  if (before === null || found.length <= limit) return listOf(found, limit);
+  return { ...listOf(found.slice(-limit), limit), has_more: true };
+}
+
+function callOf({ exchange }: StoredCall): StoreCaller {
+  return { principal: callerOf(exchange), requestId: exchange.requestId };
+}
+
+function shownStore(store: VectorStore): JsonObject {
+  const { id, name, description, metadata, expiresAfterDays, createdMs, activeMs, expiresMs, counts, status } = store;
+  return {
+    id,
+    object: 'vector_store',
+    created_at: secondsOf(createdMs),
+    name,
+    description,
+    usage_bytes: counts.bytes,
+    file_counts: countsOf(counts),
+    status,
+    expires_after: expiresAfterDays === null ? null : { anchor: 'last_active_at', days: expiresAfterDays },
+    expires_at: expiresMs === null ? null : secondsOf(expiresMs),
+    last_active_at: secondsOf(activeMs),
+    metadata: metadata ?? {},
+  };
+}
+
+function shownFile({ file, store, createdMs, status, bytes, attributes, chunking, error }: StoreFile): JsonObject {
+  return {
+    id: file,
+    object: 'vector_store.file',
+    created_at: secondsOf(createdMs),
+    vector_store_id: store,
+    status,
+    usage_bytes: bytes,
+    last_error: error === null ? null : { ...error },
+    attributes: { ...attributes },
+    chunking_strategy: {
+      type: 'static',
+      static: { max_chunk_size_tokens: chunking.sizeTokens, chunk_overlap_tokens: chunking.overlapTokens },
+    },
+  };
+}
+
+function shownBatch({ id, store, createdMs, cancelledMs, counts }: StoreBatch): JsonObject {
+  const { total } = countsOf(counts);
+  const isFailed = counts.failed > 0 && counts.failed === total;
+  const ended = cancelledMs !== null ? 'cancelled' : isFailed ? 'failed' : 'completed';
+  return {
+    id,
+    object: 'vector_store.files_batch',
+    created_at: secondsOf(createdMs),
+    vector_store_id: store,
+    status: counts.in_progress > 0 ? 'in_progress' : ended,
+    file_counts: countsOf(counts),
+  };
+}
+
+function countsOf({ in_progress, completed, failed, cancelled }: StoreCounts) {
+  return { in_progress, completed, failed, cancelled, total: in_progress + completed + failed + cancelled };
+}
+
+function secondsOf(ms: number): number {
+  return Math.floor(ms / 1_000);
+}

@@ -1,0 +1,95 @@
+import { attributeKey } from '../../../inference/families/vectors/search-files.ts';
+import { vectorFilter } from '../../../inference/server-tools/file-filter.ts';
+import type { FoundPassage, Passages } from '../../../inference/vector-stores/passages.ts';
+import type { StoreCaller, VectorStores } from '../../../inference/vector-stores/vector-stores.ts';
+import { type Failure, FailureError } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { writeJson } from '../../write-json.ts';
+import type { StoredCall } from '../stored-route.ts';
+import { isWhole, wrong } from './fields.ts';
+
+export interface SearchParts {
+  stores: VectorStores;
+  passages: Passages;
+}
+
+const resultsMax = 50;
+const queriesMax = 10;
+const queryCharsMax = 4_096;
+const rankers = ['auto', 'none', 'default-2024-11-15'];
+
+/** Passages of a store that are nearest to the queries. It answers itself, because a header names what was left out. */
+export async function searchStore(
+  { stores, passages }: SearchParts,
+  { tenant, params, body, exchange }: StoredCall,
+  caller: StoreCaller,
+): Promise<null> {
+  const queries = queriesOf(body.query);
+  const { max_num_results: most = 10 } = body;
+  if (!isWhole(most, 1, resultsMax)) throw wrong('max_num_results', `must be a whole number from 1 to ${resultsMax}`);
+  const asked = { filter: filterOf(body.filters), resultsMax: most, scoreMin: scoreOf(body.ranking_options) };
+  const store = await stores.usable(tenant, params.id ?? '');
+  await stores.touch(store);
+  const found: FoundPassage[] = [];
+  for (const query of queries) found.push(...(await passages.search(caller, store.id, { ...asked, query })));
+  const answer = {
+    object: 'vector_store.search_results.page',
+    search_query: queries,
+    data: best(found, most).map(({ file, name, score, attributes, text }) => ({
+      file_id: file,
+      filename: name,
+      score,
+      attributes: { ...attributes },
+      content: [{ type: 'text', text }],
+    })),
+    has_more: false,
+    next_page: null,
+  };
+  const dropped = body.rewrite_query === true ? ['x-culvert-dropped', 'rewrite_query'] : [];
+  writeJson(exchange, 200, answer, [...(exchange.admitted?.headers ?? []), ...dropped]);
+  return null;
+}
+
+/** A passage that several queries found counts once, with its best score. */
+function best(found: readonly FoundPassage[], most: number): FoundPassage[] {
+  const ordered = found.toSorted((one, other) => other.score - one.score);
+  const seen = new Set<string>();
+  const once = ordered.filter(({ file, text }) => {
+    const name = `${file}\n${text}`;
+    if (seen.has(name)) return false;
+    seen.add(name);
+    return true;
+  });
+  return once.slice(0, most);
+}
+
+function queriesOf(query: JsonValue | undefined): string[] {
+  const all = typeof query === 'string' ? [query] : query;
+  const fits =
+    Array.isArray(all) &&
+    all.length >= 1 &&
+    all.length <= queriesMax &&
+    all.every((one) => typeof one === 'string' && one.trim() !== '' && one.length <= queryCharsMax);
+  if (fits) return all as string[];
+  throw wrong('query', `must be a text of at most ${queryCharsMax} characters, or a list of at most ${queriesMax}`);
+}
+
+function filterOf(filters: JsonValue | undefined): JsonObject | null {
+  if (filters == null) return null;
+  if (!isObject(filters)) throw wrong('filters', 'must be an object');
+  const filter = vectorFilter(filters, 'filters', attributeKey);
+  if ('kind' in filter) throw new FailureError(filter as Failure);
+  return filter;
+}
+
+/** Least score; null: any. */
+function scoreOf(options: JsonValue | undefined): number | null {
+  if (options == null) return null;
+  if (!isObject(options)) throw wrong('ranking_options', 'must be an object');
+  const { ranker, score_threshold: least } = options;
+  if (ranker != null && !rankers.includes(ranker as string))
+    throw wrong('ranking_options.ranker', `must be one of ${rankers.join(', ')}`);
+  if (least == null) return null;
+  if (typeof least === 'number' && least >= 0 && least <= 1) return least === 0 ? null : least;
+  throw wrong('ranking_options.score_threshold', 'must be a number from 0 to 1');
+}

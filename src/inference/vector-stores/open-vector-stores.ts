@@ -1,0 +1,100 @@
+import type { Principal } from '../../books/auth/principal.ts';
+import type { VectorStoreRows } from '../../books/metering/vector-store-rows.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Failure, FailureError } from '../../kernel/failure.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+import type { ExtractPool } from '../../tools/extract/extract-pool.ts';
+import type { Uploads } from '../batches/uploads.ts';
+import type { VectorEndpoint } from '../families/vectors/endpoint.ts';
+import type { ServeServices } from '../spine/answer-cache.ts';
+import type { Passages } from './passages.ts';
+import type { VectorStores } from './vector-stores.ts';
+
+export interface VectorStoresOptions {
+  services: ServeServices;
+  stores: KeptVectorStores;
+  uploads: Pick<Uploads, 'open'>;
+  endpoint: VectorEndpoint;
+  /** Reads HTML and PDFs. */
+  extracting: Pick<ExtractPool, 'extract'>;
+  sealer: Sealer;
+  clock: Clock;
+  config(): Config;
+  principalOf(keyId: string): Principal | Failure;
+  /** For the operator's log. */
+  onTrouble(message: string): void;
+}
+
+/** Vector stores, in tables that are opened when they are first asked for. */
+export interface KeptVectorStores {
+  /** `others`: whether another process may be at work at their files. */
+  vectorStores(): Promise<{ rows: VectorStoreRows; others: 'alone' | 'may-live' }>;
+  /** Whether there may be some already: then a start continues them. */
+  vectorStoresKept(): boolean;
+}
+
+export interface OpenedVectorStores {
+  open(): Promise<{ stores: VectorStores; passages: Passages }>;
+  /** A store is about to be searched for a model. Why it cannot be; null: it can. */
+  used(tenant: string, id: string): Promise<Failure | null>;
+  close(): Promise<void>;
+}
+
+/** Vector stores: taken up at the start where there are any, otherwise loaded and opened from the first call on. */
+export function openVectorStores(options: VectorStoresOptions): OpenedVectorStores {
+  const { services, stores: kept, uploads, endpoint, extracting, config, onTrouble, ...parts } = options;
+  let closed = false;
+  let opening: ReturnType<OpenedVectorStores['open']> | null = null;
+
+  async function begin() {
+    const [{ createVectorStores }, { createPassages }, { createFileReader }] = await Promise.all([
+      import('./vector-stores.ts'),
+      import('./passages.ts'),
+      import('./read-file.ts'),
+    ]);
+    const { rows, others } = await kept.vectorStores();
+    const passages = createPassages(services, endpoint);
+    const stores = createVectorStores({
+      ...parts,
+      rows,
+      passages,
+      onTrouble,
+      files: async () => (await uploads.open()).files,
+      filesMax: () => config().vectors.stores.files,
+      readText: createFileReader(extracting),
+    });
+    await stores.start(others);
+    return { stores, passages };
+  }
+
+  function open(): ReturnType<OpenedVectorStores['open']> {
+    if (closed) return Promise.reject(new Error('the server is stopping'));
+    opening ??= begin().catch((error: unknown) => {
+      opening = null;
+      throw error;
+    });
+    return opening;
+  }
+
+  if (kept.vectorStoresKept()) {
+    open().catch((error: unknown) => onTrouble(`vector stores could not be continued: ${String(error)}`));
+  }
+  return {
+    open,
+    async used(tenant, id) {
+      const { stores } = await open();
+      try {
+        await stores.touch(await stores.usable(tenant, id));
+        return null;
+      } catch (error) {
+        if (error instanceof FailureError) return error.failure;
+        throw error;
+      }
+    },
+    async close() {
+      closed = true;
+      await (await opening?.catch(() => null))?.stores.stop();
+    },
+  };
+}

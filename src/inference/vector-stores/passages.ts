@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import { type Principal, serverPrincipal } from '../../books/auth/principal.ts';
+import type { StoreRow } from '../../books/metering/vector-store-rows.ts';
+import { type Failure, FailureError } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { VectorVerb } from '../../vectors/verbs.ts';
+import { askVectors } from '../families/vectors/ask-vectors.ts';
+import type { VectorEndpoint } from '../families/vectors/endpoint.ts';
+import type { ServeServices } from '../spine/answer-cache.ts';
+import type { TextPiece } from './cut-text.ts';
+import type { FileAttributes, StoreFile } from './store-facts.ts';
+
+/** Who asks, and the work whose rows in the ledger name it. */
+export interface PassagesOwner {
+  principal: Principal;
+  requestId: string;
+}
+
+type FileHere = Pick<StoreFile, 'id' | 'store' | 'file' | 'name' | 'attributes'>;
+
+/**
+ * The passages of vector stores: points of a collection that has the store's id, by calls that its owner could make, at
+ * the same cost. Rejects with FailureErrors, except for `put`.
+ */
+export interface Passages {
+  make(owner: PassagesOwner, store: string, model: string): Promise<void>;
+  /** Also where it is gone. */
+  drop(owner: PassagesOwner, store: string): Promise<void>;
+  /** Nobody asks for it: the operator pays. */
+  dropExpired(store: Pick<StoreRow, 'id' | 'tenant'>): Promise<void>;
+  /** Embeds and adds pieces of a file, the first of them its piece `at`. */
+  put(owner: PassagesOwner, file: FileHere, at: number, pieces: readonly TextPiece[]): Promise<Failure | null>;
+  /** `own`: those of this attachment alone; `earlier`: those of others of the same file; `all`: both. */
+  remove(owner: PassagesOwner, file: FileHere, which: 'own' | 'earlier' | 'all'): Promise<void>;
+  setAttributes(owner: PassagesOwner, file: FileHere, attributes: FileAttributes | null): Promise<void>;
+  /** Text of the file, in its pieces without what they repeat. */
+  content(owner: PassagesOwner, file: FileHere): Promise<string[]>;
+  search(owner: PassagesOwner, store: string, search: PassageSearch): Promise<FoundPassage[]>;
+}
+
+export interface PassageSearch {
+  query: string;
+  /** In the words of the vector API; null: none. */
+  filter: JsonObject | null;
+  resultsMax: number;
+  /** Null: any. */
+  scoreMin: number | null;
+}
+
+export interface FoundPassage {
+  file: string;
+  name: string;
+  text: string;
+  score: number;
+  attributes: FileAttributes | null;
+}
+
+const piecesMax = 100_000;
+
+type Ask = (
+  owner: PassagesOwner,
+  verb: VectorVerb,
+  store: string,
+  body: JsonObject | null,
+) => Promise<{ result: unknown } | Failure>;
+
+export function createPassages(services: ServeServices, endpoint: VectorEndpoint): Passages {
+  const ask: Ask = ({ principal, requestId }, verb, store, body) => {
+    const params: Record<string, string> = verb === 'create-collection' ? {} : { collection: store };
+    const owner = { principal, of: requestId, tag: 'vector store' };
+    return askVectors(services, endpoint, { owner, verb, params, body, route: 'vector store' });
+  };
+  return { ...changesOf(ask), ...readsOf(ask) };
+}
+
+async function done(answering: ReturnType<Ask>): Promise<unknown> {
+  const answer = await answering;
+  if ('kind' in answer) throw new FailureError(answer);
+  return answer.result;
+}
+
+/** The same where the collection may be gone. */
+async function doneIfThere(answering: ReturnType<Ask>): Promise<void> {
+  const answer = await answering;
+  if ('kind' in answer && answer.kind !== 'not-found') throw new FailureError(answer);
+}
+
+const conditionOf = (file: FileHere) => ({ key: 'entry', match: { value: file.id } });
+
+function changesOf(ask: Ask) {
+  const drop: Passages['drop'] = (owner, store) => doneIfThere(ask(owner, 'delete-collection', store, null));
+  return {
+    drop,
+    async make(owner, store, model) {
+      await done(ask(owner, 'create-collection', store, { name: store, embedding_model: model }));
+    },
+    async dropExpired({ id, tenant }) {
+      await drop({ principal: { ...serverPrincipal, tenant }, requestId: id }, id);
+    },
+    async put(owner, file, at, pieces) {
+      const points = pieces.map(({ text, repeats }, index) => ({
+        id: uuidOf(`${file.id}\n${at + index}`),
+        payload: {
+          text,
+          file_id: file.file,
+          filename: file.name,
+          attributes: { ...file.attributes },
+          entry: file.id,
+          piece: at + index,
+          repeats,
+        },
+      }));
+      const answer = await ask(owner, 'upsert-points', file.store, { points });
+      return 'kind' in answer ? answer : null;
+    },
+    async remove(owner, file, which) {
+      const filter = {
+        must: which === 'own' ? [conditionOf(file)] : [{ key: 'file_id', match: { value: file.file } }],
+        ...(which === 'earlier' && { must_not: [conditionOf(file)] }),
+      };
+      await doneIfThere(ask(owner, 'delete-points', file.store, { filter }));
+    },
+    async setAttributes(owner, file, attributes) {
+      const body = { payload: { attributes: { ...attributes } }, filter: { must: [conditionOf(file)] } };
+      await done(ask(owner, 'set-payload', file.store, body));
+    },
+  } satisfies Partial<Passages>;
+}
+
+function readsOf(ask: Ask) {
+  return {
+    async content(owner, file) {
+      const filter = { must: [conditionOf(file)] };
+      const body = { filter, limit: piecesMax, with_payload: ['text', 'piece', 'repeats'] };
+      const { points } = (await done(ask(owner, 'scroll-points', file.store, body))) as {
+        points: readonly KeptPiece[];
+      };
+      const pieces = points.map(({ payload }) => payload).toSorted((one, other) => one.piece - other.piece);
+      return pieces.map(({ text, repeats }) => text.slice(repeats));
+    },
+    async search(owner, store, { query, filter, resultsMax, scoreMin }) {
+      const body = {
+        text: query,
+        limit: resultsMax,
+        with_payload: true,
+        ...(filter !== null && { filter }),
+        ...(scoreMin !== null && { score_threshold: scoreMin }),
+      };
+      const found = (await done(ask(owner, 'search-points', store, body))) as readonly FoundPoint[];
+      return found.map(({ score, payload: { text, file_id: file, filename: name, attributes } }) => {
+        return { file, name, text, score, attributes };
+      });
+    },
+  } satisfies Partial<Passages>;
+}
+
+interface KeptPiece {
+  payload: { text: string; piece: number; repeats: number };
+}
+
+interface FoundPoint {
+  score: number;
+  payload: { text: string; file_id: string; filename: string; attributes: FileAttributes };
+}
+
+/** A UUID as RFC 9562 §5.8 allows: 122 bits of a hash. */
+function uuidOf(name: string): string {
+  const hex = createHash('sha256').update(`culvert vector store ${name}`).digest('hex');
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

@@ -1,0 +1,157 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { Principal } from '../../books/auth/principal.ts';
+import type { VectorStoreRows } from '../../books/metering/vector-store-rows.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Failure, factsOf, statusOf } from '../../kernel/failure.ts';
+import type { Lease } from '../../kernel/leased-jobs.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+import { type StoredFile, type StoredFiles, UnreadableFile } from '../batches/stored-files.ts';
+import { cutText } from './cut-text.ts';
+import type { Passages, PassagesOwner } from './passages.ts';
+import { fileBytesMax, type ReadFileText } from './read-file.ts';
+import { type FileError, fileFactsOf, openFile, type StoreFile, sealFileFacts } from './store-facts.ts';
+
+/** What reads the files of vector stores. */
+export interface ReadingParts {
+  rows: VectorStoreRows;
+  files(): Promise<StoredFiles>;
+  passages: Passages;
+  readText: ReadFileText;
+  principalOf(keyId: string): Principal | Failure;
+  sealer: Sealer;
+  clock: Clock;
+}
+
+/** Pieces that are embedded by one call: between two of them others get their turns, and the lease is looked at. */
+const piecesAtOnce = 64;
+/** What fails for a while is tried again with pauses, until this long after the first failure. */
+const patienceMs = 10 * 60_000;
+const pauseFirstMs = 1_000;
+const pauseMaxMs = 60_000;
+
+type Read = { bytes: number } | FileError | 'left';
+
+/** Reads a file of a store, cuts it and adds its passages. Rejects when a store fails: then it is taken up again. */
+export async function readIntoStore(
+  parts: ReadingParts,
+  file: StoreFile,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<void> {
+  const { rows, passages, sealer } = parts;
+  const principal = parts.principalOf(file.keyId);
+  const read: Read =
+    'kind' in principal
+      ? { code: 'server_error', message: 'The key that added the file may not be used any more.' }
+      : await readWhole(parts, file, { principal, requestId: file.id }, signal);
+  const row = await rows.findFile(file.store, file.file);
+  const now = row?.id === file.id && row.status === 'in_progress' ? openFile(sealer, row) : null;
+  if (read === 'left' && now !== null) return;
+  const isRead = read !== 'left' && 'bytes' in read;
+  const isOurs =
+    now !== null &&
+    read !== 'left' &&
+    (await rows.finishFile(lease, {
+      status: isRead ? 'completed' : 'failed',
+      bytes: isRead ? read.bytes : 0,
+      // Its attributes may have changed meanwhile.
+      facts: sealFileFacts(sealer, file, { ...fileFactsOf(now), error: isRead ? null : read }),
+    }));
+  if ('kind' in principal) return;
+  const owner = { principal, requestId: file.id };
+  // It was removed, or its batch was cancelled: nobody may find it.
+  if (!isOurs || !isRead) await passages.remove(owner, file, 'own');
+  else if (!isDeepStrictEqual(now.attributes, file.attributes))
+    await passages.setAttributes(owner, file, now.attributes);
+}
+
+async function readWhole(
+  parts: ReadingParts,
+  file: StoreFile,
+  owner: PassagesOwner,
+  signal: AbortSignal,
+): Promise<Read> {
+  const content = await contentOf(await parts.files(), file);
+  if ('code' in content) return content;
+  const read = await parts.readText(file.tenant, content, signal);
+  // The threads are busy, or we stop: it is taken up again.
+  if (read === 'later') {
+    if (signal.aborted) return 'left';
+    throw new Error('the threads that read files have no time');
+  }
+  if ('code' in read) return read;
+  return addPieces(parts, file, owner, cutText(read.text, file.chunking), signal);
+}
+
+async function contentOf(files: StoredFiles, { tenant, file }: StoreFile): Promise<Content | FileError> {
+  const found = await files.find(tenant, file);
+  if (found === null) return gone;
+  if (found.bytes > fileBytesMax) {
+    const message = `The file has more than ${fileBytesMax / 1024 / 1024} MB. Divide it into several files.`;
+    return { code: 'invalid_file', message };
+  }
+  try {
+    return { ...found, content: await bytesOf(files, found) };
+  } catch (error) {
+    if (error instanceof UnreadableFile) return gone;
+    throw error;
+  }
+}
+
+interface Content {
+  name: string;
+  mediaType: string | null;
+  content: Uint8Array<ArrayBuffer>;
+}
+
+const gone: FileError = { code: 'invalid_file', message: 'The file was deleted before it was read.' };
+
+async function bytesOf(files: StoredFiles, file: StoredFile): Promise<Uint8Array<ArrayBuffer>> {
+  const content = new Uint8Array(file.bytes);
+  let at = 0;
+  for await (const chunk of files.read(file)) {
+    content.set(chunk, at);
+    at += chunk.length;
+  }
+  return content;
+}
+
+async function addPieces(
+  { passages, clock }: ReadingParts,
+  file: StoreFile,
+  owner: PassagesOwner,
+  pieces: ReturnType<typeof cutText>,
+  signal: AbortSignal,
+): Promise<Read> {
+  await passages.remove(owner, file, 'earlier');
+  let bytes = 0;
+  let failingSinceMs: number | null = null;
+  let pauseMs = pauseFirstMs;
+  for (let at = 0; at < pieces.length; ) {
+    if (signal.aborted) return 'left';
+    const some = pieces.slice(at, at + piecesAtOnce);
+    const failure = await passages.put(owner, file, at, some);
+    if (failure === null) {
+      for (const { text } of some) bytes += Buffer.byteLength(text);
+      at += some.length;
+      failingSinceMs = null;
+      pauseMs = pauseFirstMs;
+      continue;
+    }
+    const nowMs = clock.monotonicMs();
+    failingSinceMs ??= nowMs;
+    const { retryAfterMs, message } = factsOf(failure, clock.wallMs());
+    const waitMs = Math.max(pauseMs, retryAfterMs ?? 0);
+    if (!mayPass(failure) || nowMs + waitMs - failingSinceMs > patienceMs) return { code: 'server_error', message };
+    await pause(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
+    pauseMs = Math.min(2 * pauseMs, pauseMaxMs);
+  }
+  return { bytes };
+}
+
+/** Limits and providers that are down: not what is wrong with the file or the key. */
+function mayPass(failure: Failure): boolean {
+  const status = statusOf(failure);
+  return status === 429 || status >= 500;
+}

@@ -1,0 +1,87 @@
+import type { StoreCounts, StoreFileRow, StoreRow } from '../../books/metering/vector-store-rows.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+
+/** Sealed facts of a vector store that its row does not show. */
+export interface StoreFacts {
+  name: string;
+  description: string | null;
+  metadata: JsonObject | null;
+  /** Days after its last use; null: it never expires. */
+  expiresAfterDays: number | null;
+}
+
+export interface VectorStore extends Omit<StoreRow, 'facts'>, StoreFacts {
+  counts: StoreCounts;
+  status: 'in_progress' | 'completed' | 'expired';
+}
+
+/** Texts, numbers and booleans that a caller gives a file, for filters. */
+export type FileAttributes = Readonly<Record<string, string | number | boolean>>;
+
+/** How a file's text is cut: in tokens. */
+export interface Chunking {
+  sizeTokens: number;
+  overlapTokens: number;
+}
+
+export interface FileError {
+  code: 'server_error' | 'unsupported_file' | 'invalid_file';
+  message: string;
+}
+
+/** Sealed facts of a file in a store. */
+export interface FileFacts {
+  /** Its name at `/v1/files`. */
+  name: string;
+  attributes: FileAttributes | null;
+  chunking: Chunking;
+  error: FileError | null;
+}
+
+export interface StoreFile extends Omit<StoreFileRow, 'facts'>, FileFacts {}
+
+export function sealStoreFacts(sealer: Sealer, { id, tenant }: Owned, facts: StoreFacts): Buffer {
+  return sealed(sealer, { id, tenant }, facts);
+}
+
+export function sealFileFacts(sealer: Sealer, { id, tenant }: Owned, facts: FileFacts): Buffer {
+  return sealed(sealer, { id, tenant }, facts);
+}
+
+/** Throws for a row that another secret sealed. */
+export function openStore(sealer: Sealer, row: StoreRow, counts: StoreCounts, nowMs: number): VectorStore {
+  const { facts, ...rest } = row;
+  const isExpired = rest.expiresMs !== null && rest.expiresMs <= nowMs;
+  const status = isExpired ? 'expired' : counts.in_progress > 0 ? 'in_progress' : 'completed';
+  return { ...rest, ...opened<StoreFacts>(sealer, row, facts), counts, status };
+}
+
+/** Throws for a row that another secret sealed. */
+export function openFile(sealer: Sealer, row: StoreFileRow): StoreFile {
+  const { facts, ...rest } = row;
+  return { ...rest, ...opened<FileFacts>(sealer, row, facts) };
+}
+
+export function fileFactsOf({ name, attributes, chunking, error }: FileFacts): FileFacts {
+  return { name, attributes, chunking, error };
+}
+
+interface Owned {
+  id: string;
+  tenant: string;
+}
+
+function sealed(sealer: Sealer, of: Owned, facts: object): Buffer {
+  return sealer.seal(Buffer.from(JSON.stringify(facts)), contextOf(of));
+}
+
+function opened<T>(sealer: Sealer, of: Owned, facts: Uint8Array): T {
+  const plain = sealer.open(facts, contextOf(of));
+  if (plain === null) throw new Error(`'${of.id}' was sealed with another storage.secret`);
+  return JSON.parse(plain.toString('utf8')) as T;
+}
+
+function contextOf({ tenant, id }: Owned): string {
+  return JSON.stringify([tenant, id]);
+}

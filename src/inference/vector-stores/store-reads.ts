@@ -1,0 +1,100 @@
+import type {
+  FilesOf,
+  RowPage,
+  StoreBatchRow,
+  StoreCounts,
+  StoreRow,
+  VectorStoreRows,
+} from '../../books/metering/vector-store-rows.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+import { openFile, openStore, type StoreFile, type VectorStore } from './store-facts.ts';
+
+export interface StoreBatch extends StoreBatchRow {
+  counts: StoreCounts;
+}
+
+/** What a list is asked for: `after` and `before` are ids that callers see. */
+export interface ListAsked extends Pick<RowPage, 'order' | 'limit'> {
+  after: string | null;
+  before: string | null;
+}
+
+export type StoreReads = ReturnType<typeof createStoreReads>;
+
+/** What may be read of vector stores, for their tenant alone. Rejects with FailureErrors. */
+export function createStoreReads({
+  rows,
+  sealer,
+  clock,
+}: {
+  rows: VectorStoreRows;
+  sealer: Sealer;
+  clock: Pick<Clock, 'wallMs'>;
+}) {
+  async function opened(found: readonly StoreRow[]): Promise<VectorStore[]> {
+    const ids = found.map(({ id }) => id);
+    const counts = await rows.counts('store', ids);
+    return found.map((row) => openStore(sealer, row, counts.get(row.id) ?? noFiles, clock.wallMs()));
+  }
+
+  async function store(tenant: string, id: string): Promise<VectorStore> {
+    const row = await rows.findStore(tenant, id);
+    const [found] = row === null ? [] : await opened([row]);
+    if (found === undefined) throw notFound(`There is no vector store '${id}'. It may belong to another key.`);
+    return found;
+  }
+
+  return {
+    store,
+    /** One that has not expired. */
+    async usable(tenant: string, id: string): Promise<VectorStore> {
+      const found = await store(tenant, id);
+      if (found.status === 'expired') throw new FailureError(storeExpired(id));
+      return found;
+    },
+    async list(tenant: string, { after, before, ...page }: ListAsked): Promise<VectorStore[]> {
+      return opened(await rows.listStores(tenant, { ...page, from: placeOf(after, before) }));
+    },
+    async file(tenant: string, storeId: string, id: string): Promise<StoreFile> {
+      await store(tenant, storeId);
+      const row = await rows.findFile(storeId, id);
+      if (row === null) throw notFound(`There is no file '${id}' in the vector store '${storeId}'.`);
+      return openFile(sealer, row);
+    },
+    async listFiles(tenant: string, of: FilesOf, { after, before, ...page }: ListAsked): Promise<StoreFile[]> {
+      await store(tenant, of.store);
+      const beyond = after ?? before;
+      const from = beyond === null ? null : await rows.findFile(of.store, beyond);
+      if (beyond !== null && from === null) {
+        const param = after === null ? 'before' : 'after';
+        throw new FailureError(invalid(param, `'${param}' names no file of this list: '${beyond}'.`));
+      }
+      const place = from === null ? null : placeOf(after && from.id, before && from.id);
+      return (await rows.listFiles(of, { ...page, from: place })).map((row) => openFile(sealer, row));
+    },
+    async batch(tenant: string, storeId: string, id: string): Promise<StoreBatch> {
+      await store(tenant, storeId);
+      const row = await rows.findBatch(storeId, id);
+      if (row === null) throw notFound(`There is no batch '${id}' in the vector store '${storeId}'.`);
+      const counts = await rows.counts('batch', [id]);
+      return { ...row, counts: counts.get(id) ?? noFiles };
+    },
+  };
+}
+
+const noFiles: StoreCounts = { in_progress: 0, completed: 0, failed: 0, cancelled: 0, bytes: 0 };
+
+function placeOf(after: string | null, before: string | null): RowPage['from'] {
+  if (after !== null) return { id: after, side: 'after' };
+  return before === null ? null : { id: before, side: 'before' };
+}
+
+function storeExpired(id: string): Failure {
+  return invalid('vector_store_id', `The vector store '${id}' expired, and its files are gone. Make a new one.`);
+}
+
+function notFound(message: string): FailureError {
+  return new FailureError({ kind: 'not-found', message });
+}

@@ -1,0 +1,277 @@
+import type { Principal } from '../../books/auth/principal.ts';
+import type {
+  NewStoreFile,
+  StoreBatchRow,
+  StoreFileRow,
+  VectorStoreRows,
+} from '../../books/metering/vector-store-rows.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { newSortedId } from '../../kernel/ids.ts';
+import { LeasedJobs } from '../../kernel/leased-jobs.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+import { fileNotFound } from '../batches/batches.ts';
+import type { StoredFiles } from '../batches/stored-files.ts';
+import type { Passages } from './passages.ts';
+import { type ReadingParts, readIntoStore } from './read-into-store.ts';
+import {
+  type Chunking,
+  type FileAttributes,
+  fileFactsOf,
+  openFile,
+  type StoreFacts,
+  sealFileFacts,
+  sealStoreFacts,
+  type VectorStore,
+} from './store-facts.ts';
+import { createStoreReads, type StoreReads } from './store-reads.ts';
+
+export interface VectorStoresParts extends ReadingParts {
+  rows: VectorStoreRows;
+  files(): Promise<StoredFiles>;
+  passages: Passages;
+  sealer: Sealer;
+  clock: Clock;
+  /** Files that a store may have. */
+  filesMax(): number;
+  /** For the operator's log. */
+  onTrouble(message: string): void;
+}
+
+/** A caller, and the request that a call is of. */
+export interface StoreCaller {
+  principal: Principal;
+  requestId: string;
+}
+
+export interface AttachedFile {
+  file: string;
+  attributes: FileAttributes | null;
+  chunking: Chunking;
+}
+
+export type VectorStores = ReturnType<typeof createVectorStores>;
+
+/** Vector stores of one tenant. */
+const storesMax = 1_000;
+/** Files of one tenant that wait to be read. */
+const waitingMax = 2_000;
+/** Files that this process reads at the same time. */
+const atOnceMax = 8;
+const renewIntervalMs = 8_000;
+const lookIntervalMs = 5_000;
+const sweepIntervalMs = 600_000;
+const sweptAtOnce = 100;
+/** A store's last use is written at most this often. */
+const touchIntervalMs = 60_000;
+const dayMs = 24 * 3_600_000;
+
+/** The vector stores of all tenants, and the work at their files that this process has leased. Rejects with FailureErrors. */
+export function createVectorStores(parts: VectorStoresParts) {
+  const { rows, sealer, clock, onTrouble } = parts;
+  const leased = new LeasedJobs<StoreFileRow>({
+    store: rows,
+    clock,
+    atOnceMax,
+    noun: 'file of a vector store',
+    work: (row, lease, signal) => readIntoStore(parts, openFile(sealer, row), lease, signal),
+    onTrouble,
+  });
+  const reads = createStoreReads(parts);
+  return {
+    ...reads,
+    ...changesOf(parts, reads, leased),
+    ...fileChangesOf(parts, reads, leased),
+    ...lifeOf(parts, leased),
+  };
+}
+
+/** Stores themselves. */
+function changesOf(parts: VectorStoresParts, { store, usable }: StoreReads, leased: LeasedJobs<StoreFileRow>) {
+  const { rows, passages, sealer, clock } = parts;
+  return {
+    /** The store was used now. */
+    touch: (found: VectorStore) => touch(parts, found),
+    async create(caller: StoreCaller, facts: StoreFacts, model: string, attached: readonly AttachedFile[]) {
+      const { tenant, account, keyId } = caller.principal;
+      const createdMs = clock.wallMs();
+      const id = newSortedId('vs_', createdMs);
+      const expiresMs = expiryOf(facts, createdMs);
+      const row = { id, tenant, account, keyId, createdMs, activeMs: createdMs, expiresMs };
+      await passages.make(caller, id, model);
+      try {
+        const sealedFacts = sealStoreFacts(sealer, row, facts);
+        if ((await rows.createStore({ ...row, facts: sealedFacts }, storesMax)) === 'full')
+          throw new FailureError(full('vector_stores', storesMax, `A key has at most ${storesMax} vector stores.`));
+        await attach(parts, caller, id, attached, null);
+      } catch (error) {
+        await rows.removeStore(tenant, id);
+        await passages.drop(caller, id);
+        throw error;
+      }
+      void leased.look();
+      return store(tenant, id);
+    },
+    async change(tenant: string, id: string, changed: Partial<StoreFacts>) {
+      const found = await usable(tenant, id);
+      const { name, description, metadata, expiresAfterDays } = { ...found, ...changed };
+      const facts = sealStoreFacts(sealer, found, { name, description, metadata, expiresAfterDays });
+      await rows.changeStore({ id, tenant, facts, expiresMs: expiryOf({ expiresAfterDays }, found.activeMs) });
+      return store(tenant, id);
+    },
+    async remove(caller: StoreCaller, id: string) {
+      const { tenant } = caller.principal;
+      await store(tenant, id);
+      await passages.drop(caller, id);
+      await rows.removeStore(tenant, id);
+    },
+  };
+}
+
+/** Files of stores. */
+function fileChangesOf(
+  parts: VectorStoresParts,
+  { usable, file, batch }: StoreReads,
+  leased: LeasedJobs<StoreFileRow>,
+) {
+  const { rows, passages, sealer, clock } = parts;
+  return {
+    async attach(caller: StoreCaller, storeId: string, attached: AttachedFile) {
+      const { tenant } = caller.principal;
+      await touch(parts, await usable(tenant, storeId));
+      await attach(parts, caller, storeId, [attached], null);
+      void leased.look();
+      return file(tenant, storeId, attached.file);
+    },
+    async attachBatch(caller: StoreCaller, storeId: string, attached: readonly AttachedFile[]) {
+      const { tenant } = caller.principal;
+      await touch(parts, await usable(tenant, storeId));
+      const createdMs = clock.wallMs();
+      const id = newSortedId('vsfb_', createdMs);
+      await attach(parts, caller, storeId, attached, { id, store: storeId, createdMs, cancelledMs: null });
+      void leased.look();
+      return batch(tenant, storeId, id);
+    },
+    async cancelBatch(tenant: string, storeId: string, id: string) {
+      await batch(tenant, storeId, id);
+      await rows.cancelBatch(id, clock.wallMs());
+      return batch(tenant, storeId, id);
+    },
+    async changeAttributes(caller: StoreCaller, storeId: string, id: string, attributes: FileAttributes | null) {
+      const { tenant } = caller.principal;
+      const found = await file(tenant, storeId, id);
+      const facts = sealFileFacts(sealer, found, { ...fileFactsOf(found), attributes });
+      await rows.changeFile({ id: found.id, facts });
+      // Whoever reads it looks again when it is read.
+      if (found.status === 'completed') await passages.setAttributes(caller, found, attributes);
+      return file(tenant, storeId, id);
+    },
+    async removeFile(caller: StoreCaller, storeId: string, id: string) {
+      const found = await file(caller.principal.tenant, storeId, id);
+      await passages.remove(caller, found, 'all');
+      // Whoever reads it notices, and removes what it has written.
+      await rows.removeFile(found.id);
+      leased.abort(found.id);
+    },
+  };
+}
+
+function lifeOf(parts: VectorStoresParts, leased: LeasedJobs<StoreFileRow>) {
+  const { rows } = parts;
+  const timers: NodeJS.Timeout[] = [];
+  return {
+    /** `alone`: every other process that worked at these files is known to be dead. */
+    async start(others: 'alone' | 'may-live') {
+      if (others === 'alone') await rows.release(null);
+      for (const [ms, work] of [
+        [lookIntervalMs, () => leased.look()],
+        [renewIntervalMs, () => leased.renew()],
+        [sweepIntervalMs, () => sweep(parts)],
+      ] as const) {
+        timers.push(setInterval(() => void work(), ms).unref());
+      }
+      void sweep(parts);
+      await leased.look();
+    },
+    /** Other processes take up what this one leaves. */
+    async stop() {
+      for (const timer of timers) clearInterval(timer);
+      await leased.stop();
+      await leased.release();
+      await rows.close();
+    },
+  };
+}
+
+async function touch({ rows, clock }: VectorStoresParts, found: VectorStore): Promise<void> {
+  const nowMs = clock.wallMs();
+  if (nowMs - found.activeMs < touchIntervalMs) return;
+  const { id, tenant } = found;
+  await rows.touchStore({ id, tenant, activeMs: nowMs, expiresMs: expiryOf(found, nowMs) });
+}
+
+async function attach(
+  parts: VectorStoresParts,
+  caller: StoreCaller,
+  storeId: string,
+  attached: readonly AttachedFile[],
+  inBatch: StoreBatchRow | null,
+): Promise<void> {
+  if (attached.length === 0) return;
+  const made = await newFiles(parts, caller, storeId, attached, inBatch?.id ?? null);
+  const filesMax = parts.filesMax();
+  const outcome = await parts.rows.attach(made, inBatch, { filesMax, waitingMax });
+  if (outcome === 'store-full') {
+    throw new FailureError(full('files', filesMax, `A vector store has at most ${filesMax} files.`));
+  }
+  if (outcome === 'too-many-waiting') {
+    const why = `At most ${waitingMax} files of a key wait to be read. Wait until some have been read.`;
+    throw new FailureError(full('files', waitingMax, why));
+  }
+}
+
+async function newFiles(
+  parts: VectorStoresParts,
+  { principal: { tenant, keyId } }: StoreCaller,
+  storeId: string,
+  attached: readonly AttachedFile[],
+  inBatch: string | null,
+): Promise<NewStoreFile[]> {
+  const { sealer, clock } = parts;
+  const files = await parts.files();
+  const createdMs = clock.wallMs();
+  const all: NewStoreFile[] = [];
+  for (const { file: id, attributes, chunking } of attached) {
+    const found = await files.find(tenant, id);
+    if (found === null) throw new FailureError(fileNotFound(id, 'file_id'));
+    // Their ids sort in the order in which they were named.
+    const own = { id: newSortedId('vsf_', createdMs + all.length), tenant };
+    const facts = sealFileFacts(sealer, own, { name: found.name, attributes, chunking, error: null });
+    all.push({ ...own, store: storeId, keyId, file: id, batch: inBatch, createdMs, facts });
+  }
+  return all;
+}
+
+/** Removes the passages and files of stores that expired. */
+async function sweep({ rows, passages, clock, onTrouble }: VectorStoresParts): Promise<void> {
+  try {
+    for (;;) {
+      const expired = await rows.expiredStores(clock.wallMs(), sweptAtOnce);
+      for (const one of expired) {
+        await passages.dropExpired(one);
+        await rows.emptyStore(one.id);
+      }
+      if (expired.length < sweptAtOnce) return;
+    }
+  } catch (error) {
+    onTrouble(`expired vector stores could not be removed: ${String(error)}`);
+  }
+}
+
+function expiryOf({ expiresAfterDays: days }: Pick<StoreFacts, 'expiresAfterDays'>, activeMs: number): number | null {
+  return days === null ? null : activeMs + days * dayMs;
+}
+
+function full(limit: string, most: number, message: string): Failure {
+  return { kind: 'quota-exceeded', limit, window: null, used: most, allowed: most, freeAtMs: null, message };
+}

@@ -1,0 +1,243 @@
+import type {
+  RowPage,
+  StoreBatchRow,
+  StoreCounts,
+  StoreFileRow,
+  StoreFileStatus,
+  StoreRow,
+  VectorStoreRows,
+} from '../../books/metering/vector-store-rows.ts';
+import { change, type OwnTables, read, type SqlTables } from '../sql-tables.ts';
+
+/** Files that one tenant may have leased at the same time, so that others find a place. */
+const leasedOfTenantMax = 6;
+
+/** Vector stores, their files and batches over either database. */
+export function createVectorStoreRows(tables: OwnTables): VectorStoreRows {
+  return {
+    ...storesIn(tables),
+    ...filesIn(tables),
+    ...batchesIn(tables),
+    ...workIn(tables),
+    close: tables.close,
+  };
+}
+
+const storeColumns = 'id, tenant, account, key_id, created_ms, active_ms, expires_ms, facts';
+
+function storesIn({ prefix, rows, write }: SqlTables) {
+  const store = `${prefix}vector_store`;
+  const file = `${prefix}vector_store_file`;
+  const batch = `${prefix}vector_store_batch`;
+  return {
+    async createStore({ id, tenant, account, keyId, createdMs, activeMs, expiresMs, facts }, storesMax) {
+      const sql = `INSERT INTO ${store} (${storeColumns}) SELECT $1, $2, $3, $4, $5, $6, $7, $8
+        WHERE (SELECT count(*) FROM ${store} WHERE tenant = $2) < $9`;
+      const values = [id, tenant, account, keyId, createdMs, activeMs, expiresMs, facts, storesMax];
+      return (await write([{ sql, values }]))[0] === 1 ? 'created' : 'full';
+    },
+    async findStore(tenant, id) {
+      const [row] = await rows(`SELECT ${storeColumns} FROM ${store} WHERE id = $1 AND tenant = $2`, [id, tenant]);
+      return row === undefined ? null : storeOf(row);
+    },
+    async listStores(tenant, page) {
+      const found = await pageOf(rows, `SELECT ${storeColumns} FROM ${store} WHERE tenant = $1`, [tenant], page);
+      return found.map(storeOf);
+    },
+    async changeStore({ tenant, id, facts, expiresMs }) {
+      const sql = `UPDATE ${store} SET facts = $3, expires_ms = $4 WHERE id = $1 AND tenant = $2`;
+      await write([{ sql, values: [id, tenant, facts, expiresMs] }]);
+    },
+    async touchStore({ tenant, id, activeMs, expiresMs }) {
+      const sql = `UPDATE ${store} SET active_ms = $3, expires_ms = $4 WHERE id = $1 AND tenant = $2`;
+      await write([{ sql, values: [id, tenant, activeMs, expiresMs] }]);
+    },
+    async removeStore(tenant, id) {
+      const sql = `DELETE FROM ${store} WHERE id = $1 AND tenant = $2`;
+      const [removed] = await write([
+        { sql, values: [id, tenant], needed: true },
+        { sql: `DELETE FROM ${file} WHERE store = $1`, values: [id] },
+        { sql: `DELETE FROM ${batch} WHERE store = $1`, values: [id] },
+      ]);
+      return removed === 1;
+    },
+    async expiredStores(nowMs, limit) {
+      const sql = `SELECT ${storeColumns} FROM ${store} WHERE expires_ms <= $1 AND emptied = 0 LIMIT $2`;
+      return (await rows(sql, [nowMs, limit])).map(storeOf);
+    },
+    async emptyStore(id) {
+      await write([
+        { sql: `DELETE FROM ${file} WHERE store = $1`, values: [id] },
+        { sql: `UPDATE ${store} SET emptied = 1 WHERE id = $1`, values: [id] },
+      ]);
+    },
+  } satisfies Partial<VectorStoreRows>;
+}
+
+const fileColumns = 'id, store, tenant, key_id, file, batch, created_ms, status, bytes, facts';
+
+function filesIn({ prefix, rows, write, transaction, oneOf }: SqlTables) {
+  const file = `${prefix}vector_store_file`;
+  const batch = `${prefix}vector_store_batch`;
+  return {
+    async attach(files, inBatch, { filesMax, waitingMax }) {
+      const [first] = files;
+      if (first === undefined) return 'attached';
+      return transaction('write', function* () {
+        const names = files.map((one) => one.file);
+        const again = `DELETE FROM ${file} WHERE store = $1 AND ${oneOf('file', '$2')}`;
+        const kept = `SELECT count(*) AS files FROM ${file} WHERE store = $1 AND NOT (${oneOf('file', '$2')})`;
+        const open = `SELECT count(*) AS files FROM ${file} WHERE tenant = $1 AND status = 'in_progress'`;
+        const [{ files: inStore } = { files: 0 }] = yield* read(kept, [first.store, names]);
+        if (Number(inStore) + files.length > filesMax) return 'store-full';
+        const [{ files: waiting } = { files: 0 }] = yield* read(open, [first.tenant]);
+        if (Number(waiting) + files.length > waitingMax) return 'too-many-waiting';
+        yield* change(again, [first.store, names]);
+        if (inBatch !== null) {
+          const { id, store, createdMs } = inBatch;
+          yield* change(`INSERT INTO ${batch} (id, store, created_ms) VALUES ($1, $2, $3)`, [id, store, createdMs]);
+        }
+        const put = `INSERT INTO ${file} (id, store, tenant, key_id, file, batch, created_ms, facts)
+          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
+        for (const { id, store, tenant, keyId, file: name, batch: of, createdMs, facts } of files)
+          yield* change(put, [id, store, tenant, keyId, name, of, createdMs, facts]);
+        return 'attached';
+      });
+    },
+    async findFile(store, name) {
+      const [row] = await rows(`SELECT ${fileColumns} FROM ${file} WHERE store = $1 AND file = $2`, [store, name]);
+      return row === undefined ? null : fileOf(row);
+    },
+    async listFiles({ store, batch: of, status }, page) {
+      const values: unknown[] = [store];
+      const inBatch = of === null ? '' : ` AND batch = $${values.push(of)}`;
+      const as = status === null ? '' : ` AND status = $${values.push(status)}`;
+      const sql = `SELECT ${fileColumns} FROM ${file} WHERE store = $1${inBatch}${as}`;
+      return (await pageOf(rows, sql, values, page)).map(fileOf);
+    },
+    async changeFile({ id, facts }) {
+      await write([{ sql: `UPDATE ${file} SET facts = $2 WHERE id = $1`, values: [id, facts] }]);
+    },
+    async removeFile(id) {
+      await write([{ sql: `DELETE FROM ${file} WHERE id = $1`, values: [id] }]);
+    },
+    async finishFile({ id, worker }, { status, bytes, facts }) {
+      const sql = `UPDATE ${file} SET status = $3, bytes = $4, facts = $5, worker = NULL
+        WHERE id = $1 AND worker = $2 AND status = 'in_progress'`;
+      return (await write([{ sql, values: [id, worker, status, bytes, facts] }]))[0] === 1;
+    },
+    async counts(kind, ids) {
+      const sql = `SELECT ${kind} AS owner, status, count(*) AS files, sum(bytes) AS bytes FROM ${file}
+        WHERE ${oneOf(kind, '$1')} GROUP BY ${kind}, status`;
+      const found = ids.length === 0 ? [] : await rows(sql, [ids]);
+      const counts = new Map<string, StoreCounts>(ids.map((id) => [id, { ...none }]));
+      for (const { owner, status, files, bytes } of found) {
+        const of = counts.get(String(owner));
+        if (of === undefined) continue;
+        of[status as StoreFileStatus] = Number(files);
+        of.bytes += Number(bytes);
+      }
+      return counts;
+    },
+  } satisfies Partial<VectorStoreRows>;
+}
+
+const none: StoreCounts = { in_progress: 0, completed: 0, failed: 0, cancelled: 0, bytes: 0 };
+
+function batchesIn({ prefix, rows, write }: SqlTables) {
+  const file = `${prefix}vector_store_file`;
+  const batch = `${prefix}vector_store_batch`;
+  return {
+    async findBatch(store, id): Promise<StoreBatchRow | null> {
+      const sql = `SELECT created_ms, cancelled_ms FROM ${batch} WHERE id = $1 AND store = $2`;
+      const [row] = await rows(sql, [id, store]);
+      if (row === undefined) return null;
+      return { id, store, createdMs: Number(row.created_ms), cancelledMs: numberOrNull(row.cancelled_ms) };
+    },
+    async cancelBatch(id, nowMs) {
+      const files = `UPDATE ${file} SET status = 'cancelled', worker = NULL WHERE batch = $1 AND status = 'in_progress'`;
+      const sql = `UPDATE ${batch} SET cancelled_ms = coalesce(cancelled_ms, $2) WHERE id = $1`;
+      await write([
+        { sql: files, values: [id] },
+        { sql, values: [id, nowMs] },
+      ]);
+    },
+  } satisfies Partial<VectorStoreRows>;
+}
+
+/** The work at files, under leases. */
+function workIn({ prefix, rows, write }: SqlTables) {
+  const file = `${prefix}vector_store_file`;
+  const open = `status = 'in_progress'`;
+  return {
+    async lease(worker, nowMs, untilMs, limit) {
+      const free = `${open} AND lease_until_ms <= $1`;
+      // Asked all the time, and mostly there is nothing: then it waits for nobody's write.
+      if ((await rows(`SELECT 1 AS one FROM ${file} WHERE ${free} LIMIT 1`, [nowMs])).length === 0) return [];
+      // Round the tenants: a file's turn is its place among those of its tenant, behind those that are leased. The outer
+      // condition is looked at again where another process leased a file meanwhile.
+      const sql = `UPDATE ${file} SET worker = $2, lease_until_ms = $3 WHERE ${free} AND id IN (
+        SELECT id FROM (SELECT id, lease_until_ms, row_number() OVER (PARTITION BY tenant
+            ORDER BY CASE WHEN lease_until_ms > $1 THEN 0 ELSE 1 END, id) AS turn
+          FROM ${file} WHERE ${open}) AS queued
+        WHERE lease_until_ms <= $1 AND turn <= ${leasedOfTenantMax} ORDER BY turn, id LIMIT $4)
+        RETURNING ${fileColumns}`;
+      return (await rows(sql, [nowMs, worker, untilMs, limit])).map(fileOf);
+    },
+    async renew({ id, worker }, untilMs) {
+      const sql = `UPDATE ${file} SET lease_until_ms = $3 WHERE id = $1 AND worker = $2 AND ${open}`;
+      return (await write([{ sql, values: [id, worker, untilMs] }]))[0] === 1;
+    },
+    async release(worker) {
+      const [which, values] = worker === null ? ['', []] : [' AND worker = $1', [worker]];
+      await write([{ sql: `UPDATE ${file} SET worker = NULL, lease_until_ms = 0 WHERE ${open}${which}`, values }]);
+    },
+  } satisfies Partial<VectorStoreRows>;
+}
+
+/** A page of rows by their ids. `sql` ends within its WHERE. Rows before an id are read backwards. */
+async function pageOf(
+  rows: SqlTables['rows'],
+  sql: string,
+  values: readonly unknown[],
+  { from, order, limit }: RowPage,
+): Promise<Record<string, unknown>[]> {
+  const isBefore = from?.side === 'before';
+  const direction = (order === 'asc') === isBefore ? 'DESC' : 'ASC';
+  const all = [...values];
+  const beyond = from === null ? '' : ` AND id ${direction === 'ASC' ? '>' : '<'} $${all.push(from.id)}`;
+  const found = await rows(`${sql}${beyond} ORDER BY id ${direction} LIMIT $${all.push(limit)}`, all);
+  return isBefore ? found.toReversed() : found;
+}
+
+function storeOf(row: Record<string, unknown>): StoreRow {
+  return {
+    id: String(row.id),
+    tenant: String(row.tenant),
+    account: String(row.account),
+    keyId: String(row.key_id),
+    createdMs: Number(row.created_ms),
+    activeMs: Number(row.active_ms),
+    expiresMs: numberOrNull(row.expires_ms),
+    facts: row.facts as Uint8Array,
+  };
+}
+
+function fileOf(row: Record<string, unknown>): StoreFileRow {
+  return {
+    id: String(row.id),
+    store: String(row.store),
+    tenant: String(row.tenant),
+    keyId: String(row.key_id),
+    file: String(row.file),
+    batch: row.batch === null ? null : String(row.batch),
+    createdMs: Number(row.created_ms),
+    status: row.status as StoreFileStatus,
+    bytes: Number(row.bytes),
+    facts: row.facts as Uint8Array,
+  };
+}
+
+function numberOrNull(value: unknown): number | null {
+  return value === null ? null : Number(value);
+}
