@@ -60,6 +60,11 @@ export class ColumnCache {
     return this.#live?.end ?? 0;
   }
 
+  /** How often rows were put, removed, or forgotten. */
+  get changes(): number {
+    return this.#changes;
+  }
+
   get bytes(): number {
     let bytes = 0;
     for (const { columns, live } of this.#maintained()) bytes += bytesOf(columns) + (live?.bytes ?? 0);

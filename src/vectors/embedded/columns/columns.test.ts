@@ -340,3 +340,35 @@ test('values that memory has no room to count are refused in plain words', () =>
     (error: unknown) => error instanceof FailureError && error.failure.kind === 'unsupported',
   );
 });
+
+test('slots of a filter are kept for the next search, until any row changes', () => {
+  const rows = rowsOf(large, (slot) => ({ a: slot % 10, b: slot % 4 }));
+  const columns = createColumns(rows, 1e9, { atOnceMax: large, perStep: large });
+  const found = (text: unknown) => finish(columns.selecting(filter(text)));
+  const three = { must: [{ key: 'a', match: { value: 3 } }] };
+  const write = (slot: number, payload: string) => {
+    rows.put(slot, slot, payload);
+    columns.put(slot, payload);
+  };
+  const first = found(three);
+  assert.equal(first.length, large / 10);
+  assert.equal(found(three), first);
+  assert.notDeepEqual(found({ must: [{ key: 'a', match: { value: '3' } }] }), first);
+  assert.notDeepEqual(found({ must: [...three.must, { key: 'b', match: { value: 1 } }] }), first);
+  assert.notDeepEqual(found({ should: three.must, must_not: [{ key: 'b', match: { value: 1 } }] }), first);
+  const before = columns.bytes;
+
+  write(0, '{"a":3}');
+  assert.deepEqual([...found(three)], [0, ...first]);
+  assert.ok(columns.bytes <= before, 'those of rows as they were are given up');
+  rows.remove(3);
+  columns.remove(3);
+  assert.deepEqual([...found(three)], [0, ...first.subarray(1)]);
+  rows.put(13, 13, '{"a":4}');
+  columns.clear();
+  assert.deepEqual([...found(three)], [0, ...first.subarray(2)]);
+
+  for (let value = 0; value < 200; value += 1) found({ must: [{ key: 'b', match: { value } }] });
+  assert.notEqual(found(three), found({ must: [{ key: 'b', match: { value: 1 } }] }));
+  assert.ok(columns.bytes < before + 8 * large * 8, 'so many and no more');
+});

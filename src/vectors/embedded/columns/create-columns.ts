@@ -15,6 +15,7 @@ import type { ColumnSource, Columns, OrderedSlot, Pace } from './columns.ts';
 import { countCodes } from './count-values.ts';
 import { decide, keysOf } from './decide.ts';
 import { isLong, longCode } from './dictionary.ts';
+import { KeptSlots } from './kept-slots.ts';
 import { addSlot, hasSlot, type SlotSet, sizeOf, slotsOf, without, wordsFor } from './slot-set.ts';
 import { isExact } from './verdict.ts';
 
@@ -24,6 +25,7 @@ export const scannedRowsMax = 256;
 /** `bytesMax`: what all columns of this collection may take; the least recently used are given up beyond it. */
 export function createColumns(source: ColumnSource, bytesMax: number, steps = makingSteps): Columns {
   const cache = new ColumnCache(source, bytesMax, steps);
+  const kept = new KeptSlots();
 
   function isSmall(): boolean {
     if (source.count() > scannedRowsMax) return false;
@@ -93,7 +95,8 @@ export function createColumns(source: ColumnSource, bytesMax: number, steps = ma
   return {
     select: (filter, pace = 'in-steps') => (isSmall() ? scan(filter) : slotsOf(finish(passing(filter, pace)))),
     *selecting(filter) {
-      return isSmall() ? scan(filter) : slotsOf(yield* passing(filter, 'in-steps'));
+      if (isSmall()) return scan(filter);
+      return yield* kept.of(filter, cache.changes, () => passing(filter, 'in-steps'));
     },
     count: (filter) => (isSmall() ? scan(filter).length : sizeOf(finish(passing(filter, 'in-steps')))),
     look(filter) {
@@ -140,7 +143,7 @@ export function createColumns(source: ColumnSource, bytesMax: number, steps = ma
     image: () => cache.image(),
     clear: () => cache.clear(),
     get bytes() {
-      return cache.bytes;
+      return cache.bytes + kept.bytes;
     },
   };
 }

@@ -2,7 +2,7 @@
 export interface SlotMap {
   /** −1: none. */
   row(slot: number): number;
-  /** The rows of those slots that have one, in the order of these. */
+  /** The rows of those slots that have one, in the order of these. Remembered with the array: nobody may write to either. */
   rows(slots: Uint32Array): Uint32Array;
   set(slot: number, row: number): void;
   delete(slot: number): void;
@@ -11,9 +11,13 @@ export interface SlotMap {
 export function createSlotMap(): SlotMap {
   /** Row + 1; 0 is none. Slots are dense, so an array is the smallest map. */
   let rows = new Uint32Array(256);
+  /** Rows by the array that was asked for; null: none since the last change. */
+  let remembered: WeakMap<Uint32Array, Uint32Array> | null = null;
   return {
     row: (slot) => (slot < rows.length ? rows[slot]! - 1 : -1),
     rows(slots) {
+      const known = remembered?.get(slots);
+      if (known !== undefined) return known;
       const held = new Uint32Array(slots.length);
       let count = 0;
       for (let i = 0; i < slots.length; i += 1) {
@@ -21,9 +25,13 @@ export function createSlotMap(): SlotMap {
         held[count] = row - 1;
         if (row !== 0) count += 1;
       }
-      return held.subarray(0, count);
+      const found = held.subarray(0, count);
+      remembered ??= new WeakMap();
+      remembered.set(slots, found);
+      return found;
     },
     set(slot, row) {
+      remembered = null;
       if (slot >= rows.length) {
         const larger = new Uint32Array(Math.max(slot + 1, rows.length * 2));
         larger.set(rows);
@@ -32,6 +40,7 @@ export function createSlotMap(): SlotMap {
       rows[slot] = row + 1;
     },
     delete(slot) {
+      remembered = null;
       if (slot < rows.length) rows[slot] = 0;
     },
   };
