@@ -2,6 +2,7 @@
 // runs only the test files whose path holds a pattern; `--names` prints the name of each test,
 // `--times` the thirty slowest files at the end, `--apart` gives each file a process.
 // `npm run test:long`: the files that `npm test` leaves out, since it ends within fifteen minutes: `*.long.test.ts`.
+// `npm run test:processes`: the files that start gateways, each gateway with two processes over its embedded storage.
 // `npm run test:fuzz`: the files with properties alone, with a new seed and ten times the cases.
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -16,11 +17,18 @@ import { failedFiles, linesOf, reporters, testEnvironment, testOptions } from '.
 import { slowest } from './test-times.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const [fuzz, long, names, times, apart] = ['--fuzz', '--long', '--names', '--times', '--apart'].map((option) =>
-  process.argv.includes(option),
-);
+const [fuzz, long, processes, names, times, apart] = [
+  '--fuzz',
+  '--long',
+  '--processes',
+  '--names',
+  '--times',
+  '--apart',
+].map((option) => process.argv.includes(option));
 const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
-const everything = patterns.length === 0 && !fuzz && !long;
+const everything = patterns.length === 0 && !fuzz && !long && !processes;
+/** Gateways, and what of one only its own process can reach. */
+const [gateways, insideOfOne] = [/startGateway(Process)?\(|serve\(/, /\.(snapshot|useLocals|reconfigure)\(|\.routes\b/];
 // Tests wait for about half of their time: for leases, timeouts and pages.
 const filesAtOnce = Math.ceil(availableParallelism() * 1.5);
 /** For a test that hangs: on a busy machine some take minutes. */
@@ -35,6 +43,8 @@ const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })
   .filter((file) => !quick.has(file))
   .filter((file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)))
   .filter((file) => !everything || !file.endsWith('.long.test.ts'))
+  .filter((file) => !processes || long || !file.endsWith('.long.test.ts'))
+  .filter((file) => !processes || runsOverProcesses(readFileSync(join(root, file), 'utf8')))
   .filter((file) => !long || file.endsWith('.long.test.ts'))
   .filter((file) => !fuzz || readFileSync(join(root, file), 'utf8').includes('fast-check'))
   .sort();
@@ -49,16 +59,22 @@ const environment = testEnvironment(
         FC_SEED: process.env.FC_SEED ?? String(Math.trunc(Math.random() * 2 ** 31)),
         FC_RUNS: process.env.FC_RUNS ?? '1000',
       }
-    : {},
+    : processes
+      ? { CULVERT_TEST_PROCESSES: process.env.CULVERT_TEST_PROCESSES ?? '2' }
+      : {},
 );
 // Once, not by each of the files that open pages. Behind the line above: a build makes its process one of production.
 if (files.some((file) => file.includes('test/browser/'))) await ensureWeb();
 // Every process that they start takes half as long from the bundle.
-if (everything || long) await ensureBundle();
+if (everything || long || processes) await ensureBundle();
 const notes = mkdtempSync(join(tmpdir(), 'culvert-test-'));
 const failedList = join(notes, 'failed.json');
 const failedProcesses = join(notes, 'failed.txt');
 const timesList = join(notes, 'times.jsonl');
+
+function runsOverProcesses(text) {
+  return gateways.test(text) && !insideOfOne.test(text);
+}
 
 function run(paths, concurrency) {
   const { status } = spawnSync(

@@ -18,6 +18,12 @@ export const adminKey = 'sk-cv-admin-test-key-0001';
 /** Most tests are about something else than limits; the others give plans of their own, `{}` for the built-in. */
 export const noLimits = { default: { windows: 'off', rpm: 'off' } };
 
+/**
+ * Processes of each gateway over the embedded storage that names no other number: suites also run over several
+ * (CULVERT_TEST_PROCESSES=2, `npm run test:processes`).
+ */
+export const testProcesses = Number(process.env.CULVERT_TEST_PROCESSES ?? 1);
+
 export interface TestGateway extends Gateway {
   key: string;
   dataDir: string;
@@ -44,6 +50,10 @@ export async function startGateway(
     cache?: CacheStore;
   } = {},
 ): Promise<TestGateway> {
+  if (testProcesses > 1 && Object.keys(parts).length === 0 && mayHaveProcesses(config)) {
+    const { startGatewayOfProcesses } = await import('./start-gateway-of-processes.ts');
+    return startGatewayOfProcesses(t, config);
+  }
   const dataDir = mkdtempSync(join(tmpdir(), 'culvert-test-'));
   let text = '';
   const parse = (from: Record<string, unknown>) => {
@@ -94,13 +104,23 @@ export async function startGateway(
     key: testKey,
     dataDir,
     reload: (next) => gateway.reconfigure(parse(next)),
-    fetch(path, { json, ...init } = {}) {
-      const body = json === undefined ? {} : { method: 'POST', body: JSON.stringify(json) };
-      const headers = new Headers(init.headers);
-      if (!headers.has('authorization')) headers.set('authorization', `Bearer ${testKey}`);
-      if (json !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json');
-      return fetch(gateway.url + path, { ...body, ...init, headers });
-    },
+    fetch: fetchAt(gateway.url),
+  };
+}
+
+/** Whether the storage is embedded, and the number of processes is not the test's own. */
+function mayHaveProcesses({ storage, server }: Record<string, unknown>): boolean {
+  return !Object.hasOwn(storage ?? {}, 'database') && !Object.hasOwn(server ?? {}, 'processes');
+}
+
+/** A request to a gateway, with the test key unless it names another. */
+export function fetchAt(url: string): TestGateway['fetch'] {
+  return (path, { json, ...init } = {}) => {
+    const body = json === undefined ? {} : { method: 'POST', body: JSON.stringify(json) };
+    const headers = new Headers(init.headers);
+    if (!headers.has('authorization')) headers.set('authorization', `Bearer ${testKey}`);
+    if (json !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json');
+    return fetch(url + path, { ...body, ...init, headers });
   };
 }
 

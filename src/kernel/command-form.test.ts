@@ -18,6 +18,8 @@ for (const [form, program, env] of [
   ['culvert', 'C:\\npm\\node_modules\\culvert-gateway\\bin\\culvert.mjs', {}],
   ['culvert', '', {}],
   ['culvert', 'src/books/auth/key-ring.test.ts', {}],
+  // A worker of a server.
+  ['npx culvert', '/opt/culvert/bin/culvert.mjs', { CULVERT_COMMAND: 'npx culvert' }],
   // The one executable.
   ['./culvert-linux-x64', './culvert-linux-x64', {}],
   ['culvert', 'culvert', {}],

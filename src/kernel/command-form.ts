@@ -3,6 +3,9 @@ import { basename, isAbsolute, relative } from 'node:path';
 /** Name of the package; its command is `culvert`. */
 export const packageName = 'culvert-gateway';
 
+/** The variable by which a process that another one forked knows how its user called that one. */
+export const commandVariable = 'CULVERT_COMMAND';
+
 /** How a process was called, as far as that says how its user calls commands. */
 export interface Called {
   /** Path of the program, links not followed; of the one executable, what its user typed. */
@@ -16,6 +19,8 @@ export interface Called {
  * `node bin/culvert.mjs`, or `./culvert-linux-x64` for the one executable.
  */
 export function commandForm({ program, env, cwd }: Called): string {
+  const told = env[commandVariable];
+  if (told !== undefined) return told;
   const script = env.npm_lifecycle_event;
   if (env.npm_package_name === packageName && (script === 'start' || script === 'culvert')) return 'npm run culvert --';
   const path = program.replaceAll('\\', '/');

@@ -72,6 +72,8 @@ export interface WorkerOffers {
   /** What others have learnt of upstreams. */
   hear(hints: readonly HealthHint[]): void;
   stand(standing: Standing): void;
+  /** Answers when all that was said before is on its way. */
+  heard(): void;
   /** Ends it as `Gateway.close` does. */
   stop(graceMs: number, delayMs: number): void;
 }
@@ -127,6 +129,7 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
       Object.assign(standing, next);
       if (isFirst) onReady();
     },
+    heard() {},
   };
   const primary = createLink<PrimaryOffers>((message) => void process.send?.(message, () => undefined), offers);
   process.on('message', primary.take);

@@ -1,5 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Readable } from 'node:stream';
+import { commandVariable, culvert } from '../kernel/command-form.ts';
 import { type Log, writeLines } from '../observe/log.ts';
 import { createLink, type Link } from './link.ts';
 import { type Given, type PrimaryOffers, type WorkerOffers, workerVariable } from './seat.ts';
@@ -71,7 +72,7 @@ export class Spares {
   #fork(): Spare {
     const { promise, resolve } = Promise.withResolvers<Given>();
     const offers: Partial<PrimaryOffers> = { begin: () => promise };
-    const worker = cluster.fork({ [workerVariable]: '1' });
+    const worker = cluster.fork({ [workerVariable]: '1', [commandVariable]: culvert });
     const link = createLink<WorkerOffers>((message) => void worker.send(message, () => undefined), offers);
     worker.on('message', link.take);
     // Such as a message to one that has just died.

@@ -6,6 +6,7 @@ import type { Log } from '../observe/log.ts';
 import { type SeriesValues, sumOfCounts } from '../observe/metrics.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
 import { bootOf } from './boots.ts';
+import { Hearing, isLook } from './hearing.ts';
 import { HintRelay } from './hint-relay.ts';
 import { StartRefused } from './lifetime.ts';
 import type { Link } from './link.ts';
@@ -72,6 +73,7 @@ export class Workers {
   readonly #boot = randomUUID();
   readonly #pulse = new Pulse();
   readonly #hints = new HintRelay();
+  readonly #hearing = new Hearing(() => this.#serving().map(({ link }) => link));
   readonly #spares: Spares;
   readonly #failedStart = Promise.withResolvers<never>();
   /** Counts of workers that are gone: a sum that fell would read as a restart of the server. */
@@ -264,6 +266,12 @@ export class Workers {
       processes: () => this.#pulse.seen(),
       ...items,
       ...desk,
+      ...(desk !== undefined && {
+        call: (port, name, args) =>
+          isLook(port, name)
+            ? this.#hearing.all().then(() => desk.call(port, name, args))
+            : desk.call(port, name, args),
+      }),
     };
   }
 

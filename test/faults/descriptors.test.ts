@@ -50,7 +50,8 @@ test('F64 no descriptor is left to ask a provider with: 503 that says so, nobody
   const upstream = await startUpstream();
   t.after(() => upstream.close());
   upstream.script('/v1/chat/completions', ['always delay=500ms']);
-  const { url, process } = await startGatewayProcess(t, overUpstreams(upstream.url));
+  // The limit that is changed is one process's.
+  const { url, process } = await startGatewayProcess(t, { ...overUpstreams(upstream.url), server: { processes: 1 } });
   assert.equal((await chatOnce(url)).status, 200);
   const bound = (files: string) => spawnSync('prlimit', ['--pid', String(process.pid), `--nofile=${files}`]);
   const open = readdirSync(`/proc/${process.pid}/fd`).length;

@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { stringify } from 'yaml';
-import { adminKey, noLimits, testKey } from '../start-gateway.ts';
+import { adminKey, noLimits, testKey, testProcesses } from '../start-gateway.ts';
 import { culvertBin, type Lifetime, temporaryFolder } from '../start-process.ts';
 import { closedPlace } from './dead-places.ts';
 
@@ -28,12 +28,6 @@ export interface GatewayProcessOptions {
   /** The program; of this checkout by default. */
   bin?: string;
 }
-
-/**
- * Processes of each gateway that names no other number: suites over replicas and over the embedded storage also run over
- * several (CULVERT_TEST_PROCESSES=2).
- */
-export const testProcesses = Number(process.env.CULVERT_TEST_PROCESSES ?? 1);
 
 /** `culvert start` as a process of its own. */
 export async function startGatewayProcess(

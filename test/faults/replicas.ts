@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
-import { overUpstreams, testKey } from '../start-gateway.ts';
+import { overUpstreams, testKey, testProcesses } from '../start-gateway.ts';
 import type { StartedPostgres } from '../start-postgres.ts';
 import { temporaryFolder } from '../start-process.ts';
 import type { StartedRedis } from '../start-redis.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
 import { type Asked, ask } from './books-balance.ts';
-import { type GatewayProcess, startGatewayProcess, testProcesses } from './gateway-process.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 
 export interface Replicas {
   all: readonly GatewayProcess[];

@@ -1,0 +1,54 @@
+import { setTimeout as rest } from 'node:timers/promises';
+import type { Link } from './link.ts';
+import type { WorkerOffers } from './seat.ts';
+
+/** A worker that takes longer is not waited for: what it has to say stands in the books a little later. */
+const heardMaxMs = 100;
+
+/** Ports and what of them people look at, who may have an answer of another worker already. */
+const looks: Readonly<Record<string, ReadonlySet<string>>> = {
+  counters: new Set(['read', 'running']),
+  ledger: new Set(['find', 'list', 'usage', 'traffic', 'attempts', 'cacheUses', 'promptCacheDays', 'flush']),
+};
+
+/** Whether a method of the books tells people what was used. */
+export function isLook(port: string, name: string): boolean {
+  return looks[port]?.has(name) === true;
+}
+
+/**
+ * Waits until the books have what workers said before: a worker says that a request has ended when its answer is out,
+ * and its caller may look at another worker at once.
+ */
+export class Hearing {
+  readonly #links: () => readonly Link<WorkerOffers>[];
+  #running: Promise<void> | null = null;
+  /** For all that ask while one runs: it may have begun too early for them. */
+  #next: Promise<void> | null = null;
+
+  constructor(links: () => readonly Link<WorkerOffers>[]) {
+    this.#links = links;
+  }
+
+  all(): Promise<void> {
+    if (this.#running === null) return this.#begin();
+    this.#next ??= this.#running.then(() => this.#begin());
+    return this.#next;
+  }
+
+  #begin(): Promise<void> {
+    this.#next = null;
+    this.#running = this.#heard().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  /** Messages of a worker come in their order, so its answer follows all that it said. */
+  async #heard(): Promise<void> {
+    const late = new AbortController();
+    const answers = Promise.allSettled(this.#links().map((link) => link.ask('heard')));
+    await Promise.race([answers, rest(heardMaxMs, null, { signal: late.signal }).catch(() => null)]);
+    late.abort();
+  }
+}

@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as after } from 'node:timers/promises';
+import { stringify } from 'yaml';
+import { closedPlace } from './faults/dead-places.ts';
+import { adminKey, fetchAt, noLimits, otherKey, type TestGateway, testKey, testProcesses } from './start-gateway.ts';
+import { culvertBin, type Lifetime } from './start-process.ts';
+
+/** Parts of a gateway that only this process could reach. */
+const inside = [
+  'snapshot',
+  'health',
+  'measure',
+  'facts',
+  'useLocals',
+  'reconfigure',
+  'issueFirstKey',
+  'loginLink',
+  'routes',
+];
+
+/** The same gateway as `startGateway`'s, as `culvert start` with several processes. */
+export async function startGatewayOfProcesses(
+  t: Lifetime,
+  config: Readonly<Record<string, unknown>>,
+): Promise<TestGateway> {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+  const kept = (config.storage as { data_dir?: string } | undefined)?.data_dir;
+  const dataDir = kept ?? join(folder, 'data');
+  const url = (config.server as { port?: number } | undefined)?.port
+    ? `http://127.0.0.1:${(config.server as { port: number }).port}`
+    : await closedPlace();
+  const file = join(folder, 'culvert.yaml');
+  const write = (from: Readonly<Record<string, unknown>>) =>
+    writeFileSync(
+      file,
+      stringify({
+        ...from,
+        server: {
+          shutdown_grace: '1s',
+          processes: testProcesses,
+          ...(from.server as object),
+          port: Number(new URL(url).port),
+        },
+        admin: from.admin ?? { key: adminKey },
+        storage: { ...(from.storage as object), data_dir: dataDir },
+        autodetect: 'off',
+        telemetry: { log: { level: 'warn' }, ...(from.telemetry as object) },
+        plans: from.plans ?? noLimits,
+        keys: from.keys ?? [
+          { key: testKey, account: 'dev', name: 'test' },
+          { key: otherKey, account: 'other', name: 'test' },
+        ],
+      }),
+    );
+  write(config);
+  const log = join(folder, 'log');
+  const sink = openSync(log, 'w');
+  // As `startGateway` gives none: programs of this machine are engines that a test does not expect.
+  const env = { HOME: process.env.HOME, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE };
+  const child = spawn(process.execPath, [culvertBin, 'start', '--config', file], {
+    stdio: ['ignore', sink, sink],
+    cwd: folder,
+    env,
+  });
+  closeSync(sink);
+  const lives = () => child.exitCode === null && child.signalCode === null;
+  const ended = async (signal: NodeJS.Signals) => {
+    if (!lives()) return;
+    const exit = once(child, 'exit');
+    child.kill(signal);
+    await exit;
+  };
+  const close = async () => {
+    await ended('SIGTERM');
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  };
+  t.after(close);
+  const isReady = () =>
+    fetch(`${url}/readyz`).then(
+      (answer) => answer.status === 200,
+      () => false,
+    );
+  while (!(await isReady())) {
+    if (!lives()) throw new Error(`the gateway ended:\n${readFileSync(log, 'utf8').slice(-2_000)}`);
+    await after(25);
+  }
+  const gateway = {
+    url,
+    key: testKey,
+    dataDir,
+    modelsKnown: Promise.resolve(),
+    fetch: fetchAt(url),
+    close,
+    async reload(next: Record<string, unknown>) {
+      write(next);
+      const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
+      const answer = await fetch(`${url}/admin/v1/config/reload`, { method: 'POST', headers, body: '{"force":true}' });
+      if (answer.status !== 200) throw new Error(await answer.text());
+    },
+  };
+  return new Proxy(gateway as unknown as TestGateway, {
+    get(target, name) {
+      if (inside.includes(String(name))) throw new Error(`gateway.${String(name)} is in another process`);
+      return Reflect.get(target, name);
+    },
+  });
+}
