@@ -57,6 +57,7 @@ export async function startGatewayOfProcesses(
       }),
     );
   write(config);
+  let inForce = config;
   const log = join(folder, 'log');
   const sink = openSync(log, 'w');
   // As `startGateway` gives none: programs of this machine are engines that a test does not expect.
@@ -97,7 +98,9 @@ export async function startGatewayOfProcesses(
     close,
     async reload(next: Record<string, unknown>) {
       write(next);
-      const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
+      const { key } = (inForce.admin ?? {}) as { key?: string };
+      inForce = next;
+      const headers = { authorization: `Bearer ${key ?? adminKey}`, 'content-type': 'application/json' };
       const answer = await fetch(`${url}/admin/v1/config/reload`, { method: 'POST', headers, body: '{"force":true}' });
       if (answer.status !== 200) throw new Error(await answer.text());
     },

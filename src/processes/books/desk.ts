@@ -3,6 +3,7 @@ import type {
   EntryAnswer,
   Full,
   Held,
+  Limit,
   LimitState,
   Spent,
   Unavailable,
@@ -10,6 +11,7 @@ import type {
 import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import { nanoUsd } from '../../books/metering/scope.ts';
 import { crashedEvent } from '../../books/metering/settlement.ts';
+import { CalendarPeriod } from '../../books/metering/window.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { BooksOffers, Reserved, SentList, SentStates } from '../books-offers.ts';
 
@@ -149,14 +151,14 @@ export function createDesk(parts: DeskParts): Desk {
 
   return {
     enter(entry, account, callMilli, limits, places) {
-      const counted = { limits: lists.of<never>(limits), places: lists.of<never>(places) };
+      const counted = { limits: lists.ofLimits(limits), places: lists.of<never>(places) };
       const answer = counters.enter({ requestId: '', account, callMilli, ...counted });
       const entered = (late: EntryAnswer) => entries.add(entry, counted.places.length > 0, late);
       return answer instanceof Promise ? answer.then(entered) : entered(answer);
     },
     leave: entries.leave,
     reserve(requestId, account, costMilli, scopes, limits, row) {
-      const hold = { requestId, account, costMilli, scopes: lists.of<string>(scopes), limits: lists.of<never>(limits) };
+      const hold = { requestId, account, costMilli, scopes: lists.of<string>(scopes), limits: lists.ofLimits(limits) };
       const answer = counters.hold(hold);
       return answer instanceof Promise ? answer.then((late) => held(late, row)) : held(answer, row);
     },
@@ -220,15 +222,26 @@ function createEntries() {
 /** Lists that a worker names by number. Counters know the places of the very list that came first. */
 function createLists() {
   const known = new Map<number, readonly unknown[]>();
+  function of<Item>([number, items]: SentList): readonly Item[] {
+    if (items !== null) known.set(number, items);
+    const list = known.get(number);
+    if (list === undefined) throw new Error(`a worker names list ${number}, which it has not sent`);
+    return list as readonly Item[];
+  }
   return {
-    of<Item>([number, items]: SentList): readonly Item[] {
-      if (items !== null) known.set(number, items);
-      const list = known.get(number);
-      if (list === undefined) throw new Error(`a worker names list ${number}, which it has not sent`);
-      return list as readonly Item[];
-    },
+    of,
+    ofLimits: ([number, items]: SentList): readonly Limit[] =>
+      of([number, items === null ? null : withPeriods(items as readonly Limit[])]),
     forget: () => known.clear(),
   };
+}
+
+/** Limits as they came over a link, which knows no classes: each period is made anew. */
+export function withPeriods(limits: readonly Limit[]): readonly Limit[] {
+  return limits.map((limit) => {
+    const { period } = limit;
+    return period === undefined ? limit : { ...limit, period: new CalendarPeriod(period.name, period.zone) };
+  });
 }
 
 /** After `numbers`: for each limit what is used, and when the oldest leaves; 0 when nothing is counted. */

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import type { Counters } from '../../books/metering/counters.ts';
 import type { RecordStore } from '../../books/metering/record-store.ts';
 import type { SharedTally, Tallied } from '../../books/metering/tally.ts';
 import type { Config } from '../../config/schema.ts';
@@ -10,7 +11,7 @@ import { lookForDamage } from '../../stores/sqlite/integrity.ts';
 import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
 import type { BooksStanding } from '../books-offers.ts';
 import type { BooksOfWorkers } from '../workers.ts';
-import { createDesk } from './desk.ts';
+import { createDesk, withPeriods } from './desk.ts';
 import { openEmbeddedBooks } from './embedded-books.ts';
 import { callPorts } from './ports.ts';
 
@@ -74,7 +75,15 @@ export async function openPrimaryBooks({
       const name = {};
       const records = ofOneSender(ledger.records, senders, name);
       const { experiments, statements } = ledger;
-      const call = callPorts({ counters, ledger, records, experiments, statements, tally, pace });
+      const call = callPorts({
+        counters: ofSentLimits(counters),
+        ledger,
+        records,
+        experiments,
+        statements,
+        tally,
+        pace,
+      });
       const desk = createDesk({ ledger, counters, bootId, call, onBodies: (id, text) => bodies.set(id, text) });
       return {
         ...desk,
@@ -108,6 +117,14 @@ function watchStanding(standing: () => BooksStanding, look: () => void, onChange
   }, lookMs);
   timer.unref();
   return () => clearInterval(timer);
+}
+
+/** For limits that came over a link. */
+function ofSentLimits(counters: Counters): Pick<Counters, 'read' | 'running'> {
+  return {
+    read: (account, limits) => counters.read(account, withPeriods(limits)),
+    running: (account, scopes) => counters.running(account, scopes),
+  };
 }
 
 /** Each sink gets its records from one worker at a time. */
