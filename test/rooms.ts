@@ -126,6 +126,7 @@ export const rooms: readonly Room[] = [
     mayImport: ['src/processes', 'src/stores', 'src/books/metering'],
     typesOnly: ['src/tools'],
   },
+  { path: 'src/processes/vectors', mayImport: ['src/processes', 'src/vectors'] },
   // Types alone cross between the processes of one server.
   {
     path: 'src/processes',

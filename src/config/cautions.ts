@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { providerTypes } from '../formats/providers/catalog.ts';
 import { didYouMean } from '../kernel/nearest.ts';
-import { credentialsOf, processesOf } from './declared.ts';
+import { credentialsOf } from './declared.ts';
 import { ownProvider } from './own-models.ts';
 import type { PathProblem } from './problem.ts';
 import type { Config, ProviderConfig } from './schema.ts';
@@ -40,14 +40,8 @@ function ofBodies({ telemetry }: Config): Caution[] {
   );
 }
 
-function ofVectors({ server, storage, vectors }: Config): Caution[] {
+function ofVectors({ storage, vectors }: Config): Caution[] {
   if (vectors.engine !== 'embedded') return [];
-  if (processesOf({ server, storage }) > 1) {
-    const message = 'several processes cannot share embedded vectors, so calls of the vector store return 501';
-    return [
-      { path: ['vectors', 'engine'], message, fix: 'Set vectors.engine to qdrant and vectors.url to its address.' },
-    ];
-  }
   if (storage.state === 'memory') return [];
   const message = 'replicas do not share embedded vectors: each would have its own collections';
   const fix = 'Several replicas need vectors.engine: qdrant. One server alone can leave it.';

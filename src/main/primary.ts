@@ -43,6 +43,10 @@ export async function startWorkers({
         })
       : null;
   const items = createKeptItems({ clock });
+  const vectors =
+    config.vectors.engine === 'qdrant'
+      ? null
+      : (await import('../processes/vectors/vectors-host.ts')).openVectorsHost(config.vectors, folder.path, log);
   const workers = new Workers({
     count: processesOf(config),
     log,
@@ -52,6 +56,7 @@ export async function startWorkers({
     reload: (mode) => reloads.reload('the admin API', mode),
     items: { keepItems: items.keep, findItems: items.find },
     books,
+    vectors,
     onGone() {
       flush();
       lock.release();
@@ -61,6 +66,7 @@ export async function startWorkers({
   books?.watch(() => workers.tellStanding());
   const close = async (graceMs: number, delayMs = 0) => {
     await workers.stop({ graceMs, delayMs });
+    await vectors?.close();
     await books?.close();
     lock.release();
   };

@@ -1,7 +1,8 @@
+import { Socket } from 'node:net';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StartRefused } from '../processes/lifetime.ts';
-import type { Seat } from '../processes/seat.ts';
+import { type Seat, vectorsStream } from '../processes/seat.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import { createRoute } from '../upstream/transport/create-route.ts';
 import type { ProxyOf } from '../upstream/transport/proxy.ts';
@@ -12,7 +13,7 @@ import type { Stores } from './stores.ts';
 export interface VectorsOptions {
   config: Config;
   folder: DataFolder;
-  /** Present in a worker: several processes cannot share an embedded engine. */
+  /** Present in a worker: its primary has the embedded engine. */
   seat?: Seat | undefined;
   stores: Pick<Stores, 'vectorRegistry'>;
   /** The proxies of the environment. */
@@ -43,13 +44,15 @@ export async function openVectors({
   onTrouble,
 }: VectorsOptions): Promise<VectorWorkers> {
   const { engine, url, api_key: apiKey = null, memory, workers, limits } = config.vectors;
+  if (engine === 'embedded' && seat !== undefined) {
+    const { askVectors } = await import('../processes/vectors/asked-vectors.ts');
+    return askVectors(() => new Socket({ fd: vectorsStream }), onKept);
+  }
   const opened = createVectorWorkers({
     driver:
       engine === 'qdrant'
         ? { kind: 'qdrant', url: url!, apiKey, way: wayOf(config, proxyOf), registry: await stores.vectorRegistry() }
-        : seat !== undefined
-          ? { kind: 'off', message: noVectorsHere }
-          : { kind: 'embedded', dataDir: folder.path, memoryBytes: memory },
+        : { kind: 'embedded', dataDir: folder.path, memoryBytes: memory },
     workers,
     limits: { collectionsPerAccount: limits.collections, pointsPerCall: limits.points_per_call },
     onStoredBytes: onKept,
@@ -59,9 +62,6 @@ export async function openVectors({
   if (starts === 'now') opened.takeUpImages();
   return opened;
 }
-
-const noVectorsHere =
-  'This server has no vector store, because several processes cannot share embedded vectors. Set vectors.engine to qdrant, or server.processes to 1.';
 
 function wayOf({ vectors }: Config, proxyOf: ProxyOf): QdrantWay {
   const { ca, cert, key } = vectors.tls ?? {};

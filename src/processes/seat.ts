@@ -80,6 +80,8 @@ export interface WorkerOffers {
 
 /** The variable by which a process knows that it is a worker. */
 export const workerVariable = 'CULVERT_WORKER';
+/** Descriptor of a worker's stream to the embedded vectors. */
+export const vectorsStream = 4;
 
 /** The way of a worker to its primary. */
 export interface Seat {

@@ -16,6 +16,14 @@ export interface Spare {
   seated(offers: Partial<PrimaryOffers>, given: Given): void;
 }
 
+interface SparesParts {
+  program: string;
+  form: Given['form'];
+  /** Embedded vectors of the primary; null: workers get no stream to them. */
+  vectors: object | null;
+  log: Log;
+}
+
 /**
  * Forks workers, and has one spare ready from `begin` on: a worker that dies is replaced without waiting for code to be
  * loaded.
@@ -26,7 +34,7 @@ export class Spares {
   #phase: 'none' | 'kept' | 'ended' = 'none';
   #diedMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ program, form, log }: { program: string; form: Given['form']; log: Log }) {
+  constructor({ program, form, vectors, log }: SparesParts) {
     this.#log = log;
     // Workers accept from one socket: a connection that was handed to a worker just before its death hung for ever.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
@@ -35,7 +43,13 @@ export class Spares {
       args: [],
       serialization: 'advanced',
       // Lines of several processes would cut each other on a pipe.
-      stdio: ['ignore', form === 'pretty' ? 'inherit' : 'pipe', 'inherit', 'ipc'],
+      stdio: [
+        'ignore',
+        form === 'pretty' ? 'inherit' : 'pipe',
+        'inherit',
+        'ipc',
+        ...(vectors === null ? [] : (['pipe'] as const)),
+      ],
     });
   }
 

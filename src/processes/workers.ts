@@ -1,5 +1,6 @@
 import type { Worker } from 'node:cluster';
 import { randomUUID } from 'node:crypto';
+import { Duplex } from 'node:stream';
 import { setTimeout as rest } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../observe/log.ts';
@@ -12,7 +13,7 @@ import { StartRefused } from './lifetime.ts';
 import type { Link } from './link.ts';
 import { Pulse } from './pulse.ts';
 import { withTakenAtStart } from './reloads.ts';
-import type { Given, PrimaryOffers, Standing, WorkerOffers } from './seat.ts';
+import { type Given, type PrimaryOffers, type Standing, vectorsStream, type WorkerOffers } from './seat.ts';
 import { Spares } from './spares.ts';
 
 export interface WorkersParts {
@@ -25,6 +26,8 @@ export interface WorkersParts {
   items: Pick<PrimaryOffers, 'keepItems' | 'findItems'>;
   /** The books of the embedded storage; null: each worker opens PostgreSQL and Redis. */
   books: BooksOfWorkers | null;
+  /** Serves the embedded vectors to one worker; null: each worker opens a Qdrant. */
+  vectors: { serve(stream: Duplex): void } | null;
   form: Given['form'];
   log: Log;
   /** No worker is left, and none is started any more. */
@@ -182,6 +185,8 @@ export class Workers {
     const boot = bootOf(this.#boot, place.number, place.generation);
     const { worker, link, seated } = this.#spares.take();
     place.state = { at: 'starting', worker, link };
+    const stream = worker.process.stdio[vectorsStream];
+    if (stream instanceof Duplex) this.#parts.vectors?.serve(stream);
     const given = this.#givenTo(place, boot);
     const began = this.#parts.given().config;
     seated(

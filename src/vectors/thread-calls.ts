@@ -59,7 +59,7 @@ export class ThreadCalls {
       ran = reply.ran;
       isPrepared = ran === null;
       const { texts, rerank, effect } = reply;
-      return { kind: 'prepared', texts, rerank, effect, run, drop };
+      return { kind: 'prepared', texts, rerank, effect, ran: outcomeOf(ran), run, drop };
     } catch (error) {
       held.giveBack();
       return failureOf(error);
@@ -99,6 +99,11 @@ export class ThreadCalls {
       return line.run(tenant, null, () => worker.ask<T>(order)).catch(failureOf);
     }
   }
+}
+
+function outcomeOf(ran: PreparedReply['ran']): Prepared['ran'] {
+  if (ran instanceof Uint8Array) return answerOf(ran);
+  return ran !== null && 'kind' in ran ? ran : null;
 }
 
 function answerOf(body: Uint8Array): VectorAnswer {

@@ -48,6 +48,8 @@ export interface Prepared {
    * most, and only with `rerank`; not when no text was found.
    */
   run(embedded: Embedded | null, rank: RankTexts): Promise<VectorAnswer | Failure>;
+  /** Outcome of a call that only reads and was run at once, which waits for `run`; null: it did not run. */
+  ran: VectorAnswer | Failure | null;
   /** Ends it, nothing done. */
   drop(): void;
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../kernel/clock.ts';
-import { type Failure, FailureError } from '../kernel/failure.ts';
+import type { Failure } from '../kernel/failure.ts';
 import { createBodyMemory } from './body-memory.ts';
 import { createCollectionPlaces } from './collection-places.ts';
 import { allShards, shardOf } from './embedded/shards/shard-of.ts';
@@ -21,9 +21,7 @@ const autoWorkersMax = 4;
 export interface VectorWorkersOptions {
   driver:
     | { kind: 'embedded'; dataDir: string; memoryBytes: number }
-    | { kind: 'qdrant'; url: string; apiKey: string | null; way: QdrantWay; registry: VectorRegistry }
-    /** No call is served; `message` says why. */
-    | { kind: 'off'; message: string };
+    | { kind: 'qdrant'; url: string; apiKey: string | null; way: QdrantWay; registry: VectorRegistry };
   workers: number | 'auto';
   limits: { collectionsPerAccount: number; pointsPerCall: number };
   /** Bytes that were written, or (negative) removed. */
@@ -71,7 +69,6 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   }
 
   function dataOf(number: number): { workerData: WorkerData; transfer: readonly object[] } {
-    if (driver.kind === 'off') throw new FailureError({ kind: 'unsupported', message: driver.message });
     if (driver.kind === 'qdrant') {
       const registry = registryPort(driver.registry);
       return { workerData: { driver: { ...driver, registry }, limits }, transfer: [registry] };
@@ -107,7 +104,6 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   const threadOf = (tenant: string) => threads[shardOf(tenant) % count]!;
 
   async function prepare(call: VectorCall): Promise<Prepared | Failure> {
-    if (driver.kind === 'off') return { kind: 'unsupported', message: driver.message };
     return closed ? stopped : threadOf(call.owner.tenant).calls.prepare(call);
   }
 

@@ -227,12 +227,35 @@ overBoth('what cannot start says why, once: the port is taken, or the stores are
   assert.match(alone.text, /server\.processes: 2 processes share their limits over Redis.*or set this to 1/);
 });
 
-overBoth('what lives in one process is refused or shared: vectors, and items of converted answers', async (t, over) => {
+overBoth('what lives in one process is shared: vectors, and items of converted answers', async (t, over) => {
   const upstream = await upstreamFor(t);
   const gateway = await startProcesses(t, over, upstream.url);
-  const vectors = await ask(gateway.url, '/v1/vectors/collections');
-  assert.equal(vectors.status, 501, vectors.text);
-  assert.match(vectors.text, /Set vectors\.engine to qdrant, or server\.processes to 1/);
+  const [one, other] = gateway.workers() as [number, number];
+  const at = '/v1/vectors/collections';
+  const at300 = (id: number) => [Math.cos(id / 300), Math.sin(id / 300)];
+  const large = Array.from({ length: 300 }, (_, id) => ({
+    id,
+    vector: at300(id),
+    payload: { text: 'x'.repeat(1_000) },
+  }));
+  await inOnly(other, async () => {
+    const made = await ask(gateway.url, at, { name: 'notes', vector_size: 2 });
+    assert.equal(made.status, 200, made.text);
+    const stored = await ask(gateway.url, `${at}/notes/points`, { points: large });
+    assert.equal(stored.status, 200, stored.text);
+  });
+  await inOnly(one, async () => {
+    const found = await ask(gateway.url, `${at}/notes/points/search`, {
+      vector: at300(150),
+      limit: 1,
+      with_payload: true,
+    });
+    assert.equal(found.status, 200, found.text);
+    const [best] = (JSON.parse(found.text) as { result: { id: number; payload: { text: string } }[] }).result;
+    assert.deepEqual([best?.id, best?.payload.text.length], [150, 1_000]);
+    const unknown = await ask(gateway.url, `${at}/others/points/search`, { vector: [1, 1], limit: 1 });
+    assert.equal(unknown.status, 404, unknown.text);
+  });
 
   const first = await ask(gateway.url, '/v1/responses', { model: 'chat', input: 'Hello' });
   assert.equal(first.status, 200, first.text);

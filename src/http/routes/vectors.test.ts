@@ -56,6 +56,7 @@ async function serve(t: Context, script: Script = {}) {
         texts: null,
         rerank: null,
         effect: 'reads',
+        ran: null,
         run: async () => {
           logged.push('run');
           return script.run === undefined ? answered : script.run(client!);

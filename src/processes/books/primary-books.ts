@@ -56,6 +56,8 @@ export async function openPrimaryBooks({
   const damage = lookForDamage({ folder, tell: onTrouble });
   const tally = createTally(clock);
   const pace = createPace();
+  const { experiments, statements } = ledger;
+  const ports = { counters: ofSentLimits(counters), ledger, experiments, statements, tally, pace };
   /** The desk that sends records to a sink. */
   const senders = new Map<string, object>();
   const load = createLoadLook(log);
@@ -74,16 +76,7 @@ export async function openPrimaryBooks({
     desk() {
       const name = {};
       const records = ofOneSender(ledger.records, senders, name);
-      const { experiments, statements } = ledger;
-      const call = callPorts({
-        counters: ofSentLimits(counters),
-        ledger,
-        records,
-        experiments,
-        statements,
-        tally,
-        pace,
-      });
+      const call = callPorts({ ...ports, records });
       const desk = createDesk({ ledger, counters, bootId, call, onBodies: (id, text) => bodies.set(id, text) });
       return {
         ...desk,

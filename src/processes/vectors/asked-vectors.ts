@@ -1,0 +1,85 @@
+import type { Duplex } from 'node:stream';
+import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { createBodyMemory } from '../../vectors/body-memory.ts';
+import type { Prepared, RankTexts } from '../../vectors/vector-engine.ts';
+import type { VectorStore } from '../../vectors/vector-store.ts';
+import type { StoreMethod } from '../../vectors/worker-messages.ts';
+import type { VectorWorkers } from '../../vectors/workers.ts';
+import { createByteLink } from '../byte-link.ts';
+import type { Link } from '../link.ts';
+import type { SentPrepared, VectorsOffers } from './vectors-offers.ts';
+
+const unreachable: Failure = { kind: 'overloaded', message: 'The vector store cannot be reached. Retry it.' };
+
+/** The embedded vectors that another process of this server has. `open` gives the stream to it, at the first use. */
+export function askVectors(open: () => Duplex, onStoredBytes: (bytes: number) => void): VectorWorkers {
+  let link: Link<VectorsOffers> | null = null;
+  /** Of calls that run now and may find texts to rank. */
+  const ranks = new Map<number, RankTexts>();
+  let trouble: string | null = null;
+
+  function host(): Link<VectorsOffers> {
+    link ??= createByteLink<VectorsOffers>(
+      open(),
+      { rank: (number: number, found: never) => ranks.get(number)?.(found) ?? unreachable, stored: onStoredBytes },
+      () => undefined,
+    );
+    return link;
+  }
+
+  function preparedOf({ number, ran, ...needs }: SentPrepared): Prepared {
+    return {
+      ...needs,
+      ran,
+      async run(embedded, rank) {
+        if (ran !== null) {
+          host().tell('paid', number);
+          return ran;
+        }
+        ranks.set(number, rank);
+        const answer = await host().ask('run', number, embedded).catch(failureOf);
+        ranks.delete(number);
+        return answer;
+      },
+      drop: () => host().tell('drop', number),
+    };
+  }
+
+  return {
+    bodyMemory: createBodyMemory(),
+    async prepare(call) {
+      const sent = await host().ask('prepare', call).catch(failureOf);
+      return sent.kind === 'prepared' ? preparedOf(sent) : sent;
+    },
+    storedBytes: (account) => host().ask('storedBytes', account),
+    trouble() {
+      // The answer is for the next time.
+      if (link !== null) {
+        link.ask('trouble').then(
+          (now) => {
+            trouble = now;
+          },
+          () => undefined,
+        );
+      }
+      return trouble;
+    },
+    takeUpImages() {},
+    store: askedStore((method, args) => host().ask('store', method, args)),
+    async close() {},
+  };
+}
+
+function failureOf(error: unknown): Failure {
+  return error instanceof FailureError ? error.failure : unreachable;
+}
+
+/** Every method crosses as it is: its arguments and answers are data. */
+function askedStore(ask: (method: StoreMethod, args: unknown[]) => Promise<unknown>): VectorStore {
+  return new Proxy({} as VectorStore, {
+    get:
+      (_, method: StoreMethod) =>
+      (...args: unknown[]) =>
+        ask(method, args),
+  });
+}

@@ -1,0 +1,33 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type {
+  Embedded,
+  FoundTexts,
+  Prepared,
+  RankedText,
+  VectorAnswer,
+  VectorCall,
+} from '../../vectors/vector-engine.ts';
+import type { StoreMethod } from '../../vectors/worker-messages.ts';
+
+/** What the process that has the embedded vectors offers to a worker. */
+export interface VectorsOffers {
+  /** `number` names it in what follows. */
+  prepare(call: VectorCall): Promise<SentPrepared | Failure>;
+  run(number: number, embedded: Embedded | null): Promise<VectorAnswer | Failure>;
+  /** The call that ran at once is charged, and its answer given. */
+  paid(number: number): void;
+  drop(number: number): void;
+  storedBytes(account: string): Promise<number | null>;
+  trouble(): string | null;
+  store(method: StoreMethod, args: unknown[]): Promise<unknown>;
+}
+
+export type SentPrepared = Pick<Prepared, 'kind' | 'texts' | 'rerank' | 'effect' | 'ran'> & { number: number };
+
+/** What a worker offers to it. */
+export interface VectorsAskers {
+  /** Ranks the texts that `run` of this number has found. */
+  rank(number: number, found: FoundTexts): Promise<readonly RankedText[] | Failure>;
+  /** Bytes that were written, or (negative) removed. */
+  stored(bytes: number): void;
+}
