@@ -20,6 +20,7 @@ import { accountOperations } from './entries/accounts.ts';
 import { guardOperations } from './entries/guards.ts';
 import { invitationOperations } from './entries/invitations.ts';
 import { createKeptRecords } from './entries/kept.ts';
+import { keyAddressesOperation } from './entries/key-addresses.ts';
 import { keyWindowsOperation } from './entries/key-windows.ts';
 import { keyOperations } from './entries/keys.ts';
 import { mcpServerOperations } from './entries/mcp-servers.ts';
@@ -61,6 +62,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...accountCreditOperations(parts, records),
     ...keyOperations(parts, records),
     keyWindowsOperation(parts, records),
+    keyAddressesOperation(parts, records),
     ...planOperations(parts, records),
     ...providerOperations(parts, kept),
     ...providerDraftOperations(parts),

@@ -33,6 +33,8 @@ export interface AdminParts {
   store: AccountStore;
   /** After a change of the store: brings key ring and plan book of this process up to it. May reject: others see it too. */
   refresh(): Promise<unknown>;
+  /** Writes from where this process saw keys used, so that the store knows it; absent: no server runs. */
+  writePlaces?(): Promise<void>;
   ledger: Pick<
     Ledger,
     | 'list'

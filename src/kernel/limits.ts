@@ -30,3 +30,6 @@ export const goneShownMs = 10 * 60_000;
 
 /** Processes in that list: those that were heard last. */
 export const seenProcessesMax = 2_000;
+
+/** Of each key so many addresses that it was used from are kept. */
+export const keyPlacesMax = 20;

@@ -3,6 +3,7 @@ import { nothingStored, type Stored } from '../books/auth/account-store.ts';
 import { mintAdminKey } from '../books/auth/api-key.ts';
 import { declaredKeys } from '../books/auth/declared-keys.ts';
 import { issueFirstKey } from '../books/auth/issue-key.ts';
+import { KeyPlaces } from '../books/auth/key-places.ts';
 import { createKeyRing, type KeyRing } from '../books/auth/key-ring.ts';
 import { createRunKeys } from '../books/auth/run-keys.ts';
 import { watchKeys } from '../books/auth/watch-keys.ts';
@@ -11,6 +12,7 @@ import { note } from '../cli/print.ts';
 import { accountsInForce, declaredAccounts } from '../config/declared.ts';
 import { isLoopback } from '../config/loopback-host.ts';
 import type { Config } from '../config/schema.ts';
+import { every } from '../kernel/by-time.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { culvert } from '../kernel/command-form.ts';
 import { FailureError, factsOf } from '../kernel/failure.ts';
@@ -36,6 +38,8 @@ export interface Callers {
   /** Brings ring and plans up to the store. */
   refresh(): Promise<unknown>;
   declare(config: Config): void;
+  /** Writes from where keys were used in this process since the last time. */
+  writePlaces(): Promise<void>;
   /** Why the store cannot be read, in words; null when it can. */
   trouble(): string | null;
   stop(): void;
@@ -80,6 +84,9 @@ function keep(file: string, secret: string): string | null {
   }
 }
 
+/** So long the addresses that keys were used from stay in memory alone. */
+const placesEveryMs = 60_000;
+
 /** Most accounts in one line of the log. */
 const namedMax = 10;
 
@@ -102,10 +109,14 @@ export async function openCallers(options: {
     config.admin.key === undefined && isLoopback(host) ? ensureAdminKey(folder, mintAdminKey) : null;
   const generated = generatedAdminKey();
   const files = keyFiles(folder);
+  const places = new KeyPlaces();
+  places.byRequest = config.server.trusted_proxies.length > 0;
+  const writePlaces = () => places.write(accounts, clock.wallMs());
   const ring = createKeyRing(
     clock,
     declaredKeys(config, generated?.key ?? null),
     createRunKeys(secrets.sealer('run keys')),
+    places,
   );
   let stored = nothingStored;
   let planByAccount: ReadonlyMap<string, string> | null = null;
@@ -162,6 +173,10 @@ export async function openCallers(options: {
     );
   }
 
+  const stopWriting = every(placesEveryMs, () => {
+    writePlaces().catch((error: unknown) => log.warn({ error: String(error) }, 'addresses of keys were not written'));
+  });
+
   return {
     ring,
     plans: plans.current,
@@ -188,10 +203,15 @@ export async function openCallers(options: {
     refresh: watch.poll,
     declare(next) {
       config = next;
+      places.byRequest = config.server.trusted_proxies.length > 0;
       plans.replace(bookOfPlans());
       ring.declare(declaredKeys(config, generatedAdminKey()?.key ?? null));
     },
     trouble: watch.trouble,
-    stop: watch.stop,
+    writePlaces,
+    stop() {
+      stopWriting();
+      watch.stop();
+    },
   };
 }

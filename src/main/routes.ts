@@ -98,6 +98,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         clock,
         version,
         store: stores.accounts,
+        writePlaces: callers.writePlaces,
         ...adminSetup({ setup, secrets, env: options.env, look: callers.refresh }),
         ledger,
         plans,

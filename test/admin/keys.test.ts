@@ -377,3 +377,35 @@ test('keys are found by their tags, wherever they were written, and a change rep
   assert.deepEqual([audited.before.tags, audited.after.tags], [made.tags, ['team b']]);
   assert.deepEqual((await admin.ok('PATCH', `/keys/${made.id}`, { tags: [] })).tags, []);
 });
+
+test('the addresses that a key was last used from are counted, also behind a proxy, and the last 20 stay', async (t) => {
+  const admin = await openAdmin(t, config);
+  const made = await admin.ok('POST', '/keys', { account: 'file', name: 'ci' });
+  const connection = {};
+  const headers = { 'x-api-key': made.key };
+  for (const address of ['192.0.2.1', '192.0.2.9']) {
+    const caller = admin.ring.authenticate(headers, () => address, connection);
+    assert.ok(!isFailure(caller), 'the address of a connection does not change');
+  }
+  const seen = async () =>
+    (await admin.ok('GET', `/keys/${made.id}/addresses`)).data.map(
+      ({ address, requests, last_used_at }: Record<string, string>) => [address, requests, last_used_at],
+    );
+  const first = new Date(admin.clock.wallMs()).toISOString();
+  assert.deepEqual(await seen(), [['192.0.2.1', 2, first]]);
+  admin.places.byRequest = true;
+  admin.clock.advance(60_000);
+  const proxied = {};
+  for (let at = 0; at < 25; at += 1) {
+    admin.ring.authenticate(headers, () => `2001:db8::${at}`, proxied);
+    if (at < 22) continue;
+    admin.clock.advance(1_000);
+    await seen();
+  }
+  const rows = await seen();
+  assert.deepEqual([rows.length, rows[0][0], rows[0][1]], [20, '2001:db8::24', 1]);
+  assert.ok(!rows.some(([address]: string[]) => address === '192.0.2.1'), 'the one of long ago is forgotten');
+  enters(admin, 'sk-cv-of-nobody', '198.51.100.1');
+  assert.deepEqual((await admin.ok('GET', '/keys/sk-cv-declared:file%2Flaptop/addresses')).data, []);
+  assert.equal((await admin.refused('GET', '/keys/nobody/addresses'))[0], 404);
+});

@@ -9,6 +9,7 @@ import type { Finding } from '../../src/admin/finding.ts';
 import type { Reloaded } from '../../src/admin/parts.ts';
 import type { Stored } from '../../src/books/auth/account-store.ts';
 import { declaredKeys } from '../../src/books/auth/declared-keys.ts';
+import { KeyPlaces } from '../../src/books/auth/key-places.ts';
 import { createKeyRing } from '../../src/books/auth/key-ring.ts';
 import type { Operator } from '../../src/books/auth/operator.ts';
 import { createSessions } from '../../src/books/auth/sessions.ts';
@@ -69,7 +70,8 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
   const transport = createTransport();
   const health = createHealth({ clock });
   const engineHealth = createHealth({ clock });
-  const ring = createKeyRing(clock, declaredKeys(current, 'sk-cv-admin-of-tests'));
+  const places = new KeyPlaces();
+  const ring = createKeyRing(clock, declaredKeys(current, 'sk-cv-admin-of-tests'), null, places);
   let stored: Stored = await store.load();
   let snapshot = snapshotOf(current);
   const secrets = openSecrets(current, openDataFolder(folder));
@@ -114,6 +116,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     clock,
     version: '0.0.0-test',
     store,
+    writePlaces: () => places.write(store, clock.wallMs()),
     ...adminSetup({ setup, secrets, env: {}, look }),
     ledger,
     plans,
@@ -209,6 +212,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     ledger,
     health,
     ring,
+    places,
     sessions,
     storeErrors,
     vectors,

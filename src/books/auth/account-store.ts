@@ -24,6 +24,10 @@ export interface AccountStore {
   audit(query: AuditQuery): Promise<readonly AuditRow[]>;
   /** What was added to the credit of an account, newest first. */
   topUps(account: string, limit: number): Promise<readonly TopUp[]>;
+  /** Adds requests by key and address; the last `keyPlacesMax` addresses of each key stay. */
+  usedFrom(counts: readonly PlaceCount[], atMs: number): Promise<void>;
+  /** Addresses that a key was used from, the last one first. */
+  places(keyId: string): Promise<readonly KeyPlace[]>;
   close(): Promise<void>;
 }
 
@@ -138,6 +142,21 @@ export interface TopUp {
   /** Who added it. */
   actor: string;
   atMs: number;
+}
+
+/** Requests with a key from an address that no store knows of yet. */
+export interface PlaceCount {
+  readonly keyId: string;
+  readonly address: string;
+  requests: number;
+}
+
+/** An address that a key was used from. */
+export interface KeyPlace {
+  address: string;
+  requests: number;
+  firstMs: number;
+  lastMs: number;
 }
 
 /** One key; the secrets themselves are kept nowhere. */

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import { nothingStored, type Stored } from './account-store.ts';
+import { nothingStored, type PlaceCount, type Stored } from './account-store.ts';
 import {
   buildDirectory,
   type Declared,
@@ -12,6 +12,7 @@ import {
   never,
   operatorOf,
 } from './key-directory.ts';
+import { KeyPlaces } from './key-places.ts';
 import type { Operator } from './operator.ts';
 import type { Principal } from './principal.ts';
 import { isRunSecret, RunCallers } from './run-callers.ts';
@@ -113,6 +114,17 @@ function principalFor(entry: KeyEntry, addressOf: () => string | null): Principa
   return entry.principal;
 }
 
+function openedBy(entry: KeyEntry, addressOf: () => string | null): Opened | Failure {
+  if (entry.kind === 'admin') return { to: 'admin', operator: entry.operator };
+  const principal = principalFor(entry, addressOf);
+  return isFailure(principal) ? principal : { to: 'v1', principal };
+}
+
+function ownerNow({ expiresMs, suspended: isSuspended, principal }: KeyEntry, clock: Clock): Principal | Failure {
+  if (expiresMs <= clock.wallMs()) return expired;
+  return isSuspended ? suspended : principal;
+}
+
 /** Why this entry opens nothing by now; itself where it does. */
 function inForce(entry: KeyEntry | null, clock: Clock): KeyEntry | Failure {
   if (entry === null) return invalid;
@@ -124,15 +136,24 @@ function inForce(entry: KeyEntry | null, clock: Clock): KeyEntry | Failure {
 }
 
 /** Knows the file's keys at once; the store's from the first `restock` on. */
-export function createKeyRing(clock: Clock, first: Declared, runKeys: RunKeys | null = null): KeyRing {
+export function createKeyRing(
+  clock: Clock,
+  first: Declared,
+  runKeys: RunKeys | null = null,
+  places = new KeyPlaces(),
+): KeyRing {
   let declared = first;
   let stored = nothingStored;
   let known = knownFrom(declared, stored);
 
+  function look(nextDeclared: Declared, nextStored: Stored): void {
+    [declared, stored] = [nextDeclared, nextStored];
+    known = knownFrom(declared, stored);
+    runs?.forget();
+  }
+
   const runs = runKeys === null ? null : new RunCallers(runKeys);
   const parentOf = (keyId: string) => known.byKeyId.get(keyId);
-
-  /** A secret is kept for as long as its connection, and no longer. */
   const callers = new ConnectionCallers();
 
   function find(headers: KeyHeaders): KeyEntry | Failure {
@@ -151,12 +172,17 @@ export function createKeyRing(clock: Clock, first: Declared, runKeys: RunKeys | 
   return {
     authenticate(headers, addressOf, connection) {
       const before = connection === undefined ? null : callers.find(connection, known, headers);
-      if (before !== null) return before;
+      if (before !== null) {
+        if (places.byRequest) places.count(before, addressOf());
+        return before;
+      }
       const entry = find(headers);
       if (!('digest' in entry)) return entry;
       if (entry.kind === 'admin') return adminOnV1;
       const principal = principalFor(entry, addressOf);
-      if (connection !== undefined && !isFailure(principal)) callers.keep(connection, known, headers, entry);
+      if (isFailure(principal)) return principal;
+      const count = places.count(principal, addressOf());
+      if (connection !== undefined) callers.keep(connection, known, headers, entry, places.byRequest ? null : count);
       return principal;
     },
     authenticateAdmin(headers) {
@@ -166,29 +192,16 @@ export function createKeyRing(clock: Clock, first: Declared, runKeys: RunKeys | 
     },
     opens(hash, addressOf) {
       const entry = findHashed(hash);
-      if (!('digest' in entry)) return entry;
-      if (entry.kind === 'admin') return { to: 'admin', operator: entry.operator };
-      const principal = principalFor(entry, addressOf);
-      return isFailure(principal) ? principal : { to: 'v1', principal };
+      return 'digest' in entry ? openedBy(entry, addressOf) : entry;
     },
     operator: (id) => known.operators.get(id) ?? null,
     adminHash: () => known.adminHash,
     principalOf(keyId) {
-      const entry = known.byKeyId.get(keyId) ?? runs?.byId(keyId, parentOf) ?? null;
-      if (entry === null) return revoked;
-      if (entry.expiresMs <= clock.wallMs()) return expired;
-      return entry.suspended ? suspended : entry.principal;
+      const entry = known.byKeyId.get(keyId) ?? runs?.byId(keyId, parentOf);
+      return entry == null ? revoked : ownerNow(entry, clock);
     },
-    declare(next) {
-      declared = next;
-      known = knownFrom(declared, stored);
-      runs?.forget();
-    },
-    restock(next) {
-      stored = next;
-      known = knownFrom(declared, stored);
-      runs?.forget();
-    },
+    declare: (next) => look(next, stored),
+    restock: (next) => look(declared, next),
     nameGuards: () => known.nameGuards,
     userKeys: () => known.userKeys,
   };
@@ -200,9 +213,17 @@ export interface KeyHeaders {
   readonly [name: string]: string | readonly string[] | undefined;
 }
 
-/** The last caller of each connection, as its headers named it. */
+interface KeptCaller {
+  known: object;
+  headers: KeyHeaders;
+  principal: Principal;
+  /** Null: its requests come from many addresses. */
+  count: PlaceCount | null;
+}
+
+/** The last caller of each connection, as its headers named it. A secret is kept for as long as its connection. */
 class ConnectionCallers {
-  private readonly last = new WeakMap<object, { known: object; headers: KeyHeaders; principal: Principal }>();
+  private readonly last = new WeakMap<object, KeptCaller>();
 
   /** `known`: everybody who is known now. Null: the headers are others, or someone else may be known. */
   find(connection: object, known: object, headers: KeyHeaders): Principal | null {
@@ -215,15 +236,17 @@ class ConnectionCallers {
       isSameSecret(before['x-api-key'], headers['x-api-key']) &&
       isSameSecret(before['api-key'], headers['api-key']) &&
       isSameSecret(before['x-goog-api-key'], headers['x-goog-api-key']);
-    return isSame ? last.principal : null;
+    if (!isSame) return null;
+    if (last.count !== null) last.count.requests += 1;
+    return last.principal;
   }
 
   /** But for a key that ends at some time or is bound to addresses: that one is looked at each time. */
-  keep(connection: object, known: object, headers: KeyHeaders, entry: KeyEntry): void {
+  keep(connection: object, known: object, headers: KeyHeaders, entry: KeyEntry, count: KeptCaller['count']): void {
     if (entry.untilMs !== never || entry.expiresMs !== never || entry.addresses !== null) return;
     const { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google } = headers;
     const kept = { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google };
-    this.last.set(connection, { known, headers: kept, principal: entry.principal });
+    this.last.set(connection, { known, headers: kept, principal: entry.principal, count });
   }
 }
 

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import type { KeyAddresses } from '../../admin/entries/key-addresses.ts';
 import { keyPrefix } from '../../books/auth/key-directory.ts';
 import { parseDurationMs } from '../../config/scalars.ts';
 import { culvert } from '../../kernel/command-form.ts';
@@ -10,8 +11,8 @@ import type { CommandBody } from '../command-table.ts';
 import { futureInstantMs } from '../instant-option.ts';
 import { listOf } from '../options.ts';
 import type { CliParts } from '../parts.ts';
-import { note, printJson, printReply, printSecret } from '../print.ts';
-import { type Column, listRows, type Row, shown, shownDate } from '../rows.ts';
+import { listForm, note, print, printJson, printReply, printSecret } from '../print.ts';
+import { type Column, listRows, type Row, rowTable, shown, shownDate, shownTime } from '../rows.ts';
 
 export const keyColumns: readonly Column[] = [
   ['account', (key) => key.account],
@@ -100,6 +101,12 @@ export const keys: CommandBody = {
       ],
       example: 'culvert keys change dev/laptop --limits budget.month=50,rpm=none --expires 90d',
       work: () => changeKey,
+    }),
+    addresses: overAdmin({
+      description: 'list the addresses that a key was last used from',
+      arguments: [['<key>', 'its id or account/name']],
+      example: 'culvert keys addresses dev/laptop',
+      work: () => showAddresses,
     }),
     guards: overAdmin({
       description: 'set the guards of a key, which the next request meets',
@@ -262,6 +269,27 @@ async function rotateKey(named: string, flags: RotateFlags, parts: CliParts): Pr
     const rotated = (await admin.request('POST', path, { body: { grace: flags.grace } })) as Row;
     const until = graceMs === 0 ? 'no longer works' : `works for another ${flags.grace}`;
     printSecret(flags, rotated, `Key '${id}' has a new secret, shown only once. The old one ${until}:`);
+    return 0;
+  });
+}
+
+/** `culvert keys addresses` */
+async function showAddresses(named: string, flags: AdminFlags, parts: CliParts): Promise<number> {
+  return withAdmin(flags, parts, async (admin) => {
+    const id = await keyIdOf(admin, named);
+    const used = (await admin.request('GET', `/keys/${encodeURIComponent(id)}/addresses`)) as KeyAddresses;
+    if (listForm(flags) === 'json') printJson(used);
+    else if (used.data.length === 0) note(`No address is known from which key '${id}' was used.`);
+    else {
+      print(
+        rowTable(used.data, [
+          ['address', ({ address }) => address],
+          ['requests', ({ requests }) => requests],
+          ['first used', ({ first_used_at }) => shownTime(first_used_at)],
+          ['last used', ({ last_used_at }) => shownTime(last_used_at)],
+        ]),
+      );
+    }
     return 0;
   });
 }

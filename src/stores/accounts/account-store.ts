@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { AccountStore, Stored } from '../../books/auth/account-store.ts';
+import type { AccountStore, KeyPlace, Stored } from '../../books/auth/account-store.ts';
+import { keyPlacesMax } from '../../kernel/limits.ts';
 import { Conflict, change, type OwnTables, read, type SqlTables, type Work } from '../sql-tables.ts';
 import {
   type AccountColumns,
@@ -33,7 +34,7 @@ export interface AccountTablesOf extends OwnTables {
 
 /** Accounts, keys, plans, providers and models that were set up at run time, and the audit log, over either database. */
 export function createAccountStore(tables: AccountTablesOf): AccountStore {
-  const { prefix, rows, transaction, quick, keys, close } = tables;
+  const { prefix, rows, write, transaction, quick, keys, close } = tables;
   let builder: Promise<Kysely<AccountTables>> | null = null;
   const version = { name: 'account-version', text: `SELECT version FROM ${prefix}store_version WHERE one = 1` };
   const provisioned = { name: 'account-scim', text: `SELECT * FROM ${prefix}scim ORDER BY created_ms, id` };
@@ -41,6 +42,15 @@ export function createAccountStore(tables: AccountTablesOf): AccountStore {
   const toppedUp = {
     name: 'account-credit',
     text: `SELECT * FROM ${prefix}credit WHERE account = $1 ORDER BY at_ms DESC, id LIMIT $2`,
+  };
+  const place = `${prefix}key_place`;
+  const added = `INSERT INTO ${place} AS held (key_id, address, requests, first_ms, last_ms) VALUES ($1, $2, $3, $4, $4)
+    ON CONFLICT (key_id, address) DO UPDATE SET requests = held.requests + excluded.requests, last_ms = excluded.last_ms`;
+  const lastOfKey = `SELECT address FROM ${place} WHERE key_id = $1 ORDER BY last_ms DESC, address`;
+  const surplus = `DELETE FROM ${place} WHERE key_id = $1 AND address NOT IN (${lastOfKey} LIMIT $2)`;
+  const places = {
+    name: 'account-key-places',
+    text: `SELECT * FROM ${place} WHERE key_id = $1 ORDER BY last_ms DESC, address`,
   };
   return {
     // One snapshot for all reads: a rotation between two of them would leave a key without a secret.
@@ -74,8 +84,29 @@ export function createAccountStore(tables: AccountTablesOf): AccountStore {
     async topUps(account, limit) {
       return (await rows(toppedUp, [account, limit])).map((row) => topUpOf(row as StoredTopUp));
     },
+    async usedFrom(counts, atMs) {
+      // In one order, or two replicas could wait for each other.
+      const ordered = counts.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+      await write([
+        ...ordered.map(({ keyId, address, requests }) => ({ sql: added, values: [keyId, address, requests, atMs] })),
+        ...[...new Set(ordered.map(({ keyId }) => keyId))].map((keyId) => ({
+          sql: surplus,
+          values: [keyId, keyPlacesMax],
+        })),
+      ]);
+    },
+    async places(keyId) {
+      return (await rows(places, [keyId])).map(keyPlaceOf);
+    },
     close,
   };
+}
+
+const placeOf = ({ keyId, address }: { keyId: string; address: string }) => `${keyId} ${address}`;
+
+function keyPlaceOf(row: Record<string, unknown>): KeyPlace {
+  const { address, requests, first_ms, last_ms } = row;
+  return { address: String(address), requests: Number(requests), firstMs: Number(first_ms), lastMs: Number(last_ms) };
 }
 
 type StoredTopUp = CreditColumns & Record<string, unknown>;

@@ -399,4 +399,5 @@ export const migrations: readonly Migration[] = [
   { version: 47, name: 'tags of keys', sql: postgresDdl(accounts.keyTagsColumn) },
   // Of these no backup holds rows, as of files.
   { version: 48, name: 'vector stores and their files', sql: postgresDdl(vectorStoreTables) },
+  { version: 49, name: 'addresses that keys were used from', sql: postgresDdl(accounts.keyPlaceTable) },
 ];

@@ -90,6 +90,17 @@ export const guardColumns: Ddl = `
 export const keyTagsColumn: Ddl = `
   ALTER TABLE @api_key ADD COLUMN tags TEXT;`;
 
+/** Addresses that keys were used from. */
+export const keyPlaceTable: Ddl = `
+  CREATE TABLE @key_place (
+    key_id TEXT NOT NULL,
+    address TEXT NOT NULL,
+    requests WHOLE NOT NULL,
+    first_ms WHOLE NOT NULL,
+    last_ms WHOLE NOT NULL,
+    PRIMARY KEY (key_id, address)
+  ) KEYED;`;
+
 /** The extra budget of an account as JSON; null: none. */
 export const extraBudgetColumn: Ddl = `
   ALTER TABLE @account ADD COLUMN extra_budget TEXT;`;

@@ -120,6 +120,7 @@ export const culvertMigrations: readonly Migration[] = [
   { version: 17, name: 'credit of accounts', sql: sqliteDdl(accounts.creditTable) },
   { version: 18, name: 'users and groups of a directory', sql: sqliteDdl(accounts.scimTable) },
   { version: 19, name: 'tags of keys', sql: sqliteDdl(accounts.keyTagsColumn) },
+  { version: 20, name: 'addresses that keys were used from', sql: sqliteDdl(accounts.keyPlaceTable) },
 ];
 
 /** `responses.db`. A separate file: it may grow to many GB, and its writes would hold up those of accounts. */

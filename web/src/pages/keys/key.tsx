@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { Pencil, RotateCw, Trash2 } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
+import type { KeyAddresses } from '../../../../src/admin/entries/key-addresses.ts';
 import type { KeyWindows } from '../../../../src/admin/entries/key-windows.ts';
 import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
 import { keys } from '../../api/entries.ts';
@@ -13,7 +14,7 @@ import { Id } from '../../parts/code.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { ErrorNote, Note } from '../../parts/error-note.tsx';
-import { Ago, Moment } from '../../parts/figures.tsx';
+import { Ago, Count, Moment } from '../../parts/figures.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
 import { Status } from '../../parts/status.tsx';
@@ -64,6 +65,7 @@ export default function KeyPage() {
           <Suspense fallback={<Skeleton className="h-48" />}>
             <Spend query={{ key: key.id }} />
           </Suspense>
+          <UsedFrom of={key} />
           <LastRequests of={key} />
         </>
       )}
@@ -146,6 +148,30 @@ function KeyFacts({ of }: { of: KeyReply }) {
           )}
         </Facts>
       </div>
+    </Section>
+  );
+}
+
+type Place = KeyAddresses['data'][number];
+
+const placeColumns: Column<Place>[] = [
+  { head: 'Address', value: ({ address }) => address, cell: ({ address }) => <code>{address}</code> },
+  { head: 'Requests', align: 'right', cell: ({ requests }) => <Count value={requests} /> },
+  { head: 'First used', from: 'sm', cell: ({ first_used_at }) => <Ago at={first_used_at} /> },
+  { head: 'Last used', cell: ({ last_used_at }) => <Ago at={last_used_at} /> },
+];
+
+function UsedFrom({ of }: { of: KeyReply }) {
+  const path = `${keys.addressOf(of.id)}/addresses`;
+  const { data, error, refetch } = useQuery({
+    queryKey: [keys.path, path],
+    queryFn: ({ signal }) => get<KeyAddresses>(path, {}, signal),
+  });
+  if (error !== null) return <ErrorNote error={error} retry={() => void refetch()} />;
+  if (data === undefined || data.data.length === 0) return null;
+  return (
+    <Section title="Used from">
+      <Table label="Used from" columns={placeColumns} rows={data.data} keyOf={({ address }) => address} empty={null} />
     </Section>
   );
 }
