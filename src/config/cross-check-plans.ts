@@ -61,13 +61,18 @@ function checkNotify(plan: PlanConfig, tiers: Config['tiers']): PathProblem[] {
   if (plan.notify === undefined) return [];
   const tierLimits =
     plan.tier_limits === 'off' ? [] : [...Object.values(plan.tier_limits ?? {}), ...Object.values(tiers)];
-  const windowed = [plan.windows, plan.tokens, plan.budget, ...tierLimits].some(hasWindow);
+  const spent = [plan, plan.soft ?? {}].flatMap(({ tokens, budget, calendar_budget }) => [
+    tokens,
+    budget,
+    calendar_budget,
+  ]);
+  const windowed = [plan.windows, ...spent, ...tierLimits].some(hasWindow);
   return windowed ? [] : [{ path: ['notify'], message: 'does nothing here: the plan limits no window' }];
 }
 
 function hasWindow(
-  limits: Partial<Record<'5h' | 'week' | 'month', number | 'off' | undefined>> | 'off' | undefined,
+  limits: Partial<Record<'5h' | 'day' | 'week' | 'month', number | 'off' | undefined>> | 'off' | undefined,
 ): boolean {
   if (limits === undefined || limits === 'off') return false;
-  return (['5h', 'week', 'month'] as const).some((window) => typeof limits[window] === 'number');
+  return (['5h', 'day', 'week', 'month'] as const).some((window) => typeof limits[window] === 'number');
 }

@@ -104,6 +104,24 @@ const calendarBudget = z
     }
   });
 
+const spent = {
+  tokens: orOff(inOrder(z.strictObject(windows('tokens', 'Tokens', unlimited))), 'an object with 5h, week, month')
+    .optional()
+    .describe('Tokens in rolling windows.'),
+  budget: orOff(inOrder(z.strictObject(windows('usd', 'USD', unlimited))), 'an object with 5h, week, month')
+    .optional()
+    .describe('USD in rolling windows.'),
+  calendar_budget: orOff(calendarBudget, 'an object with time_zone, day, week, month')
+    .optional()
+    .describe('USD by day, week and month of the calendar, in a time zone.'),
+};
+
+const softLimits = z
+  .strictObject(spent)
+  .describe(
+    'Amounts that warn. A request beyond one passes, with the header x-culvert-soft-limit, and the webhook of the plan gets a notice.',
+  );
+
 export const planSchema = z.strictObject({
   windows: orOff(inOrder(z.strictObject(windows('units', 'Units', unlimited))), 'an object with 5h, week, month')
     .optional()
@@ -126,15 +144,8 @@ export const planSchema = z.strictObject({
   )
     .optional()
     .describe('Limits by tier. An omitted tier has the limits of tiers; only off disables them.'),
-  tokens: orOff(inOrder(z.strictObject(windows('tokens', 'Tokens', unlimited))), 'an object with 5h, week, month')
-    .optional()
-    .describe('Tokens in rolling windows.'),
-  budget: orOff(inOrder(z.strictObject(windows('usd', 'USD', unlimited))), 'an object with 5h, week, month')
-    .optional()
-    .describe('USD in rolling windows.'),
-  calendar_budget: orOff(calendarBudget, 'an object with time_zone, day, week, month')
-    .optional()
-    .describe('USD by day, week and month of the calendar, in a time zone.'),
+  ...spent,
+  soft: softLimits.optional(),
   storage: orOff(z.union([positiveInt(Number.MAX_SAFE_INTEGER), size()]), 'a size such as 10gb')
     .prefault('10gb')
     .describe(
@@ -180,6 +191,7 @@ export const keyLimitsSchema = z
       tokens: true,
       budget: true,
       calendar_budget: true,
+      soft: true,
     }).shape,
     rpm: perMinute('Requests in any 60 seconds.').optional(),
     extra_budget: z

@@ -39,9 +39,14 @@ export interface Limit {
   allowed: number;
   /** `exact`: passes while used + cost ≤ allowed. `post-paid`: while used < allowed (tokens and USD, known afterwards). */
   rule: 'exact' | 'post-paid';
+  /** From so much on a request is warned, and passes; absent: never. */
+  soft?: number;
   /** The end user, tag or model of an account whose budget it is; absent: all of them. */
   part?: { kind: 'user' | 'tag' | 'model'; value: string };
 }
+
+/** What a limit allows that only warns: more than anybody uses, and a whole number for every store. */
+export const endless = Number.MAX_SAFE_INTEGER;
 
 /** How full a limit is. */
 export interface LimitState {

@@ -1,11 +1,13 @@
 import type { LimitHeaderForm } from './admission.ts';
-import type { Full, Limit, LimitState } from './counters.ts';
+import { endless, type Full, type Limit, type LimitState } from './counters.ts';
 import { amountOf } from './quota-message.ts';
 import { spans } from './window.ts';
 
 /** One limit for headers. Its constant part is written once. */
 interface Column {
   limit: Limit;
+  /** Its place in the states. */
+  at: number;
   /** `"5h";r=` */
   name: string;
   /** In the measure's whole numbers: one request, token or USD. */
@@ -25,6 +27,8 @@ interface Column {
 export class LimitHeaders {
   readonly #calls: readonly Column[];
   readonly #windows: readonly Column[];
+  /** Those with an amount that warns. */
+  readonly #soft: readonly { limit: Limit; at: number }[];
   readonly #callPolicy: string;
   readonly #policy: string;
   // OpenAI's and Anthropic's name one limit of requests and one of tokens: the minute's, as theirs are; else the first.
@@ -34,10 +38,11 @@ export class LimitHeaders {
   constructor(calls: readonly Limit[], windows: readonly Limit[]) {
     this.#calls = columnsOf(calls);
     this.#windows = columnsOf(windows);
+    this.#soft = windows.flatMap((limit, at) => (limit.soft === undefined ? [] : [{ limit, at }]));
     this.#callPolicy = policyOf(this.#calls);
     this.#policy = policyOf([...this.#calls, ...this.#windows]);
-    this.#requestsAt = windows.findIndex(({ measure }) => measure === 'units');
-    this.#tokensAt = windows.findIndex(({ id }) => id === 'tokens:minute');
+    this.#requestsAt = this.#windows.findIndex(({ limit }) => limit.measure === 'units');
+    this.#tokensAt = this.#windows.findIndex(({ limit }) => limit.id === 'tokens:minute');
   }
 
   /** After the entry: calls a minute alone. */
@@ -58,15 +63,26 @@ export class LimitHeaders {
   ): string[] {
     const calls = this.#calls;
     const windows = this.#windows;
-    if (windows.length === 0) return this.entered(callStates, nowMs, form);
+    if (windows.length === 0) return this.#warned(this.entered(callStates, nowMs, form), states);
     const withCalls = callStates.length === calls.length && calls.length > 0;
     const first = withCalls ? remainingOf(calls, callStates, nowMs, '') : '';
     const list = ['ratelimit-policy', this.#policy, 'ratelimit', remainingOf(windows, states, nowMs, first)];
     const { requests, tokens } = ownNames[form];
     if (withCalls) pushOwn(list, requests, calls[0]!, callStates[0]!, nowMs);
-    else if (this.#requestsAt !== -1)
-      pushOwn(list, requests, windows[this.#requestsAt]!, states[this.#requestsAt]!, nowMs);
-    if (this.#tokensAt !== -1) pushOwn(list, tokens, windows[this.#tokensAt]!, states[this.#tokensAt]!, nowMs);
+    else if (this.#requestsAt !== -1) pushAt(list, requests, windows[this.#requestsAt]!, states, nowMs);
+    if (this.#tokensAt !== -1) pushAt(list, tokens, windows[this.#tokensAt]!, states, nowMs);
+    return this.#soft.length === 0 ? list : this.#warned(list, states);
+  }
+
+  /** Adds the limits whose amount that warns is used up, with that amount and what is used. */
+  #warned(list: string[], states: readonly LimitState[]): string[] {
+    const over = this.#soft.flatMap(({ limit, at }) => {
+      const { soft = endless, measure } = limit;
+      const used = states[at]?.used ?? 0;
+      const name = headerNameOf(limit).replace(';r=', '');
+      return used < soft ? [] : [`${name};q=${amountOf(measure, soft)};used=${amountOf(measure, used)}`];
+    });
+    if (over.length > 0) list.push('x-culvert-soft-limit', over.join(', '));
     return list;
   }
 
@@ -93,12 +109,13 @@ export class LimitHeaders {
 }
 
 function columnsOf(limits: readonly Limit[]): Column[] {
-  return limits.map((limit, at) => {
+  const told = limits.map((limit, at) => ({ limit, at })).filter(({ limit }) => limit.allowed !== endless);
+  return told.map(({ limit, at }, place) => {
     const one = 1 / amountOf(limit.measure, 1);
     const allowed = String(Math.floor(limit.allowed / one));
-    const later = limits[at + 1];
+    const later = told[place + 1]?.limit;
     const next = later === undefined ? '' : `, ${headerNameOf(later)}`;
-    return { limit, name: headerNameOf(limit), one, allowed, next, after: next, seconds: -1 };
+    return { limit, at, name: headerNameOf(limit), one, allowed, next, after: next, seconds: -1 };
   });
 }
 
@@ -129,7 +146,7 @@ function remainingOf(columns: readonly Column[], states: readonly LimitState[], 
   let text = before === '' ? columns[0]!.name : `${before}, ${columns[0]!.name}`;
   for (let i = 0; i < columns.length; i++) {
     const column = columns[i]!;
-    const { leavesAtMs, used } = states[i]!;
+    const { leavesAtMs, used } = states[column.at]!;
     const seconds = leavesAtMs === null ? -1 : Math.max(0, Math.ceil((leavesAtMs - nowMs) / 1_000));
     if (seconds !== column.seconds) {
       column.seconds = seconds;
@@ -154,6 +171,11 @@ function pushOwn(list: string[], names: OwnNames, column: Column, state: LimitSt
   list.push(names.limit, column.allowed, names.remaining, String(left));
   if (state.leavesAtMs !== null) list.push(names.reset, names.resetText(state.leavesAtMs, nowMs));
   return list;
+}
+
+function pushAt(list: string[], names: OwnNames, column: Column, states: readonly LimitState[], nowMs: number): void {
+  const state = states[column.at];
+  if (state !== undefined) pushOwn(list, names, column, state, nowMs);
 }
 
 /** As OpenAI writes them: `20s`, `6m0s`, `1h0m30s`. */

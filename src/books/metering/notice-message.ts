@@ -9,6 +9,17 @@ import { amountOf } from './quota-message.ts';
 /** The caller whose request moved a limit. */
 export type Mover = Pick<Principal, 'account' | 'keyName' | 'plan'>;
 
+const softPrefix = 'soft:';
+
+/** The amount of a limit that warns, as a limit for notices. */
+export function softLimitOf(limit: Limit, soft: number): Limit {
+  return { ...limit, id: `${softPrefix}${limit.id}`, allowed: soft };
+}
+
+function isSoft({ id }: Limit): boolean {
+  return id.startsWith(softPrefix);
+}
+
 /** Message when a limit stands above a share for the first time. */
 export function thresholdNotice(
   mover: Mover,
@@ -18,14 +29,14 @@ export function thresholdNotice(
   nowMs: number,
 ): Notice {
   const body = {
-    type: 'quota.threshold',
+    type: isSoft(limit) ? 'quota.soft_limit' : 'quota.threshold',
     timestamp: new Date(nowMs).toISOString(),
     data: {
       account: mover.account,
       // Only when the limit belongs to one key: otherwise the key that happened to cross it says nothing.
       ...(limit.scope.startsWith('k:') ? { key: mover.keyName } : {}),
       plan: mover.plan,
-      limit: limit.id,
+      limit: isSoft(limit) ? limit.id.slice(softPrefix.length) : limit.id,
       ...(limit.part !== undefined && { [limit.part.kind]: limit.part.value }),
       window: limit.isForEver === true ? null : (limit.period?.id ?? limit.span),
       share,

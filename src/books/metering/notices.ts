@@ -1,9 +1,9 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { ObserveLimits } from './admission.ts';
-import type { Limit, LimitState } from './counters.ts';
+import { endless, type Limit, type LimitState } from './counters.ts';
 import { createNoticeDelivery, type Post, type SendAlert } from './notice-delivery.ts';
-import { type Mover, thresholdNotice } from './notice-message.ts';
+import { type Mover, softLimitOf, thresholdNotice } from './notice-message.ts';
 import type { NoticeStore } from './notice-store.ts';
 import type { PlanBook } from './plan-book.ts';
 
@@ -40,32 +40,33 @@ interface Watched extends Gauge {
   busy: boolean;
 }
 
+/** A gauge of a limit, at the limit's place in its list. */
+interface WatchedAt {
+  at: number;
+  gauge: Watched;
+}
+
 export function createNotices(parts: NoticeParts): Notices {
   const { store, plans, clock, onTrouble } = parts;
   const delivery = createNoticeDelivery(parts);
-  let watchedByList = new WeakMap<readonly Limit[], readonly (Watched | null)[]>();
+  let watchedByList = new WeakMap<readonly Limit[], readonly WatchedAt[]>();
   const gauges = new Map<string, Watched>();
   /** State of the store, for gauges that are made. */
   let crossed = new Set<string>();
   let inTrouble = false;
   let refreshing: NodeJS.Timeout | null = null;
 
-  function watchedOf(plan: string, limits: readonly Limit[]): readonly (Watched | null)[] {
+  function watchedOf(plan: string, limits: readonly Limit[]): readonly WatchedAt[] {
     const { notify } = plans().plan(plan);
     if (notify === null) return [];
     if (gauges.size > gaugesMax) {
       gauges.clear();
       watchedByList = new WeakMap();
     }
-    return limits.map((limit) => {
-      const name = `${nameOf(limit.scope, limit.id, limit.allowed)} ${notify.shares.join(' ')}`;
-      const there = gauges.get(name);
-      if (there !== undefined) return there;
-      const gauge = gaugeOf(limit, notify.shares, (share) => crossed.has(nameOf(limit.scope, limit.id, share)));
-      if (gauge === null) return null;
-      const watched: Watched = { ...gauge, seen: null, busy: false };
-      gauges.set(name, watched);
-      return watched;
+    return limits.flatMap((limit, at) => {
+      const hard = watchedLimit(gauges, crossed, limit, notify.shares);
+      const soft = limit.soft === undefined ? null : watchedLimit(gauges, crossed, softLimitOf(limit, limit.soft), [1]);
+      return [hard, soft].flatMap((gauge) => (gauge === null ? [] : [{ at, gauge }]));
     });
   }
 
@@ -144,10 +145,9 @@ export function createNotices(parts: NoticeParts): Notices {
         watched = watchedOf(principal.plan, limits);
         watchedByList.set(limits, watched);
       }
-      for (let i = 0; i < watched.length; i++) {
-        const gauge = watched[i];
-        const state = states[i];
-        if (gauge == null || state === undefined) continue;
+      for (const { at, gauge } of watched) {
+        const state = states[at];
+        if (state === undefined) continue;
         if (state.used < gauge.up && state.used >= gauge.down) continue;
         // Copies: a driver may use its own again.
         gauge.seen = { mover: moverOf(principal), state: { ...state } };
@@ -165,6 +165,23 @@ export function createNotices(parts: NoticeParts): Notices {
       await delivery.stop();
     },
   };
+}
+
+/** The gauge of a limit, made where there is none yet. */
+function watchedLimit(
+  gauges: Map<string, Watched>,
+  crossed: ReadonlySet<string>,
+  limit: Limit,
+  shares: readonly number[],
+): Watched | null {
+  const name = `${nameOf(limit.scope, limit.id, limit.allowed)} ${shares.join(' ')}`;
+  const there = gauges.get(name);
+  if (there !== undefined) return there;
+  const gauge = gaugeOf(limit, shares, (share) => crossed.has(nameOf(limit.scope, limit.id, share)));
+  if (gauge === null) return null;
+  const watched: Watched = { ...gauge, seen: null, busy: false };
+  gauges.set(name, watched);
+  return watched;
 }
 
 function nameOf(scope: string, limit: string, number: number): string {
@@ -197,7 +214,7 @@ const rearmShare = 0.05;
 /** Null for a limit that is not a window, or cannot fill up. */
 function gaugeOf(limit: Limit, shares: readonly number[], known: (share: number) => boolean): Gauge | null {
   const { measure, span, allowed } = limit;
-  if (measure === 'calls' || span === 'minute' || !(allowed > 0) || allowed === Number.POSITIVE_INFINITY) return null;
+  if (measure === 'calls' || span === 'minute' || !(allowed > 0) || allowed >= endless) return null;
   const marks = [...new Set(shares)]
     .sort((a, b) => a - b)
     .map((share) => ({

@@ -4,10 +4,10 @@ import { systemClock } from '../../kernel/clock.ts';
 import type { PlanRow } from '../auth/account-store.ts';
 import { matchesGlob } from '../auth/model-glob.ts';
 import { type Principal, serverPlan } from '../auth/principal.ts';
-import type { Limit, LimitState, Measure, Scope } from './counters.ts';
+import { endless, type Limit, type LimitState, type Measure, type Scope } from './counters.ts';
 import { LimitHeaders } from './limit-headers.ts';
 import { partLimits, type RequestParts } from './part-budgets.ts';
-import type { CalendarBudget, KeyLimits, Plan } from './plan.ts';
+import type { CalendarBudget, KeyLimits, Plan, SoftLimits } from './plan.ts';
 import { extraOf, ownLimitsOf, planOf, raisedBy } from './plan-rules.ts';
 import { accountScope, creditScope, freeScope, keyScope, nanoUsd, runScope, scopesOf } from './scope.ts';
 import { type SpanName, type WindowName, windowNames } from './window.ts';
@@ -205,18 +205,19 @@ function limitSetOf(
     windows.push(...afterwards(own, ofKey));
   }
   const tightestCalls = tightest(calls);
-  const tightestWindows = tightest(windows);
+  const ofPlan = withSoft(tightest(windows), plan.soft, scope(null));
+  const allWindows = withSoft(ofPlan, own?.soft, keyScope(tenant, null));
   return {
     calls: tightestCalls,
     freeCalls: tightestCalls.map((each) => ({ ...each, id: 'free', scope: freeScope(each.scope) })),
     places: tightest(places),
-    windows: tightestWindows,
-    postPaid: tightestWindows.filter(({ rule }) => rule === 'post-paid'),
+    windows: allWindows,
+    postPaid: allWindows.filter(({ rule }) => rule === 'post-paid'),
     scopes: scopesOf({ account, tenant, tier }),
     furtherScopes: null,
     states: [],
     notify: plan.notify !== null,
-    headers: new LimitHeaders(tightestCalls, tightestWindows),
+    headers: new LimitHeaders(tightestCalls, allWindows),
     untilMs,
   };
 }
@@ -226,10 +227,29 @@ function afterwards(limits: KeyLimits, scope: Scope): Limit[] {
   return [
     ...windowLimits('', 'units', limits.units, scope),
     ...(limits.tpm === null ? [] : [limit('tokens:minute', 'tokens', 'minute', limits.tpm, scope)]),
-    ...windowLimits('tokens:', 'tokens', limits.tokens, scope),
-    ...windowLimits('budget:', 'usd', limits.usdNano, scope),
-    ...limits.calendar.map((budget) => calendarLimit(budget, scope)),
+    ...spentLimits(limits, scope),
   ];
+}
+
+function spentLimits({ tokens, usdNano, calendar }: SoftLimits, scope: Scope): Limit[] {
+  return [
+    ...windowLimits('tokens:', 'tokens', tokens, scope),
+    ...windowLimits('budget:', 'usd', usdNano, scope),
+    ...calendar.map((budget) => calendarLimit(budget, scope)),
+  ];
+}
+
+/** The limits with amounts that warn, each at the limit that counts the same, or at one that allows everything. */
+function withSoft(limits: readonly Limit[], soft: SoftLimits | undefined, scope: Scope): readonly Limit[] {
+  if (soft === undefined) return limits;
+  const all = [...limits];
+  for (const warns of spentLimits(soft, scope)) {
+    const at = all.findIndex((each) => each.id === warns.id && each.scope === warns.scope);
+    const counted = all[at];
+    if (counted === undefined) all.push({ ...warns, allowed: endless, soft: warns.allowed });
+    else all[at] = { ...counted, soft: Math.min(counted.soft ?? endless, warns.allowed) };
+  }
+  return all;
 }
 
 function callLimits(id: string, rpm: number | null, scope: Scope): Limit[] {

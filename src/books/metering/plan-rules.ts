@@ -1,7 +1,7 @@
 import type { ExtraBudget } from '../../config/declared.ts';
 import { parseInstantMs } from '../../config/scalars.ts';
 import type { Config, KeyLimitsConfig, PlanConfig } from '../../config/schema.ts';
-import type { CalendarBudget, KeyLimits, Plan, TierLimits } from './plan.ts';
+import type { CalendarBudget, KeyLimits, Plan, SoftLimits, TierLimits } from './plan.ts';
 import { nanoUsd } from './scope.ts';
 import { CalendarPeriod, periodNames, type WindowName } from './window.ts';
 
@@ -68,6 +68,13 @@ export function keyLimitsOf(written: Omit<KeyLimitsConfig, 'mcp' | 'extra_budget
     tpm: number(written.tpm),
     concurrency: number(written.concurrency),
     units: windowsOf(written.windows, milliUnits),
+    ...spentLimitsOf(written),
+    ...(written.soft !== undefined && { soft: spentLimitsOf(written.soft) }),
+  };
+}
+
+function spentLimitsOf(written: NonNullable<KeyLimitsConfig['soft']>): SoftLimits {
+  return {
     tokens: windowsOf(written.tokens, Math.round),
     usdNano: windowsOf(written.budget, nanoUsd),
     calendar: calendarOf(written.calendar_budget),

@@ -25,6 +25,8 @@ export interface Plan {
   usdNano: Readonly<Record<WindowName, number | null>>;
   /** Nano-USD by period of the calendar, post-paid. */
   calendar: readonly CalendarBudget[];
+  /** Amounts that warn; absent: none. */
+  soft?: SoftLimits;
   /** What a caller pays who leaves before the first content: nothing, the input tokens, or all of it. */
   abandoned: 'free' | 'tokens' | 'full';
   /** Every tier that has a limit under this plan. */
@@ -41,7 +43,13 @@ export interface TierLimits {
 }
 
 /** A key's own, tighter limits: counted by key, beside the plan's. */
-export type KeyLimits = Pick<Plan, 'rpm' | 'tpm' | 'concurrency' | 'units' | 'tokens' | 'usdNano' | 'calendar'>;
+export type KeyLimits = Pick<
+  Plan,
+  'rpm' | 'tpm' | 'concurrency' | 'units' | 'tokens' | 'usdNano' | 'calendar' | 'soft'
+>;
+
+/** Amounts of tokens and USD that warn and refuse nothing. */
+export type SoftLimits = Pick<Plan, 'tokens' | 'usdNano' | 'calendar'>;
 
 export interface CalendarBudget {
   period: CalendarPeriod;

@@ -143,14 +143,20 @@ interface KeyChangeFlags extends AdminFlags {
   tags?: string[];
 }
 
-/** `budget.month=50,rpm=none` as the admin API merges it: `{budget: {month: 50}, rpm: null}`. */
+/** `soft.budget.month=50,rpm=none` as the admin API merges it: `{soft: {budget: {month: 50}}, rpm: null}`. */
 function limitsOf(text: string): Record<string, unknown> {
   const limits: Record<string, unknown> = {};
   for (const one of listOf('budget.month=50,rpm=none')(text)) {
-    const [, name = '', window, value = ''] = /^([a-z_]+)(?:\.([a-z0-9_]+))?=(.+)$/.exec(one) ?? [];
+    const [, name = '', value = ''] = /^([a-z0-9_]+(?:\.[a-z0-9_]+){0,2})=(.+)$/.exec(one) ?? [];
     if (name === '') throw new InvalidArgumentError('Name limits such as budget.month=50,rpm=none.');
     const amount = value === 'none' ? null : Number.isNaN(Number(value)) ? value : Number(value);
-    limits[name] = window === undefined ? amount : { ...(limits[name] as object | null), [window]: amount };
+    const path = name.split('.');
+    let place = limits;
+    for (const part of path.slice(0, -1)) {
+      place[part] ??= {};
+      place = place[part] as Record<string, unknown>;
+    }
+    place[path.at(-1) ?? ''] = amount;
   }
   return limits;
 }

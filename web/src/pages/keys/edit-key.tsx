@@ -91,6 +91,19 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
         onValue={(windows) => change({ windows })}
       />
       <WindowFields name="limits.tokens" title="Tokens" value={typed.tokens} onValue={(tokens) => change({ tokens })} />
+      <WindowFields
+        name="limits.soft.budget"
+        title="Warn from, USD"
+        hint="Requests beyond it pass, with a header that says so."
+        value={typed.soft.budget}
+        onValue={(budget) => change({ soft: { ...typed.soft, budget } })}
+      />
+      <WindowFields
+        name="limits.soft.tokens"
+        title="Warn from, tokens"
+        value={typed.soft.tokens}
+        onValue={(tokens) => change({ soft: { ...typed.soft, tokens } })}
+      />
       <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
         <Field name="limits.rpm" label="Requests per minute">
           {(control) => <Input {...control} inputMode="numeric" {...field('rpm')} />}

@@ -5,7 +5,10 @@ import { listIn, numberOrText } from '../../parts/typed.ts';
 import {
   calendarField,
   calendarOf,
+  softField,
+  softOf,
   type TypedCalendar,
+  type TypedSoft,
   type TypedWindows,
   textOf,
   windowKeys,
@@ -24,6 +27,7 @@ export interface TypedKey {
   windows: TypedWindows;
   budget: TypedWindows;
   calendar: TypedCalendar;
+  soft: TypedSoft;
   tokens: TypedWindows;
   rpm: string;
   tpm: string;
@@ -49,6 +53,7 @@ export function typedOf(settings: Written): TypedKey {
     windows: windowsOf(windows),
     budget: windowsOf(budget),
     calendar,
+    soft: softOf(settings.soft),
     tokens: windowsOf(tokens),
     rpm: textOf(rpm),
     tpm: textOf(tpm),
@@ -58,7 +63,7 @@ export function typedOf(settings: Written): TypedKey {
 
 /** The settings after what was typed over `before`; those that the form does not have stay. */
 export function settingsTyped(before: Written, typed: TypedKey): Written {
-  const { windows, budget, calendar_budget, tokens, rpm, tpm, concurrency, ...rest } = before;
+  const { windows, budget, calendar_budget, soft, tokens, rpm, tpm, concurrency, ...rest } = before;
   const list = (text: string) => (text.trim() === '' ? null : listIn(text, '\n'));
   const amount = (name: 'rpm' | 'tpm' | 'concurrency') =>
     typed[name].trim() === '' ? {} : { [name]: numberOrText(typed[name]) };
@@ -75,6 +80,7 @@ export function settingsTyped(before: Written, typed: TypedKey): Written {
     ...windowsField('windows', typed.windows),
     ...windowsField('budget', typed.budget),
     ...calendarField(typed.calendar),
+    ...softField(typed.soft),
     ...windowsField('tokens', typed.tokens),
     ...amount('rpm'),
     ...amount('tpm'),

@@ -6,6 +6,7 @@ export interface TypedPlan {
   tokens: TypedWindows;
   budget: TypedWindows;
   calendar: TypedCalendar;
+  soft: TypedSoft;
   rpm: string;
   tpm: string;
   concurrency: string;
@@ -17,6 +18,14 @@ export interface TypedPlan {
   abandoned: '' | 'free' | 'tokens' | 'full';
   /** JSON, as in culvert.yaml; '' for the tiers' own. */
   tierLimits: string;
+}
+
+/** Amounts that warn, as typed. */
+export interface TypedSoft {
+  budget: TypedWindows;
+  tokens: TypedWindows;
+  /** As it was: the form has no field for it. */
+  calendar_budget: unknown;
 }
 
 export type WindowKey = '5h' | 'week' | 'month';
@@ -37,6 +46,7 @@ export function typedOf(definition: Definition): TypedPlan {
     tokens: windowsOf(definition.tokens),
     budget: windowsOf(definition.budget),
     calendar: calendarOf(definition.calendar_budget),
+    soft: softOf(definition.soft),
     rpm: textOf(rpm),
     tpm: textOf(tpm),
     concurrency: textOf(concurrency),
@@ -102,6 +112,7 @@ export function definitionOf(plan: TypedPlan): Record<string, unknown> {
     ...windowsField('tokens', plan.tokens),
     ...windowsField('budget', plan.budget),
     ...calendarField(plan.calendar),
+    ...softField(plan.soft),
     // Left out, it would be 60.
     rpm: plan.rpm.trim() === '' ? 'off' : numberOrText(plan.rpm),
     ...(plan.tpm.trim() !== '' && { tpm: numberOrText(plan.tpm) }),
@@ -118,6 +129,20 @@ export function definitionOf(plan: TypedPlan): Record<string, unknown> {
 export function windowsField(name: string, typed: TypedWindows): Record<string, unknown> {
   const entries = windowKeys.filter((key) => typed[key].trim() !== '').map((key) => [key, numberOrText(typed[key])]);
   return entries.length === 0 ? {} : { [name]: Object.fromEntries(entries) };
+}
+
+export function softOf(written: unknown): TypedSoft {
+  const { budget, tokens, calendar_budget } = (written ?? {}) as Definition;
+  return { budget: windowsOf(budget), tokens: windowsOf(tokens), calendar_budget };
+}
+
+export function softField({ budget, tokens, calendar_budget }: TypedSoft): Record<string, unknown> {
+  const soft = {
+    ...windowsField('budget', budget),
+    ...windowsField('tokens', tokens),
+    ...(calendar_budget !== undefined && { calendar_budget }),
+  };
+  return Object.keys(soft).length === 0 ? {} : { soft };
 }
 
 function jsonOrText(text: string): unknown {

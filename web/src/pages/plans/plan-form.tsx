@@ -88,6 +88,19 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
           />
           <CalendarFields name="calendar_budget" value={typed.calendar} onValue={(calendar) => change({ calendar })} />
           <WindowFields name="tokens" title="Tokens" value={typed.tokens} onValue={(tokens) => change({ tokens })} />
+          <WindowFields
+            name="soft.budget"
+            title="Warn from, USD"
+            hint="Requests beyond it pass, with a header that says so."
+            value={typed.soft.budget}
+            onValue={(budget) => change({ soft: { ...typed.soft, budget } })}
+          />
+          <WindowFields
+            name="soft.tokens"
+            title="Warn from, tokens"
+            value={typed.soft.tokens}
+            onValue={(tokens) => change({ soft: { ...typed.soft, tokens } })}
+          />
           <div className="grid grid-cols-2 gap-3 border-line border-t pt-4 sm:grid-cols-3">
             <Field name="rpm" label="Requests per minute">
               {(control) => <Input {...control} inputMode="numeric" {...field('rpm')} />}
