@@ -4,6 +4,7 @@ import { checkAgainst } from '../config/schema-issues.ts';
 import { type Failure, FailureError, factsOf, invalid } from '../kernel/failure.ts';
 import { parseObject } from '../kernel/parse-object.ts';
 import type { AdminApi, AdminMethod, AdminReply, AdminRequest } from './admin-api.ts';
+import { agentSessionOperations } from './agent-sessions.ts';
 import { alertOperations } from './alerts.ts';
 import { attemptOperations } from './attempts.ts';
 import { auditOperations } from './audit.ts';
@@ -78,6 +79,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...backupOperations(parts),
     ...overviewOperations(parts, records, watch),
     ...requestOperations(parts, records),
+    ...agentSessionOperations(parts),
     ...usageOperations(parts, records),
     ...recalculateOperations(parts, records),
     ...statementOperations(parts, records),

@@ -24,6 +24,7 @@ const filters = {
   user: filter('Only those for this end user.'),
   tag: filter('Only those with this tag.'),
   key_tag: filter('Only those of keys with this tag.'),
+  session: filter('Only those of this conversation or agent run, as its caller names it.'),
   class: filter(
     'Only those with this outcome: ok, failed (all but ok), or a failure such as rate_limited. any: all, also those that were refused before they ran. tool-error: a tool of an MCP server said that it failed.',
   ),
@@ -175,12 +176,14 @@ async function queryOf(
   asked: z.output<z.ZodObject<typeof filters>>,
   { accounts }: Operator,
 ): Promise<WhichRequests> {
+  const session = asked.session === undefined ? undefined : { name: asked.session };
   const keys = asked.key_tag === undefined ? undefined : keysTagged(await records.current(accounts), asked.key_tag);
   return {
     accounts: accountsAsked(asked.account, accounts),
     where: given({
       key: asked.key,
       keys,
+      session,
       alias: asked.model,
       provider: asked.provider,
       endpoint: asked.endpoint ?? (asked.mcp_server === undefined ? undefined : 'mcp-call'),

@@ -31,5 +31,5 @@ export const goneShownMs = 10 * 60_000;
 /** Processes in that list: those that were heard last. */
 export const seenProcessesMax = 2_000;
 
-/** Of each key so many addresses that it was used from are kept. */
+/** Most addresses that are kept of the use of one key. */
 export const keyPlacesMax = 20;

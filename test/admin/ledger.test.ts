@@ -336,3 +336,39 @@ test('usage is summed and requests are listed by the tags of keys, also of two k
   assert.equal(refused.status, 400);
   assert.match(refused.text, /split_by: key_tag sums keys/);
 });
+
+test('sessions sum up the requests that name them, by account, and list them', async (t) => {
+  const admin = await openAdmin(t);
+  const run = { session: 'run 1', inputTokens: 100, outputTokens: 10, costUsd: 0.1 };
+  const [, first, , , last] = await settle(admin, [
+    {},
+    run,
+    { ...run, account: 'other', costUsd: 1 },
+    {},
+    { ...run, costUsd: 0.2, alias: 'small', class: 'upstreams-failed', status: 502 },
+  ]);
+  const { data, next_cursor, complete_from } = await admin.ok('GET', '/agent-sessions?from=1h');
+  assert.deepEqual(
+    data.map(({ account, requests, errors, cost_usd }: Record<string, unknown>) => [
+      account,
+      requests,
+      errors,
+      cost_usd,
+    ]),
+    [
+      ['dev', 2, 1, 0.3],
+      ['other', 1, 0, 1],
+    ],
+  );
+  assert.deepEqual(data[0].models, ['smart', 'small']);
+  assert.deepEqual([data[0].input_tokens, data[0].output_tokens, data[0].session], [200, 20, 'run 1']);
+  const iso = (ms = 0) => new Date(ms).toISOString();
+  assert.deepEqual([data[0].first_at, data[0].last_at], [iso(first?.atMs), iso(last?.atMs)]);
+  assert.deepEqual([next_cursor, complete_from], [null, iso(admin.clock.wallMs() - hourMs)]);
+  assert.equal((await admin.ok('GET', '/agent-sessions?account=other')).data.length, 1);
+  assert.deepEqual((await admin.ok('GET', '/agent-sessions?key=nobody')).data, []);
+  const listed = await admin.ok('GET', '/requests?session=run%201&account=dev&class=any');
+  assert.deepEqual(idsOf(listed), [last?.requestId, first?.requestId]);
+  assert.equal(listed.data[0].session, 'run 1');
+  assert.deepEqual(idsOf(await admin.ok('GET', '/requests?session=run')), []);
+});

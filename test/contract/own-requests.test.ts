@@ -66,6 +66,21 @@ test('a key lists its requests, refused ones with the reason, and nothing of ano
   for (const key of [secondKey, otherKey]) assert.equal((await listed(key)).data.length, 1);
 });
 
+test('requests that name a session are found by it, by the header of a coding assistant too', async () => {
+  const json = { model: 'chat', messages: [{ role: 'user', content: 'Hi' }] };
+  for (const named of [{ 'x-culvert-session': 'run-7' }, { 'x-claude-code-session-id': 'run-7' }, {}]) {
+    const headers = { authorization: `Bearer ${secondKey}`, ...named };
+    assert.equal((await gateway.fetch('/v1/chat/completions', { headers, json })).status, 200);
+  }
+  await until('all are in the ledger', async () => (await listed(secondKey, '?session=run-7')).data.length === 2);
+  const { data } = await listed(secondKey);
+  assert.deepEqual(
+    data.slice(0, 3).map((row) => (row as { session?: string | null }).session),
+    [null, 'run-7', 'run-7'],
+  );
+  assert.deepEqual((await listed(testKey, '?session=run-7')).data, [], "another key's");
+});
+
 test('what is wrong with the query is said at its parameter', async () => {
   for (const [query, param] of [
     ['?limit=0', 'limit'],

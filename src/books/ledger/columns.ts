@@ -131,6 +131,12 @@ export const eventColumns = [
   ['user', 'text?', ({ facts }) => facts.user],
   ['tag', 'text?', ({ facts }) => facts.tag],
   ['variant', 'text?', ({ facts }) => facts.variant ?? null, { about: 'The variant of its model.' }],
+  [
+    'session',
+    'text?',
+    ({ facts }) => facts.session ?? null,
+    { about: 'The conversation or agent run that the request belongs to, as its caller names it in a header.' },
+  ],
   ['quota_ms', 'whole', ({ quotaMs }) => quotaMs, { to: 'nobody' }],
   ['further_scopes', 'text?', ({ facts }) => facts.claim.furtherScopes ?? null, { to: 'nobody' }],
   ['settled_ms', 'whole', ({ facts }) => facts.claim.atMs + Math.round(facts.ms), { to: 'nobody' }],

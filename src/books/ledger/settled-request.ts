@@ -34,6 +34,8 @@ export interface SettledFacts {
   savedUsd?: number | null;
   /** What the model's cache did; absent: nothing. */
   cacheUse?: CacheUse | undefined;
+  /** Its conversation or agent run, as the caller names it; null or absent: it names none. */
+  session?: string | null;
   /** The variant of its model; null or absent: it has none. */
   variant?: string | null;
   route: UsageRoute;

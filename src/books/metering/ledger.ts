@@ -152,6 +152,8 @@ export interface RequestFilter {
   endpoint?: string;
   user?: string;
   tag?: string;
+  /** A session of requests; `any`: those of every session. */
+  session?: { name: string } | 'any';
   /**
    * HTTP status, or a class such as `5` for 5xx. Refused requests are listed only with a status or a class of failure;
    * all others together are what the sums cover.

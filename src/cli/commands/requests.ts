@@ -11,6 +11,7 @@ import type { Progress } from '../progress.ts';
 import { shownTime } from '../rows.ts';
 import { writeWholeFile } from '../whole-file.ts';
 import { describedRequest } from './request-described.ts';
+import { usdOf } from './usage.ts';
 
 const filters: readonly OptionEntry[] = [
   ['--account <id>', 'only of this account'],
@@ -52,6 +53,28 @@ export const requests: CommandBody = {
       empty: 'There is no such request.',
       more: (flags) =>
         listForm(flags) === 'table' ? `The list stops after the newest ${flags.limit}. --limit shows more.` : undefined,
+    }),
+    sessions: lists<{ account?: string; from: string }>({
+      description: 'list conversations and agent runs, by the session that their requests name',
+      options: [
+        ['--account <id>', 'only of this account'],
+        ['--from <date>', 'a date or time, or how long ago such as 2h', { default: '24h' }],
+      ],
+      example: 'culvert requests sessions --account dev',
+      path: '/agent-sessions',
+      query: ({ account, from }) => ({ account, from: pastInstant('--from', from, Date.now()) }),
+      rowsMax: 2_000,
+      columns: [
+        ['last request', (session) => shownTime(session.last_at)],
+        ['session', (session) => session.session],
+        ['account', (session) => session.account],
+        ['requests', (session) => session.requests],
+        ['failed', (session) => session.errors],
+        ['input tokens', (session) => session.input_tokens],
+        ['output tokens', (session) => session.output_tokens],
+        ['USD', usdOf],
+      ],
+      empty: 'No request named a session in this time.',
     }),
     show: calls({
       description: 'explain one request: its targets, its attempts, what the conversion left out, its cost',

@@ -48,9 +48,14 @@ export function requestsRoute(ledger: Pick<Ledger, 'list'>): Route {
       try {
         const { account, keyId } = callerOf(exchange);
         const asked = new URLSearchParams(exchange.search);
+        const session = asked.get('session');
         const { events, next } = await ledger.list({
           accounts: [account],
-          where: { key: keyId, class: oneOf(asked, 'class', ['any', 'ok', 'failed']) ?? 'any' },
+          where: {
+            key: keyId,
+            class: oneOf(asked, 'class', ['any', 'ok', 'failed']) ?? 'any',
+            ...(session !== null && session !== '' && { session: { name: session } }),
+          },
           ...{ sinceMs: null, untilMs: null, after: null },
           limit: wholeOf(asked, 'limit', listLimitMax) ?? listLimit,
           cursor: asked.get('cursor'),

@@ -12,7 +12,7 @@ export type ChargedCall = Pick<
   ModelCall,
   'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'tag' | 'trace' | 'atMs' | 'startedMs'
 > &
-  Partial<Pick<ModelCall, 'stepHeaders' | 'cacheUse' | 'prompt'>>;
+  Partial<Pick<ModelCall, 'stepHeaders' | 'cacheUse' | 'prompt' | 'wishes'>>;
 
 /** What a call costs at most, and the names under which the ledger keeps it. */
 export interface Charge {
@@ -108,6 +108,7 @@ export class HeldCall {
       cacheUse: this.#call.cacheUse,
       user,
       tag: this.#call.tag ?? tag,
+      session: this.#call.wishes?.session ?? null,
       variant,
       route: this.#routeOf(progress, mcp),
     });

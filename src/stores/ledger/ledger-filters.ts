@@ -31,6 +31,8 @@ export function requestConditions(accounts: readonly string[] | null, filter: Re
   if (endpoint !== undefined) all.push(`endpoint = ${marks.of(endpoint)}`);
   if (stream !== undefined) all.push(`stream = ${stream ? 1 : 0}`);
   if (filter.user !== undefined) all.push(`"user" = ${marks.of(filter.user)}`);
+  if (filter.session === 'any') all.push('session IS NOT NULL');
+  else if (filter.session !== undefined) all.push(`session = ${marks.of(filter.session.name)}`);
   if (filter.tag !== undefined) all.push(`tag = ${marks.of(filter.tag)}`);
   if (costUsdMin !== undefined) all.push(`cost_usd >= ${marks.of(costUsdMin)}`);
   if (unitsMin !== undefined) all.push(`cost_milli >= ${marks.of(Math.ceil(unitsMin * 1_000))}`);
@@ -61,6 +63,14 @@ export function usageConditions(
   for (const [column, value] of Object.entries(equal))
     if (value !== undefined) all.push(`${column} = ${marks.of(value)}`);
   return all;
+}
+
+/** SQL of the column of sessions, and of the indexes by which lists find them: few requests name one. */
+export function sessionColumn(schema: '' | 'culvert.', key: 'key' | 'request_id'): string {
+  const of = `ON ${schema}usage_event`;
+  return `ALTER TABLE ${schema}usage_event ADD COLUMN session TEXT;
+    CREATE INDEX usage_event_session ${of} (session, ${key}) WHERE session IS NOT NULL;
+    CREATE INDEX usage_event_sessions ${of} (${key}) WHERE session IS NOT NULL;`;
 }
 
 /** SQL of the index by which lists find refused requests, of which there are few. */

@@ -1,7 +1,7 @@
 import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
 import { cacheSumsOfPast, cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
 import { firstSumColumns, nameTablesSql } from '../ledger/day-sums.ts';
-import { refusedIndex } from '../ledger/ledger-filters.ts';
+import { refusedIndex, sessionColumn } from '../ledger/ledger-filters.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import { unpricedOfPast } from '../ledger/unpriced-of-past.ts';
 import type { Migration } from '../migration.ts';
@@ -400,4 +400,5 @@ export const migrations: readonly Migration[] = [
   // Of these no backup holds rows, as of files.
   { version: 48, name: 'vector stores and their files', sql: postgresDdl(vectorStoreTables) },
   { version: 49, name: 'addresses that keys were used from', sql: postgresDdl(accounts.keyPlaceTable) },
+  { version: 50, name: 'sessions of requests', sql: sessionColumn('culvert.', 'request_id') },
 ];

@@ -1,7 +1,7 @@
 import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
 import { cacheSumsOfPast, cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
 import { firstSumColumns, nameTablesSql } from '../ledger/day-sums.ts';
-import { refusedIndex } from '../ledger/ledger-filters.ts';
+import { refusedIndex, sessionColumn } from '../ledger/ledger-filters.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import { unpricedOfPast } from '../ledger/unpriced-of-past.ts';
 import type { Migration } from '../migration.ts';
@@ -288,6 +288,7 @@ export const ledgerMigrations: readonly Migration[] = [
   },
   { version: 20, name: 'recalculations', sql: sqliteDdl(repricingDdl) },
   { version: 21, name: 'closed statements', sql: sqliteDdl(statementDdl) },
+  { version: 22, name: 'sessions of requests', sql: sessionColumn('', 'key') },
 ];
 
 /** Longest wait of a start for another that migrates. */

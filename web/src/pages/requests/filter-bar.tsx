@@ -17,6 +17,7 @@ export const filterNames = [
   'user',
   'tag',
   'key_tag',
+  'session',
   'cost_min',
 ] as const;
 export type FilterName = (typeof filterNames)[number];
@@ -39,7 +40,7 @@ interface FilterBarProps {
 
 /** Filters of the list. All of them are in the URL. */
 export function FilterBar({ values, onValues }: FilterBarProps) {
-  const hidden = (['key', 'mcp_server', 'endpoint', 'user', 'tag', 'key_tag', 'cost_min'] as const).filter(
+  const hidden = (['key', 'mcp_server', 'endpoint', 'user', 'tag', 'key_tag', 'session', 'cost_min'] as const).filter(
     (name) => values[name] !== undefined,
   );
   const [more, setMore] = useState(hidden.length > 0);
@@ -90,6 +91,7 @@ export function FilterBar({ values, onValues }: FilterBarProps) {
           <FilterInput label="User" from="/admin/v1/usage?group_by=user" field="group" {...filter('user')} />
           <FilterInput label="Tag" from="/admin/v1/usage?group_by=tag" field="group" {...filter('tag')} />
           <FilterInput label="Key tag" from="/admin/v1/usage?group_by=key_tag" field="group" {...filter('key_tag')} />
+          <FilterInput label="Session" {...filter('session')} />
           <FilterInput label="Min USD" inputMode="decimal" {...filter('cost_min')} />
         </>
       )}

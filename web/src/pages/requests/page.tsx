@@ -1,9 +1,10 @@
+import { Link } from '@tanstack/react-router';
 import { Download, Pause, Play } from 'lucide-react';
 import { lazy, Suspense, useCallback, useState } from 'react';
 import { type Pages, usePages } from '../../api/pages.ts';
 import { type Query, url } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
-import { Button } from '../../parts/button.tsx';
+import { Button, buttonClass } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Count, Moment, None, Span } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
@@ -113,6 +114,9 @@ export default function RequestsPage() {
             {paused ? 'Go live' : 'Live'}
           </Button>
           <RangePicker range={range} any />
+          <Link to={'/dashboard/sessions' as never} className={buttonClass()}>
+            Sessions
+          </Link>
           <Export filters={{ ...queryOf(filters), from: from ?? '1970-01-01', to }} />
         </>
       }

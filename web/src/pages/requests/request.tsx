@@ -153,6 +153,17 @@ function Who({ request }: { request: RequestReply }) {
       <Fact name="Key">{listed({ key: request.key }, request.tenant)}</Fact>
       <Fact name="User">{request.user === null ? <None /> : listed({ user: request.user }, request.user)}</Fact>
       <Fact name="Tag">{request.tag == null ? <None /> : listed({ tag: request.tag }, request.tag)}</Fact>
+      {request.session != null && (
+        <Fact name="Session">
+          <Link
+            to={'/dashboard/session' as never}
+            search={{ session: request.session, account: request.account } as never}
+            className="underline underline-offset-2"
+          >
+            {request.session}
+          </Link>
+        </Fact>
+      )}
       <Fact name="Endpoint">
         {request.endpoint} {request.stream && <Badge>stream</Badge>}{' '}
         {request.aborted && <Badge tone="warn">client disconnected</Badge>}
