@@ -164,10 +164,14 @@ export async function assertAccessible(page: Page, what = page.url()): Promise<v
   assert.deepEqual(said, [], `axe, ${what}`);
 }
 
-/** Fails where something is wider than the window. */
+/** Fails where something is wider than the window, or a page of the dashboard scrolls as a whole. */
 export async function assertFits(page: Page, what = page.url()): Promise<void> {
   const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
   assert.ok(excess <= 0, `${what} is ${excess} px wider than the window`);
+  const below = await page.evaluate<number>(
+    "document.getElementById('page') === null ? 0 : document.documentElement.scrollHeight - innerHeight",
+  );
+  assert.ok(below <= 0, `${what} is ${below} px longer than the window, besides its own scrolling`);
 }
 
 /** Fails where a table must be scrolled sideways. */

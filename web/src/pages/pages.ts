@@ -8,6 +8,7 @@ import {
   Gauge,
   Globe,
   KeyRound,
+  Layers,
   LayoutDashboard,
   type LucideIcon,
   MessageSquareText,
@@ -120,6 +121,11 @@ export const operatorPages: readonly PageGroup[] = [
         path: 'tools',
         load: () => import('./tools/page.tsx'),
         nav: { title: 'Web tools', icon: Globe, key: 't', area: 'calls' },
+      },
+      {
+        path: 'jobs',
+        load: () => import('./jobs/page.tsx'),
+        nav: { title: 'Batches and files', icon: Layers, key: 'b', area: 'calls' },
       },
       {
         path: 'mcp-servers',

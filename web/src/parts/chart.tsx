@@ -172,7 +172,8 @@ function optionsOf(
     width: element.clientWidth,
     height,
     legend: { show: false },
-    padding: [6, 8, 0, 0],
+    // Half of the last label, which is centred below the last step.
+    padding: [6, 20, 0, 0],
     cursor: {
       y: false,
       drag: { x: true, y: false, setScale: false, dist: dragMinPx },

@@ -113,7 +113,7 @@ export function Dialog({
           <div
             ref={body}
             onInput={({ target }) => unsaved === 'none' && isInForm(target) && setUnsaved('some')}
-            className="min-h-0 flex-1 overflow-y-auto p-4"
+            className="relative min-h-0 flex-1 overflow-y-auto p-4"
           >
             {children}
           </div>

@@ -30,7 +30,8 @@ export function Shell({ session, children }: { session: Session; children: React
         Skip to the page
       </a>
       <Sidebar groups={groups} session={session} onOpen={setOpen} />
-      <main id="page" tabIndex={-1} className="min-h-0 min-w-0 flex-1 overflow-y-auto outline-none">
+      {/* What is read aloud alone is placed within, or it would make the document longer. */}
+      <main id="page" tabIndex={-1} className="relative min-h-0 min-w-0 flex-1 overflow-y-auto outline-none">
         <ConnectionNote />
         {/* Another zone changes every time that the page shows. */}
         <Suspense key={zone}>{children}</Suspense>

@@ -79,7 +79,7 @@ interface EditBudgetsProps {
 /** Budgets by end user, tag and model, one a row. */
 export function EditBudgets({ account, open, onClose }: EditBudgetsProps) {
   return (
-    <Dialog open={open} onClose={onClose} title={`Budgets within ${account.name}`}>
+    <Dialog open={open} onClose={onClose} title={`Budgets within ${account.name}`} width="wide">
       <EditForm account={account} onClose={onClose} />
     </Dialog>
   );
@@ -153,7 +153,6 @@ function Row({ row: { whose, name, usd, time, time_zone }, at, onChange, onRemov
       {(control) => (
         <div className="flex flex-wrap items-center gap-2">
           <Select
-            {...control}
             className="w-36"
             aria-label={`Whose ${nth}`}
             value={whose}
@@ -176,6 +175,7 @@ function Row({ row: { whose, name, usd, time, time_zone }, at, onChange, onRemov
             />
           )}
           <Input
+            {...control}
             className="w-24"
             aria-label={`USD ${nth}`}
             placeholder="USD"

@@ -54,8 +54,9 @@ export function Attempts({ where = {}, groups, range: ofPage }: AttemptsProps) {
         )}
         {ofPage === undefined && <RangePicker range={range} />}
       </header>
+      {error === null && data === undefined && chartsToCome}
       {error === null && data !== undefined && data.data.length > 0 && (
-        <Suspense fallback={<Pending className="h-48" />}>
+        <Suspense fallback={chartsToCome}>
           <AttemptCharts attempts={data} range={range} where={where} />
         </Suspense>
       )}
@@ -76,6 +77,9 @@ export function Attempts({ where = {}, groups, range: ofPage }: AttemptsProps) {
     </section>
   );
 }
+
+/** As high as the charts: the table below does not move when they are there. */
+const chartsToCome = <Pending className="h-[532px] lg:h-[258px]" />;
 
 /** Pages of single entries, by what rows are of. */
 const pages: Partial<Record<AttemptGroup, string>> = { provider: 'providers', model: 'models' };

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { RefreshCw } from 'lucide-react';
 import { useCallback, useMemo, useState } from 'react';
-import { ApiError, call, get } from '../../api/request.ts';
+import { ApiError, call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { classes } from '../../parts/classes.ts';
@@ -13,27 +13,13 @@ import { Section } from '../../parts/page.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { configQuery, type Setting } from './config-query.ts';
 import { type Problem, Problems } from './problems.tsx';
-
-interface Setting {
-  path: string;
-  /** As the file writes it. */
-  value: string | null;
-  from: 'default' | 'set';
-}
-
-interface ConfigReply {
-  file: string | null;
-  settings: readonly Setting[];
-}
 
 /** The configuration in force, every default filled in, and a button that reads the file again. */
 export function InForce() {
   const [{ text = '', which }, setFilters] = useFilters<'text' | 'which'>();
-  const { data, error, refetch } = useQuery({
-    queryKey: ['/admin/v1/config'],
-    queryFn: ({ signal }) => get<ConfigReply>('/admin/v1/config', {}, signal),
-  });
+  const { data, error, refetch } = useQuery(configQuery);
   const sections = useMemo(() => sectionsOf(data?.settings ?? [], text.toLowerCase(), which), [data, text, which]);
   const onText = useCallback((value: string) => setFilters({ text: value }), [setFilters]);
   return (

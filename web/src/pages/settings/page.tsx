@@ -3,6 +3,7 @@ import { useSession } from '../../api/session.ts';
 import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
+import { Alerts } from './alerts.tsx';
 import { AuditLog } from './audit-log.tsx';
 import { Backup } from './backup.tsx';
 import { CheckFile } from './check-file.tsx';
@@ -16,6 +17,7 @@ const contents: Readonly<Record<SettingsTabName, () => ReactNode>> = {
   config: () => <InForce />,
   check: () => <CheckFile />,
   doctor: () => <Doctor />,
+  alerts: () => <Alerts />,
   operators: () => <Operators />,
   sessions: () => <Sessions />,
   audit: () => <AuditLog />,

@@ -13,6 +13,7 @@ const all = [
   { value: 'config', label: 'Configuration' },
   { value: 'check', label: 'Check a file' },
   { value: 'doctor', label: 'Doctor' },
+  { value: 'alerts', label: 'Alerts' },
   { value: 'operators', label: 'Operators', needs: ['operators', 'read'] },
   { value: 'sessions', label: 'Sessions', needs: ['operators', 'read'] },
   { value: 'audit', label: 'Audit log' },

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { chromiumMissing } from '../chromium.ts';
+import { overUpstreams, startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { assertLooksRight, openPage } from './open-page.ts';
+
+const skip = chromiumMissing;
+const upstream = await startUpstream();
+after(() => upstream.close());
+const gateway = await startGateway({ after: after as never }, overUpstreams(upstream.url));
+
+const line = (custom_id: string, content: string) =>
+  JSON.stringify({
+    custom_id,
+    method: 'POST',
+    url: '/v1/chat/completions',
+    body: { model: 'chat', messages: [{ role: 'user', content }] },
+  });
+
+async function begin(page: Page, text: string): Promise<void> {
+  await page.getByRole('button', { name: 'New batch' }).click();
+  const file = { name: 'questions.jsonl', mimeType: 'application/jsonl', buffer: Buffer.from(text) };
+  await page.getByRole('dialog').getByLabel('Requests').setInputFiles(file);
+  await page.getByRole('dialog').getByRole('button', { name: 'Begin' }).click();
+  await page.getByText('The batch has begun.').waitFor();
+}
+
+async function saved(page: Page, button: string): Promise<string> {
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: button }).first().click();
+  return readFileSync(await (await download).path(), 'utf8');
+}
+
+test('a batch is begun with a file, followed to its end, and its answers are saved', { skip }, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard/jobs');
+  await page.getByText('This key has no batches.').waitFor();
+  await begin(page, `${line('a', 'One?')}\n${line('b', 'Two?')}\n`);
+  await page.getByRole('row').filter({ hasText: 'Done' }).getByText('2 of 2').waitFor();
+  const answers = (await saved(page, 'Answers')).trim().split('\n');
+  assert.deepEqual(answers.map((text) => JSON.parse(text).custom_id).toSorted(), ['a', 'b']);
+  await assertLooksRight(page, 'jobs-batches');
+  await page.setViewportSize({ width: 1280, height: 800 });
+
+  await page.getByRole('tab', { name: 'Files' }).click();
+  const input = page.getByRole('row').filter({ hasText: 'questions.jsonl' });
+  await input.waitFor();
+  assert.equal(await page.locator('tbody tr').count(), 2, 'the questions and the answers');
+  await assertLooksRight(page, 'jobs-files-some');
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await input.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Delete file' }).click();
+  await page.getByText('The file was deleted.').waitFor();
+  await input.waitFor({ state: 'detached' });
+});
+
+test('what is wrong with a batch is said in its row, and with its lines in a file', { skip }, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard/jobs');
+  await begin(page, '\n');
+  await page.getByRole('row').filter({ hasText: 'Failed' }).getByText('The input file has no lines.').waitFor();
+  await begin(page, `${JSON.stringify({ custom_id: 'wrong' })}\n`);
+  await page.getByRole('row').filter({ hasText: '0 of 1' }).getByRole('button', { name: 'Errors' }).waitFor();
+  assert.match(await saved(page, 'Errors'), /"custom_id":"wrong"/);
+});
