@@ -11,6 +11,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Moment } from '../../parts/figures.tsx';
 import { Field, Form } from '../../parts/form.tsx';
+import { FormButtons } from '../../parts/form-buttons.tsx';
 import { usd } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
@@ -92,14 +93,7 @@ function TopUp({ path, onClose }: { path: string; onClose: () => void }) {
     <Form
       error={add.error}
       onSubmit={() => add.mutate()}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={add.isPending}>
-            Add
-          </Button>
-        </>
-      }
+      footer={<FormButtons onCancel={onClose} action="Add" busy={add.isPending} />}
     >
       <Field name="usd" label="USD" hint="Below 0 takes credit away.">
         {(control) => (

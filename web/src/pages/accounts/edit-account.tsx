@@ -3,11 +3,11 @@ import { useState } from 'react';
 import type { AccountReply } from '../../../../src/admin/entries/accounts.ts';
 import { accounts } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
-import { Button } from '../../parts/button.tsx';
 import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
 import { Input } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
+import { FormButtons } from '../../parts/form-buttons.tsx';
 import { NamesInput } from '../../parts/names-input.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { listIn, numberOrText } from '../../parts/typed.ts';
@@ -52,14 +52,7 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
     <Form
       error={current === null ? change.error : null}
       onSubmit={() => change.mutate()}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={change.isPending} disabled={current !== null}>
-            Save
-          </Button>
-        </>
-      }
+      footer={<FormButtons onCancel={onClose} action="Save" busy={change.isPending} disabled={current !== null} />}
     >
       {current !== null && (
         <ChangedMeanwhile

@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
+import { FormButtons } from '../../parts/form-buttons.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { numberOrText } from '../../parts/typed.ts';
 
@@ -109,14 +110,7 @@ function EditForm({ account, onClose }: Omit<EditBudgetsProps, 'open'>) {
     <Form
       error={change.error}
       onSubmit={() => change.mutate()}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={change.isPending}>
-            Save
-          </Button>
-        </>
-      }
+      footer={<FormButtons onCancel={onClose} action="Save" busy={change.isPending} />}
     >
       <p className="text-muted text-sm">
         They count in addition to the plan. A named one replaces the one of each for the same time.

@@ -5,10 +5,10 @@ import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
 import { accounts, plans } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
-import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
 import { useFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
+import { FormButtons } from '../../parts/form-buttons.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { FieldFault, numberOrText } from '../../parts/typed.ts';
 import { PlanSelect } from './plan-select.tsx';
@@ -48,12 +48,12 @@ export function NewAccount({ onClose, onMade }: NewAccountProps) {
       error={save.error}
       onSubmit={() => save.mutate()}
       footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={save.isPending} disabled={name === '' && id === ''}>
-            Create account
-          </Button>
-        </>
+        <FormButtons
+          onCancel={onClose}
+          action="Create account"
+          busy={save.isPending}
+          disabled={name === '' && id === ''}
+        />
       }
     >
       <Field name="name" label="Name" hint="People see this name.">

@@ -2,10 +2,10 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
 import { call } from '../../api/request.ts';
-import { Button } from '../../parts/button.tsx';
 import { FileInput, Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
+import { FormButtons } from '../../parts/form-buttons.tsx';
 import { toast } from '../../parts/toast.tsx';
 import type { Batch, StoredFile } from './jobs-api.ts';
 
@@ -37,14 +37,7 @@ export function NewBatch({ caller, onClose }: { caller: Caller; onClose: () => v
       <Form
         error={begin.error}
         onSubmit={() => begin.mutate()}
-        footer={
-          <>
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" look="main" busy={begin.isPending} disabled={file === null}>
-              Begin
-            </Button>
-          </>
-        }
+        footer={<FormButtons onCancel={onClose} action="Begin" busy={begin.isPending} disabled={file === null} />}
       >
         <Field name="file" label="Requests" hint={'A JSON object per line: {"custom_id", "method", "url", "body"}.'}>
           {(control) => (

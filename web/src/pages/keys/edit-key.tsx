@@ -5,12 +5,12 @@ import type { WindowReply } from '../../../../src/admin/entries/windows.ts';
 import { keys } from '../../api/entries.ts';
 import { mergePatch } from '../../api/merge-patch.ts';
 import { call } from '../../api/request.ts';
-import { Button } from '../../parts/button.tsx';
 import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
 import { Input, TextArea } from '../../parts/controls.tsx';
 import { Note } from '../../parts/error-note.tsx';
 import { textFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
+import { FormButtons } from '../../parts/form-buttons.tsx';
 import { NamesInput } from '../../parts/names-input.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { amount, windowName } from '../../parts/window-gauges.tsx';
@@ -51,14 +51,7 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
     <Form
       error={current === null ? save.error : null}
       onSubmit={() => (Object.keys(patch).length === 0 ? onClose() : save.mutate())}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={save.isPending} disabled={current !== null}>
-            Save
-          </Button>
-        </>
-      }
+      footer={<FormButtons onCancel={onClose} action="Save" busy={save.isPending} disabled={current !== null} />}
     >
       {current !== null && (
         <ChangedMeanwhile

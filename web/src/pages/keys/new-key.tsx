@@ -9,6 +9,7 @@ import { Input, Select, TextArea } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { useFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
+import { FormButtons } from '../../parts/form-buttons.tsx';
 import { NamesInput } from '../../parts/names-input.tsx';
 import { SuggestInput } from '../../parts/suggest-input.tsx';
 import { listIn, numberOrText } from '../../parts/typed.ts';
@@ -61,17 +62,12 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
         error={make.error}
         onSubmit={() => make.mutate()}
         footer={
-          <>
-            <Button onClick={onClose}>Cancel</Button>
-            <Button
-              type="submit"
-              look="main"
-              busy={make.isPending}
-              disabled={typed.account === '' || typed.name === ''}
-            >
-              Create key
-            </Button>
-          </>
+          <FormButtons
+            onCancel={onClose}
+            action="Create key"
+            busy={make.isPending}
+            disabled={typed.account === '' || typed.name === ''}
+          />
         }
       >
         {account === undefined && (

@@ -2,10 +2,10 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
 import { call } from '../../api/request.ts';
-import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
+import { FormButtons } from '../../parts/form-buttons.tsx';
 import { Secret } from './secret.tsx';
 
 /** A new secret for the same key; the old one goes on for a while. */
@@ -33,14 +33,7 @@ export function RotateKey({ of, onClose }: { of: KeyReply; onClose: () => void }
       <Form
         error={rotate.error}
         onSubmit={() => rotate.mutate()}
-        footer={
-          <>
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" look="main" busy={rotate.isPending}>
-              Rotate
-            </Button>
-          </>
-        }
+        footer={<FormButtons onCancel={onClose} action="Rotate" busy={rotate.isPending} />}
       >
         <Field name="grace" label="Grace period" hint="How long the old secret still works.">
           {(control) => (

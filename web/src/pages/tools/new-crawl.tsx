@@ -1,11 +1,11 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { Caller } from '../../api/caller.ts';
 import { call } from '../../api/request.ts';
-import { Button } from '../../parts/button.tsx';
 import { Input, TextArea } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { useKeptFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
+import { FormButtons } from '../../parts/form-buttons.tsx';
 import { listIn, numberOrText } from '../../parts/typed.ts';
 
 interface CrawlFormProps {
@@ -59,14 +59,7 @@ export function CrawlForm({ caller, collection, onClose, onBegun }: CrawlFormPro
     <Form
       error={begin.error}
       onSubmit={() => begin.mutate()}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={begin.isPending} disabled={url.trim() === ''}>
-            Start
-          </Button>
-        </>
-      }
+      footer={<FormButtons onCancel={onClose} action="Start" busy={begin.isPending} disabled={url.trim() === ''} />}
     >
       <Field name="url" label="URL" hint="Culvert also reads the pages below this path that it links to.">
         {(control) => <Input {...control} inputMode="url" placeholder="https://" {...field('url')} />}

@@ -2,11 +2,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
-import { Button } from '../../parts/button.tsx';
 import { FileInput, Input, Segments, TextArea } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Note } from '../../parts/error-note.tsx';
 import { Field, Form } from '../../parts/form.tsx';
+import { FormButtons } from '../../parts/form-buttons.tsx';
 import { count, plural } from '../../parts/format.ts';
 import { toast } from '../../parts/toast.tsx';
 import { faultInJson } from '../../parts/typed.ts';
@@ -86,12 +86,12 @@ function Texts({ caller, path, onClose }: AddPointsProps) {
       error={add.error}
       onSubmit={() => add.mutate()}
       footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={add.isPending} disabled={text.trim() === '' || fault !== null}>
-            Add
-          </Button>
-        </>
+        <FormButtons
+          onCancel={onClose}
+          action="Add"
+          busy={add.isPending}
+          disabled={text.trim() === '' || fault !== null}
+        />
       }
     >
       <Field

@@ -1,10 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Caller, modelsQuery } from '../../api/caller.ts';
-import { Button } from '../../parts/button.tsx';
 import { Input, Segments, Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
+import { FormButtons } from '../../parts/form-buttons.tsx';
 import { numberOrText } from '../../parts/typed.ts';
 import { collectionsKey, vectors } from './vectors-api.ts';
 
@@ -43,14 +43,7 @@ export function NewCollection({ caller, onClose, onMade }: NewCollectionProps) {
       <Form
         error={make.error}
         onSubmit={() => make.mutate()}
-        footer={
-          <>
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" look="main" busy={make.isPending} disabled={missing}>
-              Create collection
-            </Button>
-          </>
-        }
+        footer={<FormButtons onCancel={onClose} action="Create collection" busy={make.isPending} disabled={missing} />}
       >
         <Field name="name" label="Name" hint="Letters, digits, _, - and .">
           {(control) => <Input {...control} value={name} onChange={(event) => setName(event.target.value.trim())} />}
