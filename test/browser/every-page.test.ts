@@ -19,7 +19,6 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   model: '/dashboard/models/smart',
   jobs: '/dashboard/jobs',
   'jobs-files': '/dashboard/jobs?view=files',
-  'jobs-videos': '/dashboard/jobs?view=videos',
   'mcp-servers-none': '/dashboard/mcp-servers',
   cache: '/dashboard/cache',
   replicas: '/dashboard/replicas',

@@ -60,6 +60,7 @@ export function BatchesView({ caller }: { caller: Caller }) {
     {
       head: 'Requests',
       align: 'right',
+      from: 'sm',
       value: ({ request_counts }) => request_counts.completed,
       cell: ({ request_counts: { completed, total } }) => `${count(completed)} of ${count(total)}`,
     },
@@ -79,7 +80,7 @@ export function BatchesView({ caller }: { caller: Caller }) {
     },
     {
       head: 'Actions',
-      from: 'sm',
+      align: 'right',
       cell: (batch) => (
         <span className="flex flex-wrap justify-end gap-1">
           {batch.output_file_id !== null && <Save caller={caller} id={batch.output_file_id} word="Answers" />}

@@ -48,6 +48,7 @@ export function FilesView({ caller }: { caller: Caller }) {
     },
     {
       head: 'Actions',
+      align: 'right',
       cell: (file) => (
         <span className="flex flex-wrap justify-end gap-1">
           <SaveButton caller={caller} path={`/v1/files/${file.id}/content`} fileName={file.filename}>

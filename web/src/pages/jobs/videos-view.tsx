@@ -52,6 +52,7 @@ export function VideosView({ caller }: { caller: Caller }) {
     },
     {
       head: 'Actions',
+      align: 'right',
       cell: (video) =>
         video.status === 'completed' && (
           <span className="flex justify-end">
