@@ -22,7 +22,10 @@ export const dateWords: ReadonlySet<string> = phrases(`
   january, february, march, april, may, june, july, august, september, october, november, december, jan, feb, mar, apr, jun,
   jul, aug, sep, sept, oct, nov, dec, monday, tuesday, wednesday, thursday, friday, saturday, sunday, mon, tue, wed, thu,
   fri, sat, sun, am, pm, bst, cest, cet, edt, est, gmt, ist, pdt, pst, utc, at, by, date, first, last, min, minutes,
-  modified, on, posted, published, read, updated`);
+  modified, on, posted, published, read, updated, aktualisiert, publiziert, veröffentlicht, am, um, uhr, stand, von, vom, januar,
+  februar, märz, mai, juni, juli, oktober, dezember, montag, dienstag, mittwoch, donnerstag, freitag, samstag, sonntag,
+  actualizado, publicado, de, enero, febrero, marzo, abril, mayo, junio, julio, agosto, septiembre, octubre, noviembre,
+  diciembre, janvier, février, mars, avril, juin, juillet, août, septembre, octobre, novembre, décembre, le, à, publié`);
 
 function phrases(list: string): Set<string> {
   return new Set(list.split(',').map((phrase) => phrase.trim().replace(/\s+/g, ' ')));

@@ -34,6 +34,39 @@ const cases: readonly [string, string, readonly string[]][] = [
     `<div>${'The bell of 1564 and its keeper in a hall '}</div><p>The bell of 1564 and its keeper in a hall</p>`,
     ['The bell of 1564 and its keeper in a hall'],
   ],
+  [
+    'a long call at the end',
+    `${prose}<p>For the latest stories about the river and the people who work on its barges, download our app for your phone.</p>`,
+    ['For the latest stories about the river and the people who work on its barges, download our app for your phone.'],
+  ],
+  [
+    'a link after words with accents',
+    `${prose}<p><a href="/a">Czytaj też: a b c</a></p>${more}`,
+    ['Czytaj też: a b c'],
+  ],
+  [
+    'a caption that names its photographer',
+    `${prose}<p>The second bridge in winter. Photo: Jane Doe</p>${more}`,
+    ['The second bridge in winter. Photo: Jane Doe'],
+  ],
+  [
+    'a label and its author',
+    `${prose}${more}<p>About the author</p><p>Jane Doe keeps the bell.</p>`,
+    ['About the author', 'Jane Doe keeps the bell.'],
+  ],
+  [
+    'a name and who it is',
+    `${prose}${more}<p>Jane Doe</p><p>Jane Doe keeps the bell, and a boat.</p>`,
+    ['Jane Doe', 'Jane Doe keeps the bell, and a boat.'],
+  ],
+  ['a name within the text', `${prose}<p>Jane Doe</p><p>Jane Doe keeps the bell.</p>${more}`, []],
+  ['whom to ask', `${prose}${more}<p>Contact:</p><p>Jane Doe, +49 30 1</p>`, ['Contact:', 'Jane Doe, +49 30 1']],
+  ['a contact within the text', `${prose}<p>Contact:</p><p>Jane Doe</p>${more}`, []],
+  [
+    'a date that says what of',
+    `${prose}<p>Aktualisiert: 11.04.2020, 10:27 Uhr</p>${more}`,
+    ['Aktualisiert: 11.04.2020, 10:27 Uhr'],
+  ],
   ['a refrain', `<p>${'Row the boat, row the boat home<br>'.repeat(3)}</p>`, []],
 ];
 

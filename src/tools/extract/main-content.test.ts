@@ -95,3 +95,11 @@ test('F80 the choice between two readings depends on the page alone', () => {
   }
   assert.doesNotMatch(first, /Elsewhere/);
 });
+
+test('a lead that is called a teaser stays, a teaser that leads elsewhere does not', () => {
+  const text =
+    textOf(`<html><body><div class="article"><h1>Title</h1><div class="teaser-text"><p>At first ${sentence(40)}</p></div>
+    <div class="news-text">${prose(5)}</div><div class="teaser"><p>Elsewhere ${sentence(60)} <a href="/a">More</a></p></div></div></body></html>`);
+  assert.match(text, /At first/);
+  assert.doesNotMatch(text, /Elsewhere/);
+});

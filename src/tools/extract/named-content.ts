@@ -2,7 +2,7 @@ import { knownEntry } from '../../kernel/known-entry.ts';
 import { bringLead } from './bring-lead.ts';
 import { bodyNames, commentNames, frameNames } from './frame-names.ts';
 import { isElement, type PageDocument, type PageElement } from './page-document.ts';
-import { proseSize, type Weights, weigh } from './weigh-elements.ts';
+import { proseSize, type Weight, type Weights, weigh } from './weigh-elements.ts';
 
 /** A part with more of the page's prose is no frame, whatever its name says. */
 const frameShareMax = 0.4;
@@ -15,6 +15,8 @@ const captionSizeMax = 250;
 /** A body holds so much of the prose; the smallest part that holds nearly all of it is the content. */
 const bodyShareMin = 0.4;
 const contentShareMin = 0.95;
+/** Share of prose in a lead, which many sites call a teaser. */
+const leadShareMin = 0.7;
 
 /**
  * The main content of a page by what its parts are called, and by where its prose is. It takes apart the document. Null:
@@ -42,7 +44,7 @@ function removeFrames(parent: PageElement, weights: Weights, prose: number, rema
       child.remove();
       continue;
     }
-    const part = isLinks(child, weights) ? 'frame' : partOf(child, weight.size);
+    const part = isLinks(child, weights) ? 'frame' : partOf(child, weight);
     const leftWithout = remaining.left - weight.prose;
     const isFrame = part === 'frame' && weight.prose <= frameShareMax * prose;
     const isAside = part === 'comments' && leftWithout >= Math.max(5 * proseSize, uncommentedShareMin * prose);
@@ -68,15 +70,23 @@ const frameRoles = new Set(
 /** Their names say how they look, not what they are. */
 const nameless = new Set('table tbody tr td th h1 h2 p pre code em strong b i'.split(' '));
 
-function partOf(element: PageElement, size: number): 'frame' | 'comments' | null {
+function partOf(element: PageElement, weight: Weight): 'frame' | 'comments' | null {
   const { localName } = element;
   if (localName === 'article' || localName === 'main' || localName === 'body') return null;
-  if (localName === 'figcaption' && size <= captionSizeMax) return 'frame';
+  if (localName === 'figcaption' && weight.size <= captionSizeMax) return 'frame';
   if (frames.has(localName) || frameRoles.has(element.getAttribute('role') ?? '') || isHidden(element)) return 'frame';
   const names = nameless.has(localName) ? '' : namesOf(element);
   if (names === '') return null;
   if (commentNames.test(names)) return 'comments';
-  return frameNames.test(names) ? 'frame' : null;
+  if (!frameNames.test(names)) return null;
+  return isLead(weight) && !frameNames.test(names.replace(teaserWords, ' ')) ? null : 'frame';
+}
+
+const teaserWords = /[\w-]*teaser(?!-?list)[\w-]*/g;
+
+/** Prose without a link: a teaser of another page leads there. */
+function isLead({ size, linkSize, prose }: Weight): boolean {
+  return linkSize === 0 && prose >= proseSize && prose >= leadShareMin * size;
 }
 
 function isHidden(element: PageElement): boolean {
