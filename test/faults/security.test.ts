@@ -224,7 +224,7 @@ test('S4 1000 SQL payloads as keys: 401 with one constant body on every route, a
  * (a backup that names others is refused), numbers that were counted here, and fixed conditions with placeholders.
  */
 const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
-  'src/stores/accounts/account-store.ts': ['auditConditions', 'prefix', 'text'],
+  'src/stores/accounts/account-store.ts': ['auditConditions', 'lastOfKey', 'place', 'prefix', 'text'],
   'src/stores/answers/alert-store.ts': ['alert', 'prefix'],
   'src/stores/answers/batch-store.ts': [
     'batch',
@@ -435,6 +435,21 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'joined',
     'prefix',
     'skipLocked',
+  ],
+  'src/stores/vectors/vector-store-rows.ts': [
+    'as',
+    'batch',
+    'file',
+    'fileColumns',
+    'free',
+    'inBatch',
+    'kind',
+    "oneOf('file', '$2')",
+    "oneOf(kind, '$1')",
+    'open',
+    'store',
+    'storeColumns',
+    'which',
   ],
 };
 

@@ -100,8 +100,13 @@ export function reached(typed: TypedKey, used: readonly WindowReply[]): WindowRe
   return used.flatMap((one) => {
     const name = (['windows', 'budget', 'tokens'] as const).find((each) => measures[each] === one.measure);
     const window = windowKeys.find((key) => key === one.window);
-    if (name === undefined || window === undefined || one.tier !== null || one.calendar !== null) return [];
-    const limit = numberOrText(typed[name][window]);
+    if (name === undefined || window === undefined || one.tier !== null) return [];
+    const limit = numberOrText(one.calendar === null ? typed[name][window] : inCalendar(typed, one.calendar));
     return typeof limit === 'number' && one.used >= limit ? [{ ...one, limit }] : [];
   });
+}
+
+/** The budget of this period as typed; '' where it has none, or is of another time zone now. */
+function inCalendar({ calendar }: TypedKey, { period, time_zone }: NonNullable<WindowReply['calendar']>): string {
+  return calendar.time_zone.trim() === time_zone ? calendar[period] : '';
 }
