@@ -111,18 +111,13 @@ export function modelCallOf(exchange: Exchange): ModelCall | null {
     client,
     sink: client,
     callerHeaders: headers,
-    tag: tagIn(headers),
+    tag: headers['x-culvert-tag'] === undefined ? null : tagOf(headers),
     wishes: routing,
     idempotencyKey,
     trace,
     atMs,
     startedMs,
   };
-}
-
-/** Requests without a tag enter nothing for it. */
-function tagIn(headers: IncomingHttpHeaders): string | null {
-  return headers['x-culvert-tag'] === undefined ? null : tagOf(headers);
 }
 
 /** The call of a route whose headers choose no target, which an admitted caller makes. */
@@ -138,7 +133,7 @@ export function plainCallOf(exchange: Exchange): ModelCall {
     client,
     sink: client,
     callerHeaders: headers,
-    tag: tagIn(headers),
+    tag: headers['x-culvert-tag'] === undefined ? null : tagOf(headers),
     wishes: plainWishes,
     idempotencyKey: null,
     trace,

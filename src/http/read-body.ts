@@ -55,65 +55,65 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
   if (declaredBytes !== null && declaredBytes > limitBytes) return Promise.resolve(tooLarge);
   if (expect !== undefined) response.writeContinue();
   const held = place?.held ?? exchange.held;
-  return new Promise((resolve) => {
-    let only: Buffer | null = null;
-    let parts: BodyParts | null = null;
-    let receivedBytes = 0;
-    let turnBytes = 0;
-    let state: 'reading' | 'dropping' | 'done' = 'reading';
-    const settle = (result: Buffer | Failure | null) => {
-      if (state === 'reading') resolve(result);
-      else if (state === 'dropping') request.socket.off('close', left);
-      if (!Buffer.isBuffer(result)) parts?.giveBack();
-      state = 'done';
-      parts = null;
-      pace.end();
-    };
-    const left = () => settle(null);
-    const pace = new BodyPace(request, limitBytes, (failure) => {
-      if (state === 'dropping') request.destroy();
-      else settle(failure);
-    });
-    request.on('data', (chunk: Buffer) => {
-      // The memory may be another's by now.
-      if (state === 'done') return;
-      // The chunk is empty once it is free.
-      const bytes = chunk.length;
-      receivedBytes += bytes;
-      pace.came(bytes);
-      if (receivedBytes > limitBytes) {
-        request.pause();
-        if (state === 'dropping') request.destroy();
-        return settle(tooLarge);
-      }
-      const noRoom = state === 'dropping' || held === null ? null : held.take(bytes);
-      if (noRoom !== null) {
-        resolve(noRoom);
-        state = 'dropping';
-        exchange.dropsBody = true;
-        parts?.giveBack();
-        parts = null;
-        // Once its answer is out, Node tells the request no more of its connection.
-        request.socket.once('close', left);
-      }
-      if (state === 'dropping') free(chunk);
-      else if (parts === null && bytes === declaredBytes) only = chunk;
-      else {
-        parts ??= bodyParts(declaredBytes, place?.memory);
-        parts.add(chunk);
-      }
-      turnBytes += bytes;
-      if (turnBytes < turnBytesMax) return;
-      request.pause();
-      void nextBodyTurn(exchange).then(() => {
-        turnBytes = 0;
-        if (state !== 'done') request.resume();
-      });
-    });
-    request.on('end', () => settle(state === 'dropping' ? null : (only ?? (parts ?? new Chunks()).whole())));
-    request.on('close', left);
-    request.on('error', left);
+  const { promise, resolve } = Promise.withResolvers<Buffer | Failure | null>();
+  let only: Buffer | null = null;
+  let parts: BodyParts | null = null;
+  let receivedBytes = 0;
+  let turnBytes = 0;
+  let state: 'reading' | 'dropping' | 'done' = 'reading';
+  const settle = (result: Buffer | Failure | null) => {
+    if (state === 'reading') resolve(result);
+    else if (state === 'dropping') request.socket.off('close', left);
+    if (!Buffer.isBuffer(result)) parts?.giveBack();
+    state = 'done';
+    parts = null;
+    pace.end();
+  };
+  const left = () => settle(null);
+  const pace = new BodyPace(request, limitBytes, (failure) => {
+    if (state === 'dropping') request.destroy();
+    else settle(failure);
   });
+  request.on('data', (chunk: Buffer) => {
+    // The memory may be another's by now.
+    if (state === 'done') return;
+    // The chunk is empty once it is free.
+    const bytes = chunk.length;
+    receivedBytes += bytes;
+    pace.came(bytes);
+    if (receivedBytes > limitBytes) {
+      request.pause();
+      if (state === 'dropping') request.destroy();
+      return settle(tooLarge);
+    }
+    const noRoom = state === 'dropping' || held === null ? null : held.take(bytes);
+    if (noRoom !== null) {
+      resolve(noRoom);
+      state = 'dropping';
+      exchange.dropsBody = true;
+      parts?.giveBack();
+      parts = null;
+      // Once its answer is out, Node tells the request no more of its connection.
+      request.socket.once('close', left);
+    }
+    if (state === 'dropping') free(chunk);
+    else if (parts === null && bytes === declaredBytes) only = chunk;
+    else {
+      parts ??= bodyParts(declaredBytes, place?.memory);
+      parts.add(chunk);
+    }
+    turnBytes += bytes;
+    if (turnBytes < turnBytesMax) return;
+    request.pause();
+    void nextBodyTurn(exchange).then(() => {
+      turnBytes = 0;
+      if (state !== 'done') request.resume();
+    });
+  });
+  request.on('end', () => settle(state === 'dropping' ? null : (only ?? (parts ?? new Chunks()).whole())));
+  request.on('close', left);
+  request.on('error', left);
+  return promise;
 }
 
 export function wrongEncoding(encoding: string | undefined): Failure | null {

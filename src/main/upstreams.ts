@@ -83,8 +83,8 @@ export async function openUpstreams({
   });
   opened(keeper.close);
   opened(startRestLooks({ ...shared, snapshot: keeper.snapshot }));
-  const silence = createSilenceWatch(health);
-  opened(every(silenceLookMs, () => silence.look(clock.monotonicMs())));
+  const silence = createSilenceWatch(health, clock);
+  opened(every(silenceLookMs, silence.look));
   return { ...keeper, transport, health, silence, transcoder, engines };
 }
 

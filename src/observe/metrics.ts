@@ -328,8 +328,12 @@ export class Buckets implements HistogramCell {
   }
 
   observe(value: number): void {
-    const at = this.bounds.findIndex((bound) => value <= bound);
-    this.counts[at < 0 ? this.bounds.length : at]! += 1;
+    let at = 0;
+    for (const bound of this.bounds) {
+      if (value <= bound) break;
+      at += 1;
+    }
+    this.counts[at]! += 1;
     this.sum += value;
   }
 

@@ -145,7 +145,8 @@ class LiveRoute implements Route {
     if (attempt.at === 'ended' || attempt.content === 'seen') return;
     attempt.content = 'seen';
     const tookMs = Math.max(0, nowMs - attempt.startedMs);
-    const kind = answerKindOf(this.#query.needs);
+    const { needs } = this.#query;
+    const kind = needs.stream ? 'stream' : answerKindOf(needs);
     this.#deps.health.firstToken(attempt.lane, attempt, kind, tookMs, nowMs);
     if (kind === 'stream') attempt.lane.pace?.observe(tookMs, nowMs);
   }
@@ -158,10 +159,12 @@ class LiveRoute implements Route {
   }
 
   verdicts(): readonly Verdict[] {
-    return this.#choices.map(({ target, picked, unfit, blocked }) => {
+    const verdicts: Verdict[] = [];
+    for (const { target, picked, unfit, blocked } of this.#choices) {
       const why = picked ?? unfit ?? (blocked === null ? 'not needed' : blockedWords(blocked, this.#deps.health));
-      return { target: target.id, verdict: why };
-    });
+      verdicts.push({ target: target.id, verdict: why });
+    }
+    return verdicts;
   }
 
   untried(): boolean {

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { Health } from './health.ts';
 import { type AnswerKind, type Lane, UsualTime } from './lane.ts';
 import type { HedgeReason } from './route.ts';
@@ -64,8 +65,8 @@ export interface SilenceWatch {
   /** Until `ended` of the result. */
   began(entry: SilenceEntry): Seen;
   ended(seen: Seen): void;
-  /** Call it a few times a second. */
-  look(nowMs: number): void;
+  /** Call it a few times a second; by default, now. */
+  look(nowMs?: number): void;
 }
 
 /** The watch's facts of an attempt. */
@@ -88,7 +89,7 @@ export interface Seen {
  * are sent elsewhere after that target's usual time for such an answer; whole answers of others, too, as `slow`. A
  * stream that stops after its first content counts against its target long before its timeout.
  */
-export function createSilenceWatch(health: Health): SilenceWatch {
+export function createSilenceWatch(health: Health, clock: Pick<Clock, 'monotonicMs'> = systemClock): SilenceWatch {
   // The first `count` places. Not a Map: each table that one leaves behind holds the requests that stood in it, which
   // keeps all that they made from being collected young (measured: 30 µs a request).
   const places: (Seen | null)[] = [];
@@ -126,7 +127,7 @@ export function createSilenceWatch(health: Health): SilenceWatch {
       last.at = at;
       places[count] = null;
     },
-    look(nowMs) {
+    look(nowMs = clock.monotonicMs()) {
       const late = nowMs - lookedAtMs > lateLookMs;
       lookedAtMs = nowMs;
       listen(nowMs);

@@ -3,7 +3,6 @@ import type { DialectId } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { ProviderConnection } from './connection.ts';
 import { type CredentialHeaders, printable } from './credential-headers.ts';
-import type { Provider } from './provider.ts';
 import { anthropic } from './services/anthropic.ts';
 
 /** Address and headers of a request: the parts of an `UpstreamRequest` that the provider decides. */
@@ -168,9 +167,11 @@ function withCallerHeaders(
   trace?: readonly string[],
 ): readonly string[] {
   let joined: string[] | null = trace === undefined ? null : [...base, ...trace];
-  // Services of Anthropic's type have its version among their own headers.
-  const members = connection.provider.bodies?.[dialect];
-  if (dialect === 'anthropic-messages' && takesVersion(connection.provider)) joined = versioned(joined ?? base);
+  const { provider } = connection;
+  const members = provider.bodies?.[dialect];
+  // Services of Anthropic's type have its version among their own headers, and some want it in the body.
+  const hasVersion = provider.dialect === 'anthropic-messages' || members?.with.anthropic_version !== undefined;
+  if (dialect === 'anthropic-messages' && !hasVersion) joined = versioned(joined ?? base);
   for (const name of connection.traced && trace === undefined ? tracedHeaders : passedHeaders) {
     const value = caller[name];
     if (typeof value !== 'string' || value.length > passedValueCharsMax || !printable(value)) continue;
@@ -190,14 +191,6 @@ function withCallerHeaders(
     }
   }
   return joined ?? base;
-}
-
-/**
- * Whether it takes the version as a header: it is not of Anthropic's type, which has it among its own, and does not
- * want it in the body.
- */
-function takesVersion({ dialect, bodies }: Provider): boolean {
-  return dialect !== 'anthropic-messages' && bodies?.['anthropic-messages']?.with.anthropic_version === undefined;
 }
 
 function versioned(headers: readonly string[]): string[] {

@@ -1,6 +1,5 @@
 import type { StreamMark } from '../../formats/dialects/dialect.ts';
-import { parsedJson } from '../../formats/dialects/event-data.ts';
-import { isContent, mayBeSilent, type NeutralEvent, tellsBeside } from '../../formats/neutral/event.ts';
+import { isContent, type NeutralEvent, parsedJson, standsForContent } from '../../formats/neutral/event.ts';
 import { type Fault, fault } from '../../formats/neutral/outcome.ts';
 import type { Usage } from '../../formats/neutral/usage.ts';
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
@@ -48,10 +47,7 @@ export function countsNoOutput(usage: Usage | null): boolean {
 
 /** Whether these are all events of an empty answer. Withheld, cut off or paused ones give a reason, so they are not. */
 export function saysNothing(events: readonly NeutralEvent[]): boolean {
-  return (
-    events.at(-1)?.type === 'end' &&
-    events.every((event) => !isContent(event) && !tellsBeside(event) && !mayBeSilent(event))
-  );
+  return events.at(-1)?.type === 'end' && events.every((event) => !isContent(event) && !standsForContent(event));
 }
 
 /** A whole answer that somebody else reads, and may find to be none. */

@@ -42,8 +42,8 @@ export interface AnswerContest<C> {
 export class Answer<C = Bytes> implements Watched {
   /** Ms from dispatch to the first content; null: none has come. */
   firstTokenMs: number | null = null;
-  /** It is the client's: no other attempt can answer. */
-  begun = false;
+  /** False: it is the client's, and no other attempt can answer. */
+  awaiting = true;
   readonly attempt: RouteAttempt;
   /** Why it runs beside another one; null: it does not. */
   readonly hedge: HedgeReason | null;
@@ -63,10 +63,6 @@ export class Answer<C = Bytes> implements Watched {
     return this.trial?.signs ?? 0;
   }
 
-  get awaiting(): boolean {
-    return !this.begun;
-  }
-
   get paused(): boolean {
     return this.trial?.paused ?? true;
   }
@@ -82,7 +78,7 @@ export class Answer<C = Bytes> implements Watched {
   /** From now on no other attempt can answer. False: another one was first. */
   begin(form: AnswerForm, facts: AnswerFacts): boolean {
     if (!this.#contest.claim(this)) return false;
-    this.begun = true;
+    this.awaiting = false;
     this.noteFirst();
     const { progress, sink } = this.#contest.job;
     progress.answeredBy = this.attempt;

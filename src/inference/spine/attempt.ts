@@ -29,6 +29,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
   status: number | null = null;
   bytes = 0;
   paused = false;
+  readonly shows: 'stream' | 'whole';
   readonly #parts: AttemptParts;
   readonly #job: AttemptJob;
   readonly #attempt: RouteAttempt;
@@ -52,14 +53,11 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     this.#job = job;
     this.#attempt = attempt;
     this.#body = body;
+    this.shows = body.streamed ? 'stream' : 'whole';
     this.#sink = sink;
     const provider = job.providers.get(attempt.target.provider);
     if (provider === undefined) throw new Error(`no connection to ${attempt.target.provider}`);
     this.#provider = provider;
-  }
-
-  get shows(): 'stream' | 'whole' {
-    return this.#body.streamed ? 'stream' : 'whole';
   }
 
   get signs(): number {
@@ -67,15 +65,15 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
   }
 
   run(): Promise<Fault | null> {
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-      try {
-        this.#start();
-      } catch (error) {
-        this.#crash(error);
-      }
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<Fault | null>();
+    this.#resolve = resolve;
+    this.#reject = reject;
+    try {
+      this.#start();
+    } catch (error) {
+      this.#crash(error);
+    }
+    return promise;
   }
 
   stop(why: Fault): void {
@@ -162,7 +160,25 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
   data(chunk: Buffer): void {
     if (this.#resolve === null) return;
     try {
-      this.#take(chunk);
+      this.bytes += chunk.length;
+      const reader = this.#reader;
+      if (reader === null) {
+        if (this.#errorBytes < upstreamErrorBytesMax) this.#errorBody.push(chunk);
+        this.#errorBytes += chunk.length;
+        // The message stands at the beginning; an endless error page is not read to its end.
+        if (this.#errorBytes >= upstreamErrorBytesMax) this.#end(this.#refused());
+        return;
+      }
+      const before = reader.contentEvents;
+      const out = reader.push(chunk);
+      if (reader.contentEvents > before) this.#timers?.content();
+      if (out !== null && !this.#yield(out)) return;
+      if (reader.fault !== null) this.#end(this.#answerFault(reader.fault));
+      else if (reader.done) {
+        // The client has it all; an upstream that keeps its connection open must not hold the answer's end back.
+        this.#lingering = setTimeout(() => this.#call?.abort(), lingerMs);
+        this.#finish();
+      }
     } catch (error) {
       this.#crash(error);
     }
@@ -184,28 +200,6 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     if (error.kind === 'no-descriptor') return this.#crash(noDescriptor());
     // After the first byte of an answer a broken connection is a cut answer, not an upstream that cannot be reached.
     this.#end(transportFault(error, { begun: this.#reader !== null, status: this.status }));
-  }
-
-  #take(chunk: Buffer): void {
-    this.bytes += chunk.length;
-    const reader = this.#reader;
-    if (reader === null) {
-      if (this.#errorBytes < upstreamErrorBytesMax) this.#errorBody.push(chunk);
-      this.#errorBytes += chunk.length;
-      // The message stands at the beginning; an endless error page is not read to its end.
-      if (this.#errorBytes >= upstreamErrorBytesMax) this.#end(this.#refused());
-      return;
-    }
-    const before = reader.contentEvents;
-    const out = reader.push(chunk);
-    if (reader.contentEvents > before) this.#timers?.content();
-    if (out !== null && !this.#yield(out)) return;
-    if (reader.fault !== null) this.#end(this.#answerFault(reader.fault));
-    else if (reader.done) {
-      // The client has it all; an upstream that keeps its connection open must not hold the answer's end back.
-      this.#lingering = setTimeout(() => this.#call?.abort(), lingerMs);
-      this.#finish();
-    }
   }
 
   #finish(): void {

@@ -42,12 +42,12 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
 
   /** Null when the client has the whole answer; otherwise why not. The route was told of every end. */
   run(answer: Answer<C>, trial: Trial): Promise<Fault | null> {
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-      this.#watchClient();
-      this.#start(answer, trial);
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<Fault | null>();
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#watchClient();
+    this.#start(answer, trial);
+    return promise;
   }
 
   claim(answer: Answer<C>): boolean {

@@ -28,11 +28,11 @@ export async function runAttempts<C>(
   parts: ContestParts,
   job: Job<C>,
   steps: AttemptSteps<C>,
-  route: Route = newRoute(parts, job),
+  given?: Route,
 ): Promise<void> {
-  const { client, progress } = job;
-  const { clock } = parts;
-  const { trial: makeTrial } = steps;
+  const { client, progress, query } = job;
+  const { clock, health, retryBudget, random } = parts;
+  const route = given ?? createRoute(query, { health, retryBudget, random, nowMs: clock.monotonicMs() });
   /** The first one is the answer, whatever a second opinion or a larger context ends with. */
   let refusal: Fault | null = null;
   let unencodable: Failure | null = null;
@@ -55,9 +55,9 @@ export async function runAttempts<C>(
 
       let fault: Fault | null;
       try {
-        const contest = new Contest(parts, job, route, makeTrial);
+        const contest = new Contest(parts, job, route, steps.trial);
         const answer = new Answer(contest, step.attempt);
-        const made = makeTrial(answer);
+        const made = steps.trial(answer);
         const trial = made instanceof Promise ? await made : made;
         if ('kind' in trial) {
           unencodable = trial;
@@ -122,10 +122,6 @@ async function lastWay<C>(
 /** No other way of asking changes it. */
 function isSettled({ kind }: Failure): boolean {
   return kind === 'upstream-refused' || kind === 'guard-blocked' || kind === 'guard-unanswered';
-}
-
-function newRoute<C>({ health, retryBudget, random, clock }: ContestParts, { query }: Job<C>): Route {
-  return createRoute(query, { health, retryBudget, random, nowMs: clock.monotonicMs() });
 }
 
 /** An attempt that was not made: its target is not blamed. */

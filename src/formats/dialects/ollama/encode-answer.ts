@@ -1,8 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import { type FinishReason, type NeutralEvent, parsedJson } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
-import { parsedJson } from '../event-data.ts';
 
 /** Nanoseconds of a millisecond: the unit of durations there. */
 const nsOfMs = 1_000_000;

@@ -1,7 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Citation, Span } from '../../neutral/citation.ts';
-import type { NeutralEvent } from '../../neutral/event.ts';
-import { stringOr } from '../event-data.ts';
+import { type NeutralEvent, stringOr } from '../../neutral/event.ts';
 import { openAiChatId } from './wire.ts';
 
 /** What a message's `annotations` say: pages of the web, and what only some providers know, such as parsed files. */

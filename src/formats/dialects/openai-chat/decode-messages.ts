@@ -51,7 +51,7 @@ function messagesSchema(): JsonSchema {
 
 function message(value: JsonValue): Complaint | null {
   if (!isObject(value)) return complain('', value, "an object with 'role' and 'content'");
-  const fault = optional(value, 'name', string);
+  const fault = value.name === undefined ? null : optional(value, 'name', string);
   if (fault !== null) return fault;
   switch (value.role) {
     case 'user':

@@ -172,7 +172,7 @@ class ChunkEncoder implements StreamEncoder {
     return sent;
   }
 
-  #finish(choice: number, reason: FinishReason, filters: JsonObject = {}): string {
+  #finish(choice: number, reason: FinishReason, filters?: JsonObject): string {
     const sent = this.#choiceAt(choice);
     if (sent.finished) return '';
     let frames = '';
@@ -184,9 +184,7 @@ class ChunkEncoder implements StreamEncoder {
     }
     const annotations = this.#annotations?.get(choice);
     if (annotations !== undefined) frames += this.#say(choice, `{"annotations":${JSON.stringify(annotations)}}`);
-    const { prompt_filter_results: ofPrompt, ...ofChoice } = filters;
-    const inChoice = membersText(ofChoice);
-    const beside = ofPrompt === undefined ? '' : membersText({ prompt_filter_results: ofPrompt });
+    const { inChoice, beside } = filters === undefined ? noFilters : filterTexts(filters);
     const end = `,"logprobs":null,"finish_reason":"${finishReasons[reason]}"${inChoice}}]${beside}}\n\n`;
     sent.finished = true;
     return frames + this.#say(choice, '{}', end);
@@ -204,6 +202,14 @@ class ChunkEncoder implements StreamEncoder {
 }
 
 /** Members of an object as JSON, behind others. */
+const noFilters = { inChoice: '', beside: '' };
+
+/** What a content filter said, of a choice and beside all of them. */
+function filterTexts({ prompt_filter_results: ofPrompt, ...ofChoice }: JsonObject): typeof noFilters {
+  const beside = ofPrompt === undefined ? '' : membersText({ prompt_filter_results: ofPrompt });
+  return { inChoice: membersText(ofChoice), beside };
+}
+
 function membersText(members: JsonObject): string {
   const text = JSON.stringify(members).slice(1, -1);
   return text === '' ? '' : `,${text}`;

@@ -19,6 +19,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
   const checked = checkRequest(body);
   if (!checked.ok) return checked;
   const { body: request, vendors } = checked.value;
+  const { models, fallbacks, tools, web_search_options: search, modalities } = request;
   return {
     ok: true,
     value: {
@@ -31,16 +32,15 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       user: request.user == null ? null : cleanUser(request.user),
       tag: request.metadata === undefined ? null : tagInMetadata(request.metadata),
       conversationStart: conversationStart(request),
-      extras: vendors === null && isPlain(request) ? null : extrasOf(request, vendors),
+      // None of the members that `extrasOf` reads is there, in most.
+      extras:
+        models == null && fallbacks == null && tools == null && search == null && modalities == null && vendors === null
+          ? null
+          : extrasOf(request, vendors),
       neutral: () => toNeutral(request),
       forward: (target) => prepareForTarget(raw, request, scan, target),
     },
   };
-}
-
-/** None of the members that `extrasOf` reads is there. */
-function isPlain({ models, fallbacks, tools, web_search_options: search, modalities }: ChatRequest): boolean {
-  return models == null && fallbacks == null && tools == null && search == null && modalities == null;
 }
 
 const startCharsMax = 4_096;

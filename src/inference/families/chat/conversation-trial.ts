@@ -7,7 +7,7 @@ import type {
   UpstreamDialect,
 } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
-import { isContent, mayBeSilent, type NeutralEvent, tellsBeside } from '../../../formats/neutral/event.ts';
+import { isContent, type NeutralEvent, standsForContent } from '../../../formats/neutral/event.ts';
 import type { CallersToolNames } from '../../../formats/neutral/fit-tool-names.ts';
 import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
@@ -134,7 +134,7 @@ export function prepareFor(
     neverStreams: !capabilities.streaming,
     wholeByStream: target.wholeByStream === true && capabilities.streaming,
     body: target.body,
-    betas: [connection.beta, betas].filter((one) => one != null).join(',') || undefined,
+    betas: connection.beta && betas ? `${connection.beta},${betas}` : connection.beta || betas || undefined,
     reasoning: capabilities.reasoning ? 'taken' : 'refused',
     child,
     items,
@@ -291,7 +291,7 @@ class ConvertedAnswer implements AnswerReader {
       } else if (event.type === 'start') {
         this.answeredAs = event.model;
         if (event.id !== null) this.#onGiven?.([{ id: event.id, nameable: 'if-kept' }]);
-      } else if (tellsBeside(event) || mayBeSilent(event)) this.#tells = true;
+      } else if (standsForContent(event)) this.#tells = true;
       if (event.type === 'finish') this.finishReason = event.reason;
       shown.push(this.#toolNames === undefined ? event : inCallersNames(event, this.#toolNames));
     }

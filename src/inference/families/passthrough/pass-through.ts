@@ -11,7 +11,7 @@ import type { UpstreamRequest } from '../../../upstream/transport/upstream-call.
 import type { ConfiguredProvider } from '../../models/connections.ts';
 import { targetOf } from '../../models/target-of.ts';
 import { costHeaders } from '../../spine/answer.ts';
-import type { EndedJob } from '../../spine/held-call.ts';
+import type { EndedJob } from '../../spine/job.ts';
 import { newProgress } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import type { SpineServices } from '../../spine/services.ts';
