@@ -314,8 +314,8 @@ export class UsualTime {
     if (nowMs - this.#halvedAtMs >= halvedAfterMs) this.#fade(nowMs);
     if (this.#total < samples) return null;
     let left = this.#total * share;
-    for (let bucket = 0; bucket < buckets; bucket++) {
-      left -= this.#counts[bucket]!;
+    for (const [bucket, count] of this.#counts.entries()) {
+      left -= count;
       if (left <= 0) return firstBucketMs * growth ** bucket;
     }
     return firstBucketMs * growth ** (buckets - 1);

@@ -51,7 +51,7 @@ export class LimitHeaders {
     // A plan that changed since then has other limits.
     if (calls.length === 0 || states.length !== calls.length) return [];
     const list = ['ratelimit-policy', this.#callPolicy, 'ratelimit', remainingOf(calls, states, nowMs, '')];
-    return pushOwn(list, ownNames[form].requests, calls[0]!, states[0]!, nowMs);
+    return pushOwn(list, ownNames[form].requests, calls[0], states[0], nowMs);
   }
 
   /** After the reservation: everything. */
@@ -68,9 +68,9 @@ export class LimitHeaders {
     const first = withCalls ? remainingOf(calls, callStates, nowMs, '') : '';
     const list = ['ratelimit-policy', this.#policy, 'ratelimit', remainingOf(windows, states, nowMs, first)];
     const { requests, tokens } = ownNames[form];
-    if (withCalls) pushOwn(list, requests, calls[0]!, callStates[0]!, nowMs);
-    else if (this.#requestsAt !== -1) pushAt(list, requests, windows[this.#requestsAt]!, states, nowMs);
-    if (this.#tokensAt !== -1) pushAt(list, tokens, windows[this.#tokensAt]!, states, nowMs);
+    if (withCalls) pushOwn(list, requests, calls[0], callStates[0], nowMs);
+    else pushAt(list, requests, windows[this.#requestsAt], states, nowMs);
+    pushAt(list, tokens, windows[this.#tokensAt], states, nowMs);
     return this.#soft.length === 0 ? list : this.#warned(list, states);
   }
 
@@ -143,10 +143,12 @@ function spanMsOf({ span, period }: Limit): number {
  * `before`, then `"5h";r=37;t=120, …`: the rest, rounded down, and the seconds until the oldest usage no longer counts.
  */
 function remainingOf(columns: readonly Column[], states: readonly LimitState[], nowMs: number, before: string): string {
-  let text = before === '' ? columns[0]!.name : `${before}, ${columns[0]!.name}`;
-  for (let i = 0; i < columns.length; i++) {
-    const column = columns[i]!;
-    const { leavesAtMs, used } = states[column.at]!;
+  const name = columns[0]?.name ?? '';
+  let text = before === '' ? name : `${before}, ${name}`;
+  for (const column of columns) {
+    const state = states[column.at];
+    if (state === undefined) break;
+    const { leavesAtMs, used } = state;
     const seconds = leavesAtMs === null ? -1 : Math.max(0, Math.ceil((leavesAtMs - nowMs) / 1_000));
     if (seconds !== column.seconds) {
       column.seconds = seconds;
@@ -165,17 +167,32 @@ interface OwnNames {
   resetText(leavesAtMs: number, nowMs: number): string;
 }
 
-/** `x-ratelimit-limit-requests: 60` … or `anthropic-ratelimit-requests-limit: 60` …; adds to `list` and gives it. */
-function pushOwn(list: string[], names: OwnNames, column: Column, state: LimitState, nowMs: number): string[] {
+/**
+ * `x-ratelimit-limit-requests: 60` … or `anthropic-ratelimit-requests-limit: 60` …; adds to `list` and gives it. No such
+ * limit: nothing.
+ */
+function pushOwn(
+  list: string[],
+  names: OwnNames,
+  column: Column | undefined,
+  state: LimitState | undefined,
+  nowMs: number,
+): string[] {
+  if (column === undefined || state === undefined) return list;
   const left = Math.max(0, Math.floor((column.limit.allowed - state.used) / column.one));
   list.push(names.limit, column.allowed, names.remaining, String(left));
   if (state.leavesAtMs !== null) list.push(names.reset, names.resetText(state.leavesAtMs, nowMs));
   return list;
 }
 
-function pushAt(list: string[], names: OwnNames, column: Column, states: readonly LimitState[], nowMs: number): void {
-  const state = states[column.at];
-  if (state !== undefined) pushOwn(list, names, column, state, nowMs);
+function pushAt(
+  list: string[],
+  names: OwnNames,
+  column: Column | undefined,
+  states: readonly LimitState[],
+  nowMs: number,
+): void {
+  if (column !== undefined) pushOwn(list, names, column, states[column.at], nowMs);
 }
 
 /** As OpenAI writes them: `20s`, `6m0s`, `1h0m30s`. */

@@ -193,7 +193,7 @@ export class MemoryCounters implements Counters {
   /** Null where one of the list is not loaded. */
   #bound<Item, Bound>(
     list: readonly Item[],
-    bind: (scopes: LoadedScopes, list: readonly Item[], at: number) => Bound | null,
+    bind: (scopes: LoadedScopes, item: Item, earlier: readonly Item[]) => Bound | null,
   ): readonly Bound[] | null {
     if (this.#forgotten !== this.#scopes.forgotten) {
       this.#bindings = new WeakMap();
@@ -202,8 +202,8 @@ export class MemoryCounters implements Counters {
     const there = this.#bindings.get(list);
     if (there !== undefined) return there as readonly Bound[];
     const made: Bound[] = [];
-    for (let i = 0; i < list.length; i++) {
-      const one = bind(this.#scopes, list, i);
+    for (const [at, item] of list.entries()) {
+      const one = bind(this.#scopes, item, list.slice(0, at));
       if (one === null) return null;
       made.push(one);
     }
@@ -247,10 +247,11 @@ export class MemoryCounters implements Counters {
   #statesOf(nowMs: number, limits: readonly BoundLimit[], states: LimitState[]): LimitState[] {
     const { aheadMs } = this.#clock;
     states.length = limits.length;
-    for (let i = 0; i < limits.length; i++) {
-      const { sum, span } = limits[i]!;
-      states[i] ??= { used: 0, leavesAtMs: null };
-      sum.tell(states[i]!, nowMs, span, aheadMs);
+    let at = 0;
+    for (const { sum, span } of limits) {
+      const state = states[at] ?? { used: 0, leavesAtMs: null };
+      sum.tell(state, nowMs, span, aheadMs);
+      states[at++] = state;
     }
     return states;
   }
@@ -277,31 +278,27 @@ interface BoundPlace {
   first: boolean;
 }
 
-function boundLimit(scopes: LoadedScopes, limits: readonly Limit[], at: number): BoundLimit | null {
-  const limit = limits[at]!;
+function boundLimit(scopes: LoadedScopes, limit: Limit, earlier: readonly Limit[]): BoundLimit | null {
   const scope = scopes.get(limit.scope);
   if (scope === undefined) return null;
   const counted = scope.sumOf(limit.measure, limit.span);
   const ofPeriod = limit.period === undefined ? counted : new CalendarSum(counted, limit.period);
   const sum = limit.isForEver === true ? scope.usdEver : ofPeriod;
-  return { limit, scope, sum, span: spans[limit.span], first: !isRepeated(limits, at) };
+  return { limit, scope, sum, span: spans[limit.span], first: isFirst(limit, earlier) };
 }
 
-function boundPlace(scopes: LoadedScopes, places: Entry['places'], at: number): BoundPlace | null {
-  const place = places[at]!;
+function boundPlace(scopes: LoadedScopes, place: BoundPlace['place'], earlier: Entry['places']): BoundPlace | null {
   const scope = scopes.get(place.scope);
-  return scope === undefined ? null : { place, scope, first: !isRepeated(places, at) };
+  return scope === undefined ? null : { place, scope, first: isFirst(place, earlier) };
 }
 
-function loadedScope(scopes: LoadedScopes, names: readonly Scope[], at: number): RollingScope | null {
-  return scopes.get(names[at]!) ?? null;
+function loadedScope(scopes: LoadedScopes, name: Scope): RollingScope | null {
+  return scopes.get(name) ?? null;
 }
 
-/** Whether an earlier one of the list has the same scope. Lists are short. */
-function isRepeated(list: readonly { scope: Scope }[], at: number): boolean {
-  const { scope } = list[at]!;
-  for (let i = 0; i < at; i++) if (list[i]!.scope === scope) return true;
-  return false;
+/** Whether no earlier one of the list has the same scope. Lists are short. */
+function isFirst({ scope }: { scope: Scope }, earlier: readonly { scope: Scope }[]): boolean {
+  return !earlier.some((one) => one.scope === scope);
 }
 
 /** Calls count once in a scope, however many limits look at it. */

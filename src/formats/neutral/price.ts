@@ -117,10 +117,10 @@ export function cacheSavedUsd(usage: Usage, price: Price | null, atMs: number): 
   return usd === null ? null : Math.round(((usdOf(uncached, price, atMs) ?? 0) - usd) * 1e9) / 1e9;
 }
 
+/** The last one holds where no other does. */
 function inForceAt({ inForce }: Price, atMs: number): CompiledRates {
-  const last = inForce.length - 1;
-  for (let i = 0; i < last; i++) if (holds(inForce[i]!.hold, atMs)) return inForce[i]!;
-  return inForce[last]!;
+  for (const rates of inForce) if (rates === inForce.at(-1) || holds(rates.hold, atMs)) return rates;
+  throw new Error('a price has rates');
 }
 
 const dayMs = 86_400_000;

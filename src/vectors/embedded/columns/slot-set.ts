@@ -39,7 +39,7 @@ export function without(a: SlotSet, b: SlotSet): SlotSet {
 
 export function sizeOf(set: SlotSet): number {
   let size = 0;
-  for (let i = 0; i < set.length; i++) size += bitsOf(set[i]!);
+  for (const word of set) size += bitsOf(word);
   return size;
 }
 
@@ -47,13 +47,10 @@ export function sizeOf(set: SlotSet): number {
 export function slotsOf(set: SlotSet): Uint32Array {
   const slots = new Uint32Array(sizeOf(set));
   let at = 0;
-  for (let i = 0; i < set.length; i++) {
-    let word = set[i]!;
-    while (word !== 0) {
-      const low = word & -word;
-      slots[at++] = i * 32 + 31 - Math.clz32(low);
-      word ^= low;
-    }
+  let first = 0;
+  for (const word of set) {
+    for (let left = word; left !== 0; left &= left - 1) slots[at++] = first + 31 - Math.clz32(left & -left);
+    first += 32;
   }
   return slots;
 }

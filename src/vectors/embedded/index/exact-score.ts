@@ -40,18 +40,23 @@ export function ranked(top: TopK, sign: 1 | -1): Ranked {
   return { slots: ids, scores: keys };
 }
 
+/** A component of a vector: all that are compared are of one length, and `i` is below it. */
+function at(vector: Float32Array, i: number): number {
+  return vector[i]!;
+}
+
 // Four sums each: the additions of one would wait for each other.
 
 export function dot(a: Float32Array, b: Float32Array): number {
   const whole = a.length & ~3;
   let [s0, s1, s2, s3] = [0, 0, 0, 0];
   for (let i = 0; i < whole; i += 4) {
-    s0 += a[i]! * b[i]!;
-    s1 += a[i + 1]! * b[i + 1]!;
-    s2 += a[i + 2]! * b[i + 2]!;
-    s3 += a[i + 3]! * b[i + 3]!;
+    s0 += at(a, i) * at(b, i);
+    s1 += at(a, i + 1) * at(b, i + 1);
+    s2 += at(a, i + 2) * at(b, i + 2);
+    s3 += at(a, i + 3) * at(b, i + 3);
   }
-  for (let i = whole; i < a.length; i += 1) s0 += a[i]! * b[i]!;
+  for (let i = whole; i < a.length; i += 1) s0 += at(a, i) * at(b, i);
   return s0 + s1 + (s2 + s3);
 }
 
@@ -59,14 +64,14 @@ function squares(a: Float32Array, b: Float32Array): number {
   const whole = a.length & ~3;
   let [s0, s1, s2, s3] = [0, 0, 0, 0];
   for (let i = 0; i < whole; i += 4) {
-    const [d0, d1] = [a[i]! - b[i]!, a[i + 1]! - b[i + 1]!];
-    const [d2, d3] = [a[i + 2]! - b[i + 2]!, a[i + 3]! - b[i + 3]!];
+    const [d0, d1] = [at(a, i) - at(b, i), at(a, i + 1) - at(b, i + 1)];
+    const [d2, d3] = [at(a, i + 2) - at(b, i + 2), at(a, i + 3) - at(b, i + 3)];
     s0 += d0 * d0;
     s1 += d1 * d1;
     s2 += d2 * d2;
     s3 += d3 * d3;
   }
-  for (let i = whole; i < a.length; i += 1) s0 += (a[i]! - b[i]!) ** 2;
+  for (let i = whole; i < a.length; i += 1) s0 += (at(a, i) - at(b, i)) ** 2;
   return s0 + s1 + (s2 + s3);
 }
 
@@ -74,11 +79,11 @@ function absolute(a: Float32Array, b: Float32Array): number {
   const whole = a.length & ~3;
   let [s0, s1, s2, s3] = [0, 0, 0, 0];
   for (let i = 0; i < whole; i += 4) {
-    s0 += Math.abs(a[i]! - b[i]!);
-    s1 += Math.abs(a[i + 1]! - b[i + 1]!);
-    s2 += Math.abs(a[i + 2]! - b[i + 2]!);
-    s3 += Math.abs(a[i + 3]! - b[i + 3]!);
+    s0 += Math.abs(at(a, i) - at(b, i));
+    s1 += Math.abs(at(a, i + 1) - at(b, i + 1));
+    s2 += Math.abs(at(a, i + 2) - at(b, i + 2));
+    s3 += Math.abs(at(a, i + 3) - at(b, i + 3));
   }
-  for (let i = whole; i < a.length; i += 1) s0 += Math.abs(a[i]! - b[i]!);
+  for (let i = whole; i < a.length; i += 1) s0 += Math.abs(at(a, i) - at(b, i));
   return s0 + s1 + (s2 + s3);
 }

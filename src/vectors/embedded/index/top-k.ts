@@ -17,16 +17,22 @@ export function createTopK(capacity: number): TopK {
   const worse = (key: number, id: number, otherKey: number, otherId: number): boolean =>
     key < otherKey || (key === otherKey && id > otherId);
 
+  const worseAt = (at: number, key: number, id: number): boolean => worse(keys[at]!, ids[at]!, key, id);
+
+  function move(from: number, to: number): void {
+    keys[to] = keys[from]!;
+    ids[to] = ids[from]!;
+  }
+
   function sinkFromRoot(key: number, id: number, end: number): void {
     let at = 0;
     for (;;) {
       let child = 2 * at + 1;
       if (child >= end) break;
       const right = child + 1;
-      if (right < end && worse(keys[right]!, ids[right]!, keys[child]!, ids[child]!)) child = right;
-      if (!worse(keys[child]!, ids[child]!, key, id)) break;
-      keys[at] = keys[child]!;
-      ids[at] = ids[child]!;
+      if (right < end && worseAt(right, keys[child]!, ids[child]!)) child = right;
+      if (!worseAt(child, key, id)) break;
+      move(child, at);
       at = child;
     }
     keys[at] = key;
@@ -39,8 +45,7 @@ export function createTopK(capacity: number): TopK {
     while (at > 0) {
       const parent = (at - 1) >> 1;
       if (!worse(key, id, keys[parent]!, ids[parent]!)) break;
-      keys[at] = keys[parent]!;
-      ids[at] = ids[parent]!;
+      move(parent, at);
       at = parent;
     }
     keys[at] = key;
@@ -57,14 +62,13 @@ export function createTopK(capacity: number): TopK {
     offer(offered, id) {
       const key = Number.isNaN(offered) ? Number.NEGATIVE_INFINITY : offered;
       if (count < capacity) rise(key, id);
-      else if (capacity > 0 && worse(keys[0]!, ids[0]!, key, id)) sinkFromRoot(key, id, count);
+      else if (capacity > 0 && worseAt(0, key, id)) sinkFromRoot(key, id, count);
     },
     drain() {
       const total = count;
       for (let end = total - 1; end > 0; end -= 1) {
         const [key, id] = [keys[end]!, ids[end]!];
-        keys[end] = keys[0]!;
-        ids[end] = ids[0]!;
+        move(0, end);
         sinkFromRoot(key, id, end);
       }
       count = 0;
