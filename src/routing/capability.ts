@@ -288,7 +288,8 @@ export class Choice implements Pickable {
       this.unfit = 'not allowed: no fallback wanted';
     } else {
       const { target } = candidate;
-      const need = unmetNeed(target, query.needs) ?? (sizes === 'judged' ? unmetSize(target, query.needs) : null);
+      const isSized = sizes === 'judged' && target.contextWindow !== null;
+      const need = unmetNeed(target, query.needs) ?? (isSized ? unmetSize(target, query.needs) : null);
       if (need !== null) this.cannot(need);
     }
     this.lanes = this.unfit === null ? health.lanes(candidate.target) : noLanes;

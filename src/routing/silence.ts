@@ -130,7 +130,7 @@ export function createSilenceWatch(health: Health, clock: Pick<Clock, 'monotonic
     look(nowMs = clock.monotonicMs()) {
       const late = nowMs - lookedAtMs > lateLookMs;
       lookedAtMs = nowMs;
-      listen(nowMs);
+      if (count > 0) listen(nowMs);
       if (late) return;
       // Of a copy: overdue ones begin elsewhere, and others end for it.
       for (const seen of places.slice(0, count) as Seen[]) {

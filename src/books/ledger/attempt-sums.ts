@@ -55,10 +55,20 @@ export class AttemptSums extends MinuteSums<Counted> {
       const row = this.#rowOf(minute, alias, attempt);
       if (row === null) continue;
       row.attempts += 1;
-      count(row, totalFields[binOf(attempt.ms)]);
-      if (attempt.firstTokenMs !== null) count(row, firstFields[binOf(attempt.firstTokenMs)]);
-      if (attempt.class === 'ok') addSpeed(row, attempt);
-      else if (attempt.class !== 'cancelled' && at < attempts.length - 1) row.retried += 1;
+      const { ms, firstTokenMs } = attempt;
+      const total = totalFields[binOf(ms)];
+      if (total !== undefined) row[total] = (row[total] ?? 0) + 1;
+      const first = firstTokenMs === null ? undefined : firstFields[binOf(firstTokenMs)];
+      if (first !== undefined) row[first] = (row[first] ?? 0) + 1;
+      if (attempt.class === 'ok') {
+        // The answer's tokens, and the time in which they came.
+        const tokens = attempt.usage?.outputTokens ?? 0;
+        const outputMs = Math.round(ms - (firstTokenMs ?? 0));
+        if (tokens > 0 && outputMs > 0) {
+          row.outputTokens += tokens;
+          row.outputMs += outputMs;
+        }
+      } else if (attempt.class !== 'cancelled' && at < attempts.length - 1) row.retried += 1;
       if (attempts.length > 1 && isHedge(attempt, attempts)) row.hedges += 1;
     }
   }
@@ -97,19 +107,6 @@ export class AttemptSums extends MinuteSums<Counted> {
     this.#last = row;
     return row;
   }
-}
-
-function count(row: Counted, bin: Bin | undefined): void {
-  if (bin !== undefined) row[bin] = (row[bin] ?? 0) + 1;
-}
-
-/** The answer's tokens, and the time in which they came. */
-function addSpeed(row: AttemptCounts, { usage, ms, firstTokenMs }: UsageAttempt): void {
-  const tokens = usage?.outputTokens ?? 0;
-  const outputMs = Math.round(ms - (firstTokenMs ?? 0));
-  if (tokens === 0 || outputMs <= 0) return;
-  row.outputTokens += tokens;
-  row.outputMs += outputMs;
 }
 
 /** Whether it began while another attempt of its request still ran. */

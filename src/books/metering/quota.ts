@@ -95,7 +95,9 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
           ? plans().limits(principal, claim.tier)
           : plans().limits(principal, claim.tier, partsOf(claim));
       if (set.furtherScopes !== null) claim.furtherScopes = set.furtherScopes;
-      const limits = limitsOn(claim.admitted, set.windows);
+      const { isSparing, isOwed, expected } = claim.admitted;
+      const isPlain = isSparing !== true && isOwed !== true && expected === undefined;
+      const limits = isPlain ? set.windows : limitsOn(claim.admitted, set.windows);
       const { account } = principal;
       const row = rowOf(claim, parts.bootId);
       const held = counters.hold({

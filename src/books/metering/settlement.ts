@@ -8,7 +8,6 @@ import type {
   CostLine,
   Delivered,
   ObserveLimits,
-  RequestFacts,
   Settled,
   Settlement,
   UsageOrigin,
@@ -38,8 +37,11 @@ export function createSettlement(
         { usage: facts.usage, source: facts.usageSource, inputTokensEstimate: claim.inputTokensEstimate },
         plans().plan(claim.principal.plan),
       );
-      // A price for each request is not charged either where nothing is.
-      const costUsd = charge === free ? facts.price && 0 : costOf(charge.usage, facts, claim.atMs);
+      const { price, besideUsd } = facts;
+      // A price for each request is not charged either where nothing is. Null where nothing of it has a price.
+      const isFree = charge === free;
+      const ownUsd = price === null ? null : isFree ? 0 : usdOf(charge.usage, price, claim.atMs);
+      const costUsd = isFree || besideUsd === 0 ? ownUsd : Math.round(1e9 * ((ownUsd ?? 0) + besideUsd)) / 1e9;
       const event = settledEvent({ facts, charge, costUsd, quotaMs: reservation.held.quotaMs });
       if (event.cachedInputTokens + event.cacheWriteTokens > 0) {
         event.savedUsd ??= cacheSavedUsd(charge.usage, facts.price, claim.atMs);
@@ -161,10 +163,4 @@ function inputOnly(inputTokens: number): Usage {
 export function costMilliOf(costs: Config['costs'], line: CostLine, modelCost = 1, count = 1): number {
   const units = typeof line === 'number' ? line : costs[line];
   return Math.round(units * modelCost * 1_000) * count;
-}
-
-/** In USD; null where nothing of it has a price. */
-function costOf(usage: Usage, { price, besideUsd }: Pick<RequestFacts, 'price' | 'besideUsd'>, atMs: number) {
-  const ownUsd = price === null ? null : usdOf(usage, price, atMs);
-  return besideUsd === 0 ? ownUsd : Math.round(1e9 * ((ownUsd ?? 0) + besideUsd)) / 1e9;
 }

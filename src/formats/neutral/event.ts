@@ -80,19 +80,26 @@ export type FinishReason =
 
 /** True for what a person would see as the answer's beginning; it commits the response headers. */
 export function isContent(event: NeutralEvent): boolean {
+  return contentChars(event) !== null;
+}
+
+/** The text in such an event that the provider wrote; null: it is no content. */
+export function contentChars(event: NeutralEvent): number | null {
   switch (event.type) {
     case 'text-delta':
     case 'reasoning-delta':
+      return event.text === '' ? null : event.text.length;
     case 'refusal-delta':
-      return event.text !== '';
-    case 'tool-call-start':
+      return event.text === '' ? null : event.ours === true ? 0 : event.text.length;
     case 'tool-call-delta':
+      return event.argumentsJson.length;
+    case 'tool-call-start':
     case 'audio-delta':
     case 'media':
     case 'redacted-reasoning':
-      return true;
+      return 0;
     default:
-      return false;
+      return null;
   }
 }
 

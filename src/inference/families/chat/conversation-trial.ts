@@ -7,7 +7,7 @@ import type {
   UpstreamDialect,
 } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
-import { isContent, type NeutralEvent, standsForContent } from '../../../formats/neutral/event.ts';
+import { contentChars, type NeutralEvent, standsForContent } from '../../../formats/neutral/event.ts';
 import type { CallersToolNames } from '../../../formats/neutral/fit-tool-names.ts';
 import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
@@ -284,14 +284,18 @@ class ConvertedAnswer implements AnswerReader {
         }
         this.done = true;
         if (this.usage === null) shown.push({ type: 'usage', usage: this.#counted() });
-      } else if (isContent(event)) {
-        this.contentEvents++;
-        this.#contentChars += contentLength(event);
-        if (event.type === 'audio-delta') this.#spoke(event.audio.id);
       } else if (event.type === 'start') {
         this.answeredAs = event.model;
         if (event.id !== null) this.#onGiven?.([{ id: event.id, nameable: 'if-kept' }]);
-      } else if (standsForContent(event)) this.#tells = true;
+      } else {
+        const chars = contentChars(event);
+        if (chars === null) this.#tells ||= standsForContent(event);
+        else {
+          this.contentEvents++;
+          this.#contentChars += chars;
+          if (event.type === 'audio-delta') this.#spoke(event.audio.id);
+        }
+      }
       if (event.type === 'finish') this.finishReason = event.reason;
       shown.push(this.#toolNames === undefined ? event : inCallersNames(event, this.#toolNames));
     }
@@ -302,11 +306,6 @@ class ConvertedAnswer implements AnswerReader {
 function inCallersNames(event: NeutralEvent, names: CallersToolNames): NeutralEvent {
   if (event.type !== 'tool-call-start' || !Object.hasOwn(names, event.name)) return event;
   return { ...event, name: names[event.name]! };
-}
-
-function contentLength(event: NeutralEvent): number {
-  if ('text' in event) return 'ours' in event ? 0 : event.text.length;
-  return 'argumentsJson' in event ? event.argumentsJson.length : 0;
 }
 
 /** Upstream bytes as neutral events. */
