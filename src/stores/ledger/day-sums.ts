@@ -59,7 +59,7 @@ export function ofNamesSql(schema: '' | 'culvert.', table: DayTable, days: strin
 const firstSums = rollupSums.map(({ name }) => name).filter((name) => name !== 'unpriced');
 
 /** For the migrations that made tables of days: the columns of their sums. */
-export function firstSumColumns(whole: 'INTEGER' | 'BIGINT'): string {
+export function firstSumColumns(whole: 'INTEGER' | 'BIGINT' | 'WHOLE'): string {
   return firstSums.map((name) => `${name} ${whole} NOT NULL`).join(', ');
 }
 

@@ -1,6 +1,5 @@
-import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
 import { cacheSumsOfPast, cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
-import { firstSumColumns, nameTablesSql } from '../ledger/day-sums.ts';
+import { nameTablesSql } from '../ledger/day-sums.ts';
 import { refusedIndex, sessionColumn } from '../ledger/ledger-filters.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import { unpricedOfPast } from '../ledger/unpriced-of-past.ts';
@@ -12,6 +11,7 @@ import { cacheSumDdl } from '../schema/cache-sums.ts';
 import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts';
 import { postgresDdl } from '../schema/ddl.ts';
 import { feedbackTable, variantStateTable } from '../schema/experiments.ts';
+import * as ledger from '../schema/ledger.ts';
 import { repricingDdl } from '../schema/repricing.ts';
 import { statementDdl } from '../schema/statements.ts';
 import { namedVectors, vectorSettings, vectorStoreTables, vectorTables } from '../schema/vectors.ts';
@@ -23,108 +23,28 @@ import { namedVectors, vectorSettings, vectorStoreTables, vectorTables } from '.
 const ledgerMigration: Migration = {
   version: 2,
   name: 'reservations, usage events, quota buckets, roll-ups',
-  sql: `
-    CREATE TABLE culvert.reservation (
-      request_id TEXT COLLATE "C" PRIMARY KEY,
-      boot_id TEXT NOT NULL,
-      at_ms BIGINT NOT NULL,
-      account TEXT NOT NULL,
-      key_id TEXT NOT NULL,
-      tenant TEXT NOT NULL,
-      endpoint TEXT NOT NULL,
-      alias TEXT NOT NULL,
-      cost_milli BIGINT NOT NULL,
-      input_tokens_estimate BIGINT NOT NULL,
-      tier TEXT,
-      quota_ms BIGINT NOT NULL
+  sql: postgresDdl(
+    `CREATE TABLE @reservation (request_id CODE PRIMARY KEY, ${ledger.reservationColumns}, tier TEXT, quota_ms WHOLE NOT NULL);
+    CREATE INDEX reservation_account ON @reservation (account);
+    CREATE TABLE @usage_event (
+      request_id CODE PRIMARY KEY, ${ledger.eventColumns},
+      tier TEXT, quota_ms WHOLE NOT NULL, settled_ms WHOLE NOT NULL, attempts TEXT NOT NULL
     );
-    CREATE INDEX reservation_account ON culvert.reservation (account);
-    CREATE TABLE culvert.usage_event (
-      request_id TEXT COLLATE "C" PRIMARY KEY,
-      client_request_id TEXT,
-      at_ms BIGINT NOT NULL,
-      account TEXT NOT NULL,
-      key_id TEXT NOT NULL,
-      tenant TEXT NOT NULL,
-      endpoint TEXT NOT NULL,
-      alias TEXT NOT NULL,
-      target TEXT,
-      status INTEGER NOT NULL,
-      class TEXT NOT NULL,
-      stream INTEGER NOT NULL,
-      aborted INTEGER NOT NULL,
-      ms BIGINT NOT NULL,
-      first_token_ms BIGINT,
-      input_tokens BIGINT NOT NULL,
-      output_tokens BIGINT NOT NULL,
-      cached_input_tokens BIGINT NOT NULL,
-      reasoning_tokens BIGINT NOT NULL,
-      characters BIGINT NOT NULL,
-      audio_ms BIGINT NOT NULL,
-      images BIGINT NOT NULL,
-      cost_milli BIGINT NOT NULL,
-      cost_usd DOUBLE PRECISION,
-      usage_source TEXT NOT NULL,
-      "user" TEXT,
-      -- JSON, as in SQLite.
-      route TEXT NOT NULL,
-      tier TEXT,
-      quota_ms BIGINT NOT NULL,
-      settled_ms BIGINT NOT NULL,
-      attempts TEXT NOT NULL
-    );
-    CREATE INDEX usage_event_account ON culvert.usage_event (account, request_id);
-    -- Written only for callers who send an id of their own.
-    CREATE INDEX usage_event_client ON culvert.usage_event (client_request_id, account)
-      WHERE client_request_id IS NOT NULL;
-    CREATE TABLE culvert.boot (id TEXT PRIMARY KEY, seen_ms BIGINT NOT NULL);
-    -- Settled use as the rolling windows count it (metering/scope.ts bucketsOf). Written over and over: free space on
-    -- each page keeps those updates off the index.
-    CREATE TABLE culvert.quota_bucket (
-      scope TEXT NOT NULL,
-      grain_ms BIGINT NOT NULL,
-      bucket BIGINT NOT NULL,
-      units BIGINT NOT NULL,
-      tokens BIGINT NOT NULL,
-      usd_nano BIGINT NOT NULL,
-      PRIMARY KEY (scope, grain_ms, bucket)
-    ) WITH (fillfactor = 70);
-    -- Kept for ever, so everything is summed that an event counts. The hour is that of arrival.
-    CREATE TABLE culvert.rollup (
-      hour BIGINT NOT NULL,
-      account TEXT NOT NULL,
-      key_id TEXT NOT NULL,
-      endpoint TEXT NOT NULL,
-      alias TEXT NOT NULL,
-      -- Of the attempt that answered; '' when none did.
-      provider TEXT NOT NULL,
-      requests BIGINT NOT NULL,
-      errors BIGINT NOT NULL,
-      cost_milli BIGINT NOT NULL,
-      input_tokens BIGINT NOT NULL,
-      output_tokens BIGINT NOT NULL,
-      cached_input_tokens BIGINT NOT NULL,
-      reasoning_tokens BIGINT NOT NULL,
-      characters BIGINT NOT NULL,
-      audio_ms BIGINT NOT NULL,
-      images BIGINT NOT NULL,
-      usd_nano BIGINT NOT NULL,
-      PRIMARY KEY (hour, account, key_id, endpoint, alias, provider)
-    ) WITH (fillfactor = 70);
-    CREATE INDEX rollup_account ON culvert.rollup (account, hour);
-  `,
+    CREATE INDEX usage_event_account ON @usage_event (account, request_id);`,
+    ledger.clientIndex,
+    ledger.bootTable,
+    ledger.bucketTables,
+    'CREATE INDEX rollup_account ON @rollup (account, hour);',
+  ),
 };
 
 /** How much of a roll-up was counted or estimated here: for hours before, of the requests that are still kept. */
 export const usageSourceMigration: Migration = {
   version: 11,
   name: 'what was counted or estimated, in roll-ups',
-  sql: `
-    ALTER TABLE culvert.rollup
-      ADD COLUMN counted_tokens BIGINT NOT NULL DEFAULT 0,
-      ADD COLUMN estimated_tokens BIGINT NOT NULL DEFAULT 0,
-      ADD COLUMN counted_usd_nano BIGINT NOT NULL DEFAULT 0,
-      ADD COLUMN estimated_usd_nano BIGINT NOT NULL DEFAULT 0;
+  sql: postgresDdl(
+    ledger.usageSourceColumns,
+    `
     UPDATE culvert.rollup SET
       counted_tokens = ours.counted_tokens, estimated_tokens = ours.estimated_tokens,
       counted_usd_nano = ours.counted_usd_nano, estimated_usd_nano = ours.estimated_usd_nano
@@ -141,54 +61,14 @@ export const usageSourceMigration: Migration = {
     ) AS ours
     WHERE rollup.hour = ours.hour AND rollup.account = ours.account AND rollup.key_id = ours.key_id
       AND rollup.endpoint = ours.endpoint AND rollup.alias = ours.alias AND rollup.provider = ours.provider;
-  `,
+    `,
+  ),
 };
 
-const sumColumns = firstSumColumns('BIGINT');
-
-/** See SQLite's. */
 const trafficMigration: Migration = {
   version: 15,
   name: 'tags, traffic by minute and hour, sums by day',
-  sql: `
-    ALTER TABLE culvert.usage_event ADD COLUMN tag TEXT;
-    CREATE TABLE culvert.traffic (
-      grain_ms BIGINT NOT NULL,
-      kind TEXT NOT NULL,
-      name TEXT NOT NULL,
-      bucket BIGINT NOT NULL,
-      requests BIGINT NOT NULL,
-      errors BIGINT NOT NULL,
-      cost_milli BIGINT NOT NULL,
-      input_tokens BIGINT NOT NULL,
-      output_tokens BIGINT NOT NULL,
-      usd_nano BIGINT NOT NULL,
-      ${[...firstTokenBins, ...totalBins].map((bin) => `${bin} INTEGER NOT NULL DEFAULT 0`).join(', ')},
-      PRIMARY KEY (grain_ms, kind, name, bucket)
-    ) WITH (fillfactor = 70);
-    ${trafficOfPast('culvert.')}
-    CREATE TABLE culvert.rollup_day (
-      day BIGINT NOT NULL,
-      account TEXT NOT NULL,
-      key_id TEXT NOT NULL,
-      endpoint TEXT NOT NULL,
-      alias TEXT NOT NULL,
-      provider TEXT NOT NULL,
-      ${sumColumns},
-      PRIMARY KEY (day, account, key_id, endpoint, alias, provider)
-    );
-    CREATE TABLE culvert.rollup_name (
-      day BIGINT NOT NULL,
-      account TEXT NOT NULL,
-      key_id TEXT NOT NULL,
-      alias TEXT NOT NULL,
-      "user" TEXT NOT NULL,
-      tag TEXT NOT NULL,
-      ${sumColumns},
-      PRIMARY KEY (day, account, key_id, alias, "user", tag)
-    );
-    CREATE TABLE culvert.summed (one INTEGER PRIMARY KEY CHECK (one = 1), until_ms BIGINT NOT NULL);
-  `,
+  sql: postgresDdl(ledger.tagColumn, ledger.trafficTable, trafficOfPast('culvert.'), ledger.dayTables),
 };
 
 const nameTablesMigration: Migration = {
@@ -224,19 +104,19 @@ const recordOrderMigration: Migration = {
 const videoSecondsMigration: Migration = {
   version: 25,
   name: 'seconds of videos',
-  sql: 'ALTER TABLE culvert.usage_event ADD COLUMN video_seconds BIGINT NOT NULL DEFAULT 0',
+  sql: postgresDdl(ledger.videoSecondsColumn),
 };
 
 const savedUsdMigration: Migration = {
   version: 27,
   name: 'what answers from the cache saved',
-  sql: 'ALTER TABLE culvert.usage_event ADD COLUMN saved_usd DOUBLE PRECISION',
+  sql: postgresDdl(ledger.savedUsdColumn),
 };
 
 const cacheWriteTokensMigration: Migration = {
   version: 28,
   name: "tokens written to providers' caches",
-  sql: 'ALTER TABLE culvert.usage_event ADD COLUMN cache_write_tokens BIGINT NOT NULL DEFAULT 0',
+  sql: postgresDdl(ledger.cacheWriteColumn),
 };
 
 /** Pages that were read. No backup keeps them: they can be read again. */
@@ -362,11 +242,11 @@ export const migrations: readonly Migration[] = [
   { version: 26, name: 'prompts and guards set up at run time', sql: keptPrompts },
   savedUsdMigration,
   cacheWriteTokensMigration,
-  { version: 29, name: 'variants of models', sql: 'ALTER TABLE culvert.usage_event ADD COLUMN variant TEXT' },
+  { version: 29, name: 'variants of models', sql: postgresDdl(ledger.variantColumn) },
   {
     version: 30,
     name: 'what caches of models did',
-    sql: `ALTER TABLE culvert.usage_event ADD COLUMN cache TEXT; ${cacheUseIndex('culvert.')}`,
+    sql: postgresDdl(ledger.cacheColumn, cacheUseIndex('culvert.')),
   },
   { version: 31, name: 'feedback to requests', sql: postgresDdl(feedbackTable) },
   { version: 32, name: 'guards of accounts and keys', sql: postgresDdl(accounts.guardColumns) },
@@ -380,11 +260,7 @@ export const migrations: readonly Migration[] = [
   {
     version: 40,
     name: 'budgets within accounts',
-    sql: `
-      ALTER TABLE culvert.reservation ADD COLUMN further_scopes TEXT;
-      ALTER TABLE culvert.usage_event ADD COLUMN further_scopes TEXT;
-      ${postgresDdl(accounts.budgetsColumn)}
-    `,
+    sql: postgresDdl(ledger.furtherScopeColumns, accounts.budgetsColumn),
   },
   {
     version: 41,

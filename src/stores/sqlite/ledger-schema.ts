@@ -1,6 +1,5 @@
-import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
 import { cacheSumsOfPast, cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
-import { firstSumColumns, nameTablesSql } from '../ledger/day-sums.ts';
+import { nameTablesSql } from '../ledger/day-sums.ts';
 import { refusedIndex, sessionColumn } from '../ledger/ledger-filters.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import { unpricedOfPast } from '../ledger/unpriced-of-past.ts';
@@ -9,13 +8,12 @@ import { attemptSumTable } from '../schema/attempts.ts';
 import { cacheSumDdl } from '../schema/cache-sums.ts';
 import { sqliteDdl } from '../schema/ddl.ts';
 import { feedbackTable, variantStateTable } from '../schema/experiments.ts';
+import * as ledger from '../schema/ledger.ts';
 import { repricingDdl } from '../schema/repricing.ts';
 import { statementDdl } from '../schema/statements.ts';
 import { type Database, openDatabase } from './database.ts';
 import { migrateKept } from './migrations.ts';
 import { recordOrderSql } from './record-order.ts';
-
-const sumColumns = firstSumColumns('INTEGER');
 
 /**
  * `ledger.db`. Keys are not counters: they are made of the request id (see ledger-writer.ts), so that a lookup by id, a
@@ -25,52 +23,11 @@ export const ledgerMigrations: readonly Migration[] = [
   {
     version: 1,
     name: 'reservations, usage events, attempts',
-    sql: `
-      CREATE TABLE reservation (
-        key INTEGER PRIMARY KEY,
-        request_id TEXT NOT NULL,
-        boot_id TEXT NOT NULL,
-        at_ms INTEGER NOT NULL,
-        account TEXT NOT NULL,
-        key_id TEXT NOT NULL,
-        tenant TEXT NOT NULL,
-        endpoint TEXT NOT NULL,
-        alias TEXT NOT NULL,
-        cost_milli INTEGER NOT NULL,
-        input_tokens_estimate INTEGER NOT NULL
-      ) STRICT;
-      CREATE TABLE usage_event (
-        key INTEGER PRIMARY KEY,
-        request_id TEXT NOT NULL,
-        client_request_id TEXT,
-        at_ms INTEGER NOT NULL,
-        account TEXT NOT NULL,
-        key_id TEXT NOT NULL,
-        tenant TEXT NOT NULL,
-        endpoint TEXT NOT NULL,
-        alias TEXT NOT NULL,
-        target TEXT,
-        status INTEGER NOT NULL,
-        class TEXT NOT NULL,
-        stream INTEGER NOT NULL,
-        aborted INTEGER NOT NULL,
-        ms INTEGER NOT NULL,
-        first_token_ms INTEGER,
-        input_tokens INTEGER NOT NULL,
-        output_tokens INTEGER NOT NULL,
-        cached_input_tokens INTEGER NOT NULL,
-        reasoning_tokens INTEGER NOT NULL,
-        characters INTEGER NOT NULL,
-        audio_ms INTEGER NOT NULL,
-        images INTEGER NOT NULL,
-        cost_milli INTEGER NOT NULL,
-        cost_usd REAL,
-        usage_source TEXT NOT NULL,
-        user TEXT,
-        route TEXT NOT NULL
-      ) STRICT;
-      -- Written only for callers who send an id of their own.
-      CREATE INDEX usage_event_client ON usage_event (client_request_id, account) WHERE client_request_id IS NOT NULL;
+    sql: sqliteDdl(
+      `CREATE TABLE reservation (key INTEGER PRIMARY KEY, request_id TEXT NOT NULL, ${ledger.reservationColumns}) STRICT;
+      CREATE TABLE usage_event (key INTEGER PRIMARY KEY, request_id TEXT NOT NULL, ${ledger.eventColumns}) STRICT;`,
+      ledger.clientIndex,
+      `
       CREATE TABLE attempt (
         event INTEGER NOT NULL,
         number INTEGER NOT NULL,
@@ -90,13 +47,15 @@ export const ledgerMigrations: readonly Migration[] = [
         message TEXT,
         PRIMARY KEY (event, number)
       ) STRICT, WITHOUT ROWID;
-      CREATE TABLE boot (id TEXT PRIMARY KEY, seen_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-    `,
+      `,
+      ledger.bootTable,
+    ),
   },
   {
     version: 2,
     name: 'quota buckets, roll-ups, attempts with their event',
-    sql: `
+    sql: sqliteDdl(
+      `
       ALTER TABLE reservation ADD COLUMN tier TEXT;
       ALTER TABLE reservation ADD COLUMN quota_ms INTEGER NOT NULL DEFAULT 0;
       UPDATE reservation SET quota_ms = at_ms;
@@ -112,38 +71,9 @@ export const ledgerMigrations: readonly Migration[] = [
           END, usage_source, cost_usd, message) ORDER BY number)
         FROM attempt WHERE event = usage_event.key);
       DROP TABLE attempt;
-      -- Settled use as the rolling windows count it (metering/scope.ts bucketsOf). Minutes live 5 hours, hours 30 days.
-      CREATE TABLE quota_bucket (
-        scope TEXT NOT NULL,
-        grain_ms INTEGER NOT NULL,
-        bucket INTEGER NOT NULL,
-        units INTEGER NOT NULL,
-        tokens INTEGER NOT NULL,
-        usd_nano INTEGER NOT NULL,
-        PRIMARY KEY (scope, grain_ms, bucket)
-      ) STRICT, WITHOUT ROWID;
-      -- Kept for ever, so everything is summed that an event counts. The hour is that of arrival.
-      CREATE TABLE rollup (
-        hour INTEGER NOT NULL,
-        account TEXT NOT NULL,
-        key_id TEXT NOT NULL,
-        endpoint TEXT NOT NULL,
-        alias TEXT NOT NULL,
-        -- Of the attempt that answered; '' when none did.
-        provider TEXT NOT NULL,
-        requests INTEGER NOT NULL,
-        errors INTEGER NOT NULL,
-        cost_milli INTEGER NOT NULL,
-        input_tokens INTEGER NOT NULL,
-        output_tokens INTEGER NOT NULL,
-        cached_input_tokens INTEGER NOT NULL,
-        reasoning_tokens INTEGER NOT NULL,
-        characters INTEGER NOT NULL,
-        audio_ms INTEGER NOT NULL,
-        images INTEGER NOT NULL,
-        usd_nano INTEGER NOT NULL,
-        PRIMARY KEY (hour, account, key_id, endpoint, alias, provider)
-      ) STRICT, WITHOUT ROWID;
+      `,
+      ledger.bucketTables,
+      `
       INSERT INTO quota_bucket
         SELECT scope, grain_ms, at_ms / grain_ms, sum(cost_milli), sum(input_tokens + output_tokens),
           sum(CAST(round(coalesce(cost_usd, 0) * 1e9) AS INTEGER))
@@ -158,16 +88,15 @@ export const ledgerMigrations: readonly Migration[] = [
           sum(audio_ms), sum(images), sum(CAST(round(coalesce(cost_usd, 0) * 1e9) AS INTEGER))
         FROM usage_event
         GROUP BY 1, 2, 3, 4, 5, 6;
-    `,
+      `,
+    ),
   },
   {
     version: 3,
     name: 'what was counted or estimated, in roll-ups',
-    sql: `
-      ALTER TABLE rollup ADD COLUMN counted_tokens INTEGER NOT NULL DEFAULT 0;
-      ALTER TABLE rollup ADD COLUMN estimated_tokens INTEGER NOT NULL DEFAULT 0;
-      ALTER TABLE rollup ADD COLUMN counted_usd_nano INTEGER NOT NULL DEFAULT 0;
-      ALTER TABLE rollup ADD COLUMN estimated_usd_nano INTEGER NOT NULL DEFAULT 0;
+    sql: sqliteDdl(
+      ledger.usageSourceColumns,
+      `
       -- For hours before, of the requests that are still kept.
       UPDATE rollup SET
         counted_tokens = ours.counted_tokens, estimated_tokens = ours.estimated_tokens,
@@ -188,53 +117,13 @@ export const ledgerMigrations: readonly Migration[] = [
       ) AS ours
       WHERE rollup.hour = ours.hour AND rollup.account = ours.account AND rollup.key_id = ours.key_id
         AND rollup.endpoint = ours.endpoint AND rollup.alias = ours.alias AND rollup.provider = ours.provider;
-    `,
+      `,
+    ),
   },
   {
     version: 4,
     name: 'tags, traffic by minute and hour, sums by day',
-    sql: `
-      ALTER TABLE usage_event ADD COLUMN tag TEXT;
-      -- For pages that draw it (ledger/traffic.ts). The bins are counts of durations.
-      CREATE TABLE traffic (
-        grain_ms INTEGER NOT NULL,
-        kind TEXT NOT NULL,
-        name TEXT NOT NULL,
-        bucket INTEGER NOT NULL,
-        requests INTEGER NOT NULL,
-        errors INTEGER NOT NULL,
-        cost_milli INTEGER NOT NULL,
-        input_tokens INTEGER NOT NULL,
-        output_tokens INTEGER NOT NULL,
-        usd_nano INTEGER NOT NULL,
-        ${[...firstTokenBins, ...totalBins].map((bin) => `${bin} INTEGER NOT NULL DEFAULT 0`).join(', ')},
-        PRIMARY KEY (grain_ms, kind, name, bucket)
-      ) STRICT, WITHOUT ROWID;
-      ${trafficOfPast('')}
-      -- Hours of days that are over, added up, and by whom callers named (ledger/day-sums.ts). Kept for ever.
-      CREATE TABLE rollup_day (
-        day INTEGER NOT NULL,
-        account TEXT NOT NULL,
-        key_id TEXT NOT NULL,
-        endpoint TEXT NOT NULL,
-        alias TEXT NOT NULL,
-        provider TEXT NOT NULL,
-        ${sumColumns},
-        PRIMARY KEY (day, account, key_id, endpoint, alias, provider)
-      ) STRICT, WITHOUT ROWID;
-      CREATE TABLE rollup_name (
-        day INTEGER NOT NULL,
-        account TEXT NOT NULL,
-        key_id TEXT NOT NULL,
-        alias TEXT NOT NULL,
-        user TEXT NOT NULL,
-        tag TEXT NOT NULL,
-        ${sumColumns},
-        PRIMARY KEY (day, account, key_id, alias, user, tag)
-      ) STRICT, WITHOUT ROWID;
-      -- The end of the last day that is added up; at most one row.
-      CREATE TABLE summed (one INTEGER PRIMARY KEY CHECK (one = 1), until_ms INTEGER NOT NULL) STRICT;
-    `,
+    sql: sqliteDdl(ledger.tagColumn, ledger.trafficTable, trafficOfPast(''), ledger.dayTables),
   },
   {
     version: 5,
@@ -249,27 +138,27 @@ export const ledgerMigrations: readonly Migration[] = [
   {
     version: 7,
     name: 'seconds of videos',
-    sql: 'ALTER TABLE usage_event ADD COLUMN video_seconds INTEGER NOT NULL DEFAULT 0',
+    sql: sqliteDdl(ledger.videoSecondsColumn),
   },
   {
     version: 8,
     name: 'what answers from the cache saved',
-    sql: 'ALTER TABLE usage_event ADD COLUMN saved_usd REAL',
+    sql: sqliteDdl(ledger.savedUsdColumn),
   },
   {
     version: 9,
     name: "tokens written to providers' caches",
-    sql: 'ALTER TABLE usage_event ADD COLUMN cache_write_tokens INTEGER NOT NULL DEFAULT 0',
+    sql: sqliteDdl(ledger.cacheWriteColumn),
   },
   {
     version: 10,
     name: 'variants of models',
-    sql: 'ALTER TABLE usage_event ADD COLUMN variant TEXT',
+    sql: sqliteDdl(ledger.variantColumn),
   },
   {
     version: 11,
     name: 'what caches of models did',
-    sql: `ALTER TABLE usage_event ADD COLUMN cache TEXT; ${cacheUseIndex('')}`,
+    sql: sqliteDdl(ledger.cacheColumn, cacheUseIndex('')),
   },
   { version: 12, name: 'feedback to requests', sql: sqliteDdl(feedbackTable) },
   { version: 13, name: 'variants that were taken out', sql: sqliteDdl(variantStateTable) },
@@ -281,10 +170,7 @@ export const ledgerMigrations: readonly Migration[] = [
   {
     version: 19,
     name: 'budgets within accounts',
-    sql: `
-      ALTER TABLE reservation ADD COLUMN further_scopes TEXT;
-      ALTER TABLE usage_event ADD COLUMN further_scopes TEXT;
-    `,
+    sql: sqliteDdl(ledger.furtherScopeColumns),
   },
   { version: 20, name: 'recalculations', sql: sqliteDdl(repricingDdl) },
   { version: 21, name: 'closed statements', sql: sqliteDdl(statementDdl) },
