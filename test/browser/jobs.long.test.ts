@@ -25,7 +25,7 @@ async function begin(page: Page, text: string): Promise<void> {
   const file = { name: 'questions.jsonl', mimeType: 'application/jsonl', buffer: Buffer.from(text) };
   await page.getByRole('dialog').getByLabel('Requests').setInputFiles(file);
   await page.getByRole('dialog').getByRole('button', { name: 'Begin' }).click();
-  await page.getByText('The batch has begun.').waitFor();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
 }
 
 async function saved(page: Page, button: string): Promise<string> {

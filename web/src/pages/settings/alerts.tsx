@@ -25,7 +25,7 @@ export function Alerts() {
     return (
       <Section>
         <Empty icon={<BellRing />} title="Nobody gets alerts.">
-          Name receivers under <code className="font-mono">telemetry.alerts.to</code> in culvert.yaml: mail, Slack, or a
+          Name receivers under <code className="font-mono">telemetry.alerts.to</code> in culvert.yaml: mail, Slack or a
           webhook.{' '}
           <a href="/docs/telemetry" className="text-accent underline underline-offset-2">
             Documentation
