@@ -22,6 +22,7 @@ import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import type { OwnProcess } from '../processes/own-process.ts';
 import type { Health } from '../routing/health.ts';
+import type { HealthHints } from '../routing/health-hints.ts';
 import { openCache } from '../stores/cache/open-cache.ts';
 import { createWebhookPost } from '../upstream/transport/post-webhook.ts';
 import { environmentProxies, type ProxyOf } from '../upstream/transport/proxy.ts';
@@ -74,6 +75,8 @@ export interface Gateway {
   /** Facts of this process for the others. */
   facts(): Promise<ProcessFacts>;
   health: Health;
+  /** Takes what other processes of its server have learnt of upstreams. */
+  hear: HealthHints['hear'];
   /**
    * `/readyz` says no, and all callers are served for `delayMs` (default: 0). Then the port closes, running streams get
    * `graceMs`, everything is settled, flushed and closed.
@@ -211,6 +214,19 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   };
 }
 
+/** Shares what is learnt of upstreams, from now on, with whom there is. */
+async function hearOthers({
+  options: { seat },
+  books,
+  services: { health, clock },
+}: Pick<RoutesParts, 'options' | 'books' | 'services'>): Promise<Gateway['hear']> {
+  const { bootId, hints } = books.stores;
+  if (seat === undefined && hints === null) return () => {};
+  const { shareHints } = await import('../routing/share-hints.ts');
+  const [server = ''] = (seat?.given.boot ?? bootId).split('.');
+  return shareHints(health, clock, { server, tell: seat?.hint ?? null, channel: hints });
+}
+
 /** Removes what is older than its retention, from now on. */
 function prune({
   stores,
@@ -288,7 +304,7 @@ async function openServer(
   measureLoad(metrics, server);
   const facts = async () => (await own()).facts();
   stores.replicas?.tell(facts);
-  return { server, routes, dashboard, facts, health: services.health };
+  return { server, routes, dashboard, facts, health: services.health, hear: await hearOthers(parts) };
 }
 
 function proxiesOf(env: GatewayOptions['env']): ProxyOf {

@@ -8,6 +8,7 @@ import type { SessionStore } from '../books/auth/session-store.ts';
 import type { AlertStore } from '../books/metering/alert-store.ts';
 import type { BatchStore } from '../books/metering/batch-store.ts';
 import type { Counters } from '../books/metering/counters.ts';
+import type { HintChannel } from '../books/metering/hint-channel.ts';
 import type { Ledger } from '../books/metering/ledger.ts';
 import { MemoryCounters } from '../books/metering/memory-counters.ts';
 import type { NoticeStore } from '../books/metering/notice-store.ts';
@@ -75,6 +76,8 @@ export interface Stores {
   counters: Counters;
   /** Counts that replicas share apart from limits; null: there is one process. */
   tally: SharedTally | null;
+  /** To other replicas; null: there are none. */
+  hints: HintChannel | null;
   replies: ReplyStore;
   notices: NoticeStore;
   alerts: AlertStore;
@@ -208,6 +211,7 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
     ledger,
     counters,
     tally,
+    hints: null,
     replies,
     notices,
     alerts,
@@ -272,14 +276,16 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
   const booksId = () => readBooksId(database.rest.run);
   /** For a part of every limit, while Redis is lost. */
   const memory = (share: () => number) => new MemoryCounters({ clock, books: booksWithOpen(ledger), share });
-  const { counters, tally } =
-    storage.state === 'memory' ? { counters: await openMemoryCounters(), tally: null } : await openRedisCounters();
+  const { counters, tally, hints } =
+    storage.state === 'memory'
+      ? { counters: await openMemoryCounters(), tally: null, hints: null }
+      : await openRedisCounters();
 
   async function openMemoryCounters(): Promise<Counters> {
     return new MemoryCounters({ clock, books: ledger, startMs: await patient(() => ledger.newestBucketMs()) });
   }
 
-  async function openRedisCounters(): Promise<Pick<Stores, 'counters' | 'tally'>> {
+  async function openRedisCounters(): Promise<Pick<Stores, 'counters' | 'tally' | 'hints'>> {
     const redis = new RedisCounters({
       url: storage.state,
       booksId: await patient(booksId),
@@ -288,10 +294,10 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
       clock,
       onTrouble,
     });
-    const { tally } = redis;
-    if (storage.on_state_loss === 'deny') return { counters: redis, tally };
+    const { tally, hints } = redis;
+    if (storage.on_state_loss === 'deny') return { counters: redis, tally, hints };
     const livingBoots = () => ledger.livingBoots();
-    return { counters: createLocalOnLoss({ shared: redis, local: memory, livingBoots }), tally };
+    return { counters: createLocalOnLoss({ shared: redis, local: memory, livingBoots }), tally, hints };
   }
 
   const recoverTimer = setInterval(() => {
@@ -331,6 +337,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     ledger: { ...ledger, recover: () => patient(() => ledger.recover()) },
     counters,
     tally,
+    hints,
     replies: createPostgresReplyStore(database),
     notices: createNoticeStore(tablesIn(database)),
     alerts: createAlertStore(tablesIn(database)),

@@ -1,8 +1,6 @@
-import { systemClock } from '../kernel/clock.ts';
 import { createLog } from '../observe/log.ts';
 import { outliveErrors, StartRefused } from '../processes/lifetime.ts';
 import { takeSeat } from '../processes/seat.ts';
-import { exchangeHints } from '../routing/health-hints.ts';
 import type { Gateway } from './gateway.ts';
 import { announce, openGatewayOf, type StartOptions } from './start.ts';
 
@@ -42,7 +40,7 @@ export async function work({
       },
       measure: gateway.measure,
       facts: gateway.facts,
-      hear: exchangeHints(gateway.health, systemClock, seat.hint),
+      hear: gateway.hear,
       stop(graceMs, delayMs) {
         const end = (code: number) => {
           flush();

@@ -13,11 +13,13 @@ import type {
   Spent,
   Unavailable,
 } from '../../books/metering/counters.ts';
+import type { HintChannel } from '../../books/metering/hint-channel.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { bookedMaxMs, seedWaitMaxMs } from '../patience.ts';
 import { Headroom, statesAfter } from './headroom.ts';
+import { createRedisHints, hintScript } from './hint-channel.ts';
 import { openKey, placesKey, scopeKey } from './keys.ts';
 import { createKnownOver, type KnownOver } from './known-over.ts';
 import { createLeases, type Leases } from './leases.ts';
@@ -50,6 +52,7 @@ const scripts: readonly Script[] = [
   oldScript,
   forgetScript,
   tallyScript,
+  hintScript,
 ];
 
 /** How long the end of this process waits for what it gives back. */
@@ -89,6 +92,8 @@ export interface RedisCountersOptions {
 export class RedisCounters implements Counters {
   /** Counts apart from limits. */
   readonly tally: SharedTally;
+  readonly hints: HintChannel;
+  readonly #closeHints: () => void;
   readonly #clock: Clock;
   readonly #knownOver: KnownOver;
   readonly #headroom: Headroom;
@@ -136,6 +141,9 @@ export class RedisCounters implements Counters {
     this.#turns = createTurns(this.#link, clock, onTrouble);
     this.#takes = createTakes(this.#turns, this.#plans);
     this.tally = createRedisTally(this.#link);
+    const hints = createRedisHints({ link: this.#link, url, booksId });
+    this.hints = hints;
+    this.#closeHints = hints.close;
     this.#seeding = createSeeding({ link: this.#link, books, rules, onTrouble });
     this.#settlements = createSettlements(
       { ready: () => this.#link.ready(), turns: this.#turns, takes: this.#takes, plans: this.#plans },
@@ -260,6 +268,7 @@ export class RedisCounters implements Counters {
   }
 
   async close(): Promise<void> {
+    this.#closeHints();
     this.#slots.close();
     this.#headroom.close();
     // Behind all that was given back.

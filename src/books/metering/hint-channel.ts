@@ -1,0 +1,9 @@
+/**
+ * Short texts between replicas that nobody waits for and that may be lost, such as what one has learnt of upstreams.
+ * Never rejects.
+ */
+export interface HintChannel {
+  tell(text: string): void;
+  /** From now on `take` gets what others tell, and what this process tells. */
+  listen(take: (text: string) => void): void;
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setUp } from '../../test/fixtures/provider-health.ts';
+import { shareHints } from './share-hints.ts';
+
+function heardFrom(text: string): string[] {
+  const { clock, health } = setUp();
+  let take = (_: string) => {};
+  const channel = {
+    tell() {},
+    listen(to: (text: string) => void) {
+      take = to;
+    },
+  };
+  shareHints(health, clock, { server: 'here', tell: null, channel });
+  take(text);
+  return health.snapshot(clock.monotonicMs()).map(({ standing }) => standing);
+}
+
+const open = { target: 't', credential: 'c', kind: 'open', why: 'failing', forMs: 5_000 };
+
+test('what another replica has learnt counts; own words, and what is none of ours, do not', () => {
+  assert.deepEqual(heardFrom(JSON.stringify({ server: 'there', hints: [open] })), ['open']);
+  const others = [{ ...open, forMs: -1 }, { ...open, forMs: 1e12 }, { ...open, kind: 'new' }, null, 'x'];
+  for (const text of [
+    '',
+    '{',
+    '[]',
+    '{}',
+    '{"server":"there","hints":1}',
+    JSON.stringify({ server: 'here', hints: [open] }),
+  ])
+    assert.deepEqual(heardFrom(text), [], text);
+  assert.deepEqual(heardFrom(JSON.stringify({ server: 'there', hints: others })), []);
+});

@@ -1,0 +1,63 @@
+import type { Clock } from '../kernel/clock.ts';
+import { isObject, type JsonValue } from '../kernel/json.ts';
+import type { Health } from './health.ts';
+import { exchangeHints, type HealthHint, type HealthHints } from './health-hints.ts';
+
+export interface HintWays {
+  /** Of the server, whose other processes hear of it by `tell`. */
+  server: string;
+  /** To the other processes of this server; null: there are none. */
+  tell: ((hints: readonly HealthHint[]) => void) | null;
+  /** To the other replicas; null: there are none. */
+  channel: { tell(text: string): void; listen(take: (text: string) => void): void } | null;
+}
+
+/**
+ * From now on others hear what this process learns of upstreams, and it takes what other replicas have learnt. Returns
+ * how it takes what other processes of its server have learnt.
+ */
+export function shareHints(
+  health: Pick<Health, 'states' | 'stateOf'>,
+  clock: Clock,
+  { server, tell, channel }: HintWays,
+): HealthHints['hear'] {
+  const hear = exchangeHints(health, clock, (hints) => {
+    tell?.(hints);
+    channel?.tell(JSON.stringify({ server, hints }));
+  });
+  channel?.listen((text) => {
+    const heard = hintsIn(text);
+    if (heard !== null && heard.server !== server) hear(heard.hints);
+  });
+  return hear;
+}
+
+/** Of one message; more are those of another program. */
+const hintsMax = 1_000;
+const dayMs = 24 * 3_600_000;
+
+/** Another replica may be of another version: what this one does not know is left out. */
+function hintsIn(text: string): { server: string; hints: HealthHint[] } | null {
+  try {
+    const message = JSON.parse(text) as JsonValue;
+    if (!isObject(message)) return null;
+    const { server, hints } = message;
+    if (typeof server !== 'string' || !Array.isArray(hints)) return null;
+    return { server, hints: hints.slice(0, hintsMax).filter(isHint) };
+  } catch {
+    return null;
+  }
+}
+
+function isHint(value: unknown): value is HealthHint {
+  if (!isObject(value) || typeof value.target !== 'string' || typeof value.credential !== 'string') return false;
+  const { kind, why, forMs, firstTokenMs } = value;
+  if (kind === 'open') return typeof why === 'string' && isTime(forMs);
+  if (kind === 'cooling') return isTime(forMs);
+  if (kind === 'pace') return isTime(firstTokenMs);
+  return kind === 'back';
+}
+
+function isTime(ms: unknown): boolean {
+  return typeof ms === 'number' && ms >= 0 && ms <= dayMs;
+}

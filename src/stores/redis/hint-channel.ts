@@ -1,0 +1,83 @@
+import type { HintChannel } from '../../books/metering/hint-channel.ts';
+import { keysOf } from './keys.ts';
+import type { Link } from './link.ts';
+import { luaWindows } from './lua-windows.ts';
+import { script } from './script.ts';
+
+/** Longer texts are not told, and not taken. */
+const textMax = 128 * 1024;
+const connectTimeoutMs = 1_000;
+/** Without a connection hints are lost, which costs a replica a request of its own. */
+const retryMs = 1_000;
+
+/** KEYS[2]: the channel. A user of Redis without the right to channels tells nothing. */
+export const hintScript = script(`${luaWindows}
+redis.pcall('PUBLISH', KEYS[2], ARGV[3])
+return {0}
+`);
+
+/** Told over the connection of the counters, and heard over another one, which `listen` opens. */
+export function createRedisHints({
+  link,
+  url,
+  booksId,
+}: {
+  link: Pick<Link, 'run'>;
+  url: string;
+  booksId: string;
+}): HintChannel & { close(): void } {
+  let stop = () => {};
+  return {
+    tell(text) {
+      if (text.length <= textMax) void link.run(hintScript, ['hints'], [text]);
+    },
+    listen(take) {
+      stop = listenTo(url, `${keysOf(booksId)}hints`, (text) => text.length <= textMax && take(text));
+    },
+    close: () => stop(),
+  };
+}
+
+/** Listens until it is stopped, over one connection after the other. */
+function listenTo(url: string, channel: string, take: (text: string) => void): () => void {
+  let timer: NodeJS.Timeout | null = null;
+  let client: { destroy(): void } | null = null;
+  let stopped = false;
+
+  async function connect(): Promise<void> {
+    const { createClient } = await import('@redis/client');
+    const next = createClient({
+      url,
+      disableOfflineQueue: true,
+      disableClientInfo: true,
+      maintNotifications: 'disabled',
+      socket: { reconnectStrategy: false, connectTimeout: connectTimeoutMs },
+    });
+    client = next;
+    next.on('error', again);
+    next.on('end', again);
+    await next.connect();
+    await next.subscribe(channel, take);
+    if (stopped) next.destroy();
+  }
+
+  function again(): void {
+    if (stopped || timer !== null) return;
+    timer = setTimeout(() => {
+      timer = null;
+      connect().catch(again);
+    }, retryMs);
+    timer.unref();
+  }
+
+  connect().catch(again);
+  return () => {
+    stopped = true;
+    if (timer !== null) clearTimeout(timer);
+    try {
+      client?.destroy();
+    } catch {
+      // It is closed already.
+    }
+  };
+}

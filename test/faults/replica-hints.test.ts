@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chatPath, hello } from '../contract/served.ts';
+import { overUpstreams, startGateway } from '../start-gateway.ts';
+import { postgresMissing, startPostgres } from '../start-postgres.ts';
+import { closedPort } from '../start-process.ts';
+import { redisMissing, startRedis } from '../start-redis.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
+import { lanesOf } from './many-streams.ts';
+import { storageOver } from './replicas.ts';
+
+test('a replica that learns that a provider is down tells the others, which do not try it first', {
+  skip: postgresMissing || redisMissing,
+}, async (t) => {
+  const [postgres, redis, up] = [await startPostgres(t), await startRedis(t), await startUpstream()];
+  t.after(() => up.close());
+  const down = `http://127.0.0.1:${await closedPort()}`;
+  const config = { ...overUpstreams(down, up.url), storage: storageOver(postgres.newDatabase(), redis) };
+  const one = await startGateway(t, config);
+  const other = await startGateway(t, config);
+  const isKnown = async () => (await lanesOf(other.url)).some(({ state }) => state !== 'ready');
+
+  // A hint is lost where the other one does not listen yet: the next one comes when the provider was tried again.
+  await until('the other replica knows', async () => {
+    await (await one.fetch(chatPath, { json: hello })).text();
+    return isKnown();
+  });
+  const answer = await other.fetch(chatPath, { json: hello });
+  const { headers } = answer;
+  assert.equal(answer.status, 200);
+  assert.deepEqual([headers.get('x-culvert-provider'), headers.get('x-culvert-attempts')], ['up2', '1']);
+});
