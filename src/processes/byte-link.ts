@@ -4,6 +4,8 @@ import { createLink, type Link, type Offers } from './link.ts';
 
 /** Before each message: its length. */
 const headBytes = 4;
+/** Up to this a copy is cheaper than two writes. */
+const joinedBytesMax = 16 * 1024;
 
 /**
  * A link over a stream of its own: many megabytes that pass there hold up no message of another link. `onGone` is called
@@ -14,6 +16,7 @@ export function createByteLink<Theirs extends Offers>(stream: Duplex, ours: Offe
     const bytes = serialize(message);
     const head = Buffer.allocUnsafe(headBytes);
     head.writeUInt32BE(bytes.length);
+    if (bytes.length <= joinedBytesMax) return void stream.write(Buffer.concat([head, bytes]));
     stream.cork();
     stream.write(head);
     stream.write(bytes);

@@ -9,6 +9,9 @@ import { createByteLink } from '../byte-link.ts';
 import type { Link } from '../link.ts';
 import type { SentPrepared, VectorsOffers } from './vectors-offers.ts';
 
+/** Calls that were paid are told with the next call, and after this time without one. */
+const paidAfterMs = 20;
+
 const unreachable: Failure = { kind: 'overloaded', message: 'The vector store cannot be reached. Retry it.' };
 
 /** The embedded vectors that another process of this server has. `open` gives the stream to it, at the first use. */
@@ -17,6 +20,7 @@ export function askVectors(open: () => Duplex, onStoredBytes: (bytes: number) =>
   /** Of calls that run now and may find texts to rank. */
   const ranks = new Map<number, RankTexts>();
   let trouble: string | null = null;
+  const payments = createPayments((paid) => host().tell('paid', paid));
 
   function host(): Link<VectorsOffers> {
     link ??= createByteLink<VectorsOffers>(
@@ -33,7 +37,7 @@ export function askVectors(open: () => Duplex, onStoredBytes: (bytes: number) =>
       ran,
       async run(embedded, rank) {
         if (ran !== null) {
-          host().tell('paid', number);
+          payments.add(number);
           return ran;
         }
         ranks.set(number, rank);
@@ -48,7 +52,7 @@ export function askVectors(open: () => Duplex, onStoredBytes: (bytes: number) =>
   return {
     bodyMemory: createBodyMemory(),
     async prepare(call) {
-      const sent = await host().ask('prepare', call).catch(failureOf);
+      const sent = await host().ask('prepare', call, payments.take()).catch(failureOf);
       return sent.kind === 'prepared' ? preparedOf(sent) : sent;
     },
     storedBytes: (account) => host().ask('storedBytes', account),
@@ -67,6 +71,28 @@ export function askVectors(open: () => Duplex, onStoredBytes: (bytes: number) =>
     takeUpImages() {},
     store: askedStore((method, args) => host().ask('store', method, args)),
     async close() {},
+  };
+}
+
+/** Paid calls that are not told yet: a message for each would wake the other process once more for a search. */
+function createPayments(tell: (paid: number[]) => void) {
+  let paid: number[] = [];
+  let timer: NodeJS.Timeout | null = null;
+  function take(): number[] {
+    const all = paid;
+    paid = [];
+    return all;
+  }
+  return {
+    add(number: number): void {
+      paid.push(number);
+      if (timer !== null) return;
+      timer = setTimeout(() => {
+        timer = null;
+        if (paid.length > 0) tell(take());
+      }, paidAfterMs).unref();
+    },
+    take,
   };
 }
 

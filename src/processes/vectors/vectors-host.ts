@@ -74,8 +74,12 @@ class VectorsHost {
       prepared.delete(number);
       return one;
     };
+    const paid = (numbers: readonly number[]) => {
+      for (const number of numbers) void taken(number)?.run(null, async () => interrupted);
+    };
     return {
-      async prepare(call) {
+      async prepare(call, paidBefore) {
+        paid(paidBefore);
         const one = await withSharedBody(engine.bodyMemory, call, engine.prepare);
         if (one.kind !== 'prepared') return one;
         last += 1;
@@ -87,7 +91,7 @@ class VectorsHost {
         const one = taken(number);
         return one === undefined ? interrupted : one.run(embedded, (found) => link().ask('rank', number, found));
       },
-      paid: (number) => void taken(number)?.run(null, async () => interrupted),
+      paid,
       drop: (number) => taken(number)?.drop(),
       storedBytes: engine.storedBytes,
       trouble: engine.trouble,

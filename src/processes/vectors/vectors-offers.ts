@@ -11,11 +11,11 @@ import type { StoreMethod } from '../../vectors/worker-messages.ts';
 
 /** What the process that has the embedded vectors offers to a worker. */
 export interface VectorsOffers {
-  /** `number` names it in what follows. */
-  prepare(call: VectorCall): Promise<SentPrepared | Failure>;
+  /** `number` names it in what follows. `paid`: as below. */
+  prepare(call: VectorCall, paid: readonly number[]): Promise<SentPrepared | Failure>;
   run(number: number, embedded: Embedded | null): Promise<VectorAnswer | Failure>;
-  /** The call that ran at once is charged, and its answer given. */
-  paid(number: number): void;
+  /** These calls, which ran at once, are charged, and their answers given. */
+  paid(numbers: readonly number[]): void;
   drop(number: number): void;
   storedBytes(account: string): Promise<number | null>;
   trouble(): string | null;
