@@ -4,7 +4,7 @@ import type { Health } from './health.ts';
 import { exchangeHints, type HealthHint, type HealthHints } from './health-hints.ts';
 
 export interface HintWays {
-  /** Of the server, whose other processes hear of it by `tell`. */
+  /** Name of the server, whose other processes get hints by `tell`. */
   server: string;
   /** To the other processes of this server; null: there are none. */
   tell: ((hints: readonly HealthHint[]) => void) | null;
@@ -13,7 +13,7 @@ export interface HintWays {
 }
 
 /**
- * From now on others hear what this process learns of upstreams, and it takes what other replicas have learnt. Returns
+ * From now on others get what this process learns of upstreams, and it takes what other replicas have learnt. Returns
  * how it takes what other processes of its server have learnt.
  */
 export function shareHints(
@@ -32,7 +32,7 @@ export function shareHints(
   return hear;
 }
 
-/** Of one message; more are those of another program. */
+/** Hints of one message; the rest is left out. */
 const hintsMax = 1_000;
 const dayMs = 24 * 3_600_000;
 

@@ -4,19 +4,19 @@ import type { Link } from './link.ts';
 import { luaWindows } from './lua-windows.ts';
 import { script } from './script.ts';
 
-/** Longer texts are not told, and not taken. */
+/** Longer texts are neither sent nor read. */
 const textMax = 128 * 1024;
 const connectTimeoutMs = 1_000;
-/** Without a connection hints are lost, which costs a replica a request of its own. */
+/** Without a connection hints are lost, and a replica learns by one more request. */
 const retryMs = 1_000;
 
-/** KEYS[2]: the channel. A user of Redis without the right to channels tells nothing. */
+/** KEYS[2]: the channel. A user of Redis without the right to channels sends nothing. */
 export const hintScript = script(`${luaWindows}
 redis.pcall('PUBLISH', KEYS[2], ARGV[3])
 return {0}
 `);
 
-/** Told over the connection of the counters, and heard over another one, which `listen` opens. */
+/** Sends over the connection of the counters, and reads from another one, which `listen` opens. */
 export function createRedisHints({
   link,
   url,
