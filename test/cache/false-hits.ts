@@ -4,6 +4,7 @@ import type { NeutralEvent } from '../../src/formats/neutral/event.ts';
 import { cacheKeyOf, filterOf } from '../../src/inference/cache/cache-key.ts';
 import { readCacheWish } from '../../src/inference/cache/cache-wish.ts';
 import type { Landed } from '../../src/inference/cache/flight.ts';
+import { keptEvents } from '../../src/inference/cache/kept-entry.ts';
 import { SemanticCache } from '../../src/inference/cache/semantic/semantic-cache.ts';
 import { canonicalConversation } from '../../src/inference/families/chat/canonical.ts';
 import type { Alias, AliasCache } from '../../src/inference/models/alias.ts';
@@ -131,6 +132,6 @@ function answerOf(text: string): NeutralEvent[] {
 }
 
 function textIn({ entry: { answer } }: Landed): string {
-  const [first] = 'base64' in answer ? [] : answer;
+  const [first] = keptEvents(answer) ?? [];
   return first?.type === 'text-delta' ? first.text : '';
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CacheStore } from '../../src/books/metering/cache-store.ts';
 import type { Landed } from '../../src/inference/cache/flight.ts';
-import type { KeptEntry } from '../../src/inference/cache/kept-entry.ts';
+import { type KeptEntry, keptEvents } from '../../src/inference/cache/kept-entry.ts';
 import { errorBound, upperBound, withObservation } from '../../src/inference/cache/semantic/error-bound.ts';
 import { unpackQuestions } from '../../src/inference/cache/semantic/known-questions.ts';
 import { changingPart, learnTemplate } from '../../src/inference/cache/semantic/question-template.ts';
@@ -150,7 +150,7 @@ function entryOf(text: string): KeptEntry {
 }
 
 function textOf({ answer }: KeptEntry): string {
-  const [first] = 'base64' in answer ? [] : answer;
+  const [first] = keptEvents(answer) ?? [];
   return first?.type === 'text-delta' ? first.text : '';
 }
 

@@ -37,7 +37,7 @@ export interface KeyFacts {
 }
 
 /** Counts up when the same key would mean another answer. */
-const keyVersion = 2;
+const keyVersion = 3;
 
 export function cacheKeyOf(facts: KeyFacts, { fields: { model, ...fields } }: Canonical): PartedKey {
   const { alias, rule, providers, targets, call, endpoint, form } = facts;

@@ -20,15 +20,16 @@ import type { SpineServices } from '../spine/services.ts';
 import { refuse, type Sink } from '../spine/sink.ts';
 import { cacheKeyOf, filterOf, type KeyFacts, type PartedKey } from './cache-key.ts';
 import { type CacheWish, readCacheWish } from './cache-wish.ts';
+import type { KeepingEvents } from './collected-events.ts';
 import { type Flight, Flights } from './flight.ts';
 import { joinStream } from './join-stream.ts';
 import { KeepingSink } from './keep-bytes.ts';
-import { type KeepingEvents, keepingSteps } from './keep-events.ts';
+import { keepingSteps } from './keep-events.ts';
 import type { KeptEntry } from './kept-entry.ts';
 import { LiveAnswer } from './live-answer.ts';
 import { look, write } from './look-up.ts';
 import { RecentParts } from './recent-parts.ts';
-import { answerHeld, replay } from './replay.ts';
+import { answerHeld, givenTo, replay } from './replay.ts';
 import type { SemanticCache, Similar } from './semantic/semantic-cache.ts';
 
 export interface AnswerCacheParts {
@@ -116,11 +117,12 @@ async function enter<I, R extends RequestBody, P extends Plan>(
     }
     similar = equal === null ? await askSimilar(keyed, asked, facts, canonical) : null;
     const landed = similar !== null && 'landed' in similar ? similar.landed : equal;
-    if (landed !== null) {
+    const given = landed === null ? null : givenTo(endpoint, asked, landed.entry, clock.wallMs());
+    if (landed !== null && given !== null) {
       flight?.land(landed);
       remove();
       cacheLooked(landed.similarity === undefined ? 'hit' : 'semantic', landed.entry.usd ?? 0);
-      await replay(services, endpoint, asked, landed);
+      await replay(services, endpoint, asked, landed, given);
       return 'answered';
     }
   } catch (error) {
@@ -131,7 +133,8 @@ async function enter<I, R extends RequestBody, P extends Plan>(
   misses.report();
   if (wish.use === 'only') return refused(call, notCached);
 
-  return missed(keyed, asked, { form, endpoint: name, isJoinable, flight, remove, similar });
+  const isLabelled = canonical.labelled === true;
+  return missed(keyed, asked, { form, endpoint: name, isJoinable, isLabelled, flight, remove, similar });
 }
 
 /** A request whose model is asked. */
@@ -140,6 +143,8 @@ interface Missed {
   endpoint: string;
   /** Others may take its stream while it comes. */
   isJoinable: boolean;
+  /** It says who asks, or something for a provider's books, which its answer may repeat. */
+  isLabelled: boolean;
   /** Null: its answer is for it alone. */
   flight: Flight | null;
   remove(): void;
@@ -149,7 +154,7 @@ interface Missed {
 function missed<R, P extends Plan>(
   keyed: Keyed,
   asked: Asked<R, P>,
-  { form, endpoint, isJoinable, flight, remove, similar }: Missed,
+  { form, endpoint, isJoinable, isLabelled, flight, remove, similar }: Missed,
 ): CacheTurn<P> {
   const { clock, recent, key, rule } = keyed;
   const { call, plan } = asked;
@@ -176,8 +181,25 @@ function missed<R, P extends Plan>(
     remove();
   };
   const { repaired } = call.gate ?? {};
-  const kept = keptBy({ keep, lost, begin: isLed ? begun : null, repaired }, form, rule, sink, endpoint);
+  /** The answer has ended, and is not read yet. */
+  let isUnread = false;
+  const later = (work: () => void) => {
+    isUnread = true;
+    setImmediate(work);
+  };
+  const as = isLabelled || rule.semantic !== undefined ? 'events' : 'bytes';
+  const keeping = {
+    keep,
+    lost,
+    begin: isLed ? begun : null,
+    repaired,
+    others: flight ?? undefined,
+    later,
+    as,
+  } as const;
+  const kept = keptBy(keeping, form, rule, sink, endpoint);
   return goingOn(asked, 'miss', { client, sink, ...kept, cacheUse: 'miss' }, () => {
+    if (isUnread) return;
     live?.end({ failure: { kind: 'internal' }, headers: [] });
     lost();
   });

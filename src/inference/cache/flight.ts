@@ -24,6 +24,8 @@ export class Flight {
   readonly #begun = Promise.withResolvers<LiveAnswer>();
   /** Requests that wait for it. */
   waiting = 0;
+  /** Called with each that comes; null: nobody listens. */
+  onCame: (() => void) | null = null;
   #client: SharedClient | null = null;
 
   constructor() {
@@ -67,6 +69,7 @@ export class Flight {
     if (client.gone) return null;
     this.waiting += 1;
     this.#client?.otherCame();
+    this.onCame?.();
     let timer: NodeJS.Timeout | undefined;
     try {
       const left = new Promise<null>((resolve) => {

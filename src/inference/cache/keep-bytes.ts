@@ -2,7 +2,7 @@ import { isGiven } from '../../formats/dialects/fields.ts';
 import { lossHeaderName } from '../../formats/neutral/loss.ts';
 import { isObject, type JsonValue } from '../../kernel/json.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../spine/sink.ts';
-import type { KeepingEvents } from './keep-events.ts';
+import type { KeepingEvents } from './collected-events.ts';
 import { type KeptEntry, keptBytesMax } from './kept-entry.ts';
 import { dataOf, isJson } from './renewed.ts';
 

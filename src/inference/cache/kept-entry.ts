@@ -1,5 +1,6 @@
 import type { NeutralEvent } from '../../formats/neutral/event.ts';
 import type { Loss } from '../../formats/neutral/loss.ts';
+import type { PassedForm } from '../spine/passed-form.ts';
 import type { CacheKey } from './cache-key.ts';
 
 /** Larger answers, in bytes, are not kept. */
@@ -7,7 +8,7 @@ export const keptBytesMax = 1024 * 1024;
 
 /** An answer as it is kept, whatever the store. */
 export interface KeptEntry {
-  answer: readonly NeutralEvent[] | KeptBytes;
+  answer: readonly NeutralEvent[] | KeptPassed | KeptBytes;
   /** Who answered. */
   provider: string;
   model: string;
@@ -26,8 +27,26 @@ export interface KeptBytes {
   base64: string;
 }
 
+/** The answer to a conversation, as its upstream sent it to a caller of the same format. */
+export interface KeptPassed {
+  form: PassedForm;
+  bytes: Buffer;
+}
+
+/** Null: they are bytes. */
+export function keptEvents(answer: KeptEntry['answer']): readonly NeutralEvent[] | null {
+  return 'base64' in answer || 'form' in answer ? null : answer;
+}
+
+/** No JSON that is written here has one. */
+const lineEnd = 0x0a;
+
 export function packEntry(entry: KeptEntry, { scope, digest }: CacheKey): Buffer {
-  return Buffer.from(JSON.stringify({ ...entry, key: { scope, digest } }));
+  const { answer } = entry;
+  const key = { scope, digest };
+  if (!('form' in answer)) return Buffer.from(JSON.stringify({ ...entry, key }));
+  const head = JSON.stringify({ ...entry, answer: { form: answer.form }, key });
+  return Buffer.concat([Buffer.from(`${head}\n`), answer.bytes]);
 }
 
 type PackedEntry = KeptEntry & { key: CacheKey };
@@ -38,7 +57,7 @@ const unpacked = new WeakMap<Buffer, PackedEntry>();
 /** Null: it is damaged, or kept for another key than this one. */
 export function unpackEntry(body: Buffer, { scope, digest }: CacheKey): KeptEntry | null {
   try {
-    const entry = unpacked.get(body) ?? (JSON.parse(body.toString('utf8')) as PackedEntry);
+    const entry = unpacked.get(body) ?? parsedEntry(body);
     const { key, answer } = entry;
     if (key.scope !== scope || key.digest !== digest || !isAnswer(answer)) return null;
     unpacked.set(body, entry);
@@ -46,6 +65,13 @@ export function unpackEntry(body: Buffer, { scope, digest }: CacheKey): KeptEntr
   } catch {
     return null;
   }
+}
+
+function parsedEntry(body: Buffer): PackedEntry {
+  const end = body.indexOf(lineEnd);
+  if (end < 0) return JSON.parse(body.toString('utf8')) as PackedEntry;
+  const entry = JSON.parse(body.toString('utf8', 0, end)) as PackedEntry;
+  return 'form' in entry.answer ? { ...entry, answer: { ...entry.answer, bytes: body.subarray(end + 1) } } : entry;
 }
 
 function isAnswer(answer: KeptEntry['answer'] | null): boolean {

@@ -1,4 +1,5 @@
 import { costMilliOf } from '../../books/metering/settlement.ts';
+import type { NeutralEvent } from '../../formats/neutral/event.ts';
 import { type Loss, lossComment, lossHeaderName } from '../../formats/neutral/loss.ts';
 import type { Fault } from '../../formats/neutral/outcome.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';
@@ -13,7 +14,9 @@ import { jobOf } from '../spine/serve.ts';
 import type { SpineServices } from '../spine/services.ts';
 import { type AttemptSink, type Bytes, type Chunk, type Pace, refuse } from '../spine/sink.ts';
 import type { Landed } from './flight.ts';
+import type { KeptBytes, KeptEntry, KeptPassed } from './kept-entry.ts';
 import { isJson, renewed } from './renewed.ts';
+import { renewedPassed } from './renewed-passed.ts';
 
 /** Answers a request with what is kept. Ends the client's answer in every case. */
 export function replay<I, R extends RequestBody, P extends Plan>(
@@ -21,9 +24,36 @@ export function replay<I, R extends RequestBody, P extends Plan>(
   endpoint: Endpoint<I, R, P>,
   asked: Asked<R, P>,
   landed: Landed,
+  given: Given,
 ): Promise<void> {
   const use = landed.similarity === undefined ? 'hit' : 'semantic';
-  return answerHeld(services, endpoint, asked, use, (trials, job) => give(services, trials, asked, job, landed));
+  return answerHeld(services, endpoint, asked, use, (trials, job) => give(services, trials, asked, job, landed, given));
+}
+
+/** A kept answer for one caller: in its own format, or as events that are written for it. */
+export type Given = { text: string } | { events: readonly NeutralEvent[] } | KeptBytes;
+
+/** The events of bytes that are in memory, so that they are read once. */
+const read = new WeakMap<KeptPassed, readonly NeutralEvent[]>();
+
+/** Null: it cannot be read any more. */
+export function givenTo<I, R extends RequestBody, P extends Plan>(
+  { passed }: Endpoint<I, R, P>,
+  asked: Asked<R, P>,
+  { answer, provider }: KeptEntry,
+  nowMs: number,
+): Given | null {
+  if ('base64' in answer) return answer;
+  if (!('form' in answer)) return { events: answer };
+  const { answerTexts, gate } = asked.call;
+  const isAsItIs = (answerTexts ?? gate) === undefined;
+  const again = isAsItIs ? (passed?.again(asked, provider, answer.form, answer.bytes) ?? null) : null;
+  const text = again === null ? null : renewedPassed(answer, again, nowMs);
+  if (text !== null) return { text };
+  const events = read.get(answer) ?? passed?.events(asked, provider, answer.form, answer.bytes) ?? null;
+  if (events === null) return null;
+  read.set(answer, events);
+  return { events };
 }
 
 /** Answers a request by `give`, reserved and settled as any other. */
@@ -62,6 +92,7 @@ async function give<R extends RequestBody, P extends Plan>(
   { call, plan }: Asked<R, P>,
   job: Job,
   { entry, atMs, similarity }: Landed,
+  given: Given,
 ): Promise<void> {
   const { progress } = job;
   progress.cacheAgeMs = Math.max(0, clock.wallMs() - atMs);
@@ -74,9 +105,13 @@ async function give<R extends RequestBody, P extends Plan>(
     ...['x-culvert-cache', `hit; ${near}age=${Math.floor(progress.cacheAgeMs / 1_000)}`],
   ];
   progress.firstTokenMs = clock.monotonicMs() - job.startedMs;
-  const { answer } = entry;
-  if ('base64' in answer) {
-    const { contentType, losses, base64 } = answer;
+  const losses = entry.endpoint === job.endpoint ? entry.losses : [];
+  if ('text' in given) {
+    job.sink.start(plan.form, withLosses(headers, losses));
+    job.sink.chunk(given.text);
+    job.sink.end(null);
+  } else if ('base64' in given) {
+    const { contentType, losses, base64 } = given;
     if (contentType !== null) headers.push('content-type', contentType);
     if (losses !== null) headers.push(lossHeaderName, losses);
     const body = Buffer.from(base64, 'base64');
@@ -86,7 +121,6 @@ async function give<R extends RequestBody, P extends Plan>(
     job.sink.end(null);
   } else {
     if (write === undefined) throw new Error(`nothing writes the kept events of ${job.endpoint}`);
-    const losses = entry.endpoint === job.endpoint ? entry.losses : [];
     const last = new ReplaySink(job, withLosses(headers, losses));
     const written = write(last);
     const { answerTexts, gate } = call;
@@ -95,7 +129,7 @@ async function give<R extends RequestBody, P extends Plan>(
     const sink = gate === undefined ? filtered : gatedSink(filtered, untimed, gate, 'whole');
     sink.start({ resume() {}, stop: (fault) => last.stop(fault) });
     sink.content();
-    sink.chunk(answer);
+    sink.chunk(given.events);
     await sink.end(null);
     if (last.refused !== null) return refuseAs(job, last.refused);
   }

@@ -90,6 +90,8 @@ export interface RequestView {
 export interface Canonical {
   /** It names pictures or files by URL or id, which may be others the next time. Absent: all of it is here. */
   elsewhere?: true;
+  /** It names its user, or has something for a provider's books, which are in no field. Absent: nobody knows of any. */
+  labelled?: true;
   /** Each as JSON, long ones as a digest (SHA-256). They say where two requests differ. */
   fields: Readonly<Record<string, string>>;
   /** The last turn of a conversation of texts alone, where it was asked for. Absent: it is no such conversation. */

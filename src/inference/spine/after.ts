@@ -1,6 +1,10 @@
+import type { NeutralEvent } from '../../formats/neutral/event.ts';
+import type { Fault } from '../../formats/neutral/outcome.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Answer } from './answer.ts';
 import type { Job } from './job.ts';
+import type { PassedTaker } from './pass-through.ts';
+import type { PassedForm } from './passed-form.ts';
 import type { AttemptSink } from './sink.ts';
 
 /** The attempt whose answer passes the steps. */
@@ -28,6 +32,24 @@ export interface KeepingSteps {
   first: AnswerStep;
   /** Sees what its caller gets: an answer that a guard ended is not kept. */
   last: AnswerStep;
+  /** The sink for an answer without further steps, which goes on as the bytes that came, and what takes these. */
+  passed<C>(next: AttemptSink, place: AnswerPlace<C>, reading: PassedReading): AttemptSink & PassedTaker;
+}
+
+/** An answer that passes as bytes, and how to read it. */
+export interface PassedReading {
+  /** Its `Content-Type` stands there once it comes. */
+  form: Omit<PassedForm, 'id'>;
+  stream(): PassedReader;
+  /** Null: it is none. */
+  whole(value: JsonObject): readonly NeutralEvent[] | null;
+}
+
+/** Reads the bytes of a stream in any cut, to events. */
+export interface PassedReader {
+  push(chunk: Buffer): readonly NeutralEvent[] | null;
+  finish(): readonly NeutralEvent[] | null;
+  readonly fault: Fault | null;
 }
 
 /** The sink for an attempt's events: the first step sees them first, `last` takes what all of them let through. */

@@ -1,5 +1,6 @@
 import type { CostLine } from '../../books/metering/admission.ts';
 import type { Result } from '../../formats/dialects/dialect.ts';
+import type { NeutralEvent } from '../../formats/neutral/event.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { TracedContent } from '../../kernel/trace.ts';
 import type { RouteQuery } from '../../routing/route.ts';
@@ -8,6 +9,7 @@ import type { ChargedAs } from '../models/charged-as.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { Job } from './job.ts';
 import type { ModelCall } from './model-call.ts';
+import type { PassedForm } from './passed-form.ts';
 import type { AddableInput } from './prompted.ts';
 import type { ReadableInput } from './readable-input.ts';
 import type { RequestBody } from './request-body.ts';
@@ -68,10 +70,29 @@ export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
   trials(asked: Asked<R, P>, job: Job): Trials;
   /** How the answer to this request may be kept for equal ones; null: it may not. Absent: none may. */
   keeps?(request: R): KeptForm | null;
+  /** How its answers are given that were kept as their upstream's own bytes. Absent: none is. */
+  passed?: PassedAnswers<R, P>;
   /** The same request without what it continues, and of which nothing is kept; null or absent: there is none. */
   unkept?(request: R): Buffer | null;
   /** For the traces of keys that allow it: request and answer; absent: a trace has nothing to show. */
   traced?(input: I, answer: Buffer): TracedContent;
+}
+
+/** Answers of a provider that were kept as bytes. */
+export interface PassedAnswers<R, P> {
+  /** Null: they cannot be read. */
+  events(asked: Asked<R, P>, provider: string, form: PassedForm, bytes: Buffer): readonly NeutralEvent[] | null;
+  /** As this caller gets it; null: it takes another form. */
+  again(asked: Asked<R, P>, provider: string, form: PassedForm, bytes: Buffer): PassedAgain | null;
+}
+
+export interface PassedAgain {
+  /** Null: it cannot be read. */
+  bytes(): Buffer | null;
+  /** Equal for callers who get the same bytes. */
+  like: string;
+  /** In the place of the answer's own. */
+  id: string;
 }
 
 export interface Trials extends AttemptSteps {

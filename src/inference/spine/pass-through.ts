@@ -43,6 +43,16 @@ export interface PassingOptions {
   shape?: ((answer: JsonValue) => JsonObject) | undefined;
   /** Of the answer: how its events are framed. Absent: server-sent events. */
   contentType?: string;
+  /** Gets the upstream's own bytes, too. */
+  taker?: PassedTaker | undefined;
+}
+
+/** Takes what an upstream sends for a caller in its own format, before anything in it is hidden or renamed. */
+export interface PassedTaker {
+  /** The next bytes of a stream; the transport may write over them later. */
+  piece(chunk: Buffer): void;
+  /** All of a whole answer, which is one; the value may change later. */
+  whole(bytes: Buffer, value: JsonObject): void;
 }
 
 /** Told of ids that an answer gives out, before its bytes that hold them go on. */
@@ -61,6 +71,7 @@ export class PassedStream implements AnswerReader {
   readonly #usageChunk: 'show' | 'hide';
   readonly #dialect: ReadInPassing;
   readonly #onGiven: OnGiven | undefined;
+  readonly #taker: PassedTaker | undefined;
   readonly #inputTokensEstimate: number;
   /** Null once no event can hold it any more. */
   #answerModel: AnswerModel | null;
@@ -71,7 +82,7 @@ export class PassedStream implements AnswerReader {
   constructor(
     dialect: ReadInPassing,
     usageChunk: 'show' | 'hide',
-    { onGiven, inputTokensEstimate = 0, usageOf, choices, answerModel, contentType = '' }: PassingOptions = {},
+    { onGiven, inputTokensEstimate = 0, usageOf, choices, answerModel, contentType = '', taker }: PassingOptions = {},
   ) {
     this.#dialect = dialect;
     this.#unsaid = dialect.decodeStream === undefined ? null : [];
@@ -81,6 +92,7 @@ export class PassedStream implements AnswerReader {
     this.#splitter = createSplitter(contentType, dialect);
     this.#usageChunk = usageChunk;
     this.#onGiven = onGiven;
+    this.#taker = taker;
   }
 
   get mark(): StreamMark | undefined {
@@ -105,6 +117,7 @@ export class PassedStream implements AnswerReader {
 
   push(chunk: Buffer): Bytes | null {
     if (this.fault !== null) return null;
+    if (this.#taker !== undefined) this.#taker.piece(chunk);
     const out = this.#forward(this.#splitter.push(chunk));
     if (this.#splitter.tooLarge) this.fault ??= tooLargeEvent();
     return out;
@@ -211,13 +224,15 @@ export class PassedWhole implements AnswerReader {
   readonly #onGiven: OnGiven | undefined;
   readonly #inputTokensEstimate: number;
   readonly #answerModel: AnswerModel | undefined;
+  readonly #taker: PassedTaker | undefined;
   readonly #shape: PassingOptions['shape'];
 
   constructor(
     dialect: ReadInPassing,
-    { onGiven, inputTokensEstimate = 0, usageOf, answerModel, shape }: PassingOptions = {},
+    { onGiven, inputTokensEstimate = 0, usageOf, answerModel, shape, taker }: PassingOptions = {},
   ) {
     this.#answerModel = answerModel;
+    this.#taker = taker;
     this.#shape = shape;
     this.#dialect = dialect;
     this.#reader = dialect.readInPassing({ usageOf });
@@ -253,6 +268,7 @@ export class PassedWhole implements AnswerReader {
     this.fault = parsed.fault ?? this.#reader.whole(parsed.value);
     if (this.fault === null && this.#isEmpty(parsed.value)) this.fault = emptyAnswer;
     if (this.fault !== null) return null;
+    if (this.#taker !== undefined) this.#taker.whole(bytes, parsed.value as JsonObject);
     this.contentEvents = 1;
     const { given } = this.#reader.seen;
     if (given !== undefined && given.length > 0) this.#onGiven?.(given);

@@ -1,5 +1,5 @@
 import type { InnerCalls } from '../../spine/answer-cache.ts';
-import type { KeptEntry } from '../kept-entry.ts';
+import { type KeptEntry, keptEvents } from '../kept-entry.ts';
 import { cosine, vectorsOf } from './known-questions.ts';
 
 /** An answer of at most so many characters is the same only where its normal form is. */
@@ -9,9 +9,10 @@ const sameFrom = 0.95;
 
 /** The words of an answer; null: it has something else, which cannot be compared. */
 export function wordsOf({ answer }: KeptEntry): string | null {
-  if ('base64' in answer) return null;
+  const events = keptEvents(answer);
+  if (events === null) return null;
   let text = '';
-  for (const event of answer) {
+  for (const event of events) {
     if (event.type === 'text-delta' && event.choice === 0) text += event.text;
     else if (event.type === 'tool-call-start' || event.type === 'refusal-delta') return null;
   }

@@ -34,14 +34,15 @@ export function canonicalRead({ raw, body, read, dialect }: ReadConversation, wa
   const state = extras?.state ?? null;
   const isContinued = state !== null && (state.previous !== null || state.conversation !== null || state.background);
   if (isContinued || (extras?.nativeOnly ?? extras?.references ?? null) !== null) {
-    return canonicalBody(dialect, body, text);
+    return { ...canonicalBody(dialect, body, text), labelled: true };
   }
   const request = read.neutral();
   const beside =
     (request.lost ?? []).length > 0 || hasMore(body) ? digestOf(canonicalBody(dialect, body, text)) : undefined;
   const fallbacks = extras === null || extras.fallbackModels.length === 0 ? undefined : [...extras.fallbackModels];
   const fields = { ...normalForm(request), fallbacks, ' body': beside, ' digits': longNumbersIn(text) };
-  const canonical = canonicalOf(fields);
+  const isLabelled = request.user !== undefined || Object.keys(request.hints ?? {}).some((name) => booked.has(name));
+  const canonical = { ...canonicalOf(fields), ...(isLabelled && { labelled: true as const }) };
   const isElsewhere = request.messages.some(({ parts }) => parts.some(liesElsewhere));
   if (isElsewhere) return { ...canonical, elsewhere: true };
   const isPlain = wanted === 'question' && beside === undefined && fallbacks === undefined;

@@ -30,6 +30,7 @@ import {
 } from './extras.ts';
 import { callsOf, runChoices } from './fan-out.ts';
 import { createRequestMedia, type RequestMedia } from './fetch-media.ts';
+import { passedAnswers } from './passed-answers.ts';
 import type { ChatServices, PlanServices } from './services.ts';
 
 /** Endpoint of conversations in the cost table and the ledger, and the prefix of its answers' ids. */
@@ -60,6 +61,7 @@ export function chatEndpoint(
     readable: (call, raw) => readableBody(services.bodies, call, raw, dialectId, (body) => body),
     addable: (call, raw) => addableBody(services.bodies, call, raw, dialectId),
     content: (raw) => raw,
+    passed: passedAnswers(dialects[dialectId], (plan, facts) => answerModelOf(plan, facts, dialectId), idPrefixes[id]),
     keeps: ({ facts: { extras } }) => (extras === null || answersAlone(extras) ? 'events' : null),
     plan: (snapshot, { principal, wishes, variant }, { facts }) =>
       planOf(services, snapshot, { principal, wishes, variant, dialect: dialectId }, facts),
@@ -122,9 +124,7 @@ function trialsOf(
     quality === undefined && onFilter === undefined
       ? null
       : checksOf(services.schemas, plan.alias, request.facts, call.principal.tenant);
-  // Claude Code leaves thoughts out of its history where the answer's model is not the one that it asked.
-  const namedAs = plan.alias.answerModel ?? (dialect.id === 'anthropic-messages' ? 'asked' : 'upstream');
-  const answerModel = namedAs === 'asked' ? request.facts.model : undefined;
+  const answerModel = answerModelOf(plan, request.facts, dialect.id);
   const head: AnswerHead = {
     fallbackId: idPrefixes[endpoint] + call.requestId.slice(4),
     model: plan.alias.id,
@@ -135,12 +135,14 @@ function trialsOf(
   };
   if (dialect.lines === true) head.elapsedMs = () => services.clock.monotonicMs() - call.startedMs;
   let media: RequestMedia | null = null;
+  const isStepped = (answerTexts ?? gate) !== undefined || (keeping !== undefined && checks !== null);
   const conversation: Conversation = {
     body: request,
     dialect: dialect.id,
     providers: snapshot.providers,
     child: null,
-    after: (answerTexts ?? keeping ?? gate) === undefined ? checks : stepsOver(checks, call),
+    after: isStepped ? stepsOver(checks, call) : checks,
+    ...(!isStepped && keeping !== undefined && { keeping }),
     items: extras?.items,
     betas: job.callerHeaders['anthropic-beta'] === undefined ? undefined : betasIn(job.callerHeaders),
     answerModel,
@@ -162,6 +164,13 @@ function trialsOf(
   if (n === 1) return { conversation, writtenFor, trials: steps };
   const run = () => runChoices(services, job, steps, { conversation, dialect, head, remedy: steps.remedy });
   return { conversation, writtenFor, trials: { ...steps, run } };
+}
+
+/** The name that an answer gives its model; undefined: the provider's own. */
+function answerModelOf({ alias }: Plan, { model }: ConversationFacts, dialect: CallerDialectId): string | undefined {
+  // Claude Code leaves thoughts out of its history where the answer's model is not the one that it asked.
+  const namedAs = alias.answerModel ?? (dialect === 'anthropic-messages' ? 'asked' : 'upstream');
+  return namedAs === 'asked' ? model : undefined;
 }
 
 const betasCharsMax = 2_048;

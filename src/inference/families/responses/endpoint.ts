@@ -48,7 +48,7 @@ export type ResponsesEndpoint = Endpoint<Buffer, TurnBody, TurnPlan>;
  */
 export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoint {
   const chat = chatEndpoint(services, 'responses', 'openai-responses');
-  const { id, cost, content, traced, readable, addable, keeps } = chat;
+  const { id, cost, content, traced, readable, addable, keeps, passed } = chat;
   return {
     id,
     cost,
@@ -57,6 +57,7 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     ...(readable !== undefined && { readable }),
     ...(addable !== undefined && { addable }),
     ...(keeps !== undefined && { keeps }),
+    ...(passed !== undefined && { passed }),
     ...(traced !== undefined && { traced }),
     unkept: ({ turn }) => (turn === null || turn.continues === 'provider' ? null : unkeptBody(turn)),
     read(call, sent) {

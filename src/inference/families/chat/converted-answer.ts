@@ -1,0 +1,181 @@
+import type { DecodeOptions, StreamDecoder, UpstreamDialect } from '../../../formats/dialects/dialect.ts';
+import { contentChars, type NeutralEvent, standsForContent } from '../../../formats/neutral/event.ts';
+import type { CallersToolNames } from '../../../formats/neutral/fit-tool-names.ts';
+import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
+import { estimatedTokens, type Usage } from '../../../formats/neutral/usage.ts';
+import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { createSplitter, type SseReader } from '../../../upstream/transport/sse-reader.ts';
+import {
+  type AnswerReader,
+  countsNoOutput,
+  emptyAnswer,
+  parseAnswer,
+  tooLargeEvent,
+  WholeBody,
+} from '../../spine/answer-reader.ts';
+import type { OnGiven } from '../../spine/pass-through.ts';
+
+/** The request's facts that the reader of a converted answer needs. */
+interface ConvertedFacts {
+  inputTokensEstimate: number;
+  onGiven?: OnGiven | undefined;
+  callersToolNames?: CallersToolNames | undefined;
+}
+
+/** An answer of another dialect, asked as a stream or whole, as neutral events. */
+export class ConvertedAnswer implements AnswerReader {
+  contentEvents = 0;
+  fault: Fault | null = null;
+  usage: Usage | null = null;
+  done = false;
+  answeredAs: string | null = null;
+  finishReason: string | null = null;
+  readonly #source: EventSource;
+  readonly #inputTokensEstimate: number;
+  readonly #onGiven: OnGiven | undefined;
+  readonly #toolNames: CallersToolNames | undefined;
+  #contentChars = 0;
+  /** It is not content: a citation, or a reason why there is none. */
+  #tells = false;
+  /** Id of the spoken answer. */
+  #spoken = '';
+
+  /**
+   * The client's usage has the estimate when the upstream never gives its input tokens. `onGiven`: for an upstream of
+   * the caller's own format, whose ids the client sees. `callersToolNames`: when the target got other names.
+   */
+  constructor(source: EventSource, { inputTokensEstimate, onGiven, callersToolNames }: ConvertedFacts) {
+    this.#source = source;
+    this.#inputTokensEstimate = inputTokensEstimate;
+    this.#onGiven = onGiven;
+    this.#toolNames = callersToolNames;
+  }
+
+  get malformedLines(): number {
+    return this.#source.decoder?.malformedLines() ?? 0;
+  }
+
+  get outputTokensSeen(): number {
+    return estimatedTokens(this.#contentChars);
+  }
+
+  push(chunk: Buffer): readonly NeutralEvent[] | null {
+    return this.fault === null ? this.#read(this.#source.push(chunk)) : null;
+  }
+
+  finish(): readonly NeutralEvent[] | null {
+    if (this.fault !== null) return null;
+    const events = this.#read(this.#source.finish());
+    if (this.fault === null && !this.done) {
+      this.fault = fault('truncated', 'ended the answer before its terminal event');
+    }
+    return events;
+  }
+
+  /** Chunks repeat the id of what they continue. */
+  #spoke(id: JsonValue | undefined): void {
+    if (typeof id !== 'string' || id === this.#spoken) return;
+    this.#spoken = id;
+    this.#onGiven?.([{ id, nameable: 'always' }]);
+  }
+
+  #counted(): Usage {
+    return { inputTokens: this.#inputTokensEstimate, outputTokens: this.outputTokensSeen };
+  }
+
+  /** The events that the client may see; null: none. */
+  #read(events: readonly NeutralEvent[]): readonly NeutralEvent[] | null {
+    const shown: NeutralEvent[] = [];
+    for (const event of events) {
+      if (event.type === 'failed') {
+        this.fault = event.fault;
+        break;
+      }
+      if (event.type === 'usage') {
+        this.usage = event.impossible === true ? null : event.usage;
+        if (this.usage === null) continue;
+      } else if (event.type === 'end') {
+        if (this.contentEvents === 0 && !this.#tells && countsNoOutput(this.usage)) {
+          this.fault = emptyAnswer;
+          break;
+        }
+        this.done = true;
+        if (this.usage === null) shown.push({ type: 'usage', usage: this.#counted() });
+      } else if (event.type === 'start') {
+        this.answeredAs = event.model;
+        if (event.id !== null) this.#onGiven?.([{ id: event.id, nameable: 'if-kept' }]);
+      } else {
+        const chars = contentChars(event);
+        if (chars === null) this.#tells ||= standsForContent(event);
+        else {
+          this.contentEvents++;
+          this.#contentChars += chars;
+          if (event.type === 'audio-delta') this.#spoke(event.audio.id);
+        }
+      }
+      if (event.type === 'finish') this.finishReason = event.reason;
+      shown.push(this.#toolNames === undefined ? event : inCallersNames(event, this.#toolNames));
+    }
+    return shown.length === 0 ? null : shown;
+  }
+}
+
+function inCallersNames(event: NeutralEvent, names: CallersToolNames): NeutralEvent {
+  if (event.type !== 'tool-call-start' || !Object.hasOwn(names, event.name)) return event;
+  return { ...event, name: names[event.name]! };
+}
+
+/** Upstream bytes as neutral events. */
+export interface EventSource {
+  push(chunk: Buffer): readonly NeutralEvent[];
+  finish(): readonly NeutralEvent[];
+  /** Decoder of a stream; it knows how many lines were skipped as unreadable. */
+  readonly decoder?: StreamDecoder;
+}
+
+export class StreamedSource implements EventSource {
+  readonly #reader: SseReader;
+  readonly decoder: StreamDecoder;
+
+  /** `contentType` says how the events are framed. */
+  constructor(dialect: UpstreamDialect, options: DecodeOptions | undefined, contentType: string) {
+    this.#reader = createSplitter(contentType, dialect);
+    this.decoder = dialect.decodeStream(options);
+  }
+
+  push(chunk: Buffer): readonly NeutralEvent[] {
+    const read = this.#reader.push(chunk);
+    // The common case, one event per chunk, passes the decoder's own list on.
+    const events = read.length === 1 ? this.decoder.step(read[0]!) : read.flatMap((event) => this.decoder.step(event));
+    if (!this.#reader.tooLarge) return events;
+    return [...events, { type: 'failed', fault: tooLargeEvent() }];
+  }
+
+  finish(): readonly NeutralEvent[] {
+    return [...this.#reader.end().flatMap((event) => this.decoder.step(event)), ...this.decoder.finish()];
+  }
+}
+
+export class WholeSource implements EventSource {
+  readonly #body = new WholeBody();
+  readonly #dialect: UpstreamDialect;
+  readonly #options: DecodeOptions | undefined;
+
+  constructor(dialect: UpstreamDialect, options: DecodeOptions | undefined) {
+    this.#dialect = dialect;
+    this.#options = options;
+  }
+
+  push(chunk: Buffer): readonly NeutralEvent[] {
+    const tooLarge = this.#body.add(chunk);
+    return tooLarge === null ? [] : [{ type: 'failed', fault: tooLarge }];
+  }
+
+  finish(): readonly NeutralEvent[] {
+    const parsed = parseAnswer(this.#body.bytes());
+    if (parsed.fault !== null) return [{ type: 'failed', fault: parsed.fault }];
+    if (!isObject(parsed.value))
+      return [{ type: 'failed', fault: fault('malformed', 'sent an answer that is not a JSON object') }];
+    return this.#dialect.decodeWhole(parsed.value, this.#options);
+  }
+}

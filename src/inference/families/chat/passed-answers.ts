@@ -1,0 +1,93 @@
+import type { CallerDialect, DecodeOptions, DialectId } from '../../../formats/dialects/dialect.ts';
+import { dialects } from '../../../formats/dialects/dialect-table.ts';
+import type { AnswerPlace, KeepingSteps, PassedReading } from '../../spine/after.ts';
+import type { Asked, PassedAnswers, Plan } from '../../spine/endpoint.ts';
+import { PassedStream, type PassedTaker, PassedWhole } from '../../spine/pass-through.ts';
+import type { AttemptSink, Bytes } from '../../spine/sink.ts';
+import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
+import { ConvertedAnswer, StreamedSource } from './converted-answer.ts';
+
+/* Answers in their caller's own format that are kept as the bytes that came. A request without a cache enters nothing here. */
+
+/** The sink for such an answer, and what takes its bytes once its `Content-Type` is known. */
+export function keptInPassing<C>(
+  keeping: KeepingSteps,
+  next: AttemptSink,
+  place: AnswerPlace<C>,
+  dialect: DialectId,
+  { stream, choices, ...facts }: Pick<ConversationFacts, 'stream' | 'needs' | 'echo'> & { choices: number },
+): { sink: AttemptSink; takerOf(contentType: string): PassedTaker } {
+  const { inputTokensEstimate } = facts.needs;
+  const form = { dialect, streamed: stream, contentType: '', choices, inputTokensEstimate, wishes: wishesOf(facts) };
+  const { answer, job } = place;
+  const { usageOf } = job.providers.get(answer.attempt.target.provider)?.connection.provider ?? {};
+  const sink = keeping.passed(next, place, readingOf(form, usageOf));
+  const takerOf = (contentType: string) => {
+    form.contentType = contentType;
+    return sink;
+  };
+  return { sink, takerOf };
+}
+
+function readingOf(form: PassedReading['form'], usageOf: DecodeOptions['usageOf']): PassedReading {
+  const { choices, inputTokensEstimate } = form;
+  const dialect = dialects[form.dialect];
+  const options = { unwrapTool: undefined, usageOf, choices };
+  return {
+    form,
+    stream: () => new ConvertedAnswer(new StreamedSource(dialect, options, form.contentType), { inputTokensEstimate }),
+    whole(value) {
+      const source = { push: () => [], finish: () => dialect.decodeWhole(value, options) };
+      const reader = new ConvertedAnswer(source, { inputTokensEstimate });
+      const events = reader.finish();
+      return reader.fault === null ? events : null;
+    },
+  };
+}
+
+/** How answers are given that were kept as bytes. `modelOf`: the name of their model; undefined: their own. */
+export function passedAnswers(
+  callers: CallerDialect,
+  modelOf: (plan: Plan, facts: ConversationFacts) => string | undefined,
+  idPrefix: string,
+): PassedAnswers<ConversationBody, Plan> {
+  const usageOf = ({ snapshot }: Asked<unknown, Plan>, provider: string) =>
+    snapshot.providers.get(provider)?.connection.provider.usageOf;
+  return {
+    events(asked, provider, form, bytes) {
+      const reading = readingOf(form, usageOf(asked, provider));
+      if (!form.streamed) return reading.whole(JSON.parse(bytes.toString('utf8')));
+      const reader = reading.stream();
+      const events = [...(reader.push(bytes) ?? []), ...(reader.finish() ?? [])];
+      return reader.fault === null ? events : null;
+    },
+    again(asked, provider, form, bytes) {
+      const { facts } = asked.request;
+      const { dialect, streamed, contentType, choices, inputTokensEstimate } = form;
+      if (dialect !== callers.id || streamed !== facts.stream || form.wishes !== wishesOf(facts)) return null;
+      const name = modelOf(asked.plan, facts);
+      return {
+        id: idPrefix + asked.call.requestId.slice(4),
+        like: `${facts.includeUsage} ${name ?? ''}`,
+        bytes() {
+          const answerModel = name === undefined ? undefined : { dialect: callers.id, name };
+          const told = { usageOf: usageOf(asked, provider), answerModel };
+          const options = { ...told, contentType, choices, inputTokensEstimate };
+          const reader = streamed
+            ? new PassedStream(callers, facts.includeUsage ? 'show' : 'hide', options)
+            : new PassedWhole(callers, options);
+          // The next call may write over the bytes of this one.
+          const pieces = [copied(reader.push(bytes)), copied(reader.finish())];
+          return reader.fault === null ? Buffer.concat(pieces) : null;
+        },
+      };
+    },
+  };
+}
+
+/** Parts of a request that its answer must follow, without the estimate of its size. */
+function wishesOf({ echo }: Pick<ConversationFacts, 'echo'>): string {
+  return echo === undefined ? '' : JSON.stringify({ ...echo, inputTokens: null });
+}
+
+const copied = (bytes: Bytes | null): Buffer => Buffer.from(bytes ?? '');
