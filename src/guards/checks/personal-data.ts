@@ -48,7 +48,7 @@ export function solidFrom(text: string, from: number, longest: number): number {
 }
 
 const numberChars = 64;
-const digitGroup = /\d+/g;
+const digit = /\d/g;
 const addressV4 = /(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)/y;
 
 /** What begins with digits, or a few characters before them: one look at each group of digits serves all kinds. */
@@ -56,11 +56,14 @@ function numbersOf(kinds: ReadonlySet<PersonalKind>): Rule {
   return {
     longest: numberChars,
     next(text, from) {
-      digitGroup.lastIndex = from;
-      for (let group = digitGroup.exec(text); group !== null; group = digitGroup.exec(text)) {
-        const at = group.index;
-        const found = mayBegin(text, at) ? numberAt(kinds, text, at, from) : null;
+      // A test makes no object of what it finds, of which a text has hundreds.
+      digit.lastIndex = from;
+      while (digit.test(text)) {
+        let end = digit.lastIndex;
+        const found = mayBegin(text, end - 1) ? numberAt(kinds, text, end - 1, from) : null;
         if (found !== null) return found;
+        while (isDigit(text, end)) end++;
+        digit.lastIndex = end;
       }
       return null;
     },

@@ -69,7 +69,12 @@ const privateKeyChars = 3_900;
 /** One look for all beginnings; at each, the forms that begin so. */
 function keysOf(forms: readonly KeyForm[]): Rule {
   const begins = forms.map((form) => form.begins).join('|');
-  const beginning = new RegExp(begins, 'g');
+  const [inWords = [], lines = []] = [false, true].map((isLine) =>
+    forms.filter((form) => form.begins.startsWith('-') === isLine).map((form) => form.begins),
+  );
+  // One look at the character before a place spares most places of prose all the beginnings.
+  const words = inWords.length === 0 ? [] : [`(?<![A-Za-z0-9])(?:${inWords.join('|')})`];
+  const beginning = new RegExp([...words, ...lines].join('|'), 'g');
   const unfinished = new RegExp(`(?:${begins})[\\w./+=:-]*$`, 'g');
   return {
     longest: keyChars,
