@@ -69,6 +69,7 @@ export function openAt(check: Check, text: string, from: number, seen: SeenText 
   let open = text.length;
   for (const rule of check) open = Math.min(open, rule.open(text, from));
   if (seen === null) return open;
+  open = Math.max(from, Math.min(open, seen.unsure));
   for (const rule of rulesOver(seen, check)) open = Math.min(open, rule.open(text, from));
   return open;
 }

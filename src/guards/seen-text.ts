@@ -1,6 +1,7 @@
 /**
  * A text as people read it: without the characters that nobody sees, and with digits, letters and signs of other forms
- * as those of ASCII. What is hidden among such characters stands in it plainly. Places: UTF-16 units.
+ * as those of ASCII, also letters of other scripts that look like them within a word of ASCII. What is hidden among such
+ * characters stands in it plainly. Places: UTF-16 units.
  */
 export interface SeenText {
   text: string;
@@ -10,6 +11,8 @@ export interface SeenText {
   beginning(place: number): number;
   /** Where the character before a place ends in the written text. */
   ending(place: number): number;
+  /** Place in the written text from which more text could change what it looks like; its length: none could. */
+  unsure: number;
 }
 
 /** Controls but for white space, other digits, full-width forms but for the marks of Chinese prose, mathematical letters. */
@@ -24,10 +27,63 @@ const mayBeOdd = new Uint8Array(0x1_0000).map((_, unit) =>
 );
 for (const unit of [0xd82f, 0xd834, 0xd835, 0xdb40, 0xdb41, 0xdb42, 0xdb43]) mayBeOdd[unit] = 1;
 
+/** Letters of Cyrillic, Greek, Armenian and others, each before the one of ASCII that it looks like. */
+const alike = new Map(
+  (
+    'аaеeоoрpсcуyхxіiјjѕsһhԁdԛqԝwӏlАAВBЕEКKМMНHОOРPСCТTУYХXІIЈJЅSԚQԜW' +
+    'οoνvκkρpυuιiαaΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXօoսuհhıiɡg'
+  )
+    .match(/../gu)
+    ?.map((pair) => [pair.charCodeAt(0), pair.charAt(1)]),
+);
+const [isOdd, isAlike] = [1, 2];
+for (const unit of alike.keys()) mayBeOdd[unit] = isAlike;
+/** A letter that looks like one of ASCII is taken for it where one of ASCII is as near as this in its word. */
+const nearUnits = 8;
+/** Units of a word at the end of a text that may change with what follows. */
+const unsureUnits = 64;
+
+function isAscii(unit: number): boolean {
+  return (unit >= 48 && unit <= 57) || (unit >= 65 && unit <= 90) || (unit >= 97 && unit <= 122);
+}
+
+/** `end`: nothing is near so far, and the word goes up to the end of the text. */
+function nearAscii(text: string, at: number): boolean | 'end' {
+  for (const step of [-1, 1]) {
+    for (let place = at + step; Math.abs(place - at) <= nearUnits; place += step) {
+      const unit = text.charCodeAt(place);
+      if (isAscii(unit)) return true;
+      if (place === text.length) return 'end';
+      if (mayBeOdd[unit] !== isAlike) break;
+    }
+  }
+  return false;
+}
+
+/** The text with letters of ASCII for those that look like them, in words that have both. */
+function withoutAlike(text: string, first: number): { text: string; unsure: number } {
+  let made = '';
+  let from = 0;
+  let unsure = text.length;
+  for (let at = first; at < text.length; at++) {
+    if (mayBeOdd[text.charCodeAt(at)] !== isAlike) continue;
+    const near = nearAscii(text, at);
+    if (near === 'end') unsure = Math.min(unsure, at);
+    if (near !== true) continue;
+    made += text.slice(from, at) + alike.get(text.charCodeAt(at));
+    from = at + 1;
+  }
+  const isWord = (unit: number) => isAscii(unit) || mayBeOdd[unit] === isAlike;
+  const least = text.length - unsureUnits;
+  while (unsure < text.length && unsure > least && isWord(text.charCodeAt(unsure - 1))) unsure--;
+  return { text: from === 0 ? text : made + text.slice(from), unsure };
+}
+
 /** The text as it is read; null: as it is written. */
-export function seenText(written: string): SeenText | null {
-  const first = firstOdd(written);
+export function seenText(given: string): SeenText | null {
+  const first = firstOdd(given);
   if (first === -1) return null;
+  const { text: written, unsure } = withoutAlike(given, first);
   const begins: number[] = [];
   let text = '';
   const take = (piece: string, at: number) => {
@@ -42,11 +98,12 @@ export function seenText(written: string): SeenText | null {
     if (!invisible.test(char)) take(plain(char), found.index);
     from = found.index + char.length;
   }
-  if (from === 0) return null;
+  if (from === 0 && written === given && unsure === given.length) return null;
   take(written.slice(from), from);
   const beginning = (place: number) => begins[place] ?? written.length;
   return {
     text,
+    unsure,
     placeOf: (at) => placeIn(begins, at),
     beginning,
     ending(place) {
@@ -74,7 +131,10 @@ export function squeezed(text: string, cut: (at: number, units: number) => void)
 function firstOdd(text: string): number {
   const first = text.search(beyondLatin);
   if (first === -1) return -1;
-  for (let at = first; at < text.length; at++) if (mayBeOdd[text.charCodeAt(at)] === 1) return at;
+  for (let at = first; at < text.length; at++) {
+    const kind = mayBeOdd[text.charCodeAt(at)];
+    if (kind === isOdd || (kind === isAlike && nearAscii(text, at) !== false)) return at;
+  }
   return -1;
 }
 

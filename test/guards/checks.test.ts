@@ -212,7 +212,18 @@ const hiddenValues = [
   'ｊｏ＠ｅｘａｍｐｌｅ．ｏｒｇ',
   '𝗷𝗼@𝗲𝘅𝗮𝗺𝗽𝗹𝗲.𝗼𝗿𝗴',
   hide('jo@example.org', '\u200b\u2060\u{e0041}'.repeat(10)),
+  // Letters of Cyrillic and Greek that look like those of ASCII.
+  'рroject fаlcοn',
+  'sk-рrоj-Аb3dЕf6hIj9kLm2nОp5q',
+  'jо@exаmple.org',
+  'ΑB-1234',
 ];
+
+test('letters of other scripts that look like ASCII are that only in words with both', () => {
+  const check = words(['pot', 'cop', 'hato', 'top']);
+  assert.deepEqual(found(check, 'Рот, сор и НАТО: это ТОР. Ποτ, рот'), []);
+  assert.deepEqual(found(check, 'a роt, a сop, HАTO, tоp'), ['роt', 'сop', 'HАTO', 'tоp']);
+});
 
 test('invisible characters and other forms of digits and letters hide nothing', async () => {
   const check: Check = [...personalData(), ...secrets(), ...words(['project falcon']), ...patterns(['AB-\\d{3,6}'])];
