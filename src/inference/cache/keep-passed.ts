@@ -52,7 +52,8 @@ export class PassedKeeping<C> implements AttemptSink, PassedTaker {
   }
 
   whole(bytes: Buffer, value: JsonObject): void {
-    const events = this.#isPart || bytes.length > keptBytesMax ? null : this.#reading.whole(value);
+    if (this.#isPart || bytes.length > keptBytesMax) return;
+    const events = readSafely(() => this.#reading.whole(value));
     if (events === null) return;
     this.#whole = bytes;
     this.#take(events);
@@ -122,7 +123,7 @@ export class PassedKeeping<C> implements AttemptSink, PassedTaker {
 
   #keep(): void {
     const { as, keep, lost } = this.#keeping;
-    const events = this.#copy.fault === null ? this.#collected.complete() : null;
+    const events = this.#copy.isRead ? this.#collected.complete() : null;
     if (events === null) return lost();
     const { id = null } = events.find((event) => event.type === 'start') ?? {};
     const form = { ...this.#reading.form, id };
@@ -142,13 +143,15 @@ class StreamCopy {
   #unread: Buffer[] = [];
   unreadBytes = 0;
   isFinished = false;
+  #isBroken = false;
 
   constructor(reading: PassedReading) {
     this.#reading = reading;
   }
 
-  get fault(): Fault | null {
-    return this.#reader?.fault ?? null;
+  /** Whether there is an answer that could be read. */
+  get isRead(): boolean {
+    return !this.#isBroken && (this.#reader?.fault ?? null) === null;
   }
 
   add(chunk: Buffer): void {
@@ -161,25 +164,40 @@ class StreamCopy {
   }
 
   /** The events of what came since the last call. */
-  read(): NeutralEvent[] {
+  read(): readonly NeutralEvent[] {
     if (this.isFinished) return [];
     this.#reader ??= this.#reading.stream();
     const reader = this.#reader;
-    const events = this.#unread.flatMap((piece) => reader.push(piece) ?? []);
+    const pieces = this.#unread;
     this.#unread = [];
     this.unreadBytes = 0;
-    return events;
+    return this.#safely(() => pieces.flatMap((piece) => reader.push(piece) ?? []));
   }
 
   /** The same, and of the end. None where nothing came: the answer is whole, or one of events. */
-  finish(): NeutralEvent[] {
-    const events = this.#bytes === 0 ? [] : [...this.read(), ...(this.#reader?.finish() ?? [])];
+  finish(): readonly NeutralEvent[] {
+    const events = this.#bytes === 0 ? [] : [...this.read(), ...this.#safely(() => this.#reader?.finish() ?? [])];
     this.isFinished = true;
     return events;
+  }
+
+  #safely(work: () => readonly NeutralEvent[]): readonly NeutralEvent[] {
+    const events = this.#isBroken ? null : readSafely(work);
+    if (events === null) this.#isBroken = true;
+    return events ?? [];
   }
 
   /** Null: there are too many. */
   all(): Buffer | null {
     return this.#pieces === null || this.#bytes === 0 ? null : Buffer.concat(this.#pieces);
+  }
+}
+
+/** Null: nobody can read it. The caller has the answer all the same. */
+function readSafely(work: () => readonly NeutralEvent[] | null): readonly NeutralEvent[] | null {
+  try {
+    return work();
+  } catch {
+    return null;
   }
 }
