@@ -128,7 +128,7 @@ function createRawRefusals({ clock, onRefused }: Pick<ServerParts, 'clock' | 'on
 }
 
 const noWebSocketHere =
-  'WebSockets are not supported here; send a plain POST. They are for /v1/realtime and for watching a crawl.';
+  'WebSockets are not supported here; send a plain POST. They are for /v1/realtime, /v1/responses and for watching a crawl.';
 
 function clientFailure(code: string | undefined): Failure {
   switch (code) {

@@ -129,7 +129,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const all: readonly Route[] = [
     chatRoute(services),
     ...messagesRoutes(services),
-    ...responsesRoutes(services, background),
+    ...responsesRoutes(services, background, { services, principalOf: ring.principalOf }),
     ...forwardedRoutes(services),
     embeddingsRoute(services),
     ...passthroughRoutes(services),

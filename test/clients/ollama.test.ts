@@ -5,7 +5,7 @@ import { models, openThreeProviders } from './three-providers.ts';
 
 /* Ollama's own client at the root, over a provider of each dialect. */
 
-const { gateway, lastBody } = await openThreeProviders({
+const { gateway, lastBody, upstream } = await openThreeProviders({
   tried: { targets: ['openai/mock/ok'], variants: { a: { weight: 1, parameters: { temperature: 0.1 } } } },
   embed: { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
 });
@@ -155,11 +155,34 @@ test('models are listed and shown with what they can', async () => {
   assert.match((await ollama.version()).version, /^\d+\.\d+\.\d+$/);
 });
 
+test('a model is loaded by a request that says nothing, and has the tag `latest`, too', async () => {
+  const before = upstream.requests().length;
+  const chat = await ollama.chat({ model: 'chat:latest', messages: [] });
+  assert.deepEqual([chat.done, chat.done_reason, chat.message.content], [true, 'load', '']);
+  const generate = await ollama.generate({ model: 'chat', prompt: '', keep_alive: 0 });
+  assert.deepEqual([generate.done_reason, generate.response], ['unload', '']);
+  await assert.rejects(ollama.chat({ model: 'none', messages: [] }), { status_code: 404, error: /'none'/ });
+  assert.equal(upstream.requests().length, before, 'no provider is asked');
+  const answer = await ollama.chat({ model: 'claude:latest', messages: hello });
+  assert.match(answer.message.content, /hello there/);
+  const call = { function: { name: 'get_weather', arguments: { model: 'claude:latest' } } };
+  const messages = [...hello, { role: 'assistant', content: '', tool_calls: [call] }];
+  await ollama.chat({ model: 'chat', messages });
+  assert.equal(lastBody().model, 'mock/ok', 'a model within a message is none');
+  assert.equal((await ollama.embed({ model: 'embed:latest', input: 'one' })).embeddings.length, 1);
+  assert.deepEqual((await ollama.show({ model: 'embed:latest' })).capabilities, ['embedding']);
+  await assert.rejects(ollama.chat({ model: 'none:latest', messages: hello }), { status_code: 404, error: /'none/ });
+});
+
 test('errors are the text that its clients show', async () => {
   const wrong = new Ollama({ host: gateway.url, headers: { Authorization: 'Bearer sk-cv-wrongwrongwrong' } });
   await assert.rejects(wrong.chat({ model: 'chat', messages: hello }), { status_code: 401, error: /key/i });
   await assert.rejects(ollama.chat({ model: 'none', messages: hello }), { status_code: 404, error: /'none'/ });
-  await assert.rejects(ollama.chat({ model: 'chat', messages: [] }), { status_code: 400, error: /messages/ });
+  const wrongMessages = 'hello' as unknown as [];
+  await assert.rejects(ollama.chat({ model: 'chat', messages: wrongMessages }), {
+    status_code: 400,
+    error: /messages/,
+  });
   await assert.rejects(ollama.chat({ model: 'chat', messages: hello, options: { temperature: 9 } }), {
     status_code: 400,
     error: /options\.temperature/,

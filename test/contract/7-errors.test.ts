@@ -229,7 +229,7 @@ test('design §6: headers above 16 KB are 431, in the same body shape', async ()
 test('design §6: a WebSocket upgrade is 426, naming what to use', async () => {
   const answer = await rawExchange({
     url: gateway.url,
-    path: '/v1/responses',
+    path: '/v1/models',
     method: 'GET',
     headers: { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': 'x', 'sec-websocket-version': '13' },
   });

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { get } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { assertBalanced, assertPublished, assertPublishedWhole, eventsOf } from '../conversion/responses-frames.ts';
@@ -348,16 +347,4 @@ test('a body above 1 MB, which is read in a worker, is answered alike: custom to
   const response = (await answer.json()) as { output: JsonObject[]; metadata: unknown; temperature: unknown };
   assert.equal(response.output[0]!.type, 'custom_tool_call');
   assert.deepEqual([response.metadata, response.temperature], [{ a: 'b' }, 0.5]);
-});
-
-test('a WebSocket is refused by 426, so that Codex falls back to POST at once', async (t) => {
-  const { gateway } = await open(t);
-  const answer = await new Promise<number>((resolve, reject) => {
-    const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
-    get(`${gateway.url}/v1/responses`, { headers: upgrade }, (response) => resolve(response.statusCode!)).on(
-      'error',
-      reject,
-    );
-  });
-  assert.equal(answer, 426);
 });

@@ -6,8 +6,9 @@ import type { Services } from '../../inference/endpoints/services.ts';
 import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
 import type { Alias } from '../../inference/models/alias.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { invalid } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import { type JsonObject, scanJson } from '../../kernel/json.ts';
+import { jsonDepthMax } from '../../kernel/limits.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { asReceived, bodyHandler } from '../model-call.ts';
@@ -32,19 +33,25 @@ export function ollamaRoutes(services: Services): Route[] {
     body: { schema: ollamaEmbeddingSchema },
     handle: bodyHandler(services, embeddingsEndpoint(services, 'ollama-embeddings'), asReceived),
   } as const;
+  const chat = { ...conversation, path: '/api/chat', summary: "A conversation in Ollama's format" };
+  const generate = {
+    ...conversation,
+    path: '/api/generate',
+    summary: "An answer to one text in Ollama's format",
+    readBody: (_: Exchange, body: Buffer) => asGenerate(body),
+  };
   return [
-    conversationRoute(services, { ...conversation, path: '/api/chat', summary: "A conversation in Ollama's format" }),
+    named(services, conversationRoute(services, chat), { message: { role: 'assistant', content: '' } }),
     {
-      ...conversationRoute(services, {
-        ...conversation,
-        path: '/api/generate',
-        summary: "An answer to one text in Ollama's format",
-        readBody: (_, body) => asGenerate(body),
-      }),
+      ...named(services, conversationRoute(services, generate), { response: '' }),
       body: { schema: generateSchema },
     },
-    { ...embed, path: '/api/embed', summary: "Embeddings in Ollama's format" },
-    { ...embed, path: '/api/embeddings', summary: "The embedding of one text in Ollama's format" },
+    named(services, { ...embed, path: '/api/embed', summary: "Embeddings in Ollama's format" }, null),
+    named(
+      services,
+      { ...embed, path: '/api/embeddings', summary: "The embedding of one text in Ollama's format" },
+      null,
+    ),
     {
       ...shared,
       method: 'GET',
@@ -77,6 +84,76 @@ export function ollamaRoutes(services: Services): Route[] {
   ];
 }
 
+/**
+ * The route for models that are named with Ollama's tag `:latest`, too. `loaded`: members of its answer to a request
+ * that says nothing, by which clients have a model loaded; null: it has none.
+ */
+function named(services: Services, route: Route, loaded: JsonObject | null): Route {
+  return {
+    ...route,
+    async handle(exchange) {
+      const raw = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
+      if (raw === null) return;
+      const headers = exchange.admitted?.headers ?? [];
+      if (!Buffer.isBuffer(raw)) return refuse(exchange.client, raw, headers);
+      const model = loaded === null ? null : modelToLoad(raw);
+      if (model !== null) return load(services, exchange, model, loaded);
+      const { tenant } = callerOf(exchange);
+      const tagged = raw.includes(`${latest}"`) ? taggedModel(raw) : null;
+      const isTagged = tagged !== null && 'kind' in aliasOf(services, exchange, `${tagged}${latest}`);
+      const body = isTagged ? await services.bodies.withModel(tenant, raw, tagged) : { ok: true as const, value: raw };
+      if (!body.ok) return refuse(exchange.client, body.failure, headers);
+      await route.handle({ ...exchange, givenBody: body.value });
+    },
+  };
+}
+
+/** The model of a body, without its tag; null: it has none. Only its own member counts, not one within a message. */
+function taggedModel(raw: Buffer): string | null {
+  const { model } = scanJson(raw, jsonDepthMax);
+  const name = model === null ? '' : raw.toString('utf8', model.start, model.end);
+  return name.endsWith(`${latest}"`) ? name.slice(1, -latest.length - 1) : null;
+}
+
+const latest = ':latest';
+const loadBytesMax = 4_096;
+
+/** The model of a request without any message or prompt; null: it has one, or is none that can be read. */
+function modelToLoad(raw: Buffer): { name: string; isUnloaded: boolean } | null {
+  if (raw.length > loadBytesMax) return null;
+  const parsed = parseObject(raw);
+  if (!parsed.ok) return null;
+  const { model, messages, prompt, keep_alive: kept } = parsed.value.body;
+  const saysNothing = (messages === undefined || (Array.isArray(messages) && messages.length === 0)) && !prompt;
+  return typeof model === 'string' && saysNothing ? { name: model, isUnloaded: kept === 0 } : null;
+}
+
+/** Nothing is loaded here: every model is ready. */
+function load(
+  services: Services,
+  exchange: Exchange,
+  { name, isUnloaded }: { name: string; isUnloaded: boolean },
+  members: JsonObject | null,
+): void {
+  const headers = exchange.admitted?.headers ?? [];
+  const alias = taglessAlias(services, exchange, name);
+  if ('kind' in alias) return refuse(exchange.client, alias, headers);
+  const created = new Date(services.clock.wallMs()).toISOString();
+  const end = { done: true, done_reason: isUnloaded ? 'unload' : 'load' };
+  writeJson(exchange, 200, { model: name, created_at: created, ...members, ...end }, headers);
+}
+
+function aliasOf(services: Services, exchange: Exchange, name: string): Alias | Failure {
+  return services.snapshot().models.resolve(name, callerOf(exchange));
+}
+
+/** A model by its name, or by its name and `:latest`. */
+function taglessAlias(services: Services, exchange: Exchange, name: string): Alias | Failure {
+  const alias = aliasOf(services, exchange, name);
+  if (!('kind' in alias) || !name.endsWith(latest)) return alias;
+  return aliasOf(services, exchange, name.slice(0, -latest.length));
+}
+
 /** Models for which this API has a path. */
 function modelsOf(services: Services, exchange: Exchange): readonly Alias[] {
   const all = services.snapshot().models.list(callerOf(exchange));
@@ -90,7 +167,7 @@ async function show(services: Services, exchange: Exchange): Promise<void> {
   if (!parsed.ok) return refuse(exchange.client, parsed.failure, []);
   const { model, name = model } = parsed.value.body;
   if (typeof name !== 'string') return refuse(exchange.client, invalid('model', "Missing 'model': send a name."), []);
-  const alias = services.snapshot().models.resolve(name, callerOf(exchange));
+  const alias = taglessAlias(services, exchange, name);
   if ('kind' in alias) return refuse(exchange.client, alias, []);
   writeJson(exchange, 200, {
     details: detailsOf(alias),

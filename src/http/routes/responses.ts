@@ -16,12 +16,13 @@ import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 import { conversationsRoutes } from './conversations.ts';
 import { countingRoute } from './count-tokens.ts';
+import type { SocketParts } from './responses-socket/session.ts';
 import { responsesPlace, type StoredCall, storedRoute } from './stored-route.ts';
 
 const place = { endpoint: 'responses', dialect: openAiResponses, limitForm: 'openai' } as const;
 
 /** `POST /v1/responses`, OpenAI's newer format over any provider, and what is kept of its answers. */
-export function responsesRoutes(services: Services, background: BackgroundRuns): Route[] {
+export function responsesRoutes(services: Services, background: BackgroundRuns, sockets: SocketParts): Route[] {
   const { responses } = services;
   const endpoint = responsesEndpoint(services);
   const answered = bodyHandler(services, endpoint, asReceived);
@@ -36,6 +37,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns):
       body: { schema: () => openAiResponses.requestSchema('answer') },
       handle: (exchange) => answerOrBegin(services, background, exchange, answered),
     },
+    socketRoute(sockets),
     countingRoute(services, {
       ...place,
       path: '/v1/responses/input_tokens',
@@ -87,6 +89,23 @@ export function responsesRoutes(services: Services, background: BackgroundRuns):
     ),
     ...conversationsRoutes(services),
   ];
+}
+
+/** Route of the WebSocket, whose session is loaded with the first connection. */
+function socketRoute(parts: SocketParts): Route {
+  return {
+    ...place,
+    method: 'GET',
+    path: '/v1/responses',
+    summary: 'Responses over a WebSocket: each response.create counts as a request',
+    auth: 'key',
+    quota: 'free',
+    webSocket: true,
+    async handle(exchange) {
+      const { answerSocket } = await import('./responses-socket/session.ts');
+      await answerSocket(parts, exchange);
+    },
+  };
 }
 
 const text = { type: 'string' };

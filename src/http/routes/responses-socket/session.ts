@@ -1,0 +1,231 @@
+import type { Principal } from '../../../books/auth/principal.ts';
+import type { Frame } from '../../../formats/dialects/realtime/events.ts';
+import type { Services } from '../../../inference/endpoints/services.ts';
+import type { LongWork } from '../../../inference/families/realtime/realtime-session.ts';
+import { type EndListener, SocketEnd } from '../../../inference/families/realtime/socket-end.ts';
+import { ConnectionMemory } from '../../../inference/families/responses/connection-memory.ts';
+import { responsesEndpoint } from '../../../inference/families/responses/endpoint.ts';
+import { keepsFor } from '../../../inference/families/responses/keeps-for.ts';
+import type { ModelCall } from '../../../inference/spine/model-call.ts';
+import { serve } from '../../../inference/spine/serve.ts';
+import { refuse } from '../../../inference/spine/sink.ts';
+import { type Failure, factsOf, invalid } from '../../../kernel/failure.ts';
+import { newRequestId } from '../../../kernel/ids.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { acceptWebSocket, handshakeFault } from '../../accept-web-socket.ts';
+import { type Exchange, errorContextOf } from '../../exchange.ts';
+import { modelCallOf } from '../../model-call.ts';
+import { refusalOf } from '../../refusal.ts';
+import { errorMessage, TurnDelivery } from './turn-delivery.ts';
+import { unmadeResponse } from './unmade-response.ts';
+
+export interface SocketParts {
+  services: Services;
+  principalOf(keyId: string): Principal | Failure;
+}
+
+/** Requests that wait on one connection for the one that runs. */
+const waitingMax = 4;
+/** OpenAI ends a connection after the same time; clients connect anew. */
+const longestMs = 60 * 60_000;
+const goingAway = 1001;
+const overlong = 1000;
+
+/**
+ * `/v1/responses` over a WebSocket: each `response.create` is admitted, planned and charged as a POST is, one after the
+ * other. Resolves when the connection is closed and nothing of it runs.
+ */
+export async function answerSocket(parts: SocketParts, exchange: Exchange): Promise<void> {
+  const base = modelCallOf(exchange);
+  if (base === null) return;
+  const { headers } = base.admitted;
+  const fault = exchange.upgrade === null ? plainRequest : handshakeFault(exchange.request);
+  if (fault !== null) return refuse(exchange.client, fault, headers);
+  const { body_limit: messageBytesMax } = parts.services.snapshot().config.server;
+  const socket = await acceptWebSocket(exchange, { headers, messageBytesMax });
+  if (socket === null) return;
+  await new Session(parts, exchange, base, new SocketEnd(socket)).run();
+}
+
+const plainRequest: Failure = {
+  kind: 'upgrade-required',
+  to: 'websocket',
+  message: 'A GET of this address opens a WebSocket. Send a POST, or open wss://…/v1/responses.',
+};
+
+type TurnTime = Pick<ModelCall, 'requestId' | 'atMs' | 'startedMs'>;
+
+class Session implements EndListener, LongWork {
+  readonly #parts: SocketParts;
+  readonly #exchange: Exchange;
+  readonly #base: ModelCall;
+  readonly #socket: SocketEnd;
+  readonly #memory = new ConnectionMemory();
+  readonly #waiting: Buffer[] = [];
+  #turn: TurnDelivery | null = null;
+  #running: Promise<void> | null = null;
+  #state: 'open' | 'draining' | 'closed' = 'open';
+  #closed: () => void = () => undefined;
+
+  constructor(parts: SocketParts, exchange: Exchange, base: ModelCall, socket: SocketEnd) {
+    this.#parts = parts;
+    this.#exchange = exchange;
+    this.#base = base;
+    this.#socket = socket;
+  }
+
+  async run(): Promise<void> {
+    const { ending } = this.#exchange;
+    const over = new Promise<void>((resolve) => {
+      this.#closed = resolve;
+    });
+    const longest = setTimeout(() => this.#expire(), longestMs).unref();
+    ending.add(this);
+    this.#socket.listen(this);
+    try {
+      await over;
+      await this.#running;
+    } finally {
+      clearTimeout(longest);
+      ending.remove(this);
+    }
+  }
+
+  frame(frame: Frame, binary: boolean): void {
+    if (binary) return this.#refuse(invalid(null, 'Send each event as a message of text.'));
+    if (this.#waiting.length >= waitingMax) {
+      const message = `At most ${waitingMax} requests wait on one connection. Wait for the end of a response.`;
+      return this.#refuse({ kind: 'overloaded', message });
+    }
+    this.#waiting.push(typeof frame === 'string' ? Buffer.from(frame) : frame);
+    this.#running ??= this.#work().finally(() => {
+      this.#running = null;
+    });
+  }
+
+  drained(): void {
+    this.#turn?.drained();
+  }
+
+  closed(): void {
+    this.#state = 'closed';
+    this.#waiting.length = 0;
+    this.#turn?.leave();
+    this.#closed();
+  }
+
+  /** The response that runs comes to its end. */
+  drain(): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'draining';
+    this.#waiting.length = 0;
+    if (this.#turn === null) this.#leave();
+  }
+
+  cut(): void {
+    this.#turn?.leave();
+    this.#leave();
+  }
+
+  #leave(): void {
+    this.#socket.close(goingAway, 'The server is shutting down. Connect again.');
+  }
+
+  #expire(): void {
+    const message = 'The connection is open for 60 minutes, which is the longest. Open a new one.';
+    this.#refuse({ kind: 'request-timeout', message });
+    this.#turn?.leave();
+    this.#socket.close(overlong, 'websocket_connection_limit_reached');
+  }
+
+  #refuse(failure: Failure): void {
+    this.#socket.send(errorMessage(failure, this.#contextOf(this.#base.requestId)));
+  }
+
+  #contextOf(requestId: string) {
+    return errorContextOf({ ...this.#exchange, requestId }, this.#parts.services.clock.wallMs());
+  }
+
+  async #work(): Promise<void> {
+    for (let raw = this.#waiting.shift(); raw !== undefined; raw = this.#waiting.shift()) {
+      const requestId = newRequestId(this.#parts.services.clock.wallMs());
+      const turn = new TurnDelivery(this.#socket, () => this.#contextOf(requestId));
+      this.#turn = turn;
+      try {
+        await this.#answer(raw, requestId, turn);
+      } catch {
+        turn.end({ failure: { kind: 'internal' }, headers: [] });
+      } finally {
+        this.#turn = null;
+      }
+      if (this.#state === 'draining') this.#leave();
+    }
+  }
+
+  /** One event of the caller's. */
+  async #answer(raw: Buffer, requestId: string, turn: TurnDelivery): Promise<void> {
+    const { services, principalOf } = this.#parts;
+    const read = await services.bodies.readObject(this.#base.principal.tenant, raw);
+    if (!read.ok) return turn.refuse(read.failure);
+    const { type, stream_id: lane, stream: _, background, generate, ...asked } = read.value;
+    if (type !== 'response.create') return turn.refuse(unknownEvent);
+    if (lane !== undefined) return turn.refuse(noLanes);
+    if (background === true) return turn.refuse(noBackground);
+    const now = { requestId, atMs: services.clock.wallMs(), startedMs: services.clock.monotonicMs() };
+    const principal = principalOf(this.#base.principal.keyId);
+    if ('kind' in principal) return this.#refused(turn, principal, now);
+    const admitted = await services.admission.admit(principal, 'one', { requestId, form: 'openai' });
+    if (admitted.kind !== 'admitted') return this.#refused(turn, admitted, now);
+    const trace = services.traces?.begin({ ...now, headers: null }) ?? null;
+    const { clientRequestId, requestId: connection } = this.#base;
+    const call: ModelCall = {
+      ...this.#base,
+      ...now,
+      // By which all responses of a connection are found.
+      clientRequestId: clientRequestId ?? connection,
+      principal,
+      admitted,
+      ...{ delivery: turn, client: turn, sink: turn },
+      idempotencyKey: null,
+      trace,
+    };
+    try {
+      await this.#respond(call, turn, this.#memory.continued(asked), generate === false);
+      // It has no row in the ledger.
+      if (turn.failure !== null && admitted.booked !== true) this.#record(turn.failure, now, admitted);
+    } finally {
+      admitted.release();
+      const { account, keyId } = principal;
+      const facts = { requestId, method: null, route: 'response over a WebSocket', account, keyId, about: null };
+      trace?.end({ ...facts, status: turn.status }, services.clock.monotonicMs());
+    }
+  }
+
+  async #respond(call: ModelCall, turn: TurnDelivery, body: JsonObject, isUnmade: boolean): Promise<void> {
+    const { services } = this.#parts;
+    const endpoint = responsesEndpoint(services);
+    const raw = Buffer.from(JSON.stringify({ ...body, stream: true }));
+    if (isUnmade) await unmadeResponse(services, endpoint, call, raw, turn);
+    else await serve(services, endpoint, call, raw);
+    const { response } = turn;
+    if (response === null || response.status === 'failed') return;
+    // Whatever is kept elsewhere is continued from there.
+    const mayKeep = body.store !== false && response.store !== false && keepsFor(services.snapshot(), call.principal);
+    if (isUnmade || !mayKeep) this.#memory.keep(body, response, call.requestId);
+  }
+
+  #refused(turn: TurnDelivery, failure: Failure, now: TurnTime): void {
+    this.#record(failure, now, null);
+    turn.refuse(failure);
+  }
+
+  #record(failure: Failure, now: TurnTime, admitted: Exchange['admitted']): void {
+    const nowMs = this.#parts.services.clock.wallMs();
+    const exchange = { ...this.#exchange, ...now, admitted };
+    exchange.onRefused(refusalOf(exchange, failure, factsOf(failure, nowMs), nowMs));
+  }
+}
+
+const unknownEvent = invalid('type', "'type' must be response.create: Culvert knows no other event here.");
+const noLanes = invalid('stream_id', "'stream_id' is not supported: the responses of a connection come one by one.");
+const noBackground = invalid('background', "'background' does not work over a WebSocket. Send a POST.");

@@ -1,0 +1,132 @@
+import { openAiResponses } from '../../../formats/dialects/openai-responses/index.ts';
+import type { SocketEnd } from '../../../inference/families/realtime/socket-end.ts';
+import { dataOf, ResponseFrames } from '../../../inference/families/responses/response-frames.ts';
+import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../../../inference/spine/sink.ts';
+import { type ErrorContext, type Failure, statusOf } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+
+/** The client of one response over a WebSocket: it sends each event of the answer as a message. */
+export class TurnDelivery implements Delivery {
+  gone = false;
+  committed = false;
+  /** HTTP status that the same request would have got. */
+  status = 200;
+  /** Why there is no response, or none to its end; null: nothing has failed. */
+  failure: Failure | null = null;
+  /** The response at its end; null: it has not come to one. */
+  response: JsonObject | null = null;
+  readonly #socket: SocketEnd;
+  readonly #context: () => ErrorContext;
+  readonly #frames = new ResponseFrames();
+  readonly #whole: Buffer[] = [];
+  #form: AnswerForm = 'events';
+  #ended = false;
+  #goneListener: (() => void) | null = null;
+  #drainListener: (() => void) | null = null;
+
+  constructor(socket: SocketEnd, context: () => ErrorContext) {
+    this.#socket = socket;
+    this.#context = context;
+  }
+
+  onGone(listener: () => void): void {
+    this.#goneListener = listener;
+  }
+
+  onDrain(listener: () => void): void {
+    this.#drainListener = listener;
+  }
+
+  /** Pings keep the connection. */
+  expect(): void {}
+
+  drained(): void {
+    this.#drainListener?.();
+  }
+
+  leave(): void {
+    if (this.gone || this.#ended) return;
+    this.gone = true;
+    this.#goneListener?.();
+  }
+
+  start(form: AnswerForm, _headers: HeaderList, status = 200): void {
+    this.committed = true;
+    this.#form = form;
+    this.status = status;
+  }
+
+  chunk(chunk: Bytes): Pace {
+    if (this.gone) return 'ready';
+    if (this.#form !== 'events') {
+      this.#whole.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+      return 'ready';
+    }
+    return this.#take(chunk);
+  }
+
+  end(failed: Failed | null): void {
+    if (this.gone || this.#ended) return;
+    this.#ended = true;
+    this.failure = failed?.failure ?? null;
+    if (failed !== null && this.committed) {
+      this.status = statusOf(failed.failure);
+      this.#take(openAiResponses.errorFrame(failed.failure, this.#context(), failed.mark));
+    } else if (failed !== null) {
+      this.refuse(failed.failure, failed.headers);
+    } else if (this.#form !== 'events') {
+      this.#sendWhole();
+    }
+  }
+
+  /** An error in place of a response. */
+  refuse(failure: Failure, headers: HeaderList = []): void {
+    this.status = statusOf(failure);
+    this.#socket.send(errorMessage(failure, this.#context(), headers));
+  }
+
+  #take(chunk: Bytes): Pace {
+    let pace: Pace = 'ready';
+    for (const { text, type } of this.#frames.push(chunk)) {
+      const data = textOf(text);
+      if (data === '' || data === '[DONE]') continue;
+      if (ends.has(type)) this.#end(dataOf(text));
+      pace = this.#socket.send(data);
+    }
+    return pace;
+  }
+
+  #end(event: unknown): void {
+    if (isObject(event) && isObject(event.response)) this.response = event.response;
+  }
+
+  /** An answer that is no stream, such as one of a cache, or a provider's own error. */
+  #sendWhole(): void {
+    const body = dataOf(`data: ${Buffer.concat(this.#whole).toString('utf8')}`);
+    if (isObject(body) && this.status < 400) {
+      this.response = body;
+      this.#socket.send(JSON.stringify({ type: 'response.completed', sequence_number: 0, response: body }));
+      return;
+    }
+    const error = isObject(body) && isObject(body.error) ? body.error : null;
+    if (error === null) this.refuse({ kind: 'internal' });
+    else this.#socket.send(JSON.stringify({ type: 'error', status: this.status, error }));
+  }
+}
+
+/** Message of a failure before a response has begun, in OpenAI's words. `headers`: of the answer that HTTP would give. */
+export function errorMessage(failure: Failure, context: ErrorContext, headers: HeaderList = []): string {
+  const { error } = openAiResponses.errorBody(failure, context);
+  const shown: JsonObject = {};
+  for (let at = 0; at < headers.length; at += 2) shown[headers[at] ?? ''] = headers[at + 1] ?? '';
+  const whole = { ...(isObject(error) ? error : {}), ...(headers.length > 0 && { headers: shown }) };
+  return JSON.stringify({ type: 'error', status: statusOf(failure), error: whole });
+}
+
+const ends: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
+/** JSON of a frame's data, as it came. */
+function textOf(frame: string): string {
+  const lines = frame.split(/\r?\n/).filter((line) => line.startsWith('data:'));
+  return lines.map((line) => line.slice(5).trimStart()).join('\n');
+}

@@ -1,0 +1,33 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { itemsOf, keptItems, ownItems, sentAgain } from './input-items.ts';
+import { outputOf, saltOfId } from './kept-responses.ts';
+
+/** Items of one connection; a conversation with more is not remembered. */
+const charsMax = 8 * 1024 * 1024;
+
+/**
+ * The last response of a connection that is kept nowhere else, so that the next one may continue it by
+ * `previous_response_id`.
+ */
+export class ConnectionMemory {
+  #id: string | null = null;
+  /** JSON of all items up to the end of that response. */
+  #items = '[]';
+
+  /** The body with the items that it continues, in place of their id; as it is where it continues nothing of here. */
+  continued(body: JsonObject): JsonObject {
+    const { previous_response_id: previous, ...rest } = body;
+    if (previous === undefined || previous === null || previous !== this.#id) return body;
+    const before = (JSON.parse(this.#items) as unknown[]).filter(isObject);
+    return { ...rest, input: [...before, ...ownItems(rest.input)] };
+  }
+
+  /** `body`: as it was sent to the model. `response`: its answer, with its id. */
+  keep(body: JsonObject, response: JsonObject, requestId: string): void {
+    const kept = { input: keptItems(body.input, saltOfId(requestId)), response };
+    const items = JSON.stringify(sentAgain(itemsOf([kept])));
+    const fits = items.length <= charsMax && typeof response.id === 'string' && Array.isArray(outputOf(response));
+    this.#id = fits ? String(response.id) : null;
+    this.#items = fits ? items : '[]';
+  }
+}
