@@ -3,7 +3,7 @@ import { nothingStored, type Stored } from '../books/auth/account-store.ts';
 import { mintAdminKey } from '../books/auth/api-key.ts';
 import { declaredKeys } from '../books/auth/declared-keys.ts';
 import { issueFirstKey } from '../books/auth/issue-key.ts';
-import { KeyPlaces } from '../books/auth/key-places.ts';
+import { KeyPlaces, writePlaces } from '../books/auth/key-places.ts';
 import { createKeyRing, type KeyRing } from '../books/auth/key-ring.ts';
 import { createRunKeys } from '../books/auth/run-keys.ts';
 import { watchKeys } from '../books/auth/watch-keys.ts';
@@ -12,7 +12,6 @@ import { note } from '../cli/print.ts';
 import { accountsInForce, declaredAccounts } from '../config/declared.ts';
 import { isLoopback } from '../config/loopback-host.ts';
 import type { Config } from '../config/schema.ts';
-import { every } from '../kernel/by-time.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { culvert } from '../kernel/command-form.ts';
 import { FailureError, factsOf } from '../kernel/failure.ts';
@@ -84,9 +83,6 @@ function keep(file: string, secret: string): string | null {
   }
 }
 
-/** So long the addresses that keys were used from stay in memory alone. */
-const placesEveryMs = 60_000;
-
 /** Most accounts in one line of the log. */
 const namedMax = 10;
 
@@ -110,8 +106,9 @@ export async function openCallers(options: {
   const generated = generatedAdminKey();
   const files = keyFiles(folder);
   const places = new KeyPlaces();
+  const onUnwritten = (error: unknown) => log.warn({ error: String(error) }, 'addresses of keys were not written');
+  const placeWriter = writePlaces(places, accounts, clock, onUnwritten);
   places.byRequest = config.server.trusted_proxies.length > 0;
-  const writePlaces = () => places.write(accounts, clock.wallMs());
   const ring = createKeyRing(
     clock,
     declaredKeys(config, generated?.key ?? null),
@@ -173,10 +170,6 @@ export async function openCallers(options: {
     );
   }
 
-  const stopWriting = every(placesEveryMs, () => {
-    writePlaces().catch((error: unknown) => log.warn({ error: String(error) }, 'addresses of keys were not written'));
-  });
-
   return {
     ring,
     plans: plans.current,
@@ -208,9 +201,9 @@ export async function openCallers(options: {
       ring.declare(declaredKeys(config, generatedAdminKey()?.key ?? null));
     },
     trouble: watch.trouble,
-    writePlaces,
+    writePlaces: placeWriter.write,
     stop() {
-      stopWriting();
+      placeWriter.stop();
       watch.stop();
     },
   };

@@ -215,16 +215,14 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
 }
 
 /** Shares what is learnt of upstreams, from now on, with whom there is. */
-async function hearOthers({
-  options: { seat },
-  books,
-  services: { health, clock },
-}: Pick<RoutesParts, 'options' | 'books' | 'services'>): Promise<Gateway['hear']> {
+async function hearOthers(parts: Pick<RoutesParts, 'options' | 'books' | 'services'>): Promise<Gateway['hear']> {
+  const { options, books, services } = parts;
+  const { seat } = options;
   const { bootId, hints } = books.stores;
   if (seat === undefined && hints === null) return () => {};
   const { shareHints } = await import('../routing/share-hints.ts');
   const [server = ''] = (seat?.given.boot ?? bootId).split('.');
-  return shareHints(health, clock, { server, tell: seat?.hint ?? null, channel: hints });
+  return shareHints(services.health, services.clock, { server, tell: seat?.hint ?? null, channel: hints });
 }
 
 /** Removes what is older than its retention, from now on. */

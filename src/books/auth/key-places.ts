@@ -1,3 +1,5 @@
+import { every } from '../../kernel/by-time.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import type { AccountStore, PlaceCount } from './account-store.ts';
 import type { Principal } from './principal.ts';
 
@@ -5,6 +7,8 @@ import type { Principal } from './principal.ts';
 const countedMax = 10_000;
 /** Most of them that one write takes. */
 const writtenMax = 500;
+/** So long they stay in memory alone. */
+const writeEveryMs = 60_000;
 
 /**
  * Counts from where keys are used. A connection holds its count, so that each further request on it only adds 1.
@@ -51,4 +55,15 @@ export class KeyPlaces {
       throw error;
     }
   }
+}
+
+/** Writes the counts once a minute, until `stop`, and whenever `write` is called. */
+export function writePlaces(
+  places: KeyPlaces,
+  store: Pick<AccountStore, 'usedFrom'>,
+  clock: Clock,
+  onTrouble: (error: unknown) => void,
+): { write(): Promise<void>; stop(): void } {
+  const write = () => places.write(store, clock.wallMs());
+  return { write, stop: every(writeEveryMs, () => void write().catch(onTrouble)) };
 }
