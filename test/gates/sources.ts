@@ -37,7 +37,7 @@ export function readSources(): Sources {
     const text = readFileSync(file, 'utf8');
     const lines = text.split('\n').length - 1;
     found.lines += lines;
-    if (file.startsWith('src/main')) found.mainLines += lines;
+    if (file.startsWith('src/main/')) found.mainLines += lines;
     imports.set(file, importedBy(file, text));
     lookAt(file, text, found);
   }
