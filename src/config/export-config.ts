@@ -18,7 +18,8 @@ import type { ConfigPath } from './problem.ts';
 import { mayBeSecret } from './redact.ts';
 import { isMasked, maskReferences, restoreReferences } from './references.ts';
 import type { Config, PartBudgetConfig } from './schema.ts';
-import { accountsSchema, plansSchema } from './schema-plans.ts';
+import { accountsSchema } from './schema-accounts.ts';
+import { plansSchema } from './schema-plans.ts';
 
 /** An account that was made at run time. */
 export interface KeptAccount {

@@ -1,20 +1,14 @@
 import { z } from 'zod';
 import { name } from './scalars.ts';
+import type { partBudgets } from './schema-accounts.ts';
+import { accountsSchema, keysSchema } from './schema-accounts.ts';
 import { dashboardSchema } from './schema-dashboard.ts';
 import { type guardSchema, guardsSchema } from './schema-guards.ts';
 import { mcpSchema, type mcpServerSchema } from './schema-mcp.ts';
 import type { capabilitiesSchema, modelSchema, targetSchema } from './schema-models.ts';
 import { modelsSchema } from './schema-models.ts';
-import type { keyLimitsSchema, partBudgets, planSchema } from './schema-plans.ts';
-import {
-  accountsSchema,
-  costsSchema,
-  keysSchema,
-  limitsSchema,
-  plansSchema,
-  pricesSchema,
-  tiersSchema,
-} from './schema-plans.ts';
+import type { keyLimitsSchema, planSchema } from './schema-plans.ts';
+import { costsSchema, limitsSchema, plansSchema, pricesSchema, tiersSchema } from './schema-plans.ts';
 import type { promptSchema, versionSchema } from './schema-prompts.ts';
 import { promptsSchema } from './schema-prompts.ts';
 import type { credentialSchema, providerSchema, timeoutsSchema } from './schema-providers.ts';

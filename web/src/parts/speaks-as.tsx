@@ -1,10 +1,13 @@
 import { Link } from '@tanstack/react-router';
 import { KeyRound } from 'lucide-react';
-import type { Callers } from '../api/caller.ts';
+import type { ReactNode } from 'react';
+import type { Caller, Callers } from '../api/caller.ts';
 import { useSession } from '../api/session.ts';
 import { buttonClass } from './button.tsx';
 import { Choose } from './choose.tsx';
 import { Empty } from './empty.tsx';
+import { ErrorNote } from './error-note.tsx';
+import { SkeletonRows } from './skeleton.tsx';
 
 /** Picks the key that an operator speaks for; nothing for a person with one key. */
 export function SpeaksAs({ caller, keys, choose }: Callers) {
@@ -43,4 +46,15 @@ export function NoKey() {
       Every call uses a key, and the account of the key pays. Create a key first.
     </Empty>
   );
+}
+
+/** Shows a page as the caller that is picked; until there is one, it shows why. */
+export function AsCaller({
+  caller,
+  error,
+  children,
+}: Pick<Callers, 'caller' | 'error'> & { children: (caller: Caller) => ReactNode }) {
+  if (caller != null) return children(caller);
+  if (error !== null) return <ErrorNote error={error} />;
+  return caller === null ? <NoKey /> : <SkeletonRows />;
 }

@@ -60,6 +60,11 @@ export function FilterInput({ label, value = '', onValue, inputMode, from, field
   return <SuggestInput key={value} from={from} field={field} {...props} />;
 }
 
+/** Filters by the account whose id is typed. */
+export function AccountFilter({ value, onValue }: Pick<FilterInputProps, 'value' | 'onValue'>) {
+  return <FilterInput label="Account" value={value} onValue={onValue} from="/admin/v1/accounts" field="id" />;
+}
+
 interface FilterSelectProps {
   label: string;
   value: string | undefined;

@@ -1,9 +1,7 @@
 import { useCaller } from '../../api/caller.ts';
-import { ErrorNote } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { NoKey, SpeaksAs } from '../../parts/speaks-as.tsx';
+import { AsCaller, SpeaksAs } from '../../parts/speaks-as.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { BatchesView } from './batches-view.tsx';
 import { FilesView } from './files-view.tsx';
@@ -15,25 +13,23 @@ const views = ['batches', 'files', 'videos'];
 export default function JobsPage() {
   const [{ view = 'batches' }, setFilters] = useFilters<'view' | 'key'>();
   const callers = useCaller();
-  const { caller } = callers;
   return (
     <Page title="Batches and files" actions={<SpeaksAs {...callers} />}>
-      {callers.error !== null && <ErrorNote error={callers.error} />}
-      {caller === undefined && callers.error === null && <SkeletonRows />}
-      {caller === null && <NoKey />}
-      {caller != null && (
-        <Tabs
-          key={caller.key.id}
-          label="Kind"
-          value={views.includes(view) ? view : 'batches'}
-          onValue={(value) => setFilters({ view: value === 'batches' ? '' : value })}
-          tabs={[
-            { value: 'batches', label: 'Batches', content: () => <BatchesView caller={caller} /> },
-            { value: 'files', label: 'Files', content: () => <FilesView caller={caller} /> },
-            { value: 'videos', label: 'Videos', content: () => <VideosView caller={caller} /> },
-          ]}
-        />
-      )}
+      <AsCaller {...callers}>
+        {(caller) => (
+          <Tabs
+            key={caller.key.id}
+            label="Kind"
+            value={views.includes(view) ? view : 'batches'}
+            onValue={(value) => setFilters({ view: value === 'batches' ? '' : value })}
+            tabs={[
+              { value: 'batches', label: 'Batches', content: () => <BatchesView caller={caller} /> },
+              { value: 'files', label: 'Files', content: () => <FilesView caller={caller} /> },
+              { value: 'videos', label: 'Videos', content: () => <VideosView caller={caller} /> },
+            ]}
+          />
+        )}
+      </AsCaller>
     </Page>
   );
 }

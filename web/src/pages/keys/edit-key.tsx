@@ -17,6 +17,7 @@ import { amount, windowName } from '../../parts/window-gauges.tsx';
 import { CalendarFields } from '../plans/calendar-fields.tsx';
 import { WindowFields } from '../plans/window-fields.tsx';
 import { grouped, reached, settingsOf, settingsTyped, type TypedKey, typedOf } from './key-fields.ts';
+import { TagsField } from './tags-field.tsx';
 
 interface EditKeyProps {
   of: KeyReply;
@@ -127,13 +128,7 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
       <Field name="guards" label="Guards" hint="Besides those of the account and plan.">
         {(control) => <NamesInput {...control} from="/admin/v1/guards" placeholder="None" {...field('guards')} />}
       </Field>
-      <Field
-        name="tags"
-        label="Tags"
-        hint="Separated by commas, such as a team or a project. Usage can be summed by them."
-      >
-        {(control) => <Input {...control} placeholder="None" {...field('tags')} />}
-      </Field>
+      <TagsField field={field('tags')} />
       <div role="status">
         {stopping.length > 0 && (
           <Note tone="warn">

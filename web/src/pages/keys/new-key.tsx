@@ -14,6 +14,7 @@ import { NamesInput } from '../../parts/names-input.tsx';
 import { SuggestInput } from '../../parts/suggest-input.tsx';
 import { listIn, numberOrText } from '../../parts/typed.ts';
 import { Secret } from './secret.tsx';
+import { TagsField } from './tags-field.tsx';
 
 const empty = {
   account: '',
@@ -89,13 +90,7 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
             </Select>
           )}
         </Field>
-        <Field
-          name="tags"
-          label="Tags"
-          hint="Separated by commas, such as a team or a project. Usage can be summed by them."
-        >
-          {(control) => <Input {...control} placeholder="None" {...field('tags')} />}
-        </Field>
+        <TagsField field={field('tags')} />
         <details className="border-line border-t pt-3">
           <summary className="font-medium text-sm">Limits of this key</summary>
           <div className="mt-3 flex flex-col gap-4">

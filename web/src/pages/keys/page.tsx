@@ -1,7 +1,7 @@
 import { SearchInput } from '../../parts/controls.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
-import { FilterInput, FilterSelect } from '../../parts/suggest-input.tsx';
+import { AccountFilter, FilterInput, FilterSelect } from '../../parts/suggest-input.tsx';
 import { KeysTable } from './keys-table.tsx';
 import { NewKeyButton } from './new-key.tsx';
 
@@ -21,13 +21,7 @@ export default function KeysPage() {
             value={text ?? ''}
             onValue={(value) => setFilters({ text: value })}
           />
-          <FilterInput
-            label="Account"
-            value={account}
-            onValue={(value) => setFilters({ account: value })}
-            from="/admin/v1/accounts"
-            field="id"
-          />
+          <AccountFilter value={account} onValue={(value) => setFilters({ account: value })} />
           <FilterInput
             label="Tag"
             value={tag}

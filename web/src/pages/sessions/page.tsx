@@ -8,7 +8,7 @@ import { span } from '../../parts/format.ts';
 import { Page } from '../../parts/page.tsx';
 import { RangePicker } from '../../parts/range-picker.tsx';
 import { Spend } from '../../parts/spend.tsx';
-import { FilterInput } from '../../parts/suggest-input.tsx';
+import { AccountFilter } from '../../parts/suggest-input.tsx';
 import { type Column, NameCell, PagedTable } from '../../parts/table.tsx';
 import { useRange } from '../../parts/use-range.ts';
 
@@ -23,15 +23,7 @@ export default function SessionsPage() {
     <Page
       title="Sessions"
       actions={<RangePicker range={range} />}
-      bar={
-        <FilterInput
-          label="Account"
-          value={account}
-          onValue={(value) => setFilters({ account: value })}
-          from="/admin/v1/accounts"
-          field="id"
-        />
-      }
+      bar={<AccountFilter value={account} onValue={(value) => setFilters({ account: value })} />}
     >
       <PagedTable
         label="Sessions"

@@ -16,7 +16,7 @@ import { RangePicker } from '../../parts/range-picker.tsx';
 import { saveFrom } from '../../parts/save.ts';
 import { Pending } from '../../parts/skeleton.tsx';
 import { Spend } from '../../parts/spend.tsx';
-import { FilterInput } from '../../parts/suggest-input.tsx';
+import { AccountFilter, FilterInput } from '../../parts/suggest-input.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { useRange } from '../../parts/use-range.ts';
 import { Attempts } from '../attempts/attempts.tsx';
@@ -122,13 +122,7 @@ export default function UsagePage() {
               </option>
             ))}
           </Select>
-          <FilterInput
-            label="Account"
-            from="/admin/v1/accounts"
-            field="id"
-            value={filters.account}
-            onValue={(account) => setFilters({ account })}
-          />
+          <AccountFilter value={filters.account} onValue={(account) => setFilters({ account })} />
           <FilterInput
             label="Model"
             from="/admin/v1/models"

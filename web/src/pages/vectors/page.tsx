@@ -6,12 +6,10 @@ import { type Caller, useCaller } from '../../api/caller.ts';
 import { Button } from '../../parts/button.tsx';
 import { SearchInput } from '../../parts/controls.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { ErrorNote } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { plural } from '../../parts/format.ts';
 import { Back, Page } from '../../parts/page.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { NoKey, SpeaksAs } from '../../parts/speaks-as.tsx';
+import { AsCaller, SpeaksAs } from '../../parts/speaks-as.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { CollectionView } from './collection-view.tsx';
 import { NewCollection } from './new-collection.tsx';
@@ -34,15 +32,15 @@ export default function VectorsPage() {
       }
       actions={<SpeaksAs {...callers} />}
     >
-      {callers.error !== null && <ErrorNote error={callers.error} />}
-      {caller === undefined && callers.error === null && <SkeletonRows />}
-      {caller === null && <NoKey />}
-      {caller != null &&
-        (collection === undefined ? (
-          <Collections key={caller.key.id} caller={caller} onMade={open} />
-        ) : (
-          <CollectionView key={`${caller.key.id} ${collection}`} caller={caller} name={collection} />
-        ))}
+      <AsCaller {...callers}>
+        {(caller) =>
+          collection === undefined ? (
+            <Collections key={caller.key.id} caller={caller} onMade={open} />
+          ) : (
+            <CollectionView key={`${caller.key.id} ${collection}`} caller={caller} name={collection} />
+          )
+        }
+      </AsCaller>
     </Page>
   );
 }

@@ -1,0 +1,16 @@
+import type { ComponentProps } from 'react';
+import { Input } from '../../parts/controls.tsx';
+import { Field } from '../../parts/form.tsx';
+
+/** The tags of a key; `field` has the text and takes its changes. */
+export function TagsField({ field }: { field: Pick<ComponentProps<typeof Input>, 'value' | 'onChange'> }) {
+  return (
+    <Field
+      name="tags"
+      label="Tags"
+      hint="Separated by commas, such as a team or a project. Usage can be summed by them."
+    >
+      {(control) => <Input {...control} placeholder="None" {...field} />}
+    </Field>
+  );
+}
