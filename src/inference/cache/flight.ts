@@ -1,3 +1,4 @@
+import { BriefMap } from '../../kernel/brief-map.ts';
 import type { Client, Failed, Sink } from '../spine/sink.ts';
 import type { KeptEntry } from './kept-entry.ts';
 import { LeadingSink } from './leading-sink.ts';
@@ -148,7 +149,7 @@ class SharedClient implements Client {
 
 /** Requests under way, by scope and digest. */
 export class Flights {
-  readonly #flights = new Map<string, Flight>();
+  readonly #flights = new BriefMap<string, Flight>();
 
   /** The flight for `at` that is under way, or a new one of the caller's, which removes it; null: it shares none. */
   join(at: string | null): { under: Flight | undefined; flight: Flight | null; remove(): void } {

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import type { CacheEntry, CacheStore } from '../../books/metering/cache-store.ts';
+import { BriefMap } from '../../kernel/brief-map.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 
 /** Smaller bodies are kept as they are: the compressor's own memory would cost more than the look and the write. */
@@ -72,7 +73,7 @@ export function createSealedCache(
   nowMs: () => number,
   recent: RecentEntries | null = null,
 ): CacheStore {
-  const underway = new Map<string, CacheEntry>();
+  const underway = new BriefMap<string, CacheEntry>();
   const writes = new Set<Promise<void>>();
   let underwayBytes = 0;
   let closed = false;
