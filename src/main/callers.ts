@@ -41,7 +41,7 @@ export interface Callers {
   writePlaces(): Promise<void>;
   /** Why the store cannot be read, in words; null when it can. */
   trouble(): string | null;
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 /** A key that a first start makes, and the file in which its owner finds it again. */
@@ -202,9 +202,9 @@ export async function openCallers(options: {
     },
     trouble: watch.trouble,
     writePlaces: placeWriter.write,
-    stop() {
-      placeWriter.stop();
+    async stop() {
       watch.stop();
+      await placeWriter.stop();
     },
   };
 }

@@ -409,3 +409,22 @@ test('the addresses that a key was last used from are counted, also behind a pro
   assert.deepEqual((await admin.ok('GET', '/keys/sk-cv-declared:file%2Flaptop/addresses')).data, []);
   assert.equal((await admin.refused('GET', '/keys/nobody/addresses'))[0], 404);
 });
+
+test('a caller with many addresses leaves room to count those of others', async (t) => {
+  const admin = await openAdmin(t, config);
+  const made = await admin.ok('POST', '/keys', { account: 'file', name: 'many' });
+  const other = await admin.ok('POST', '/keys', { account: 'file', name: 'other' });
+  for (let at = 0; at < 10_500; at += 1) enters(admin, made.key, `2001:db8::${at.toString(16)}`);
+  enters(admin, other.key);
+  const placesOf = async (id: string) => (await admin.ok('GET', `/keys/${id}/addresses`)).data;
+  assert.deepEqual(
+    (await placesOf(other.id)).map(({ address, requests }: Answer) => [address, requests]),
+    [['192.0.2.1', 1]],
+  );
+  assert.equal((await placesOf(made.id)).length, 20);
+  enters(admin, made.key, '198.51.100.7');
+  assert.ok(
+    (await placesOf(made.id)).some(({ address }: Answer) => address === '198.51.100.7'),
+    'idle ones make room',
+  );
+});

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import OpenAI from 'openai';
+import { listening } from '../listening.ts';
 import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { clip, startVideos } from '../upstream-formats/start-videos.ts';
 
@@ -200,6 +202,39 @@ test('a video that several providers list, since they share a key, is listed onc
     data.map((video) => video.id),
     [id],
   );
+});
+
+test('a provider that does not list its videos hides no others, and is named', async (t) => {
+  const upstream = await startVideos(t);
+  const failing = await listening(
+    t,
+    createServer((_, response) => void response.writeHead(500).end()),
+  );
+  const sora = { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'key-a' };
+  const film = { type: 'video', targets: ['sora/sora-2'] };
+  const listOver = async (down: string) => {
+    const providers = { sora, down: { type: 'openai', base_url: down, api_key: 'key-b' } };
+    const gateway = await startGateway(t, { providers, models: { film } });
+    const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: testKey, maxRetries: 0 });
+    const { id } = await client.videos.create({ model: 'film', prompt: 'A cat' });
+    const list = (await client.get('/videos')) as { data: { id: string }[]; unlisted?: unknown };
+    assert.deepEqual(
+      list.data.map((video) => video.id),
+      [id],
+    );
+    return list.unlisted;
+  };
+  const message = 'down did not list its videos: it answered 500. Retry it.';
+  assert.deepEqual(await listOver(failing), [{ provider: 'down', message }]);
+  assert.match(JSON.stringify(await listOver('http://127.0.0.1:9')), /down did not list its videos: it did not answer/);
+  assert.equal(await listOver(`${upstream.url}/v1`), undefined);
+  const alone = await startGateway(t, {
+    providers: { down: { type: 'openai', base_url: failing, api_key: 'k' } },
+    models: {},
+  });
+  const answer = await alone.fetch('/v1/videos');
+  assert.equal(answer.status, 503);
+  assert.match(await answer.text(), /down did not list its videos/);
 });
 
 test('a second of video is charged once, when it has begun', async (t) => {

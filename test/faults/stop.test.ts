@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { overUpstreams, startGateway, testKey } from '../start-gateway.ts';
+import { adminKey, overUpstreams, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { startGatewayProcess } from './gateway-process.ts';
 
@@ -126,4 +129,31 @@ function lastFrame(call: ReturnType<typeof request>): Promise<string> {
       response.once('end', () => resolve(`${response.statusCode} ${text.trim().split('\n').at(-1)}`));
     });
   });
+}
+
+test('addresses that keys were used from are written when the gateway stops', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'culvert-places-'));
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }));
+  const config = { storage: { data_dir: dataDir } };
+  const first = await startGateway(t, config);
+  const { id, key } = (await asAdmin(first, '/keys', { account: 'dev', name: 'ci' })) as Record<string, string>;
+  for (let at = 0; at < 3; at += 1) {
+    assert.equal((await first.fetch('/v1/models', { headers: { authorization: `Bearer ${key}` } })).status, 200);
+  }
+  await first.close(1_000);
+  const second = await startGateway(t, config);
+  const { data } = (await asAdmin(second, `/keys/${id}/addresses`)) as {
+    data: { address: string; requests: number }[];
+  };
+  assert.deepEqual(
+    data.map(({ address, requests }) => [address, requests]),
+    [['127.0.0.1', 3]],
+  );
+});
+
+async function asAdmin({ fetch }: TestGateway, path: string, json?: unknown): Promise<unknown> {
+  const headers = { authorization: `Bearer ${adminKey}` };
+  const answer = await fetch(`/admin/v1${path}`, { headers, ...(json !== undefined && { method: 'POST', json }) });
+  assert.ok(answer.ok, `${answer.status}`);
+  return answer.json();
 }

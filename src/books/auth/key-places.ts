@@ -5,7 +5,9 @@ import type { Principal } from './principal.ts';
 
 /** Most pairs of a key and an address that a process counts; more stay uncounted until idle ones make room. */
 const countedMax = 10_000;
-/** Most of them that one write takes. */
+/** Most of them of one key, so that a caller with many addresses leaves room for others. */
+const ofKeyMax = 100;
+/** Most of them that one statement takes. */
 const writtenMax = 500;
 /** So long they stay in memory alone. */
 const writeEveryMs = 60_000;
@@ -17,7 +19,10 @@ const writeEveryMs = 60_000;
 export class KeyPlaces {
   /** Connections are proxies', which carry requests from many addresses: each request asks for its own count. */
   byRequest = false;
-  readonly #counts = new Map<string, PlaceCount>();
+  readonly #byKey = new Map<string, Map<string, PlaceCount>>();
+  #size = 0;
+  /** No room was found, and none comes before the next write. */
+  #full = false;
 
   /** Counts a request with this key from this address; further ones may be added to the count. */
   count({ keyId, run }: Pick<Principal, 'keyId' | 'run'>, address: string | null): PlaceCount {
@@ -28,42 +33,68 @@ export class KeyPlaces {
 
   #of(keyId: string, address: string | null): PlaceCount {
     if (address === null) return { keyId, address: '', requests: 0 };
-    const place = `${keyId} ${address}`;
-    const known = this.#counts.get(place);
+    const ofKey = this.#byKey.get(keyId) ?? new Map<string, PlaceCount>();
+    const known = ofKey.get(address);
     if (known !== undefined) return known;
     const count = { keyId, address, requests: 0 };
-    if (this.#counts.size >= countedMax) this.#dropIdle();
-    if (this.#counts.size < countedMax) this.#counts.set(place, count);
+    if (ofKey.size >= ofKeyMax) this.#dropIdle(ofKey);
+    if (this.#size >= countedMax && !this.#full) {
+      for (const each of this.#byKey.values()) this.#dropIdle(each);
+      this.#full = this.#size >= countedMax;
+    }
+    if (ofKey.size >= ofKeyMax || this.#size >= countedMax) return count;
+    this.#byKey.set(keyId, ofKey.set(address, count));
+    this.#size += 1;
     return count;
   }
 
   /** A connection that is open still may hold one of them, and its requests are not counted until it ends. */
-  #dropIdle(): void {
-    for (const [place, { requests }] of this.#counts) if (requests === 0) this.#counts.delete(place);
+  #dropIdle(ofKey: Map<string, PlaceCount>): void {
+    for (const [address, { keyId, requests }] of ofKey) {
+      if (requests > 0) continue;
+      ofKey.delete(address);
+      this.#size -= 1;
+      if (ofKey.size === 0) this.#byKey.delete(keyId);
+    }
   }
 
   /** What is not written for a fault of the store is written later. */
   async write(store: Pick<AccountStore, 'usedFrom'>, nowMs: number): Promise<void> {
-    const used = [...this.#counts.values()].filter(({ requests }) => requests > 0).slice(0, writtenMax);
-    if (used.length === 0) return;
-    const written = used.map((count) => ({ ...count }));
+    const used = [...this.#byKey.values()].flatMap((ofKey) =>
+      [...ofKey.values()].filter((count) => count.requests > 0),
+    );
+    for (let at = 0; at < used.length; at += writtenMax) await this.#add(store, used.slice(at, at + writtenMax), nowMs);
+  }
+
+  async #add(store: Pick<AccountStore, 'usedFrom'>, used: readonly PlaceCount[], nowMs: number): Promise<void> {
+    // Of two writes at once, the second finds none.
+    const counts = used.filter(({ requests }) => requests > 0).map((count) => ({ ...count }));
+    if (counts.length === 0) return;
     for (const count of used) count.requests = 0;
+    this.#full = false;
     try {
-      await store.usedFrom(written, nowMs);
+      await store.usedFrom(counts, nowMs);
     } catch (error) {
-      for (const { keyId, address, requests } of written) this.#of(keyId, address).requests += requests;
+      for (const { keyId, address, requests } of counts) this.#of(keyId, address).requests += requests;
       throw error;
     }
   }
 }
 
-/** Writes the counts once a minute, until `stop`, and whenever `write` is called. */
+/** Writes the counts once a minute, a last time at `stop`, and whenever `write` is called. */
 export function writePlaces(
   places: KeyPlaces,
   store: Pick<AccountStore, 'usedFrom'>,
   clock: Clock,
   onTrouble: (error: unknown) => void,
-): { write(): Promise<void>; stop(): void } {
+): { write(): Promise<void>; stop(): Promise<void> } {
   const write = () => places.write(store, clock.wallMs());
-  return { write, stop: every(writeEveryMs, () => void write().catch(onTrouble)) };
+  const stopWriting = every(writeEveryMs, () => void write().catch(onTrouble));
+  return {
+    write,
+    async stop() {
+      stopWriting();
+      await write().catch(onTrouble);
+    },
+  };
 }

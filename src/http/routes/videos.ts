@@ -84,13 +84,13 @@ async function answered(exchange: Exchange, answer: Answer): Promise<void> {
   }
 }
 
-/** A page, as OpenAI has it: `limit`, `after`, `order`. */
+/** A page, as OpenAI has it: `limit`, `after`, `order`. `unlisted` names providers whose videos are missing. */
 async function listed(services: Services, tenant: string, query: URLSearchParams): Promise<JsonObject> {
   const limit = Number(query.get('limit') ?? 20);
   if (!(Number.isInteger(limit) && limit >= 0 && limit <= 100)) {
     throw new FailureError(invalid('limit', "'limit' is a whole number, 0 to 100."));
   }
-  const newestFirst = await ownVideos(services, tenant);
+  const { videos: newestFirst, unlisted } = await ownVideos(services, tenant);
   const all = query.get('order') === 'asc' ? newestFirst.toReversed() : newestFirst;
   const after = query.get('after');
   const from = after === null ? 0 : all.findIndex(({ id }) => id === after) + 1;
@@ -101,5 +101,6 @@ async function listed(services: Services, tenant: string, query: URLSearchParams
     first_id: data.at(0)?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
     has_more: from + limit < all.length,
+    ...(unlisted.length > 0 && { unlisted: unlisted.map((one) => ({ ...one })) }),
   };
 }

@@ -7,11 +7,15 @@ import { get, type Query } from './request.ts';
 export interface Listed<Row, Cursor = string> {
   data: Row[];
   next_cursor: Cursor | null;
+  /** What is missing in it, and why. */
+  missing?: string | undefined;
 }
 
 export interface Pages<Row> {
   rows: Row[] | undefined;
   error: Error | null;
+  /** What is missing in the rows, and why. */
+  missing: string | undefined;
   /** The shown data still belong to the earlier page or filter. */
   waiting: boolean;
   refetch: () => void;
@@ -91,6 +95,7 @@ export function usePagesOf<Row, Cursor extends string | number>(
     all,
     rows: data?.data,
     error,
+    missing: data?.missing,
     waiting: isPlaceholderData && revisionOf === undefined,
     refetch: () => void refetch(),
     page,

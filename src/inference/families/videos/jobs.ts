@@ -29,6 +29,8 @@ export type VideoContent =
 type Asking = Pick<VideoServices, 'objects' | 'snapshot' | 'transport' | 'videoSealer' | 'giveBack'>;
 
 const timeoutMs = 60_000;
+/** A page of a list; the lists of others wait for it. */
+const listTimeoutMs = 10_000;
 const connectTimeoutMs = 3_000;
 /** Vertex puts a clip into its answer, in base64. */
 const answerBytesMax = 128 * 1024 * 1024;
@@ -150,8 +152,20 @@ async function operationAt(asking: Asking, home: VideoHome, tenant: string, id: 
 const pagesMax = 5;
 const pageRows = 100;
 
-/** The tenant's videos at every provider that lists any, the newest first; a 400 where none of them does. */
-export async function ownVideos(asking: Asking, tenant: string): Promise<JsonObject[]> {
+/** A provider that has a list of videos, and did not give it. */
+export interface Unlisted {
+  provider: string;
+  message: string;
+}
+
+/**
+ * The tenant's videos at every provider that lists any, the newest first, and who gave no list; a 400 where none has
+ * one, a 503 where none gave it.
+ */
+export async function ownVideos(
+  asking: Asking,
+  tenant: string,
+): Promise<{ videos: JsonObject[]; unlisted: readonly Unlisted[] }> {
   const providers = [...asking.snapshot().providers.values()];
   const homes = providers.flatMap(({ connection }) =>
     connection.videos?.format !== 'openai'
@@ -168,26 +182,41 @@ export async function ownVideos(asking: Asking, tenant: string): Promise<JsonObj
       listedVideos(asking, { connection, facts: connection.videos!, target: '', credential, headers }),
     ),
   );
+  const lists = found.filter((one) => Array.isArray(one));
+  const unlisted = found.flatMap((one) => (Array.isArray(one) ? [] : [one]));
+  if (lists.length === 0 && unlisted[0] !== undefined) {
+    throw new FailureError({ kind: 'overloaded', message: unlisted[0].message });
+  }
   // Keys of one project, and providers that share a key, list the same videos.
-  const all = [...new Map(found.flat().map((video) => [video.id, video])).values()];
+  const all = [...new Map(lists.flat().map((video) => [video.id, video])).values()];
   const given = await asking.objects.givenTo(
     tenant,
     all.map(({ id }) => String(id)),
   );
   const shown = all.filter(({ id }) => given.has(String(id)));
   await givenBackIfFailed(asking, tenant, shown);
-  return shown.toSorted((a, b) => Number(b.created_at) - Number(a.created_at));
+  return {
+    videos: shown.toSorted((a, b) => Number(b.created_at) - Number(a.created_at)),
+    unlisted: [...new Map(unlisted.map((one) => [one.provider, one])).values()],
+  };
 }
 
 /** The videos that one credential made; none where its provider has no such list for it. */
-async function listedVideos(asking: Asking, home: VideoHome): Promise<JsonObject[]> {
+async function listedVideos(asking: Asking, home: VideoHome): Promise<JsonObject[] | Unlisted> {
+  const { name } = home.connection;
+  const without = (how: string) => ({
+    provider: name,
+    message: `${name} did not list its videos: it ${how}. Retry it.`,
+  });
   const rows: JsonObject[] = [];
   for (let page = 0; page < pagesMax; page++) {
     const last = rows.at(-1)?.id;
     const after = last === undefined ? '' : `&after=${encodeURIComponent(String(last))}`;
     const path = listPath(home, `limit=${pageRows}${after}`);
-    const { status, json } = await askOnce(asking, home, { method: 'GET', path });
-    if (status >= 500) throw new FailureError(unanswered(home.connection, `answered ${status}`));
+    const answered = await tried(asking, home, { method: 'GET', path }, listTimeoutMs);
+    if (answered === null) return without('did not answer');
+    const { status, json } = answered;
+    if (status >= 500) return without(`answered ${status}`);
     const list = status === 200 && isObject(json) ? json : {};
     const data = Array.isArray(list.data) ? list.data.filter(isObject) : [];
     rows.push(...data.map((job) => shownJob(job, home.connection)));
@@ -229,19 +258,33 @@ interface HomeRequest {
 }
 
 /** Whatever its status. Throws a 503 when no answer came. */
-async function askOnce(
+async function askOnce(asking: Asking, home: AskedHome, request: HomeRequest): Promise<HomeAnswer> {
+  const answered = await tried(asking, home, request, timeoutMs);
+  if (answered === null) throw new FailureError(unanswered(home.connection, 'did not answer'));
+  return answered;
+}
+
+type AskedHome = Pick<VideoHome, 'connection' | 'headers'>;
+
+interface HomeAnswer {
+  status: number;
+  json: unknown;
+}
+
+/** Null when no answer came. */
+async function tried(
   { transport }: Asking,
-  { connection, headers }: Pick<VideoHome, 'connection' | 'headers'>,
+  { connection, headers }: AskedHome,
   { method, path, body }: HomeRequest,
-): Promise<{ status: number; json: unknown }> {
+  withinMs: number,
+): Promise<HomeAnswer | null> {
   const { route, authorize } = encodeGet(connection, path, headers);
   const sent = body === undefined ? headers.get : headers.whole;
   const request = { origin: connection.origin, route, authorize, method, path, body: body ?? null, headers: sent };
-  const deadline = AbortSignal.timeout(timeoutMs);
+  const deadline = AbortSignal.timeout(withinMs);
   const bounds = { connectTimeoutMs, bytesMax: answerBytesMax, deadline };
   const answered = await wholeAnswer(transport, request, bounds).catch(() => null);
-  if (answered === null) throw new FailureError(unanswered(connection, 'did not answer'));
-  return { status: answered.status, json: parsed(answered.bytes) };
+  return answered && { status: answered.status, json: parsed(answered.bytes) };
 }
 
 function unanswered({ name }: ProviderConnection, how: string): Failure {

@@ -38,6 +38,13 @@ export interface Video {
   error?: { message: string } | null;
 }
 
+interface JobList<Row> {
+  data: Row[];
+  has_more: boolean;
+  /** Providers whose rows are missing. */
+  unlisted?: { message: string }[];
+}
+
 const shownAtOnce = 25;
 const everyMs = 3_000;
 
@@ -51,8 +58,10 @@ export function useJobs<Row extends { id: string }>(
     [path, caller.key.id],
     async (after: string | undefined, signal) => {
       const query = { after, limit: shownAtOnce };
-      const { data, has_more } = await get<{ data: Row[]; has_more: boolean }>(path, query, signal, caller.headers);
-      return { data, next_cursor: has_more ? (data.at(-1)?.id ?? null) : null };
+      const answer = await get<JobList<Row>>(path, query, signal, caller.headers);
+      const { data, has_more, unlisted } = answer;
+      const missing = unlisted?.map(({ message }) => message).join(' ');
+      return { data, next_cursor: has_more ? (data.at(-1)?.id ?? null) : null, missing };
     },
     { everyMs: (rows) => (rows?.some(isRunning) ? everyMs : false) },
   );

@@ -1,6 +1,7 @@
 import { Clapperboard } from 'lucide-react';
 import type { Caller } from '../../api/caller.ts';
 import { Empty } from '../../parts/empty.tsx';
+import { Note } from '../../parts/error-note.tsx';
 import { Ago } from '../../parts/figures.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
@@ -68,16 +69,19 @@ export function VideosView({ caller }: { caller: Caller }) {
     },
   ];
   return (
-    <PagedTable
-      label="Videos"
-      columns={columns}
-      pages={pages}
-      keyOf={({ id }) => id}
-      empty={
-        <Empty icon={<Clapperboard />} title="This key has no videos.">
-          Programs begin videos with /v1/videos. Their provider keeps them for some time.
-        </Empty>
-      }
-    />
+    <>
+      {pages.missing !== undefined && <Note tone="warn">{pages.missing}</Note>}
+      <PagedTable
+        label="Videos"
+        columns={columns}
+        pages={pages}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty icon={<Clapperboard />} title="This key has no videos.">
+            Programs begin videos with /v1/videos. Their provider keeps them for some time.
+          </Empty>
+        }
+      />
+    </>
   );
 }
