@@ -2,7 +2,10 @@ import { z } from 'zod';
 
 const tag = z
   .string()
-  .regex(/^[\p{L}\p{N}][\p{L}\p{N} ._@/:-]{0,63}$/u, 'expected 1 to 64 letters, digits, spaces or ._@/:-');
+  .regex(
+    /^[\p{L}\p{N}](?:[\p{L}\p{N} ._@/:-]{0,62}[\p{L}\p{N}._@/:-])?$/u,
+    'expected 1 to 64 letters, digits, ._@/:- or spaces between them',
+  );
 
 /** Tags of a key: names such as a team or a project, by which people find keys and sum their usage. */
 export const keyTags = () =>

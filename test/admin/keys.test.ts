@@ -376,6 +376,10 @@ test('keys are found by their tags, wherever they were written, and a change rep
   const [audited] = (await admin.ok('GET', '/audit?action=key.update&limit=2')).data.slice(1);
   assert.deepEqual([audited.before.tags, audited.after.tags], [made.tags, ['team b']]);
   assert.deepEqual((await admin.ok('PATCH', `/keys/${made.id}`, { tags: [] })).tags, []);
+  for (const tag of ['team b ', ' team b', '=1', 'a,b', 'a\n', '', 'x'.repeat(65)]) {
+    const refused = await admin.refused('PATCH', `/keys/${made.id}`, { tags: [tag] });
+    assert.deepEqual([refused[0], refused[1]], [400, 'tags[0]'], JSON.stringify(refused));
+  }
 });
 
 test('the addresses that a key was last used from are counted, also behind a proxy, and the last 20 stay', async (t) => {
@@ -417,6 +421,8 @@ test('a caller with many addresses leaves room to count those of others', async 
   for (let at = 0; at < 10_500; at += 1) enters(admin, made.key, `2001:db8::${at.toString(16)}`);
   enters(admin, other.key);
   const placesOf = async (id: string) => (await admin.ok('GET', `/keys/${id}/addresses`)).data;
+  const both = await Promise.all([placesOf(other.id), placesOf(other.id)]);
+  assert.deepEqual(both[1], both[0], 'who asks during a write waits for it');
   assert.deepEqual(
     (await placesOf(other.id)).map(({ address, requests }: Answer) => [address, requests]),
     [['192.0.2.1', 1]],

@@ -23,6 +23,7 @@ export class KeyPlaces {
   #size = 0;
   /** No room was found, and none comes before the next write. */
   #full = false;
+  #written = Promise.resolve();
 
   /** Counts a request with this key from this address; further ones may be added to the count. */
   count({ keyId, run }: Pick<Principal, 'keyId' | 'run'>, address: string | null): PlaceCount {
@@ -58,8 +59,13 @@ export class KeyPlaces {
     }
   }
 
-  /** What is not written for a fault of the store is written later. */
-  async write(store: Pick<AccountStore, 'usedFrom'>, nowMs: number): Promise<void> {
+  /** What is not written for a fault of the store is written later. Who asks meanwhile waits for both. */
+  write(store: Pick<AccountStore, 'usedFrom'>, nowMs: number): Promise<void> {
+    this.#written = this.#written.catch(() => undefined).then(() => this.#write(store, nowMs));
+    return this.#written;
+  }
+
+  async #write(store: Pick<AccountStore, 'usedFrom'>, nowMs: number): Promise<void> {
     const used = [...this.#byKey.values()].flatMap((ofKey) =>
       [...ofKey.values()].filter((count) => count.requests > 0),
     );
@@ -67,9 +73,7 @@ export class KeyPlaces {
   }
 
   async #add(store: Pick<AccountStore, 'usedFrom'>, used: readonly PlaceCount[], nowMs: number): Promise<void> {
-    // Of two writes at once, the second finds none.
-    const counts = used.filter(({ requests }) => requests > 0).map((count) => ({ ...count }));
-    if (counts.length === 0) return;
+    const counts = used.map((count) => ({ ...count }));
     for (const count of used) count.requests = 0;
     this.#full = false;
     try {
