@@ -10,6 +10,10 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   requests: '/dashboard/requests',
   'requests-none': '/dashboard/requests?model=nobody',
   request: async (gateway) => `/dashboard/requests/${await retriedRequest(gateway)}`,
+  sessions: '/dashboard/sessions',
+  'sessions-none': '/dashboard/sessions?account=nobody',
+  session: '/dashboard/session?session=refactoring-the-billing-service-0',
+  'session-none': '/dashboard/session?session=nobodys',
   usage: '/dashboard/usage?group_by=model&range=7d',
   'usage-by-day': '/dashboard/usage',
   statements: '/dashboard/statements?zone=UTC',
@@ -19,6 +23,7 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   model: '/dashboard/models/smart',
   jobs: '/dashboard/jobs',
   'jobs-files': '/dashboard/jobs?view=files',
+  'jobs-videos': '/dashboard/jobs?view=videos',
   'mcp-servers-none': '/dashboard/mcp-servers',
   cache: '/dashboard/cache',
   replicas: '/dashboard/replicas',
@@ -55,6 +60,7 @@ const lists = [
   'keys',
   'plans',
   'replicas',
+  'sessions',
 ];
 
 const skip = chromiumMissing;

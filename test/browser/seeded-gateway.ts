@@ -141,8 +141,9 @@ async function sendTraffic(gateway: TestGateway, requests: number): Promise<void
   for (let at = 0; at < requests; at += 1) {
     const [path, key] = keys[Math.floor(chance() * keys.length)]!;
     const model = at % 13 === 5 ? 'private' : at % 5 === 4 ? 'embed' : chance() < 0.6 ? 'smart' : 'cheap';
-    const headers = {
+    const headers: Record<string, string> = {
       authorization: `Bearer ${key}`,
+      ...(at % 4 === 0 && { 'x-culvert-session': `refactoring-the-billing-service-${at % 3}` }),
       'x-culvert-tag': path.startsWith('atlas') ? 'checkout' : 'letters',
     };
     const content = questions[at % questions.length];

@@ -55,7 +55,7 @@ const columns: readonly Column<Row>[] = [
     cell: ({ first_at, last_at }) => span(Date.parse(last_at) - Date.parse(first_at)),
   },
   { head: 'Models', from: 'xl', cell: ({ models }) => models.join(', ') },
-  { head: 'Requests', align: 'right', cell: ({ requests }) => <Count value={requests} /> },
+  { head: 'Requests', from: 'sm', align: 'right', cell: ({ requests }) => <Count value={requests} /> },
   {
     head: 'Failed',
     from: 'md',
