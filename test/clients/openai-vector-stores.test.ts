@@ -253,6 +253,30 @@ test('what is wrong is refused with its field, and other keys see nothing', asyn
   await refused(stranger.responses.create({ model: 'chat', input: 'call file_search', tools }), 'tools.file_search');
 });
 
+test('points that its owner writes into its collection are no passages', async () => {
+  const store = await newStore();
+  const { id } = await added(store, 'Bread is made of flour.', 'bread.txt');
+  const points = `/v1/vectors/collections/${store}/points`;
+  const vector = Array.from({ length: 1_024 }, () => 0.1);
+  const { result } = (await (
+    await gateway.fetch(`${points}/scroll`, { json: { limit: 1, with_payload: true } })
+  ).json()) as {
+    result: { points: { payload: { entry: string } }[] };
+  };
+  const { entry } = result.points[0]!.payload;
+  const foreign = [undefined, {}, { text: 5 }, { text: 'Bread.' }, { entry, text: 5, piece: 3 }, { entry }];
+  const json = { points: foreign.map((payload, at) => ({ id: at + 1, vector, ...(payload && { payload }) })) };
+  assert.equal((await gateway.fetch(points, { json })).status, 200);
+  const found = await searched(store, { query: 'bread', max_num_results: 50 });
+  assert.deepEqual(
+    found.map(({ filename }) => filename),
+    ['bread.txt'],
+  );
+  const content = await gateway.fetch(`/v1/vector_stores/${store}/files/${id}/content`);
+  const { data } = (await content.json()) as { data: { text: string }[] };
+  assert.deepEqual([content.status, data.map(({ text }) => text)], [200, ['Bread is made of flour.']]);
+});
+
 test('a file that is added again replaces its passages', async () => {
   const store = await newStore();
   const file = await upload('The same words.', 'same.txt');

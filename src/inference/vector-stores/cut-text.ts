@@ -66,18 +66,17 @@ function whole(text: string, at: number): number {
 
 function bestEnd(text: string, start: number, furthest: number): number {
   const least = Math.ceil(furthest - (furthest - start) * shorterShareMax);
+  // Only there: a text without any would be searched whole for each of its pieces.
+  const last = text.slice(least, furthest);
   for (const end of ends) {
-    const at = text.lastIndexOf(end, furthest - end.length);
-    if (at >= least) return at + end.length;
+    const at = last.lastIndexOf(end);
+    if (at >= 0) return least + at + end.length;
   }
   return furthest;
 }
 
 /** The first beginning of a word from `at` on; `at` where there is none before `end`. */
 function wordAt(text: string, at: number, end: number): number {
-  if (at === end) return at;
-  const found = /\s\S/g;
-  found.lastIndex = at - 1;
-  const next = found.exec(text);
-  return next === null || next.index + 1 >= end ? at : next.index + 1;
+  const found = text.slice(at - 1, end).search(/\s\S/);
+  return found < 0 ? at : at + found;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Principal, serverPrincipal } from '../../books/auth/principal.ts';
 import type { StoreRow } from '../../books/metering/vector-store-rows.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { VectorVerb } from '../../vectors/verbs.ts';
 import { askVectors } from '../families/vectors/ask-vectors.ts';
 import type { VectorEndpoint } from '../families/vectors/endpoint.ts';
@@ -133,9 +133,10 @@ function readsOf(ask: Ask) {
       const filter = { must: [conditionOf(file)] };
       const body = { filter, limit: piecesMax, with_payload: ['text', 'piece', 'repeats'] };
       const { points } = (await done(ask(owner, 'scroll-points', file.store, body))) as {
-        points: readonly KeptPiece[];
+        points: readonly { payload?: JsonObject | null }[];
       };
-      const pieces = points.map(({ payload }) => payload).toSorted((one, other) => one.piece - other.piece);
+      const pieces = points.map(({ payload }) => payload).filter(isPiece);
+      pieces.sort((one, other) => one.piece - other.piece);
       return pieces.map(({ text, repeats }) => text.slice(repeats));
     },
     async search(owner, store, { query, filter, resultsMax, scoreMin }) {
@@ -147,20 +148,33 @@ function readsOf(ask: Ask) {
         ...(scoreMin !== null && { score_threshold: scoreMin }),
       };
       const found = (await done(ask(owner, 'search-points', store, body))) as readonly FoundPoint[];
-      return found.map(({ score, payload: { text, file_id: file, filename: name, attributes } }) => {
-        return { file, name, text, score, attributes };
+      return found.flatMap(({ score, payload }) => {
+        if (!isPassage(payload)) return [];
+        const { text, file_id: file, filename: name, attributes } = payload;
+        return [{ file, name, text, score, attributes }];
       });
     },
   } satisfies Partial<Passages>;
 }
 
-interface KeptPiece {
-  payload: { text: string; piece: number; repeats: number };
-}
+type Piece = { text: string; piece: number; repeats: number };
 
 interface FoundPoint {
   score: number;
-  payload: { text: string; file_id: string; filename: string; attributes: FileAttributes };
+  payload?: JsonObject | null;
+}
+
+type Passage = { text: string; file_id: string; filename: string; attributes: FileAttributes };
+
+/* The collection is its owner's, who may write other points into it by the vector API: they are no passages. */
+
+function isPiece(payload: JsonObject | null | undefined): payload is Piece {
+  return typeof payload?.text === 'string' && [payload.piece, payload.repeats].every(Number.isInteger);
+}
+
+function isPassage(payload: JsonObject | null | undefined): payload is Passage {
+  const { text, file_id: file, filename: name, attributes } = payload ?? {};
+  return [text, file, name].every((one) => typeof one === 'string') && isObject(attributes);
 }
 
 /** A UUID as RFC 9562 §5.8 allows: 122 bits of a hash. */
