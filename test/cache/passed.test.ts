@@ -77,6 +77,14 @@ for (const stream of [false, true]) {
     assert.equal(shown.cache, 'hit');
   });
 
+  test(`${how}: a hit of the other form has a new id and time, too`, async () => {
+    const text = `other form than ${how}`;
+    await ask(gateway, 'chat', { text, stream });
+    const hit = await ask(gateway, 'chat', { text, stream: !stream });
+    assert.equal(hit.cache, 'hit', hit.body);
+    assert.ok(!/(?<!\\)"id":\s*"gen-/.test(hit.body) && !/(?<!\\)"created":\s*1700000000/.test(hit.body), hit.body);
+  });
+
   test(`${how}: what a request says of its caller is in no answer to another one`, async () => {
     const text = `labelled ${how}`;
     const first = await ask(gateway, 'chat', { text, stream, more: { metadata: { who: 'secret-name' } } });

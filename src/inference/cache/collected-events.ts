@@ -2,7 +2,7 @@ import type { FinishReason, NeutralEvent } from '../../formats/neutral/event.ts'
 import { usdOf } from '../../formats/neutral/price.ts';
 import type { AnswerPlace } from '../spine/after.ts';
 import type { AttemptSink, Chunk } from '../spine/sink.ts';
-import { type KeptEntry, type KeptPassed, keptBytesMax } from './kept-entry.ts';
+import { type KeptEntry, type KeptPassed, keptBytesMax, withoutOwnId } from './kept-entry.ts';
 import { LiveAnswer, sizeOf } from './live-answer.ts';
 
 export interface KeepingEvents {
@@ -128,7 +128,7 @@ export function entryOf<C>(
   const { target } = answer.attempt;
   const usage = events.findLast((event) => event.type === 'usage')?.usage ?? null;
   return {
-    answer: passed ?? events.map((event) => (event.type === 'start' ? { ...event, id: null, createdS: null } : event)),
+    answer: passed ?? events.map(withoutOwnId),
     provider: target.provider,
     model: target.model,
     usd: usage === null ? null : usdOf(usage, target.price, job.atMs),

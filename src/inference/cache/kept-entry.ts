@@ -38,6 +38,11 @@ export function keptEvents(answer: KeptEntry['answer']): readonly NeutralEvent[]
   return 'base64' in answer || 'form' in answer ? null : answer;
 }
 
+/** An event of a kept answer, whose id and time are its first caller's alone. */
+export function withoutOwnId(event: NeutralEvent): NeutralEvent {
+  return event.type === 'start' ? { ...event, id: null, createdS: null } : event;
+}
+
 /** No JSON that is written here has one. */
 const lineEnd = 0x0a;
 

@@ -14,7 +14,7 @@ import { jobOf } from '../spine/serve.ts';
 import type { SpineServices } from '../spine/services.ts';
 import { type AttemptSink, type Bytes, type Chunk, type Pace, refuse } from '../spine/sink.ts';
 import type { Landed } from './flight.ts';
-import type { KeptBytes, KeptEntry, KeptPassed } from './kept-entry.ts';
+import { type KeptBytes, type KeptEntry, type KeptPassed, withoutOwnId } from './kept-entry.ts';
 import { isJson, renewed } from './renewed.ts';
 import { renewedPassed } from './renewed-passed.ts';
 
@@ -50,7 +50,9 @@ export function givenTo<I, R extends RequestBody, P extends Plan>(
   const again = isAsItIs ? (passed?.again(asked, provider, answer.form, answer.bytes) ?? null) : null;
   const text = again === null ? null : renewedPassed(answer, again, nowMs);
   if (text !== null) return { text };
-  const events = read.get(answer) ?? passed?.events(asked, provider, answer.form, answer.bytes) ?? null;
+  const known = read.get(answer);
+  if (known !== undefined) return { events: known };
+  const events = passed?.events(asked, provider, answer.form, answer.bytes)?.map(withoutOwnId) ?? null;
   if (events === null) return null;
   read.set(answer, events);
   return { events };
