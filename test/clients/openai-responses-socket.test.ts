@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import OpenAI from 'openai';
 import { ResponsesWS } from 'openai/resources/responses/ws';
 import { WebSocket } from 'ws';
+import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { until } from '../until.ts';
 import { models, openThreeProviders } from './three-providers.ts';
 
@@ -152,4 +153,30 @@ test('who leaves stops the response; a wrong key and a plain GET are refused', a
   const plain = await gateway.fetch('/v1/responses');
   assert.equal(plain.status, 426);
   assert.equal(plain.headers.get('upgrade'), 'websocket');
+});
+
+test('a server that stops ends the response that runs, and begins no other', async () => {
+  const stopping = await startGateway({ after: after as TestContext['after'] }, overUpstreams(upstream.url));
+  const socket = new WebSocket(`${stopping.url.replace('http', 'ws')}/v1/responses`, {
+    headers: { authorization: `Bearer ${stopping.key}` },
+  });
+  await once(socket, 'open');
+  const types: string[] = [];
+  socket.on('message', (data) => types.push(JSON.parse(String(data)).type));
+  const create = JSON.stringify({ type: 'response.create', model: 'chat', input: 'hello', store: false });
+  upstream.script('/v1/chat/completions', ['chunks=20;interval=20ms']);
+  socket.send(create);
+  await until('it has begun', () => types.includes('response.output_text.delta'));
+  const sent = upstream.requests().length;
+  const closed = once(socket, 'close');
+  const stopped = stopping.close(10_000);
+  socket.send(create);
+  const [code] = await closed;
+  await stopped;
+  assert.equal(code, 1001);
+  assert.deepEqual(
+    [types.filter((type) => type === 'response.created').length, types.at(-1)],
+    [1, 'response.completed'],
+  );
+  assert.equal(upstream.requests().length, sent);
 });

@@ -92,6 +92,8 @@ class Session implements EndListener, LongWork {
   }
 
   frame(frame: Frame, binary: boolean): void {
+    // The connection is about to end: its answer would reach nobody.
+    if (this.#state !== 'open') return;
     if (binary) return this.#refuse(invalid(null, 'Send each event as a message of text.'));
     if (this.#waiting.length >= waitingMax) {
       const message = `At most ${waitingMax} requests wait on one connection. Wait for the end of a response.`;
@@ -117,14 +119,19 @@ class Session implements EndListener, LongWork {
   /** The response that runs comes to its end. */
   drain(): void {
     if (this.#state !== 'open') return;
-    this.#state = 'draining';
-    this.#waiting.length = 0;
+    this.#takeNoMore();
     if (this.#turn === null) this.#leave();
   }
 
   cut(): void {
+    this.#takeNoMore();
     this.#turn?.leave();
     this.#leave();
+  }
+
+  #takeNoMore(): void {
+    if (this.#state === 'open') this.#state = 'draining';
+    this.#waiting.length = 0;
   }
 
   #leave(): void {
@@ -134,6 +141,7 @@ class Session implements EndListener, LongWork {
   #expire(): void {
     const message = 'The connection is open for 60 minutes, which is the longest. Open a new one.';
     this.#refuse({ kind: 'request-timeout', message });
+    this.#takeNoMore();
     this.#turn?.leave();
     this.#socket.close(overlong, 'websocket_connection_limit_reached');
   }
