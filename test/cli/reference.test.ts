@@ -15,7 +15,7 @@ const program = outlineOf(await createProgram({ version: '0.0.0' } as CliParts, 
 
 /** The typed text, and the shell's offers then. Files of the folder are `one.yaml` and `two.gz`. */
 const cases: readonly (readonly [typed: string, offered: readonly string[]])[] = [
-  ['culvert keys ', ['change', 'create', 'guards', 'list', 'revoke', 'rotate']],
+  ['culvert keys ', ['addresses', 'change', 'create', 'guards', 'list', 'revoke', 'rotate']],
   ['culvert rel', ['reload']],
   ['culvert keys create --acc', ['--account']],
   ['culvert --po', ['--port']],
