@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createNetworkSet, plainAddress } from '../kernel/network.ts';
+import type { Elsewhere } from '../kernel/sharing/elsewhere.ts';
 
 /**
  * Number of connections beyond the cap that are accepted only to be refused in words. Further ones are closed unread.
@@ -22,6 +23,7 @@ const loopback = createNetworkSet(['127.0.0.0/8', '::1/128']);
 export interface CapParts {
   /** The present configuration; undefined: 2,000, and loopback is free. */
   perAddress(): number | undefined;
+  elsewhere: Elsewhere | null;
   isTrusted(address: string | null): boolean;
   /** Answers a connection that has no place, and ends it. */
   refuse(socket: Socket, why: string): void;
@@ -58,20 +60,26 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
   function take(socket: Socket): void {
     const address = plainAddress(socket.remoteAddress ?? '') ?? '';
     const held = byAddress.get(address) ?? 0;
-    const why = full() ?? shareTaken(address, held);
+    const why = full() ?? shareTaken(address, held + (parts.elsewhere?.held(nameOf(address)) ?? 0));
     open.set(socket, { bytesRead: 0, sinceMs: performance.now() });
     parts.onTaken();
     byAddress.set(address, held + 1);
+    if (parts.elsewhere !== null) tell(parts.elsewhere, address);
     socket.once('close', () => {
       open.delete(socket);
       const left = byAddress.get(address)! - 1;
       if (left === 0) byAddress.delete(address);
       else byAddress.set(address, left);
+      if (parts.elsewhere !== null) tell(parts.elsewhere, address);
     });
     if (why === null) return attach.call(server, socket);
     parts.refuse(socket, why);
     socket.resume();
     setTimeout(() => socket.destroy(), lingerMs).unref();
+  }
+
+  function tell(elsewhere: Elsewhere, address: string): void {
+    elsewhere.tell(nameOf(address), byAddress.get(address) ?? 0, parts.perAddress() ?? perAddressDefault);
   }
 
   function full(): string | null {
@@ -99,6 +107,11 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
     dropped += 1;
   });
   return { max, open: () => open.keys() };
+}
+
+/** Name of an address's connections, for other processes. */
+function nameOf(address: string): string {
+  return `connections of ${address}`;
 }
 
 /** Closes one that has been idle for long; false: there is none. */

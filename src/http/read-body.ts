@@ -3,6 +3,7 @@ import type { Config } from '../config/schema.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { freeMemory } from '../kernel/free-memory.ts';
 import { bodyStallTimeoutMs } from '../kernel/limits.ts';
+import type { Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import { createRoom, type Room, type RoomHold } from '../kernel/sharing/room.ts';
 import { nextBodyTurn, turnBytesMax } from './body-turns.ts';
 import type { Exchange } from './exchange.ts';
@@ -18,12 +19,14 @@ export interface BodyPlace {
 /** Room for the bodies of all callers, as configured right now; of one account half of it. */
 export function createBodyRoom(
   snapshot: () => { readonly config: { readonly server: Pick<Config['server'], 'body_memory' | 'body_limit'> } },
+  elsewhere: Elsewhere | null,
 ): Room {
-  return createRoom('request bodies', () => {
+  const bounds = () => {
     const { body_memory, body_limit } = snapshot().config.server;
     const bytesMax = Math.max(body_memory, 2 * body_limit);
     return { bytesMax, accountBytesMax: bytesMax / 2 };
-  });
+  };
+  return createRoom('request bodies', bounds, elsewhere);
 }
 
 /** The same as `readBody`, for JSON: another content type is a Failure, too (415). */

@@ -160,7 +160,7 @@ test('a spool that is full refuses with 503, and what a crash left in it is gone
   const folder = mkdtempSync(join(tmpdir(), 'culvert-spool-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, 'left-by-a-crash'), 'x');
-  const spool = await openSpool(folder, 100_000);
+  const spool = await openSpool(folder, { bytesMax: 100_000 });
   assert.equal(existsSync(join(folder, 'left-by-a-crash')), false);
   const world = await receiver(t, { bodyBytes: oneMb, files: 1 }, spool, folder);
   const form = new FormData();

@@ -5,6 +5,7 @@ import { type Failure, invalid } from '../kernel/failure.ts';
 import { newRequestId } from '../kernel/ids.ts';
 import { headerBytesMax, headersTimeoutMs } from '../kernel/limits.ts';
 import { createServer } from '../kernel/node-http.ts';
+import type { Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import { createTrust } from './client-address.ts';
 import { closeWatch } from './close-watch.ts';
 import { type ConnectionCaps, capConnections } from './connection-caps.ts';
@@ -16,6 +17,8 @@ import { rawFailure, rawRefusal } from './refusal.ts';
 import { defaultDialect } from './route-table.ts';
 
 export interface ServerParts extends ReceptionParts {
+  /** Connections that other processes of this server have, by address; null: there are none. */
+  elsewhere: Elsewhere | null;
   /**
    * Called, once a second at most, with the number of connections that were closed unread, there being no descriptors
    * for more.
@@ -79,6 +82,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       const listening = await listen(server, host, port);
       caps = capConnections(server, {
         perAddress: () => snapshot().config.server.connections_per_address,
+        elsewhere: parts.elsewhere,
         isTrusted: createTrust(() => snapshot().config.server.trusted_proxies),
         refuse: (socket, message) => raw.refuse({ kind: 'overloaded', message }, socket),
         isFree: (socket) => responseOf(socket) === null && !reception.isUpgraded(socket),

@@ -119,7 +119,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const callers = await openCallers({ config, books, onStored: setup.take, clock, log });
   opened(callers.stop);
   const { plans } = callers;
-  const spool = await openSpool(join(folder.path, options.seat?.given.spool ?? 'spool'));
+  const spool = await openSpool(join(folder.path, options.seat?.given.spool ?? 'spool'), options.seat);
   const storage = openStorage({
     folder,
     measure: stores.storageSizes,
@@ -251,7 +251,7 @@ async function openServer(
   parts: Omit<RoutesParts, 'dashboard' | 'refusals' | 'bodies' | 'draining' | 'running' | 'processes' | 'onUnexpected'>,
 ) {
   const { options, services, callers, books, metrics } = parts;
-  const { log } = options;
+  const { config, version, pagesFolder = null, log } = options;
   const { clock, admission, snapshot } = services;
   const refusals = createRefusals(books.stores.ledger);
   const bodies = services.uploads.room;
@@ -260,7 +260,6 @@ async function openServer(
       { requestId, trace_id: trace?.id, error: error instanceof Error ? error.stack : String(error) },
       'unexpected error',
     );
-  const { config, version, pagesFolder = null } = options;
   const { stores, secrets } = books;
   const dashboard = config.admin.dashboard
     ? openDashboard({ callers, stores, secrets, snapshot, clock, version, pagesFolder, onTrouble: parts.onTrouble })
@@ -288,6 +287,7 @@ async function openServer(
     tally: stores.tally,
     admission,
     bodies,
+    elsewhere: options.seat?.elsewhere ?? null,
     routes,
     snapshot,
     traces: services.traces,

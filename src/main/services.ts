@@ -160,7 +160,7 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     },
     finished,
     schemas: createSchemaCheck(),
-    uploads: { find: parts.uploads.find, room: createBodyRoom(snapshot) },
+    uploads: { find: parts.uploads.find, room: createBodyRoom(snapshot, parts.options.seat?.elsewhere ?? null) },
     tokenCounter: createTokenCounter(),
     embeddingCodec: createEmbeddingCodec(),
     engines: engines.embedding,

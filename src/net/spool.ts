@@ -6,13 +6,14 @@ import type { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { FailureError } from '../kernel/failure.ts';
+import type { Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import { createRoom, type RoomHold } from '../kernel/sharing/room.ts';
 
 /** Uploads wait here on disk while their requests run: none of them is ever whole in memory. */
 export interface Spool {
   /** A place for one file of `account`, which nothing is written to yet. */
   place(account: string): Promise<SpooledFile>;
-  /** Bytes of one account's files. */
+  /** Bytes of one account's files, in all processes of the server. */
   bytesOf(account: string): number;
   /** Bytes of all files that have not been removed. */
   readonly bytes: number;
@@ -38,10 +39,7 @@ export interface SpooledFile {
   remove(): Promise<void>;
 }
 
-/**
- * For all requests of this process at once; one account may have half. Beyond it, uploads get 503 until others have
- * ended.
- */
+/** For all requests of the server at once; one account may have half. Beyond it, uploads get 503 until others have ended. */
 const spoolBytesMax = 8 * 1024 ** 3;
 /** Size of one piece that is read. */
 const pieceBytes = 64 * 1024;
@@ -50,9 +48,12 @@ const pieceBytes = 64 * 1024;
  * The spool in `folder`, which belongs to this process alone: files in it were left by a crashed one, and are removed.
  * The folder is made with the first file.
  */
-export async function openSpool(folder: string, bytesMax = spoolBytesMax): Promise<Spool> {
+export async function openSpool(
+  folder: string,
+  { bytesMax = spoolBytesMax, elsewhere = null }: { bytesMax?: number; elsewhere?: Elsewhere | null } = {},
+): Promise<Spool> {
   await rm(folder, { recursive: true, force: true });
-  const room = createRoom('uploads on its disk', () => ({ bytesMax, accountBytesMax: bytesMax / 2 }));
+  const room = createRoom('uploads on its disk', () => ({ bytesMax, accountBytesMax: bytesMax / 2 }), elsewhere);
 
   return {
     get bytes() {

@@ -4,6 +4,7 @@ import type { Config } from '../config/schema.ts';
 import type { ItemReference } from '../formats/dialects/dialect.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
 import type { JsonObject } from '../kernel/json.ts';
+import { createElsewhere, type Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import type { SeriesValues } from '../observe/metrics.ts';
 import type { HealthHint } from '../routing/health-hints.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
@@ -57,6 +58,8 @@ export interface PrimaryOffers extends BooksOffers {
   measured(): Promise<SeriesValues[]>;
   /** What this worker has learnt of upstreams, for the others. */
   hint(hints: readonly HealthHint[]): void;
+  /** This worker holds so much more of what all callers share. */
+  holds(name: string, by: number): void;
   /** All workers, and those that ended a while ago. */
   processes(): readonly SeenProcess[];
   keepItems(tenant: string, items: readonly JsonObject[]): void;
@@ -72,6 +75,8 @@ export interface WorkerOffers {
   /** What others have learnt of upstreams. */
   hear(hints: readonly HealthHint[]): void;
   stand(standing: Standing): void;
+  /** Other workers hold so much more of what all callers share. */
+  heldElsewhere(name: string, by: number): void;
   /** Answers when all that was said before is on its way. */
   heard(): void;
   /** Ends it as `Gateway.close` does. */
@@ -101,6 +106,8 @@ export interface Seat {
   reload(mode: ReloadMode): Promise<Reloaded>;
   measured(): Promise<SeriesValues[]>;
   hint: PrimaryOffers['hint'];
+  /** What other workers hold of what all callers share. */
+  elsewhere: Elsewhere;
   processes(): Promise<readonly SeenProcess[]>;
   /** Items of converted answers, which all workers find. */
   keepItems: PrimaryOffers['keepItems'];
@@ -132,8 +139,10 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
       if (isFirst) onReady();
     },
     heard() {},
+    heldElsewhere: (name, by) => elsewhere.hear(name, by),
   };
   const primary = createLink<PrimaryOffers>((message) => void process.send?.(message, () => undefined), offers);
+  const elsewhere = createElsewhere((name, by) => primary.tell('holds', name, by));
   process.on('message', primary.take);
   // The primary alone decides when workers end: a supervisor or a terminal signals all of a group.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
@@ -154,6 +163,7 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
     reload: (mode) => primary.ask('reload', mode),
     measured: () => primary.ask('measured'),
     hint: (hints) => primary.tell('hint', hints),
+    elsewhere,
     processes: () => primary.ask('processes'),
     keepItems: (tenant, items) => primary.tell('keepItems', tenant, items),
     findItems: findInTurns((tenant, references) => primary.ask('findItems', tenant, references)),

@@ -8,6 +8,7 @@ import { type SeriesValues, sumOfCounts } from '../observe/metrics.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
 import { bootOf } from './boots.ts';
 import { Hearing, isLook } from './hearing.ts';
+import { HeldByWorkers } from './held-by-workers.ts';
 import { HintRelay } from './hint-relay.ts';
 import { StartRefused } from './lifetime.ts';
 import type { Link } from './link.ts';
@@ -77,6 +78,7 @@ export class Workers {
   readonly #pulse = new Pulse();
   readonly #hints = new HintRelay();
   readonly #hearing = new Hearing(() => this.#serving().map(({ link }) => link));
+  readonly #held = new HeldByWorkers(() => this.#serving().map(({ link }) => link));
   readonly #spares: Spares;
   readonly #failedStart = Promise.withResolvers<never>();
   /** Counts of workers that are gone: a sum that fell would read as a restart of the server. */
@@ -190,7 +192,7 @@ export class Workers {
     const given = this.#givenTo(place, boot);
     const began = this.#parts.given().config;
     seated(
-      this.#offersTo(place, desk, (url) => {
+      this.#offersTo(place, link, desk, (url) => {
         this.#address = url;
         place.state = { at: 'serving', worker, link };
         this.#watch(place, worker, link);
@@ -199,6 +201,7 @@ export class Workers {
         link.tell('stand', this.#standing());
         const hints = this.#hints.now();
         if (hints.length > 0) link.tell('hear', hints);
+        this.#held.begin(link);
         this.#spares.prepare();
         const start = this.#starts.get(place.number);
         if (start === undefined)
@@ -214,7 +217,10 @@ export class Workers {
       this.tellStanding();
     });
     // All that it has said before is taken by then.
-    worker.once('disconnect', () => void this.#chargeLost(place.number, desk));
+    worker.once('disconnect', () => {
+      this.#held.end(link);
+      void this.#chargeLost(place.number, desk);
+    });
   }
 
   #givenTo({ number }: Place, boot: string): Given {
@@ -252,6 +258,7 @@ export class Workers {
 
   #offersTo(
     { number }: Place,
+    link: Link<WorkerOffers>,
     desk: BooksOffers | undefined,
     serving: PrimaryOffers['serving'],
   ): Omit<PrimaryOffers, keyof BooksOffers | 'begin'> & Partial<BooksOffers> {
@@ -268,6 +275,7 @@ export class Workers {
         this.#hints.take(hints);
         for (const other of this.#serving()) if (other.number !== number) other.link.tell('hear', hints);
       },
+      holds: (name, by) => this.#held.take(link, name, by),
       processes: () => this.#pulse.seen(),
       ...items,
       ...desk,

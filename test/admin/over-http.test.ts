@@ -30,6 +30,7 @@ async function serve(t: { after(fn: () => unknown): void }) {
       admit: () => assert.fail('nothing here is metered'),
       reserve: () => assert.fail('nothing here is metered'),
     },
+    elsewhere: null,
     bodies: createRoom('bodies', () => ({ bytesMax: 2 ** 30, accountBytesMax: 2 ** 30 })),
     routes,
     keys: admin.ring,

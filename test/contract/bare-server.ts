@@ -36,6 +36,7 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
         parts.admit?.() ?? { kind: 'admitted', headers: limitHeaders, calls: [], form: 'openai', release() {} },
       reserve: () => Promise.reject(new Error('no reservations here')),
     },
+    elsewhere: null,
     bodies: parts.bodies ?? createRoom('bodies', () => ({ bytesMax: 2 ** 40, accountBytesMax: 2 ** 40 })),
     routes: parts.routes ?? [
       {

@@ -12,7 +12,17 @@ import { adminKey, testKey } from '../start-gateway.ts';
 import { launch, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
-import { apart, ask, chat, overBoth, type StartedProcesses, scrape, startProcesses } from './start-processes.ts';
+import {
+  apart,
+  ask,
+  chat,
+  inOnly,
+  overBoth,
+  replaced,
+  type StartedProcesses,
+  scrape,
+  startProcesses,
+} from './start-processes.ts';
 
 async function upstreamFor(t: TestContext) {
   const upstream = await startUpstream();
@@ -40,22 +50,6 @@ async function openStreams(url: string, count: number): Promise<{ end: Promise<'
       return { end };
     }),
   );
-}
-
-/** What the other worker does while `stopped` stands still: that one accepts nothing. */
-async function inOnly<T>(stopped: number, work: () => Promise<T>): Promise<T> {
-  process.kill(stopped, 'SIGSTOP');
-  try {
-    return await work();
-  } finally {
-    process.kill(stopped, 'SIGCONT');
-  }
-}
-
-/** Until another process has the place of the dead one, and serves. */
-async function replaced(gateway: StartedProcesses, times: number): Promise<void> {
-  const line = /a worker serves in place of the dead one/g;
-  await until('the worker is replaced', () => (gateway.log().match(line) ?? []).length >= times);
 }
 
 function edit({ file }: StartedProcesses, change: (config: Record<string, unknown>) => void): void {

@@ -72,6 +72,22 @@ export async function startProcesses(
   };
 }
 
+/** What the other worker does while `stopped` stands still: that one accepts nothing. */
+export async function inOnly<T>(stopped: number, work: () => Promise<T>): Promise<T> {
+  process.kill(stopped, 'SIGSTOP');
+  try {
+    return await work();
+  } finally {
+    process.kill(stopped, 'SIGCONT');
+  }
+}
+
+/** Until another process has the place of the dead one, and serves. */
+export async function replaced(gateway: StartedProcesses, times: number): Promise<void> {
+  const line = /a worker serves in place of the dead one/g;
+  await until('the worker is replaced', () => (gateway.log().match(line) ?? []).length >= times);
+}
+
 /** Asks over a new connection each time: workers get these in turn. */
 export const apart = new Agent({ keepAlive: false });
 

@@ -1,4 +1,5 @@
 import type { Failure } from '../failure.ts';
+import type { Elsewhere } from './elsewhere.ts';
 
 /** Bytes of all holders together, and those of one account. Passing either bound gives 503. */
 export interface RoomBounds {
@@ -9,9 +10,9 @@ export interface RoomBounds {
 /** Room for bytes that all callers share. It counts bytes as they come, never as they are announced. */
 export interface Room {
   hold(account: string): RoomHold;
-  /** Bytes of all holders. */
+  /** Bytes of all holders of this process. */
   readonly bytes: number;
-  /** Bytes of one account's holders. */
+  /** Bytes of one account's holders, in all processes of the server. */
   bytesOf(account: string): number;
 }
 
@@ -25,9 +26,12 @@ export interface RoomHold {
   giveBack(): void;
 }
 
-/** `what` names the bytes in refusals, such as `request bodies`; `bounds` may change while it is used. */
-export function createRoom(what: string, bounds: () => RoomBounds): Room {
-  return new SharedRoom(what, bounds);
+/**
+ * `what` names the bytes in refusals, such as `request bodies`; `bounds` may change while it is used. `elsewhere`: what
+ * other processes hold counts, too.
+ */
+export function createRoom(what: string, bounds: () => RoomBounds, elsewhere: Elsewhere | null = null): Room {
+  return new SharedRoom(what, bounds, elsewhere);
 }
 
 interface AccountBytes {
@@ -40,12 +44,14 @@ class SharedRoom implements Room {
   bytes = 0;
   readonly what: string;
   readonly bounds: () => RoomBounds;
+  readonly elsewhere: Elsewhere | null;
   /** Accounts that hold any. */
   readonly accounts = new Map<string, AccountBytes>();
 
-  constructor(what: string, bounds: () => RoomBounds) {
+  constructor(what: string, bounds: () => RoomBounds, elsewhere: Elsewhere | null) {
     this.what = what;
     this.bounds = bounds;
+    this.elsewhere = elsewhere;
   }
 
   hold(name: string): RoomHold {
@@ -58,7 +64,15 @@ class SharedRoom implements Room {
     return new Hold(this, account);
   }
 
-  readonly bytesOf = (name: string): number => this.accounts.get(name)?.bytes ?? 0;
+  readonly bytesOf = (name: string): number =>
+    (this.accounts.get(name)?.bytes ?? 0) + (this.elsewhere?.held(`${this.what} of ${name}`) ?? 0);
+
+  /** Tells other processes what this one holds. */
+  tell(elsewhere: Elsewhere, { name, bytes }: AccountBytes): void {
+    const { bytesMax, accountBytesMax } = this.bounds();
+    elsewhere.tell(this.what, this.bytes, bytesMax);
+    elsewhere.tell(`${this.what} of ${name}`, bytes, accountBytesMax);
+  }
 }
 
 class Hold implements RoomHold {
@@ -73,11 +87,13 @@ class Hold implements RoomHold {
   }
 
   take(bytes: number): Failure | null {
-    const { what, bounds } = this.room;
+    const { what, bounds, elsewhere } = this.room;
     const { bytesMax, accountBytesMax } = bounds();
+    const heldByAccount = elsewhere === null ? this.account.bytes : this.room.bytesOf(this.account.name);
     // Checked first: the account's callers can do something about it, whatever else fills the room.
-    if (this.account.bytes + bytes > accountBytesMax) return shareUsed(what, accountBytesMax);
-    if (this.room.bytes + bytes > bytesMax) return full(what, bytesMax);
+    if (heldByAccount + bytes > accountBytesMax) return shareUsed(what, accountBytesMax);
+    const held = elsewhere === null ? this.room.bytes : this.room.bytes + elsewhere.held(what);
+    if (held + bytes > bytesMax) return full(what, bytesMax);
     this.add(bytes);
     return null;
   }
@@ -87,6 +103,7 @@ class Hold implements RoomHold {
     this.mine += bytes;
     this.account.bytes += bytes;
     this.room.bytes += bytes;
+    if (this.room.elsewhere !== null) this.room.tell(this.room.elsewhere, this.account);
   }
 
   giveBack(): void {

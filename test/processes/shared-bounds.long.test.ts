@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { TestContext } from 'node:test';
+import { testKey } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
+import { ask, chat, inOnly, overBoth, replaced, type StartedProcesses, startProcesses } from './start-processes.ts';
+
+const mb = 1024 * 1024;
+
+async function start(t: TestContext, over: Parameters<typeof startProcesses>[1], server: Record<string, unknown>) {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startProcesses(t, over, upstream.url, { server });
+  const [one, other] = gateway.workers();
+  assert(one !== undefined && other !== undefined);
+  return { gateway, one, other };
+}
+
+/** A connection on which `head` was sent, and what a worker answered first. */
+async function connected(t: TestContext, { url }: StartedProcesses, head: string) {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined);
+  t.after(() => socket.destroy());
+  socket.write(head);
+  const [answer] = await once(socket, 'data');
+  return { socket, answer: String(answer) };
+}
+
+overBoth('connections of an address count over all workers, also those that start later or die', async (t, over) => {
+  const { gateway, one, other } = await start(t, over, { connections_per_address: 8 });
+  let open = 0;
+  /** Tries to open one that stays. */
+  const isRefused = async () => {
+    const { socket, answer } = await connected(t, gateway, 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
+    if (answer.includes(' 200 OK')) open += 1;
+    else {
+      assert.match(answer, /as many as one address may have .server\.connections_per_address/);
+      socket.destroy();
+    }
+    return !answer.includes(' 200 OK');
+  };
+  /** A worker that goes on may accept one before it hears what the other said. */
+  const refusesSoon = async (what: string) => {
+    const before = open;
+    await until(what, isRefused);
+    assert(open - before <= 2, `${what}: ${open - before} were let in`);
+  };
+  await inOnly(one, () => until('a worker refuses more', isRefused));
+  await inOnly(other, () => refusesSoon('the other worker refuses more'));
+
+  process.kill(one, 'SIGKILL');
+  await until('only those that are open here count', async () => (await isRefused()) && open >= 8);
+  await replaced(gateway, 1);
+  await inOnly(other, () => refusesSoon('a worker that starts later refuses more'));
+
+  process.kill(other, 'SIGKILL');
+  await until('what a dead worker had is free', async () => !(await isRefused()));
+});
+
+overBoth('bodies of an account count over all workers', async (t, over) => {
+  const { gateway, one, other } = await start(t, over, { body_limit: '4mb', body_memory: '8mb' });
+  const body = { ...chat, messages: [{ role: 'user', content: 'x'.repeat(mb) }] };
+  const asked = async () => (await ask(gateway.url, '/v1/chat/completions', body)).status;
+  const half = await inOnly(one, async () => {
+    const { socket } = await connected(
+      t,
+      gateway,
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${testKey}\r\ncontent-type: application/json\r\ncontent-length: ${4 * mb}\r\nexpect: 100-continue\r\n\r\n`,
+    );
+    socket.write(Buffer.alloc(3.5 * mb, ' '));
+    await until('it has come', async () => (await asked()) === 503);
+    return socket;
+  });
+  await inOnly(other, () => until('the other worker has no room', async () => (await asked()) === 503));
+  half.destroy();
+  await until('the server has room', async () => (await asked()) === 200);
+  await inOnly(other, () => until('the other worker has room', async () => (await asked()) === 200));
+});
