@@ -180,3 +180,31 @@ test('a server that stops ends the response that runs, and begins no other', asy
   );
   assert.equal(upstream.requests().length, sent);
 });
+
+test('a key has a hundred connections at most', async () => {
+  const opened = async () => {
+    const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/v1/responses`, {
+      headers: { authorization: `Bearer ${gateway.key}` },
+    });
+    socket.on('error', () => undefined);
+    return new Promise<WebSocket | number>((resolve) => {
+      socket.once('open', () => resolve(socket));
+      socket.once('unexpected-response', (_, response) => {
+        resolve(response.statusCode ?? 0);
+        socket.terminate();
+      });
+    });
+  };
+  const all: (WebSocket | number)[] = [];
+  while (all.length <= 100 && typeof all.at(-1) !== 'number') all.push(await opened());
+  const sockets = all.filter((one) => typeof one !== 'number');
+  assert.equal(all.at(-1), 429);
+  sockets.pop()?.terminate();
+  await until('there is a place again', async () => {
+    const again = await opened();
+    if (typeof again === 'number') return false;
+    sockets.push(again);
+    return true;
+  });
+  for (const socket of sockets) socket.terminate();
+});

@@ -16,7 +16,7 @@ import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 import { conversationsRoutes } from './conversations.ts';
 import { countingRoute } from './count-tokens.ts';
-import type { SocketParts } from './responses-socket/session.ts';
+import type { SocketParts, TenantShares } from './responses-socket/session.ts';
 import { responsesPlace, type StoredCall, storedRoute } from './stored-route.ts';
 
 const place = { endpoint: 'responses', dialect: openAiResponses, limitForm: 'openai' } as const;
@@ -93,6 +93,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns, 
 
 /** Route of the WebSocket, whose session is loaded with the first connection. */
 function socketRoute(parts: SocketParts): Route {
+  const shares: TenantShares = new Map();
   return {
     ...place,
     method: 'GET',
@@ -103,7 +104,7 @@ function socketRoute(parts: SocketParts): Route {
     webSocket: true,
     async handle(exchange) {
       const { answerSocket } = await import('./responses-socket/session.ts');
-      await answerSocket(parts, exchange);
+      await answerSocket(parts, shares, exchange);
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Frame } from '../../../formats/dialects/realtime/events.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import type { LongWork } from '../../../inference/families/realtime/realtime-session.ts';
 import { type EndListener, SocketEnd } from '../../../inference/families/realtime/socket-end.ts';
-import { ConnectionMemory } from '../../../inference/families/responses/connection-memory.ts';
+import { ConnectionMemory, type TenantShare } from '../../../inference/families/responses/connection-memory.ts';
 import { responsesEndpoint } from '../../../inference/families/responses/endpoint.ts';
 import { keepsFor } from '../../../inference/families/responses/keeps-for.ts';
 import type { ModelCall } from '../../../inference/spine/model-call.ts';
@@ -24,6 +24,12 @@ export interface SocketParts {
   principalOf(keyId: string): Principal | Failure;
 }
 
+/** Without tenants that have no connection. */
+export type TenantShares = Map<string, TenantShare>;
+
+/** Connections that one key may have open. */
+const connectionsMax = 100;
+
 /** Requests that wait on one connection for the one that runs. */
 const waitingMax = 4;
 /** OpenAI ends a connection after the same time; clients connect anew. */
@@ -35,17 +41,36 @@ const overlong = 1000;
  * `/v1/responses` over a WebSocket: each `response.create` is admitted, planned and charged as a POST is, one after the
  * other. Resolves when the connection is closed and nothing of it runs.
  */
-export async function answerSocket(parts: SocketParts, exchange: Exchange): Promise<void> {
+export async function answerSocket(parts: SocketParts, shares: TenantShares, exchange: Exchange): Promise<void> {
   const base = modelCallOf(exchange);
   if (base === null) return;
   const { headers } = base.admitted;
   const fault = exchange.upgrade === null ? plainRequest : handshakeFault(exchange.request);
   if (fault !== null) return refuse(exchange.client, fault, headers);
-  const { body_limit: messageBytesMax } = parts.services.snapshot().config.server;
-  const socket = await acceptWebSocket(exchange, { headers, messageBytesMax });
-  if (socket === null) return;
-  await new Session(parts, exchange, base, new SocketEnd(socket)).run();
+  const { tenant } = base.principal;
+  const share = shares.get(tenant) ?? { connections: 0, chars: 0 };
+  if (share.connections >= connectionsMax) return refuse(exchange.client, tooManyConnections, headers);
+  shares.set(tenant, share);
+  share.connections += 1;
+  try {
+    const { body_limit: messageBytesMax } = parts.services.snapshot().config.server;
+    const socket = await acceptWebSocket(exchange, { headers, messageBytesMax });
+    if (socket !== null) await new Session(parts, exchange, base, new SocketEnd(socket), share).run();
+  } finally {
+    share.connections -= 1;
+    if (share.connections === 0) shares.delete(tenant);
+  }
 }
+
+const tooManyConnections: Failure = {
+  kind: 'quota-exceeded',
+  limit: 'connections',
+  window: null,
+  used: connectionsMax,
+  allowed: connectionsMax,
+  freeAtMs: null,
+  message: `A key has at most ${connectionsMax} WebSockets for responses open. Close one.`,
+};
 
 const plainRequest: Failure = {
   kind: 'upgrade-required',
@@ -60,18 +85,19 @@ class Session implements EndListener, LongWork {
   readonly #exchange: Exchange;
   readonly #base: ModelCall;
   readonly #socket: SocketEnd;
-  readonly #memory = new ConnectionMemory();
+  readonly #memory: ConnectionMemory;
   readonly #waiting: Buffer[] = [];
   #turn: TurnDelivery | null = null;
   #running: Promise<void> | null = null;
   #state: 'open' | 'draining' | 'closed' = 'open';
   #closed: () => void = () => undefined;
 
-  constructor(parts: SocketParts, exchange: Exchange, base: ModelCall, socket: SocketEnd) {
+  constructor(parts: SocketParts, exchange: Exchange, base: ModelCall, socket: SocketEnd, share: TenantShare) {
     this.#parts = parts;
     this.#exchange = exchange;
     this.#base = base;
     this.#socket = socket;
+    this.#memory = new ConnectionMemory(share);
   }
 
   async run(): Promise<void> {
@@ -87,6 +113,7 @@ class Session implements EndListener, LongWork {
       await this.#running;
     } finally {
       clearTimeout(longest);
+      this.#memory.forget();
       ending.remove(this);
     }
   }

@@ -4,15 +4,29 @@ import { outputOf, saltOfId } from './kept-responses.ts';
 
 /** Items of one connection; a conversation with more is not remembered. */
 const charsMax = 8 * 1024 * 1024;
+/** Characters that the connections of one tenant remember together. */
+const tenantCharsMax = 64 * 1024 * 1024;
+
+/** Connections of one tenant to this process. */
+export interface TenantShare {
+  connections: number;
+  /** Characters that they remember. */
+  chars: number;
+}
 
 /**
  * The last response of a connection that is kept nowhere else, so that the next one may continue it by
  * `previous_response_id`.
  */
 export class ConnectionMemory {
+  readonly #share: TenantShare;
   #id: string | null = null;
   /** JSON of all items up to the end of that response. */
   #items = '[]';
+
+  constructor(share: TenantShare) {
+    this.#share = share;
+  }
 
   /** The body with the items that it continues, in place of their id; as it is where it continues nothing of here. */
   continued(body: JsonObject): JsonObject {
@@ -26,8 +40,17 @@ export class ConnectionMemory {
   keep(body: JsonObject, response: JsonObject, requestId: string): void {
     const kept = { input: keptItems(body.input, saltOfId(requestId)), response };
     const items = JSON.stringify(sentAgain(itemsOf([kept])));
-    const fits = items.length <= charsMax && typeof response.id === 'string' && Array.isArray(outputOf(response));
-    this.#id = fits ? String(response.id) : null;
-    this.#items = fits ? items : '[]';
+    this.forget();
+    const isSmall = items.length <= charsMax && this.#share.chars + items.length <= tenantCharsMax;
+    if (!isSmall || typeof response.id !== 'string' || !Array.isArray(outputOf(response))) return;
+    this.#id = response.id;
+    this.#items = items;
+    this.#share.chars += items.length;
+  }
+
+  forget(): void {
+    if (this.#id !== null) this.#share.chars -= this.#items.length;
+    this.#id = null;
+    this.#items = '[]';
   }
 }
