@@ -98,9 +98,10 @@ export async function startGatewayOfProcesses(
     close,
     async reload(next: Record<string, unknown>) {
       write(next);
-      const { key } = (inForce.admin ?? {}) as { key?: string };
+      const { key } = (inForce.admin ?? { key: adminKey }) as { key?: string };
       inForce = next;
-      const headers = { authorization: `Bearer ${key ?? adminKey}`, 'content-type': 'application/json' };
+      const generated = () => readFileSync(join(dataDir, 'admin.key'), 'utf8').trim();
+      const headers = { authorization: `Bearer ${key ?? generated()}`, 'content-type': 'application/json' };
       const answer = await fetch(`${url}/admin/v1/config/reload`, { method: 'POST', headers, body: '{"force":true}' });
       if (answer.status !== 200) throw new Error(await answer.text());
     },

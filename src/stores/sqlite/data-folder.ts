@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makeFolder } from '../../kernel/make-folder.ts';
 import { secretBytesMin } from '../../kernel/seal.ts';
@@ -52,7 +52,20 @@ export function ensureAdminKey(folder: DataFolder, mint: () => string): { key: s
   const kept = readIfThere(file)?.trim();
   if (kept !== undefined && kept !== '') return { key: kept, created: false };
   const key = mint();
-  replaceFile(file, `${key}\n`);
+  const own = `${file}.${process.pid}`;
+  replaceFile(own, `${key}\n`);
+  try {
+    // At a reload all workers make one. The first one counts.
+    if (kept === undefined) linkSync(own, file);
+    else renameSync(own, file);
+  } catch {
+    const others = readIfThere(file)?.trim();
+    if (others !== undefined && others !== '') return { key: others, created: false };
+    // A file system without links.
+    renameSync(own, file);
+  } finally {
+    rmSync(own, { force: true });
+  }
   return { key, created: true };
 }
 
