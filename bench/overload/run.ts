@@ -114,7 +114,7 @@ async function measure(times: number, capacity: Capacity): Promise<Row[]> {
       `${(saw.sent / seconds).toFixed(0)} / s; ${(saw.unsent / seconds).toFixed(0)} / s`,
     ),
     told('… answered, p50 / p99', both(saw.answeredMs)),
-    told('… refused, p50 / p99', both(saw.refusedMs)),
+    told('… refused, p50 / p99', saw.refusedMs.length === 0 ? 'none' : both(saw.refusedMs)),
     told('… given up', `${saw.lost}`),
     told('… an account with few requests: answered, p50 / p99', `${both(fews.answeredMs)}, of ${fews.sent}`),
     told('… /healthz: answered, p50 / p99', `${both(looks.answeredMs)}, of ${looks.sent}`),
