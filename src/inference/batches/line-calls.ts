@@ -6,7 +6,7 @@ import type { Failure } from '../../kernel/failure.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
 import type { Services } from '../endpoints/services.ts';
 import { insideCall } from '../spine/call.ts';
-import { holdCall } from '../spine/job.ts';
+import { holdCall } from '../spine/held-call.ts';
 import type { Outcome } from '../spine/kept-answer.ts';
 import { admittedBefore } from '../spine/model-call.ts';
 import { lineEndpoints } from './line-endpoints.ts';

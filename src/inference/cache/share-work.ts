@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Canonical } from '../models/steps.ts';
-import { newProgress } from '../spine/job.ts';
+import { newProgress } from '../spine/held-call.ts';
 import type { SpineServices } from '../spine/services.ts';
 import { type PlannedWork, type ReadRequest, runWork, type WorkEndpoint, type WorkPlan } from '../spine/work.ts';
 import { workKeyOf } from './cache-key.ts';

@@ -11,7 +11,6 @@ import { answeredElsewhere } from './answer.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import { expiredFault, faultInAnswer, statusFault, transportFault } from './attempt-faults.ts';
 import type { AttemptParts, Job, PreparedBody } from './job.ts';
-import { usageOf } from './job.ts';
 import type { AttemptSink, AttemptSource, Chunk } from './sink.ts';
 import type { AttemptSeen, Trial } from './trial.ts';
 
@@ -275,4 +274,27 @@ export function noDescriptor(): FailureError {
   const message =
     'This server has no open files left for a call to a provider (ulimit -n). Nothing is charged; retry shortly.';
   return new FailureError({ kind: 'overloaded', message });
+}
+
+/** The upstream's usage; else, for an answer that ran, our count of what passed over the estimated input. */
+export function usageOf(
+  inputTokensEstimate: number,
+  reader: AnswerReader | null,
+  served: boolean,
+  outcome: Fault | null,
+): Pick<AttemptSeen, 'usage' | 'usageSource' | 'told'> {
+  // Searches are all that some rerankers tell: the tokens are ours to count.
+  if (reader?.usage?.searchUnits !== undefined && reader.usage.inputTokens === 0) {
+    const usage = { ...reader.usage, inputTokens: inputTokensEstimate };
+    return { usage, usageSource: served ? 'counted' : 'abandoned' };
+  }
+  if (reader?.usage != null) {
+    const { usage } = reader;
+    return served ? { usage, usageSource: 'upstream' } : { usage, usageSource: 'abandoned', told: true };
+  }
+  // It answered 200 or was left while it ran: the provider may well charge its input, so the books say so.
+  const ran = served || reader !== null || outcome?.class === 'cancelled' || outcome?.class.startsWith('stall_');
+  if (!ran) return { usage: null, usageSource: 'none' };
+  const usage = { inputTokens: inputTokensEstimate, outputTokens: reader?.outputTokensSeen ?? 0 };
+  return { usage, usageSource: served ? 'counted' : 'abandoned' };
 }

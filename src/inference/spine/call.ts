@@ -6,7 +6,7 @@ import { newRequestId } from '../../kernel/ids.ts';
 import { plainWishes, type RoutingWishes } from '../../routing/route.ts';
 import type { ServeServices } from './answer-cache.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
-import type { ChargedCall } from './job.ts';
+import type { ChargedCall } from './held-call.ts';
 import { answerKept, KeptAnswer, type Outcome } from './kept-answer.ts';
 import { admittedBefore, type ModelCall, type RunCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';

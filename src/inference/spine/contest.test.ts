@@ -19,7 +19,8 @@ import type { ConversationFacts } from '../families/chat/conversation-body.ts';
 import { conversationTrial } from '../families/chat/conversation-trial.ts';
 import type { MakeTrial } from './contest.ts';
 import type { EncodedBody } from './encode-forwarded.ts';
-import { type Job, newProgress } from './job.ts';
+import { newProgress } from './held-call.ts';
+import type { Job } from './job.ts';
 import { runAttempts } from './run-attempts.ts';
 
 /** One call as the upstream sees it. */

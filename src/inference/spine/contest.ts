@@ -1,13 +1,16 @@
 import { type Fault, fault, type OutcomeClass } from '../../formats/neutral/outcome.ts';
+import { usdOf } from '../../formats/neutral/price.ts';
+import { sumOf } from '../../formats/neutral/usage.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import type { Trace } from '../../kernel/trace.ts';
 import { answerKindOf } from '../../routing/lane.ts';
-import type { AttemptEnd, HedgeReason, Route, RouteAttempt, RouteQuery } from '../../routing/route.ts';
+import type { AttemptEnd, AttemptRecord, HedgeReason, Route, RouteAttempt, RouteQuery } from '../../routing/route.ts';
 import type { Overdue, SilenceWatch } from '../../routing/silence.ts';
 import { Answer, type AnswerContest, answeredElsewhere } from './answer.ts';
-import { type ContestParts, type Job, recordAttempt } from './job.ts';
+import type { ContestParts, Job } from './job.ts';
 import type { Bytes } from './sink.ts';
-import type { Trial } from './trial.ts';
+import type { AttemptSeen, Trial } from './trial.ts';
 
 /** The work of one attempt for `answer`; a Failure when its target cannot take the request. */
 export type MakeTrial<C = Bytes> = (answer: Answer<C>) => Trial | Failure | Promise<Trial | Failure>;
@@ -230,4 +233,88 @@ const answered: AttemptEnd = Object.freeze({ class: 'ok', retryAfterMs: null, st
 function endsRequest({ class: outcome }: Fault, { onFilter }: Pick<RouteQuery, 'onFilter'>): boolean {
   if (outcome === 'filtered') return onFilter !== 'next';
   return outcome === 'caller_fault' || outcome === 'cancelled' || outcome === 'deadline';
+}
+
+/** An attempt that has ended, as its `Answer` leaves it. */
+export interface EndedAttempt {
+  attempt: RouteAttempt;
+  firstTokenMs: number | null;
+  hedge: HedgeReason | null;
+}
+
+/** Adds one ended attempt to the explanation; its usage is the request's if it served the client. */
+export function recordAttempt<C>(
+  job: TracedJob<C>,
+  ended: EndedAttempt,
+  seen: AttemptSeen,
+  outcome: Fault | null,
+  nowMs: number,
+): void {
+  const { progress, trace, startedMs: arrivedMs } = job;
+  const { attempt, firstTokenMs } = ended;
+  const { usage, usageSource, status, bytes } = seen;
+  if (progress.answeredBy === attempt || (seen.kept === true && usage !== null)) {
+    progress.usage = usage === null || progress.usage === null ? usage : sumOf(progress.usage, usage);
+    if (progress.usageSource !== 'counted') progress.usageSource = usageSource;
+    progress.firstTokenMs ??= firstTokenMs;
+    progress.malformedLines += seen.malformedLines ?? 0;
+  } else if (seen.told === true && outcome?.class === 'cancelled' && progress.answeredBy === null) {
+    // The client left before any content: the possible cost is known, and our estimate would be a guess.
+    progress.usage = usage;
+    progress.usageSource = 'upstream';
+  }
+  const { target, credential, startedMs } = attempt;
+  const record: AttemptRecord = {
+    target: target.id,
+    provider: target.provider,
+    model: target.model,
+    credential: credential.id,
+    class: outcome?.class ?? 'ok',
+    status,
+    startMs: startedMs - arrivedMs,
+    ms: nowMs - startedMs,
+    firstTokenMs,
+    bytes,
+    usage,
+    usageSource,
+    costUsd: usage === null || target.price === null ? null : usdOf(usage, target.price, job.atMs),
+    message: outcome?.message ?? null,
+  };
+  progress.attempts.push(record);
+  if (trace !== null) traceAttempt(trace, job, ended, seen, record);
+}
+
+type TracedJob<C> = Pick<Job<C>, 'progress' | 'atMs' | 'startedMs' | 'trace' | 'providers' | 'endpoint' | 'stream'>;
+
+function traceAttempt<C>(
+  trace: Trace,
+  { providers, endpoint, stream }: TracedJob<C>,
+  { attempt, hedge }: EndedAttempt,
+  { answeredAs = null, finishReason = null }: Pick<AttemptSeen, 'answeredAs' | 'finishReason'>,
+  record: AttemptRecord,
+): void {
+  const connection = providers.get(record.provider)?.connection;
+  trace.attempt({
+    part: attempt,
+    endpoint,
+    provider: record.provider,
+    type: connection?.provider.id ?? record.provider,
+    origin: connection?.origin ?? null,
+    credential: record.credential,
+    model: record.model,
+    answeredAs,
+    finishReason,
+    streamed: stream,
+    number: attempt.number,
+    hedge,
+    startedMs: attempt.startedMs,
+    ms: record.ms,
+    firstTokenMs: record.firstTokenMs,
+    status: record.status,
+    class: record.class,
+    message: record.message,
+    usage: record.usage,
+    usageSource: record.usageSource,
+    costUsd: record.costUsd,
+  });
 }

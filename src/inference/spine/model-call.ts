@@ -3,7 +3,7 @@ import type { RoutingWishes } from '../../routing/route.ts';
 import type { Alias } from '../models/alias.ts';
 import type { AnswerGate, AnswerTexts } from '../models/steps.ts';
 import type { KeepingSteps } from './after.ts';
-import type { ChargedCall } from './job.ts';
+import type { ChargedCall } from './held-call.ts';
 import type { Client, Delivery, Sink } from './sink.ts';
 
 /** One request that a model answers, its caller known and admitted. */

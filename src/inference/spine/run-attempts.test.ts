@@ -9,7 +9,8 @@ import type { SilenceWatch } from '../../routing/silence.ts';
 import { StreamedAnswer } from './answer.ts';
 import { Attempt } from './attempt.ts';
 import type { MakeTrial } from './contest.ts';
-import { type Job, newProgress, type PreparedBody } from './job.ts';
+import { newProgress } from './held-call.ts';
+import type { Job, PreparedBody } from './job.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Trial } from './trial.ts';
 

@@ -11,7 +11,8 @@ import { seededRandom } from '../../../kernel/random.ts';
 import { createHealth } from '../../../routing/health.ts';
 import { createRetryBudget } from '../../../routing/rolling-counts.ts';
 import { createSilenceWatch } from '../../../routing/silence.ts';
-import { type Job, newProgress } from '../../spine/job.ts';
+import { newProgress } from '../../spine/held-call.ts';
+import type { Job } from '../../spine/job.ts';
 import type { ConversationBody, EncodeOrder } from './conversation-body.ts';
 import { runFanOut } from './fan-out.ts';
 

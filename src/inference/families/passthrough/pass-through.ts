@@ -11,8 +11,8 @@ import type { UpstreamRequest } from '../../../upstream/transport/upstream-call.
 import type { ConfiguredProvider } from '../../models/connections.ts';
 import { targetOf } from '../../models/target-of.ts';
 import { costHeaders } from '../../spine/answer.ts';
+import { newProgress } from '../../spine/held-call.ts';
 import type { EndedJob } from '../../spine/job.ts';
-import { newProgress } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import type { SpineServices } from '../../spine/services.ts';
 import { left, type ReadRequest, type WorkEndpoint } from '../../spine/work.ts';

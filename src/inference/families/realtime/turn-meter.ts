@@ -5,7 +5,7 @@ import type { Failure } from '../../../kernel/failure.ts';
 import { newRequestId } from '../../../kernel/ids.ts';
 import type { AttemptRecord, RouteAttempt } from '../../../routing/route.ts';
 import type { Alias } from '../../models/alias.ts';
-import { type HeldCall, holdCall, newProgress } from '../../spine/job.ts';
+import { type HeldCall, holdCall, newProgress } from '../../spine/held-call.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import type { RealtimeServices } from './services.ts';
 

@@ -10,7 +10,9 @@ import { systemClock } from '../../../kernel/clock.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
 import { soundEngineTarget } from '../../models/engine-target.ts';
 import { Answer } from '../../spine/answer.ts';
-import { type Job, newProgress, recordAttempt } from '../../spine/job.ts';
+import { recordAttempt } from '../../spine/contest.ts';
+import { newProgress } from '../../spine/held-call.ts';
+import type { Job } from '../../spine/job.ts';
 import { RefusedFormats } from '../../spine/refused-formats.ts';
 import { speechTrial } from './speech-attempt.ts';
 

@@ -10,7 +10,8 @@ import { systemClock } from '../../../kernel/clock.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
 import { soundEngineTarget } from '../../models/engine-target.ts';
 import { Answer } from '../../spine/answer.ts';
-import { type Job, newProgress } from '../../spine/job.ts';
+import { newProgress } from '../../spine/held-call.ts';
+import type { Job } from '../../spine/job.ts';
 import { TranscriptionEngineTrial } from './ask-transcription-engine.ts';
 import type { UploadedSound } from './uploaded-sound.ts';
 

@@ -10,7 +10,8 @@ import type { Embedded, Prepared, VectorAnswer, VectorCall, VectorEngine } from 
 import type { Snapshot } from '../../models/snapshot.ts';
 import { besideUsd } from '../../spine/beside-usd.ts';
 import type { Plan } from '../../spine/endpoint.ts';
-import type { Charge, HeldCall, JobProgress } from '../../spine/job.ts';
+import type { Charge, HeldCall } from '../../spine/held-call.ts';
+import type { JobProgress } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import { madeOrder, readableBody } from '../../spine/readable-input.ts';
 import { abandoned, type Done, left, type ReadRequest, type WorkEndpoint, type WorkPlan } from '../../spine/work.ts';

@@ -1,0 +1,160 @@
+import type { Principal } from '../../books/auth/principal.ts';
+import type { CacheUse } from '../../books/ledger/settled-request.ts';
+import type { Admitted, Claim, Delivered, Reservation } from '../../books/metering/admission.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { Trace } from '../../kernel/trace.ts';
+import type { RouteRecord, RoutingWishes } from '../../routing/route.ts';
+import type { EndedJob, JobProgress } from './job.ts';
+import type { SpineServices } from './services.ts';
+import type { HeaderList } from './sink.ts';
+
+/** Facts of an admitted call that its row in the ledger keeps. */
+export interface ChargedCall {
+  requestId: string;
+  clientRequestId: string | null;
+  principal: Principal;
+  admitted: Admitted;
+  /** What its use is summed by, of `x-culvert-tag`; null: its body may say so. */
+  tag: string | null;
+  /** Null: nobody traces it. */
+  trace: Trace | null;
+  /** What the cache of its model did; absent: nothing. */
+  cacheUse?: CacheUse;
+  /** The prompt that it or its variant names, as `name@3`; absent: none. */
+  prompt?: string;
+  /** What steps say of it, as headers; absent: none applies. */
+  stepHeaders?: (() => HeaderList) | undefined;
+  /** Of its headers, the session; absent: it has none. */
+  wishes?: Pick<RoutingWishes, 'session'>;
+  /** Wall-clock and monotonic ms of arrival. */
+  atMs: number;
+  startedMs: number;
+}
+
+/** What a call costs at most, and the names under which the ledger keeps it. */
+export interface Charge {
+  endpoint: string;
+  /** The model, or what is there in its place; '' for none. */
+  alias: string;
+  tier: string | null;
+  costMilli: number;
+  /** The end user and tag that the body names; absent or null: none. */
+  user?: string | null;
+  tag?: string | null;
+  /** Tokens; 0 if absent. */
+  inputTokensEstimate?: number;
+}
+
+export function newProgress(calls = 1): JobProgress {
+  return {
+    attempts: [],
+    losses: [],
+    malformedLines: 0,
+    verdicts: [],
+    passThrough: false,
+    answeredBy: null,
+    delivered: 'nothing',
+    calls,
+    mark: undefined,
+    firstTokenMs: null,
+    usage: null,
+    usageSource: 'none',
+    besideUsd: 0,
+    heldBack: null,
+    status: 0,
+    class: 'ok',
+  };
+}
+
+type HoldParts = Pick<SpineServices, 'admission' | 'settlement' | 'clock' | 'finished'>;
+
+/** A call whose cost is held. It ends in `settle` or `release`, in a `finally`; only the first counts. */
+export interface HeldCall {
+  readonly kind: 'held';
+  readonly claim: Claim;
+  readonly reserved: Reservation;
+  /** Monotonic ms at which its work began. */
+  startedMs: number;
+  /** Whatever way the call ended. `doneMilli`: as settlement's, less than was held. `counts`: in metrics. */
+  settle(ended: EndedJob, doneMilli?: number, counts?: 'a request' | 'no request'): void;
+  /** Gives all of it back: it was held for calls that have rows of their own. */
+  release(): void;
+}
+
+/**
+ * Holds what a call costs: the only way to a reservation. Nothing that costs runs before it. The failure when the plan
+ * has no room for it.
+ */
+export async function holdCall(services: HoldParts, call: ChargedCall, charge: Charge): Promise<HeldCall | Failure> {
+  const { requestId, principal, admitted, atMs, trace } = call;
+  const { endpoint, alias, tier, costMilli, inputTokensEstimate = 0, user = null } = charge;
+  const tag = call.tag ?? charge.tag ?? null;
+  // biome-ignore format: one literal, since a spread would be a copy for every request.
+  const claim: Claim = { requestId, principal, admitted, endpoint, alias, tier, user, tag, costMilli, inputTokensEstimate, atMs, trace };
+  const reserved = await services.admission.reserve(claim);
+  if (reserved.kind !== 'reserved') return reserved;
+  const held: HeldCall = {
+    kind: 'held',
+    claim,
+    reserved,
+    startedMs: call.startedMs,
+    settle(ended, doneMilli, counts = 'a request') {
+      const { progress, client, stream } = ended;
+      const aborted = client.gone && progress.delivered !== 'whole';
+      const target = progress.answeredBy?.target ?? null;
+      const event = services.settlement.settle(reserved, {
+        claim,
+        clientRequestId: call.clientRequestId,
+        delivery: deliveryOf(progress, aborted),
+        doneMilli,
+        status: aborted && !client.committed ? 499 : progress.status,
+        class: aborted ? 'aborted' : progress.class,
+        stream,
+        aborted,
+        ms: services.clock.monotonicMs() - held.startedMs,
+        firstTokenMs: progress.firstTokenMs,
+        target: target?.id ?? null,
+        price: target?.price ?? null,
+        usage: progress.usage,
+        usageSource: progress.usageSource,
+        besideUsd: progress.besideUsd,
+        savedUsd: progress.savedUsd ?? null,
+        cacheUse: call.cacheUse,
+        user: ended.user,
+        tag: call.tag ?? ended.tag ?? null,
+        session: call.wishes?.session ?? null,
+        variant: ended.variant ?? null,
+        route: routeOf(call, alias, ended),
+      });
+      if (event === null || counts === 'no request') return;
+      trace?.settled(event);
+      services.finished(event, trace);
+    },
+    release() {
+      const progress = { ...newProgress(), status: 200 };
+      const ended = { user: null, stream: false, progress, client: { gone: false, committed: true } };
+      held.settle(ended, undefined, 'no request');
+    },
+  };
+  return held;
+}
+
+function routeOf(call: ChargedCall, alias: string, { progress, mcp }: EndedJob): RouteRecord {
+  const { verdicts, attempts, losses, passThrough, malformedLines, cacheAgeMs, cacheSimilarity } = progress;
+  const route: RouteRecord = { alias, verdicts, attempts, losses, passThrough };
+  const share = progress.answeredBy?.target.priceShare;
+  if (share !== undefined) route.priceShare = share;
+  if (malformedLines > 0) route.malformedLines = malformedLines;
+  if (mcp !== undefined) route.mcp = mcp;
+  if (call.prompt !== undefined) route.prompt = call.prompt;
+  if (cacheAgeMs !== undefined) route.cacheAgeMs = cacheAgeMs;
+  if (cacheSimilarity !== undefined) route.cacheSimilarity = cacheSimilarity;
+  if (call.stepHeaders !== undefined) route.steps = call.stepHeaders();
+  return route;
+}
+
+function deliveryOf(progress: Pick<JobProgress, 'delivered' | 'attempts'>, aborted: boolean): Delivered {
+  if (progress.delivered === 'whole') return 'whole';
+  if (progress.delivered === 'partial') return 'part';
+  return aborted && progress.attempts.length > 0 ? 'abandoned' : 'nothing';
+}
