@@ -15,7 +15,6 @@ import { filesRoutes } from '../http/routes/files/files.ts';
 import { messageBatchesRoutes } from '../http/routes/files/message-batches.ts';
 import { signedFilesRoute } from '../http/routes/files/signed-files.ts';
 import { forwardedRoutes } from '../http/routes/forwarded.ts';
-import { geminiRoutes } from '../http/routes/gemini.ts';
 import { healthRoutes } from '../http/routes/health.ts';
 import { imageRoutes } from '../http/routes/images.ts';
 import { mcpRoutes } from '../http/routes/mcp.ts';
@@ -24,7 +23,6 @@ import { mcpUpstreamRoutes } from '../http/routes/mcp-upstream.ts';
 import { messagesRoutes } from '../http/routes/messages.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { modelRoutes } from '../http/routes/models.ts';
-import { ollamaRoutes } from '../http/routes/ollama.ts';
 import { openApiRoute } from '../http/routes/openapi.ts';
 import { passthroughRoutes } from '../http/routes/passthrough.ts';
 import { realtimeRoutes } from '../http/routes/realtime/realtime.ts';
@@ -42,6 +40,7 @@ import { transcriptionRoutes } from '../http/routes/transcriptions.ts';
 import { usageRoute } from '../http/routes/usage.ts';
 import { vectorStoreRoutes } from '../http/routes/vector-stores.ts';
 import { vectorRoutes } from '../http/routes/vectors.ts';
+import { vendorApiRoutes } from '../http/routes/vendor-apis.ts';
 import { videoRoutes } from '../http/routes/videos.ts';
 import { type OpenedBatches, openBatches } from '../inference/batches/open-batches.ts';
 import { createRealtimeSteps } from '../inference/endpoints/realtime-steps.ts';
@@ -137,8 +136,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...imageRoutes(services),
     ...videoRoutes(services),
     signedFilesRoute(services.files),
-    ...geminiRoutes(services),
-    ...ollamaRoutes(services),
+    ...vendorApiRoutes(services),
     ...modelRoutes(services),
     ...vectorStoreRoutes(parts.vectorStores, () => snapshot().config.vectors.stores.embedding_model),
     ...vectorRoutes({ services, endpoint: vectorCalls, engine: vectors, bodies: parts.bodies }),

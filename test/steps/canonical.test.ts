@@ -95,6 +95,25 @@ const bodies: Record<CallerDialectId, JsonObject> = {
     tools: [{ type: 'function', function: { name: 'f', description: 'd', parameters: schema } }],
     options: { temperature: 0.5, num_predict: 100 },
   },
+  'cohere-chat': {
+    model: 'm',
+    messages: [
+      { role: 'system', content: 'be good' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'hi' },
+          { type: 'image_url', image_url: { url: png } },
+        ],
+      },
+      { role: 'assistant', tool_calls: [{ id: 'c1', type: 'function', function: call }] },
+      { role: 'tool', tool_call_id: 'c1', content: '{"result":"ok"}' },
+      { role: 'user', content: 'go' },
+    ],
+    tools: [{ type: 'function', function: { name: 'f', description: 'd', parameters: schema } }],
+    temperature: 0.5,
+    max_tokens: 100,
+  },
 };
 const formats = Object.entries(bodies) as [CallerDialectId, JsonObject][];
 

@@ -120,6 +120,12 @@ const places: Record<CallerDialectId, Record<Parameter, readonly [readonly strin
     max_tokens: [['options', 'num_predict']],
     reasoning_effort: [['think']],
   },
+  'cohere-chat': {
+    temperature: [['temperature']],
+    top_p: [['p']],
+    max_tokens: [['max_tokens']],
+    reasoning_effort: [['reasoning_effort']],
+  },
 };
 
 function withParameter(
@@ -190,6 +196,10 @@ const withMessages: Record<CallerDialectId, (body: JsonObject, before: readonly 
       contents: inFront(first, body.contents),
     };
   },
+  'cohere-chat': (body, before) => ({
+    ...body,
+    messages: inFront(before.map(turnOf['cohere-chat']), body.messages),
+  }),
   // A text to go on with has one turn, and the texts of the prompt before it.
   ollama: (body, before) =>
     typeof body.prompt === 'string'
@@ -204,6 +214,7 @@ const turnOf: Record<CallerDialectId, (turn: PromptMessage) => JsonObject> = {
   'openai-responses': ({ role, content }) => ({ type: 'message', role, content }),
   gemini: ({ role, content }) => ({ role: role === 'assistant' ? 'model' : 'user', parts: [{ text: content }] }),
   ollama: ({ role, content }) => ({ role, content }),
+  'cohere-chat': ({ role, content }) => ({ role, content }),
 };
 const turnsMember = { 'openai-responses': 'input', gemini: 'contents' } as const;
 

@@ -8,8 +8,11 @@ export type EmbeddingInputs =
 /** Form of vectors in an answer: as numbers, or as little-endian float32 in base64. */
 export type VectorEncoding = 'float' | 'base64';
 
-/** OpenAI's answer, Google's to `embedContent` and `batchEmbedContents`, or Ollama's to `/api/embed` and `/api/embeddings`. */
-export type AnswerForm = 'openai' | 'gemini-one' | 'gemini-batch' | 'ollama' | 'ollama-one';
+/**
+ * OpenAI's answer, Google's to `embedContent` and `batchEmbedContents`, Ollama's to `/api/embed` and `/api/embeddings`, or
+ * Cohere's to `/v2/embed`.
+ */
+export type AnswerForm = 'openai' | 'gemini-one' | 'gemini-batch' | 'ollama' | 'ollama-one' | 'cohere';
 
 /** A checked request for embeddings, between the callers' formats and the upstreams'. */
 export interface EmbeddingRequest {

@@ -31,6 +31,7 @@ const readers: Record<Exclude<BodyKind, CallerDialectId>, (raw: Buffer) => Resul
   embeddings: (raw) => readEmbeddings(raw, 'embeddings'),
   'gemini-embeddings': (raw) => readEmbeddings(raw, 'gemini-embeddings'),
   'ollama-embeddings': (raw) => readEmbeddings(raw, 'ollama-embeddings'),
+  'cohere-embeddings': (raw) => readEmbeddings(raw, 'cohere-embeddings'),
   completions: (raw) => readForwarded(raw, 'completions'),
   moderations: (raw) => readForwarded(raw, 'moderations'),
   ocr: (raw) => readForwarded(raw, 'ocr'),

@@ -182,14 +182,17 @@ function putReasoning(
   encoding: Encoding,
 ): void {
   if (reasoning === undefined || (reasoning.effort === undefined && reasoning.budgetTokens === undefined)) return;
-  const { effort, budgetTokens } = reasoning;
+  const { effort } = reasoning;
   if (!encoding.rules.thinks || target.omit.includes('reasoning_effort')) {
     if (effort !== 'none') lose(encoding, 'reasoning_effort', 'unsupported');
     return;
   }
+  body.thinking = thinkingOf(reasoning);
+}
+
+/** Cohere's `thinking` for an effort or a budget. */
+export function thinkingOf({ effort, budgetTokens }: NeutralReasoning): JsonObject {
+  if (effort === 'none') return { type: 'disabled' };
   const budget = budgetTokens ?? budgetByEffort.get(effort ?? '');
-  body.thinking =
-    effort === 'none'
-      ? { type: 'disabled' }
-      : { type: 'enabled', ...(budget !== undefined && { token_budget: budget }) };
+  return { type: 'enabled', ...(budget !== undefined && { token_budget: budget }) };
 }

@@ -1,8 +1,27 @@
-import type { UpstreamDialect } from '../dialect.ts';
+import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
 import { readError } from '../openai-chat/errors.ts';
 import { decodeStream, decodeWhole } from './decode-answer.ts';
+import { encodeStream, fold } from './encode-answer.ts';
 import { encodeRequest } from './encode-request.ts';
+import { errorBody, errorFrame } from './errors.ts';
+import { readInPassing } from './read-in-passing.ts';
+import { objects, readRequest } from './read-request.ts';
+import { requestSchema } from './request-fields.ts';
 import { vendor } from './wire.ts';
 
-/** Cohere's Chat v2. No caller speaks it. Its errors are OpenAI's `message` alone. */
-export const cohereChat: UpstreamDialect = { id: vendor, encodeRequest, decodeStream, decodeWhole, readError };
+/** Cohere's Chat v2, as callers and as its provider speak it. */
+export const cohereChat: CallerDialect & UpstreamDialect = {
+  id: vendor,
+  readRequest,
+  requestSchema,
+  objects,
+  encodeRequest,
+  encodeStream,
+  fold,
+  errorBody,
+  errorFrame,
+  decodeStream,
+  decodeWhole,
+  readInPassing,
+  readError,
+};

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { AnswerForm, VectorEncoding } from '../../neutral/embedding.ts';
 
 type Rows = Float64Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
@@ -20,10 +21,9 @@ export function writeEmbeddings(answer: EmbeddingAnswer, form: AnswerForm): Buff
 
 const writers: Readonly<Record<AnswerForm, (answer: EmbeddingAnswer) => string>> = {
   openai({ model, encoding, rows, size, inputTokens }) {
-    const data = rowsOf(rows, size).map((row, index) => {
-      const embedding = encoding === 'base64' ? `"${float32Base64(row)}"` : `[${row.join(',')}]`;
-      return `{"object":"embedding","index":${index},"embedding":${embedding}}`;
-    });
+    const data = rowsOf(rows, size).map(
+      (row, index) => `{"object":"embedding","index":${index},"embedding":${encoded(row, encoding)}}`,
+    );
     const usage = `{"prompt_tokens":${inputTokens},"total_tokens":${inputTokens}}`;
     return `{"object":"list","data":[${data.join(',')}],"model":${JSON.stringify(model)},"usage":${usage}}`;
   },
@@ -38,7 +38,17 @@ const writers: Readonly<Record<AnswerForm, (answer: EmbeddingAnswer) => string>>
     return `{"model":${JSON.stringify(model)},"embeddings":[${embeddings.join(',')}],"prompt_eval_count":${inputTokens}}`;
   },
   'ollama-one': ({ rows }) => `{"embedding":[${rows.join(',')}]}`,
+  cohere({ encoding, rows, size, inputTokens }) {
+    const embeddings = rowsOf(rows, size).map((row) => encoded(row, encoding));
+    const meta = `{"api_version":{"version":"2"},"billed_units":{"input_tokens":${inputTokens}}}`;
+    const id = randomUUID();
+    return `{"id":"${id}","embeddings":{"${encoding}":[${embeddings.join(',')}]},"meta":${meta},"response_type":"embeddings_by_type"}`;
+  },
 };
+
+function encoded(row: Rows, encoding: VectorEncoding): string {
+  return encoding === 'base64' ? `"${float32Base64(row)}"` : `[${row.join(',')}]`;
+}
 
 function rowsOf(rows: Rows, size: number): Rows[] {
   return Array.from({ length: rows.length / size }, (_, i) => rows.subarray(i * size, (i + 1) * size));

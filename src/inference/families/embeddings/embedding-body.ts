@@ -1,6 +1,7 @@
 import type { Result } from '../../../formats/dialects/dialect.ts';
 import type { EncodingFacts } from '../../../formats/dialects/embeddings/format.ts';
 import { embeddingFormats } from '../../../formats/dialects/embeddings/index.ts';
+import { readCohereRequest } from '../../../formats/dialects/embeddings/read-cohere-request.ts';
 import { readGeminiRequest } from '../../../formats/dialects/embeddings/read-gemini-request.ts';
 import { readOllamaRequest } from '../../../formats/dialects/embeddings/read-ollama-request.ts';
 import { readEmbeddingRequest } from '../../../formats/dialects/embeddings/read-request.ts';
@@ -52,6 +53,7 @@ const readers = {
   embeddings: readEmbeddingRequest,
   'gemini-embeddings': readGeminiRequest,
   'ollama-embeddings': readOllamaRequest,
+  'cohere-embeddings': readCohereRequest,
 } as const;
 
 export type EmbeddingBodyKind = keyof typeof readers;

@@ -1,0 +1,57 @@
+import { isObject } from '../../../kernel/json.ts';
+import { brokenLine, contentChars, type NeutralEvent } from '../../neutral/event.ts';
+import { type Fault, fault } from '../../neutral/outcome.ts';
+import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
+import type { PassingReader, PassingVerdict } from '../dialect.ts';
+import { decodeStream, decodeWhole } from './decode-answer.ts';
+
+const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
+const content: PassingVerdict = { content: true, fault: null, usageOnly: false };
+
+/** Reads usage, errors and the end out of an answer that is forwarded as bytes, by the decoder of its events. */
+export function readInPassing(): PassingReader {
+  const decoder = decodeStream();
+  const seen = {
+    usage: null as Usage | null,
+    terminal: false,
+    outputTokensSeen: 0,
+    answeredAs: null,
+    finishReason: null as string | null,
+  };
+  let chars = 0;
+  let malformed = 0;
+
+  /** Null when nothing of the answer shows. */
+  function look(events: readonly NeutralEvent[]): { shows: boolean; fault: Fault | null } {
+    let shows = false;
+    for (const event of events) {
+      if (event.type === 'failed') return { shows, fault: event.fault };
+      if (event.type === 'usage') seen.usage = event.impossible === true ? null : event.usage;
+      else if (event.type === 'finish') seen.finishReason = event.reason;
+      else if (event.type === 'end') seen.terminal = true;
+      const said = contentChars(event);
+      if (said === null) continue;
+      shows = true;
+      chars += said;
+    }
+    seen.outputTokensSeen = estimatedTokens(chars);
+    return { shows, fault: null };
+  }
+
+  return {
+    seen,
+    step(event) {
+      const { shows, fault: found } = look(decoder.step(event));
+      if (found !== null) return { content: false, fault: found, usageOnly: false };
+      if (decoder.malformedLines() > malformed) {
+        malformed = decoder.malformedLines();
+        return { content: false, fault: brokenLine, usageOnly: false };
+      }
+      return shows ? content : nothing;
+    },
+    whole(body) {
+      if (!isObject(body)) return fault('malformed', 'the answer is not a JSON object');
+      return look(decodeWhole(body)).fault;
+    },
+  };
+}

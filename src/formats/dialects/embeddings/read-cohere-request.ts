@@ -1,0 +1,67 @@
+import { invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { EmbeddingRequest } from '../../neutral/embedding.ts';
+import { bodySchema, type JsonSchema } from '../described-check.ts';
+import type { Result } from '../dialect.ts';
+import { checkFields } from '../field-table.ts';
+import { anyJson, arrayOf, asFailure, byType, integerIn, members, needed, oneOf, string, stringOf } from '../fields.ts';
+import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
+
+const textPart = byType("an object such as {'type': 'text', 'text': '…'}", "'text': pictures cannot be embedded here", {
+  text: members("an object with 'text'", { text: needed(string, 'a text') }),
+});
+
+const input = members("an object with 'content'", {
+  content: needed(arrayOf(textPart, 1, 100, 'parts'), 'an array of parts'),
+});
+
+const fields = new Map([
+  ['model', [string]],
+  ['texts', [arrayOf(string, 1, inputsMax, 'texts')]],
+  ['inputs', [arrayOf(input, 1, inputsMax, 'inputs')]],
+  ['input_type', [stringOf(1, 64)]],
+  ['output_dimension', [integerIn(1, dimensionsMax)]],
+  ['embedding_types', [arrayOf(oneOf('float', 'base64'), 1, 1, "form: 'float' or 'base64'")]],
+  ['truncate', [oneOf('NONE', 'START', 'END')]],
+  ['max_tokens', [anyJson]],
+  ['priority', [anyJson]],
+] as const);
+
+const required = new Map([['model', 'the name of an embedding model (GET /v1/models lists them)']]);
+
+/** The body of Cohere's `POST /v2/embed`, of texts. */
+export function readCohereRequest(body: JsonObject): Result<EmbeddingRequest> {
+  const complaint = checkFields(fields, body, required);
+  if (complaint !== null) return { ok: false, failure: asFailure(complaint) };
+  const { images, model, texts, inputs, output_dimension: dimensions = null, truncate, embedding_types: forms } = body;
+  if ((images ?? null) !== null) {
+    return { ok: false, failure: invalid('images', "Pictures cannot be embedded here: send 'texts'.") };
+  }
+  const given = texts ?? (Array.isArray(inputs) ? inputs.map(textOf) : undefined);
+  if (given === undefined) return { ok: false, failure: invalid('texts', "Missing 'texts': send an array of texts.") };
+  const read = readEmbeddingRequest({
+    model,
+    input: given,
+    dimensions,
+    ...(isGiven(body.input_type) && { input_type: body.input_type }),
+    ...(isGiven(truncate) && { truncate }),
+  });
+  if (!read.ok) return read;
+  const encoding = Array.isArray(forms) && forms[0] === 'base64' ? 'base64' : 'float';
+  return { ok: true, value: { ...read.value, encoding, answerForm: 'cohere' } };
+}
+
+function isGiven(value: JsonValue | undefined): value is JsonValue {
+  return value !== undefined && value !== null;
+}
+
+/** The texts of an input that has several parts, one a line. */
+function textOf(one: JsonValue): string {
+  const parts = isObject(one) && Array.isArray(one.content) ? one.content : [];
+  return parts.map((part) => (isObject(part) ? String(part.text) : '')).join('\n');
+}
+
+/** Schema of such a body for `/openapi.json`. */
+export function cohereEmbeddingSchema(): JsonSchema {
+  return bodySchema(fields, required);
+}

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CohereClientV2, CohereError } from 'cohere-ai';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { models, openThreeProviders } from './three-providers.ts';
+
+/* Cohere's own client at the root, over a provider of each dialect. */
+
+const { gateway, lastBody } = await openThreeProviders(
+  {
+    command: { targets: ['co/command-a-03-2025'] },
+    ranks: { type: 'rerank', targets: ['co/rerank-v3.5'] },
+    embed: { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
+    tried: { targets: ['openai/mock/ok'], variants: { a: { weight: 1, parameters: { reasoning_effort: 'low' } } } },
+  },
+  (url) => ({ co: { type: 'cohere', base_url: url, api_key: 'd' } }),
+);
+const cohere = new CohereClientV2({ environment: gateway.url, token: gateway.key, maxRetries: 0 });
+const messages = [{ role: 'user' as const, content: 'hello there' }];
+const weather = {
+  type: 'function' as const,
+  function: {
+    name: 'get_weather',
+    description: 'The weather of a city',
+    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  },
+};
+
+async function streamed(request: Parameters<typeof cohere.chatStream>[0]) {
+  const types: string[] = [];
+  let text = '';
+  let args = '';
+  let end: unknown;
+  for await (const event of await cohere.chatStream(request)) {
+    if (types.at(-1) !== event.type) types.push(event.type);
+    if (event.type === 'content-delta') text += event.delta?.message?.content?.text ?? '';
+    if (event.type === 'tool-call-delta') args += event.delta?.message?.toolCalls?.function?.arguments ?? '';
+    if (event.type === 'message-end') end = event.delta;
+  }
+  return { types, text, args, end: end as { finishReason?: string; usage?: { tokens?: { outputTokens?: number } } } };
+}
+
+const textOf = (answer: Awaited<ReturnType<typeof cohere.chat>>) =>
+  (answer.message.content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('');
+
+for (const model of Object.keys(models)) {
+  test(`${model}: a whole answer with its counts`, async () => {
+    const answer = await cohere.chat({
+      model,
+      messages: [{ role: 'system', content: 'Be brief.' }, ...messages],
+      maxTokens: 100,
+    });
+    assert.match(textOf(answer), /hello there/);
+    assert.equal(answer.message.role, 'assistant');
+    assert.equal(answer.finishReason, 'COMPLETE');
+    assert.ok(answer.usage!.billedUnits!.inputTokens! > 0 && answer.usage!.tokens!.outputTokens! > 0);
+  });
+
+  test(`${model}: a stream says the same as the whole answer`, async () => {
+    const whole = await cohere.chat({ model, messages, maxTokens: 100 });
+    const { types, text, end } = await streamed({ model, messages, maxTokens: 100 });
+    assert.equal(text, textOf(whole));
+    assert.deepEqual(types, ['message-start', 'content-start', 'content-delta', 'content-end', 'message-end']);
+    assert.equal(end.finishReason, 'COMPLETE');
+    assert.equal(end.usage!.tokens!.outputTokens, whole.usage!.tokens!.outputTokens);
+  });
+
+  test(`${model}: a tool is called, and its result goes back`, async () => {
+    const question = { role: 'user' as const, content: 'call get_weather' };
+    const asked = await cohere.chat({ model, messages: [question], tools: [weather], maxTokens: 100 });
+    assert.equal(asked.finishReason, 'TOOL_CALL');
+    const [call] = asked.message.toolCalls!;
+    assert.equal(call!.function!.name, 'get_weather');
+    assert.deepEqual(JSON.parse(call!.function!.arguments!), { city: 'mock' });
+    const stream = await streamed({ model, messages: [question], tools: [weather], maxTokens: 100 });
+    assert.deepEqual(JSON.parse(stream.args), { city: 'mock' });
+    assert.deepEqual(stream.types.slice(-4), ['tool-call-start', 'tool-call-delta', 'tool-call-end', 'message-end']);
+    const result = { type: 'document' as const, document: { data: { degrees: 11 } } };
+    const answer = await cohere.chat({
+      model,
+      messages: [question, asked.message, { role: 'tool', toolCallId: call!.id!, content: [result] }],
+      tools: [weather],
+      maxTokens: 100,
+    });
+    assert.notEqual(textOf(answer), '');
+    assert.match(JSON.stringify(lastBody()), /degrees/);
+  });
+
+  test(`${model}: documents come before the question`, async () => {
+    const documents = [{ id: 'mine', data: { title: 'A page', text: 'Grass is blue here.' } }, 'Bare text'];
+    await cohere.chat({ model, messages, documents, maxTokens: 100 });
+    const sent = JSON.stringify(lastBody());
+    const [page, bare] = ['Grass is blue here.', 'Bare text'].map((words) => {
+      const inBase64 = sent.indexOf(Buffer.from(words).toString('base64'));
+      return inBase64 === -1 ? sent.indexOf(words) : inBase64;
+    });
+    assert.ok(page! > 0 && bare! > page! && sent.indexOf('hello there') > bare!, sent);
+  });
+}
+
+test('parameters keep their meaning in another format', async () => {
+  await cohere.chat({
+    model: 'chat',
+    messages,
+    maxTokens: 50,
+    p: 0.5,
+    k: 7,
+    stopSequences: ['END'],
+    responseFormat: { type: 'json_object', jsonSchema: { type: 'object', properties: { a: { type: 'number' } } } },
+    tools: [weather],
+    strictTools: true,
+    toolChoice: 'REQUIRED',
+  });
+  const {
+    tools,
+    response_format: format,
+    ...body
+  } = lastBody() as JsonObject & {
+    tools: { function: { strict: boolean } }[];
+    response_format: { json_schema: { schema: JsonObject } };
+  };
+  assert.deepEqual([body.top_p, body.stop, body.tool_choice], [0.5, ['END'], 'required']);
+  assert.equal(body.max_completion_tokens ?? body.max_tokens, 50);
+  assert.equal(tools[0]!.function.strict, true);
+  assert.deepEqual(format.json_schema.schema.properties, { a: { type: 'number' } });
+});
+
+test('what another format has no place for is named in x-culvert-dropped', async () => {
+  const answer = await gateway.fetch('/v2/chat', {
+    method: 'POST',
+    json: { model: 'chat', messages, safety_mode: 'STRICT', priority: 3, logprobs: true },
+  });
+  assert.equal(answer.status, 200);
+  assert.deepEqual(answer.headers.get('x-culvert-dropped')?.split(', ').toSorted(), [
+    'logprobs',
+    'priority',
+    'safety_mode',
+  ]);
+});
+
+test('a variant sets the effort of a request in this format', async () => {
+  await cohere.chat({ model: 'tried', messages });
+  assert.equal(lastBody().reasoning_effort, 'low');
+});
+
+test('texts are embedded, as numbers and in base64', async () => {
+  const request = { model: 'embed', texts: ['one', 'two'], inputType: 'search_document' as const };
+  const asNumbers = await cohere.embed({ ...request, embeddingTypes: ['float'] });
+  assert.equal(asNumbers.embeddings.float?.length, 2);
+  const inBase64 = await cohere.embed({ ...request, embeddingTypes: ['base64'] });
+  const bytes = Buffer.from(inBase64.embeddings.base64![1]!, 'base64');
+  const [first] = asNumbers.embeddings.float![1]!;
+  assert.ok(Math.abs(bytes.readFloatLE(0) - first!) < 1e-6);
+  assert.ok(asNumbers.meta!.billedUnits!.inputTokens! > 0);
+});
+
+test('errors have the message where this SDK looks for it', async () => {
+  const failed = async (call: Promise<unknown>) => {
+    const error = await call.then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    assert.ok(error instanceof CohereError);
+    return { status: error.statusCode, ...(error.body as { message: string }) };
+  };
+  const unknown = await failed(cohere.chat({ model: 'nobody', messages }));
+  assert.equal(unknown.status, 404);
+  assert.match(unknown.message, /nobody/);
+  const hot = await failed(cohere.chat({ model: 'chat', messages, temperature: 9 }));
+  assert.equal(hot.status, 400);
+  assert.match(hot.message, /'temperature'/);
+  const stranger = new CohereClientV2({ environment: gateway.url, token: 'sk-cv-wrong', maxRetries: 0 });
+  assert.equal((await failed(stranger.chat({ model: 'chat', messages }))).status, 401);
+  const picture = { model: 'embed', inputType: 'image' as const, images: ['data:image/png;base64,AA=='] };
+  assert.match((await failed(cohere.embed(picture))).message, /'texts'/);
+});
+
+test('a stream that breaks off ends with an error', async () => {
+  const { end, types } = await streamed({ model: 'mock/eof=3events', messages });
+  assert.equal(types.at(-1), 'message-end');
+  assert.equal(end.finishReason, 'ERROR');
+});
+
+test("Cohere's own server gets the body as it came, and its citations come back", async () => {
+  const documents = [{ id: 'mine', data: { title: 'A page', text: 'Hello there, it says.' } }];
+  const request = { model: 'command', messages, documents, safetyMode: 'STRICT' as const, maxTokens: 100 };
+  const answer = await cohere.chat(request);
+  const { documents: sent, safety_mode: mode, model } = lastBody();
+  assert.deepEqual([sent, mode, model], [documents, 'STRICT', 'command-a-03-2025']);
+  assert.equal(answer.message.citations![0]!.sources![0]!.id, 'mine');
+  const { types, text, end } = await streamed(request);
+  assert.equal(text, textOf(answer));
+  assert.ok(types.includes('citation-start'));
+  assert.ok(end.usage!.tokens!.outputTokens! > 0);
+  const rows = await gateway.fetch('/v1/requests?limit=1');
+  const { data } = (await rows.json()) as { data: [{ usage: JsonObject; route: JsonObject }] };
+  const [{ usage, route }] = data;
+  assert.deepEqual([usage.source, route.passThrough], ['upstream', true]);
+  assert.equal(usage.output_tokens, end.usage!.tokens!.outputTokens! - 2, 'what is billed, without the template');
+});
+
+test('texts are ranked', async () => {
+  const { results } = await cohere.rerank({ model: 'ranks', query: 'grass', documents: ['sea', 'grass'], topN: 1 });
+  assert.equal(results.length, 1);
+  assert.ok(results[0]!.relevanceScore > 0);
+});
