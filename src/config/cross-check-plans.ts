@@ -16,6 +16,10 @@ export function checkPlans(config: Config): PathProblem[] {
   config.keys.forEach((key, index) => {
     check(key.plan, ['keys', index, 'plan']);
   });
+  config.callers.tokens.forEach(({ plans }, index) => {
+    for (const [value, plan] of Object.entries(plans?.by ?? {}))
+      check(plan, ['callers', 'tokens', index, 'plans', 'by', value]);
+  });
   for (const [name, plan] of Object.entries(config.plans)) {
     for (const { path, message } of checkPlan(plan, config)) problems.push({ path: ['plans', name, ...path], message });
   }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { name } from './scalars.ts';
 import type { partBudgets } from './schema-accounts.ts';
 import { accountsSchema, keysSchema } from './schema-accounts.ts';
+import { callersSchema } from './schema-callers.ts';
 import { dashboardSchema } from './schema-dashboard.ts';
 import { type guardSchema, guardsSchema } from './schema-guards.ts';
 import { mcpSchema, type mcpServerSchema } from './schema-mcp.ts';
@@ -36,6 +37,7 @@ export const configSchema = z.strictObject({
   default_plan: name("a plan's name").default('default').describe('Plan of accounts that name none.'),
   accounts: accountsSchema,
   keys: keysSchema,
+  callers: callersSchema.prefault({}),
   costs: costsSchema.prefault({}),
   prices: pricesSchema.prefault({}),
   limits: limitsSchema.prefault({}),

@@ -29,7 +29,7 @@ import { noParams, RouteTable } from './route-table.ts';
 export interface ReceptionParts {
   clock: Clock;
   /** Checks who may enter. */
-  keys: Pick<KeyRing, 'authenticate' | 'authenticateAdmin'>;
+  keys: Pick<KeyRing, 'authenticate' | 'authenticateAdmin' | 'byToken'>;
   /** For browsers, which send a cookie instead of a key; null: there is no dashboard. */
   sessions: SessionDoor | null;
   /** Counts wrong admin keys on all replicas; null: there is one process. */
@@ -211,6 +211,7 @@ export class Reception {
           route.lets?.(headers) ?? keys.authenticate(headers, () => this.clientAddress(request), request.socket);
         if ('kind' in principal) {
           if (principal === noKeySent && sessions !== null) principal = await sessions.principal(exchange);
+          else principal = (await keys.byToken(headers)) ?? principal;
           if ('kind' in principal) return this.refuse(exchange, principal);
         }
         exchange.principal = principal;

@@ -65,6 +65,7 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
         keyName: 'k',
       }),
       authenticateAdmin: () => adminOperator,
+      byToken: () => null,
     },
     sessions: null,
     snapshot: () => ({

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { accountsInForce, type DeclaredAccount } from '../../config/declared.ts';
 import type { KeyLimitsConfig } from '../../config/schema.ts';
+import type { TokenIssuerConfig } from '../../config/schema-callers.ts';
 import { createNetworkSet } from '../../kernel/network.ts';
 import type { AccountRow, KeyRow, OperatorRow, Stored } from './account-store.ts';
 import { adminOperator, type Operator } from './operator.ts';
@@ -44,6 +45,8 @@ export interface Declared {
   /** Configured or generated; null = the admin API is closed. */
   adminKey: string | null;
   defaultPlan: string;
+  /** Issuers whose tokens open /v1. Absent: none. */
+  tokenIssuers?: readonly TokenIssuerConfig[];
 }
 
 /** What a presented secret opens, found by its hash. */
@@ -71,14 +74,34 @@ export function keysInForce(declared: Declared, stored: Stored): readonly Declar
   return declared.keys.filter(({ hash, from }) => from !== 'environment' || !isKnown(hash));
 }
 
-/** All secrets that open anything, by their hex SHA-256. Those of revoked keys are not in it. */
-export function buildDirectory(declared: Declared, stored: Stored): Map<string, KeyEntry> {
-  const accounts = new Map<
-    string,
-    Pick<DeclaredAccount, 'plan' | 'status' | 'guards' | 'extraBudget' | 'budgets'> & Pick<AccountRow, 'creditNano'>
-  >();
+/** What the principals of an account have from it. */
+export type AccountFacts = Pick<DeclaredAccount, 'plan' | 'status' | 'guards' | 'extraBudget' | 'budgets'> &
+  Pick<AccountRow, 'creditNano'>;
+
+/** The accounts that count, by id. */
+export function accountFacts(declared: Declared, stored: Stored): Map<string, AccountFacts> {
+  const accounts = new Map<string, AccountFacts>();
   for (const account of stored.accounts) accounts.set(account.id, account);
   for (const account of accountsInForce(declared.accounts, stored.accounts)) accounts.set(account.id, account);
+  return accounts;
+}
+
+/** What a principal has from its account; undefined: nobody knows that one. */
+export function principalFacts(account: AccountFacts | undefined, defaultPlan: string) {
+  return {
+    plan: account?.plan ?? defaultPlan,
+    ...(account?.extraBudget != null && { extraBudget: account.extraBudget }),
+    ...(account?.budgets != null && { budgets: account.budgets }),
+    ...(account?.creditNano != null && { creditNano: account.creditNano }),
+  };
+}
+
+/** All secrets that open anything, by their hex SHA-256. Those of revoked keys are not in it. */
+export function buildDirectory(
+  declared: Declared,
+  stored: Stored,
+  accounts = accountFacts(declared, stored),
+): Map<string, KeyEntry> {
   const entries = new Map<string, KeyEntry>();
 
   const entryOf = (
@@ -98,13 +121,10 @@ export function buildDirectory(declared: Declared, stored: Stored): Map<string, 
         keyName: key.name,
         tenant: key.tenant,
         account: key.account,
-        plan: account?.plan ?? declared.defaultPlan,
+        ...principalFacts(account, declared.defaultPlan),
         allowedModels: key.models,
         limits: key.limits,
         guards: [...(account?.guards ?? []), ...key.guards],
-        ...(account?.extraBudget != null && { extraBudget: account.extraBudget }),
-        ...(account?.budgets != null && { budgets: account.budgets }),
-        ...(account?.creditNano != null && { creditNano: account.creditNano }),
       },
     };
   };

@@ -4,6 +4,7 @@ import { culvert } from '../../kernel/command-form.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { nothingStored, type PlaceCount, type Stored } from './account-store.ts';
 import {
+  accountFacts,
   buildDirectory,
   type Declared,
   hashKey,
@@ -17,6 +18,7 @@ import type { Operator } from './operator.ts';
 import type { Principal } from './principal.ts';
 import { isRunSecret, RunCallers } from './run-callers.ts';
 import { type RunKeys, runLengthMax } from './run-keys.ts';
+import { type CallerTokens, createCallerTokens } from './tokens/caller-tokens.ts';
 
 /** All keys in memory. The ring is synchronous: no request waits for a database here. */
 export interface KeyRing {
@@ -39,6 +41,8 @@ export interface KeyRing {
   adminHash(): string | null;
   /** Owner of this key, for work that goes on after its caller has left; or the reason why it may not go on. */
   principalOf(keyId: string): Principal | Failure;
+  /** Whose token of an issuer came in place of a key; null: none did. */
+  byToken: CallerTokens['principal'];
   /** At the start and at each configuration reload. */
   declare(declared: Declared): void;
   /** The present contents of the store. */
@@ -87,7 +91,8 @@ const userOnAdmin: Failure = { kind: 'forbidden', message: 'This needs the admin
 
 /** Everybody whom the file and the store know, by what a request names. */
 function knownFrom(declared: Declared, stored: Stored) {
-  const entries = buildDirectory(declared, stored);
+  const accounts = accountFacts(declared, stored);
+  const entries = buildDirectory(declared, stored, accounts);
   const users = new Set<Principal>();
   const byKeyId = new Map<string, KeyEntry>();
   for (const entry of entries.values()) {
@@ -98,6 +103,7 @@ function knownFrom(declared: Declared, stored: Stored) {
   return {
     entries,
     byKeyId,
+    accounts,
     operators: new Map(stored.operators.map((row) => [row.id, operatorOf(row)])),
     adminHash: declared.adminKey === null ? null : hashKey(declared.adminKey),
     userKeys: users.size,
@@ -112,6 +118,11 @@ function principalFor(entry: KeyEntry, addressOf: () => string | null): Principa
     if (!entry.addresses.lets(address)) return elsewhere(address);
   }
   return entry.principal;
+}
+
+function operatorBehind(entry: KeyEntry | Failure): Operator | Failure {
+  if (!('digest' in entry)) return entry;
+  return entry.kind === 'admin' ? entry.operator : userOnAdmin;
 }
 
 function openedBy(entry: KeyEntry, addressOf: () => string | null): Opened | Failure {
@@ -155,6 +166,7 @@ export function createKeyRing(
   const runs = runKeys === null ? null : new RunCallers(runKeys);
   const parentOf = (keyId: string) => known.byKeyId.get(keyId);
   const callers = new ConnectionCallers();
+  const tokens = createCallerTokens(clock, () => ({ ...declared, accounts: known.accounts }));
 
   function find(headers: KeyHeaders): KeyEntry | Failure {
     const secret = presentedSecret(headers, known.entries);
@@ -185,20 +197,17 @@ export function createKeyRing(
       if (connection !== undefined) callers.keep(connection, known, headers, entry, places.byRequest ? null : count);
       return principal;
     },
-    authenticateAdmin(headers) {
-      const entry = find(headers);
-      if (!('digest' in entry)) return entry;
-      return entry.kind === 'admin' ? entry.operator : userOnAdmin;
-    },
+    authenticateAdmin: (headers) => operatorBehind(find(headers)),
     opens(hash, addressOf) {
       const entry = findHashed(hash);
       return 'digest' in entry ? openedBy(entry, addressOf) : entry;
     },
     operator: (id) => known.operators.get(id) ?? null,
     adminHash: () => known.adminHash,
+    byToken: tokens.principal,
     principalOf(keyId) {
       const entry = known.byKeyId.get(keyId) ?? runs?.byId(keyId, parentOf);
-      return entry == null ? revoked : ownerNow(entry, clock);
+      return entry == null ? (tokens.principalOf(keyId) ?? revoked) : ownerNow(entry, clock);
     },
     declare: (next) => look(next, stored),
     restock: (next) => look(declared, next),

@@ -67,6 +67,7 @@ export async function answerHeld<I, R extends RequestBody, P extends Plan>(
   give: (trials: Trials, job: Job) => Promise<void>,
 ): Promise<void> {
   const { call, snapshot, plan, request } = asked;
+  const user = call.principal.user ?? request.facts.user;
   const held = await holdCall(
     services,
     { ...call, cacheUse },
@@ -75,12 +76,12 @@ export async function answerHeld<I, R extends RequestBody, P extends Plan>(
       alias: plan.alias.id,
       tier: plan.charged.tier,
       costMilli: costMilliOf(snapshot.config.costs, 'cached', plan.charged.cost),
-      user: request.facts.user,
+      user,
       tag: request.facts.tag ?? null,
     },
   );
   if (held.kind !== 'held') return refuse(call.sink, held, call.admitted.headers);
-  const job = jobOf(snapshot, endpoint.id, call, { ...plan, calls: 1 }, held.reserved, request.facts);
+  const job = jobOf(snapshot, endpoint.id, call, { ...plan, calls: 1 }, held.reserved, { ...request.facts, user });
   try {
     await give(endpoint.trials(asked, job), job);
   } finally {

@@ -189,21 +189,22 @@ export interface PlannedCall {
 export async function runPlan(
   services: SpineServices,
   endpoint: Pick<Endpoint<never, RequestBody>, 'id' | 'cost'>,
-  { snapshot, call, plan, facts }: PlannedCall,
+  { snapshot, call, plan, facts: { user: named, tag = null } }: PlannedCall,
   run: (job: Job) => Promise<void>,
 ): Promise<Failure | null> {
   const { alias, charged, calls, query } = plan;
+  const user = call.principal.user ?? named;
   const held = await holdCall(services, call, {
     endpoint: endpoint.id,
     alias: alias.id,
     tier: charged.tier,
     costMilli: costMilliOf(snapshot.config.costs, endpoint.cost, charged.cost, calls),
     inputTokensEstimate: query.needs.inputTokensEstimate,
-    user: facts.user,
-    tag: facts.tag ?? null,
+    user,
+    tag,
   });
   if (held.kind !== 'held') return held;
-  const job = jobOf(snapshot, endpoint.id, call, plan, held.reserved, facts);
+  const job = jobOf(snapshot, endpoint.id, call, plan, held.reserved, { user, tag });
   try {
     await run(job);
   } finally {

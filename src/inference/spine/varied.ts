@@ -29,8 +29,9 @@ export function variantOf(
   const alias = models.resolve(facts.model, principal);
   if ('kind' in alias || alias.variants === undefined) return null;
   const { sticky } = alias.variants;
-  const session = wishes.session ?? facts.conversationStart ?? facts.user;
-  const stays = sticky === 'user' ? facts.user : sticky === 'session' ? session : null;
+  const user = principal.user ?? facts.user;
+  const session = wishes.session ?? facts.conversationStart ?? user;
+  const stays = sticky === 'user' ? user : sticky === 'session' ? session : null;
   const names = [alias.id, principal.keyId, stays ?? ''];
   const { all, shape } = alias.variants;
   const first = shareOf(all, names);

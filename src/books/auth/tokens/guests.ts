@@ -1,0 +1,78 @@
+import type { Failure } from '../../../kernel/failure.ts';
+import { type AccountFacts, principalFacts } from '../key-directory.ts';
+import type { Principal } from '../principal.ts';
+import type { TokenCaller } from './token-caller.ts';
+
+/** Callers that a process remembers, for work that goes on after they have left. */
+const callersMax = 10_000;
+
+const suspended: Failure = { kind: 'forbidden', message: "The account of this token's caller is suspended." };
+
+/** The principals of callers without a key. */
+export class Guests {
+  /** By the id of their principal, oldest first. */
+  readonly #byId = new Map<string, TokenCaller>();
+  /** Made of `#accounts`. */
+  #principals = new WeakMap<TokenCaller, Principal>();
+  #accounts: ReadonlyMap<string, AccountFacts> | null = null;
+
+  /** `accounts`: those that are known now; another map when they have changed. */
+  principal(
+    caller: TokenCaller,
+    accounts: ReadonlyMap<string, AccountFacts>,
+    defaultPlan: string,
+  ): Principal | Failure {
+    if (accounts !== this.#accounts) {
+      this.#accounts = accounts;
+      this.#principals = new WeakMap();
+    }
+    const account = accounts.get(caller.account);
+    if (account === undefined) return unknownAccount(caller.account);
+    if (account.status === 'suspended') return suspended;
+    let principal = this.#principals.get(caller);
+    if (principal === undefined) {
+      principal = principalOf(caller, account, defaultPlan);
+      this.#principals.set(caller, principal);
+      this.#remember(caller);
+    }
+    return principal;
+  }
+
+  /** The last caller with this id; null: none of this process. */
+  byId(keyId: string): TokenCaller | null {
+    return this.#byId.get(keyId) ?? null;
+  }
+
+  #remember(caller: TokenCaller): void {
+    this.#byId.delete(caller.keyId);
+    if (this.#byId.size >= callersMax) for (const [oldest] of this.#byId) if (this.#byId.delete(oldest)) break;
+    this.#byId.set(caller.keyId, caller);
+  }
+}
+
+function unknownAccount(account: string): Failure {
+  return {
+    kind: 'forbidden',
+    message: `There is no account '${account.slice(0, 64)}', which the token names. Ask the operator to add it.`,
+  };
+}
+
+function principalOf(
+  { keyId, name, account: id, plan, models, user }: TokenCaller,
+  account: AccountFacts,
+  defaultPlan: string,
+): Principal {
+  const facts = principalFacts(account, defaultPlan);
+  return {
+    keyId,
+    keyName: name,
+    tenant: `${id}/${keyId}`,
+    account: id,
+    ...facts,
+    plan: plan ?? facts.plan,
+    allowedModels: models,
+    limits: null,
+    guards: [...account.guards],
+    ...(user !== null && { user }),
+  };
+}

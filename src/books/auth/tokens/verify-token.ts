@@ -1,0 +1,173 @@
+import { hash } from 'node:crypto';
+import { createRemoteJWKSet, decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import type { TokenIssuerConfig } from '../../../config/schema-callers.ts';
+import type { Clock } from '../../../kernel/clock.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import { isObject } from '../../../kernel/json.ts';
+import type { TokenCaller } from './token-caller.ts';
+
+/** A token's caller, and the wall-clock ms until which it may call; or why it may not. */
+export type TokenVerifier = (token: string) => Promise<{ caller: TokenCaller; expiresMs: number } | Failure>;
+
+const answerMaxMs = 5_000;
+/** An unknown key is looked for at most so often. */
+const cooldownMs = 30_000;
+const clockToleranceS = 30;
+/** A token without an end is verified again after this time. */
+const endlessMs = 5 * 60_000;
+const documentBytesMax = 256 * 1024;
+const modelsMax = 1_000;
+const nameCharsMax = 80;
+const userCharsMax = 256;
+
+/** Verifies tokens (RFC 7519) of these issuers. Their keys are read when the first token comes. */
+export function createTokenVerifier(
+  issuers: readonly TokenIssuerConfig[],
+  clock: Pick<Clock, 'wallMs'>,
+): TokenVerifier {
+  const byIssuer = new Map(issuers.map((config) => [config.issuer, { config, keys: keysOf(config) }]));
+  return async (token) => {
+    const issuer = issuerIn(token);
+    const known = byIssuer.get(issuer.replace(/\/+$/, ''));
+    if (known === undefined) return refusal('No issuer of this server signed the token.');
+    const { config, keys } = known;
+    try {
+      const { payload } = await jwtVerify(token, keys, {
+        issuer: [config.issuer, `${config.issuer}/`],
+        audience: config.audience,
+        algorithms: config.algorithms,
+        clockTolerance: clockToleranceS,
+        currentDate: new Date(clock.wallMs()),
+        requiredClaims: ['sub'],
+      });
+      const caller = callerOf(payload, config);
+      if ('kind' in caller) return caller;
+      const endMs = payload.exp === undefined ? clock.wallMs() + endlessMs : payload.exp * 1_000;
+      return { caller, expiresMs: Math.min(endMs, clock.wallMs() + endlessMs) };
+    } catch (error) {
+      return failureOf(error);
+    }
+  };
+}
+
+function keysOf({ issuer, jwks_url: url }: TokenIssuerConfig): JWTVerifyGetKey {
+  let remote: Promise<JWTVerifyGetKey> | null = null;
+  async function open(): Promise<JWTVerifyGetKey> {
+    const options = { timeoutDuration: answerMaxMs, cooldownDuration: cooldownMs };
+    return createRemoteJWKSet(new URL(url ?? (await keysAddress(issuer))), options);
+  }
+  let failedAtMs = Number.NEGATIVE_INFINITY;
+  return async (header, token) => {
+    if (remote === null && performance.now() - failedAtMs < cooldownMs / 10) throw new KeysUnread(issuer);
+    remote ??= open();
+    try {
+      return await (await remote)(header, token);
+    } catch (error) {
+      if (
+        error instanceof errors.JOSEError &&
+        !(error instanceof errors.JWKSTimeout) &&
+        error.code !== 'ERR_JOSE_GENERIC'
+      )
+        throw error;
+      if (url === undefined) remote = null;
+      failedAtMs = performance.now();
+      throw new KeysUnread(issuer);
+    }
+  };
+}
+
+class KeysUnread extends Error {
+  constructor(issuer: string) {
+    super(`The keys of ${issuer} cannot be read at the moment.`);
+  }
+}
+
+/** Where the discovery document of an issuer says that its keys are (OpenID Connect Discovery §4). */
+async function keysAddress(issuer: string): Promise<string> {
+  const answer = await fetch(`${issuer}/.well-known/openid-configuration`, {
+    redirect: 'error',
+    signal: AbortSignal.timeout(answerMaxMs),
+  });
+  if (!answer.ok || Number(answer.headers.get('content-length') ?? 0) > documentBytesMax)
+    throw new Error('no document');
+  const document: unknown = await answer.json();
+  const address = isObject(document) ? document.jwks_uri : undefined;
+  if (typeof address !== 'string' || !URL.canParse(address)) throw new Error('no jwks_uri');
+  // A document over TLS must not lead to keys that anybody on the way can change.
+  if (issuer.startsWith('https:') && !address.startsWith('https:')) throw new Error('jwks_uri without TLS');
+  return address;
+}
+
+function issuerIn(token: string): string {
+  try {
+    return decodeJwt(token).iss ?? '';
+  } catch {
+    return '';
+  }
+}
+
+function callerOf(payload: JWTPayload, config: TokenIssuerConfig): TokenCaller | Failure {
+  const { sub = '', iss = '' } = payload;
+  const account = typeof config.account === 'string' ? config.account : payload[config.account.claim];
+  if (typeof account !== 'string' || account === '') {
+    return refusal(`The token has no claim '${claimOf(config.account)}' that names its account.`);
+  }
+  if (sub === '') return refusal("The token has no claim 'sub'.");
+  const models = modelsIn(payload, config.models);
+  if (models !== null && !Array.isArray(models)) return models as Failure;
+  const id = hash('sha256', `${iss}\n${sub}\n${account}`, 'hex').slice(0, 24);
+  return {
+    keyId: `token_${id}`,
+    name: cleaned(payload[config.name], nameCharsMax) ?? cleaned(sub, nameCharsMax) ?? id,
+    account,
+    plan: planIn(payload, config.plans),
+    models,
+    user: config.user === undefined ? null : cleaned(payload[config.user], userCharsMax),
+  };
+}
+
+function claimOf(account: TokenIssuerConfig['account']): string {
+  return typeof account === 'string' ? '' : account.claim;
+}
+
+/** A list that the token should have and has not lets it use none. */
+function modelsIn(payload: JWTPayload, wanted: TokenIssuerConfig['models']): string[] | Failure | null {
+  if (wanted === undefined) return null;
+  if (Array.isArray(wanted)) return wanted;
+  return textsIn(payload[wanted.claim]);
+}
+
+function planIn(payload: JWTPayload, plans: TokenIssuerConfig['plans']): string | null {
+  if (plans === undefined) return null;
+  const values = new Set(textsIn(payload[plans.claim]));
+  const [, plan = null] = Object.entries(plans.by).find(([value]) => values.has(value)) ?? [];
+  return plan;
+}
+
+/** A list of texts, or one text with spaces between its parts, as `scope` has them. */
+function textsIn(claim: unknown): string[] {
+  const listed: unknown[] = Array.isArray(claim) ? claim : typeof claim === 'string' ? claim.split(/\s+/) : [];
+  return listed.filter((one): one is string => typeof one === 'string' && one !== '').slice(0, modelsMax);
+}
+
+/** Untrusted text, as lists may show it; null: none is left. */
+function cleaned(value: unknown, charsMax: number): string | null {
+  if (typeof value !== 'string') return null;
+  const text = value.replace(/[\p{C}\u2028\u2029]/gu, '').trim();
+  return text === '' ? null : text.slice(0, charsMax);
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof KeysUnread) return { kind: 'overloaded', message: error.message };
+  if (error instanceof errors.JWTExpired) return refusal('The token has expired. Get a new one from its issuer.');
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return refusal(`The claim '${error.claim}' of the token does not fit this server.`);
+  }
+  if (error instanceof errors.JOSEAlgNotAllowed) return refusal('The token is signed in a way that is not allowed.');
+  if (error instanceof errors.JOSEError) return refusal('The signature of the token is not valid.');
+  throw error;
+}
+
+function refusal(message: string): Failure {
+  return { kind: 'unauthenticated', message };
+}

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { after, type TestContext, test } from 'node:test';
+import OpenAI from 'openai';
+import { adminKey, startGateway } from '../start-gateway.ts';
+import { startTokenIssuer } from '../start-token-issuer.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+/* Callers with tokens (JWT) of an issuer, in place of keys. */
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+const idp = await startTokenIssuer('culvert');
+after(() => idp.close());
+const settings = {
+  issuer: idp.issuer,
+  audience: 'culvert',
+  account: { claim: 'org' },
+  plans: { claim: 'groups', by: { bronze: 'default' } },
+  models: { claim: 'models' },
+  user: 'email',
+  name: 'email',
+};
+const config = (tokens: readonly object[]) => ({
+  providers: { up: { type: 'openai', api_key: 'a-key', base_url: `${upstream.url}/v1` } },
+  models: { smart: { targets: ['up/mock/ok'] }, other: { targets: ['up/mock/ok'] } },
+  plans: { default: { windows: 'off', rpm: 2 }, large: { windows: 'off', rpm: 1_000 } },
+  accounts: { team: { plan: 'large' }, small: { plan: 'large' }, gone: { plan: 'default', status: 'suspended' } },
+  callers: { tokens },
+});
+const gateway = await startGateway({ after: after as TestContext['after'] }, config([settings]));
+let subject = 0;
+/** A subject of its own unless it names one: each has its requests a minute. */
+const signed = (claims: Record<string, unknown> = {}) =>
+  idp.sign({ sub: `s${subject++}`, org: 'team', models: ['*'], groups: ['gold'], ...claims });
+
+async function ask(token: string, body: object = {}, path = '/v1/chat/completions') {
+  const answer = await fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'smart', messages: [{ role: 'user', content: 'hi' }], ...body }),
+  });
+  const text = await answer.text();
+  const error = answer.ok ? '' : (JSON.parse(text) as { error: { message: string } }).error.message;
+  return { status: answer.status, error, id: answer.headers.get('x-request-id') };
+}
+
+test("a token opens what the claims say: OpenAI's SDK, the account, the end user", async () => {
+  const token = await signed({ email: 'ada@example.org' });
+  const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: token, maxRetries: 0 });
+  const messages = [{ role: 'user' as const, content: 'hi' }];
+  const answer = await openai.chat.completions.create({ model: 'smart', messages, user: 'somebody else' });
+  assert.equal(answer.choices.length, 1);
+  const rows = await gateway.fetch('/admin/v1/requests?account=team&limit=1', {
+    headers: { authorization: `Bearer ${adminKey}` },
+  });
+  const [row] = ((await rows.json()) as { data: { user: string; key: string }[] }).data;
+  assert.equal(row!.user, 'ada@example.org');
+  assert.match(row!.key, /^token_/);
+});
+
+test('claims bound the models and choose the plan', async () => {
+  const token = await signed({ models: ['other'] });
+  assert.equal((await ask(token, { model: 'other' })).status, 200);
+  const { status, error } = await ask(token);
+  assert.equal(status, 403, error);
+  assert.match(error, /smart/);
+  const small = await signed({ org: 'small', groups: ['bronze', 'silver'] });
+  const answers = [await ask(small), await ask(small), await ask(small)];
+  assert.deepEqual(
+    answers.map((answer) => answer.status),
+    [200, 200, 429],
+  );
+  assert.equal((await ask(await signed({ models: null }))).status, 403, 'no claim, no models');
+});
+
+test('what is wrong with a token is said', async () => {
+  const now = Math.floor(Date.now() / 1_000);
+  const wrong: [claims: Record<string, unknown>, status: number, error: RegExp][] = [
+    [{ exp: now - 3_600 }, 401, /expired/],
+    [{ nbf: now + 3_600 }, 401, /'nbf'/],
+    [{ aud: 'another' }, 401, /'aud'/],
+    [{ aud: null }, 401, /'aud'/],
+    [{ iss: 'https://elsewhere.example' }, 401, /issuer/],
+    [{ sub: null }, 401, /'sub'/],
+    [{ org: null }, 401, /'org'/],
+    [{ org: 7 }, 401, /'org'/],
+    [{ org: 'nobody' }, 403, /'nobody'/],
+    [{ org: '__proto__' }, 403, /'__proto__'/],
+    [{ org: 'gone' }, 403, /suspended/],
+  ];
+  for (const [claims, status, error] of wrong) {
+    const answer = await ask(await signed(claims));
+    assert.deepEqual(
+      [answer.status, error.test(answer.error)],
+      [status, true],
+      `${JSON.stringify(claims)}: ${answer.error}`,
+    );
+  }
+});
+
+test('what nobody has signed opens nothing', async () => {
+  const [head = '', payload = '', signature = ''] = (await signed()).split('.');
+  const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const jwks = await fetch(`${idp.issuer}/keys`);
+  const { keys } = (await jwks.json()) as { keys: { x: string }[] };
+  const { createHmac } = await import('node:crypto');
+  const hs = `${encoded({ alg: 'HS256', kid: 'key-0' })}.${payload}`;
+  const other = encoded({ ...JSON.parse(Buffer.from(payload, 'base64url').toString()), org: 'gone' });
+  const forged = [
+    `${encoded({ alg: 'none' })}.${payload}.`,
+    `${encoded({ alg: 'none', kid: 'key-0' })}.${payload}.${signature}`,
+    `${hs}.${createHmac('sha256', keys[0]!.x).update(hs).digest('base64url')}`,
+    `${head}.${other}.${signature}`,
+    `${head}.${payload}.${signature.slice(2)}AA`,
+    `${head}.${payload}.`,
+    'eyJ.eyJ.eyJ',
+    `${encoded({ alg: 'ES256', jwk: keys[0] })}.${payload}.${signature.slice(3)}AAA`,
+  ];
+  for (const token of forged) assert.equal((await ask(token)).status, 401, token);
+  const huge = await ask(await signed({ padding: 'x'.repeat(9_000) }));
+  assert.equal(huge.status, 401);
+  const onAdmin = await fetch(`${gateway.url}/admin/v1/accounts`, {
+    headers: { authorization: `Bearer ${await signed()}` },
+  });
+  assert.equal(onAdmin.status, 401);
+});
+
+test('keys are read once, and again for a new one', async () => {
+  const before = idp.asked.filter((path) => path === '/keys').length;
+  for (let i = 0; i < 5; i++) assert.equal((await ask(await signed())).status, 200);
+  assert.equal(idp.asked.filter((path) => path === '/keys').length, before);
+  assert.equal((await ask(await idp.sign({ org: 'team', models: ['*'] }, { kid: 'unheard' }))).status, 401);
+});
+
+test('each subject has collections of its own', async () => {
+  const put = async (token: string) =>
+    fetch(`${gateway.url}/v1/vectors/collections/notes`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ vectors: { size: 2, distance: 'Cosine' } }),
+    });
+  const names = async (token: string) => {
+    const answer = await fetch(`${gateway.url}/v1/vectors/collections`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    return JSON.stringify(await answer.json());
+  };
+  const [ada, bob] = [await signed({ sub: 'ada' }), await signed({ sub: 'bob' })];
+  assert.equal((await put(ada)).status, 200);
+  assert.match(await names(ada), /notes/);
+  assert.doesNotMatch(await names(bob), /notes/);
+  assert.match(await names(await signed({ sub: 'ada', iat: 1 })), /notes/, 'another token of the same subject');
+});
+
+test('an issuer that leaves the file lets nobody in any more', async (t) => {
+  const alone = await startGateway(t, config([settings]));
+  const token = await signed();
+  const status = async () => {
+    const answer = await alone.fetch('/v1/models', { headers: { authorization: `Bearer ${token}` } });
+    return answer.status;
+  };
+  assert.equal(await status(), 200);
+  await alone.reload(config([]));
+  assert.equal(await status(), 401);
+  await alone.reload(config([{ ...settings, account: 'team', jwks_url: `${idp.issuer}/keys` }]));
+  assert.equal(await status(), 200);
+});
+
+test('an issuer that cannot be reached is a 503 that names it', async (t) => {
+  const down = await startTokenIssuer('culvert');
+  t.after(() => down.close());
+  const alone = await startGateway(t, config([{ ...settings, issuer: down.issuer }]));
+  const token = await down.sign({ org: 'team', models: ['*'] });
+  down.state.up = false;
+  const answer = await alone.fetch('/v1/models', { headers: { authorization: `Bearer ${token}` } });
+  assert.equal(answer.status, 503);
+  assert.match(await answer.text(), new RegExp(down.issuer));
+});
