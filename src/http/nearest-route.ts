@@ -27,7 +27,13 @@ export function nearestRoute<R extends Named>(method: string, path: string, rout
     const same = candidates.get(spelling);
     if (same !== undefined) return same;
   }
-  const found = nearest(requested, candidates.keys()) ?? nearest(`/v1${withoutPrefix}`, candidates.keys());
+  // A version is no typing error: `/v1/chat` means a path below `/v1` before it means `/v2/chat`.
+  const version = /^\/v\d+(?:beta)?\//.exec(requested)?.[0] ?? '/';
+  const ofVersion = [...candidates.keys()].filter((candidate) => candidate.startsWith(version));
+  const found =
+    nearest(requested, ofVersion) ??
+    nearest(requested, candidates.keys()) ??
+    nearest(`/v1${withoutPrefix}`, candidates.keys());
   return found === null ? null : candidates.get(found)!;
 }
 

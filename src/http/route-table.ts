@@ -55,16 +55,19 @@ export class RouteTable {
   }
 
   /**
-   * For a path without a route: the dialect of the route above it, or of all routes that begin with its first part,
-   * where they agree (`/v1beta`, `/v2`).
+   * For a path without a route: the dialect of the route above it, or of more than half of the routes that begin with
+   * its first part (`/v1beta`, `/v2`).
    */
   dialectNear(path: string): Route['dialect'] {
     const { routes } = this;
     const above = routes.find((one) => path === one.path || path.startsWith(`${one.path}/`));
     if (above !== undefined) return above.dialect;
     const first = `/${path.split('/', 2)[1]}/`;
-    const [dialect, ...others] = new Set(routes.filter((one) => one.path.startsWith(first)).map((one) => one.dialect));
-    return dialect !== undefined && others.length === 0 ? dialect : defaultDialect;
+    const dialects = routes.filter((one) => one.path.startsWith(first)).map((one) => one.dialect);
+    const most = [...new Set(dialects)].find(
+      (one) => dialects.filter((other) => other === one).length * 2 > dialects.length,
+    );
+    return most ?? defaultDialect;
   }
 
   /** The refusal of a path without a route, in the words of the route that was probably meant, if there is one. */
