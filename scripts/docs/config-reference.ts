@@ -34,7 +34,8 @@ one: an unknown key or a wrong value is an error with its line and column.
 
 - **Durations** are \`500ms\`, \`30s\`, \`10m\`, \`2h\`, \`90d\`; **sizes** \`512kb\`, \`32mb\`, \`1gb\` (powers of 1024).
 - **References** may be in any value: \`\${NAME}\` is an environment variable, \`\${NAME:-default}\` one with a default,
-  \`\${file:/run/secrets/key}\` the content of a file (relative to the configuration file). An empty variable counts as
+  \`\${file:/run/secrets/key}\` the content of a file (relative to the configuration file), and
+  \`\${vault:secret/data/openai#api_key}\` a secret of a [secret manager](secrets.md). An empty variable counts as
   unset; a value that comes out empty leaves its key out. \`$\${NAME}\` is the plain text \`\${NAME}\`. Put references
   between braces in quotes, as in \`{ api_key: "\${NAME}" }\`, so that other YAML tools can read the file. Culvert refuses
   references of other programs as credentials: \`env:NAME\`, \`os.environ/NAME\`, \`$NAME\`, \`%NAME%\`, \`{{ NAME }}\`,

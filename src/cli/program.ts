@@ -1,9 +1,11 @@
 import { Command, CommanderError } from 'commander';
+import { findConfigFile } from '../config/load.ts';
 import { culvert } from '../kernel/command-form.ts';
 import { nearest } from '../kernel/nearest.ts';
 import { adminCommands } from './admin-commands.ts';
 import { CommandFailed } from './command-failed.ts';
 import { declare } from './command-table.ts';
+import { FileSecrets } from './file-secrets.ts';
 import { fitted, helpWidth, lineWidth } from './line-width.ts';
 import { example, type Run } from './options.ts';
 import type { CliParts } from './parts.ts';
@@ -27,6 +29,7 @@ export async function runProgram(given: readonly string[], parts: CliParts, serv
     return run(work);
   };
   const program = await createProgram(parts, run, serve, argv[argv[0] === 'help' ? 1 : 0] ?? '');
+  program.hook('preAction', (_, command) => readSecretsFor(command));
   if (wantsJson(argv)) silence(program);
   try {
     const unknown = unknownCommand(program, argv);
@@ -39,6 +42,13 @@ export async function runProgram(given: readonly string[], parts: CliParts, serv
     if (!wantsJson(argv)) return 2;
     throw new CommandFailed(error.message.replace(/^error: /, ''), 2);
   }
+}
+
+/** Secrets of managers that the file names, for commands that read it. A start reads them itself. */
+async function readSecretsFor(command: Command): Promise<void> {
+  if (command.name() === 'start' || !command.options.some(({ long }) => long === '--config')) return;
+  const { config } = command.opts<{ config?: string }>();
+  await new FileSecrets(findConfigFile({ flag: config, env: process.env, cwd: process.cwd() })).read();
 }
 
 /**

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import type { ConfigResult } from '../config/check.ts';
 
 export interface StartArguments {
   config: string | undefined;
@@ -29,4 +30,15 @@ export function startArguments(argv: readonly string[]): StartArguments | null {
   } catch {
     return null;
   }
+}
+
+/** A configuration with the options of the command line over it. */
+export function overridden(
+  result: ConfigResult,
+  { host, port }: { host: string | undefined; port: number | undefined },
+): ConfigResult {
+  if (!result.ok) return result;
+  const { server } = result.config;
+  const config = { ...result.config, server: { ...server, host: host ?? server.host, port: port ?? server.port } };
+  return { ...result, config };
 }

@@ -51,17 +51,21 @@ test('files and secret managers of other programs are refused as well, with what
   for (const other of [
     'secret://acme',
     'op://team/acme/key',
-    'vault://secret/acme',
-    'vault:secret/data/acme#key',
     'aws-sm://acme',
     'ref+vault://acme',
-    'arn:aws:secretsmanager:eu-west-1:1:secret:acme',
-    'projects/p/secrets/acme/versions/latest',
     '@Microsoft.KeyVault(SecretUri=https://v.example/acme)',
     'ENC[AES256_GCM,data:x]',
     '$(cat /run/secrets/acme)',
   ])
     assert.match(errorOf(other), /put the secret into a variable or a file, and write \$\{NAME\}/, other);
+  for (const [managed, meant] of [
+    ['vault://secret/acme', '${vault:secret/acme}'],
+    ['vault:secret/data/acme#key', '${vault:secret/data/acme#key}'],
+    ['arn:aws:secretsmanager:eu-west-1:1:secret:acme', '${aws:arn:aws:secretsmanager:eu-west-1:1:secret:acme}'],
+    ['projects/p/secrets/acme/versions/latest', '${gcp:projects/p/secrets/acme/versions/latest}'],
+    ['@Microsoft.KeyVault(SecretUri=https://v.vault.azure.net/secrets/acme/)', '${azure:v/acme}'],
+  ] as const)
+    assert.ok(errorOf(managed).includes(`did you mean ${meant} in culvert.yaml?`), errorOf(managed));
 });
 
 test('a name that another program has put into braces of ours is named', () => {

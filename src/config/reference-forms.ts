@@ -45,7 +45,18 @@ const fileForms: readonly RegExp[] = [
   /^@?(\/(?:run|var|etc|mnt|home|root|opt|srv|secrets?|vault)\/[\w./-]+)$/,
 ];
 
-/** Secret managers and commands, which have no counterpart in culvert.yaml. */
+/** Secret managers that culvert.yaml can name, and how it does. */
+const managerForms: readonly (readonly [form: RegExp, written: (found: RegExpExecArray) => string])[] = [
+  [/^(?:ref\+)?vault:(?:\/\/)?([\w-]+\/[\w./@-]+(?:#[\w.-]+)?)$/, ([, path = '']) => `vault:${path}`],
+  [/^arn:aws[\w-]*:secretsmanager:\S+$/, ([arn]) => `aws:${arn}`],
+  [/^projects\/[^/]+\/secrets\/[\w/-]+$/, ([name]) => `gcp:${name}`],
+  [
+    /^@Microsoft\.KeyVault\(SecretUri=https:\/\/([\w-]+)\.vault\.azure\.net\/secrets\/([\w-]+)[^)]*\)$/,
+    ([, vault = '', name = '']) => `azure:${vault}/${name}`,
+  ],
+];
+
+/** Other secret managers and commands, which have no counterpart in culvert.yaml. */
 const otherForms: readonly RegExp[] = [
   /^(?:ref\+)?(?:secret|vault|op|aws|gcp|google|azure|akv|keyvault|ssm|bws|doppler|infisical|akeyless|conjur|key(?:chain|ring)|(?:open)?bao|pass|sops|k8s|kubernetes)[\w+.-]*:\/\//i,
   /^vault:[\w-]+\//,
@@ -84,7 +95,7 @@ export function headerRefusal(value: string): string | null {
 
 function foreignRefusal(text: string): string | null {
   const variable = foreignName(text);
-  const name = variable ?? foreignFile(text);
+  const name = variable ?? foreignFile(text) ?? managedName(text);
   if (name !== null) return `${refusal}; did you mean \${${name}} in culvert.yaml?`;
   // biome-ignore lint/suspicious/noTemplateCurlyInString: shown as people write it
   const hint = 'put the secret into a variable or a file, and write ${NAME} or ${file:/path} in culvert.yaml';
@@ -103,6 +114,15 @@ export function foreignName(text: string): string | null {
 function foreignFile(text: string): string | null {
   const path = firstGroup(fileForms, text);
   return path === null ? null : `file:${path}`;
+}
+
+/** The reference to a secret manager that `text` is in its own form. */
+function managedName(text: string): string | null {
+  for (const [form, written] of isShort(text) ? managerForms : []) {
+    const found = form.exec(text.trim());
+    if (found !== null) return written(found);
+  }
+  return null;
 }
 
 /** The variable inside `${…}` where it was written as another program does: `${env.NAME}`, `${{ secrets.NAME }}`. */

@@ -1,17 +1,19 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { managedSecret } from './managed-secrets.ts';
 import { nameInBraces } from './reference-forms.ts';
 
 /**
- * `${NAME}`, `${NAME:-default}` and `${file:/path}` in culvert.yaml. `$${NAME}` means `${NAME}` itself.
+ * `${NAME}`, `${NAME:-default}`, `${file:/path}` and `${vault:path#member}` (or aws, gcp, azure) in culvert.yaml.
+ * `$${NAME}` means `${NAME}` itself.
  *
  * Braces are YAML's own inside `{ … }` and `[ … ]`, so a reference would not even parse there: before parsing each one
  * is replaced by a mask of the same length (positions stay true) made of private-use characters, and values that hold
  * masks are expanded after parsing. What a variable holds is therefore never read as YAML structure.
  */
 export interface Reference {
-  kind: 'env' | 'file' | 'literal' | 'invalid';
-  /** Variable or path; the text for `literal`; the fault for `invalid`. */
+  kind: 'env' | 'file' | 'managed' | 'literal' | 'invalid';
+  /** Variable or path; the whole reference for `managed`; the text for `literal`; the fault for `invalid`. */
   name: string;
   /** Default after `:-`; undefined when there is none. */
   fallback: string | undefined;
@@ -40,6 +42,7 @@ const digitCount = 2048;
 const maskForm = /\u{e000}([\u{e100}-\u{e8ff}]{2})\u{e001}*\u{e002}?/gu;
 const secretFileBytesMax = 64 * 1024;
 const secretFilesMax = 1_000;
+const managedSecretsMax = 200;
 
 /** Whether the text uses the characters of masks. Such a file is refused. */
 export function holdsMaskCharacters(text: string): boolean {
@@ -106,10 +109,16 @@ function readReference(inner: string): Reference {
       ? invalid('expected a path, as in ${file:/run/secrets/key}')
       : { kind: 'file', name: path, fallback: undefined };
   }
+  if (/^(?:vault|aws|gcp|azure):/.test(inner)) {
+    const name = inner.trim();
+    return /^\w+:[^#]+(?:#[^#]+)?$/.test(name)
+      ? { kind: 'managed', name, fallback: undefined }
+      : invalid('expected a secret and one of its members, as in ${vault:secret/data/openai#api_key}');
+  }
   const match = /^([A-Za-z_][A-Za-z0-9_]{0,200})(?::-(.*))?$/s.exec(inner);
   if (match === null) {
     const meant = nameInBraces(inner);
-    const forms = 'expected ${NAME}, ${NAME:-default} or ${file:/path}';
+    const forms = 'expected ${NAME}, ${NAME:-default}, ${file:/path} or ${vault:path#member}';
     return invalid(
       meant === null ? `${forms} (write $\${NAME} for a plain \${NAME})` : `${forms}; did you mean \${${meant}}?`,
     );
@@ -127,6 +136,8 @@ function readValue(reference: Reference, sources: ReferenceSources): Expansion {
       return { ok: false, message: reference.name };
     case 'file':
       return readSecretFile(reference.name, sources.directory);
+    case 'managed':
+      return managedSecret(reference.name);
     case 'env': {
       // As in a shell's `:-`, an empty variable counts as unset: `KEY=` in an env file means "none".
       const value = Object.hasOwn(sources.env, reference.name) ? sources.env[reference.name] : undefined;
@@ -162,4 +173,12 @@ function secretFilePath(path: string, directory: string): string {
 export function secretFilePaths(text: string, directory: string): string[] {
   const files = maskReferences(text).references.filter((reference) => reference.kind === 'file');
   return [...new Set(files.map((reference) => secretFilePath(reference.name, directory)))].slice(0, secretFilesMax);
+}
+
+/** The references to secret managers, each once, such as `vault:secret/data/openai#api_key`. */
+export function managedReferences(text: string): string[] {
+  // Few files have some.
+  if (!/\$\{(?:vault|aws|gcp|azure):/.test(text)) return [];
+  const names = maskReferences(text).references.flatMap(({ kind, name }) => (kind === 'managed' ? [name] : []));
+  return [...new Set(names)].slice(0, managedSecretsMax);
 }

@@ -1,6 +1,8 @@
+import { FileSecrets } from '../cli/file-secrets.ts';
 import { note } from '../cli/print.ts';
+import { overridden } from '../cli/start-options.ts';
 import { type StartFacts, startMessage } from '../cli/start-table.ts';
-import { type ConfigResult, checkConfigText } from '../config/check.ts';
+import { checkConfigText } from '../config/check.ts';
 import { processesOf } from '../config/declared.ts';
 import { configText, findConfigFile, loadConfig } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
@@ -33,8 +35,12 @@ export async function start(options: StartOptions): Promise<number> {
   const env = process.env;
   const file = findConfigFile({ flag: options.config, env, cwd: process.cwd() });
   const implicitProviders = providersInEnvironment(env).map(({ id }) => id);
-  const load = () => overridden(loadConfig({ file, env, implicitProviders }), options);
-  const loaded = load();
+  const secrets = new FileSecrets(file);
+  const load = async () => {
+    await secrets.read();
+    return overridden(loadConfig({ file, env, implicitProviders }), options);
+  };
+  const loaded = await load();
   if (!loaded.ok) {
     for (const problem of loaded.errors) note(formatProblem(problem));
     note(
@@ -69,6 +75,7 @@ export async function start(options: StartOptions): Promise<number> {
 
   outliveErrors(log);
   reloads.begin();
+  secrets.watch(() => reloads.reload('a secret changed', 'careful'), log);
   return untilStopped({ server, reloads, log, flush }, async (newUserKey) => {
     setImmediate(options.flushCompileCache);
     // Of several processes, a worker greets.
@@ -96,14 +103,6 @@ export async function openGatewayOf(
     checkConfig: (text) =>
       checkConfigText(text, file ?? 'culvert.yaml', env, { implicitProviders, shownAs: 'culvert.yaml' }),
   });
-}
-
-/** With the options of the command line over it. */
-function overridden(result: ConfigResult, { host, port }: Pick<StartOptions, 'host' | 'port'>): ConfigResult {
-  if (!result.ok) return result;
-  const { server } = result.config;
-  const config = { ...result.config, server: { ...server, host: host ?? server.host, port: port ?? server.port } };
-  return { ...result, config };
 }
 
 /** Prints the start table. */

@@ -10,7 +10,7 @@ import type { Log } from '../observe/log.ts';
 
 export interface ReloadsParts {
   /** Reads it again, and applies the command line over it. */
-  load(): ConfigResult;
+  load(): Promise<ConfigResult>;
   /** Null: no file. */
   file: string | null;
   /** The configuration that the start read. */
@@ -56,7 +56,8 @@ export class Reloads {
       this.#settling = null;
     });
     await this.#settling;
-    const next = mode === 'force' ? load() : this.#replacing(load());
+    const loaded = await load();
+    const next = mode === 'force' ? loaded : this.#replacing(loaded);
     this.#sources = next.sources;
     this.#watch?.update(next.sources);
     if (!next.ok) {

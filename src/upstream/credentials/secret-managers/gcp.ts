@@ -1,0 +1,33 @@
+import { isObject } from '../../../kernel/json.ts';
+import { getJson } from '../../transport/get-json.ts';
+import { googleAuthorizer, unknownProject } from '../google.ts';
+import { type ManagerParts, managerTimeoutMs, refusedBy, type SecretReader, SecretUnread } from './secret-manager.ts';
+
+const publicAddress = 'https://secretmanager.googleapis.com';
+const form = /^(?:projects\/([\w.:-]+)\/secrets\/)?([\w-]+)(?:\/versions\/([\w-]+))?$/;
+
+/**
+ * Secrets of Google Cloud by resource name, or by name in the project of the credentials, which are Google's Application
+ * Default Credentials (https://cloud.google.com/secret-manager/docs/reference/rest).
+ */
+export function gcpReader({ env, transport }: ManagerParts): SecretReader {
+  const authorize = googleAuthorizer({});
+  const address = env.CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER || publicAddress;
+  return async (path) => {
+    const [, project = env.GOOGLE_CLOUD_PROJECT || unknownProject, name, version = 'latest'] = form.exec(path) ?? [];
+    if (name === undefined || !URL.canParse(address)) {
+      throw new SecretUnread('the name is not that of a secret, such as projects/my-project/secrets/openai');
+    }
+    const to = {
+      origin: new URL(address).origin,
+      path: `/v1/projects/${project}/secrets/${name}/versions/${version}:access`,
+      headers: ['accept', 'application/json'],
+      authorize,
+    };
+    const answer = await getJson(transport, to, managerTimeoutMs);
+    const { payload } = isObject(answer.body) ? answer.body : {};
+    const { data } = isObject(payload) ? payload : {};
+    if (answer.status !== 200 || typeof data !== 'string') throw refusedBy("Google's Secret Manager", answer);
+    return { value: Buffer.from(data, 'base64').toString('utf8'), lastsMs: null };
+  };
+}
