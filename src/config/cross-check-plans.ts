@@ -20,6 +20,13 @@ export function checkPlans(config: Config): PathProblem[] {
     for (const [value, plan] of Object.entries(plans?.by ?? {}))
       check(plan, ['callers', 'tokens', index, 'plans', 'by', value]);
   });
+  config.callers.certificates?.accounts.forEach(({ plan }, index) => {
+    check(plan, ['callers', 'certificates', 'accounts', index, 'plan']);
+  });
+  if (config.callers.certificates !== undefined && config.server.trusted_proxies.length === 0) {
+    const message = 'only proxies of server.trusted_proxies may say who calls, and that list is empty';
+    problems.push({ path: ['callers', 'certificates'], message });
+  }
   for (const [name, plan] of Object.entries(config.plans)) {
     for (const { path, message } of checkPlan(plan, config)) problems.push({ path: ['plans', name, ...path], message });
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { globs, httpUrl, name } from './scalars.ts';
+import { duration, globs, httpUrl, name, webhookSecret } from './scalars.ts';
 
 const claim = z.string().min(1).max(200);
 const byClaim = z.strictObject({ claim: claim.describe('Claim of the token.') });
@@ -61,6 +61,53 @@ const tokenSchema = z
   })
   .describe('Callers with tokens (JWT) of an issuer.');
 
+const webhookSchema = z
+  .strictObject({
+    url: httpUrl().describe(
+      'Address of the service. It gets a POST with the key, and answers with the account of its caller.',
+    ),
+    secret: webhookSecret().describe('Signs the questions, as in Standard Webhooks: `webhook-signature`.'),
+    deadline: duration({ min: '10ms', max: '30s' })
+      .default(2_000)
+      .describe('Longest wait for an answer. A key that is not known yet gets 503 after it.'),
+    cache: duration({ min: '0s', max: '1d' })
+      .default(5 * 60_000)
+      .describe('How long an answer counts, unless it says an earlier end.'),
+    refusals_cache: duration({ min: '0s', max: '1h' }).default(10_000).describe('How long a refusal counts.'),
+  })
+  .describe('Keys of another system, which a service of yours knows (docs/guests.md).');
+
+const certificatesSchema = z
+  .strictObject({
+    header: z
+      .string()
+      .regex(/^[A-Za-z0-9-]{1,64}$/, 'expected the name of a header')
+      .transform((header) => header.toLowerCase())
+      .default('x-client-cert')
+      .describe(
+        'Header in which a proxy of `server.trusted_proxies` sends the certificate that it has verified. The proxy must remove it from what callers send.',
+      ),
+    accounts: z
+      .array(
+        z.strictObject({
+          match: z
+            .string()
+            .min(1)
+            .max(500)
+            .describe(
+              'URI (such as a SPIFFE id), DNS name, e-mail address or common name of the certificate, or `sha256:` and its fingerprint; `*` is any text.',
+            ),
+          account: name("an account's name").describe('The account of its callers. It must exist.'),
+          plan: name("a plan's name").optional().describe("Default: the account's."),
+          models: globs().optional().describe('Models that its callers may use. Default: all that the plan allows.'),
+        }),
+      )
+      .min(1)
+      .max(1_000)
+      .describe('Accounts by names in the certificate; the first entry that fits counts.'),
+  })
+  .describe('Callers with client certificates (mTLS), which a proxy verifies (docs/guests.md).');
+
 /** Callers without a key of this server. */
 export const callersSchema = z
   .strictObject({
@@ -73,7 +120,12 @@ export const callersSchema = z
         'two entries have the same issuer',
       )
       .describe('Issuers whose tokens (JWT) open /v1, sent as `Authorization: Bearer`.'),
+    webhook: webhookSchema.optional(),
+    certificates: certificatesSchema.optional(),
   })
   .describe('These keys say who may call without a key of this server.');
 
+export type CallersConfig = z.output<typeof callersSchema>;
+export type KeyWebhookConfig = z.output<typeof webhookSchema>;
+export type CertificatesConfig = z.output<typeof certificatesSchema>;
 export type TokenIssuerConfig = z.output<typeof tokenSchema>;

@@ -12,11 +12,12 @@ import type { Delivery } from '../inference/spine/sink.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
 import { newRequestId } from '../kernel/ids.ts';
+import { plainAddress } from '../kernel/network.ts';
 import { ServerResponse as ServerResponseOfNode } from '../kernel/node-http.ts';
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Trace, Traces } from '../kernel/trace.ts';
 import { withProtocolKey } from './accept-web-socket.ts';
-import { createClientAddress } from './client-address.ts';
+import { createClientAddress, createTrust } from './client-address.ts';
 import { applyCors } from './cors.ts';
 import { createLoginThrottle, type LoginThrottle } from './dashboard/login-throttle.ts';
 import type { SessionDoor } from './dashboard/session-door.ts';
@@ -29,7 +30,7 @@ import { noParams, RouteTable } from './route-table.ts';
 export interface ReceptionParts {
   clock: Clock;
   /** Checks who may enter. */
-  keys: Pick<KeyRing, 'authenticate' | 'authenticateAdmin' | 'byToken'>;
+  keys: Pick<KeyRing, 'authenticate' | 'authenticateAdmin' | 'byGuest'>;
   /** For browsers, which send a cookie instead of a key; null: there is no dashboard. */
   sessions: SessionDoor | null;
   /** Counts wrong admin keys on all replicas; null: there is one process. */
@@ -77,6 +78,7 @@ export class Reception {
   readonly overload: Overload;
   private readonly table: RouteTable;
   private readonly clientAddress: ReturnType<typeof createClientAddress>;
+  private readonly isProxy: ReturnType<typeof createTrust>;
   private readonly pipelined = new Pipelined((request, response) => this.receive(request, response));
 
   constructor(parts: ReceptionParts) {
@@ -90,6 +92,7 @@ export class Reception {
     });
     this.adminKeys = createLoginThrottle(parts.clock, parts.tally, 'admin-keys');
     this.clientAddress = createClientAddress(() => parts.snapshot().config.server.trusted_proxies);
+    this.isProxy = createTrust(() => parts.snapshot().config.server.trusted_proxies);
     this.table = new RouteTable(parts.routes);
   }
 
@@ -192,6 +195,15 @@ export class Reception {
     void this.serve(exchange, route);
   }
 
+  /** The caller of a request that has no valid key of this server. */
+  private guest(request: IncomingMessage, headers: IncomingMessage['headers']) {
+    return this.parts.keys.byGuest({
+      headers,
+      address: () => this.clientAddress(request),
+      fromProxy: () => this.isProxy(plainAddress(request.socket.remoteAddress ?? '')),
+    });
+  }
+
   /** The order of refusal of design §6: key, account, requests per minute; the rest is the handler's. Never rejects. */
   private async serve(exchange: Exchange, route: Route): Promise<void> {
     const { keys, sessions, admission, bodies, onUnexpected } = this.parts;
@@ -211,7 +223,7 @@ export class Reception {
           route.lets?.(headers) ?? keys.authenticate(headers, () => this.clientAddress(request), request.socket);
         if ('kind' in principal) {
           if (principal === noKeySent && sessions !== null) principal = await sessions.principal(exchange);
-          else principal = (await keys.byToken(headers)) ?? principal;
+          if ('kind' in principal) principal = (await this.guest(request, headers)) ?? principal;
           if ('kind' in principal) return this.refuse(exchange, principal);
         }
         exchange.principal = principal;

@@ -3,12 +3,12 @@ import { type AlertMessage, alertNotice, alertSubject, alertText, slackBody } fr
 import type { AlertRow, AlertStore } from '../books/metering/alert-store.ts';
 import { createAlerts } from '../books/metering/alerts.ts';
 import type { SendAlert } from '../books/metering/notice-delivery.ts';
-import { webhookHeaders } from '../books/metering/notice-message.ts';
 import type { Notices } from '../books/metering/notices.ts';
 import type { AlertReceiver, Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { installCommand, isInstalled } from '../kernel/optional-package.ts';
 import type { Signer } from '../kernel/sign.ts';
+import { webhookHeaders } from '../kernel/webhook-headers.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import type { PostWebhook } from '../upstream/transport/post-webhook.ts';
 

@@ -1,12 +1,12 @@
 import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { shownBodies } from '../admin/requests.ts';
-import { webhookHeaders } from '../books/metering/notice-message.ts';
 import { type Batch, createRecordDelivery, type RecordDelivery } from '../books/metering/record-delivery.ts';
 import type { RecordOrder, RecordStore } from '../books/metering/record-store.ts';
 import type { Config, SinkConfig } from '../config/schema.ts';
 import type { KeptBodies } from '../inference/endpoints/kept-bodies.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { webhookHeaders } from '../kernel/webhook-headers.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
 import type { PostWebhook } from '../upstream/transport/post-webhook.ts';
 import { type BucketParts, bucketOpener } from './buckets.ts';

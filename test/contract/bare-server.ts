@@ -65,7 +65,7 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
         keyName: 'k',
       }),
       authenticateAdmin: () => adminOperator,
-      byToken: () => null,
+      byGuest: () => null,
     },
     sessions: null,
     snapshot: () => ({

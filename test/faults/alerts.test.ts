@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { SMTPServer } from 'smtp-server';
 import type { AlertMessage } from '../../src/books/metering/alert-message.ts';
-import { webhookHeaders } from '../../src/books/metering/notice-message.ts';
+import { webhookHeaders } from '../../src/kernel/webhook-headers.ts';
 import { listening } from '../listening.ts';
 import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';

@@ -21,6 +21,6 @@ export function declaredKeys(config: Config, generatedAdminKey: string | null): 
     })),
     adminKey: config.admin.key ?? generatedAdminKey,
     defaultPlan: config.default_plan,
-    tokenIssuers: config.callers.tokens,
+    guests: config.callers,
   };
 }

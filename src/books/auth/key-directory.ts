@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { accountsInForce, type DeclaredAccount } from '../../config/declared.ts';
 import type { KeyLimitsConfig } from '../../config/schema.ts';
-import type { TokenIssuerConfig } from '../../config/schema-callers.ts';
+import type { CallersConfig } from '../../config/schema-callers.ts';
 import { createNetworkSet } from '../../kernel/network.ts';
 import type { AccountRow, KeyRow, OperatorRow, Stored } from './account-store.ts';
 import { adminOperator, type Operator } from './operator.ts';
@@ -45,8 +45,8 @@ export interface Declared {
   /** Configured or generated; null = the admin API is closed. */
   adminKey: string | null;
   defaultPlan: string;
-  /** Issuers whose tokens open /v1. Absent: none. */
-  tokenIssuers?: readonly TokenIssuerConfig[];
+  /** Who may call /v1 without a key of this server. Absent: nobody. */
+  guests?: CallersConfig;
 }
 
 /** What a presented secret opens, found by its hash. */

@@ -3,6 +3,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { nothingStored, type PlaceCount, type Stored } from './account-store.ts';
+import { createGuestDoor, type GuestDoor, type GuestRequest } from './guests/guest-door.ts';
 import {
   accountFacts,
   buildDirectory,
@@ -18,7 +19,6 @@ import type { Operator } from './operator.ts';
 import type { Principal } from './principal.ts';
 import { isRunSecret, RunCallers } from './run-callers.ts';
 import { type RunKeys, runLengthMax } from './run-keys.ts';
-import { type CallerTokens, createCallerTokens } from './tokens/caller-tokens.ts';
 
 /** All keys in memory. The ring is synchronous: no request waits for a database here. */
 export interface KeyRing {
@@ -41,8 +41,8 @@ export interface KeyRing {
   adminHash(): string | null;
   /** Owner of this key, for work that goes on after its caller has left; or the reason why it may not go on. */
   principalOf(keyId: string): Principal | Failure;
-  /** Whose token of an issuer came in place of a key; null: none did. */
-  byToken: CallerTokens['principal'];
+  /** The caller without a key of this server, by a token, a certificate or a key of another system; null: none came. */
+  byGuest(request: Omit<GuestRequest, 'key'>): ReturnType<GuestDoor['principal']>;
   /** At the start and at each configuration reload. */
   declare(declared: Declared): void;
   /** The present contents of the store. */
@@ -111,6 +111,12 @@ function knownFrom(declared: Declared, stored: Stored) {
   };
 }
 
+function guestsOf({ guests, defaultPlan }: Declared, { accounts }: ReturnType<typeof knownFrom>) {
+  return { guests: guests ?? noGuests, accounts, defaultPlan };
+}
+
+const noGuests = { tokens: [] };
+
 function principalFor(entry: KeyEntry, addressOf: () => string | null): Principal | Failure {
   if (entry.suspended) return suspended;
   if (entry.addresses !== null) {
@@ -166,7 +172,7 @@ export function createKeyRing(
   const runs = runKeys === null ? null : new RunCallers(runKeys);
   const parentOf = (keyId: string) => known.byKeyId.get(keyId);
   const callers = new ConnectionCallers();
-  const tokens = createCallerTokens(clock, () => ({ ...declared, accounts: known.accounts }));
+  const guests = createGuestDoor(clock, () => guestsOf(declared, known));
 
   function find(headers: KeyHeaders): KeyEntry | Failure {
     const secret = presentedSecret(headers, known.entries);
@@ -204,10 +210,10 @@ export function createKeyRing(
     },
     operator: (id) => known.operators.get(id) ?? null,
     adminHash: () => known.adminHash,
-    byToken: tokens.principal,
+    byGuest: (request) => guests.principal({ ...request, key: firstPresented(request.headers) }),
     principalOf(keyId) {
       const entry = known.byKeyId.get(keyId) ?? runs?.byId(keyId, parentOf);
-      return entry == null ? (tokens.principalOf(keyId) ?? revoked) : ownerNow(entry, clock);
+      return entry == null ? (guests.principalOf(keyId) ?? revoked) : ownerNow(entry, clock);
     },
     declare: (next) => look(next, stored),
     restock: (next) => look(declared, next),
@@ -298,6 +304,15 @@ function presentedSecret(headers: KeyHeaders, entries: ReadonlyMap<string, KeyEn
     else found = text;
   }
   return found ?? (sawForeign ? invalid : noKeySent);
+}
+
+/** The first value in the place of a key, also of another system; null: none. */
+function firstPresented(headers: KeyHeaders): string | null {
+  const { authorization } = headers;
+  const token = typeof authorization === 'string' ? bearer(authorization) : undefined;
+  const values = [token, ...keyHeaders.map((name) => headers[name])];
+  const found = values.find((value) => typeof value === 'string' && value !== '' && value !== notBearer);
+  return typeof found === 'string' ? found : null;
 }
 
 function bearer(value: string | undefined): string | undefined {

@@ -1,7 +1,7 @@
 import { setTimeout as rest } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
+import { webhookHeaders } from '../../kernel/webhook-headers.ts';
 import { receiverOf } from './alert-message.ts';
-import { webhookHeaders } from './notice-message.ts';
 import type { Notice, NoticeStore } from './notice-store.ts';
 import type { PlanBook } from './plan-book.ts';
 

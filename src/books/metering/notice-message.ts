@@ -1,6 +1,4 @@
-import { createHmac } from 'node:crypto';
 import { randomBase62 } from '../../kernel/ids.ts';
-import { webhookKey } from '../../kernel/webhook-key.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { Limit, LimitState } from './counters.ts';
 import type { Notice } from './notice-store.ts';
@@ -51,26 +49,5 @@ export function thresholdNotice(
     body: JSON.stringify(body),
     createdMs: nowMs,
     tries: 0,
-  };
-}
-
-/**
- * Headers of one try, as Standard Webhooks has them: the signature covers id, time and body. The time is that of the
- * try, so that a receiver can refuse old ones. Throws for a secret that is too short to sign with.
- */
-export function webhookHeaders(
-  notice: Pick<Notice, 'id' | 'body'>,
-  secret: string,
-  nowMs: number,
-): Record<string, string> {
-  const key = webhookKey(secret);
-  if (key === null) throw new Error('the secret of the webhook is too short to sign with');
-  const timestamp = String(Math.floor(nowMs / 1_000));
-  const signature = createHmac('sha256', key).update(`${notice.id}.${timestamp}.${notice.body}`).digest('base64');
-  return {
-    'content-type': 'application/json',
-    'webhook-id': notice.id,
-    'webhook-timestamp': timestamp,
-    'webhook-signature': `v1,${signature}`,
   };
 }

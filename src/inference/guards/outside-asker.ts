@@ -1,4 +1,3 @@
-import { webhookHeaders } from '../../books/metering/notice-message.ts';
 import {
   BadAnswer,
   type OutsideCheck,
@@ -9,6 +8,7 @@ import {
 import type { Clock } from '../../kernel/clock.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import type { JsonValue } from '../../kernel/json.ts';
+import { webhookHeaders } from '../../kernel/webhook-headers.ts';
 import type { Authorizer, Transport } from '../../upstream/transport/upstream-call.ts';
 import { NoAnswer, wholeAnswer } from '../../upstream/transport/whole-answer.ts';
 

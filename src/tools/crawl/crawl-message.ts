@@ -1,6 +1,5 @@
-import { createHmac } from 'node:crypto';
 import { randomBase62 } from '../../kernel/ids.ts';
-import { webhookKey } from '../../kernel/webhook-key.ts';
+import { webhookHeaders } from '../../kernel/webhook-headers.ts';
 import type { ScrapedPage } from '../scrape/scraped-page.ts';
 import { type CrawlEvent, type CrawlWebhook, kindOf } from './crawl-options.ts';
 import type { Crawl, NewHook } from './crawl-store.ts';
@@ -36,20 +35,10 @@ export function hooksOf({ id, options }: Crawl, { event, page, error }: EventFac
 /** Signed as in Standard Webhooks. The caller's own headers come first, so they replace none of ours. */
 export function signedHeaders(
   { headers, secret }: CrawlWebhook,
-  { id, body }: Pick<NewHook, 'id' | 'body'>,
+  message: Pick<NewHook, 'id' | 'body'>,
   nowMs: number,
 ): Record<string, string> {
-  const key = webhookKey(secret);
-  if (key === null) throw new Error('the secret of the webhook is too short to sign with');
-  const timestamp = String(Math.floor(nowMs / 1_000));
-  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-  return {
-    ...headers,
-    'content-type': 'application/json',
-    'webhook-id': id,
-    'webhook-timestamp': timestamp,
-    'webhook-signature': `v1,${signature}`,
-  };
+  return { ...headers, ...webhookHeaders(message, secret, nowMs) };
 }
 
 /** For a caller who brings no secret. */

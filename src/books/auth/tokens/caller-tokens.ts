@@ -2,9 +2,7 @@ import { hash } from 'node:crypto';
 import type { TokenIssuerConfig } from '../../../config/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
-import type { AccountFacts } from '../key-directory.ts';
 import type { Principal } from '../principal.ts';
-import { Guests } from './guests.ts';
 import type { TokenCaller } from './token-caller.ts';
 import type { TokenVerifier } from './verify-token.ts';
 
@@ -19,19 +17,10 @@ const tokenForm = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
 export interface CallerTokens {
   /** Whose token came; null: none did, or no issuer is configured. Reads the keys of an issuer where they are needed. */
   principal(headers: TokenHeaders): Promise<Principal | Failure> | Principal | Failure | null;
-  /** A caller of this process, as its account is now; null: none has this id. */
-  principalOf(keyId: string): Principal | Failure | null;
 }
 
 interface TokenHeaders {
-  readonly authorization?: string | undefined;
-}
-
-/** What counts now: the same list of issuers and the same accounts for as long as they do not change. */
-interface InForce {
-  tokenIssuers?: readonly TokenIssuerConfig[];
-  accounts: ReadonlyMap<string, AccountFacts>;
-  defaultPlan: string;
+  readonly authorization?: string | readonly string[] | undefined;
 }
 
 interface Verified {
@@ -40,17 +29,18 @@ interface Verified {
   expiresMs: number;
 }
 
-export function createCallerTokens(clock: Pick<Clock, 'wallMs'>, inForce: () => InForce): CallerTokens {
-  const guests = new Guests();
+/**
+ * `issuersNow`: the same list for as long as it does not change. `guest` gives what a caller may do now, or why nothing.
+ */
+export function createCallerTokens(
+  clock: Pick<Clock, 'wallMs'>,
+  issuersNow: () => readonly TokenIssuerConfig[],
+  guest: (caller: TokenCaller) => Principal | Failure,
+): CallerTokens {
   let issuers: readonly TokenIssuerConfig[] = [];
   let verifier: Promise<TokenVerifier> | null = null;
   /** By the token's hash, oldest first. */
   let verified = new Map<string, Verified>();
-
-  function guest(caller: TokenCaller): Principal | Failure {
-    const { accounts, defaultPlan } = inForce();
-    return guests.principal(caller, accounts, defaultPlan);
-  }
 
   async function verify(token: string, digest: string): Promise<Principal | Failure> {
     const before = issuers;
@@ -67,7 +57,7 @@ export function createCallerTokens(clock: Pick<Clock, 'wallMs'>, inForce: () => 
 
   return {
     principal(headers) {
-      const { tokenIssuers: now = [] } = inForce();
+      const now = issuersNow();
       if (now !== issuers) [issuers, verifier, verified] = [now, null, new Map()];
       const token = now.length === 0 ? null : sentToken(headers);
       if (token === null) return null;
@@ -77,15 +67,11 @@ export function createCallerTokens(clock: Pick<Clock, 'wallMs'>, inForce: () => 
       verified.delete(digest);
       return verify(token, digest);
     },
-    principalOf(keyId) {
-      const caller = guests.byId(keyId);
-      return caller === null ? null : guest(caller);
-    },
   };
 }
 
 function sentToken({ authorization }: TokenHeaders): string | null {
-  if (authorization === undefined || authorization.length > lengthMax) return null;
+  if (typeof authorization !== 'string' || authorization.length > lengthMax) return null;
   const [scheme = '', token = '', ...more] = authorization.trim().split(/ +/);
   return scheme.toLowerCase() === 'bearer' && more.length === 0 && tokenForm.test(token) ? token : null;
 }

@@ -1,0 +1,93 @@
+import type { CallersConfig } from '../../../config/schema-callers.ts';
+import type { Clock } from '../../../kernel/clock.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import type { AccountFacts } from '../key-directory.ts';
+import type { Principal } from '../principal.ts';
+import { createCallerTokens } from '../tokens/caller-tokens.ts';
+import { Guests } from '../tokens/guests.ts';
+import type { TokenCaller } from '../tokens/token-caller.ts';
+import type { Certificates } from './certificates.ts';
+import type { KeyWebhook } from './key-webhook.ts';
+
+/** A request without a valid key of this server. */
+export interface GuestRequest {
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The first value in the place of a key; null: none. */
+  key: string | null;
+  /** Its client's address; null: unknown. */
+  address(): string | null;
+  /** Whether it comes straight from a proxy of `server.trusted_proxies`. */
+  fromProxy(): boolean;
+}
+
+/** Callers without a key of this server: by token, by certificate, or by a key of another system. */
+export interface GuestDoor {
+  /** The caller of a request; null: nothing in it could name one. */
+  principal(request: GuestRequest): Promise<Principal | Failure | null> | Principal | Failure | null;
+  /** A caller of this process, as its account is now; null: none has this id. */
+  principalOf(keyId: string): Principal | Failure | null;
+}
+
+interface InForce {
+  guests: CallersConfig;
+  accounts: ReadonlyMap<string, AccountFacts>;
+  defaultPlan: string;
+}
+
+/** The sources that count are those of `inForce`; what was learnt from others is forgotten. */
+export function createGuestDoor(clock: Pick<Clock, 'wallMs'>, inForce: () => InForce): GuestDoor {
+  const guests = new Guests();
+  const admitted = (caller: TokenCaller | Failure): Principal | Failure => {
+    if ('kind' in caller) return caller;
+    const { accounts, defaultPlan } = inForce();
+    return guests.principal(caller, accounts, defaultPlan);
+  };
+  const tokens = createCallerTokens(clock, () => inForce().guests.tokens, admitted);
+  const webhook = ofConfig(
+    () => inForce().guests.webhook,
+    async (config) => new (await import('./key-webhook.ts')).KeyWebhook(config, clock),
+  );
+  const certificates = ofConfig(
+    () => inForce().guests.certificates,
+    async (config) => new (await import('./certificates.ts')).Certificates(config, clock),
+  );
+
+  async function byCertificate(from: Promise<Certificates>, { headers }: GuestRequest) {
+    const caller = (await from).caller(headers);
+    return caller === null ? null : admitted(caller);
+  }
+
+  async function byWebhook(from: Promise<KeyWebhook>, key: string, { address }: GuestRequest) {
+    return admitted(await (await from).caller(key, address()));
+  }
+
+  return {
+    principal(request) {
+      const token = tokens.principal(request.headers);
+      if (token !== null) return token;
+      const asked = request.key === null ? null : webhook();
+      if (request.key !== null && asked !== null) return byWebhook(asked, request.key, request);
+      const known = request.key === null && request.fromProxy() ? certificates() : null;
+      return known === null ? null : byCertificate(known, request);
+    },
+    principalOf(keyId) {
+      const caller = guests.byId(keyId);
+      return caller === null ? null : admitted(caller);
+    },
+  };
+}
+
+/** One of what a configuration makes, until it is another one; null where there is none. */
+function ofConfig<Config extends object, Made>(
+  configured: () => Config | undefined,
+  make: (config: Config) => Promise<Made>,
+): () => Promise<Made> | null {
+  let of: Config | undefined;
+  let made: Promise<Made> | null = null;
+  return () => {
+    const now = configured();
+    if (now !== of) [of, made] = [now, null];
+    if (now !== undefined) made ??= make(now);
+    return made;
+  };
+}
