@@ -5,6 +5,7 @@ import { basename, dirname, join, posix, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 import { ensureWeb } from './build-web.mjs';
+import { writeLibraryTypes } from './library-types.mjs';
 import { licencesOf } from './licences.mjs';
 import { isTestFile, sourceStamp } from './source-stamp.mjs';
 import { manualPage } from './write-command-docs.mjs';
@@ -22,6 +23,9 @@ const external = [
   'canvas',
   '@napi-rs/canvas',
 ];
+
+/** Entries that applications import, by the file of dist/. The gateway's loads the program's own bundle. */
+const libraries = { 'src/main/create-gateway.ts': 'gateway', 'src/library/formats.ts': 'formats' };
 
 /** How a source names a file beside it: the entry of a thread or a process, or data. */
 const place = /new URL\('(\.[^']*)', import\.meta\.url\)/g;
@@ -51,8 +55,9 @@ async function writeBundle(folder) {
   const entries = named.filter((file) => file.endsWith('.ts'));
   const modules = [];
   // Each by itself: what two of them share would be split into hundreds of files, and a start would read most.
-  for (const entry of ['src/main.ts', ...entries])
+  for (const entry of ['src/main.ts', ...Object.keys(libraries), ...entries])
     for (const { moduleIds = [] } of await bundle(entry, folder)) modules.push(...moduleIds);
+  writeLibraryTypes(join(folder, 'types'));
   await ensureWeb();
   cpSync(join(root, 'web', 'dist'), join(folder, 'web'), { recursive: true });
   for (const file of named) if (!entries.includes(file)) copyFileSync(join(root, file), join(folder, basename(file)));
@@ -82,7 +87,7 @@ function filesNamedInSources() {
 async function bundle(entry, folder) {
   const build = await rolldown({
     cwd: root,
-    input: { [basename(entry, '.ts')]: entry === 'src/main.ts' ? entry : threadEntry + entry },
+    input: { [libraries[entry] ?? basename(entry, '.ts')]: isPlain(entry) ? entry : threadEntry + entry },
     platform: 'node',
     external,
     plugins: [{ name: 'culvert', resolveId, load }],
@@ -110,7 +115,12 @@ function withSlashes(path) {
 }
 
 const threadEntry = 'thread:';
-const resolveId = (id) => (id.startsWith(threadEntry) ? id : null);
+const isPlain = (entry) => entry === 'src/main.ts' || Object.hasOwn(libraries, entry);
+
+function resolveId(id, from) {
+  if (from?.endsWith('/src/main/create-gateway.ts') && id === '../main.ts') return { id: './main.js', external: true };
+  return id.startsWith(threadEntry) ? id : null;
+}
 
 /** Everything lies beside everything in dist/. Source maps are of our own files: those of packages are thrice as large. */
 function load(id) {

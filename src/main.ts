@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { CliParts } from './cli/parts.ts';
 import { runCli } from './cli/run-cli.ts';
+import { ownProcess } from './kernel/own-process.ts';
+import type { OpenEmbedded } from './library/embedded-gateway.ts';
 
 /** Facts from `bin/culvert.mjs`, which alone knows about Node versions. */
 export interface Launch {
@@ -11,9 +13,8 @@ export interface Launch {
 
 /** The composition root: the only place, with the folder `main` beside it, that knows every room. */
 export async function main(argv: readonly string[], launch: Launch): Promise<void> {
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
+  ownProcess();
+  const version = packageVersion();
   // Programs that a worker starts inherit the variable, and have no primary.
   if (process.env.CULVERT_WORKER !== undefined && process.connected) {
     const { work } = await import('./main/worker.ts');
@@ -51,6 +52,17 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
       return previewHere(config, process.env);
     },
   });
+}
+
+/** Opens a gateway inside an application (`main/library`). */
+export const openEmbedded: OpenEmbedded = async (options) => {
+  const { openLibraryGateway } = await import('./main/library.ts');
+  return openLibraryGateway(options, packageVersion());
+};
+
+function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  return version;
 }
 
 /** Loaded at need: `start` has stores of its own, and most commands have none. */

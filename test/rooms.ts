@@ -133,6 +133,8 @@ export const rooms: readonly Room[] = [
     mayImport: ['src/config', 'src/observe'],
     typesOnly: ['src/admin', 'src/formats/dialects', 'src/books/metering', 'src/routing'],
   },
+  // A gateway, or the formats alone, inside an application.
+  { path: 'src/library', mayImport: ['src/config', 'src/formats/dialects', 'src/upstream/transport'] },
   { path: 'src/cli', mayImport: ['src/http', 'src/stores'], typesOnly: ['src/admin'] },
 ];
 

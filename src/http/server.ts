@@ -9,6 +9,7 @@ import type { Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import { createTrust } from './client-address.ts';
 import { closeWatch } from './close-watch.ts';
 import { type ConnectionCaps, capConnections } from './connection-caps.ts';
+import { type Door, OpenDoor } from './door.ts';
 import { type DrainTimes, drain } from './drain.ts';
 import type { Overload } from './overload.ts';
 import { responseOf } from './pipelined.ts';
@@ -35,6 +36,8 @@ export interface GatewayServer {
    */
   drain(times: DrainTimes): Promise<void>;
   readonly draining: boolean;
+  /** The way in for requests that no port of ours received. */
+  readonly door: Door;
   /** Requests whose handlers run. */
   readonly running: number;
   /** Requests that wait for a turn, because the loop is busy, and how late it was when it was last looked at. */
@@ -69,8 +72,10 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   server.on('connect', (_request, socket) => socket.destroy());
 
   let caps: ConnectionCaps | null = null;
+  const door = new OpenDoor(server, reception);
 
   return {
+    door,
     get running() {
       return reception.running;
     },
@@ -93,7 +98,10 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       });
       return listening;
     },
-    drain: (times) => drain({ server, reception, clock, caps }, times),
+    async drain(times) {
+      if (caps === null) await door.drain(times);
+      else await Promise.all([drain({ server, reception, clock, caps }, times), door.drain(times)]);
+    },
   };
 }
 

@@ -19,6 +19,8 @@ export interface GatewayOptions extends Pick<SnapshotParts, 'steps'> {
   configText: AdminParts['configText'];
   checkConfig: AdminParts['checkConfig'];
   reload: AdminParts['reload'];
+  /** `when-asked`: its port stays closed until `Gateway.listen`. Default: it listens at once. */
+  listens?: 'when-asked';
   /** The way to the primary, where this process is one of several workers. */
   seat?: Seat;
   /** Folder of the dashboard's built pages; default: that of this installation. */

@@ -5,9 +5,10 @@ import { createRefusals } from '../books/metering/refusals.ts';
 import type { ProcessFacts } from '../books/metering/replicas.ts';
 import type { Config } from '../config/schema.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
+import type { Door } from '../http/door.ts';
 import type { Route } from '../http/exchange.ts';
 import { urlOf, whyNotListening } from '../http/listening.ts';
-import { createGatewayServer } from '../http/server.ts';
+import { createGatewayServer, type GatewayServer } from '../http/server.ts';
 import { createKeptBodies } from '../inference/endpoints/kept-bodies.ts';
 import { createProviderObjects } from '../inference/families/chat/provider-objects.ts';
 import { createAliasWatch, tellFinished } from '../inference/models/ended-requests.ts';
@@ -29,7 +30,7 @@ import { environmentProxies, type ProxyOf } from '../upstream/transport/proxy.ts
 import { createSystemResolver } from '../upstream/transport/resolve-name.ts';
 import { tracedPost } from '../upstream/transport/traced-post.ts';
 import { checkMail, createAlertSender } from './alerts.ts';
-import { openBooks } from './books.ts';
+import { type Books, openBooks } from './books.ts';
 import { type KeptKey, openCallers } from './callers.ts';
 import { openDashboard } from './dashboard.ts';
 import { openFiles } from './files.ts';
@@ -48,6 +49,10 @@ import { openVectors } from './vectors.ts';
 
 export interface Gateway {
   url: string;
+  /** The way in for requests that no port of ours received. */
+  door: Door;
+  /** Opens the port, where the start did not (`GatewayOptions.listens`), and gives its URL. */
+  listen(host: string, port: number): Promise<string>;
   /** Checks of each path before its handler runs. */
   routes: readonly Route[];
   /** The generated one; null where the configuration says which, or there is none. */
@@ -172,12 +177,9 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   measure(metrics, { ledger, aliases, sinks, room: storage.room, cache: opening.services.cache, version });
   addTargetGauges(metrics, { health, snapshot, clock });
 
-  const { host, port } = config.server;
-  const address = await server.listen(host, port).catch((error: unknown) => {
-    throw new StartRefused(whyNotListening(error, host, port));
-  });
-  const url = urlOf(host, address.port);
-  books.announce(url);
+  const { host, port, public_url } = config.server;
+  const listen = listenBy(server, books);
+  const url = options.listens === 'when-asked' ? (public_url ?? urlOf(host, port)) : await listen(host, port);
   listens(url);
   void notices.start();
   sinks.start();
@@ -190,6 +192,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   return {
     ...served,
     url,
+    door: server.door,
+    listen,
     adminKey: callers.adminKey,
     issueFirstKey: callers.issueFirstKey,
     firstKeyFile: callers.firstKeyFile,
@@ -211,6 +215,17 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
       await closeAll();
       await closeTelemetry(untilMs - clock.monotonicMs());
     },
+  };
+}
+
+function listenBy(server: GatewayServer, books: Pick<Books, 'announce'>): Gateway['listen'] {
+  return async (host, port) => {
+    const address = await server.listen(host, port).catch((error: unknown) => {
+      throw new StartRefused(whyNotListening(error, host, port));
+    });
+    const url = urlOf(host, address.port);
+    books.announce(url);
+    return url;
   };
 }
 

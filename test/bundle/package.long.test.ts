@@ -362,6 +362,39 @@ test('models, usage, requests, the admin API, metrics and the description of it 
   await ask('/readyz');
 });
 
+test('an application imports the gateway and the formats, and stays what it was', async (t) => {
+  const data = temporaryFolder(t);
+  const file = join(dirname(dirname(folder)), 'application.mjs');
+  writeFileSync(
+    file,
+    `import { createGateway, GatewayError } from 'culvert-gateway';
+    import { convertRequest } from 'culvert-gateway/formats';
+    const keys = [{ key: '${key}', account: 'dev', name: 'test' }];
+    const config = { keys, storage: { data_dir: ${JSON.stringify(data)} }, autodetect: 'off' };
+    const gateway = createGateway({ config, env: {}, log: 'off' });
+    const headers = { authorization: 'Bearer ${key}', 'content-type': 'application/json' };
+    const body = JSON.stringify({ model: 'sim/chat', messages: [{ role: 'user', content: 'Hello' }] });
+    const answer = await gateway.fetch('http://culvert/v1/chat/completions', { method: 'POST', headers, body });
+    const wrong = await createGateway({ config: { server: { port: 'seven' } }, env: {} }).start().catch((error) => error);
+    console.log(JSON.stringify({
+      status: answer.status,
+      text: await answer.text(),
+      wrong: wrong instanceof GatewayError && wrong.problems,
+      body: convertRequest('openai-chat', 'gemini', JSON.parse(body)).body,
+      listeners: process.listenerCount('SIGTERM') + process.listenerCount('uncaughtException'),
+    }));
+    await gateway.close();`,
+  );
+  const ran = spawnSync(process.execPath, [file], { env: cleanEnv({}), encoding: 'utf8' });
+  assert.equal(ran.status, 0, ran.stderr);
+  const told = JSON.parse(ran.stdout) as Record<string, unknown>;
+  assert.equal(told.status, 200);
+  assert.match(String(told.text), /\[simulated\]/);
+  assert.equal((told.wrong as { path: string }[])[0]?.path, 'server.port');
+  assert.match(JSON.stringify(told.body), /Hello/);
+  assert.equal(told.listeners, 0);
+});
+
 test('commands run, beside the server and without one', async (t) => {
   const env = { CULVERT_ADMIN_KEY: adminKey, CULVERT_API_KEY: key };
   const culvert = async (...args: string[]) => {

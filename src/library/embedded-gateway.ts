@@ -1,0 +1,164 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { asFastifyPlugin } from './fastify-plugin.ts';
+import { fetchThrough } from './fetch-through.ts';
+import { GatewayError } from './gateway-error.ts';
+import type { CulvertConfig, FetchContext, Gateway, GatewayOptions } from './gateway-types.ts';
+
+/** A gateway that runs, as the library needs it. */
+export interface OpenedGateway {
+  handle(request: IncomingMessage, response: ServerResponse): void;
+  /** False: there is no WebSocket at its path. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  /** Serves HTTP/1.1 on a connection that no port accepted. */
+  connect(connection: Duplex): void;
+  listen(at: { host?: string; port?: number }): Promise<string>;
+  reload(config: CulvertConfig | string | undefined): Promise<void>;
+  close(graceMs: number): Promise<void>;
+}
+
+/** Reads the configuration and opens everything but a port. Rejects with a `GatewayError`. */
+export type OpenEmbedded = (
+  options: Required<Pick<GatewayOptions, 'env' | 'log'>> & Pick<GatewayOptions, 'config'>,
+) => Promise<OpenedGateway>;
+
+const graceMsDefault = 10_000;
+
+/** A gateway behind the handlers of frameworks, which opens with the first request. */
+export class EmbeddedGateway implements Gateway {
+  readonly next: Gateway['next'];
+  readonly #options: GatewayOptions;
+  readonly #open: OpenEmbedded;
+  readonly #basePath: string;
+  #opening: Promise<OpenedGateway> | null = null;
+  /** Null until it has opened. */
+  #opened: OpenedGateway | null = null;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: GatewayOptions, open: OpenEmbedded) {
+    this.#options = options;
+    this.#open = open;
+    this.#basePath = (options.basePath ?? '').replace(/\/+$/, '');
+    if (this.#basePath !== '' && !this.#basePath.startsWith('/'))
+      throw new GatewayError([{ path: 'basePath', message: "begin it with a slash, as in '/ai'" }]);
+    const answer = (request: Request) => this.fetch(request);
+    const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
+    this.next = Object.fromEntries(methods.map((method) => [method, answer])) as Gateway['next'];
+  }
+
+  async start(): Promise<void> {
+    await this.#running();
+  }
+
+  readonly handler: Gateway['handler'] = (request, response, next) => {
+    if (request.readableEnded && hasBody(request)) return failed(bodyIsGone, response, next);
+    this.#strip(request, this.#basePath);
+    if (this.#opened !== null && this.#closing === null) return this.#opened.handle(request, response);
+    this.#running().then(
+      (opened) => opened.handle(request, response),
+      (error: unknown) => failed(error, response, next),
+    );
+  };
+
+  readonly upgrade: Gateway['upgrade'] = (request, socket, head) => {
+    this.#strip(request, this.#basePath);
+    this.#running().then(
+      (opened) => {
+        if (!opened.upgrade(request, socket, head)) socket.destroy();
+      },
+      () => socket.destroy(),
+    );
+  };
+
+  readonly fetch: Gateway['fetch'] = async (input, init) => {
+    const request = input instanceof Request ? input : new Request(input, { duplex: 'half', ...init } as RequestInit);
+    const { address, incoming } = (input instanceof Request ? (init ?? {}) : {}) as FetchContext;
+    const opened = await this.#running();
+    const path = this.#withoutBase(pathOf(request.url), this.#basePath);
+    return fetchThrough(opened, { request, path, address: address ?? incoming?.socket?.remoteAddress });
+  };
+
+  readonly fastify: Gateway['fastify'] = (instance) =>
+    asFastifyPlugin(instance, (request, response) => {
+      this.#strip(request, instance.prefix.replace(/\/+$/, ''));
+      this.handler(request, response);
+    });
+
+  async listen(at: { host?: string; port?: number } = {}): Promise<{ url: string }> {
+    return { url: await (await this.#running()).listen(at).catch(asOwn) };
+  }
+
+  async reload(config?: CulvertConfig | string): Promise<void> {
+    await (await this.#running()).reload(config).catch(asOwn);
+  }
+
+  close({ graceMs = graceMsDefault }: { graceMs?: number } = {}): Promise<void> {
+    this.#closing ??= this.#close(graceMs);
+    return this.#closing;
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    const opened = await this.#opening?.catch(() => null);
+    await opened?.close(graceMs);
+  }
+
+  #running(): Promise<OpenedGateway> {
+    if (this.#closing !== null) return Promise.reject(new GatewayError([{ path: '', message: isClosed }]));
+    this.#opening ??= this.#openOnce();
+    return this.#opening;
+  }
+
+  async #openOnce(): Promise<OpenedGateway> {
+    const { config, env = process.env, log = 'stdout' } = this.#options;
+    try {
+      this.#opened = await this.#open({ env, log, ...(config !== undefined && { config }) });
+      return this.#opened;
+    } catch (error) {
+      this.#opening = null;
+      return asOwn(error);
+    }
+  }
+
+  #strip(request: IncomingMessage, base: string): void {
+    request.url = this.#withoutBase(request.url ?? '/', base);
+  }
+
+  #withoutBase(path: string, base: string): string {
+    if (base === '' || !path.startsWith(base)) return path;
+    const rest = path.slice(base.length);
+    if (rest === '' || rest.startsWith('?')) return `/${rest}`;
+    return rest.startsWith('/') ? rest : path;
+  }
+}
+
+/** What opens gateways is another bundle, whose class is not the one that applications import. */
+function asOwn(error: unknown): never {
+  const problems = error instanceof Error && 'problems' in error ? error.problems : null;
+  throw Array.isArray(problems) ? new GatewayError(problems) : error;
+}
+
+const isClosed = 'this gateway is closed; make another one';
+
+const bodyIsGone = new Error(
+  "The body of this request was read before the gateway saw it. Put the gateway's handler before parsers such as express.json().",
+);
+
+/** A request without a body has ended at once. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+function pathOf(url: string): string {
+  const { pathname, search } = new URL(url);
+  return pathname + search;
+}
+
+/** To the framework's own errors, or a plain answer without what only the operator should read. */
+function failed(error: unknown, response: ServerResponse, next: ((error?: unknown) => void) | undefined): void {
+  if (next !== undefined) return next(error);
+  if (response.headersSent) return void response.destroy();
+  const status = error === bodyIsGone ? 500 : 503;
+  const message = error === bodyIsGone ? bodyIsGone.message : 'The gateway has not started. Its operator can see why.';
+  const body = JSON.stringify({ error: { message, type: 'upstream_error', code: status, param: null } });
+  response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '1' }).end(body);
+}

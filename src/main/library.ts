@@ -1,0 +1,48 @@
+import { pino } from 'pino';
+import { checkConfigText } from '../config/check.ts';
+import { providersInEnvironment } from '../formats/providers/catalog.ts';
+import type { OpenEmbedded, OpenedGateway } from '../library/embedded-gateway.ts';
+import { GatewayError } from '../library/gateway-error.ts';
+import { readConfig } from '../library/read-config.ts';
+import { createLog, type Log, levelInWords, timestamp } from '../observe/log.ts';
+import { StartRefused } from '../processes/lifetime.ts';
+import { openGateway } from './gateway.ts';
+
+/** Opens a gateway for an application: without signals, without a port, and without an end of the process. */
+export async function openLibraryGateway(
+  options: Parameters<OpenEmbedded>[0],
+  version: string,
+): Promise<OpenedGateway> {
+  const { env } = options;
+  const implicitProviders = providersInEnvironment(env).map(({ id }) => id);
+  const read = (given = options.config) => readConfig(given, { env, implicitProviders });
+  const { config, file, text, warnings } = read();
+  const log = await logTo(options.log, config.telemetry.log.level);
+  for (const { path, message } of warnings) log.warn({ path }, message);
+  const checkConfig = (text: string) => checkConfigText(text, file ?? 'culvert.yaml', env, { implicitProviders });
+  const parts = { config, env, log, version, locals: [], configFile: file, configText: text, checkConfig };
+  const gateway = await openGateway({
+    ...parts,
+    listens: 'when-asked',
+    reload: async () => ({ ok: true, config: read().config }),
+  }).catch(refused);
+  const { door } = gateway;
+  return {
+    handle: door.handle.bind(door),
+    upgrade: door.upgrade.bind(door),
+    connect: door.connect.bind(door),
+    listen: ({ host = config.server.host, port = config.server.port }) => gateway.listen(host, port).catch(refused),
+    reload: async (given) => gateway.reconfigure(read(given).config),
+    close: gateway.close,
+  };
+}
+
+function refused(error: unknown): never {
+  throw error instanceof StartRefused ? new GatewayError([{ path: '', message: error.message }]) : error;
+}
+
+async function logTo(to: Parameters<OpenEmbedded>[0]['log'], level: string): Promise<Log> {
+  if (to === 'stdout') return (await createLog({ level, form: 'json' })).log;
+  if (to === 'off') return pino({ level: 'silent' });
+  return pino({ level, base: null, timestamp, formatters: { level: levelInWords } }, { write: to });
+}
