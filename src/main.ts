@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { CliParts } from './cli/parts.ts';
 import { runCli } from './cli/run-cli.ts';
 import { ownProcess } from './kernel/own-process.ts';
-import type { OpenEmbedded } from './library/embedded-gateway.ts';
+import type { OpenEmbedded } from './library/opened-gateway.ts';
 
 /** Facts from `bin/culvert.mjs`, which alone knows about Node versions. */
 export interface Launch {

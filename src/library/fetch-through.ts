@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { request as startRequest } from '../kernel/node-http.ts';
-import type { OpenedGateway } from './embedded-gateway.ts';
+import type { OpenedGateway } from './opened-gateway.ts';
 
 export interface FetchParts {
   request: Request;

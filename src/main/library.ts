@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { checkConfigText } from '../config/check.ts';
 import { providersInEnvironment } from '../formats/providers/catalog.ts';
-import type { OpenEmbedded, OpenedGateway } from '../library/embedded-gateway.ts';
 import { GatewayError } from '../library/gateway-error.ts';
+import type { OpenEmbedded, OpenedGateway } from '../library/opened-gateway.ts';
 import { readConfig } from '../library/read-config.ts';
 import { createLog, type Log, levelInWords, timestamp } from '../observe/log.ts';
 import { StartRefused } from '../processes/lifetime.ts';
