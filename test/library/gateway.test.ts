@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { serve } from '@hono/node-server';
-import express from 'express';
 import createFastify from 'fastify';
 import { Hono } from 'hono';
 import OpenAI from 'openai';
@@ -14,6 +14,15 @@ import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 /* `culvert-gateway` inside applications of the frameworks that people use, each with a port of its own. */
+
+/** Express has no types of its own. */
+const express = createRequire(import.meta.url)('express') as {
+  (): { use(...handlers: unknown[]): void; listen(port: number): Server };
+  json(options: object): unknown;
+};
+interface Sent {
+  status(code: number): { send(text: string): void };
+}
 
 const upstream = await startUpstream();
 after(() => upstream.close());
@@ -77,9 +86,8 @@ test('it answers behind Express, and says so where a parser has read the body be
   const app = express();
   app.use('/gateway', gateway.handler);
   app.use('/late', express.json({ limit: '10mb' }), gateway.handler);
-  app.use(
-    ((error, _request, response, _next) =>
-      void response.status(500).send(String(error))) as express.ErrorRequestHandler,
+  app.use((error: unknown, _request: unknown, response: Sent, _next: unknown) =>
+    response.status(500).send(String(error)),
   );
   const server = app.listen(0);
   t.after(() => server.close());
