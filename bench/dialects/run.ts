@@ -1,12 +1,14 @@
-// node bench/run.mjs dialects [caller…]   callers: openai-chat, anthropic-messages, openai-responses, gemini, cohere-chat
+// node bench/run.mjs dialects [caller…]   callers: openai-chat, anthropic-messages, openai-responses, gemini, cohere-chat, bedrock-converse
 
 import { anthropicMessages } from '../../src/formats/dialects/anthropic-messages/index.ts';
+import { bedrockConverse } from '../../src/formats/dialects/bedrock-converse/index.ts';
 import { cohereChat } from '../../src/formats/dialects/cohere-chat/index.ts';
 import { gemini } from '../../src/formats/dialects/gemini/index.ts';
 import { openAiChat } from '../../src/formats/dialects/openai-chat/index.ts';
 import { openAiResponses } from '../../src/formats/dialects/openai-responses/index.ts';
 import { finish } from '../results.ts';
 import { print, type Row } from '../rows.ts';
+import { converseBody } from './bedrock.ts';
 import { chatBody } from './chat.ts';
 import { cohereBody } from './cohere.ts';
 import { geminiBody } from './gemini.ts';
@@ -16,13 +18,21 @@ import { messagesBody } from './messages.ts';
 import { responsesBody } from './responses.ts';
 
 const bytes = 100_000;
-const dialects: readonly BothSides[] = [openAiChat, anthropicMessages, openAiResponses, gemini, cohereChat];
+const dialects: readonly BothSides[] = [
+  openAiChat,
+  anthropicMessages,
+  openAiResponses,
+  gemini,
+  cohereChat,
+  bedrockConverse,
+];
 const bodies = {
   'openai-chat': chatBody,
   'anthropic-messages': messagesBody,
   'openai-responses': responsesBody,
   gemini: geminiBody,
   'cohere-chat': cohereBody,
+  'bedrock-converse': converseBody,
 };
 
 const named = process.argv.slice(2);

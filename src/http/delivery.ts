@@ -6,6 +6,7 @@ import { keepAliveAfterMs, readerBufferBytesMax, readerStallTimeoutMs } from '..
 import { validateHeaderName, validateHeaderValue } from '../kernel/node-http.ts';
 import { type Exchange, errorContextOf, type Route } from './exchange.ts';
 import { refusalOf, retryHeaders } from './refusal.ts';
+import { openWire } from './stream-wire.ts';
 
 const keepAliveComment = ': keep-alive\n\n';
 const jsonHeaders = ['content-type', 'application/json'];
@@ -17,7 +18,6 @@ const streamHeaders = [
   'no',
 ];
 const eventHeaders = ['content-type', 'text/event-stream; charset=utf-8', ...streamHeaders];
-const lineHeaders = ['content-type', 'application/x-ndjson', ...streamHeaders];
 
 /**
  * The client behind a node response. Whole answers leave in one send. Streams have keep-alive comments, backpressure
@@ -38,6 +38,8 @@ export class ResponseDelivery implements Delivery {
   private behind = false;
   private ended = false;
   private form: AnswerForm = 'events';
+  /** How its events leave; null: as they are. */
+  private wire: ((chunk: Bytes) => Bytes) | null = null;
   /** Headers of a whole answer, until it ends. */
   private headers: HeaderList = [];
   private status = 200;
@@ -89,18 +91,24 @@ export class ResponseDelivery implements Delivery {
       this.unwatchReader();
       this.drainListener?.();
     });
-    const ofEvents = this.exchange.route?.dialect.lines === true ? lineHeaders : eventHeaders;
+    const wire = this.exchange.route?.dialect.wire;
+    if (wire !== undefined && form !== 'bytes') this.wire = openWire(wire);
+    const ofEvents = wire === undefined ? eventHeaders : ['content-type', wire.type, ...streamHeaders];
     writeHead(this.exchange, status, form === 'bytes' ? streamHeaders : ofEvents, headers, null);
   }
 
-  chunk(chunk: Bytes): Pace {
+  chunk(given: Bytes): Pace {
+    let chunk = given;
     if (this.gone) return 'ready';
     if (this.form === 'whole') {
       this.whole = this.whole === null ? chunk : Buffer.concat([asBuffer(this.whole), asBuffer(chunk)]);
       return 'ready';
     }
     this.keepAlive?.refresh();
-    if (this.exchange.route?.dialect.lines === true && isComment(chunk)) return 'ready';
+    if (this.wire !== null) {
+      chunk = this.wire(chunk);
+      if (chunk.length === 0) return 'ready';
+    }
     // Node asks for a pause at its own high-water mark (64 KB); a reader may be behind up to our bound.
     this.response.write(chunk);
     if (this.response.writableLength <= readerBufferBytesMax / 2) return 'ready';
@@ -123,7 +131,8 @@ export class ResponseDelivery implements Delivery {
       if (!this.committed) return writeFailure(exchange, failure, dialect, nowMs, headers);
       // A broken answer never looks like a clean end. A stream of bytes has no place for an error.
       if (this.form === 'bytes') return this.breakOff();
-      response.end(dialect.errorFrame(failure, errorContextOf(exchange, nowMs), mark));
+      const frame = dialect.errorFrame(failure, errorContextOf(exchange, nowMs), mark);
+      response.end(this.wire === null ? frame : this.wire(frame));
     } else if (this.form === 'whole') {
       this.committed = true;
       writeAnswer(exchange, this.status, this.headers, this.whole ?? '');
@@ -145,7 +154,7 @@ export class ResponseDelivery implements Delivery {
   private breakSilence(): void {
     if (this.gone || this.ended) return;
     if (!this.committed) this.start('events', this.earlyHeaders);
-    if (!this.behind && this.exchange.route?.dialect.lines !== true) this.response.write(keepAliveComment);
+    if (!this.behind && this.wire === null) this.response.write(keepAliveComment);
     this.keepAlive = setTimeout(() => this.breakSilence(), keepAliveAfterMs);
   }
 
@@ -164,11 +173,6 @@ export class ResponseDelivery implements Delivery {
     this.keepAlive = null;
     if (this.stall !== null) this.unwatchReader();
   }
-}
-
-/** A comment of server-sent events: lines of JSON have none. */
-function isComment(chunk: Bytes): boolean {
-  return typeof chunk === 'string' && chunk.startsWith(':');
 }
 
 function asBuffer(bytes: Bytes): Buffer {
@@ -206,7 +210,8 @@ export function writeFailure(
     exchange.onRefused(refusalOf(exchange, failure, facts, nowMs));
   }
   // A text leaves in one write with its head.
-  const body = JSON.stringify(dialect.errorBody(failure, errorContextOf(exchange, nowMs)));
+  const context = errorContextOf(exchange, nowMs);
+  const body = JSON.stringify(dialect.errorBody(failure, context));
   const headers = [
     ...identityHeaders(exchange),
     ...(trace === null ? [] : ['x-culvert-trace-id', trace.id]),
@@ -215,6 +220,7 @@ export function writeFailure(
     'content-length',
     String(Buffer.byteLength(body)),
     ...retryHeaders(failure, facts, nowMs),
+    ...(dialect.errorHeaders?.(failure, context) ?? []),
     ...(facts.quota?.headers ?? extraHeaders),
   ];
   if (facts.status === 401) headers.push('www-authenticate', 'Bearer');

@@ -92,7 +92,7 @@ export interface Route {
   /** Name of the endpoint in the ledger and in counts of refused requests. Default: its path. */
   endpoint?: string;
   /** Dialect of its error bodies. */
-  dialect: Pick<CallerDialect, 'errorBody' | 'errorFrame' | 'lines'>;
+  dialect: Pick<CallerDialect, 'errorBody' | 'errorHeaders' | 'errorFrame' | 'wire'>;
   otherFormat?: OtherFormat;
   /** Lets in who sends proof of another kind than a key; null: nothing of that kind was sent. */
   lets?(headers: IncomingHttpHeaders): Principal | Failure | null;

@@ -5,6 +5,8 @@ export interface KnownPath {
   deployment?: string;
 }
 
+/** Bedrock's, whose models have slashes in ARNs and in names of ours. */
+const ofModel = /^\/model\/(.+\/.+)\/(converse|converse-stream|invoke|invoke-with-response-stream|count-tokens)$/;
 /** Azure's, of one deployment. */
 const ofDeployment = /^\/openai\/deployments\/([^/]+)(\/.+)$/;
 /** Azure's v1 API, its paths without a deployment, and LiteLLM's paths of vendors. */
@@ -23,6 +25,11 @@ export function otherBaseOf(path: string): KnownPath | null {
   }
   const vendors = ofVendor.exec(path);
   if (vendors !== null) return { path: `${vendors[1] ?? '/v1'}${vendors[2]}` };
+  const model = ofModel.exec(path);
+  if (model !== null) {
+    const named = decoded(model[1] ?? '');
+    return named === null ? null : { path: `/model/${encodeURIComponent(named)}/${model[2]}` };
+  }
   return versioned.test(path) ? null : { path: `/v1${path}` };
 }
 

@@ -114,6 +114,20 @@ const bodies: Record<CallerDialectId, JsonObject> = {
     temperature: 0.5,
     max_tokens: 100,
   },
+  'bedrock-converse': {
+    model: 'm',
+    system: [{ text: 'be good' }],
+    messages: [
+      { role: 'user', content: [{ text: 'hi' }, { image: { format: 'png', source: { bytes: png.split(',')[1]! } } }] },
+      { role: 'assistant', content: [{ toolUse: { toolUseId: 'c1', name: 'f', input: { a: 1 } } }] },
+      {
+        role: 'user',
+        content: [{ toolResult: { toolUseId: 'c1', content: [{ text: '{"result":"ok"}' }] } }, { text: 'go' }],
+      },
+    ],
+    toolConfig: { tools: [{ toolSpec: { name: 'f', description: 'd', inputSchema: { json: schema } } }] },
+    inferenceConfig: { temperature: 0.5, maxTokens: 100 },
+  },
 };
 const formats = Object.entries(bodies) as [CallerDialectId, JsonObject][];
 

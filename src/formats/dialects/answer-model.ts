@@ -15,8 +15,9 @@ const places: Readonly<Record<CallerDialectId, { member: string; under?: string;
   'openai-responses': { member: 'model', under: 'response' },
   gemini: { member: 'modelVersion' },
   ollama: { member: 'model' },
-  // Its answers name no model.
+  // Answers of these name no model.
   'cohere-chat': { member: 'model' },
+  'bedrock-converse': { member: 'model' },
 };
 
 /** An event's data with the name; null: it holds none, or the same. `last`: no later event of the stream has one. */

@@ -15,7 +15,7 @@ export type DialectId = SharedDialectId | 'bedrock-converse' | 'cohere-chat';
 /** Formats that callers and providers speak. */
 export type SharedDialectId = 'openai-chat' | 'anthropic-messages' | 'openai-responses' | 'gemini';
 /** Formats that callers speak. */
-export type CallerDialectId = SharedDialectId | 'ollama' | 'cohere-chat';
+export type CallerDialectId = SharedDialectId | 'ollama' | 'cohere-chat' | 'bedrock-converse';
 
 /** Result of a step that can refuse its input; a refusal is not an exception. */
 export type Result<T, F = Failure> = { ok: true; value: T } | { ok: false; failure: F };
@@ -23,8 +23,8 @@ export type Result<T, F = Failure> = { ok: true; value: T } | { ok: false; failu
 /** The side that callers speak to. Pure: no I/O, no clock. */
 export interface CallerDialect {
   id: CallerDialectId;
-  /** Its streams are lines of JSON, which have no comments. Absent: server-sent events. */
-  lines?: true;
+  /** How its streams leave. Absent: as server-sent events. */
+  wire?: StreamWire;
   /** A recorded answer, where no provider speaks this format. */
   eventsOf?(answer: Buffer): readonly NeutralEvent[];
   /**
@@ -44,6 +44,8 @@ export interface CallerDialect {
   fold(head: AnswerHead): AnswerFold;
   /** Reads what metering and failover need out of an answer that is forwarded as bytes. */
   readInPassing(options?: DecodeOptions): PassingReader;
+  /** Headers of an error answer, flat name, value…; absent: none of its own. */
+  errorHeaders?(failure: Failure, context: ErrorContext): readonly string[];
   /** The JSON body of an error answer. */
   errorBody(failure: Failure, context: ErrorContext): JsonObject;
   /**
@@ -51,6 +53,17 @@ export interface CallerDialect {
    * part of an answer was sent.
    */
   errorFrame(failure: Failure, context: ErrorContext, mark?: StreamMark): string;
+}
+
+/** Streams that are no server-sent events, and have no comments. */
+export interface StreamWire {
+  /** Their Content-Type. */
+  type: string;
+  /**
+   * An event, which encoders write and providers send as a server-sent one, as it leaves; null: it does not. Absent: what
+   * encoders write leaves as it is.
+   */
+  frameOf?(event: SseEvent): Buffer | null;
 }
 
 /** Place of a stream, for formats whose last frame must continue it. */

@@ -120,6 +120,12 @@ const places: Record<CallerDialectId, Record<Parameter, readonly [readonly strin
     max_tokens: [['options', 'num_predict']],
     reasoning_effort: [['think']],
   },
+  'bedrock-converse': {
+    temperature: [['inferenceConfig', 'temperature']],
+    top_p: [['inferenceConfig', 'topP']],
+    max_tokens: [['inferenceConfig', 'maxTokens']],
+    reasoning_effort: [['additionalModelRequestFields', 'reasoning_effort']],
+  },
   'cohere-chat': {
     temperature: [['temperature']],
     top_p: [['p']],
@@ -196,6 +202,15 @@ const withMessages: Record<CallerDialectId, (body: JsonObject, before: readonly 
       contents: inFront(first, body.contents),
     };
   },
+  'bedrock-converse'(body, before) {
+    const texts = systemTexts(before).map((text) => ({ text }));
+    const first = turns(before).map(turnOf['bedrock-converse']);
+    return {
+      ...body,
+      ...(texts.length > 0 && { system: inFront(texts, body.system) }),
+      messages: inFront(first, body.messages),
+    };
+  },
   'cohere-chat': (body, before) => ({
     ...body,
     messages: inFront(before.map(turnOf['cohere-chat']), body.messages),
@@ -214,6 +229,7 @@ const turnOf: Record<CallerDialectId, (turn: PromptMessage) => JsonObject> = {
   'openai-responses': ({ role, content }) => ({ type: 'message', role, content }),
   gemini: ({ role, content }) => ({ role: role === 'assistant' ? 'model' : 'user', parts: [{ text: content }] }),
   ollama: ({ role, content }) => ({ role, content }),
+  'bedrock-converse': ({ role, content }) => ({ role, content: [{ text: content }] }),
   'cohere-chat': ({ role, content }) => ({ role, content }),
 };
 const turnsMember = { 'openai-responses': 'input', gemini: 'contents' } as const;

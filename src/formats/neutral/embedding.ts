@@ -9,10 +9,19 @@ export type EmbeddingInputs =
 export type VectorEncoding = 'float' | 'base64';
 
 /**
- * OpenAI's answer, Google's to `embedContent` and `batchEmbedContents`, Ollama's to `/api/embed` and `/api/embeddings`, or
- * Cohere's to `/v2/embed`.
+ * OpenAI's answer, Google's to `embedContent` and `batchEmbedContents`, Ollama's to `/api/embed` and `/api/embeddings`,
+ * Cohere's to `/v2/embed`, or to Bedrock's InvokeModel those of Cohere, of Amazon Titan and of Amazon Nova.
  */
-export type AnswerForm = 'openai' | 'gemini-one' | 'gemini-batch' | 'ollama' | 'ollama-one' | 'cohere';
+export type AnswerForm =
+  | 'openai'
+  | 'gemini-one'
+  | 'gemini-batch'
+  | 'ollama'
+  | 'ollama-one'
+  | 'cohere'
+  | 'cohere-floats'
+  | 'titan'
+  | 'nova';
 
 /** A checked request for embeddings, between the callers' formats and the upstreams'. */
 export interface EmbeddingRequest {

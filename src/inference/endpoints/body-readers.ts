@@ -32,6 +32,7 @@ const readers: Record<Exclude<BodyKind, CallerDialectId>, (raw: Buffer) => Resul
   'gemini-embeddings': (raw) => readEmbeddings(raw, 'gemini-embeddings'),
   'ollama-embeddings': (raw) => readEmbeddings(raw, 'ollama-embeddings'),
   'cohere-embeddings': (raw) => readEmbeddings(raw, 'cohere-embeddings'),
+  'bedrock-embeddings': (raw) => readEmbeddings(raw, 'bedrock-embeddings'),
   completions: (raw) => readForwarded(raw, 'completions'),
   moderations: (raw) => readForwarded(raw, 'moderations'),
   ocr: (raw) => readForwarded(raw, 'ocr'),

@@ -3,6 +3,7 @@ import type { Usage } from '../../neutral/usage.ts';
 import type { BlockSink } from './block-sink.ts';
 import { BlockWriter } from './block-writer.ts';
 import type { AnswerWishes } from './read-request.ts';
+import { vendor } from './wire.ts';
 
 /** Events that wait for the call before them to be complete; those of one call together, whatever order they came in. */
 interface Waiting {
@@ -15,10 +16,14 @@ const waitingEventsMax = 10_000;
 
 /**
  * Puts the events of an answer in Anthropic's order: `thoughts` says what of its reasoning is shown. Only the first
- * choice has a place in this format.
+ * choice has a place in this format. `owner`: the format of the blocks, whose own proofs go on as they are.
  */
-export function createAnswerBlocks(thoughts: AnswerWishes['thoughts'], sink: BlockSink): (event: NeutralEvent) => void {
-  const blocks = new BlockWriter(thoughts, sink);
+export function createAnswerBlocks(
+  thoughts: AnswerWishes['thoughts'],
+  sink: BlockSink,
+  owner: string = vendor,
+): (event: NeutralEvent) => void {
+  const blocks = new BlockWriter(thoughts, sink, owner);
   const waiting: Waiting[] = [];
   let waitingEvents = 0;
   let finished: Extract<NeutralEvent, { type: 'finish' }> | null = null;

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../kernel/json.ts';
+import type { Citation } from '../../neutral/citation.ts';
 import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 
@@ -20,7 +21,7 @@ export interface BlockSink {
   thinking(text: string): void;
   signature(signature: string): void;
   inputJson(json: string): void;
-  citation(block: JsonObject): void;
+  citation(citation: Citation): void;
   /** A part of the answer has no place in this format. */
   lose(part: string): void;
   close(): void;

@@ -6,12 +6,10 @@ import type { ProducedMedia } from '../../neutral/produced-media.ts';
 import type { ServerToolStep } from '../../neutral/server-tool.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { BlockSink, OpenedBlock } from './block-sink.ts';
-import { citationBlock } from './citations.ts';
 import { type CompleteJson, createCompleteJson } from './complete-json.ts';
 import type { AnswerWishes } from './read-request.ts';
 import { type Sealed, seal, thoughtItself, withProof } from './seal.ts';
 import { callBlock, resultBlock } from './server-tool-blocks.ts';
-import { vendor } from './wire.ts';
 
 type ToolStart = NeutralEvent & { type: 'tool-call-start' };
 
@@ -24,6 +22,8 @@ type Open =
 export class BlockWriter {
   readonly #thoughts: AnswerWishes['thoughts'];
   readonly #sink: BlockSink;
+  /** The format that the blocks are written in: proofs of all others are sealed. */
+  readonly #owner: string;
   #started = false;
   #open: Open | null = null;
   #blocks = 0;
@@ -32,9 +32,10 @@ export class BlockWriter {
   /** Sources that came before the text which rests on them. */
   #citations: Citation[] = [];
 
-  constructor(thoughts: AnswerWishes['thoughts'], sink: BlockSink) {
+  constructor(thoughts: AnswerWishes['thoughts'], sink: BlockSink, owner: string) {
     this.#thoughts = thoughts;
     this.#sink = sink;
+    this.#owner = owner;
   }
 
   /** Idempotent. */
@@ -71,7 +72,7 @@ export class BlockWriter {
         if (this.#open?.type !== 'tool_use') this.#close();
         return;
       case 'citation':
-        if (this.#open?.type === 'text') this.#sink.citation(citationBlock(event.citation));
+        if (this.#open?.type === 'text') this.#sink.citation(event.citation);
         else if (this.#citations.length < citationsMax) this.#citations.push(event.citation);
         else this.#sink.lose('citations');
         return;
@@ -84,7 +85,7 @@ export class BlockWriter {
       case 'server-tool':
         return this.#serverTool(event.step);
       case 'vendor-part':
-        if (event.vendor === vendor) return this.#whole(event.block);
+        if (event.vendor === this.#owner) return this.#whole(event.block);
         if (event.field !== null) this.#sink.lose(event.field);
         return;
     }
@@ -135,7 +136,7 @@ export class BlockWriter {
 
   #openText(): void {
     this.#opened({ type: 'text' }, { type: 'text' });
-    for (const citation of this.#citations) this.#sink.citation(citationBlock(citation));
+    for (const citation of this.#citations) this.#sink.citation(citation);
     if (this.#citations.length > 0) this.#citations = [];
   }
 
@@ -186,13 +187,13 @@ export class BlockWriter {
     const block = this.#thinking();
     // The vendor's proof says all that its text would.
     block.signed = true;
-    this.#sink.signature(signer === vendor ? payload : seal({ vendor: signer, payload }));
+    this.#sink.signature(signer === this.#owner ? payload : seal({ vendor: signer, payload }));
     this.#close();
   }
 
   #redacted(thought: Sealed): void {
     if (this.#thoughts === 'hidden') return;
-    const data = thought.vendor === vendor ? thought.payload : seal(thought);
+    const data = thought.vendor === this.#owner ? thought.payload : seal(thought);
     this.#opened({ type: 'redacted_thinking', data }, { type: 'redacted_thinking' });
     this.#close();
   }

@@ -4,6 +4,7 @@ import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { createAnswerBlocks } from './answer-blocks.ts';
 import type { BlockSink, OpenedBlock } from './block-sink.ts';
+import { citationBlock } from './citations.ts';
 import { toolInputOf } from './encode-messages.ts';
 import { wishesOf } from './read-request.ts';
 
@@ -47,7 +48,7 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
     thinking: (text) => delta(`{"type":"thinking_delta","thinking":${JSON.stringify(text)}}`),
     signature: (signature) => delta(`{"type":"signature_delta","signature":${JSON.stringify(signature)}}`),
     inputJson: (json) => delta(`{"type":"input_json_delta","partial_json":${JSON.stringify(json)}}`),
-    citation: (block) => delta(`{"type":"citations_delta","citation":${JSON.stringify(block)}}`),
+    citation: (citation) => delta(`{"type":"citations_delta","citation":${JSON.stringify(citationBlock(citation))}}`),
     lose(part) {
       encoder.lost ??= new Set();
       encoder.lost.add(part);
@@ -115,7 +116,7 @@ export function fold(head: AnswerHead): AnswerFold {
     },
     citation(citation) {
       block.citations ??= [];
-      (block.citations as JsonValue[]).push(citation);
+      (block.citations as JsonValue[]).push(citationBlock(citation));
     },
     lose: (part) => void lost.add(part),
     close() {

@@ -5,6 +5,7 @@ import type { Loss } from '../../neutral/loss.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { toolInputOf } from '../anthropic-messages/encode-messages.ts';
+import { documentFormats } from './media-types.ts';
 import type { ModelRules } from './model-rules.ts';
 import { type Block, type CachePoint, type SystemBlock, type Turn, vendor } from './wire.ts';
 
@@ -182,18 +183,6 @@ function imageBlock(source: MediaSource, path: string, encoding: Encoding): Bloc
   refuse(encoding, path, `Pictures of type ${inline.mediaType.slice(0, 64)} are not supported by the provider.`);
   return null;
 }
-
-const documentFormats: Readonly<Record<string, string>> = {
-  'application/pdf': 'pdf',
-  'text/csv': 'csv',
-  'application/msword': 'doc',
-  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
-  'application/vnd.ms-excel': 'xls',
-  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
-  'text/html': 'html',
-  'text/markdown': 'md',
-  'application/json': 'txt',
-};
 
 function documentBlock(part: NeutralPart & { type: 'document' }, path: string, encoding: Encoding): Block | null {
   const inline = inlineOf(part.source, path, encoding);

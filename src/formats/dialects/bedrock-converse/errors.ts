@@ -1,7 +1,9 @@
+import { type ErrorContext, type Failure, factsOf, statusOf } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault, FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
+import { errorBody as openAiBody } from '../openai-chat/errors.ts';
 
 const messageCharsMax = 2_000;
 
@@ -62,4 +64,61 @@ export function classOfBedrockError(status: number, error: UpstreamError | null)
       if (status >= 500 || (status >= 300 && status < 400)) return 'transient';
       return status >= 400 ? 'caller_fault' : 'malformed';
   }
+}
+
+/** AWS's `message` and `__type`, and the members that errors have in other formats. */
+export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
+  // AWS's clients take `code` for the name of the exception.
+  const { message = '', code: _, ...members } = openAiBody(failure, context).error as JsonObject;
+  return { message, __type: exceptionOf(failure, context.nowMs), ...members };
+}
+
+/** By which AWS's clients know an error, before they look at its body. */
+export function errorHeaders(failure: Failure, { requestId, nowMs }: ErrorContext): string[] {
+  return ['x-amzn-errortype', exceptionOf(failure, nowMs), 'x-amzn-requestid', requestId];
+}
+
+/** The exception that ends a broken stream: those of ConverseStream and InvokeModelWithResponseStream alike. */
+export function errorFrame(failure: Failure, context: ErrorContext): string {
+  const name = exceptionOf(failure, context.nowMs);
+  const inStream = inStreams[name] ?? 'internalServerException';
+  return `event: ${inStream}\ndata: ${JSON.stringify(errorBody(failure, context))}\n\n`;
+}
+
+const inStreams: Readonly<Record<string, string>> = {
+  ValidationException: 'validationException',
+  AccessDeniedException: 'validationException',
+  ThrottlingException: 'throttlingException',
+  ServiceQuotaExceededException: 'throttlingException',
+  ServiceUnavailableException: 'serviceUnavailableException',
+  ModelErrorException: 'modelStreamErrorException',
+  ModelTimeoutException: 'modelStreamErrorException',
+};
+
+/** AWS's clients repeat a throttled call within seconds: a limit that lasts longer is a quota. */
+const throttledMsMax = 60_000;
+
+const exceptions: Readonly<Record<number, string>> = {
+  401: 'UnrecognizedClientException',
+  403: 'AccessDeniedException',
+  404: 'ResourceNotFoundException',
+  408: 'ModelTimeoutException',
+  409: 'ConflictException',
+  429: 'ThrottlingException',
+  500: 'InternalServerException',
+  502: 'ModelErrorException',
+  503: 'ServiceUnavailableException',
+  504: 'ModelTimeoutException',
+};
+
+function exceptionOf(failure: Failure, nowMs: number): string {
+  if (failure.kind === 'upstreams-failed') return 'ModelErrorException';
+  if (failure.kind === 'quota-exceeded') {
+    const { retryAfterMs } = factsOf(failure, nowMs);
+    return retryAfterMs === null || retryAfterMs > throttledMsMax
+      ? 'ServiceQuotaExceededException'
+      : 'ThrottlingException';
+  }
+  const status = statusOf(failure);
+  return exceptions[status] ?? (status >= 500 ? 'InternalServerException' : 'ValidationException');
 }

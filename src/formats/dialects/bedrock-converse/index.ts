@@ -1,18 +1,36 @@
 import { largeEventBytesMax } from '../../../kernel/limits.ts';
-import type { UpstreamDialect } from '../dialect.ts';
+import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
+import { readByDecoder } from '../read-by-decoder.ts';
 import { decodeStream, decodeWhole } from './decode-answer.ts';
+import { encodeStream, fold } from './encode-answer.ts';
 import { encodeRequest, withOperatorFields } from './encode-request.ts';
-import { readError } from './errors.ts';
+import { errorBody, errorFrame, errorHeaders, readError } from './errors.ts';
+import { converseFrames } from './event-frames.ts';
+import { objects, readRequest } from './read-request.ts';
+import { requestSchema } from './request-fields.ts';
 import { vendor } from './wire.ts';
 
-/** Amazon Bedrock's Converse and ConverseStream. No caller speaks it. */
-export const bedrockConverse: UpstreamDialect = {
+/** Usage comes behind the end of the message; an answer without it is whole. */
+const withoutUsage = ': no usage\n\n';
+
+/** Amazon Bedrock's Converse and ConverseStream, as callers and as Bedrock itself speak them. */
+export const bedrockConverse: CallerDialect & UpstreamDialect = {
   id: vendor,
+  wire: converseFrames,
+  readRequest,
+  requestSchema,
+  objects,
   encodeRequest,
   withOperatorFields,
   mediaByUrl: 'fetch',
+  encodeStream,
+  fold,
+  errorBody,
+  errorHeaders,
+  errorFrame,
   decodeStream,
   decodeWhole,
+  readInPassing: () => readByDecoder(decodeStream(), decodeWhole, withoutUsage),
   readError,
   eventBytesMax: largeEventBytesMax,
 };

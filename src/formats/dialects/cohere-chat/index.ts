@@ -1,10 +1,10 @@
 import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
 import { readError } from '../openai-chat/errors.ts';
+import { readByDecoder } from '../read-by-decoder.ts';
 import { decodeStream, decodeWhole } from './decode-answer.ts';
 import { encodeStream, fold } from './encode-answer.ts';
 import { encodeRequest } from './encode-request.ts';
 import { errorBody, errorFrame } from './errors.ts';
-import { readInPassing } from './read-in-passing.ts';
 import { objects, readRequest } from './read-request.ts';
 import { requestSchema } from './request-fields.ts';
 import { vendor } from './wire.ts';
@@ -22,6 +22,6 @@ export const cohereChat: CallerDialect & UpstreamDialect = {
   errorFrame,
   decodeStream,
   decodeWhole,
-  readInPassing,
+  readInPassing: () => readByDecoder(decodeStream(), decodeWhole),
   readError,
 };

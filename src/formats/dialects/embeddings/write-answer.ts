@@ -44,6 +44,15 @@ const writers: Readonly<Record<AnswerForm, (answer: EmbeddingAnswer) => string>>
     const id = randomUUID();
     return `{"id":"${id}","embeddings":{"${encoding}":[${embeddings.join(',')}]},"meta":${meta},"response_type":"embeddings_by_type"}`;
   },
+  'cohere-floats'({ rows, size }) {
+    const embeddings = rowsOf(rows, size).map((row) => `[${row.join(',')}]`);
+    return `{"id":"${randomUUID()}","embeddings":[${embeddings.join(',')}],"response_type":"embeddings_floats"}`;
+  },
+  titan({ rows, inputTokens }) {
+    const embedding = `[${rows.join(',')}]`;
+    return `{"embedding":${embedding},"embeddingsByType":{"float":${embedding}},"inputTextTokenCount":${inputTokens}}`;
+  },
+  nova: ({ rows }) => `{"embeddings":[{"embeddingType":"TEXT","embedding":[${rows.join(',')}]}]}`,
 };
 
 function encoded(row: Rows, encoding: VectorEncoding): string {

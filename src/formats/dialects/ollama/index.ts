@@ -10,7 +10,7 @@ import { requestSchema } from './request-fields.ts';
 /** Ollama's own API, as callers speak it. Servers of it are asked in OpenAI's format. */
 export const ollama: CallerDialect = {
   id: 'ollama',
-  lines: true,
+  wire: { type: 'application/x-ndjson' },
   readRequest,
   requestSchema,
   objects,

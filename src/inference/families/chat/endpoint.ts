@@ -133,7 +133,7 @@ function trialsOf(
     answerModel,
     ...(echo !== undefined && { echo }),
   };
-  if (dialect.lines === true) head.elapsedMs = () => services.clock.monotonicMs() - call.startedMs;
+  if (dialect.wire !== undefined) head.elapsedMs = () => services.clock.monotonicMs() - call.startedMs;
   let media: RequestMedia | null = null;
   const isStepped = (answerTexts ?? gate) !== undefined || (keeping !== undefined && checks !== null);
   const conversation: Conversation = {

@@ -1,6 +1,7 @@
 import type { Result } from '../../../formats/dialects/dialect.ts';
 import type { EncodingFacts } from '../../../formats/dialects/embeddings/format.ts';
 import { embeddingFormats } from '../../../formats/dialects/embeddings/index.ts';
+import { readBedrockRequest } from '../../../formats/dialects/embeddings/read-bedrock-request.ts';
 import { readCohereRequest } from '../../../formats/dialects/embeddings/read-cohere-request.ts';
 import { readGeminiRequest } from '../../../formats/dialects/embeddings/read-gemini-request.ts';
 import { readOllamaRequest } from '../../../formats/dialects/embeddings/read-ollama-request.ts';
@@ -54,6 +55,7 @@ const readers = {
   'gemini-embeddings': readGeminiRequest,
   'ollama-embeddings': readOllamaRequest,
   'cohere-embeddings': readCohereRequest,
+  'bedrock-embeddings': readBedrockRequest,
 } as const;
 
 export type EmbeddingBodyKind = keyof typeof readers;

@@ -1,19 +1,25 @@
-import { isObject } from '../../../kernel/json.ts';
-import { brokenLine, contentChars, type NeutralEvent } from '../../neutral/event.ts';
-import { type Fault, fault } from '../../neutral/outcome.ts';
-import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
-import type { PassingReader, PassingVerdict } from '../dialect.ts';
-import { decodeStream, decodeWhole } from './decode-answer.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { brokenLine, contentChars, type NeutralEvent } from '../neutral/event.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
+import { estimatedTokens, type Usage } from '../neutral/usage.ts';
+import type { PassingReader, PassingVerdict, StreamDecoder } from './dialect.ts';
 
 const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
 const content: PassingVerdict = { content: true, fault: null, usageOnly: false };
 
-/** Reads usage, errors and the end out of an answer that is forwarded as bytes, by the decoder of its events. */
-export function readInPassing(): PassingReader {
-  const decoder = decodeStream();
+/**
+ * Reads usage, errors and the end out of an answer that is forwarded as bytes, by the decoder of its events. `closing`:
+ * what an answer lacks that has finished and only its last event was left out; absent: such an answer is cut.
+ */
+export function readByDecoder(
+  decoder: StreamDecoder,
+  decodeWhole: (body: JsonObject) => readonly NeutralEvent[],
+  closing?: string,
+): PassingReader {
   const seen = {
     usage: null as Usage | null,
     terminal: false,
+    ...(closing !== undefined && { closing: '' }),
     outputTokensSeen: 0,
     answeredAs: null,
     finishReason: null as string | null,
@@ -27,8 +33,13 @@ export function readInPassing(): PassingReader {
     for (const event of events) {
       if (event.type === 'failed') return { shows, fault: event.fault };
       if (event.type === 'usage') seen.usage = event.impossible === true ? null : event.usage;
-      else if (event.type === 'finish') seen.finishReason = event.reason;
-      else if (event.type === 'end') seen.terminal = true;
+      else if (event.type === 'finish') {
+        seen.finishReason = event.reason;
+        if (closing !== undefined) Object.assign(seen, { terminal: true, closing });
+      } else if (event.type === 'end') {
+        seen.terminal = true;
+        if (closing !== undefined) Object.assign(seen, { closing: '' });
+      }
       const said = contentChars(event);
       if (said === null) continue;
       shows = true;

@@ -1,0 +1,212 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { Citation } from '../../neutral/citation.ts';
+import type { FinishReason } from '../../neutral/event.ts';
+import type { Usage } from '../../neutral/usage.ts';
+import { createAnswerBlocks } from '../anthropic-messages/answer-blocks.ts';
+import type { BlockSink, OpenedBlock } from '../anthropic-messages/block-sink.ts';
+import { toolInputOf } from '../anthropic-messages/encode-messages.ts';
+import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
+import { vendor } from './wire.ts';
+
+const stopReasons = {
+  stop: 'end_turn',
+  pause: 'end_turn',
+  'stop-sequence': 'stop_sequence',
+  length: 'max_tokens',
+  'context-full': 'model_context_window_exceeded',
+  'tool-calls': 'tool_use',
+  'content-filter': 'content_filtered',
+} as const satisfies Record<FinishReason, string>;
+
+/**
+ * Events as those of ConverseStream, written as server-sent events: `event-frames` makes AWS's frames of them. After
+ * `failed` the caller of this writes the exception.
+ */
+export function encodeStream(head: AnswerHead): StreamEncoder {
+  const lost = new Set<string>();
+  let out = '';
+  let index = -1;
+
+  function delta(json: string): void {
+    out += `event: contentBlockDelta\ndata: {"contentBlockIndex":${index},"delta":${json}}\n\n`;
+  }
+  const sink: BlockSink = {
+    start() {
+      out += frameOf('messageStart', { role: 'assistant' });
+    },
+    open(block) {
+      index++;
+      const { start, whole } = openingOf(block, lost);
+      if (start !== null) out += frameOf('contentBlockStart', { contentBlockIndex: index, start });
+      if (whole !== null) delta(JSON.stringify(whole));
+    },
+    text: (text) => delta(`{"text":${JSON.stringify(text)}}`),
+    thinking: (text) => delta(`{"reasoningContent":{"text":${JSON.stringify(text)}}}`),
+    signature(signature) {
+      if (signature !== '') delta(`{"reasoningContent":{"signature":${JSON.stringify(signature)}}}`);
+    },
+    inputJson: (json) => delta(`{"toolUse":{"input":${JSON.stringify(json)}}}`),
+    citation: (citation) => delta(JSON.stringify({ citation: citationOf(citation) })),
+    lose: (part) => void lost.add(part),
+    close() {
+      out += `event: contentBlockStop\ndata: {"contentBlockIndex":${index}}\n\n`;
+    },
+    end(reason, stopSequence, usage) {
+      out += frameOf('messageStop', stopOf(reason, stopSequence, head));
+      out += frameOf('metadata', countsOf(usage, head));
+    },
+  };
+  const add = createAnswerBlocks('shown', sink, vendor);
+  return {
+    lost,
+    step(event) {
+      out = '';
+      add(event);
+      return out;
+    },
+  };
+}
+
+/** Events as one whole answer of Converse: what a client would put together from the stream. */
+export function fold(head: AnswerHead): AnswerFold {
+  const lost = new Set<string>();
+  const content: JsonObject[] = [];
+  let end: JsonObject = {};
+  let pieces = newPieces();
+
+  const sink: BlockSink = {
+    start() {},
+    open(block) {
+      pieces = { ...newPieces(), opened: block };
+    },
+    text(text) {
+      pieces.text += text;
+    },
+    thinking(text) {
+      pieces.text += text;
+    },
+    signature(signature) {
+      pieces.signature += signature;
+    },
+    inputJson(json) {
+      pieces.inputJson += json;
+    },
+    citation: (citation) => void pieces.citations.push(citationOf(citation)),
+    lose: (part) => void lost.add(part),
+    close() {
+      const block = wholeBlock(pieces, lost);
+      if (block !== null) content.push(block);
+    },
+    end(reason, stopSequence, usage) {
+      end = { ...stopOf(reason, stopSequence, head), ...countsOf(usage, head) };
+    },
+  };
+  return {
+    lost,
+    add: createAnswerBlocks('shown', sink, vendor),
+    result: () => ({ output: { message: { role: 'assistant', content } }, ...end }),
+  };
+}
+
+interface Pieces {
+  opened: OpenedBlock;
+  text: string;
+  signature: string;
+  inputJson: string;
+  citations: JsonObject[];
+}
+
+function newPieces(): Pieces {
+  return { opened: { type: 'text' }, text: '', signature: '', inputJson: '', citations: [] };
+}
+
+function wholeBlock({ opened, text, signature, inputJson, citations }: Pieces, lost: Set<string>): JsonObject | null {
+  switch (opened.type) {
+    case 'text':
+      return citations.length === 0 ? { text } : { citationsContent: { content: [{ text }], citations } };
+    case 'thinking':
+      return { reasoningContent: { reasoningText: { text, ...(signature !== '' && { signature }) } } };
+    case 'redacted_thinking':
+      return { reasoningContent: { redactedContent: blobOf(opened.data) } };
+    case 'tool_use':
+      return {
+        toolUse: { toolUseId: opened.id, name: opened.name, input: toolInputOf(inputJson || '{}').input },
+      };
+    case 'whole': {
+      const image = imageOf(opened.block, lost);
+      return image === null ? null : { image };
+    }
+  }
+}
+
+/** A block's start, where the format has one, and what comes at once. */
+function openingOf(block: OpenedBlock, lost: Set<string>): { start: JsonObject | null; whole: JsonObject | null } {
+  switch (block.type) {
+    case 'tool_use':
+      return { start: { toolUse: { toolUseId: block.id, name: block.name } }, whole: null };
+    case 'redacted_thinking':
+      return { start: null, whole: { reasoningContent: { redactedContent: blobOf(block.data) } } };
+    case 'whole': {
+      const image = imageOf(block.block, lost);
+      return image === null
+        ? { start: null, whole: null }
+        : { start: { image: { format: image.format } }, whole: { image: { source: image.source } } };
+    }
+    default:
+      return { start: null, whole: null };
+  }
+}
+
+/** What is sealed is no base64, for which AWS's clients take a redacted thought. */
+function blobOf(data: string): string {
+  return data.startsWith('culvert.') ? Buffer.from(data).toString('base64') : data;
+}
+
+/** A picture that came as an address has no place here. */
+function imageOf({ source }: JsonObject, lost: Set<string>): { format: string; source: JsonObject } | null {
+  if (isObject(source) && source.type === 'base64') {
+    return { format: String(source.media_type).replace('image/', ''), source: { bytes: source.data } };
+  }
+  lost.add('image');
+  return null;
+}
+
+function citationOf({ url, title, quote, document, own }: Citation): JsonObject {
+  if (own?.vendor === vendor) return own.block;
+  const location = url !== null ? { web: { url } } : { documentChar: { documentIndex: document ?? 0 } };
+  return {
+    ...(title !== '' && { title }),
+    ...(url !== null && { source: url }),
+    ...(quote !== '' && { sourceContent: [{ text: quote }] }),
+    location,
+  };
+}
+
+function stopOf(reason: FinishReason, stopSequence: string | null, head: AnswerHead): JsonObject {
+  const asked = head.echo?.stopSequence === true && stopSequence !== null;
+  return {
+    stopReason: stopReasons[reason],
+    ...(asked && { additionalModelResponseFields: { stop_sequence: stopSequence } }),
+  };
+}
+
+/** Bedrock counts cached input apart from `inputTokens`, the neutral form inside of it. */
+function countsOf(usage: Usage | null, { elapsedMs }: AnswerHead): JsonObject {
+  const { inputTokens = 0, outputTokens = 0, cachedInputTokens: read, cacheWriteTokens } = usage ?? {};
+  const written = Math.min(cacheWriteTokens ?? 0, Math.max(0, inputTokens - (read ?? 0)));
+  return {
+    usage: {
+      inputTokens: Math.max(0, inputTokens - (read ?? 0) - written),
+      outputTokens,
+      totalTokens: inputTokens + outputTokens,
+      ...(read !== undefined && { cacheReadInputTokens: read }),
+      ...(cacheWriteTokens !== undefined && { cacheWriteInputTokens: written }),
+    },
+    metrics: { latencyMs: Math.round(elapsedMs?.() ?? 0) },
+  };
+}
+
+/** An event of the stream, with its name. */
+function frameOf(name: string, data: JsonObject): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}

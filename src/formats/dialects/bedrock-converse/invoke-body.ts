@@ -1,0 +1,85 @@
+import { invalid } from '../../../kernel/failure.ts';
+import { type JsonScan, memberValue, scanJson } from '../../../kernel/json.ts';
+import { jsonDepthMax } from '../../../kernel/limits.ts';
+import type { Result } from '../dialect.ts';
+import { withFirst } from '../gemini/path-members.ts';
+import { withPathMembers } from './path-members.ts';
+
+/** The vendor's own format that a body of InvokeModel has. */
+export type InvokeForm = 'anthropic-messages' | 'openai-chat' | 'bedrock-converse' | 'embeddings' | 'rerank';
+
+export interface InvokedBody {
+  form: InvokeForm;
+  /** With the model of the path, and without what only Bedrock wants beside it. */
+  body: Buffer;
+  /** Anthropic's, which stand in a header elsewhere; null: none. */
+  betas: string | null;
+}
+
+/** More than any real request has: a body is looked through before it is known to be large. */
+const widthMax = { structure: 200_000, commas: 2_000_000 };
+
+/**
+ * Tells by its members in which vendor's format a body is: Anthropic's Messages (`anthropic_version`), Amazon Nova's,
+ * which is
+ * Converse's (`schemaVersion`, `inferenceConfig`), OpenAI's chat completions (other `messages`), texts to embed of Amazon
+ * or Cohere, or Cohere's documents to rank. Refused: any other.
+ */
+export function readInvokeBody(raw: Buffer, model: string, stream: boolean): Result<InvokedBody> {
+  const scan = scanJson(raw, jsonDepthMax, widthMax);
+  if (scan.tooWide) return { ok: false, failure: invalid(null, 'The body has too many values. Send it in parts.') };
+  const has = (name: string) => memberValue(raw, scan.members, name) !== null;
+  if (has('anthropic_version')) {
+    const body = withPathMembers(without(raw, scan, ['anthropic_version', 'anthropic_beta']), model, stream);
+    return invoked('anthropic-messages', body, betasIn(raw, scan));
+  }
+  if (has('messages') && (has('schemaVersion') || has('inferenceConfig') || has('toolConfig'))) {
+    return invoked('bedrock-converse', withPathMembers(without(raw, scan, ['schemaVersion']), model, stream));
+  }
+  if (has('messages')) {
+    // Bedrock takes OpenAI's own name of the model in the body, too: the path's counts.
+    return invoked('openai-chat', withPathMembers(without(raw, scan, ['model', 'stream']), model, stream));
+  }
+  const named = () => withFirst(raw, `"model":${JSON.stringify(model.toWellFormed())}`);
+  if (!stream && has('query') && has('documents')) return invoked('rerank', named());
+  const isTitan = has('inputText') && !has('textGenerationConfig');
+  if (!stream && (isTitan || has('texts') || has('singleEmbeddingParams'))) return invoked('embeddings', named());
+  // What is no object is refused by whoever parses it.
+  if (scan.afterBrace < 0) return invoked('openai-chat', raw);
+  const message = `This body is none that is taken here. Send one of Anthropic's ('anthropic_version' and 'messages'), Amazon Nova's ('messages' and 'inferenceConfig') or OpenAI's ('messages')${stream ? '' : ", texts to embed ('inputText', 'texts' or 'singleEmbeddingParams'), or Cohere's 'query' and 'documents'"}. Converse takes a conversation for every model.`;
+  return { ok: false, failure: invalid(null, message) };
+}
+
+function invoked(form: InvokeForm, body: Buffer, betas: string | null = null): Result<InvokedBody> {
+  return { ok: true, value: { form, body, betas } };
+}
+
+const betasBytesMax = 2_048;
+
+function betasIn(raw: Buffer, scan: JsonScan): string | null {
+  const range = memberValue(raw, scan.members, 'anthropic_beta');
+  if (range === null || range.end - range.start > betasBytesMax) return null;
+  try {
+    const value: unknown = JSON.parse(raw.toString('utf8', range.start, range.end));
+    const words = (Array.isArray(value) ? value : []).filter((one) => typeof one === 'string' && /^[\w.-]+$/.test(one));
+    return words.length === 0 ? null : words.join(',');
+  } catch {
+    return null;
+  }
+}
+
+/** The object without top-level members of these names, its values as they came. */
+function without(raw: Buffer, { members }: JsonScan, names: readonly string[]): Buffer {
+  const kept: Buffer[] = [];
+  for (let i = 0; i < members.length; i += 4) {
+    const [keyStart = 0, keyEnd = 0, , valueEnd = 0] = members.slice(i, i + 4);
+    if (names.includes(raw.toString('latin1', keyStart, keyEnd))) continue;
+    kept.push(kept.length === 0 ? opening : comma, raw.subarray(keyStart - 1, valueEnd));
+  }
+  const all = kept.length === 0 ? [opening, closing] : [...kept, closing];
+  return kept.length === (members.length / 4) * 2 ? raw : Buffer.concat(all);
+}
+
+const opening = Buffer.from('{');
+const comma = Buffer.from(',');
+const closing = Buffer.from('}');

@@ -1,0 +1,68 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { NeutralReasoning } from '../../neutral/request.ts';
+
+/** What other providers have a form of, among the fields that each model's vendor defines. */
+export interface OwnFields {
+  topK: number | null;
+  reasoning: NeutralReasoning | null;
+  /** Names of all others. */
+  lost: readonly string[];
+}
+
+/**
+ * Reads `additionalModelRequestFields`, and what Amazon Nova has in `inferenceConfig` beside Converse's own: thoughts as Anthropic (`thinking`, `output_config.effort`), Amazon
+ * (`reasoningConfig`) and OpenAI (`reasoning_effort`) ask for them, and `top_k`, which Amazon has as
+ * `inferenceConfig.topK`.
+ */
+export function ownFieldsOf({ additionalModelRequestFields, inferenceConfig: config }: JsonObject): OwnFields {
+  const fields = isObject(additionalModelRequestFields) ? additionalModelRequestFields : {};
+  const { top_k: topK, inferenceConfig, thinking, output_config: output, reasoning_effort: effort, ...rest } = fields;
+  const { reasoningConfig, reasoning_config: budgeted = thinking, ...others } = rest;
+  const lost = [
+    ...namesOf(others, none, 'additionalModelRequestFields.'),
+    ...namesOf(inferenceConfig, new Set(['topK']), 'additionalModelRequestFields.inferenceConfig.'),
+    ...namesOf(config, ofConverse, 'inferenceConfig.'),
+  ];
+  const k = topK ?? memberOf(inferenceConfig, 'topK') ?? memberOf(config, 'topK');
+  const word = wordOf(output, 'effort') ?? wordOf(reasoningConfig, 'maxReasoningEffort') ?? asWord(effort);
+  return {
+    topK: typeof k === 'number' && Number.isInteger(k) && k > 0 ? k : null,
+    reasoning: reasoningOf(budgeted, reasoningConfig, word),
+    lost,
+  };
+}
+
+const none: ReadonlySet<string> = new Set();
+const ofConverse: ReadonlySet<string> = new Set(['maxTokens', 'temperature', 'topP', 'topK', 'stopSequences']);
+
+/** Names of the members of `holder` that have a value and are not `known`. */
+function namesOf(holder: JsonValue | undefined, known: ReadonlySet<string>, before: string): string[] {
+  if (!isObject(holder)) return [];
+  const names = Object.keys(holder).filter((name) => !known.has(name) && (holder[name] ?? null) !== null);
+  return names.map((name) => before + name);
+}
+
+function memberOf(holder: JsonValue | undefined, name: string): JsonObject[string] {
+  return isObject(holder) ? holder[name] : undefined;
+}
+
+function reasoningOf(
+  thinking: JsonValue | undefined,
+  nova: JsonValue | undefined,
+  effort: string | null,
+): NeutralReasoning | null {
+  const asked = [thinking, nova].filter(isObject);
+  if (asked.some(({ type }) => type === 'disabled')) return { effort: 'none' };
+  const budget = isObject(thinking) ? thinking.budget_tokens : null;
+  if (typeof budget === 'number' && budget > 0) return { budgetTokens: budget };
+  if (effort !== null) return { effort };
+  return asked.length > 0 ? { effort: 'medium' } : null;
+}
+
+function wordOf(holder: JsonValue | undefined, name: string): string | null {
+  return asWord(memberOf(holder, name));
+}
+
+function asWord(value: JsonObject[string]): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,94 @@
+import { invokeFrames } from '../../formats/dialects/bedrock-converse/event-frames.ts';
+import { bedrockConverse } from '../../formats/dialects/bedrock-converse/index.ts';
+import { type InvokeForm, readInvokeBody } from '../../formats/dialects/bedrock-converse/invoke-body.ts';
+import { withPathMembers } from '../../formats/dialects/bedrock-converse/path-members.ts';
+import { bedrockEmbeddingSchema } from '../../formats/dialects/embeddings/read-bedrock-request.ts';
+import { rerank } from '../../formats/dialects/forwarded/rerank.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
+import { chatEndpoint } from '../../inference/families/chat/endpoint.ts';
+import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
+import { forwardedEndpoint } from '../../inference/families/forwarded/endpoint.ts';
+import { refuse } from '../../inference/spine/sink.ts';
+import type { Exchange, Route } from '../exchange.ts';
+import { asReceived, bodyHandler } from '../model-call.ts';
+import { readBody } from '../read-body.ts';
+import { conversationRoute } from './conversation.ts';
+
+/** Amazon Bedrock's runtime API over any provider, at the paths that AWS's SDKs ask (docs/bedrock-api.md). */
+export function bedrockRoutes(services: Services): Route[] {
+  const converse = { endpoint: 'chat', dialect: bedrockConverse, limitForm: 'openai' } as const;
+  return [
+    conversationRoute(services, {
+      ...converse,
+      path: '/model/:modelId/converse',
+      summary: "A conversation in the format of Amazon Bedrock's Converse",
+      readBody: (exchange, body) => withPathMembers(body, modelOf(exchange), false),
+    }),
+    conversationRoute(services, {
+      ...converse,
+      path: '/model/:modelId/converse-stream',
+      summary: "The same as a stream of AWS's events",
+      readBody: (exchange, body) => withPathMembers(body, modelOf(exchange), true),
+    }),
+    invokeRoute(
+      services,
+      '/model/:modelId/invoke',
+      "A call of a model in its vendor's own format, as Bedrock takes it",
+    ),
+    invokeRoute(services, '/model/:modelId/invoke-with-response-stream', "The same as a stream of AWS's events"),
+  ];
+}
+
+/** The model of the path. AWS's SDKs read the id of the request from the header that this sets. */
+function modelOf({ params, response, requestId }: Exchange): string {
+  response.setHeader('x-amzn-requestid', requestId);
+  return params.modelId ?? '';
+}
+
+/** Errors and frames of AWS around a vendor's own format. */
+const invokeDialect: Route['dialect'] = {
+  wire: invokeFrames,
+  errorBody: bedrockConverse.errorBody,
+  errorFrame: bedrockConverse.errorFrame,
+  ...(bedrockConverse.errorHeaders !== undefined && { errorHeaders: bedrockConverse.errorHeaders }),
+};
+
+function invokeRoute(services: Services, path: string, summary: string): Route {
+  const isStream = path.endsWith('-stream');
+  const handlers: Record<InvokeForm, Route['handle']> = {
+    'anthropic-messages': bodyHandler(services, chatEndpoint(services, 'messages', 'anthropic-messages'), asReceived),
+    'openai-chat': bodyHandler(services, chatEndpoint(services, 'chat', 'openai-chat'), asReceived),
+    'bedrock-converse': bodyHandler(services, chatEndpoint(services, 'chat', 'bedrock-converse'), asReceived),
+    embeddings: bodyHandler(services, embeddingsEndpoint(services, 'bedrock-embeddings'), asReceived),
+    rerank: bodyHandler(services, forwardedEndpoint(services, rerank.id), asReceived),
+  };
+  return {
+    method: 'POST',
+    path,
+    summary,
+    auth: 'key',
+    quota: 'one',
+    limitForm: 'openai',
+    endpoint: 'invoke',
+    dialect: invokeDialect,
+    body: {
+      schema: isStream ? conversationSchema : () => ({ anyOf: [conversationSchema(), bedrockEmbeddingSchema()] }),
+    },
+    async handle(exchange) {
+      const { admitted, request, client } = exchange;
+      // AWS's SDKs send it as bytes of any type.
+      const raw = await readBody(exchange, services.snapshot().config.server.body_limit);
+      if (raw === null) return;
+      if (!Buffer.isBuffer(raw)) return refuse(client, raw, admitted?.headers ?? []);
+      const read = readInvokeBody(raw, modelOf(exchange), isStream);
+      if (!read.ok) return refuse(client, read.failure, admitted?.headers ?? []);
+      const { form, body, betas } = read.value;
+      if (betas !== null) request.headers['anthropic-beta'] = betas;
+      await handlers[form]({ ...exchange, givenBody: body });
+    },
+  };
+}
+
+function conversationSchema() {
+  return { type: 'object', properties: { messages: { type: 'array', items: { type: 'object' } } } };
+}

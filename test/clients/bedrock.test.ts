@@ -1,0 +1,342 @@
+import assert from 'node:assert/strict';
+import { after, type TestContext, test } from 'node:test';
+import {
+  BedrockRuntimeClient,
+  type ContentBlock,
+  ConverseCommand,
+  type ConverseCommandInput,
+  ConverseStreamCommand,
+  InvokeModelCommand,
+  InvokeModelWithResponseStreamCommand,
+  ThrottlingException,
+  ValidationException,
+} from '@aws-sdk/client-bedrock-runtime';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { startBedrock, testBedrockToken } from '../upstream-formats/start-bedrock.ts';
+import { models, openThreeProviders } from './three-providers.ts';
+
+/* AWS's own client, over a provider of each dialect and over Bedrock itself. */
+
+const bedrock = await startBedrock({ after: after as TestContext['after'] });
+const nova = 'us.amazon.nova-2-lite-v1:0';
+const arn = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3';
+const { gateway, lastBody } = await openThreeProviders(
+  {
+    nova: { targets: [{ provider: 'aws', model: nova }] },
+    embed: { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
+    ranks: { type: 'rerank', targets: ['openai/rerank-v3.5'] },
+    limited: { targets: ['busy/mock/status=429'] },
+    [arn]: { targets: ['claude/claude-sonnet-4-5'] },
+    tried: { targets: ['openai/mock/ok'], variants: { a: { weight: 1, parameters: { reasoning_effort: 'low' } } } },
+  },
+  (url) => ({
+    aws: { type: 'bedrock', base_url: bedrock.url, region: 'us-east-1', api_key: testBedrockToken },
+    busy: { type: 'openai', base_url: `${url}/v1`, api_key: 'e' },
+  }),
+);
+
+function clientWith(token: string): BedrockRuntimeClient {
+  return new BedrockRuntimeClient({
+    endpoint: gateway.url,
+    region: 'us-east-1',
+    token: { token },
+    authSchemePreference: ['httpBearerAuth'],
+    requestHandler: new NodeHttpHandler(),
+    maxAttempts: 1,
+  });
+}
+const client = clientWith(gateway.key);
+const messages: ConverseCommandInput['messages'] = [{ role: 'user', content: [{ text: 'hello there' }] }];
+const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+const toolConfig = {
+  tools: [{ toolSpec: { name: 'get_weather', description: 'The weather of a city', inputSchema: { json: city } } }],
+};
+const inferenceConfig = { maxTokens: 100 };
+
+function converse(input: ConverseCommandInput) {
+  return client.send(new ConverseCommand(input));
+}
+
+const textOf = (content: readonly ContentBlock[] | undefined) => (content ?? []).map(({ text }) => text ?? '').join('');
+
+async function streamed(input: ConverseCommandInput) {
+  const types: string[] = [];
+  const inputs: string[] = [];
+  let text = '';
+  let thoughts = '';
+  let stopReason: string | undefined;
+  let outputTokens: number | undefined;
+  const { stream } = await client.send(new ConverseStreamCommand(input));
+  for await (const event of stream!) {
+    const [type = ''] = Object.keys(event);
+    if (types.at(-1) !== type) types.push(type);
+    const { delta, contentBlockIndex = 0 } = event.contentBlockDelta ?? {};
+    text += delta?.text ?? '';
+    thoughts += delta?.reasoningContent?.text ?? '';
+    if (delta?.toolUse !== undefined)
+      inputs[contentBlockIndex] = (inputs[contentBlockIndex] ?? '') + delta.toolUse.input;
+    stopReason ??= event.messageStop?.stopReason;
+    outputTokens ??= event.metadata?.usage?.outputTokens;
+  }
+  return { types, text, thoughts, inputs: inputs.filter(Boolean), stopReason, outputTokens };
+}
+
+for (const modelId of [...Object.keys(models), 'nova']) {
+  const said = modelId === 'nova' ? /Hello from Bedrock/ : /hello there/;
+
+  test(`${modelId}: a whole answer with its counts`, async () => {
+    const { output, stopReason, usage, metrics, $metadata } = await converse({
+      modelId,
+      system: [{ text: 'Be brief.' }],
+      messages,
+      inferenceConfig,
+    });
+    assert.match(textOf(output!.message!.content), said);
+    assert.match($metadata.requestId!, /^req_/);
+    assert.deepEqual([output!.message!.role, stopReason], ['assistant', 'end_turn']);
+    assert.ok(usage!.inputTokens! > 0 && usage!.outputTokens! > 0 && metrics!.latencyMs! >= 0);
+    assert.equal(usage!.totalTokens, usage!.inputTokens! + usage!.outputTokens! + (usage!.cacheReadInputTokens ?? 0));
+  });
+
+  test(`${modelId}: a stream says the same as the whole answer`, async () => {
+    const whole = await converse({ modelId, messages, inferenceConfig });
+    const { types, text, stopReason, outputTokens } = await streamed({ modelId, messages, inferenceConfig });
+    assert.equal(text, textOf(whole.output!.message!.content));
+    assert.deepEqual(types, ['messageStart', 'contentBlockDelta', 'contentBlockStop', 'messageStop', 'metadata']);
+    assert.deepEqual([stopReason, outputTokens], ['end_turn', whole.usage!.outputTokens]);
+  });
+}
+
+for (const modelId of Object.keys(models)) {
+  test(`${modelId}: a tool is called, and its result goes back`, async () => {
+    const question = { role: 'user' as const, content: [{ text: 'call get_weather' }] };
+    const asked = await converse({ modelId, messages: [question], toolConfig, inferenceConfig });
+    assert.equal(asked.stopReason, 'tool_use');
+    const { message } = asked.output!;
+    const call = message!.content!.find(({ toolUse }) => toolUse !== undefined)!.toolUse!;
+    assert.deepEqual([call.name, call.input], ['get_weather', { city: 'mock' }]);
+    const stream = await streamed({ modelId, messages: [question], toolConfig, inferenceConfig });
+    assert.deepEqual(JSON.parse(stream.inputs[0]!), { city: 'mock' });
+    assert.equal(stream.stopReason, 'tool_use');
+    const toolResult = { toolUseId: call.toolUseId, content: [{ json: { degrees: 11 } }] };
+    const answer = await converse({
+      modelId,
+      messages: [question, message!, { role: 'user', content: [{ toolResult }] }],
+      toolConfig,
+      inferenceConfig,
+    });
+    assert.notEqual(textOf(answer.output!.message!.content), '');
+    assert.match(JSON.stringify(lastBody()), /degrees/);
+  });
+
+  test(`${modelId}: pictures and documents come with the question`, async () => {
+    const png = Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      'base64',
+    );
+    await converse({
+      modelId,
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { image: { format: 'png', source: { bytes: png } } },
+            { document: { format: 'txt', name: 'page', source: { bytes: Buffer.from('Grass is blue here.') } } },
+            { text: 'hello there' },
+          ],
+        },
+      ],
+      inferenceConfig,
+    });
+    const sent = JSON.stringify(lastBody());
+    assert.ok(sent.includes(png.toString('base64').slice(0, 40)), sent.slice(0, 600));
+    const words = 'Grass is blue here.';
+    assert.ok(sent.includes(words) || sent.includes(Buffer.from(words).toString('base64')), sent.slice(0, 600));
+  });
+}
+
+test('parameters keep their meaning in another format', async () => {
+  const schema = { type: 'object', properties: { a: { type: 'number' } } };
+  await converse({
+    modelId: 'chat',
+    messages,
+    inferenceConfig: { maxTokens: 50, temperature: 0.5, topP: 0.25, stopSequences: ['END'] },
+    toolConfig: { ...toolConfig, toolChoice: { any: {} } },
+    additionalModelRequestFields: { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
+    outputConfig: {
+      textFormat: { type: 'json_schema', structure: { jsonSchema: { schema: JSON.stringify(schema), name: 'reply' } } },
+    },
+  });
+  const { response_format: format, ...body } = lastBody() as JsonObject & {
+    response_format: { json_schema: JsonObject };
+  };
+  assert.deepEqual(
+    [body.temperature, body.top_p, body.stop, body.tool_choice, body.reasoning_effort],
+    [0.5, 0.25, ['END'], 'required', 'low'],
+  );
+  assert.equal(body.max_completion_tokens ?? body.max_tokens, 50);
+  assert.deepEqual([format.json_schema.name, format.json_schema.schema], ['reply', schema]);
+});
+
+test('what another format has no place for is named in x-culvert-dropped', async () => {
+  const answer = await gateway.fetch('/model/chat/converse', {
+    method: 'POST',
+    json: {
+      messages: [{ role: 'user', content: [{ text: 'hi' }, { cachePoint: { type: 'default' } }] }],
+      requestMetadata: { team: 'a' },
+      performanceConfig: { latency: 'optimized' },
+      additionalModelRequestFields: { mirostat: 1 },
+      additionalModelResponseFieldPaths: ['/x'],
+    },
+  });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  assert.deepEqual(answer.headers.get('x-culvert-dropped')?.split(', ').toSorted(), [
+    'additionalModelRequestFields.mirostat',
+    'additionalModelResponseFieldPaths',
+    'cachePoint',
+    'performanceConfig',
+    'requestMetadata',
+  ]);
+});
+
+test('a variant sets the effort of a request in this format', async () => {
+  await converse({ modelId: 'tried', messages });
+  assert.equal(lastBody().reasoning_effort, 'low');
+});
+
+test('a model may be named by an ARN, and by a name with slashes that is not encoded', async () => {
+  const { output } = await converse({ modelId: arn, messages, inferenceConfig });
+  assert.match(textOf(output!.message!.content), /hello there/);
+  for (const path of ['/model/mock/ok/converse', '/model/mock%2Fok/converse']) {
+    const answer = await gateway.fetch(path, { method: 'POST', json: { messages } });
+    assert.equal(answer.status, 200, path);
+  }
+});
+
+test('errors are the exceptions that this SDK knows', async () => {
+  const failed = async (call: Promise<unknown>) => {
+    const error = await call.then(
+      () => null,
+      (reason: unknown) => reason as Error & { $metadata: { httpStatusCode: number; requestId: string } },
+    );
+    assert.ok(error !== null);
+    return error;
+  };
+  const unknown = await failed(converse({ modelId: 'nobody', messages }));
+  assert.deepEqual([unknown.name, unknown.$metadata.httpStatusCode], ['ResourceNotFoundException', 404]);
+  assert.match(unknown.$metadata.requestId, /^req_/);
+  assert.match(unknown.message, /nobody/);
+  const hot = await failed(converse({ modelId: 'chat', messages, inferenceConfig: { temperature: 9 } }));
+  assert.ok(hot instanceof ValidationException);
+  assert.match(hot.message, /'inferenceConfig.temperature'/);
+  const stranger = await failed(clientWith('sk-cv-wrong').send(new ConverseCommand({ modelId: 'chat', messages })));
+  assert.equal(stranger.$metadata.httpStatusCode, 401);
+  const guarded = await failed(
+    converse({ modelId: 'chat', messages, guardrailConfig: { guardrailIdentifier: 'g', guardrailVersion: '1' } }),
+  );
+  assert.match(guarded.message, /'guardrailConfig'/);
+  const limited = await failed(converse({ modelId: 'limited', messages }));
+  assert.ok(limited instanceof ThrottlingException, limited.name);
+});
+
+test('a stream that breaks off ends with an exception', async () => {
+  await assert.rejects(streamed({ modelId: 'mock/eof=3events', messages }), { name: 'ModelStreamErrorException' });
+});
+
+test('Bedrock gets the body as it came, and its stream passes', async () => {
+  const input = { modelId: 'nova', messages, requestMetadata: { team: 'a' }, inferenceConfig };
+  await converse(input);
+  const { body, operation, model } = bedrock.requests.at(-1)!;
+  assert.deepEqual([operation, model], ['converse', nova]);
+  assert.deepEqual(body, { messages, requestMetadata: { team: 'a' }, inferenceConfig });
+  await streamed(input);
+  assert.equal(bedrock.requests.at(-1)!.operation, 'converse-stream');
+  const rows = await gateway.fetch('/v1/requests?limit=1');
+  const { data } = (await rows.json()) as { data: [{ usage: JsonObject; route: JsonObject }] };
+  assert.deepEqual([data[0].usage.source, data[0].route.passThrough], ['upstream', true]);
+  assert.deepEqual([data[0].usage.input_tokens, data[0].usage.output_tokens], [11, 7]);
+});
+
+const asJson = (bytes: Uint8Array | undefined) => JSON.parse(Buffer.from(bytes!).toString()) as JsonObject;
+
+async function invoke(modelId: string, body: JsonObject) {
+  return asJson((await client.send(new InvokeModelCommand({ modelId, body: JSON.stringify(body) }))).body);
+}
+
+async function invokedStream(modelId: string, body: JsonObject): Promise<JsonObject[]> {
+  const command = new InvokeModelWithResponseStreamCommand({ modelId, body: JSON.stringify(body) });
+  const chunks: JsonObject[] = [];
+  for await (const { chunk } of (await client.send(command)).body!) chunks.push(asJson(chunk!.bytes));
+  return chunks;
+}
+
+const claudeBody = {
+  anthropic_version: 'bedrock-2023-05-31',
+  anthropic_beta: ['interleaved-thinking-2025-05-14'],
+  max_tokens: 100,
+  messages: [{ role: 'user', content: 'hello there' }],
+};
+
+for (const modelId of Object.keys(models)) {
+  test(`${modelId}: InvokeModel takes Anthropic's body, whole and streamed`, async () => {
+    const { content, stop_reason: reason } = (await invoke(modelId, claudeBody)) as JsonObject & {
+      content: { text: string }[];
+    };
+    assert.match(content[0]!.text, /hello there/);
+    assert.equal(reason, 'end_turn');
+    const sent = lastBody();
+    assert.deepEqual([sent.anthropic_version, sent.anthropic_beta], [undefined, undefined]);
+    const events = await invokedStream(modelId, claudeBody);
+    const text = events.flatMap(({ delta }) => (delta as { text?: string } | undefined)?.text ?? []).join('');
+    assert.equal(text, content[0]!.text);
+    assert.deepEqual([events[0]!.type, events.at(-1)!.type], ['message_start', 'message_stop']);
+  });
+
+  test(`${modelId}: InvokeModel takes Nova's body and OpenAI's`, async () => {
+    const novaBody = {
+      schemaVersion: 'messages-v1',
+      messages: [{ role: 'user', content: [{ text: 'hello there' }] }],
+      inferenceConfig: { maxTokens: 100, topK: 7 },
+    };
+    const whole = (await invoke(modelId, novaBody)) as { output: { message: { content: { text: string }[] } } };
+    assert.match(whole.output.message.content[0]!.text, /hello there/);
+    const events = await invokedStream(modelId, novaBody);
+    assert.deepEqual([Object.keys(events[0]!), Object.keys(events.at(-1)!)], [['messageStart'], ['metadata']]);
+    const chat = {
+      model: 'whatever',
+      messages: [{ role: 'user', content: 'hello there' }],
+      max_completion_tokens: 100,
+    };
+    const { choices } = (await invoke(modelId, chat)) as { choices: { message: { content: string } }[] };
+    assert.match(choices[0]!.message.content, /hello there/);
+    const chunks = (await invokedStream(modelId, chat)) as { choices: { delta: { content?: string } }[] }[];
+    const said = chunks.flatMap(({ choices: [choice] }) => choice?.delta.content ?? []).join('');
+    assert.equal(said, choices[0]!.message.content);
+  });
+}
+
+test('InvokeModel embeds texts and ranks documents in the forms of their vendors', async () => {
+  const titan = (await invoke('embed', { inputText: 'one' })) as { embedding: number[]; inputTextTokenCount: number };
+  assert.ok(titan.embedding.length > 0 && titan.inputTextTokenCount > 0);
+  const cohere = (await invoke('embed', { texts: ['one', 'two'], input_type: 'search_document' })) as JsonObject;
+  assert.deepEqual((cohere.embeddings as number[][])[0], titan.embedding);
+  assert.equal(cohere.response_type, 'embeddings_floats');
+  const params = { embeddingPurpose: 'GENERIC_INDEX', text: { truncationMode: 'END', value: 'one' } };
+  const fromNova = await invoke('embed', { taskType: 'SINGLE_EMBEDDING', singleEmbeddingParams: params });
+  assert.deepEqual(fromNova.embeddings, [{ embeddingType: 'TEXT', embedding: titan.embedding }]);
+  const ranked = await invoke('ranks', { query: 'grass', documents: ['sea', 'grass'], top_n: 1, api_version: 2 });
+  assert.equal((ranked.results as JsonObject[]).length, 1);
+});
+
+test('InvokeModel refuses a body of another form, and says which it takes', async () => {
+  await assert.rejects(invoke('chat', { prompt: 'Hello', max_gen_len: 10 }), (error: Error) => {
+    assert.equal(error.name, 'ValidationException');
+    assert.match(error.message, /'anthropic_version'.*'inputText'/);
+    return true;
+  });
+});
+
+test('a broken stream of InvokeModel ends with an exception', async () => {
+  await assert.rejects(invokedStream('mock/eof=3events', claudeBody), { name: 'ModelStreamErrorException' });
+});
