@@ -21,8 +21,8 @@ export interface Principal {
   budgets?: readonly PartBudgetConfig[];
   /** Of a key of a run: its own limits, and the id of the key that made it. Its `keyId` is of this run alone. */
   run?: { id: string; keyId: string; usd: number | null; rpm: number | null };
-  /** End user whom the caller's token names; absent: the body may name one. */
-  user?: string;
+  /** End user whom the caller's token names, null where it names none; absent: the body may name one. */
+  user?: string | null;
   /** Nano-USD ever added to the credit of its account, which pays for its requests; absent: it has none. */
   creditNano?: number;
 }

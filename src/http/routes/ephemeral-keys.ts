@@ -1,5 +1,6 @@
 import type { Principal } from '../../books/auth/principal.ts';
 import { type RunKeys, runLengthMax } from '../../books/auth/run-keys.ts';
+import { tokenCallerPrefix } from '../../books/auth/tokens/token-caller.ts';
 import type { Limit } from '../../books/metering/counters.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
 import { nanoUsd } from '../../books/metering/scope.ts';
@@ -72,6 +73,7 @@ async function answer(parts: EphemeralKeyParts, exchange: Exchange): Promise<voi
   const refused = (failure: Failure) => refuse(client, failure, headers);
   const caller = callerOf({ principal });
   if (caller.run !== undefined) return refused(ofRun);
+  if (caller.keyId.startsWith(tokenCallerPrefix)) return refused(ofToken);
   const raw = await readJsonBody(exchange, bodyBytesMax);
   if (raw === null) return;
   const read = Buffer.isBuffer(raw) ? readWishes(raw) : raw;
@@ -91,6 +93,11 @@ async function answer(parts: EphemeralKeyParts, exchange: Exchange): Promise<voi
 const ofRun: Failure = {
   kind: 'forbidden',
   message: 'A key of a run makes no further keys. Ask with the key that made it.',
+};
+
+const ofToken: Failure = {
+  kind: 'forbidden',
+  message: 'A token of an issuer makes no further keys. Ask with a key of this server.',
 };
 
 interface Wishes {

@@ -67,7 +67,7 @@ export async function answerHeld<I, R extends RequestBody, P extends Plan>(
   give: (trials: Trials, job: Job) => Promise<void>,
 ): Promise<void> {
   const { call, snapshot, plan, request } = asked;
-  const user = call.principal.user ?? request.facts.user;
+  const { user = request.facts.user } = call.principal;
   const held = await holdCall(
     services,
     { ...call, cacheUse },

@@ -193,7 +193,7 @@ export async function runPlan(
   run: (job: Job) => Promise<void>,
 ): Promise<Failure | null> {
   const { alias, charged, calls, query } = plan;
-  const user = call.principal.user ?? named;
+  const { user = named } = call.principal;
   const held = await holdCall(services, call, {
     endpoint: endpoint.id,
     alias: alias.id,

@@ -29,7 +29,7 @@ export function variantOf(
   const alias = models.resolve(facts.model, principal);
   if ('kind' in alias || alias.variants === undefined) return null;
   const { sticky } = alias.variants;
-  const user = principal.user ?? facts.user;
+  const { user = facts.user } = principal;
   const session = wishes.session ?? facts.conversationStart ?? user;
   const stays = sticky === 'user' ? user : sticky === 'session' ? session : null;
   const names = [alias.id, principal.keyId, stays ?? ''];

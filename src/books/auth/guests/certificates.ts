@@ -65,7 +65,7 @@ export class Certificates {
     const identity = hash('sha256', `certificate\n${name}\n${entry.account}`, 'hex').slice(0, 24);
     const { account, plan = null, models = null } = entry;
     return {
-      caller: { keyId: `guest_${identity}`, name: name.slice(0, 80), account, plan, models, user: null },
+      caller: { keyId: `guest_${identity}`, name: name.slice(0, 80), account, plan, models, source: 'certificates' },
       fromMs: Date.parse(certificate.validFrom),
       untilMs: Date.parse(certificate.validTo),
     };

@@ -35,7 +35,7 @@ interface InForce {
 }
 
 /** The sources that count are those of `inForce`; what was learnt from others is forgotten. */
-export function createGuestDoor(clock: Pick<Clock, 'wallMs'>, inForce: () => InForce): GuestDoor {
+export function createGuestDoor(clock: Clock, inForce: () => InForce): GuestDoor {
   const guests = new Guests();
   const admitted = (caller: TokenCaller | Failure): Principal | Failure => {
     if ('kind' in caller) return caller;
@@ -72,9 +72,16 @@ export function createGuestDoor(clock: Pick<Clock, 'wallMs'>, inForce: () => InF
     },
     principalOf(keyId) {
       const caller = guests.byId(keyId);
-      return caller === null ? null : admitted(caller);
+      return caller === null || !isConfigured(inForce().guests, caller) ? null : admitted(caller);
     },
   };
+}
+
+/** Whether callers of its source are still let in. */
+function isConfigured({ tokens, webhook, certificates }: CallersConfig, { source }: TokenCaller): boolean {
+  if (source === 'webhook') return webhook !== undefined;
+  if (source === 'certificates') return certificates !== undefined;
+  return tokens.some(({ issuer }) => issuer === source.issuer);
 }
 
 /** One of what a configuration makes, until it is another one; null where there is none. */

@@ -124,7 +124,8 @@ function callerOf(
     account,
     plan: plan ?? null,
     models: models ?? null,
-    user: user ?? null,
+    source: 'webhook',
+    ...(user != null && { user }),
   };
 }
 

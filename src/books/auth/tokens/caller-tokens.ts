@@ -33,7 +33,7 @@ interface Verified {
  * `issuersNow`: the same list for as long as it does not change. `guest` gives what a caller may do now, or why nothing.
  */
 export function createCallerTokens(
-  clock: Pick<Clock, 'wallMs'>,
+  clock: Clock,
   issuersNow: () => readonly TokenIssuerConfig[],
   guest: (caller: TokenCaller) => Principal | Failure,
 ): CallerTokens {

@@ -53,7 +53,7 @@ export class Guests {
 function unknownAccount(account: string): Failure {
   return {
     kind: 'forbidden',
-    message: `There is no account '${account.slice(0, 64)}', which the token names. Ask the operator to add it.`,
+    message: `There is no account '${account.replace(/\p{C}/gu, '').slice(0, 64)}', which the token names. Ask the operator to add it.`,
   };
 }
 
@@ -73,6 +73,6 @@ function principalOf(
     allowedModels: models,
     limits: null,
     guards: [...account.guards],
-    ...(user !== null && { user }),
+    ...(user !== undefined && { user }),
   };
 }

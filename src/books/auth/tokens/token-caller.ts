@@ -1,3 +1,6 @@
+/** How ids of callers with tokens begin. */
+export const tokenCallerPrefix = 'token_';
+
 /** A caller without a key, whom a verified token names. */
 export interface TokenCaller {
   /** One for each subject of an issuer in an account; it names its requests and owns its collections. */
@@ -8,6 +11,8 @@ export interface TokenCaller {
   plan: string | null;
   /** Globs over aliases; null = all that the plan allows. */
   models: readonly string[] | null;
-  /** End user; null: the body may name one. */
-  user: string | null;
+  /** What of the configuration lets it in. Where that leaves, work of its callers ends. */
+  source: 'webhook' | 'certificates' | { issuer: string };
+  /** End user, null where the token names none; absent: the body may name one. */
+  user?: string | null;
 }

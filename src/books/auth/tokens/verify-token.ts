@@ -1,38 +1,33 @@
 import { hash } from 'node:crypto';
-import { createRemoteJWKSet, decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose';
 import type { TokenIssuerConfig } from '../../../config/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
-import { isObject } from '../../../kernel/json.ts';
-import type { TokenCaller } from './token-caller.ts';
+import { createIssuerKeys, KeysUnread } from './issuer-keys.ts';
+import { type TokenCaller, tokenCallerPrefix } from './token-caller.ts';
 
 /** A token's caller, and the wall-clock ms until which it may call; or why it may not. */
 export type TokenVerifier = (token: string) => Promise<{ caller: TokenCaller; expiresMs: number } | Failure>;
 
-const answerMaxMs = 5_000;
-/** An unknown key is looked for at most so often. */
-const cooldownMs = 30_000;
 const clockToleranceS = 30;
 /** A token without an end is verified again after this time. */
 const endlessMs = 5 * 60_000;
-const documentBytesMax = 256 * 1024;
+/** Keys of an issuer without ids, each of which may have signed a token. */
+const keysTriedMax = 10;
 const modelsMax = 1_000;
 const nameCharsMax = 80;
 const userCharsMax = 256;
 
 /** Verifies tokens (RFC 7519) of these issuers. Their keys are read when the first token comes. */
-export function createTokenVerifier(
-  issuers: readonly TokenIssuerConfig[],
-  clock: Pick<Clock, 'wallMs'>,
-): TokenVerifier {
-  const byIssuer = new Map(issuers.map((config) => [config.issuer, { config, keys: keysOf(config) }]));
+export function createTokenVerifier(issuers: readonly TokenIssuerConfig[], clock: Clock): TokenVerifier {
+  const byIssuer = new Map(issuers.map((config) => [config.issuer, { config, keys: createIssuerKeys(config, clock) }]));
   return async (token) => {
     const issuer = issuerIn(token);
     const known = byIssuer.get(issuer.replace(/\/+$/, ''));
     if (known === undefined) return refusal('No issuer of this server signed the token.');
     const { config, keys } = known;
     try {
-      const { payload } = await jwtVerify(token, keys, {
+      const payload = await verified(token, keys, {
         issuer: [config.issuer, `${config.issuer}/`],
         audience: config.audience,
         algorithms: config.algorithms,
@@ -50,79 +45,53 @@ export function createTokenVerifier(
   };
 }
 
-function keysOf({ issuer, jwks_url: url }: TokenIssuerConfig): JWTVerifyGetKey {
-  let remote: Promise<JWTVerifyGetKey> | null = null;
-  async function open(): Promise<JWTVerifyGetKey> {
-    const options = { timeoutDuration: answerMaxMs, cooldownDuration: cooldownMs };
-    return createRemoteJWKSet(new URL(url ?? (await keysAddress(issuer))), options);
-  }
-  let failedAtMs = Number.NEGATIVE_INFINITY;
-  return async (header, token) => {
-    if (remote === null && performance.now() - failedAtMs < cooldownMs / 10) throw new KeysUnread(issuer);
-    remote ??= open();
-    try {
-      return await (await remote)(header, token);
-    } catch (error) {
-      if (
-        error instanceof errors.JOSEError &&
-        !(error instanceof errors.JWKSTimeout) &&
-        error.code !== 'ERR_JOSE_GENERIC'
-      )
-        throw error;
-      if (url === undefined) remote = null;
-      failedAtMs = performance.now();
-      throw new KeysUnread(issuer);
+/** Claims of a token that one of these keys has signed. */
+async function verified(token: string, keys: JWTVerifyGetKey, options: JWTVerifyOptions): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(token, keys, options)).payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    let tried = 0;
+    for await (const key of error) {
+      if (tried++ === keysTriedMax) break;
+      try {
+        return (await jwtVerify(token, key, options)).payload;
+      } catch (failed) {
+        if (!(failed instanceof errors.JWSSignatureVerificationFailed)) throw failed;
+      }
     }
-  };
-}
-
-class KeysUnread extends Error {
-  constructor(issuer: string) {
-    super(`The keys of ${issuer} cannot be read at the moment.`);
+    throw new errors.JWSSignatureVerificationFailed();
   }
-}
-
-/** Where the discovery document of an issuer says that its keys are (OpenID Connect Discovery §4). */
-async function keysAddress(issuer: string): Promise<string> {
-  const answer = await fetch(`${issuer}/.well-known/openid-configuration`, {
-    redirect: 'error',
-    signal: AbortSignal.timeout(answerMaxMs),
-  });
-  if (!answer.ok || Number(answer.headers.get('content-length') ?? 0) > documentBytesMax)
-    throw new Error('no document');
-  const document: unknown = await answer.json();
-  const address = isObject(document) ? document.jwks_uri : undefined;
-  if (typeof address !== 'string' || !URL.canParse(address)) throw new Error('no jwks_uri');
-  // A document over TLS must not lead to keys that anybody on the way can change.
-  if (issuer.startsWith('https:') && !address.startsWith('https:')) throw new Error('jwks_uri without TLS');
-  return address;
 }
 
 function issuerIn(token: string): string {
   try {
-    return decodeJwt(token).iss ?? '';
+    const { iss } = decodeJwt<{ iss: unknown }>(token);
+    return typeof iss === 'string' ? iss : '';
   } catch {
     return '';
   }
 }
 
 function callerOf(payload: JWTPayload, config: TokenIssuerConfig): TokenCaller | Failure {
-  const { sub = '', iss = '' } = payload;
+  const { iss = '' } = payload;
+  const sub: unknown = payload.sub;
   const account = typeof config.account === 'string' ? config.account : payload[config.account.claim];
   if (typeof account !== 'string' || account === '') {
     return refusal(`The token has no claim '${claimOf(config.account)}' that names its account.`);
   }
-  if (sub === '') return refusal("The token has no claim 'sub'.");
+  if (typeof sub !== 'string' || sub === '') return refusal("The token has no claim 'sub'.");
   const models = modelsIn(payload, config.models);
   if (models !== null && !Array.isArray(models)) return models as Failure;
   const id = hash('sha256', `${iss}\n${sub}\n${account}`, 'hex').slice(0, 24);
   return {
-    keyId: `token_${id}`,
+    keyId: `${tokenCallerPrefix}${id}`,
     name: cleaned(payload[config.name], nameCharsMax) ?? cleaned(sub, nameCharsMax) ?? id,
     account,
     plan: planIn(payload, config.plans),
     models,
-    user: config.user === undefined ? null : cleaned(payload[config.user], userCharsMax),
+    source: { issuer: config.issuer },
+    ...(config.user !== undefined && { user: cleaned(payload[config.user], userCharsMax) }),
   };
 }
 
@@ -164,8 +133,7 @@ function failureOf(error: unknown): Failure {
     return refusal(`The claim '${error.claim}' of the token does not fit this server.`);
   }
   if (error instanceof errors.JOSEAlgNotAllowed) return refusal('The token is signed in a way that is not allowed.');
-  if (error instanceof errors.JOSEError) return refusal('The signature of the token is not valid.');
-  throw error;
+  return refusal('The signature of the token is not valid.');
 }
 
 function refusal(message: string): Failure {
