@@ -95,7 +95,8 @@ export const rooms: readonly Room[] = [
     mayImport: ['src/inference/families/vectors', 'src/inference/batches', 'src/vectors', 'src/tools'],
   },
   { path: 'src/vectors', mayImport: ['src/net', 'src/upstream/transport'] },
-  { path: 'src/tools/mcp', mayImport: ['src/tools', 'src/books/auth'] },
+  // What a server says in an error is shown without credentials, as a provider's is.
+  { path: 'src/tools/mcp', mayImport: ['src/tools', 'src/books/auth', 'src/formats/providers'] },
   { path: 'src/tools', mayImport: ['src/net', 'src/routing', 'src/upstream/transport'] },
   { path: 'src/simulator', mayImport: ['src/formats/dialects'] },
   {

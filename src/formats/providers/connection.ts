@@ -16,6 +16,7 @@ import {
   readOperatorHeaders,
 } from './credential-headers.ts';
 import type { BatchFacts, ModelFamily, PathAt, Provider } from './provider.ts';
+import { spellingsOf } from './scrub.ts';
 
 /** One configured provider, ready to be called: everything that a request can share is joined once, here. */
 export interface ProviderConnection {
@@ -238,17 +239,6 @@ function batchFactsOf({ provider, baseUrl, batches }: ConnectionFacts): BatchFac
 /** Another address than the service's own. */
 function isElsewhere({ provider, baseUrl }: Pick<ConnectionFacts, 'provider' | 'baseUrl'>): boolean {
   return baseUrl !== null && baseUrl !== provider.baseUrl;
-}
-
-/** A shorter secret in another spelling would be found in texts without it. */
-const spelledCharsMin = 8;
-
-/** A secret as an upstream may repeat it: as it is, within JSON, within a URL, in base64. */
-function spellingsOf(secret: string): string[] {
-  if (secret.length < spelledCharsMin) return [secret];
-  const inJson = JSON.stringify(secret).slice(1, -1);
-  const spellings = [secret, inJson, inJson.replaceAll('/', '\\/'), encodeURIComponent(secret.toWellFormed())];
-  return [...new Set([...spellings, Buffer.from(secret).toString('base64')])];
 }
 
 function withHidden(parts: Omit<ProviderConnection, 'secrets'>, secrets: readonly string[]): ProviderConnection {

@@ -114,7 +114,7 @@ test('a private address is not asked unless it is allowed, also where a name lea
       return true;
     },
   });
-  assert.equal(faultIn(await open(redirecting.url, [redirecting.place])).reason, 'refused');
+  assert.equal(faultIn(await open(redirecting.url, [redirecting.place])).reason, 'broken');
   assert.equal(server.heard().length, 0);
 });
 
@@ -132,7 +132,7 @@ test('a name that leads elsewhere when the connection is opened is not followed'
 test('what a server answers instead is a fault that says so', async (t) => {
   const cases: [answer: { status: number; type: string; body: string }, reason: McpFault['reason'], words: RegExp][] = [
     [{ status: 401, type: 'text/plain', body: '' }, 'unauthorized', /401/],
-    [{ status: 500, type: 'text/plain', body: 'secret words' }, 'refused', /^answered 500$/],
+    [{ status: 500, type: 'text/plain', body: 'secret words' }, 'broken', /^answered 500$/],
     [{ status: 200, type: 'text/html', body: '<p>' }, 'broken', /no message of MCP/],
     [{ status: 200, type: 'application/json', body: '{' }, 'broken', /no message of MCP/],
     [{ status: 200, type: 'application/json', body: '{"jsonrpc":"2.0","id":0,"result":5}' }, 'broken', /no message/],

@@ -1,3 +1,4 @@
+import type { JsonWidth } from '../../kernel/json.ts';
 import { createFetchGuard, type FetchRules, type ResolveAddresses } from '../../net/fetch-guard.ts';
 import { guardedConnect } from './guarded-connect.ts';
 import { McpFault } from './mcp-fault.ts';
@@ -10,6 +11,9 @@ export interface GuardedServer extends CallBounds {
   /** Size of one answer, decompressed. */
   bytesMax: number;
 }
+
+/** One message: a list of 300 tools fits, and is parsed in some ms. */
+const width: JsonWidth = { structure: 16_384, commas: 81_920 };
 
 /** MCP servers that callers name by URL, asked through the guard of the web tools. */
 export interface GuardedServers {
@@ -37,7 +41,7 @@ export function createGuardedServers(parts: {
         import('./mcp-fetch.ts'),
         import('./session.ts'),
       ]);
-      const http = createMcpFetch({ connectTo: (origin) => guardedConnect(origin, guard), bytesMax });
+      const http = createMcpFetch({ connectTo: (origin) => guardedConnect(origin, guard), bytesMax, width });
       const session = await openHttpSession(url, http, { ...bounds, headers, version: parts.version });
       if (session instanceof McpFault) {
         await http.close();

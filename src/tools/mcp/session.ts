@@ -6,22 +6,19 @@ import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.j
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   type CallToolResult,
-  CallToolResultSchema,
   ErrorCode,
   type GetPromptResult,
-  GetPromptResultSchema,
-  ListPromptsResultSchema,
-  ListResourcesResultSchema,
-  ListResourceTemplatesResultSchema,
-  ListToolsResultSchema,
   McpError,
   type ReadResourceResult,
-  ReadResourceResultSchema,
+  type Result,
+  ResultSchema,
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js';
+import { scrub, spellingsOf } from '../../formats/providers/scrub.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { codeOf } from '../../upstream/transport/transport-error.ts';
+import { contentsOf, promptOf, promptsOf, resourcesOf, templatesOf, toolResultOf, toolsOf } from './checked-results.ts';
 import { Blocked } from './guarded-connect.ts';
 import { McpFault, McpFaultError } from './mcp-fault.ts';
 import { callInProgress, type McpFetch } from './mcp-fetch.ts';
@@ -63,10 +60,13 @@ const toolsMax = 1_000;
 /** Servers that cannot do what a newer client offers are asked for less. The server may ask nothing of us. */
 export async function openSession(
   transport: Transport,
-  { version, timeoutMs, signal }: CallBounds & { version: string },
+  { version, timeoutMs, signal, secrets = [] }: CallBounds & { version: string; secrets?: readonly string[] },
 ): Promise<McpSession | McpFault> {
+  answerFewAtOnce(transport);
   const client = new Client({ name: 'culvert', version }, { jsonSchemaValidator: trustingValidator });
-  const fault = await within({ timeoutMs, signal }, (options) => client.connect(transport, options).then(() => null));
+  const bounded = <T>(bounds: CallBounds, work: (options: RequestOptions) => Promise<T>) =>
+    within(bounds, work, secrets);
+  const fault = await bounded({ timeoutMs, signal }, (options) => client.connect(transport, options).then(() => null));
   if (fault !== null) {
     await client.close();
     return fault;
@@ -75,33 +75,22 @@ export async function openSession(
   client.onclose = () => {
     state = 'closed';
   };
-  const tools = (options: RequestOptions) =>
-    allPages(async (params) => {
-      const page = await client.request({ method: 'tools/list', params }, ListToolsResultSchema, options);
-      return { items: page.tools, nextCursor: page.nextCursor };
-    });
-  const prompts = (options: RequestOptions) =>
-    allPages(async (params) => {
-      const page = await client.request({ method: 'prompts/list', params }, ListPromptsResultSchema, options);
-      return { items: page.prompts, nextCursor: page.nextCursor };
-    });
-  const resources = (options: RequestOptions) =>
-    allPages(async (params) => {
-      const page = await client.request({ method: 'resources/list', params }, ListResourcesResultSchema, options);
-      return { items: page.resources, nextCursor: page.nextCursor };
-    });
-  const templates = (options: RequestOptions) =>
-    allPages(async (params) => {
-      const method = 'resources/templates/list';
-      const page = await client.request({ method, params }, ListResourceTemplatesResultSchema, options);
-      return { items: page.resourceTemplates, nextCursor: page.nextCursor };
-    });
+  const ask = (method: string, params: JsonObject, options: RequestOptions) =>
+    client.request({ method, params }, ResultSchema, options);
+  const listOf =
+    <T>(method: string, pageOf: (result: Result) => { items: readonly T[]; nextCursor: string | undefined }) =>
+    (options: RequestOptions) =>
+      allPages(async (params) => pageOf(await ask(method, params, options)));
+  const tools = async (options: RequestOptions) => callable(await listOf('tools/list', toolsOf)(options));
+  const prompts = async (options: RequestOptions) => callable(await listOf('prompts/list', promptsOf)(options));
+  const resources = listOf('resources/list', resourcesOf);
+  const templates = listOf('resources/templates/list', templatesOf);
   return {
     isOpen: () => state === 'open',
-    listTools: (bounds) => within(bounds, tools),
+    listTools: (bounds) => bounded(bounds, tools),
     lists(bounds) {
       const has = client.getServerCapabilities() ?? {};
-      return within(bounds, async (options) => ({
+      return bounded(bounds, async (options) => ({
         tools: has.tools === undefined ? [] : await tools(options),
         prompts: has.prompts === undefined ? [] : await prompts(options),
         resources: has.resources === undefined ? [] : await resources(options),
@@ -111,22 +100,35 @@ export async function openSession(
     },
     getPrompt(name, args, bounds) {
       const params = { name, arguments: { ...args } };
-      return within(bounds, (options) =>
-        client.request({ method: 'prompts/get', params }, GetPromptResultSchema, options),
-      );
+      return bounded(bounds, async (options) => promptOf(await ask('prompts/get', params, options)));
     },
     readResource(uri, bounds) {
-      return within(bounds, (options) =>
-        client.request({ method: 'resources/read', params: { uri } }, ReadResourceResultSchema, options),
-      );
+      return bounded(bounds, async (options) => contentsOf(await ask('resources/read', { uri }, options)));
     },
     callTool(name, args, bounds) {
       const params = { name, arguments: args };
-      return within(bounds, (options) =>
-        client.request({ method: 'tools/call', params }, CallToolResultSchema, options),
-      );
+      return bounded(bounds, async (options) => toolResultOf(await ask('tools/call', params, options)));
     },
     close: () => client.close(),
+  };
+}
+
+/** Replies to a server's own requests, such as `ping`, under way at once: each takes a connection to it. */
+const repliesAtOnceMax = 4;
+
+/** Leaves a server without a reply that asks faster than it takes them. */
+function answerFewAtOnce(transport: Transport): void {
+  const send = transport.send.bind(transport);
+  let replies = 0;
+  transport.send = async (message, options) => {
+    if ('method' in message) return send(message, options);
+    if (replies >= repliesAtOnceMax) return;
+    replies += 1;
+    try {
+      await send(message, options);
+    } finally {
+      replies -= 1;
+    }
   };
 }
 
@@ -165,6 +167,18 @@ export async function openHttpSession(
 const streamEndMs = 1_000;
 const farewellMs = 2_000;
 
+/** Names that a call takes, each of them once. */
+const nameCharsMax = 200;
+
+function callable<T extends { name: string }>(all: readonly T[]): readonly T[] {
+  const byName = new Map<string, T>();
+  for (const one of all) {
+    const { name } = one;
+    if (name !== '' && name.length <= nameCharsMax && !byName.has(name)) byName.set(name, one);
+  }
+  return [...byName.values()];
+}
+
 async function allPages<T>(
   ask: (params: { cursor?: string }) => Promise<{ items: readonly T[]; nextCursor?: string | undefined }>,
 ): Promise<readonly T[]> {
@@ -186,7 +200,9 @@ function noneWhereUnknown(error: unknown): readonly [] {
 async function within<T>(
   { timeoutMs, signal }: CallBounds,
   work: (options: RequestOptions) => Promise<T>,
+  secrets: readonly string[] = [],
 ): Promise<T | McpFault> {
+  const sent = new Set(secrets);
   const ending = new AbortController();
   const over = new AbortController();
   let fault: McpFault | null = null;
@@ -205,9 +221,11 @@ async function within<T>(
   const options = { signal: ending.signal, timeout: timeoutMs + 1_000 };
   try {
     const fetching = AbortSignal.any([ending.signal, over.signal]);
-    return await callInProgress.run({ signal: fetching, bytes: 0, fail }, () => work(options));
+    return await callInProgress.run({ signal: fetching, bytes: 0, events: 0, requests: 0, sent, fail }, () =>
+      work(options),
+    );
   } catch (error) {
-    return fault ?? faultOf(error);
+    return fault ?? faultOf(error, [...sent]);
   } finally {
     clearTimeout(timer);
     // A server should end its stream of events behind the answer. The connection of one that does not is closed.
@@ -216,11 +234,11 @@ async function within<T>(
   }
 }
 
-/** Words of a server in a message. */
-const wordsMax = 500;
+/** Words of the SDK for a connection that ends. */
+const ownWords: ReadonlySet<string> = new Set(['Connection closed', 'Request was cancelled']);
 
 /** The fault that ended a request to an MCP server or to its authorization server. */
-export function faultOf(error: unknown): McpFault {
+export function faultOf(error: unknown, secrets: readonly string[] = []): McpFault {
   if (error instanceof McpFaultError) return error.fault;
   if (error instanceof FailureError) {
     return new McpFault('unreachable', 'could not be asked: the store of its login is out of reach');
@@ -228,8 +246,12 @@ export function faultOf(error: unknown): McpFault {
   if (error instanceof Blocked) return new McpFault('blocked', `may not be asked: ${error.message}`);
   if (error instanceof StreamableHTTPError) return faultOfStatus(error.code ?? 0);
   if (error instanceof McpError) {
-    if (error.code === ErrorCode.ConnectionClosed) return new McpFault('unreachable', 'closed the connection');
-    const words = error.message.replace(/^MCP error -?\d+: /, '').slice(0, wordsMax);
+    const said = error.message.replace(/^MCP error -?\d+: /, '');
+    // Servers use the code of the SDK for their errors.
+    if (error.code === ErrorCode.ConnectionClosed && ownWords.has(said)) {
+      return new McpFault('unreachable', 'closed the connection');
+    }
+    const words = scrub(said, { secrets: secrets.flatMap(spellingsOf), hosts: [] });
     return new McpFault('refused', `refused: ${words} (${error.code})`);
   }
   if (codeOf(error) !== 'unknown') return new McpFault('unreachable', `could not be reached (${codeOf(error)})`);
@@ -249,10 +271,16 @@ export function faultOf(error: unknown): McpFault {
   return new McpFault('broken', 'answered with what is no message of MCP');
 }
 
+/** When to ask a server again that has had too many calls. */
+const limitedMs = 1_000;
+
 function faultOfStatus(status: number): McpFault {
   if (status === 401 || status === 403) return new McpFault('unauthorized', `wants other credentials (${status})`);
   // Its sessions end so. A first message gets it where there is no server of MCP.
   if (status === 404) return new McpFault('session-lost', 'knows no such session (404)');
   if (status < 300) return new McpFault('broken', 'answered with what is no message of MCP');
-  return new McpFault('refused', `answered ${status}`);
+  if (status === 429) return new McpFault('busy', 'answered 429', limitedMs);
+  if (status >= 502 && status <= 504) return new McpFault('unreachable', `answered ${status}`);
+  const isRefusal = status >= 400 && status < 500;
+  return new McpFault(isRefusal ? 'refused' : 'broken', `answered ${status}`);
 }

@@ -24,5 +24,5 @@ export function openStdioSession(
     stderr: 'ignore',
     maxBufferSize: bytesMax,
   });
-  return openSession(transport, bounds);
+  return openSession(transport, { ...bounds, secrets: Object.values(env) });
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { Config, McpServerConfig } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import type { JsonWidth } from '../../kernel/json.ts';
 import { createConnect } from '../../upstream/transport/connect.ts';
 import { createLookup } from '../../upstream/transport/lookup.ts';
 import type { AuthorizationFetchParts } from './authorization-fetch.ts';
@@ -31,6 +32,8 @@ export interface UpstreamServersParts extends AuthorizationFetchParts {
 
 /** Sessions of one server that is asked over HTTP. */
 const httpSessionsMax = 1_000;
+/** One message of an operator's server, such as a table with a thousand rows of fifty columns. */
+const messageWidth: JsonWidth = { structure: 65_536, commas: 655_360 };
 /** How soon a change of the configuration is seen where nobody asks. */
 const followMs = 1_000;
 
@@ -93,7 +96,7 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
       if (http !== null) return http;
       // The operator named it: it may be in the private network.
       const connectTo = (origin: URL) => createConnect(origin, { lookup, proxy: proxyOf(origin) });
-      http = createMcpFetch({ connectTo, bytesMax });
+      http = createMcpFetch({ connectTo, bytesMax, width: messageWidth });
       if (login === 'none') return http;
       toIssuer = createAuthorizationFetch(parts, writtenOrigins(config));
       const { fetch } = toIssuer;

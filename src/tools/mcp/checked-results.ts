@@ -1,0 +1,94 @@
+import type {
+  CallToolResult,
+  GetPromptResult,
+  Prompt,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplate,
+  Result,
+  Tool,
+} from '@modelcontextprotocol/sdk/types.js';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { McpFault, McpFaultError } from './mcp-fault.ts';
+
+/*
+ * The members of results that we and the formats of models read. The first wrong one ends the look: the schemas of the
+ * SDK list all faults of all elements, for which an answer of 1 MB took minutes. Other members pass as they came.
+ */
+
+interface Page<T> {
+  items: readonly T[];
+  nextCursor: string | undefined;
+}
+
+export function toolsOf(result: Result): Page<Tool> {
+  return pageOf<Tool>(result, 'tools', (one) => isText(one.name) && isObject(one.inputSchema) && isDescribed(one));
+}
+
+export function promptsOf(result: Result): Page<Prompt> {
+  return pageOf<Prompt>(result, 'prompts', (one) => isText(one.name) && isDescribed(one));
+}
+
+export function resourcesOf(result: Result): Page<Resource> {
+  return pageOf<Resource>(result, 'resources', (one) => isText(one.name) && isText(one.uri));
+}
+
+export function templatesOf(result: Result): Page<ResourceTemplate> {
+  return pageOf<ResourceTemplate>(result, 'resourceTemplates', (one) => isText(one.name) && isText(one.uriTemplate));
+}
+
+export function toolResultOf(result: Result): CallToolResult {
+  const { content = [], structuredContent, isError } = result as JsonObject;
+  const isRight =
+    isListOf(content, isPart) &&
+    (structuredContent === undefined || isObject(structuredContent)) &&
+    (isError === undefined || typeof isError === 'boolean');
+  return isRight ? ({ ...result, content } as CallToolResult) : refuse();
+}
+
+export function promptOf(result: Result): GetPromptResult {
+  const isMessage = ({ role, content }: JsonObject) => isText(role) && isObject(content) && isPart(content);
+  return isListOf((result as JsonObject).messages, isMessage) ? (result as GetPromptResult) : refuse();
+}
+
+export function contentsOf(result: Result): ReadResourceResult {
+  return isListOf((result as JsonObject).contents, isContents) ? (result as ReadResourceResult) : refuse();
+}
+
+function pageOf<T>(result: Result, member: string, is: (one: JsonObject) => boolean): Page<T> {
+  const { [member]: items, nextCursor } = result as JsonObject;
+  if (!isListOf(items, is) || !isTextOrNone(nextCursor)) return refuse();
+  return { items: items as T[], nextCursor: nextCursor ?? undefined };
+}
+
+/** A part of a result or a prompt. Kinds that are newer than this code pass. */
+function isPart({ type, text, name, uri, resource }: JsonObject): boolean {
+  if (type === 'text') return isText(text);
+  if (type === 'resource') return isObject(resource) && isContents(resource);
+  if (type === 'resource_link') return isText(name) && isText(uri);
+  return isText(type);
+}
+
+function isContents({ uri, text }: JsonObject): boolean {
+  return isText(uri) && (text === undefined || isText(text));
+}
+
+function isDescribed({ description, annotations }: JsonObject): boolean {
+  return isTextOrNone(description) && (annotations === undefined || isObject(annotations));
+}
+
+function isListOf(value: unknown, is: (one: JsonObject) => boolean): boolean {
+  return Array.isArray(value) && value.every((one) => isObject(one) && is(one));
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isTextOrNone(value: unknown): value is string | null | undefined {
+  return value === undefined || value === null || isText(value);
+}
+
+function refuse(): never {
+  throw new McpFaultError(new McpFault('broken', 'answered with what is no message of MCP'));
+}
