@@ -1,6 +1,6 @@
 import type { Principal } from '../../books/auth/principal.ts';
 import { type RunKeys, runLengthMax } from '../../books/auth/run-keys.ts';
-import { tokenCallerPrefix } from '../../books/auth/tokens/token-caller.ts';
+import { guestPrefixes } from '../../books/auth/tokens/token-caller.ts';
 import type { Limit } from '../../books/metering/counters.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
 import { nanoUsd } from '../../books/metering/scope.ts';
@@ -73,7 +73,7 @@ async function answer(parts: EphemeralKeyParts, exchange: Exchange): Promise<voi
   const refused = (failure: Failure) => refuse(client, failure, headers);
   const caller = callerOf({ principal });
   if (caller.run !== undefined) return refused(ofRun);
-  if (caller.keyId.startsWith(tokenCallerPrefix)) return refused(ofToken);
+  if (guestPrefixes.some((prefix) => caller.keyId.startsWith(prefix))) return refused(ofGuest);
   const raw = await readJsonBody(exchange, bodyBytesMax);
   if (raw === null) return;
   const read = Buffer.isBuffer(raw) ? readWishes(raw) : raw;
@@ -95,9 +95,9 @@ const ofRun: Failure = {
   message: 'A key of a run makes no further keys. Ask with the key that made it.',
 };
 
-const ofToken: Failure = {
+const ofGuest: Failure = {
   kind: 'forbidden',
-  message: 'A token of an issuer makes no further keys. Ask with a key of this server.',
+  message: 'A caller without a key of this server makes no further keys. Ask with a key of this server.',
 };
 
 interface Wishes {

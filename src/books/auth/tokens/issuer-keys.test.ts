@@ -23,7 +23,13 @@ const declared = (...issuers: string[]): Declared => ({
   keys: [],
   adminKey: null,
   defaultPlan: 'default',
-  tokenIssuers: issuers.map(settings),
+  guests: { tokens: issuers.map(settings) },
+});
+
+const requestWith = (token: string) => ({
+  headers: { authorization: `Bearer ${token}` },
+  address: () => null,
+  fromProxy: () => false,
 });
 
 /** A ring that knows the issuer, and what a token of this key gets: `in`, or the kind of the refusal. */
@@ -34,7 +40,7 @@ function ringOf() {
   const get = async (kid = 'key-0') => {
     const nowS = Math.floor(clock.wallMs() / 1_000);
     const token = await idp.sign({ sub: `s${subject++}`, exp: nowS + 60 }, { kid });
-    const who = await ring.byToken({ authorization: `Bearer ${token}` });
+    const who = await ring.byGuest(requestWith(token));
     return who !== null && 'kind' in who ? who.kind : 'in';
   };
   return { clock, ring, get };
@@ -93,7 +99,7 @@ test('old keys are renewed behind the caller who finds them old', async () => {
 
 test('work in the background ends with the issuer of its caller, and goes on beside changes of others', async () => {
   const { ring } = ringOf();
-  const who = await ring.byToken({ authorization: `Bearer ${await idp.sign({ sub: 'worker' })}` });
+  const who = await ring.byGuest(requestWith(await idp.sign({ sub: 'worker' })));
   assert.ok(who !== null && !('kind' in who));
   assert.ok(!('kind' in ring.principalOf(who.keyId)));
   ring.declare(declared(idp.issuer, 'https://another.example'));

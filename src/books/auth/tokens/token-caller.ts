@@ -1,5 +1,5 @@
-/** How ids of callers with tokens begin. */
-export const tokenCallerPrefix = 'token_';
+/** Beginnings of ids of callers without a key: with tokens, and with keys of another system or certificates. */
+export const guestPrefixes = ['token_', 'guest_'] as const;
 
 /** A caller without a key, whom a verified token names. */
 export interface TokenCaller {

@@ -4,7 +4,7 @@ import type { TokenIssuerConfig } from '../../../config/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { createIssuerKeys, KeysUnread } from './issuer-keys.ts';
-import { type TokenCaller, tokenCallerPrefix } from './token-caller.ts';
+import type { TokenCaller } from './token-caller.ts';
 
 /** A token's caller, and the wall-clock ms until which it may call; or why it may not. */
 export type TokenVerifier = (token: string) => Promise<{ caller: TokenCaller; expiresMs: number } | Failure>;
@@ -85,7 +85,7 @@ function callerOf(payload: JWTPayload, config: TokenIssuerConfig): TokenCaller |
   if (models !== null && !Array.isArray(models)) return models as Failure;
   const id = hash('sha256', `${iss}\n${sub}\n${account}`, 'hex').slice(0, 24);
   return {
-    keyId: `${tokenCallerPrefix}${id}`,
+    keyId: `token_${id}`,
     name: cleaned(payload[config.name], nameCharsMax) ?? cleaned(sub, nameCharsMax) ?? id,
     account,
     plan: planIn(payload, config.plans),
