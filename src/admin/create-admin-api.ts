@@ -9,6 +9,7 @@ import { alertOperations } from './alerts.ts';
 import { attemptOperations } from './attempts.ts';
 import { auditOperations } from './audit.ts';
 import { backupOperations } from './backup.ts';
+import { bodyOperations } from './bodies.ts';
 import { cacheOperations } from './cache.ts';
 import { clusterOperations } from './cluster.ts';
 import { configurationOperations } from './configuration.ts';
@@ -18,6 +19,7 @@ import { accountBudgetsOperation } from './entries/account-budgets.ts';
 import { accountCreditOperations } from './entries/account-credit.ts';
 import { windowOperations } from './entries/account-windows.ts';
 import { accountOperations } from './entries/accounts.ts';
+import { bodyRuleOperations } from './entries/body-rules.ts';
 import { guardOperations } from './entries/guards.ts';
 import { invitationOperations } from './entries/invitations.ts';
 import { createKeptRecords } from './entries/kept.ts';
@@ -79,6 +81,8 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...backupOperations(parts),
     ...overviewOperations(parts, records, watch),
     ...requestOperations(parts, records),
+    ...bodyRuleOperations(parts, records),
+    ...bodyOperations(parts, records),
     ...agentSessionOperations(parts),
     ...usageOperations(parts, records),
     ...recalculateOperations(parts, records),

@@ -10,6 +10,7 @@ import type { ConfigResult } from '../config/check.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
+import type { BodyKeeper } from '../inference/endpoints/body-keeper.ts';
 import type { LoggedBodies } from '../inference/endpoints/services.ts';
 import type { ExplainServices } from '../inference/families/chat/services.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
@@ -99,7 +100,9 @@ export interface AdminParts {
   /** A backup, ready to be read; rejects with a FailureError where none can be made. */
   backup(): Promise<AsyncIterable<Uint8Array>>;
   /** What this process keeps of a request's bodies, without credentials; null: nothing. */
-  bodies(requestId: string): Pick<LoggedBodies, 'status' | 'request' | 'answer' | 'error'> | null;
+  bodies(requestId: string): Pick<LoggedBodies, 'path' | 'status' | 'request' | 'answer' | 'error'> | null;
+  /** Bodies that operators want kept; absent: no server runs. */
+  bodyKeeper?: Pick<BodyKeeper, 'find' | 'list' | 'open' | 'remove'>;
   /** Called for a store that could not be asked; the caller got a 503. */
   onStoreError(error: unknown): void;
 }

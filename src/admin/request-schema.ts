@@ -117,6 +117,46 @@ const bodiesSchema = z.object({
   error: z.string().nullable(),
 });
 
+const mediaSchema = z.object({
+  type: z.string().nullable(),
+  base64: z.string().nullable(),
+  url: z.string().nullable(),
+});
+
+const simplePart = z.object({
+  type: z.enum([
+    'text',
+    'thought',
+    'refusal',
+    'tool-call',
+    'tool-result',
+    'image',
+    'audio',
+    'file',
+    'citation',
+    'other',
+  ]),
+  text: z.string().optional().describe("Its words, or a tool call's arguments as JSON."),
+  name: z.string().optional().describe('Of a tool, a file, or a part of one vendor.'),
+  call: z.string().optional().describe("Joins a tool's call and its result."),
+  failed: z.boolean().optional().describe('The tool said that it failed.'),
+  media: mediaSchema.optional(),
+});
+
+const conversationSchema = z.object({
+  turns: z.array(
+    z.object({
+      role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
+      from: z.enum(['request', 'answer']),
+      index: z.int().describe('Place among the turns of the request, or the choices of the answer.'),
+      parts: z.array(simplePart.extend({ parts: z.array(simplePart).optional().describe("Of a tool's result.") })),
+      finish: z.string().nullable().describe('Why the answer ended.'),
+    }),
+  ),
+  tools: z.array(z.object({ name: z.string(), description: z.string().nullable() })),
+  settings: z.array(z.object({ name: z.string(), value: z.string().describe('JSON.') })),
+});
+
 const feedbackSchema = z.object({
   metric: z.string(),
   value: z.union([z.boolean(), z.number()]),
@@ -126,7 +166,12 @@ const feedbackSchema = z.object({
 
 export const lookedAtSchema = requestSchema.extend({
   feedback: z.array(feedbackSchema).describe('What its caller said of the answer, by metric.'),
-  bodies: bodiesSchema.nullable().describe('What the caller sent and got, if `telemetry.log.bodies` names its key.'),
+  bodies: bodiesSchema
+    .nullable()
+    .describe('What the caller sent and got, if a rule of `/admin/v1/body-rules` or `telemetry.log.bodies` kept them.'),
+  conversation: conversationSchema
+    .nullable()
+    .describe('The bodies as turns; null: there are none, or they have no such form.'),
   bodies_note: z.string().nullable().describe('Why there are no bodies.'),
 });
 

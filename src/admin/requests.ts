@@ -113,7 +113,8 @@ export function requestOperations(parts: AdminParts, records: Records): Operatio
         const message = `There is no request '${params.id.slice(0, 128)}'. It may still be running, or older than the ledger keeps.`;
         if (event === null) refuse({ kind: 'not-found', message });
         const feedback = await parts.ledger.experiments.feedbackOf(event.requestId);
-        return { ...recordOf(event), feedback: feedback.map(feedbackRecord), ...bodiesOf(parts, event) };
+        const kept = await bodiesOf(parts, event);
+        return { ...recordOf(event), feedback: feedback.map(feedbackRecord), ...kept };
       },
     }),
   ];
@@ -213,22 +214,28 @@ function lastEnded(events: readonly UsageEvent[]): string | null {
 }
 
 /** Bodies as people and sinks get them. */
-export function shownBodies(kept: NonNullable<ReturnType<AdminParts['bodies']>>) {
+export function shownBodies(kept: { status: number; request: string; answer: string; error?: string | null }) {
   const { status, request, answer, error = null } = kept;
   return { status, request, answer, error };
 }
 
-function bodiesOf({ bodies, snapshot }: AdminParts, { requestId, tenant }: UsageEvent) {
-  const kept = bodies(requestId);
+async function bodiesOf({ bodies, bodyKeeper, snapshot }: AdminParts, { requestId, tenant }: UsageEvent) {
+  const stored = (await bodyKeeper?.find(requestId)) ?? null;
+  const logged = bodies(requestId);
+  const kept = stored ?? logged;
   if (kept !== null) {
-    return { bodies: shownBodies(kept), bodies_note: null };
+    const { conversationOf } = await import('../inference/endpoints/shown-bodies.ts');
+    const { request, answer } = kept;
+    const path = stored?.path ?? logged?.path ?? '';
+    const conversation = conversationOf(path, { request, answer, error: null, media: stored?.media ?? null });
+    return { bodies: shownBodies(kept), conversation, bodies_note: null };
   }
   const named = snapshot().config.telemetry.log.bodies;
   const note =
     named !== false && named.includes(tenant)
       ? 'The process that answers no longer has them in its memory, or another one served the request; its log has them.'
-      : `Culvert keeps bodies only for keys that telemetry.log.bodies names. ${tenant} is not one of them.`;
-  return { bodies: null, bodies_note: note };
+      : `Culvert keeps bodies only for keys, accounts and models that an operator names for a time, and for keys that telemetry.log.bodies names. ${tenant} was not one of them.`;
+  return { bodies: null, conversation: null, bodies_note: note };
 }
 
 /** A caller's id means the newest request with it that the operator may see. */

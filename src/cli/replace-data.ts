@@ -4,7 +4,14 @@ import { type DataFolder, dataFolderAt } from '../stores/sqlite/data-folder.ts';
 
 /** What of a data folder a restore replaces, each whole: databases, folders, and the file that holds the secret. */
 export const databaseNames: readonly string[] = ['culvert.db', 'ledger.db'];
-export const pageNames: readonly string[] = ['pages.db', 'crawl.db', 'responses.db', 'batches.db', 'vector-stores.db'];
+export const pageNames: readonly string[] = [
+  'pages.db',
+  'crawl.db',
+  'responses.db',
+  'batches.db',
+  'bodies.db',
+  'vector-stores.db',
+];
 export const localNames: readonly string[] = ['vectors', 'files', 'secret'];
 
 /** Those of them that hold something that nothing makes again. */

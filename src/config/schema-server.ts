@@ -228,6 +228,13 @@ export const storageSchema = z
       })
       .prefault({})
       .describe('Responses and conversations (`/v1/responses`, `/v1/conversations`).'),
+    bodies: z
+      .strictObject({
+        retention: duration({ min: '1m' }).prefault('7d').describe('How long bodies of requests are kept.'),
+        max_bytes: size().prefault('1gb').describe('Bytes of all kept bodies together. Then the oldest go.'),
+      })
+      .prefault({})
+      .describe('Requests and answers of keys, accounts and models whose bodies an operator has kept for a time.'),
     cache: z
       .strictObject({
         max_per_scope: size()

@@ -4,7 +4,7 @@ import type { AnswerForm, Bytes, Client, Failed, HeaderList, Pace, Sink } from '
 import { factsOf } from '../kernel/failure.ts';
 
 /** Largest part of one body that is logged; of the rest only the length. */
-const loggedBytesMax = 64 * 1024;
+export const loggedBytesMax = 64 * 1024;
 
 /** In place of the texts of a request that a guard changed or refused. */
 export const withheld = '[withheld: a guard changed or refused this request]';
@@ -15,7 +15,10 @@ export interface BodyLogFacts {
   principal: Principal;
   /** Null for an upload, whose files are on disk. */
   body: Buffer | null;
-  write(bodies: LoggedBodies): void;
+  /** Largest part of one body that is written. */
+  bytesMax: number;
+  /** `media`: an answer that is no text, where it is whole. */
+  write(bodies: LoggedBodies, media: { type: string; bytes: Buffer } | null): void;
   wallMs(): number;
 }
 
@@ -25,24 +28,27 @@ export function isNamed({ account, keyName }: Principal, named: readonly string[
 }
 
 /**
- * Wraps a sink so that request and answer are logged once the answer has ended, in whatever way. It logs at most
- * `loggedBytesMax` of each, and leaves out what looks like a credential and what is not text.
+ * Wraps a sink so that request and answer are written once the answer has ended, in whatever way: at most `bytesMax` of
+ * each, without what looks like a credential and what is not text.
  */
 export class LoggedSink implements Sink {
-  readonly #next: Sink & Pick<Client, 'committed'>;
+  readonly #next: Sink;
+  readonly #client: Pick<Client, 'committed'>;
   readonly #facts: BodyLogFacts;
-  readonly #answer = new LoggedText();
+  readonly #answer: LoggedText;
   #status = 200;
   #form = '';
   #written = false;
   #isWithheld = false;
 
-  constructor(next: Sink & Pick<Client, 'committed'>, facts: BodyLogFacts) {
+  constructor(next: Sink, client: Pick<Client, 'committed'>, facts: BodyLogFacts) {
     this.#next = next;
+    this.#client = client;
     this.#facts = facts;
+    this.#answer = new LoggedText(facts.bytesMax);
   }
 
-  /** Neither request nor answer is logged, but that there was one. */
+  /** Neither request nor answer is written, but that there was one. */
   withhold(): void {
     this.#isWithheld = true;
   }
@@ -64,7 +70,7 @@ export class LoggedSink implements Sink {
   }
 
   end(failed: Failed | null): void {
-    const wasCommitted = this.#next.committed;
+    const wasCommitted = this.#client.committed;
     this.#next.end(failed);
     if (failed === null) return this.#end(null);
     const { status, message } = factsOf(failed.failure, this.#facts.wallMs());
@@ -75,10 +81,11 @@ export class LoggedSink implements Sink {
   #end(error: string | null): void {
     if (this.#written) return;
     this.#written = true;
-    const { requestId, path, principal, body, write } = this.#facts;
-    const request = new LoggedText();
+    const { requestId, path, principal, body, bytesMax, write } = this.#facts;
+    const request = new LoggedText(bytesMax);
     if (body !== null) request.add(body);
-    write({
+    const media = this.#form === '' || this.#isWithheld ? null : this.#answer.whole();
+    const bodies = {
       requestId,
       key: `${principal.account}/${principal.keyName}`,
       path,
@@ -86,20 +93,26 @@ export class LoggedSink implements Sink {
       request: this.#isWithheld ? withheld : body === null ? '[upload]' : request.text(''),
       answer: this.#isWithheld ? withheld : this.#answer.text(this.#form),
       ...(error !== null && { error: withoutCredentials(error) }),
-    });
+    };
+    write(bodies, media === null ? null : { type: this.#form, bytes: media });
   }
 }
 
 /** The beginning of a body, and how long all of it was. */
 export class LoggedText {
+  readonly #bytesMax: number;
   #pieces: Buffer[] = [];
   #loggedBytes = 0;
   #bytes = 0;
 
+  constructor(bytesMax = loggedBytesMax) {
+    this.#bytesMax = bytesMax;
+  }
+
   add(chunk: Buffer | string): void {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     this.#bytes += bytes.length;
-    const room = loggedBytesMax - this.#loggedBytes;
+    const room = this.#bytesMax - this.#loggedBytes;
     if (room <= 0) return;
     // A copy: what passes through belongs to the transport, which may write over it.
     const piece = Buffer.from(bytes.subarray(0, room));
@@ -110,6 +123,11 @@ export class LoggedText {
   /** The part that is kept. */
   bytes(): Buffer {
     return Buffer.concat(this.#pieces);
+  }
+
+  /** Null: it is longer than the part that is kept. */
+  whole(): Buffer | null {
+    return this.#bytes > this.#loggedBytes ? null : this.bytes();
   }
 
   /** `form`: its media type when it is neither JSON nor events. */

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { keptBytesMax } from '../inference/endpoints/body-keeper.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import type { Endpoint, Plan } from '../inference/spine/endpoint.ts';
 import { readIdempotencyKey } from '../inference/spine/idempotency.ts';
@@ -10,7 +11,7 @@ import { type Failure, invalid } from '../kernel/failure.ts';
 import { plainWishes, type RoutingWishes } from '../routing/route.ts';
 import { formForDeployment } from './deployment.ts';
 import type { Exchange, Route } from './exchange.ts';
-import { isNamed, LoggedSink } from './log-bodies.ts';
+import { isNamed, LoggedSink, loggedBytesMax } from './log-bodies.ts';
 import { readJsonBody, wrongMediaType } from './read-body.ts';
 import { type Multipart, readMultipart } from './read-multipart.ts';
 import { tagOf } from './tag.ts';
@@ -45,7 +46,8 @@ export function bodyHandler<I extends object, R extends RequestBody, P extends P
     const input = inputOf(exchange, named === null ? body : named.value);
     if ('kind' in input) return refuse(call.sink, input, call.admitted.headers);
     const { bodies } = telemetry.log;
-    const shown = bodies === false ? call : logged(services, exchange, call, body, bodies);
+    const seen = bodies === false ? call : logged(services, exchange, call, body, bodies);
+    const shown = services.bodyKeeper.rules.none ? seen : kept(services, exchange, seen, body);
     const { content } = telemetry.otlp;
     await serve(services, endpoint, content === false ? shown : traced(endpoint, shown, input, content), input);
   };
@@ -80,7 +82,13 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
       const { deployment } = exchange.params;
       const input = inputOf(exchange, deployment === undefined ? form : formForDeployment(form, deployment));
       if ('kind' in input) return refuse(call.sink, input, call.admitted.headers);
-      await serve(services, endpoint, bodies === false ? call : logged(services, exchange, call, null, bodies), input);
+      const seen = bodies === false ? call : logged(services, exchange, call, null, bodies);
+      await serve(
+        services,
+        endpoint,
+        services.bodyKeeper.rules.none ? seen : kept(services, exchange, seen, null),
+        input,
+      );
     } finally {
       if (form !== null && !('kind' in form)) await form.release();
       hold.release();
@@ -154,9 +162,39 @@ function logged(
   if (!isNamed(principal, named)) return call;
   const write = services.logBodies;
   const wallMs = () => services.clock.wallMs();
-  const sink = new LoggedSink(delivery, { requestId, path, principal, body, write, wallMs });
+  const facts = { requestId, path, principal, body, bytesMax: loggedBytesMax, write, wallMs };
+  const sink = new LoggedSink(delivery, delivery, facts);
   response.once('close', () => sink.left());
   return { ...call, sink, withhold: () => sink.withhold() };
+}
+
+/** Where an operator wants bodies of this caller kept, with a sink that keeps them. */
+function kept(
+  { bodyKeeper, clock }: Services,
+  { path, response }: Exchange,
+  call: ModelCall,
+  body: Buffer | null,
+): ModelCall {
+  const { principal, requestId, delivery } = call;
+  const of = bodyKeeper.rules.keptOf(principal, clock.wallMs());
+  if (of === null) return call;
+  let model: string | null = null;
+  const sink = new LoggedSink(call.sink, delivery, {
+    ...{ requestId, path, principal, body, bytesMax: keptBytesMax, wallMs: () => clock.wallMs() },
+    write({ status, request, answer, error = null }, media) {
+      if (of !== 'all' && (model === null || !of.has(model))) return;
+      const { account, run, keyId } = principal;
+      const facts = { requestId, account, keyId: run?.keyId ?? keyId, model, path, status };
+      const shown = media && { type: media.type, base64: media.bytes.toString('base64') };
+      bodyKeeper.keep({ ...facts, request, answer, error, media: shown });
+    },
+  });
+  response.once('close', () => sink.left());
+  const withhold = () => {
+    call.withhold?.();
+    sink.withhold();
+  };
+  return { ...call, sink, withhold, planned: (alias) => void (model = alias) };
 }
 
 /** For keys that `named` holds, with a sink that gives the trace the request and the answer. */

@@ -90,8 +90,8 @@ const namedMax = 10;
 export async function openCallers(options: {
   config: Config;
   books: Pick<Books, 'folder' | 'secrets' | 'stores'>;
-  /** Contents of the store, whenever they have changed. */
-  onStored(stored: Stored): void;
+  /** Called with the contents of the store, whenever they have changed. */
+  onStored: readonly ((stored: Stored) => void)[];
   clock: Clock;
   log: Log;
 }): Promise<Callers> {
@@ -155,7 +155,7 @@ export async function openCallers(options: {
       // Before the ring, whose new principals ask the book for their limits.
       plans.replace(bookOfPlans());
       ring.restock(next);
-      options.onStored(next);
+      for (const take of options.onStored) take(next);
     },
     (error) => log.error({ error: String(error) }, 'keys could not be read'),
   );

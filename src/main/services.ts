@@ -46,7 +46,7 @@ import { boundedPages, type Storage } from './storage.ts';
 
 export interface ServicesParts
   extends Pick<SpineServices, 'clock' | 'transport' | 'health' | 'silence' | 'snapshot' | 'pricing' | 'finished'>,
-    Pick<Services, 'plans' | 'transcoder' | 'files' | 'spool'> {
+    Pick<Services, 'bodyKeeper' | 'plans' | 'transcoder' | 'files' | 'spool'> {
   options: GatewayOptions;
   callers: Callers;
   metrics: Pick<Metrics, 'searched' | 'cacheLooked' | 'cacheChecked'>;
@@ -154,6 +154,7 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     media: createMediaFetcher(fetching),
     snapshot,
     pricing: parts.pricing,
+    bodyKeeper: parts.bodyKeeper,
     logBodies(bodies) {
       log.info(bodies, 'bodies');
       parts.keptBodies.add(bodies);

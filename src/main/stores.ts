@@ -7,6 +7,7 @@ import type { ProviderObjectStore } from '../books/auth/provider-object-store.ts
 import type { SessionStore } from '../books/auth/session-store.ts';
 import type { AlertStore } from '../books/metering/alert-store.ts';
 import type { BatchStore } from '../books/metering/batch-store.ts';
+import type { BodyStore } from '../books/metering/body-store.ts';
 import type { Counters } from '../books/metering/counters.ts';
 import type { HintChannel } from '../books/metering/hint-channel.ts';
 import type { Ledger } from '../books/metering/ledger.ts';
@@ -32,6 +33,7 @@ import { createMcpGrantStore } from '../stores/accounts/mcp-grant-store.ts';
 import { createSessionStore } from '../stores/accounts/session-store.ts';
 import { createAlertStore } from '../stores/answers/alert-store.ts';
 import { createBatchStore } from '../stores/answers/batch-store.ts';
+import { createBodyStore } from '../stores/answers/body-store.ts';
 import { createNoticeStore } from '../stores/answers/notice-store.ts';
 import { takeLease, takeNoLease } from '../stores/postgres/boots.ts';
 import { placeOf } from '../stores/postgres/database.ts';
@@ -48,13 +50,14 @@ import {
   tablesIn,
 } from '../stores/postgres/stores.ts';
 import { RedisCounters } from '../stores/redis/counters.ts';
-import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
+import { type DataFolder, folderIdOf } from '../stores/sqlite/data-folder.ts';
 import { naming } from '../stores/sqlite/database.ts';
 import { createSqlitePageThread } from '../stores/sqlite/page-thread.ts';
 import {
   openCulvertTables,
   openSqliteAccountStore,
   openSqliteBatchStore,
+  openSqliteBodyStore,
   openSqliteCrawlStore,
   openSqliteProviderObjectStore,
   openSqliteReplyStore,
@@ -87,6 +90,9 @@ export interface Stores {
   responses(): Promise<ResponseStore>;
   /** Whether there may be some already. */
   responsesKept(): boolean;
+  /** Bodies that operators want kept; opened when the first is kept or asked for, unless there are some. */
+  bodies(): Promise<BodyStore>;
+  bodiesKept(): boolean;
   /** Logins to the dashboard; opened at the first. */
   sessions(): Promise<SessionStore>;
   /** Logins at MCP servers; opened when one of these is first asked. */
@@ -158,56 +164,42 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
   );
   const notices = naming(folder.culvertDb, () => createNoticeStore(openCulvertTables(folder.culvertDb)));
   const alerts = naming(folder.culvertDb, () => createAlertStore(openCulvertTables(folder.culvertDb)));
-  let registry: ReturnType<typeof createVectorRegistry> | null = null;
-  let sessions: SessionStore | null = null;
-  let mcpGrants: McpGrantStore | null = null;
+  const registry = later(() => createVectorRegistry(openCulvertTables(folder.culvertDb)));
+  const sessions = later(() => createSessionStore(openCulvertTables(folder.culvertDb)));
+  const mcpGrants = later(() => createMcpGrantStore(openCulvertTables(folder.culvertDb)));
   const pages = createSqlitePageThread(join(folder.path, 'pages.db'));
   const crawlDb = join(folder.path, 'crawl.db');
-  let crawls: CrawlStore | null = null;
+  const crawls = later(() => openSqliteCrawlStore({ file: crawlDb, onTrouble }));
   const responsesDb = join(folder.path, 'responses.db');
-  let responses: ResponseStore | null = null;
+  const responses = later(() => openSqliteResponseStore({ file: responsesDb, bootId, isOver, onTrouble }));
   const batchesDb = join(folder.path, 'batches.db');
-  let batches: BatchStore | null = null;
+  const batches = later(() => openSqliteBatchStore({ file: batchesDb, onTrouble }));
+  const bodiesDb = join(folder.path, 'bodies.db');
+  const bodies = later(() => openSqliteBodyStore({ file: bodiesDb, onTrouble }));
   const vectorStoresDb = join(folder.path, 'vector-stores.db');
   const sizesEntry = new URL('../stores/sqlite/storage-sizes-worker.ts', import.meta.url);
   const sizesThread = createWorkThread(sizesEntry, 'thread of storage sizes');
   return {
     accounts: { ...accounts, load: () => namingLate(folder.culvertDb, accounts.load()) },
     pages,
-    async crawls() {
-      crawls ??= openSqliteCrawlStore({ file: crawlDb, onTrouble });
-      // Alone, the folder's lock proves that the process that worked at them before is dead.
-      return { store: crawls, others, pace };
-    },
+    // Alone, the folder's lock proves that the process that worked at them before is dead.
+    crawls: async () => ({ store: await crawls.open(), others, pace }),
     crawlsKept: () => existsSync(crawlDb),
     providerObjects: async () => openSqliteProviderObjectStore({ file: folder.culvertDb, others, onTrouble }),
-    async responses() {
-      responses ??= openSqliteResponseStore({ file: responsesDb, bootId, isOver, onTrouble });
-      return responses;
-    },
+    responses: responses.open,
     responsesKept: () => existsSync(responsesDb),
-    async batches() {
-      batches ??= openSqliteBatchStore({ file: batchesDb, onTrouble });
-      return { store: batches, others };
-    },
+    batches: async () => ({ store: await batches.open(), others }),
     batchesKept: () => existsSync(batchesDb),
+    bodies: bodies.open,
+    bodiesKept: () => existsSync(bodiesDb),
     async vectorStores() {
       const { createVectorStoreRows } = await import('../stores/vectors/vector-store-rows.ts');
       return { rows: createVectorStoreRows(openVectorStoreTables({ file: vectorStoresDb, onTrouble })), others };
     },
     vectorStoresKept: () => existsSync(vectorStoresDb),
-    async sessions() {
-      sessions ??= createSessionStore(openCulvertTables(folder.culvertDb));
-      return sessions;
-    },
-    async mcpGrants() {
-      mcpGrants ??= createMcpGrantStore(openCulvertTables(folder.culvertDb));
-      return mcpGrants;
-    },
-    async vectorRegistry() {
-      registry ??= createVectorRegistry(openCulvertTables(folder.culvertDb));
-      return registry;
-    },
+    sessions: sessions.open,
+    mcpGrants: mcpGrants.open,
+    vectorRegistry: registry.open,
     ledger,
     counters,
     tally,
@@ -235,14 +227,21 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
       await notices.close();
       await alerts.close();
       await pages.close();
-      await crawls?.close();
-      await responses?.close();
-      await batches?.close();
-      await registry?.close();
-      await sessions?.close();
-      await mcpGrants?.close();
+      for (const one of [crawls, responses, batches, bodies, registry, sessions, mcpGrants]) await one.close();
       await accounts.close();
     },
+  };
+}
+
+/** A store that is opened at its first use. */
+function later<Store extends { close(): Promise<void> }>(open: () => Store) {
+  let store: Store | null = null;
+  return {
+    async open() {
+      store ??= open();
+      return store;
+    },
+    close: async () => store?.close(),
   };
 }
 
@@ -325,6 +324,8 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     responsesKept: () => true,
     batches: async () => ({ store: createBatchStore(tablesIn(database)), others }),
     batchesKept: () => true,
+    bodies: async () => createBodyStore(tablesIn(database)),
+    bodiesKept: () => true,
     async vectorStores() {
       const { createVectorStoreRows } = await import('../stores/vectors/vector-store-rows.ts');
       return { rows: createVectorStoreRows(tablesIn(database)), others };
@@ -359,13 +360,3 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
 
 /** Every click in the dashboard waits for its session. */
 const sessionAnswerMaxMs = 1_000;
-
-/** Names a data folder for good: a server that finds its own name on the lease knows that the holder was itself. */
-function folderIdOf(folder: DataFolder): string {
-  const file = join(folder.path, 'folder.id');
-  const kept = readIfThere(file)?.trim();
-  if (kept !== undefined && kept !== '') return kept;
-  const made = randomUUID();
-  replaceFile(file, `${made}\n`);
-  return made;
-}

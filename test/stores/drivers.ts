@@ -7,6 +7,7 @@ import type { ProviderObjectStore } from '../../src/books/auth/provider-object-s
 import type { SessionStore } from '../../src/books/auth/session-store.ts';
 import type { AlertStore } from '../../src/books/metering/alert-store.ts';
 import type { BatchStore } from '../../src/books/metering/batch-store.ts';
+import type { BodyStore } from '../../src/books/metering/body-store.ts';
 import type { Ledger } from '../../src/books/metering/ledger.ts';
 import type { NoticeStore } from '../../src/books/metering/notice-store.ts';
 import type { RecordOrder } from '../../src/books/metering/record-store.ts';
@@ -21,6 +22,7 @@ import { createMcpGrantStore } from '../../src/stores/accounts/mcp-grant-store.t
 import { createSessionStore } from '../../src/stores/accounts/session-store.ts';
 import { createAlertStore } from '../../src/stores/answers/alert-store.ts';
 import { createBatchStore } from '../../src/stores/answers/batch-store.ts';
+import { createBodyStore } from '../../src/stores/answers/body-store.ts';
 import { createNoticeStore } from '../../src/stores/answers/notice-store.ts';
 import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
 import { openPostgres } from '../../src/stores/postgres/open.ts';
@@ -40,6 +42,7 @@ import {
   openCulvertTables,
   openSqliteAccountStore,
   openSqliteBatchStore,
+  openSqliteBodyStore,
   openSqliteCrawlStore,
   openSqliteProviderObjectStore,
   openSqliteReplyStore,
@@ -72,6 +75,7 @@ export interface StoreUnderTest {
   providerObjects(): ProviderObjectStore | Promise<ProviderObjectStore>;
   responses(bootId: string): ResponseStore | Promise<ResponseStore>;
   batches(): BatchStore | Promise<BatchStore>;
+  bodies(): BodyStore | Promise<BodyStore>;
   vectorStores(): VectorStoreRows | Promise<VectorStoreRows>;
   sessions(): SessionStore | Promise<SessionStore>;
   mcpGrants(): McpGrantStore | Promise<McpGrantStore>;
@@ -120,6 +124,7 @@ const sqlite: StoreDriver = {
     providerObjects: () => openSqliteProviderObjectStore({ file: join(place, 'culvert.db'), onTrouble: () => {} }),
     responses: (bootId) => openSqliteResponseStore({ file: join(place, 'responses.db'), bootId, onTrouble: () => {} }),
     batches: () => openSqliteBatchStore({ file: join(place, 'batches.db'), onTrouble: () => {} }),
+    bodies: () => openSqliteBodyStore({ file: join(place, 'bodies.db'), onTrouble: () => {} }),
     vectorStores: () =>
       createVectorStoreRows(openVectorStoreTables({ file: join(place, 'vector-stores.db'), onTrouble: () => {} })),
     sessions: () => createSessionStore(openCulvertTables(join(place, 'culvert.db'))),
@@ -199,6 +204,10 @@ const postgres: StoreDriver = {
       async batches() {
         const database = await openPostgres(place);
         return untilRemoved(createBatchStore(tablesIn(database)), database.close);
+      },
+      async bodies() {
+        const database = await openPostgres(place);
+        return untilRemoved(createBodyStore(tablesIn(database)), database.close);
       },
       async vectorStores() {
         const database = await openPostgres(place);

@@ -58,6 +58,8 @@ export interface Stored {
   operators: readonly OperatorRow[];
   /** Ordered by time and id; those that have expired may still be there. */
   invitations: readonly InvitationRow[];
+  /** Ordered by time and id; those that are over may still be there. */
+  bodyRules: readonly BodyRuleRow[];
 }
 
 export const nothingStored: Stored = {
@@ -68,6 +70,7 @@ export const nothingStored: Stored = {
   credentials: [],
   operators: [],
   invitations: [],
+  bodyRules: [],
 };
 
 export type Change =
@@ -103,6 +106,9 @@ export type Change =
   /** Before it expires: of two who come at once one gets it. */
   | { kind: 'use-invitation'; id: string; atMs: number }
   | { kind: 'delete-invitation'; id: string }
+  /** In the place of one of the same subject; drops those that are over by then. */
+  | { kind: 'put-body-rule'; rule: BodyRuleRow }
+  | { kind: 'delete-body-rule'; id: string }
   /** Only where nobody has changed anything since `version()` was this. */
   | { kind: 'only-at'; version: number }
   | { kind: 'create-scim'; row: ScimRow }
@@ -267,6 +273,20 @@ export interface InvitationRow {
   /** Name of an operator. */
   createdBy: string;
   endsMs: number;
+}
+
+/** Whose requests and answers are kept for a time, and why. Times are wall-clock ms. */
+export interface BodyRuleRow {
+  /** `br_…`. */
+  id: string;
+  of: 'key' | 'account' | 'model';
+  /** Id of the key or account, or name of the model. */
+  name: string;
+  /** For people, as the audit log has it. */
+  reason: string;
+  createdMs: number;
+  createdBy: string;
+  untilMs: number;
 }
 
 /** A user or a group of a directory. */

@@ -7,6 +7,7 @@ import type { ResponsesServices } from '../families/responses/services.ts';
 import type { SpeechServices } from '../families/speech/services.ts';
 import type { TranscriptionServices } from '../families/transcription/services.ts';
 import type { VideoServices } from '../families/videos/services.ts';
+import type { BodyKeeper } from './body-keeper.ts';
 import type { AllBodies } from './body-readers.ts';
 
 /** Services of all families' requests; they live as long as the process. */
@@ -24,6 +25,8 @@ export interface Services
   storage: ImageServices['storage'];
   /** Uploads wait here. */
   spool: Spool;
+  /** Bodies that operators want kept. */
+  bodyKeeper: Pick<BodyKeeper, 'rules' | 'keep'>;
   /** Keys that `telemetry.log.bodies` names. */
   logBodies(bodies: LoggedBodies): void;
 }

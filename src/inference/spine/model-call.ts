@@ -19,6 +19,8 @@ export interface ModelCall extends ChargedCall {
   idempotencyKey: string | null;
   /** A step changed or refused it: logs and traces leave its texts out. Absent: none shows them. */
   withhold?: (() => void) | undefined;
+  /** Called with the model that it names, once it is planned. Absent: nobody asks. */
+  planned?: ((model: string) => void) | undefined;
   /** Filters of its answer's texts; absent: there are none. */
   answerTexts?: AnswerTexts | undefined;
   /** What its answer waits for; absent: nothing. */

@@ -145,6 +145,7 @@ async function run<I, R extends RequestBody, P extends Plan>(
   const planning = endpoint.plan(snapshot, own, request);
   const planned = planning instanceof Promise ? await planning : planning;
   if ('kind' in planned) return refuse(sink, planned, admitted.headers);
+  own.planned?.(planned.alias.id);
 
   const isCached = planned.alias.cache !== undefined || callerHeaders['x-culvert-cache'] !== undefined;
   if (isCached && own.gate?.request != null) {

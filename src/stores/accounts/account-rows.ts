@@ -2,6 +2,7 @@ import type {
   AccountRow,
   AuditQuery,
   AuditRow,
+  BodyRuleRow,
   CredentialRow,
   InvitationRow,
   KeptRow,
@@ -28,6 +29,7 @@ export interface AccountTables {
   credential: CredentialColumns;
   operator: OperatorColumns;
   invitation: InvitationColumns;
+  body_rule: BodyRuleColumns;
   scim: ScimColumns;
   audit: AuditColumns;
   store_version: { one: number; version: number };
@@ -134,6 +136,16 @@ export interface InvitationColumns {
   ends_ms: number;
 }
 
+export type BodyRuleColumns = {
+  id: string;
+  kind: BodyRuleRow['of'];
+  name: string;
+  reason: string;
+  created_ms: number;
+  created_by: string;
+  until_ms: number;
+};
+
 export interface CredentialColumns {
   provider: string;
   id: string;
@@ -166,6 +178,7 @@ export function storedOf(rows: {
   credentials: readonly CredentialColumns[];
   operators: readonly OperatorColumns[];
   invitations: readonly InvitationColumns[];
+  bodyRules: readonly BodyRuleColumns[];
 }): Stored {
   const secrets = new Map<string, KeySecret[]>();
   for (const { hash, key_id, until_ms } of rows.secrets) {
@@ -182,6 +195,7 @@ export function storedOf(rows: {
     credentials: rows.credentials.map(credentialOf),
     operators: rows.operators.map(operatorOf),
     invitations: rows.invitations.map(invitationOf),
+    bodyRules: rows.bodyRules.map(bodyRuleOf),
   };
 }
 
@@ -254,6 +268,10 @@ export function scimOf({ data, created_ms, updated_ms, ...row }: ScimColumns): S
 function invitationOf({ accounts, created_ms, created_by, ends_ms, ...row }: InvitationColumns): InvitationRow {
   const times = { createdMs: created_ms, createdBy: created_by, endsMs: ends_ms };
   return { ...row, accounts: fromJson(accounts) as InvitationRow['accounts'], ...times };
+}
+
+function bodyRuleOf({ kind, created_ms, created_by, until_ms, ...row }: BodyRuleColumns): BodyRuleRow {
+  return { ...row, of: kind, createdMs: created_ms, createdBy: created_by, untilMs: until_ms };
 }
 
 /** The text after `WHERE` for a query of the audit log, with `auditValues`. */

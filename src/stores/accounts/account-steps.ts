@@ -3,6 +3,7 @@ import type {
   AccountFacts,
   AccountRow,
   AuditEntry,
+  BodyRuleRow,
   Change,
   CredentialRow,
   InvitationRow,
@@ -15,6 +16,7 @@ import type {
 } from '../../books/auth/account-store.ts';
 import {
   type AccountTables,
+  type BodyRuleColumns,
   type CredentialColumns,
   type InvitationColumns,
   type KeptColumns,
@@ -162,10 +164,13 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
   }
 }
 
-/** Steps of operators and invitations. */
+/** Steps of operators, of how they came, and of whose bodies they keep. */
 function personSteps(
   queries: Kysely<AccountTables>,
-  change: Extract<Change, { kind: `${string}-operator` | `${string}-invitation` | `${string}-scim` | 'only-at' }>,
+  change: Extract<
+    Change,
+    { kind: `${string}-operator` | `${string}-invitation` | `${string}-scim` | `${string}-body-rule` | 'only-at' }
+  >,
 ): AccountStep[] {
   switch (change.kind) {
     case 'create-operator':
@@ -191,6 +196,10 @@ function personSteps(
       const version = change.version + 1;
       return [must(queries.updateTable('store_version').set({ version }).where('version', '=', version))];
     }
+    case 'put-body-rule':
+      return bodyRuleSteps(queries, change.rule);
+    case 'delete-body-rule':
+      return [must(queries.deleteFrom('body_rule').where('id', '=', change.id))];
     case 'create-scim':
       return [may(queries.insertInto('scim').values(scimColumns(change.row)))];
     case 'replace-scim':
@@ -263,6 +272,17 @@ function operatorColumns({ accounts, createdMs, ...row }: OperatorRow): Operator
 
 function scimColumns({ data, createdMs, updatedMs, ...row }: ScimRow): ScimColumns {
   return { ...row, data: JSON.stringify(data), created_ms: createdMs, updated_ms: updatedMs };
+}
+
+function bodyRuleSteps(queries: Kysely<AccountTables>, rule: BodyRuleRow): AccountStep[] {
+  const before = queries
+    .deleteFrom('body_rule')
+    .where((row) => row.or([row.and({ kind: rule.of, name: rule.name }), row('until_ms', '<=', rule.createdMs)]));
+  return [may(before), may(queries.insertInto('body_rule').values(bodyRuleColumns(rule)))];
+}
+
+function bodyRuleColumns({ of, createdMs, createdBy, untilMs, ...row }: BodyRuleRow): BodyRuleColumns {
+  return { ...row, kind: of, created_ms: createdMs, created_by: createdBy, until_ms: untilMs };
 }
 
 function invitationColumns({ accounts, createdMs, createdBy, endsMs, ...row }: InvitationRow): InvitationColumns {

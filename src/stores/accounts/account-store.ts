@@ -9,6 +9,7 @@ import {
   auditConditions,
   auditOf,
   auditValues,
+  type BodyRuleColumns,
   type CredentialColumns,
   type CreditColumns,
   type InvitationColumns,
@@ -126,5 +127,6 @@ function* stored({ prefix, byBytes }: SqlTables): Work<Stored> {
     credentials: yield* all<CredentialColumns>(`credential ORDER BY provider ${byBytes}, created_ms, id ${byBytes}`),
     operators: yield* all<OperatorColumns>(`operator ORDER BY name ${byBytes}`),
     invitations: yield* all<InvitationColumns>('invitation ORDER BY created_ms, id'),
+    bodyRules: yield* all<BodyRuleColumns>('body_rule ORDER BY created_ms, id'),
   });
 }

@@ -5,7 +5,15 @@ import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import { unpricedOfPast } from '../ledger/unpriced-of-past.ts';
 import type { Migration } from '../migration.ts';
 import * as accounts from '../schema/accounts.ts';
-import { alertTable, awayLines, batchTables, noticeTables, replyTable, responseTables } from '../schema/answers.ts';
+import {
+  alertTable,
+  awayLines,
+  batchTables,
+  bodyTable,
+  noticeTables,
+  replyTable,
+  responseTables,
+} from '../schema/answers.ts';
 import { attemptSumTable } from '../schema/attempts.ts';
 import { cacheSumDdl } from '../schema/cache-sums.ts';
 import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts';
@@ -277,4 +285,6 @@ export const migrations: readonly Migration[] = [
   { version: 48, name: 'vector stores and their files', sql: postgresDdl(vectorStoreTables) },
   { version: 49, name: 'addresses that keys were used from', sql: postgresDdl(accounts.keyPlaceTable) },
   { version: 50, name: 'sessions of requests', sql: sessionColumn('culvert.', 'request_id') },
+  // Of these no backup holds rows.
+  { version: 51, name: 'bodies', sql: postgresDdl(accounts.bodyRuleTable, bodyTable) },
 ];

@@ -178,6 +178,18 @@ export const memberTables: Ddl = `
     ends_ms WHOLE NOT NULL
   ) ROWS;`;
 
+/** Whose bodies are kept for a time. */
+export const bodyRuleTable: Ddl = `
+  CREATE TABLE @body_rule (
+    id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('key', 'account', 'model')),
+    name TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    created_ms WHOLE NOT NULL,
+    created_by TEXT NOT NULL,
+    until_ms WHOLE NOT NULL
+  ) ROWS;`;
+
 /** Users and groups of a directory. */
 export const scimTable: Ddl = `
   CREATE TABLE @scim (

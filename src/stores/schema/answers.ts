@@ -152,3 +152,19 @@ export const awayLines: Ddl = `
   ALTER TABLE @batch ADD COLUMN expected_usd_nano WHOLE NOT NULL DEFAULT 0;
   ALTER TABLE @batch ADD COLUMN ahead_succeeded WHOLE NOT NULL DEFAULT 0;
   ALTER TABLE @batch_line ADD COLUMN part WHOLE;`;
+
+/** Bodies of requests. Not KEYED: they may be megabytes. */
+export const bodyTable: Ddl = `
+  CREATE TABLE @kept_body (
+    request_id CODE PRIMARY KEY,
+    at_ms WHOLE NOT NULL,
+    account TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    model TEXT,
+    path TEXT NOT NULL,
+    status INTEGER NOT NULL,
+    bytes WHOLE NOT NULL,
+    sealed BYTES NOT NULL
+  ) ROWS;
+  CREATE INDEX kept_body_age ON @kept_body (at_ms);
+  CREATE INDEX kept_body_size ON @kept_body (request_id, bytes);`;

@@ -1,6 +1,14 @@
 import type { Migration } from '../migration.ts';
 import * as accounts from '../schema/accounts.ts';
-import { alertTable, awayLines, batchTables, noticeTables, replyTable, responseTables } from '../schema/answers.ts';
+import {
+  alertTable,
+  awayLines,
+  batchTables,
+  bodyTable,
+  noticeTables,
+  replyTable,
+  responseTables,
+} from '../schema/answers.ts';
 import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts';
 import { sqliteDdl } from '../schema/ddl.ts';
 import { namedVectors, vectorSettings, vectorStoreTables, vectorTables } from '../schema/vectors.ts';
@@ -121,6 +129,7 @@ export const culvertMigrations: readonly Migration[] = [
   { version: 18, name: 'users and groups of a directory', sql: sqliteDdl(accounts.scimTable) },
   { version: 19, name: 'tags of keys', sql: sqliteDdl(accounts.keyTagsColumn) },
   { version: 20, name: 'addresses that keys were used from', sql: sqliteDdl(accounts.keyPlaceTable) },
+  { version: 21, name: 'whose bodies are kept', sql: sqliteDdl(accounts.bodyRuleTable) },
 ];
 
 /** `responses.db`. A separate file: it may grow to many GB, and its writes would hold up those of accounts. */
@@ -133,6 +142,9 @@ export const batchMigrations: readonly Migration[] = [
   { version: 1, name: 'files and batches', sql: sqliteDdl(batchTables) },
   { version: 2, name: 'lines at providers', sql: sqliteDdl(awayLines) },
 ];
+
+/** `bodies.db`: what callers sent and got, where an operator wants it. A separate file for the same reason. */
+export const bodyMigrations: readonly Migration[] = [{ version: 1, name: 'bodies', sql: sqliteDdl(bodyTable) }];
 
 /** `vector-stores.db`. A separate file, so that none is there where nobody has a store. */
 export const vectorStoreMigrations: readonly Migration[] = [

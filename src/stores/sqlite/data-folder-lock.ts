@@ -123,6 +123,7 @@ const watchedNames = [
   'pages.db',
   'responses.db',
   'batches.db',
+  'bodies.db',
   'vector-stores.db',
   'vectors',
 ];

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makeFolder } from '../../kernel/make-folder.ts';
@@ -170,3 +171,13 @@ const messageOfCode: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist, and cannot be made there',
   EISDIR: 'a folder has the name of a needed file',
 };
+
+/** Names a data folder for good: a server that finds its own name on the lease knows that the holder was itself. */
+export function folderIdOf(folder: DataFolder): string {
+  const file = join(folder.path, 'folder.id');
+  const kept = readIfThere(file)?.trim();
+  if (kept !== undefined && kept !== '') return kept;
+  const made = randomUUID();
+  replaceFile(file, `${made}\n`);
+  return made;
+}

@@ -17,7 +17,7 @@ const lookTimeoutMs = 250;
 
 /** Every database of a data folder that there is, absolute. */
 export function databasesIn({ path }: DataFolder): string[] {
-  const others = ['crawl.db', 'pages.db', 'responses.db', 'batches.db', 'vector-stores.db'];
+  const others = ['crawl.db', 'pages.db', 'responses.db', 'batches.db', 'bodies.db', 'vector-stores.db'];
   const names = ['culvert.db', 'ledger.db', ...others, ...shardNames(path)];
   return names.map((name) => join(path, name)).filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile());
 }

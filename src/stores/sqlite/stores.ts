@@ -1,11 +1,13 @@
 import type { AccountStore } from '../../books/auth/account-store.ts';
 import type { ProviderObjectStore } from '../../books/auth/provider-object-store.ts';
 import type { BatchStore } from '../../books/metering/batch-store.ts';
+import type { BodyStore } from '../../books/metering/body-store.ts';
 import type { ResponseStore } from '../../books/metering/response-store.ts';
 import type { CrawlStore } from '../../tools/crawl/crawl-store.ts';
 import { createAccountStore } from '../accounts/account-store.ts';
 import { createProviderObjectStore } from '../accounts/provider-object-store.ts';
 import { createBatchStore } from '../answers/batch-store.ts';
+import { createBodyStore } from '../answers/body-store.ts';
 import { createReplyStore } from '../answers/reply-store.ts';
 import { createResponseStore } from '../answers/response-store.ts';
 import type { Migration } from '../migration.ts';
@@ -13,6 +15,7 @@ import type { OwnTables } from '../sql-tables.ts';
 import { createCrawlStore } from '../web/crawl-store.ts';
 import {
   batchMigrations,
+  bodyMigrations,
   crawlMigrations,
   culvertMigrations,
   openCulvertDatabase,
@@ -137,6 +140,11 @@ export function openSqliteResponseStore({
 /** Uploaded files and batches in `batches.db`. A power cut may take the last lines, which are then asked again. */
 export function openSqliteBatchStore(late: LateFile): BatchStore {
   return createBatchStore(openTables({ ...late, noun: 'batches', migrations: batchMigrations, waitMaxMs }));
+}
+
+/** Bodies of requests in `bodies.db`. A power cut may take the last ones. */
+export function openSqliteBodyStore(late: LateFile): BodyStore {
+  return createBodyStore(openTables({ ...late, noun: 'bodies', migrations: bodyMigrations, waitMaxMs }));
 }
 
 /** Tables of vector stores in `vector-stores.db`: where it is, a start continues to read their files. */

@@ -1,7 +1,7 @@
 import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import { type NeutralEvent, parsedData, parsedJson } from '../../../formats/neutral/event.ts';
-import type { NeutralPart } from '../../../formats/neutral/request.ts';
+import type { NeutralPart, NeutralRequest } from '../../../formats/neutral/request.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { parseBody } from '../../../kernel/parse-object.ts';
 import type { TracedContent } from '../../../kernel/trace.ts';
@@ -30,11 +30,20 @@ export function contentOf(dialectId: CallerDialectId, request: Buffer, answer: B
 
 function messagesAsked(dialectId: CallerDialectId, request: Buffer): Message[] {
   if (request.length > requestBytesMax) return [];
+  const messages = requestOf(dialectId, request)?.neutral.messages ?? [];
+  return messages.map(({ role, parts }) => ({ role, parts: parts.map(partOf) }));
+}
+
+/** A request in a caller's format, and its body as it came; null: it cannot be read. */
+export function requestOf(
+  dialectId: CallerDialectId,
+  request: Buffer,
+): { neutral: NeutralRequest; body: JsonObject } | null {
   const parsed = parseBody(request);
-  if (!parsed.ok) return [];
-  const read = dialects[dialectId].readRequest(request, parsed.value.body, parsed.value.scan);
-  if (!read.ok) return [];
-  return read.value.neutral().messages.map(({ role, parts }) => ({ role, parts: parts.map(partOf) }));
+  if (!parsed.ok) return null;
+  const { body, scan } = parsed.value;
+  const read = dialects[dialectId].readRequest(request, body, scan);
+  return read.ok ? { neutral: read.value.neutral(), body } : null;
 }
 
 function partOf(part: NeutralPart): JsonObject {
@@ -62,7 +71,8 @@ function argumentsOf(text: string): JsonObject | string {
   return isObject(value) ? value : text;
 }
 
-function eventsOf(dialectId: CallerDialectId, answer: Buffer): readonly NeutralEvent[] {
+/** Events of a whole or streamed answer in a caller's format. */
+export function eventsOf(dialectId: CallerDialectId, answer: Buffer): readonly NeutralEvent[] {
   const dialect = dialects[dialectId];
   if (!('decodeWhole' in dialect)) return dialect.eventsOf?.(answer) ?? [];
   const whole = parsedData(answer.toString('utf8'));

@@ -1,0 +1,110 @@
+import type { CallerDialectId } from '../../formats/dialects/dialect.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import {
+  type ShownConversation,
+  type ShownPart,
+  type ShownTurn,
+  shownConversation,
+} from '../families/chat/shown-conversation.ts';
+import type { BodyTexts } from './body-keeper.ts';
+
+const conversations: readonly [RegExp, CallerDialectId][] = [
+  [/\/chat\/completions$/, 'openai-chat'],
+  [/\/messages$/, 'anthropic-messages'],
+  [/\/responses$/, 'openai-responses'],
+  [/:(stream)?generateContent$/i, 'gemini'],
+  [/^\/api\/chat$/, 'ollama'],
+  [/^\/v2\/chat$/, 'cohere-chat'],
+];
+
+/** Bodies as people read them; null: those of this path have no such form, or cannot be read. */
+export function conversationOf(path: string, bodies: BodyTexts): ShownConversation | null {
+  const [, dialect] = conversations.find(([ending]) => ending.test(path)) ?? [];
+  const shown = dialect === undefined ? otherOf(path, bodies) : chatOf(dialect, bodies);
+  return shown === null || shown.turns.length === 0 ? null : shown;
+}
+
+function chatOf(dialect: CallerDialectId, { request, answer }: BodyTexts): ShownConversation | null {
+  try {
+    return shownConversation(dialect, Buffer.from(request), Buffer.from(answer));
+  } catch {
+    // A cut answer may end anywhere.
+    return null;
+  }
+}
+
+/** Pictures, speech, texts that are completed or embedded: what was asked, and what came. */
+function otherOf(path: string, bodies: BodyTexts): ShownConversation | null {
+  const asked = objectOf(bodies.request);
+  if (asked === null) return null;
+  const answer = objectOf(bodies.answer);
+  const input = textsOf(asked.prompt ?? asked.input ?? null);
+  const produced: ShownPart[] = /\/images\//.test(path)
+    ? listOf(answer?.data).map(pictureOf)
+    : /\/completions$/.test(path)
+      ? listOf(answer?.choices).map(({ text }) => ({ type: 'text', text: String(text ?? '') }))
+      : mediaOf(bodies);
+  const { prompt: _, input: __, model: ___, ...settings } = asked;
+  return {
+    turns: [
+      ...turn(
+        'user',
+        'request',
+        input.map((text) => ({ type: 'text', text })),
+      ),
+      ...turn('assistant', 'answer', produced),
+    ],
+    tools: [],
+    settings: Object.entries(settings).map(([name, value]) => ({ name, value: JSON.stringify(value) })),
+  };
+}
+
+function turn(role: ShownTurn['role'], from: ShownTurn['from'], parts: ShownPart[]): ShownTurn[] {
+  return parts.length === 0 ? [] : [{ role, from, index: 0, parts, finish: null }];
+}
+
+function pictureOf({ b64_json, url, revised_prompt }: JsonObject): ShownPart {
+  const base64 = typeof b64_json === 'string' ? b64_json : null;
+  return {
+    type: 'image',
+    media: { type: 'image/png', base64, url: typeof url === 'string' ? url : null },
+    ...(typeof revised_prompt === 'string' && { text: revised_prompt }),
+  };
+}
+
+function mediaOf({ media }: BodyTexts): ShownPart[] {
+  if (media === null) return [];
+  const type = media.type.startsWith('audio/') ? 'audio' : media.type.startsWith('image/') ? 'image' : 'file';
+  return [{ type, media: { ...media, url: null } }];
+}
+
+function objectOf(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function listOf(value: JsonValue | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function textsOf(value: JsonValue): string[] {
+  if (typeof value === 'string') return [value];
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+}
+
+/** All words of bodies, each text on its own. */
+export function wordsOf(path: string, bodies: BodyTexts): string[] {
+  const shown = conversationOf(path, bodies);
+  const words = (parts: readonly ShownPart[]): string[] =>
+    parts.flatMap(({ text, name, parts: inner = [] }) => [
+      ...(name === undefined ? [] : [name]),
+      ...(text === undefined ? [] : [text]),
+      ...words(inner),
+    ]);
+  if (shown === null) return [bodies.request, bodies.answer, ...(bodies.error === null ? [] : [bodies.error])];
+  return [...shown.turns.flatMap(({ parts }) => words(parts)), ...(bodies.error === null ? [] : [bodies.error])];
+}
