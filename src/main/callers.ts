@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { nothingStored, type Stored } from '../books/auth/account-store.ts';
 import { mintAdminKey } from '../books/auth/api-key.ts';
+import { BodyRules } from '../books/auth/body-rules.ts';
 import { declaredKeys } from '../books/auth/declared-keys.ts';
 import { issueFirstKey } from '../books/auth/issue-key.ts';
 import { KeyPlaces, writePlaces } from '../books/auth/key-places.ts';
@@ -24,6 +25,7 @@ import type { Books } from './books.ts';
 export interface Callers {
   ring: KeyRing;
   plans(): PlanBook;
+  bodyRules: BodyRules;
   /** The name of an account's plan; the default plan for an unknown one. */
   planOf(account: string): string;
   /** Whether a plan, an account or a key names a guard. */
@@ -90,8 +92,8 @@ const namedMax = 10;
 export async function openCallers(options: {
   config: Config;
   books: Pick<Books, 'folder' | 'secrets' | 'stores'>;
-  /** Called with the contents of the store, whenever they have changed. */
-  onStored: readonly ((stored: Stored) => void)[];
+  /** Contents of the store, whenever they have changed. */
+  onStored(stored: Stored): void;
   clock: Clock;
   log: Log;
 }): Promise<Callers> {
@@ -115,6 +117,7 @@ export async function openCallers(options: {
     createRunKeys(secrets.sealer('run keys')),
     places,
   );
+  const bodyRules = new BodyRules();
   let stored = nothingStored;
   let planByAccount: ReadonlyMap<string, string> | null = null;
   let knownLost: ReadonlySet<string> = new Set();
@@ -155,7 +158,8 @@ export async function openCallers(options: {
       // Before the ring, whose new principals ask the book for their limits.
       plans.replace(bookOfPlans());
       ring.restock(next);
-      for (const take of options.onStored) take(next);
+      bodyRules.take(next);
+      options.onStored(next);
     },
     (error) => log.error({ error: String(error) }, 'keys could not be read'),
   );
@@ -173,6 +177,7 @@ export async function openCallers(options: {
   return {
     ring,
     plans: plans.current,
+    bodyRules,
     planOf(account) {
       planByAccount ??= plansOfAccounts();
       return planByAccount.get(account) ?? config.default_plan;

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { BodyRules } from '../books/auth/body-rules.ts';
 import { createSetup } from '../books/auth/setup.ts';
 import { createNotices } from '../books/metering/notices.ts';
 import { createRefusals } from '../books/metering/refusals.ts';
@@ -10,7 +9,6 @@ import type { Door } from '../http/door.ts';
 import type { Route } from '../http/exchange.ts';
 import { urlOf, whyNotListening } from '../http/listening.ts';
 import { createGatewayServer, type GatewayServer } from '../http/server.ts';
-import { createBodyKeeper } from '../inference/endpoints/body-keeper.ts';
 import { createKeptBodies } from '../inference/endpoints/kept-bodies.ts';
 import { createProviderObjects } from '../inference/families/chat/provider-objects.ts';
 import { createAliasWatch, tellFinished } from '../inference/models/ended-requests.ts';
@@ -123,8 +121,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const { folder, stores, secrets } = books;
   const { ledger } = stores;
   const setup = createSetup({ config, env, secrets, log });
-  const rules = new BodyRules();
-  const callers = await openCallers({ config, books, onStored: [setup.take, rules.take], clock, log });
+  const callers = await openCallers({ config, books, onStored: setup.take, clock, log });
   opened(callers.stop);
   const { plans } = callers;
   const spool = await openSpool(join(folder.path, options.seat?.given.spool ?? 'spool'), options.seat);
@@ -173,11 +170,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const common = { ...upstreams, keptBodies, books, cache, clock, plans, storage, sinks, notices, sendAlert };
   const { promise: listening, resolve: listens } = Promise.withResolvers<string>();
   const shared = { ...common, vectors, listening, resolve, proxyOf, log, onTrouble, opened, traces };
-  const limits = () => snapshot().config.storage.bodies;
-  const sealer = secrets.sealer('bodies');
-  const bodyKeeper = createBodyKeeper({ rules, stores, sealer, limits, room: storage.room, clock, onTrouble });
-  opened(bodyKeeper.close);
-  const all = { ...shared, options, callers, metrics, bodyKeeper };
+  const all = { ...shared, options, callers, metrics };
   const opening = openServices({ ...all, files, objects, finished, spool });
   const { server, dashboard, ...served } = await openServer({ ...all, ...opening, setup });
   opened(await createRollbacks({ snapshot, book: ledger.experiments, out, clock, log, metrics, onTrouble }).start());
@@ -193,7 +186,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   opened(sinks.stop);
   // A bucket that refuses is known before a caller needs it, and what a crash left in it goes.
   files.sweep().catch(() => undefined);
-  const swept = [stores.replies, objects, opening.services.responses, files, bodyKeeper];
+  const swept = [stores.replies, objects, opening.services.responses, files, opening.services.bodyKeeper];
   const stopPruning = prune({ stores, swept, snapshot, clock, log });
 
   return {

@@ -37,7 +37,6 @@ export interface RoutesParts {
   notices: Pick<Notices, 'deliver'>;
   sendAlert: SendAlert;
   keptBodies: KeptBodies;
-  bodyKeeper: NonNullable<AdminParts['bodyKeeper']>;
   callers: Callers;
   setup: Setup;
   /** Null: there is none. */

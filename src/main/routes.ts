@@ -117,7 +117,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         checkConfig: options.checkConfig,
         reload: options.reload,
         troubles,
-        bodyKeeper: parts.bodyKeeper,
+        bodyKeeper: services.bodyKeeper,
         ...serverLooks(parts, { folder, snapshot, mcp: parts.mcp.servers, troubles, clock, version }),
         onStoreError: (error) => log.error({ error: String(error) }, 'the admin API could not ask a store'),
       }),

@@ -9,6 +9,7 @@ import { createSchemaCheck } from '../guards/schema-check.ts';
 import { createBodyRoom } from '../http/read-body.ts';
 import { createUploads, type Uploads } from '../inference/batches/uploads.ts';
 import { createAnswerCache } from '../inference/cache/create-answer-cache.ts';
+import { createBodyKeeper } from '../inference/endpoints/body-keeper.ts';
 import { createBodyReader } from '../inference/endpoints/body-readers.ts';
 import { createBodyWorkers } from '../inference/endpoints/body-workers.ts';
 import { openGuardPorts } from '../inference/endpoints/guard-ports.ts';
@@ -46,7 +47,7 @@ import { boundedPages, type Storage } from './storage.ts';
 
 export interface ServicesParts
   extends Pick<SpineServices, 'clock' | 'transport' | 'health' | 'silence' | 'snapshot' | 'pricing' | 'finished'>,
-    Pick<Services, 'bodyKeeper' | 'plans' | 'transcoder' | 'files' | 'spool'> {
+    Pick<Services, 'plans' | 'transcoder' | 'files' | 'spool'> {
   options: GatewayOptions;
   callers: Callers;
   metrics: Pick<Metrics, 'searched' | 'cacheLooked' | 'cacheChecked'>;
@@ -154,7 +155,6 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     media: createMediaFetcher(fetching),
     snapshot,
     pricing: parts.pricing,
-    bodyKeeper: parts.bodyKeeper,
     logBodies(bodies) {
       log.info(bodies, 'bodies');
       parts.keptBodies.add(bodies);
@@ -177,14 +177,25 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     storage: storage.book,
   };
   openGuardPorts(services, parts.vectors);
-  const { bodies, schemas, tokenCounter, embeddingCodec, imageCodec } = services;
-  for (const one of [bodies, schemas, tokenCounter, embeddingCodec, imageCodec]) parts.opened(one.close);
+  const { bodies, bodyKeeper, schemas, tokenCounter, embeddingCodec, imageCodec } = services;
+  for (const one of [bodies, bodyKeeper, schemas, tokenCounter, embeddingCodec, imageCodec]) parts.opened(one.close);
   return services;
 }
 
-function openKept({ books: { stores, secrets }, storage: { book }, clock, snapshot, onTrouble }: ServicesParts) {
+function openKept({
+  books: { stores, secrets },
+  callers,
+  storage: { book, room },
+  clock,
+  snapshot,
+  onTrouble,
+}: ServicesParts) {
   const { bootId, replies, responses: open, responsesKept: keptBefore } = stores;
   return {
+    bodyKeeper: createBodyKeeper({
+      ...{ rules: callers.bodyRules, stores, room, sealer: secrets.sealer('bodies'), clock, onTrouble },
+      limits: () => snapshot().config.storage.bodies,
+    }),
     idempotency: createIdempotency({
       ...{ store: replies, sealer: secrets.sealer('idempotent replies'), bootId, clock, onTrouble },
       mayKeep: (tenant, bytes) =>

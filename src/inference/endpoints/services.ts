@@ -26,7 +26,7 @@ export interface Services
   /** Uploads wait here. */
   spool: Spool;
   /** Bodies that operators want kept. */
-  bodyKeeper: Pick<BodyKeeper, 'rules' | 'keep'>;
+  bodyKeeper: BodyKeeper;
   /** Keys that `telemetry.log.bodies` names. */
   logBodies(bodies: LoggedBodies): void;
 }
