@@ -194,7 +194,10 @@ function kept(
     call.withhold?.();
     sink.withhold();
   };
-  return { ...call, sink, withhold, planned: (alias) => void (model = alias) };
+  const planned = (alias: string) => {
+    model = alias;
+  };
+  return { ...call, sink, withhold, planned };
 }
 
 /** For keys that `named` holds, with a sink that gives the trace the request and the answer. */

@@ -195,8 +195,7 @@ export async function openCallers(options: {
     firstKeyFile() {
       const secret = readIfThere(files.first)?.trim();
       if (!secret) return null;
-      const opens = !('kind' in ring.authenticate({ authorization: `Bearer ${secret}` }, () => null));
-      return opens ? files.first : null;
+      return 'kind' in ring.authenticate({ authorization: `Bearer ${secret}` }, () => null) ? null : files.first;
     },
     refresh: watch.poll,
     declare(next) {
