@@ -1,3 +1,4 @@
+import { type EncodedPiece, encodedChars, encodedFrom, encodedOpen } from './encoded-text.ts';
 import { type SeenText, seenText } from './seen-text.ts';
 
 /** A place in a text where a check found something. `end`: the first character after it. */
@@ -8,6 +9,8 @@ export interface Finding {
   end: number;
   /** Where the text begins that decides it, such as the name before a password. Absent: `start`. */
   since?: number;
+  /** Bytes in base64 begin here, which no rule can read: nothing was found. Absent: it was. */
+  isUnread?: true;
 }
 
 /** Looks for one kind of thing. Its time grows with the text's length alone, whatever the text is. */
@@ -21,8 +24,8 @@ export interface Rule {
   open(text: string, from: number): number;
   /** Characters of its longest finding, with those that decide it. */
   longest: number;
-  /** `written`: invisible characters hide nothing from it. Absent: it also looks at the text as people read it. */
-  of?: 'written';
+  /** `escaped`: it knows what escapes mean. Absent: it also looks at a text without them. */
+  of?: 'escaped';
 }
 
 /** The rules of one guard. */
@@ -33,7 +36,7 @@ export const contextChars = 64;
 
 /**
  * Findings that begin at `from` or later and before `before`, in their order. Where two overlap, the earlier one wins,
- * and of those with one beginning the longer one. It depends on no text further than `open` allows, so that a text in
+ * and of those with one beginning the longer one. What base64 holds is found as the whole of it. It depends on no text further than `open` allows, so that a text in
  * pieces has the findings of the whole.
  */
 export function findingsIn(
@@ -43,8 +46,23 @@ export function findingsIn(
   before: number,
   seen: SeenText | null = seenText(text),
 ): Finding[] {
+  return findingsAt(check, text, { from, before, seen, depth: 0 });
+}
+
+interface Stretch {
+  from: number;
+  before: number;
+  seen: SeenText | null;
+  /** How often base64 was decoded to get this text. */
+  depth: number;
+}
+
+const depthMax = 3;
+
+function findingsAt(check: Check, text: string, { from, before, seen, depth }: Stretch): Finding[] {
   const found: Finding[] = [];
-  const rules = seen === null ? check : [...check, ...rulesOver(seen, check)];
+  const rules = [...check, encodedRule(check, before, depth)];
+  if (seen !== null) rules.push(...rulesOver(seen, [...check, encodedRule(check, seen.placeOf(before), depth)]));
   const nexts = rules.map((rule) => rule.next(text, from));
   for (;;) {
     let first: Finding | null = null;
@@ -62,31 +80,64 @@ export function findingsIn(
   }
 }
 
+/** Finds base64 that holds what a check finds, as far as it begins before a place. */
+function encodedRule(check: Check, before: number, depth: number): Rule {
+  /** Bytes up to here are told. */
+  let told = 0;
+  const findingOf = ({ start, end, ahead, text, isBytes }: EncodedPiece): Finding | null => {
+    const place = { from: 0, before: text.length, seen: seenText(text), depth: depth + 1 };
+    const found = text === '' || depth === depthMax ? undefined : findingsAt(check, text, place)[0];
+    if (found !== undefined && found.isUnread === undefined) return { kind: found.kind, start, end: ahead };
+    if (start < told || (!isBytes && found === undefined)) return null;
+    told = end;
+    return { kind: 'bytes', start, end: start + 1, isUnread: true };
+  };
+  return {
+    longest: encodedChars,
+    next(text, from) {
+      for (let at = from; ; ) {
+        const piece = encodedFrom(text, at);
+        if (piece === null || piece.start >= before) return null;
+        const found = findingOf(piece);
+        if (found !== null) return found;
+        at = piece.end;
+      }
+    },
+    open: (text, from) => encodedOpen(text, from),
+  };
+}
+
 const since = ({ since, start }: Finding) => since ?? start;
 
 /** The first place of any rule that more text could change. */
 export function openAt(check: Check, text: string, from: number, seen: SeenText | null = seenText(text)): number {
-  let open = text.length;
+  let open = encodedOpen(text, from);
   for (const rule of check) open = Math.min(open, rule.open(text, from));
-  if (seen === null) return open;
+  if (seen === null) return encodedOpen(text, from, open);
   open = Math.max(from, Math.min(open, seen.unsure));
-  for (const rule of rulesOver(seen, check)) open = Math.min(open, rule.open(text, from));
-  return open;
+  for (const rule of rulesOver(seen, [...check, encodedRule(check, 0, 0)]))
+    open = Math.min(open, rule.open(text, from));
+  return encodedOpen(text, from, open);
 }
 
 /** Rules that look at a text as people read it, and find the places in it as it is written. */
-function rulesOver({ text, placeOf, beginning, ending }: SeenText, check: Check): Rule[] {
-  return check
-    .filter((rule) => rule.of !== 'written')
-    .map((rule) => ({
-      longest: rule.longest,
-      next(_, from) {
-        const found = rule.next(text, placeOf(from));
-        if (found === null) return null;
-        const { kind, start, end, since } = found;
-        const place = { kind, start: beginning(start), end: ending(end) };
-        return since === undefined ? place : { ...place, since: beginning(since) };
-      },
-      open: (_, from) => beginning(rule.open(text, placeOf(from))),
-    }));
+function rulesOver(seen: SeenText, check: Check): Rule[] {
+  return check.flatMap((rule) => {
+    const view = rule.of === 'escaped' && seen.escaped !== undefined ? seen.escaped : seen;
+    return view === null ? [] : [ruleOver(view, rule)];
+  });
+}
+
+function ruleOver({ text, placeOf, beginning, ending }: SeenText, rule: Rule): Rule {
+  return {
+    longest: rule.longest,
+    next(_, from) {
+      const found = rule.next(text, placeOf(from));
+      if (found === null) return null;
+      const { since } = found;
+      const place = { ...found, start: beginning(found.start), end: ending(found.end) };
+      return since === undefined ? place : { ...place, since: beginning(since) };
+    },
+    open: (_, from) => beginning(rule.open(text, placeOf(from))),
+  };
 }

@@ -1,7 +1,9 @@
+import { escapesIn, hasEscapes, openEscape } from './escapes.ts';
+
 /**
  * A text as people read it: without the characters that nobody sees, and with digits, letters and signs of other forms
- * as those of ASCII, also letters of other scripts that look like them within a word of ASCII. What is hidden among such
- * characters stands in it plainly. Places: UTF-16 units.
+ * as those of ASCII, also letters of other scripts that look like them within a word of ASCII, and those that are escaped
+ * as in URLs, HTML or JSON. What is hidden among such characters stands in it plainly. Places: UTF-16 units.
  */
 export interface SeenText {
   text: string;
@@ -13,6 +15,8 @@ export interface SeenText {
   ending(place: number): number;
   /** Place in the written text from which more text could change what it looks like; its length: none could. */
   unsure: number;
+  /** The same with its escapes as they are written; null: as all of it is. Absent: it has none. */
+  escaped?: SeenText | null;
 }
 
 /** Controls but for white space, other digits, full-width forms but for the marks of Chinese prose, mathematical letters. */
@@ -82,21 +86,29 @@ function withoutAlike(text: string, first: number): { text: string; unsure: numb
 /** The text as it is read; null: as it is written. */
 export function seenText(given: string): SeenText | null {
   const first = firstOdd(given);
-  if (first === -1) return null;
-  const { text: written, unsure } = withoutAlike(given, first);
+  if (!hasEscapes(given)) return first === -1 ? null : readText(given, first, false);
+  const seen = readText(given, first === -1 ? given.length : first, true);
+  return seen === null ? null : { ...seen, escaped: first === -1 ? null : readText(given, first, false) };
+}
+
+/** `first`: the first odd character of it; its length: none. */
+function readText(given: string, first: number, isUnescaped: boolean): SeenText | null {
+  const { text: written, unsure: unsureLetters } = withoutAlike(given, first);
+  const unsure = isUnescaped ? Math.min(unsureLetters, openEscape(written)) : unsureLetters;
   const begins: number[] = [];
+  /** Ends of escapes, by their place. */
+  const ends = new Map<number, number>();
   let text = '';
   const take = (piece: string, at: number) => {
     text += piece;
     for (let unit = 0; unit < piece.length; unit++) begins.push(at + unit);
   };
   let from = 0;
-  odd.lastIndex = first;
-  for (let found = odd.exec(written); found !== null; found = odd.exec(written)) {
-    const [char] = found;
-    take(written.slice(from, found.index), from);
-    if (!invisible.test(char)) take(plain(char), found.index);
-    from = found.index + char.length;
+  for (const { at, length, plain: form } of isUnescaped ? mergedOdd(written, first) : oddIn(written, first)) {
+    take(written.slice(from, at), from);
+    take(form, at);
+    from = at + length;
+    if (form !== '' && length > 2) ends.set(text.length, from);
   }
   if (from === 0 && written === given && unsure === given.length) return null;
   take(written.slice(from), from);
@@ -107,10 +119,42 @@ export function seenText(given: string): SeenText | null {
     placeOf: (at) => placeIn(begins, at),
     beginning,
     ending(place) {
+      const end = ends.get(place);
+      if (end !== undefined) return end;
       const at = beginning(place - 1);
       return at + ((written.codePointAt(at) ?? 0) > 0xffff && text.charCodeAt(place - 1) < 0x80 ? 2 : 1);
     },
   };
+}
+
+/** Characters that are written otherwise than they are read. */
+interface Odd {
+  at: number;
+  length: number;
+  /** What they are read as; '': nothing. */
+  plain: string;
+}
+
+function* oddIn(written: string, first: number): Generator<Odd> {
+  odd.lastIndex = first;
+  for (let found = odd.exec(written); found !== null; found = odd.exec(written)) {
+    const { lastIndex } = odd;
+    const [char] = found;
+    yield { at: found.index, length: char.length, plain: invisible.test(char) ? '' : plain(char) };
+    odd.lastIndex = lastIndex;
+  }
+}
+
+/** With escapes, in their order. */
+function* mergedOdd(written: string, first: number): Generator<Odd> {
+  const others = oddIn(written, first);
+  let next = others.next();
+  for (const one of escapesIn(written)) {
+    for (; next.done !== true && next.value.at < one.at; next = others.next()) yield next.value;
+    yield one;
+  }
+  if (next.done !== true) yield next.value;
+  yield* others;
 }
 
 /** Invisible characters in a row that a guard holds, and lets pass: more of them are no text. */

@@ -28,6 +28,7 @@ export function links(kinds: readonly LinkKind[], hosts: readonly string[]): Che
   const allowed = new Set(hosts.map((host) => host.toLowerCase()));
   const rule: Rule = {
     longest: addressChars + placeChars + gapChars,
+    of: 'escaped',
     next(text, from) {
       places.lastIndex = Math.max(0, from - placeChars - gapChars);
       for (let place = places.exec(text); place !== null; place = places.exec(text)) {

@@ -30,7 +30,8 @@ export async function findingsOf(check: Check, texts: readonly string[]): Promis
   return found;
 }
 
-function placed(held: HeldText, { kind, start, end, since }: Finding): Finding {
-  const place = { kind, start: held.placeOf(start), end: held.placeOf(end) };
+function placed(held: HeldText, finding: Finding): Finding {
+  const { start, end, since } = finding;
+  const place = { ...finding, start: held.placeOf(start), end: held.placeOf(end) };
   return since === undefined ? place : { ...place, since: held.placeOf(since) };
 }

@@ -7,10 +7,13 @@ export function blocked(name: string, what: string, why?: string): Failure {
   return { kind: 'guard-blocked', guard: name, message };
 }
 
-/** `isWhole`: it can read nothing of the request. */
-export function cannotRead(name: string, isWhole: boolean): Failure {
-  const what = isWhole ? 'a request of this kind' : 'a part of this request, such as a picture, a sound or a file';
-  const message = `The guard '${name}' cannot read ${what}. Leave it out, or ask the operator to set on_error: allow for this guard.`;
+export type Unreadable = 'a request of this kind' | 'a part of this request' | 'a part of the answer';
+
+/** `what` the guard cannot read. */
+export function cannotRead(name: string, what: Unreadable): Failure {
+  const such = what === 'a request of this kind' ? '' : ', such as a picture, a sound, a file or bytes in base64';
+  const cure = what === 'a part of the answer' ? 'Ask' : 'Leave it out, or ask';
+  const message = `The guard '${name}' cannot read ${what}${such}. ${cure} the operator to set on_error: allow for this guard.`;
   return { kind: 'guard-blocked', guard: name, message };
 }
 

@@ -191,7 +191,7 @@ class RunningRules extends RunningGuard<Guard> {
   step(): RunningStep {
     return {
       ...(this.guard.config.on.includes('input') && { request: (view: RequestView) => this.request(view) }),
-      session: () => this.unread(0, true),
+      session: () => this.unread(0, 'a request of this kind'),
       answer: (place) => this.answer(place),
     };
   }
@@ -199,17 +199,19 @@ class RunningRules extends RunningGuard<Guard> {
   async request(view: RequestView): Promise<Verdict> {
     const texts = await view.texts();
     const { config, check } = this.guard;
-    const unread = texts === null ? 1 : texts.unread.filter(isRead).length;
-    const refused = unread > 0 ? this.unread(unread, texts === null) : null;
-    if (refused !== null) return { refused };
     const parts = (texts?.parts ?? []).filter((part) => this.reads(part.kind) && isRead(part));
     this.report.read += parts.length;
     const all = await findingsOf(
       check,
       parts.map(({ text }) => text),
     );
+    const bytes = all.flat().filter(({ isUnread }) => isUnread === true).length;
+    const unread = texts === null ? 1 : texts.unread.filter(isRead).length + bytes;
+    const what = texts === null ? 'a request of this kind' : 'a part of this request';
+    const refused = unread > 0 ? this.unread(unread, what) : null;
+    if (refused !== null) return { refused };
     const found = parts
-      .map((part, index) => ({ part, findings: all[index] ?? [] }))
+      .map((part, index) => ({ part, findings: (all[index] ?? []).filter(({ isUnread }) => isUnread === undefined) }))
       .filter(({ findings }) => findings.length > 0);
     if (found.length === 0) return null;
     for (const { findings } of found) this.#count(findings.length, 'input');
@@ -231,6 +233,7 @@ class RunningRules extends RunningGuard<Guard> {
       check: looks ? check : null,
       book: restores ? this.#book : noWords,
       take: (finding, value) => this.#take(finding, value),
+      unread: (parts) => (looks ? this.unread(parts, 'a part of the answer') : null),
       passes: this.enforces && action !== 'flag' ? 'what is decided' : 'all',
     });
   }

@@ -12,6 +12,8 @@ export interface AnswerRule {
   book: MaskBook;
   /** Counts a finding: what goes on in its place, or the failure that ends the answer. */
   take(finding: Finding, value: string): string | Failure;
+  /** Counts parts that nobody can read: the failure that ends the answer, or null. */
+  unread(parts: number): Failure | null;
   /** `all`: nothing is changed, so that nothing is held back. */
   passes: 'all' | 'what is decided';
 }
@@ -37,6 +39,10 @@ export class GuardedText implements TextFilter {
     return passes === 'all' && typeof decided === 'string' ? text : decided;
   }
 
+  unread(parts: number): Failure | null {
+    return this.#rule.unread(parts);
+  }
+
   isNumber(text: string): boolean {
     return this.#rule.book.isNumber(text);
   }
@@ -55,6 +61,11 @@ export class GuardedText implements TextFilter {
     if (check !== null) {
       for (const finding of findingsIn(check, text, from, before, seen)) {
         const { start } = finding;
+        if (finding.isUnread === true) {
+          const refused = this.#rule.unread(1);
+          if (refused !== null) return refused;
+          continue;
+        }
         const { end, quote } = this.#isJson ? placeInJson(text, finding) : { end: finding.end, quote: '' };
         const value = text.slice(start, end);
         const taken = take(finding, value);

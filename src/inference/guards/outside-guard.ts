@@ -2,6 +2,7 @@ import type { TextPart } from '../../formats/neutral/json-texts.ts';
 import type { OutsideFinding, OutsideVerdict } from '../../guards/outside/outside-check.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { JudgedText, RequestView, RunningStep, StepRequest, TextFilter, Verdict } from '../models/steps.ts';
+import { findingsOf } from './findings-of.ts';
 import { blocked } from './guard-failures.ts';
 import { sentencesNamed } from './guard-report.ts';
 import { isRead, masked } from './guard-share.ts';
@@ -19,6 +20,15 @@ export interface OutsideGuard extends GuardRule {
 interface Judged {
   failure: Failure | null;
   places: readonly (readonly { kind: string; start: number; end: number }[])[];
+}
+
+/** Bytes in base64 within texts: a service would have to guess what they are. */
+async function bytesIn(parts: Parts): Promise<number> {
+  const found = await findingsOf(
+    [],
+    parts.map(({ text }) => text),
+  );
+  return found.flat().length;
 }
 
 type Parts = readonly Pick<TextPart, 'kind' | 'text'>[];
@@ -46,7 +56,7 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
       ...(on.includes('output') &&
         action !== 'route' && { judge: { changes, of: (texts: readonly JudgedText[]) => this.#answer(texts) } }),
       ...(changes && { answer: () => this.#restoring() }),
-      session: () => this.unread(1, true),
+      session: () => this.unread(1, 'a request of this kind'),
     };
   }
 
@@ -57,10 +67,11 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
 
   async #request(view: RequestView): Promise<Verdict> {
     const texts = await view.texts();
-    const unread = texts === null ? 1 : texts.unread.filter(isRead).length;
-    const refused = unread === 0 ? null : this.unread(unread, texts === null);
-    if (refused !== null) return { refused };
     const parts = (texts?.parts ?? []).filter((part) => this.#reads(part) && isRead(part));
+    const unread = texts === null ? 1 : texts.unread.filter(isRead).length + (await bytesIn(parts));
+    const refused =
+      unread === 0 ? null : this.unread(unread, texts === null ? 'a request of this kind' : 'a part of this request');
+    if (refused !== null) return { refused };
     if (parts.length === 0) return null;
     this.report.waits = true;
     const judging = this.#judged('input', parts);
@@ -113,7 +124,13 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
 
   #restoring(): TextFilter | null {
     if (this.#book.isEmpty) return null;
-    return new GuardedText({ check: null, book: this.#book, take: (_, value) => value, passes: 'what is decided' });
+    return new GuardedText({
+      check: null,
+      book: this.#book,
+      take: (_, value) => value,
+      unread: () => null,
+      passes: 'what is decided',
+    });
   }
 
   /** Asks about texts, counts what it found, and decides. Never rejects. */

@@ -1,7 +1,7 @@
 import type { GuardConfig } from '../../config/schema.ts';
 import type { TextKind } from '../../formats/neutral/json-texts.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import { cannotRead, unanswered } from './guard-failures.ts';
+import { cannotRead, type Unreadable, unanswered } from './guard-failures.ts';
 import type { GuardReport } from './guard-report.ts';
 
 /** One configured guard, whatever it looks for. */
@@ -36,12 +36,12 @@ export class RunningGuard<R extends GuardRule = GuardRule> {
     this.guard.tell(this.guard.name, this.enforces ? did : `would-be-${did}`);
   }
 
-  /** Parts of the request that it cannot read, or the whole; null: it goes on all the same. */
-  protected unread(parts: number, isWhole: boolean): Failure | null {
+  /** So many parts that it cannot read; null: they go on all the same. */
+  protected unread(parts: number, what: Unreadable): Failure | null {
     const { name, config, tell } = this.guard;
     this.report.unread += parts;
     tell(name, 'unscanned');
-    return config.on_error === 'deny' && this.enforces ? cannotRead(name, isWhole) : null;
+    return config.on_error === 'deny' && this.enforces ? cannotRead(name, what) : null;
   }
 
   /** Nobody gave a verdict; null: it goes on all the same. */

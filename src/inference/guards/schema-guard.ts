@@ -39,7 +39,7 @@ export class RunningSchemaGuard extends RunningGuard<SchemaGuard> {
     return {
       ...(endpoints.includes(endpoint) && { judge }),
       ...(unreadEndpoints.includes(endpoint) && { request: (_: RequestView) => this.#request() }),
-      session: () => this.unread(0, true),
+      session: () => this.unread(0, 'a request of this kind'),
     };
   }
 
@@ -49,7 +49,7 @@ export class RunningSchemaGuard extends RunningGuard<SchemaGuard> {
   }
 
   #request(): Verdict {
-    const refused = this.unread(1, true);
+    const refused = this.unread(1, 'a request of this kind');
     return refused === null ? null : { refused };
   }
 

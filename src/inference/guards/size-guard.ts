@@ -54,14 +54,14 @@ export class RunningSizeGuard extends RunningGuard {
     return {
       ...(on.includes('input') && { request: (view: RequestView) => this.#request(view) }),
       ...(looks && { answer: (place: AnswerTextPlace) => this.#answer(place) }),
-      session: () => this.unread(0, true),
+      session: () => this.unread(0, 'a request of this kind'),
     };
   }
 
   async #request(view: RequestView): Promise<Verdict> {
     const texts = await view.texts();
     if (texts === null) {
-      const refused = this.unread(1, true);
+      const refused = this.unread(1, 'a request of this kind');
       return refused === null ? null : { refused };
     }
     this.report.read += 1;

@@ -48,6 +48,7 @@ export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>):
     const parts = texts.parts.filter((part) => part.kind !== 'label' && isRead(part));
     const tried: Tried['guards'] = [];
     const masks: Finding[] = [];
+    let bytes = 0;
     for (const { name, config, check } of ready) {
       if (config.check === 'json-schema') {
         if (of === 'answer') tried.push({ name, ...(await schemas.look(config, parts)) });
@@ -60,8 +61,9 @@ export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>):
       }
       // A text alone is of no part.
       const read = parts.filter(({ path, kind }) => reads === null || path.length === 0 || reads.has(kind));
-      const { masks: more, ...looked } = await lookedAt(config, check, read, unscanned);
+      const { masks: more, bytes: unreadBytes, ...looked } = await lookedAt(config, check, read, unscanned);
       masks.push(...more);
+      bytes = Math.max(bytes, unreadBytes);
       tried.push({ name, ...looked });
     }
     const verdict = triedVerdicts.find((verdict) => tried.some((one) => one.verdict === verdict)) ?? 'pass';
@@ -70,7 +72,7 @@ export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>):
       verdict,
       found: [...new Set(tried.flatMap(({ findings }) => Object.keys(findings)))].sort(),
       guards: tried,
-      unscanned,
+      unscanned: unscanned + bytes,
       masked: verdict === 'masked' && only?.path.length === 0 ? maskedText(only.text, masks) : null,
     };
   };
@@ -122,14 +124,24 @@ async function lookedAt(config: GuardConfig, check: Check, parts: readonly TextP
     check,
     parts.map(({ text }) => text),
   );
+  let bytes = 0;
   for (const [index, part] of parts.entries()) {
     for (const finding of found[index] ?? []) {
+      if (finding.isUnread === true) {
+        bytes += 1;
+        continue;
+      }
       findings[finding.kind] = (findings[finding.kind] ?? 0) + 1;
       lasts ||= !canMask(part);
       if (config.action === 'mask') masks.push(finding);
     }
   }
-  return { verdict: verdictOf(config, Object.keys(findings).length > 0, lasts, unscanned), findings, masks };
+  return {
+    verdict: verdictOf(config, Object.keys(findings).length > 0, lasts, unscanned + bytes),
+    findings,
+    masks,
+    bytes,
+  };
 }
 
 /** What a later guard finds within what an earlier one masked is masked already. */

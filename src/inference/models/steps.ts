@@ -122,6 +122,8 @@ export interface TextFilter {
   end(): string | Failure;
   /** Whether a whole text is the word for a number. Absent: none is. */
   isNumber?(text: string): boolean;
+  /** Parts of the answer that are no text, and that nobody can read: the failure that ends it, or null. Absent: null. */
+  unread?(parts: number): Failure | null;
 }
 
 /** A step, and the requests that it applies to: all of them, or those of the models, plans, accounts or keys named. */

@@ -219,6 +219,7 @@ function inTurn(first: TextFilter, second: TextFilter): TextFilter {
   return {
     push: (text) => through(first.push(text)),
     isNumber: (text) => first.isNumber?.(text) === true || second.isNumber?.(text) === true,
+    unread: (parts) => firstFailure([first.unread?.(parts) ?? null, second.unread?.(parts) ?? null]),
     end() {
       const rest = through(first.end());
       const last = typeof rest === 'string' ? second.end() : '';

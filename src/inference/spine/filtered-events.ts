@@ -1,9 +1,10 @@
 import type { StreamMark } from '../../formats/dialects/dialect.ts';
 import { type FinishReason, isContent, type NeutralEvent } from '../../formats/neutral/event.ts';
-import { jsonIn } from '../../formats/neutral/json-texts.ts';
+import { jsonIn, textsIn } from '../../formats/neutral/json-texts.ts';
 import type { Loss } from '../../formats/neutral/loss.ts';
 import { type Fault, fault } from '../../formats/neutral/outcome.ts';
 import { type Failure, FailureError, statusOf } from '../../kernel/failure.ts';
+import type { JsonValue } from '../../kernel/json.ts';
 import type { AnswerTexts, TextFilter } from '../models/steps.ts';
 import type { AnswerStep } from './after.ts';
 import { type Answer, answeredElsewhere } from './answer.ts';
@@ -130,6 +131,8 @@ class TextEvents {
   readonly #open = new Map<string, OpenText>();
   /** Arguments by choice and call, as far as they came. */
   readonly #calls = new Map<string, { choice: number; call: number; json: string }>();
+  /** Choices whose sound has begun. */
+  readonly #sounding = new Set<number>();
 
   constructor(texts: AnswerTexts) {
     this.#texts = texts;
@@ -202,7 +205,19 @@ class TextEvents {
   /** An event that comes in one piece: a source, or a part that only one format knows. */
   #whole<E extends NeutralEvent & { choice: number }>(event: E): E {
     const json = JSON.stringify(event);
+    const value = JSON.parse(json) as JsonValue;
+    this.#tellUnread(event, value);
     const texts: AnswerTexts = (place) => this.#texts({ ...place, isBeside: true });
-    return JSON.parse(filteredJson(texts, json, JSON.parse(json), 'assistant', event.choice));
+    return JSON.parse(filteredJson(texts, json, value, 'assistant', event.choice));
+  }
+  /** Tells the filter of a choice's texts what is no text: a picture, a file, or its sound, which comes in many pieces. */
+  #tellUnread({ type, choice }: NeutralEvent & { choice: number }, value: JsonValue): void {
+    const isSound = type === 'audio-delta';
+    if (isSound && this.#sounding.has(choice)) return;
+    if (isSound) this.#sounding.add(choice);
+    const bytes = () => textsIn(value, 'assistant').unread.filter(({ kind }) => kind === 'bytes').length;
+    const parts = isSound || type === 'media' ? 1 : bytes();
+    const refused = parts === 0 ? null : (this.#texts({ kind: 'assistant', choice })?.unread?.(parts) ?? null);
+    if (refused !== null) throw new FailureError(refused);
   }
 }
