@@ -15,6 +15,7 @@ const notAnAddress: Readonly<Record<string, string>> = {
   'providers.*.entra.scope': 'the audience of a token, asked for at `authority`',
   'providers.*.batches.upstream': 'whether, not where',
   'batches.upstream': 'an object',
+  'callers.webhook': 'an object, whose url is marked',
   'providers.*.health.path': 'a path below base_url',
 };
 

@@ -95,7 +95,7 @@ const certificatesSchema = z
             .min(1)
             .max(500)
             .describe(
-              'URI (such as a SPIFFE id), DNS name, e-mail address or common name of the certificate, or `sha256:` and its fingerprint; `*` is any text.',
+              'URI (such as a SPIFFE id), DNS name, e-mail or common name of the certificate, or `sha256:` and its fingerprint; `*` is any text.',
             ),
           account: name("an account's name").describe('The account of its callers. It must exist.'),
           plan: name("a plan's name").optional().describe("Default: the account's."),

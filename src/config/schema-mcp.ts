@@ -76,6 +76,20 @@ export const mcpUrlServerSchema = z.strictObject({
 export const mcpServerSchema = z
   .strictObject({
     url: httpUrl().optional().describe('Its address, for Streamable HTTP.'),
+    openapi: z
+      .string()
+      .min(1)
+      .max(4_096)
+      .meta({ mark: 'address' })
+      .optional()
+      .describe(
+        'URL or path of an OpenAPI 3 document instead: the operations of that HTTP API are the tools. Only a file can say this.',
+      ),
+    base_url: httpUrl()
+      .optional()
+      .describe(
+        'Address of the API of `openapi`. Default: the first server of the document, where it is at the same origin.',
+      ),
     command: z
       .string()
       .min(1)
@@ -91,8 +105,16 @@ export const mcpServerSchema = z
       .describe('Most concurrent processes of the program. Each key that calls it has its own.'),
     ...oftenSet,
   })
-  .refine(({ url, command }) => (url === undefined) !== (command === undefined), {
-    error: 'give either url or command',
+  .refine(({ url, command, openapi }) => [url, command, openapi].filter((one) => one !== undefined).length === 1, {
+    error: 'give one of url, command and openapi',
+  })
+  .refine(({ base_url, openapi }) => base_url === undefined || openapi !== undefined, {
+    error: 'base_url belongs to openapi',
+    path: ['base_url'],
+  })
+  .refine(({ oauth, openapi }) => oauth === undefined || openapi === undefined, {
+    error: 'an API of openapi takes headers, and no oauth',
+    path: ['oauth'],
   })
   .describe('An MCP server elsewhere.');
 

@@ -14,7 +14,7 @@ import { keptFields, shownKept } from './kept-fields.ts';
 /** An MCP server as lists show it. */
 export const shownSchema = z.object({
   name: z.string(),
-  transport: z.enum(['http', 'program']),
+  transport: z.enum(['http', 'program', 'openapi']),
   url: z.string().nullable().describe('Without user, password and query; null for a program.'),
   status: z
     .enum(['up', 'down', 'needs-login', 'unknown'])
@@ -70,7 +70,7 @@ export async function shownServers(parts: AdminParts, kept: KeptRecords): Promis
 function shown(
   parts: AdminParts,
   name: string,
-  { url, command }: Pick<McpServerConfig, 'url' | 'command'>,
+  { url, command, openapi }: Pick<McpServerConfig, 'url' | 'command'> & { openapi?: string | undefined },
   server: UpstreamServer | undefined,
   source: 'file' | 'kept',
   row: KeptRow | null,
@@ -81,7 +81,7 @@ function shown(
   const standing = server?.standing ?? { at: 'unknown' };
   return {
     name,
-    transport: command === undefined ? 'http' : 'program',
+    transport: command !== undefined ? 'program' : openapi !== undefined ? 'openapi' : 'http',
     url: url === undefined ? null : (redactPart({ url }) as { url: string }).url,
     status: standing.at === 'down' && standing.why.reason === 'needs-login' ? 'needs-login' : standing.at,
     why: standing.at === 'down' ? `It ${standing.why.message}.` : null,

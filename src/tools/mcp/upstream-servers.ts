@@ -5,9 +5,12 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { JsonWidth } from '../../kernel/json.ts';
 import { createConnect } from '../../upstream/transport/connect.ts';
 import { createLookup } from '../../upstream/transport/lookup.ts';
+import type { ProxyOf } from '../../upstream/transport/proxy.ts';
+import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import type { AuthorizationFetchParts } from './authorization-fetch.ts';
 import type { McpGrants } from './grants.ts';
 import type { McpFetch } from './mcp-fetch.ts';
+import type { HttpApi, OpenApiServer } from './openapi/openapi-session.ts';
 import { type Standing, type UpstreamParts, UpstreamServer } from './upstream-server.ts';
 
 /** The MCP servers of the configuration. */
@@ -71,7 +74,7 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
 
   function opener(name: string, config: McpServerConfig): Pick<UpstreamParts, 'open' | 'release'> {
     const { version, proxyOf, grants, clock } = parts;
-    const { command, args, env, url, headers, oauth, max_bytes: bytesMax } = config;
+    const { command, args, env, url, openapi, base_url: baseUrl, headers, oauth, max_bytes: bytesMax } = config;
     if (command !== undefined) {
       return {
         async open(bounds) {
@@ -81,6 +84,7 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
         async release() {},
       };
     }
+    if (openapi !== undefined) return openApiOpener({ openapi, baseUrl, headers, bytesMax }, proxyOf);
     let http: McpFetch | null = null;
     let toIssuer: McpFetch | null = null;
     /** One for all sessions, so that they share a token. */
@@ -147,6 +151,28 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
     async close() {
       clearInterval(following);
       await Promise.all([...servers.values()].map((server) => server.close()));
+    },
+  };
+}
+
+/** The operator named the address: it may be in the private network. */
+function openApiOpener(api: HttpApi, proxyOf: ProxyOf): Pick<UpstreamParts, 'open' | 'release'> {
+  let opened: Promise<{ server: OpenApiServer; transport: Transport }> | null = null;
+  async function make() {
+    const [{ OpenApiServer }, { createTransport }] = await Promise.all([
+      import('./openapi/openapi-session.ts'),
+      import('../../upstream/transport/send.ts'),
+    ]);
+    const transport = createTransport({ proxyOf, repeats: 'unsent' });
+    return { server: new OpenApiServer(api, transport), transport };
+  }
+  return {
+    async open(bounds) {
+      opened ??= make();
+      return (await opened).server.open(bounds);
+    },
+    async release() {
+      (await opened)?.transport.destroy();
     },
   };
 }
