@@ -180,7 +180,7 @@ function toolsOf({ operations }: Api) {
 
 /** JSON and texts as a text, pictures and sound as such, and what failed as a result that says so. */
 function resultOf({ status, headers, bytes }: { status: number; headers: UpstreamHeaders; bytes: Buffer }): McpResult {
-  const type = (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
+  const type = (headers.get('content-type') ?? '').replace(/;.*/s, '').trim().toLowerCase();
   if (status >= 400) return textResult(`HTTP ${status}\n${bytes.toString('utf8')}`.trim(), 'error');
   if (status >= 300) return textResult(`HTTP ${status}: the API redirects, and Culvert does not follow.`, 'error');
   const media = /^(image|audio)\/[\w.+-]+$/.exec(type)?.[1] as 'image' | 'audio' | undefined;
