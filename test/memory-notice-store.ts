@@ -28,9 +28,17 @@ export function memoryNoticeStore(): NoticeStore & { queued(): readonly Notice[]
       await turn();
       return [...crossings.values()];
     },
-    async due(nowMs: number, leaseUntilMs: number, limit: number) {
+    async due(nowMs: number, leaseUntilMs: number, limit: number, but: readonly string[] = []) {
       await turn();
-      const due = [...notices.values()].filter((notice) => notice.nextMs <= nowMs).slice(0, limit);
+      const waiting = [...notices.values()].filter((notice) => notice.nextMs <= nowMs && !but.includes(notice.plan));
+      const turns = new Map<Notice, number>();
+      const seen = new Map<string, number>();
+      for (const notice of waiting) {
+        const nth = seen.get(notice.plan) ?? 0;
+        turns.set(notice, nth);
+        seen.set(notice.plan, nth + 1);
+      }
+      const due = waiting.toSorted((a, b) => turns.get(a)! - turns.get(b)!).slice(0, limit);
       for (const notice of due) notice.nextMs = leaseUntilMs;
       return due.map(({ nextMs: _, ...notice }) => notice);
     },

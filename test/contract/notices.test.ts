@@ -15,6 +15,7 @@ import { memoryNoticeStore } from '../memory-notice-store.ts';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 
 const secret = 'a secret of thirty-two bytes or more';
 
@@ -227,7 +228,7 @@ test('two processes over one store post once; what a dead one had taken comes wh
   assert.equal(received.at(-1)?.headers['webhook-id'], 'msg_lost');
 });
 
-test('at most eight tries are under way at one time, and all come through', async (t) => {
+test('at most four tries of a receiver are under way at a time, and all come through', async (t) => {
   let running = 0;
   let most = 0;
   const { url, received } = await startReceiver(t, status(200));
@@ -244,7 +245,7 @@ test('at most eight tries are under way at one time, and all come through', asyn
   await Promise.all(Array.from({ length: 50 }, (_, i) => queue(`msg_${i}`)));
   await delivery.look();
   while (store.queued().length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-  assert.deepEqual([received.length, most], [50, 8]);
+  assert.deepEqual([received.length, most], [50, 4]);
 });
 
 test('a notice of a plan that has no webhook any more is dropped with a word to the operator', async (t) => {
@@ -301,4 +302,25 @@ test('a plan with notify tells its webhook as callers use up a window, across a 
     used: 8,
     allowed: 10,
   });
+});
+
+test('an alert goes out at once while a hundred notices to a receiver that hangs wait', async (t) => {
+  const { url, received } = await startReceiver(t, () => undefined);
+  const alerts: string[] = [];
+  const alert: DeliveryParts['alert'] = async (receiver) => {
+    alerts.push(receiver);
+    return 'sent';
+  };
+  const { store, clock, delivery, queue } = await setUp(url, { alert });
+  for (let at = 0; at < 100; at++) await queue(`msg_${at}`);
+  void delivery.look();
+  await until('its notices are under way', () => received.length >= 4);
+  const body = '{"id":"msg_alert"}';
+  const late = { id: 'msg_alert', plan: 'alert ops', body, createdMs: clock.wallMs() + 1, tries: 0 };
+  clock.advance(1);
+  await store.cross({ scope: 'alerts', limit: 'ops', share: 1, crossedMs: clock.wallMs() }, late);
+  void delivery.look();
+  await until('the alert is sent', () => alerts.length === 1);
+  assert.ok(received.length <= 4, `${received.length} notices hang`);
+  await delivery.stop();
 });

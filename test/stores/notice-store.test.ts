@@ -52,6 +52,26 @@ for (const driver of drivers) {
     await other.close();
   });
 
+  test(`${driver.name}: plans take turns, however many notices one has, and some can be left out`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const notices = await store.notices();
+    const queue = (id: string, plan: string, at: number) =>
+      notices.cross({ ...crossing, scope: id }, { ...notice(id, nowMs + at), plan });
+    for (let at = 0; at < 6; at += 1) await queue(`msg_a${at}`, 'a', at);
+    await queue('msg_b', 'b', 10);
+    await queue('msg_c', 'c', 11);
+    const ids = async (limit: number, but?: readonly string[]) =>
+      (await notices.due(nowMs + 20, nowMs + 1_000, limit, but)).map(({ id }) => id);
+    assert.deepEqual(await ids(2), ['msg_a0', 'msg_b']);
+    assert.deepEqual(await ids(9, ['a', 'b']), ['msg_c']);
+    assert.deepEqual(await ids(9, ['a']), []);
+    assert.equal((await ids(9)).length, 5);
+    await notices.close();
+  });
+
   test(`${driver.name}: of parallel askers each due notice goes to one`, { skip }, async (t) => {
     const store = await driver.create();
     t.after(() => store.remove());

@@ -45,6 +45,8 @@ const stopWaitMs = 1_000;
 const lookIntervalMs = 5_000;
 /** Tries under way at one time; others wait in the store. */
 const underWayMax = 8;
+/** Of one receiver: while it hangs, those of others go out. */
+const ofReceiverMax = 4;
 
 const secondMs = 1_000;
 const minuteMs = 60_000;
@@ -65,12 +67,14 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
   let stopped = false;
   let taking: Promise<void> | null = null;
   let takeAgain = false;
-  /** The last look found as many as there was room for: whoever ends looks again. */
+  /** The last look may have left some for want of room: the next try that ends looks again. */
   let moreWait = false;
   let inTrouble = false;
   /** Plans and receivers whose newest try failed. */
   const failing = new Set<string>();
   const underWay = new Set<Promise<void>>();
+  /** How many of them are of each plan, or receiver of alerts. */
+  const ofPlans = new Map<string, number>();
 
   async function deliver(notice: Notice): Promise<void> {
     const receiver = receiverOf(notice);
@@ -118,14 +122,19 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
       const free = underWayMax - underWay.size;
       if (free === 0) return;
       const nowMs = clock.wallMs();
-      const due = await store.due(nowMs, nowMs + leaseMs, free);
-      moreWait = due.length === free;
+      const full = [...ofPlans].filter(([, tries]) => tries >= ofReceiverMax).map(([plan]) => plan);
+      const most = Math.max(0, ...[...ofPlans.values()].filter((tries) => tries < ofReceiverMax));
+      const due = await store.due(nowMs, nowMs + leaseMs, Math.min(free, ofReceiverMax - most), full);
+      moreWait = full.length > 0 || due.length > 0;
+      takeAgain = due.length > 0;
       for (const notice of due) begin(notice);
       inTrouble = false;
     }
   }
 
   function begin(notice: Notice): void {
+    const { plan } = notice;
+    ofPlans.set(plan, (ofPlans.get(plan) ?? 0) + 1);
     const delivering = deliver(notice)
       // It comes again when its lease is over, with the same id.
       .catch((error: unknown) => {
@@ -133,6 +142,9 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
       })
       .finally(() => {
         underWay.delete(delivering);
+        const left = (ofPlans.get(plan) ?? 1) - 1;
+        if (left > 0) ofPlans.set(plan, left);
+        else ofPlans.delete(plan);
         if (moreWait) void look();
       });
     underWay.add(delivering);

@@ -12,8 +12,11 @@ export interface NoticeStore {
   rearm(scope: string, limit: string, share: number): Promise<void>;
   /** Everything noted as above, for a process that starts. */
   crossed(): Promise<readonly Crossing[]>;
-  /** Notices whose next try is due, leased to this caller until `leaseUntilMs`; oldest first. */
-  due(nowMs: number, leaseUntilMs: number, limit: number): Promise<readonly Notice[]>;
+  /**
+   * Notices whose next try is due, leased to this caller until `leaseUntilMs`: in turns by plan, of each the oldest first.
+   * Those of the plans `but` stay where they are.
+   */
+  due(nowMs: number, leaseUntilMs: number, limit: number, but?: readonly string[]): Promise<readonly Notice[]>;
   delivered(id: string): Promise<void>;
   /** Another try at `nextMs`; null gives up. */
   failed(id: string, tries: number, nextMs: number | null): Promise<void>;

@@ -31,13 +31,17 @@ export function createNoticeStore({ prefix, rows, write, close }: OwnTables): No
         crossedMs: Number(row.crossed_ms),
       }));
     },
-    async due(nowMs, leaseUntilMs, limit) {
-      const due = `SELECT id FROM ${notice} WHERE next_ms <= $1 ORDER BY created_ms, id LIMIT $2`;
+    async due(nowMs, leaseUntilMs, limit, but = []) {
       // Asked all the time, and mostly nothing is due: then it waits for nobody's write.
-      if ((await rows(due, [nowMs, 1])).length === 0) return [];
+      if ((await rows(`SELECT id FROM ${notice} WHERE next_ms <= $1 LIMIT 1`, [nowMs])).length === 0) return [];
+      const others = but.length === 0 ? '' : `AND plan NOT IN (${but.map((_, at) => `$${at + 4}`).join(', ')})`;
+      const due = `SELECT id FROM (
+          SELECT id, created_ms, row_number() OVER (PARTITION BY plan ORDER BY created_ms, id) AS turn
+          FROM ${notice} WHERE next_ms <= $1 ${others}
+        ) AS waiting ORDER BY turn, created_ms, id LIMIT $2`;
       // Of replicas that ask at one moment, the second finds the first's rows leased.
       const lease = `UPDATE ${notice} SET next_ms = $3 WHERE next_ms <= $1 AND id IN (${due}) RETURNING *`;
-      const leased = (await rows(lease, [nowMs, limit, leaseUntilMs])).map(noticeOf);
+      const leased = (await rows(lease, [nowMs, limit, leaseUntilMs, ...but])).map(noticeOf);
       return leased.toSorted((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
     },
     async delivered(id) {
