@@ -19,7 +19,7 @@ export interface Exchange {
   /** The caller that waits, and where its answer goes. */
   readonly client: Delivery;
   /** Its body, where it did not come over the wire; null: it is still to be read from `request`. */
-  readonly givenBody: Buffer | null;
+  givenBody: Buffer | null;
   /** Ours: `req_…`. */
   readonly requestId: string;
   /** The caller's x-request-id when it is a sane one. */
@@ -75,6 +75,12 @@ export interface OtherFormat {
   route: Route;
 }
 
+/** A caller whose signature is right, with the body that it signed. */
+export interface SignedCaller {
+  principal: Principal;
+  body: Buffer;
+}
+
 /** One row of the route table: everything the server must enforce before a handler runs, in one place. */
 export interface Route {
   method: 'GET' | 'POST' | 'HEAD' | 'PUT' | 'PATCH' | 'DELETE';
@@ -96,6 +102,8 @@ export interface Route {
   otherFormat?: OtherFormat;
   /** Lets in who sends proof of another kind than a key; null: nothing of that kind was sent. */
   lets?(headers: IncomingHttpHeaders): Principal | Failure | null;
+  /** Tells who signed a request that has no key; null: it is not signed, or the caller left. */
+  signed?(exchange: Exchange, addressOf: () => string | null): Promise<SignedCaller | Failure | null>;
   /** A WebSocket may be opened here; the handler accepts it. Its key may come as a subprotocol. */
   webSocket?: true;
   /** Short description for /openapi.json. */

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type KeyRing, noKeySent } from '../books/auth/key-ring.ts';
 import type { Operator } from '../books/auth/operator.ts';
+import type { Principal } from '../books/auth/principal.ts';
 import type { Admission } from '../books/metering/admission.ts';
 import type { Refusal } from '../books/metering/refusal.ts';
 import type { SharedTally } from '../books/metering/tally.ts';
@@ -196,7 +197,14 @@ export class Reception {
   }
 
   /** The caller of a request that has no valid key of this server. */
-  private guest(request: IncomingMessage, headers: IncomingMessage['headers']) {
+  private async guest(exchange: Exchange, headers: IncomingMessage['headers']): Promise<Principal | Failure | null> {
+    const { request, route } = exchange;
+    const signed = await route?.signed?.(exchange, () => this.clientAddress(request));
+    if (signed !== undefined && signed !== null) {
+      if ('kind' in signed) return signed;
+      exchange.givenBody = signed.body;
+      return signed.principal;
+    }
     return this.parts.keys.byGuest({
       headers,
       address: () => this.clientAddress(request),
@@ -223,7 +231,7 @@ export class Reception {
           route.lets?.(headers) ?? keys.authenticate(headers, () => this.clientAddress(request), request.socket);
         if ('kind' in principal) {
           if (principal === noKeySent && sessions !== null) principal = await sessions.principal(exchange);
-          if ('kind' in principal) principal = (await this.guest(request, headers)) ?? principal;
+          if ('kind' in principal) principal = (await this.guest(exchange, headers)) ?? principal;
           if ('kind' in principal) return this.refuse(exchange, principal);
         }
         exchange.principal = principal;

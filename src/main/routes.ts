@@ -1,4 +1,5 @@
 import type { AdminApi } from '../admin/admin-api.ts';
+import { createAwsKeys } from '../books/auth/aws-keys.ts';
 import { createClientSecrets } from '../books/auth/client-secrets.ts';
 import { createRunKeys } from '../books/auth/run-keys.ts';
 import type { Ledger } from '../books/metering/ledger.ts';
@@ -137,7 +138,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...imageRoutes(services),
     ...videoRoutes(services),
     signedFilesRoute(services.files),
-    ...vendorApiRoutes(services),
+    ...vendorApiRoutes(services, { awsKeys: createAwsKeys(secrets.sealer('aws keys')), ring, bodies: parts.bodies }),
     ...modelRoutes(services),
     ...vectorStoreRoutes(parts.vectorStores, () => snapshot().config.vectors.stores.embedding_model),
     ...vectorRoutes({ services, endpoint: vectorCalls, engine: vectors, bodies: parts.bodies }),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { after, type TestContext, test } from 'node:test';
 import {
   BedrockRuntimeClient,
@@ -11,8 +12,11 @@ import {
   ThrottlingException,
   ValidationException,
 } from '@aws-sdk/client-bedrock-runtime';
+import { fromHttp } from '@aws-sdk/credential-providers';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { SignatureV4 } from '@smithy/signature-v4';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { adminKey } from '../start-gateway.ts';
 import { startBedrock, testBedrockToken } from '../upstream-formats/start-bedrock.ts';
 import { models, openThreeProviders } from './three-providers.ts';
 
@@ -339,4 +343,157 @@ test('InvokeModel refuses a body of another form, and says which it takes', asyn
 
 test('a broken stream of InvokeModel ends with an exception', async () => {
   await assert.rejects(invokedStream('mock/eof=3events', claudeBody), { name: 'ModelStreamErrorException' });
+});
+
+/** A client that signs with credentials of the gateway. */
+function signing(credentials: { accessKeyId: string; secretAccessKey: string } | ReturnType<typeof fromHttp>) {
+  return new BedrockRuntimeClient({
+    endpoint: gateway.url,
+    region: 'eu-central-1',
+    credentials,
+    authSchemePreference: ['aws.auth#sigv4'],
+    requestHandler: new NodeHttpHandler(),
+    maxAttempts: 1,
+  });
+}
+
+interface Issued {
+  AccessKeyId: string;
+  SecretAccessKey: string;
+  Expiration?: string;
+}
+
+async function issued(key = gateway.key) {
+  const headers = { authorization: `Bearer ${key}` };
+  const answer = await gateway.fetch('/v1/aws-credentials?lifetime=key', { headers });
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get('cache-control'), 'no-store');
+  return (await answer.json()) as Issued;
+}
+
+const hello = { modelId: arn, messages, inferenceConfig };
+
+test("AWS's SDK fetches credentials for the key by itself, and signs whole and streamed calls", async () => {
+  const credentials = fromHttp({
+    awsContainerCredentialsFullUri: `${gateway.url}/v1/aws-credentials`,
+    awsContainerAuthorizationToken: `Bearer ${gateway.key}`,
+  });
+  const signer = signing(credentials);
+  const { output } = await signer.send(new ConverseCommand(hello));
+  assert.match(textOf(output!.message!.content), /hello there/);
+  const { stream } = await signer.send(new ConverseStreamCommand(hello));
+  const types: string[] = [];
+  for await (const event of stream!) types.push(...Object.keys(event));
+  assert.equal(types.at(-1), 'metadata');
+  const invokedBody = await signer.send(
+    new InvokeModelCommand({ modelId: 'claude', body: JSON.stringify(claudeBody) }),
+  );
+  assert.equal(asJson(invokedBody.body).type, 'message');
+});
+
+test('lasting credentials sign until they are wrong', async () => {
+  const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Expiration: ends } = await issued();
+  assert.equal(ends, undefined);
+  const { output } = await signing({ accessKeyId, secretAccessKey }).send(new ConverseCommand(hello));
+  assert.match(textOf(output!.message!.content), /hello there/);
+  const other = await issued();
+  for (const wrong of [
+    { accessKeyId, secretAccessKey: `${secretAccessKey}x` },
+    { accessKeyId, secretAccessKey: other.SecretAccessKey },
+    { accessKeyId: `${accessKeyId.slice(0, -2)}AA`, secretAccessKey },
+    { accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey },
+  ]) {
+    await assert.rejects(signing(wrong).send(new ConverseCommand(hello)), { name: 'UnrecognizedClientException' });
+  }
+});
+
+test('credentials end with their key', async () => {
+  const admin = async (path: string, json: JsonObject) => {
+    const headers = { authorization: `Bearer ${adminKey}` };
+    return (await (await gateway.fetch(`/admin/v1${path}`, { method: 'POST', headers, json })).json()) as JsonObject;
+  };
+  const { id, key } = await admin('/keys', { account: 'dev', name: 'signer' });
+  const pair = await issued(key as string);
+  const signer = signing({ accessKeyId: pair.AccessKeyId, secretAccessKey: pair.SecretAccessKey });
+  await signer.send(new ConverseCommand(hello));
+  await admin(`/keys/${id}/revoke`, {});
+  await assert.rejects(signer.send(new ConverseCommand(hello)), { name: 'UnrecognizedClientException' });
+});
+
+/** A signed request as botocore makes it, without a digest of the body among its headers; `change` alters it afterwards. */
+async function signedByHand(change: { body?: string; path?: string; dateMs?: number; service?: string } = {}) {
+  const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey } = await issued();
+  const { host } = new URL(gateway.url);
+  const body = JSON.stringify({ messages });
+  const signature = new SignatureV4({
+    credentials: { accessKeyId, secretAccessKey },
+    region: 'us-east-1',
+    service: change.service ?? 'bedrock',
+    sha256: Sha256,
+    applyChecksum: false,
+  });
+  const { headers } = await signature.sign(
+    {
+      method: 'POST',
+      protocol: 'http:',
+      hostname: '127.0.0.1',
+      path: '/model/claude/converse',
+      query: {},
+      headers: { host, 'content-type': 'application/json' },
+      body,
+    },
+    { signingDate: new Date(change.dateMs ?? Date.now()) },
+  );
+  const { host: _, ...sent } = headers;
+  const path = change.path ?? '/model/claude/converse';
+  return fetch(`${gateway.url}${path}`, { method: 'POST', headers: sent, body: change.body ?? body });
+}
+
+class Sha256 {
+  readonly #hash: Hash | Hmac;
+  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
+    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', secret as Uint8Array);
+  }
+  update(data: string | ArrayBuffer | ArrayBufferView): void {
+    this.#hash.update(data as Uint8Array);
+  }
+  digest(): Promise<Uint8Array> {
+    return Promise.resolve(this.#hash.digest());
+  }
+  reset(): void {}
+}
+
+test('a signature covers body, path, service and time', async () => {
+  assert.equal((await signedByHand()).status, 200);
+  for (const change of [
+    { body: JSON.stringify({ messages: [] }) },
+    { path: '/model/chat/converse' },
+    { service: 's3' },
+    { dateMs: Date.now() - 6 * 60_000 },
+    { dateMs: Date.now() + 6 * 60_000 },
+  ]) {
+    const answer = await signedByHand(change);
+    assert.equal(answer.status, 401, JSON.stringify(change));
+    assert.equal(answer.headers.get('x-amzn-errortype'), 'UnrecognizedClientException');
+  }
+});
+
+test('credentials are for keys, and nothing but Bedrock takes them', async () => {
+  const wrong = await gateway.fetch('/v1/aws-credentials?lifetime=day');
+  assert.equal(wrong.status, 400);
+  const stranger = await gateway.fetch('/v1/aws-credentials', { headers: { authorization: 'Bearer sk-cv-wrong' } });
+  assert.equal(stranger.status, 401);
+  const { AccessKeyId: id } = await issued();
+  const scope = `${id}/20261124/us-east-1/bedrock/aws4_request`;
+  const authorization = `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host;x-amz-date, Signature=${'0'.repeat(64)}`;
+  const headers = { authorization, 'x-amz-date': '20261124T000000Z' };
+  assert.equal((await gateway.fetch('/v1/models', { headers })).status, 401);
+  for (const bad of ['AWS4-HMAC-SHA256', 'AWS4-HMAC-SHA256 Credential=a', authorization.replace('host;', '')]) {
+    const answer = await gateway.fetch('/model/chat/converse', {
+      method: 'POST',
+      headers: { ...headers, authorization: bad },
+      json: { messages },
+    });
+    assert.equal(answer.status, 401, bad);
+  }
 });

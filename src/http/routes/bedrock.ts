@@ -12,12 +12,13 @@ import { refuse } from '../../inference/spine/sink.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { asReceived, bodyHandler } from '../model-call.ts';
 import { readBody } from '../read-body.ts';
+import type { SignedCallers } from '../signed-caller.ts';
 import { conversationRoute } from './conversation.ts';
 
 /** Amazon Bedrock's runtime API over any provider, at the paths that AWS's SDKs ask (docs/bedrock-api.md). */
-export function bedrockRoutes(services: Services): Route[] {
+export function bedrockRoutes(services: Services, signed: SignedCallers): Route[] {
   const converse = { endpoint: 'chat', dialect: bedrockConverse, limitForm: 'openai' } as const;
-  return [
+  const routes = [
     conversationRoute(services, {
       ...converse,
       path: '/model/:modelId/converse',
@@ -37,6 +38,19 @@ export function bedrockRoutes(services: Services): Route[] {
     ),
     invokeRoute(services, '/model/:modelId/invoke-with-response-stream', "The same as a stream of AWS's events"),
   ];
+  return routes.map((route) => signedRoute(route, signed));
+}
+
+/** The route for callers who sign, too: their body has been read by then, and counts for their account from now on. */
+function signedRoute(route: Route, signed: SignedCallers): Route {
+  return {
+    ...route,
+    signed,
+    handle(exchange) {
+      if (exchange.givenBody !== null) exchange.held?.add(exchange.givenBody.length);
+      return route.handle(exchange);
+    },
+  };
 }
 
 /** The model of the path. AWS's SDKs read the id of the request from the header that this sets. */
@@ -77,7 +91,7 @@ function invokeRoute(services: Services, path: string, summary: string): Route {
     async handle(exchange) {
       const { admitted, request, client } = exchange;
       // AWS's SDKs send it as bytes of any type.
-      const raw = await readBody(exchange, services.snapshot().config.server.body_limit);
+      const raw = exchange.givenBody ?? (await readBody(exchange, services.snapshot().config.server.body_limit));
       if (raw === null) return;
       if (!Buffer.isBuffer(raw)) return refuse(client, raw, admitted?.headers ?? []);
       const read = readInvokeBody(raw, modelOf(exchange), isStream);

@@ -1,11 +1,24 @@
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Route } from '../exchange.ts';
+import { createSignedCallers, type SignedCallersParts } from '../signed-caller.ts';
+import { type AwsCredentialsParts, awsCredentialsRoute } from './aws-credentials.ts';
 import { bedrockRoutes } from './bedrock.ts';
 import { cohereRoutes } from './cohere.ts';
 import { geminiRoutes } from './gemini.ts';
 import { ollamaRoutes } from './ollama.ts';
 
+/** Parts for callers that sign their requests. */
+export type SigningParts = Omit<SignedCallersParts & AwsCredentialsParts, 'clock' | 'bodyBytesMax'>;
+
 /** APIs of other vendors than OpenAI and Anthropic, at the paths that their SDKs ask. */
-export function vendorApiRoutes(services: Services): Route[] {
-  return [...geminiRoutes(services), ...ollamaRoutes(services), ...cohereRoutes(services), ...bedrockRoutes(services)];
+export function vendorApiRoutes(services: Services, signing: SigningParts): Route[] {
+  const bodyBytesMax = () => services.snapshot().config.server.body_limit;
+  const signed = createSignedCallers({ ...signing, clock: services.clock, bodyBytesMax });
+  return [
+    ...geminiRoutes(services),
+    ...ollamaRoutes(services),
+    ...cohereRoutes(services),
+    ...bedrockRoutes(services, signed),
+    awsCredentialsRoute({ ...signing, clock: services.clock }),
+  ];
 }

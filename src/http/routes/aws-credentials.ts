@@ -1,0 +1,58 @@
+import type { AwsKeys } from '../../books/auth/aws-keys.ts';
+import { hashKey, never } from '../../books/auth/key-directory.ts';
+import type { KeyRing } from '../../books/auth/key-ring.ts';
+import { bedrockConverse } from '../../formats/dialects/bedrock-converse/index.ts';
+import { refuse } from '../../inference/spine/sink.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { invalid } from '../../kernel/failure.ts';
+import { callerOf, type Exchange, type Route } from '../exchange.ts';
+import { writeJson } from '../write-json.ts';
+
+export interface AwsCredentialsParts {
+  awsKeys: Pick<AwsKeys, 'issue'>;
+  ring: Pick<KeyRing, 'opens'>;
+  clock: Pick<Clock, 'wallMs'>;
+}
+
+const lifetimeMs = 3_600_000;
+
+/**
+ * `GET /v1/aws-credentials`: a pair that signs for the key that asks, in the form in which AWS's SDKs read the credentials
+ * of a container (`AWS_CONTAINER_CREDENTIALS_FULL_URI`): for an hour, and with `?lifetime=key` for as long as the key.
+ */
+export function awsCredentialsRoute(parts: AwsCredentialsParts): Route {
+  return {
+    method: 'GET',
+    path: '/v1/aws-credentials',
+    summary: "Credentials for AWS's SDKs, which sign requests for the key",
+    auth: 'key',
+    quota: 'free',
+    dialect: bedrockConverse,
+    handle: (exchange) => answer(parts, exchange),
+  };
+}
+
+function answer({ awsKeys, ring, clock }: AwsCredentialsParts, exchange: Exchange): void {
+  const { client, request } = exchange;
+  const { tenant } = callerOf(exchange);
+  const lifetime = new URLSearchParams(exchange.search).get('lifetime');
+  if (lifetime !== null && lifetime !== 'key') {
+    return refuse(client, invalid('lifetime', "'lifetime' may be 'key'. Leave it out for an hour."), []);
+  }
+  const { authorization = '', 'x-api-key': first, 'api-key': second } = request.headers;
+  const sent = [authorization.replace(/^bearer +/i, ''), first, second].find((secret): secret is string => {
+    const opened = typeof secret === 'string' && secret !== '' ? ring.opens(hashKey(secret), () => null) : null;
+    return opened !== null && 'to' in opened && opened.to === 'v1' && opened.principal.tenant === tenant;
+  });
+  if (sent === undefined) {
+    const message = 'Credentials are for keys alone: sessions, tokens and keys of runs have none. Send a key.';
+    return refuse(client, { kind: 'forbidden', message }, []);
+  }
+  const expiresMs = lifetime === 'key' ? never : clock.wallMs() + lifetimeMs;
+  const { accessKeyId, secretAccessKey } = awsKeys.issue({ hash: hashKey(sent), expiresMs });
+  const pair = { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey };
+  // AWS's SDKs want a token where credentials end; the id says all here.
+  const ends = { Token: 'culvert', Expiration: new Date(expiresMs === never ? 0 : expiresMs).toISOString() };
+  const headers = ['cache-control', 'no-store'];
+  writeJson(exchange, 200, { Version: 1, ...pair, ...(expiresMs !== never && ends) }, headers);
+}

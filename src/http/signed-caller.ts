@@ -1,0 +1,91 @@
+import type { AwsKeys } from '../books/auth/aws-keys.ts';
+import type { KeyRing } from '../books/auth/key-ring.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Failure } from '../kernel/failure.ts';
+import type { Room } from '../kernel/sharing/room.ts';
+import type { Route } from './exchange.ts';
+import { readBody } from './read-body.ts';
+import { claimIn, isSignatureOf, isSigned, sha256 } from './signed-request.ts';
+
+/** Parts of the check of signatures. */
+export interface SignedCallersParts {
+  awsKeys: Pick<AwsKeys, 'open'>;
+  ring: Pick<KeyRing, 'opens'>;
+  clock: Pick<Clock, 'wallMs'>;
+  /** Room for bodies of callers who are not known yet: the signature covers the body. */
+  bodies: Pick<Room, 'hold'>;
+  bodyBytesMax(): number;
+}
+
+/** Callers that sign their requests as AWS's clients do. */
+export type SignedCallers = NonNullable<Route['signed']>;
+
+/** Clocks may differ by as much, and a request can be sent again within it. */
+const skewMaxMs = 5 * 60_000;
+/** Name in the room for bodies of callers whose account is not known. */
+const strangers = '';
+
+/**
+ * Checks signatures of Signature Version 4 for the service `bedrock`, in any region. Where the digest of the body is
+ * among what is signed, a wrong signature is refused before the body is read.
+ */
+export function createSignedCallers(parts: SignedCallersParts): SignedCallers {
+  const { awsKeys, ring, clock, bodies, bodyBytesMax } = parts;
+  return async (exchange, addressOf) => {
+    const { request } = exchange;
+    const { headers, method = '', url: target = '' } = request;
+    if (!isSigned(headers)) return null;
+    const claim = claimIn(headers);
+    if (claim === null || claim.service !== 'bedrock') return unreadable;
+    const key = awsKeys.open(claim.accessKeyId);
+    if (key === null) return unknownKey;
+    const nowMs = clock.wallMs();
+    if (Math.abs(nowMs - claim.atMs) > skewMaxMs) return skewed(claim.date, nowMs);
+    if (key.expiresMs <= nowMs) return expired;
+    const told = headers['x-amz-content-sha256'];
+    const isRight = (bodyHash: string) =>
+      isSignatureOf(key.secretAccessKey, claim, { method, target, headers, bodyHash });
+    const isTold = typeof told === 'string' && claim.names.includes('x-amz-content-sha256');
+    if (isTold && !isRight(told)) return wrong;
+    const opened = ring.opens(key.hash, addressOf);
+    if ('kind' in opened) return opened;
+    if (opened.to !== 'v1') return unknownKey;
+    const held = bodies.hold(strangers);
+    try {
+      const body = await readBody(exchange, bodyBytesMax(), { held, memory: (bytes) => Buffer.allocUnsafeSlow(bytes) });
+      if (body === null || !Buffer.isBuffer(body)) return body;
+      const bodyHash = sha256(body);
+      const isWhole = isTold ? bodyHash === told : isRight(bodyHash);
+      return isWhole ? { principal: opened.principal, body } : wrong;
+    } finally {
+      held.giveBack();
+    }
+  };
+}
+
+const unreadable: Failure = {
+  kind: 'unauthenticated',
+  message:
+    "The signature cannot be read. Sign for the service 'bedrock' with host and x-amz-date (Signature Version 4), or send a key as bearer token.",
+};
+const unknownKey: Failure = {
+  kind: 'unauthenticated',
+  message: 'The access key id is not one of this server. GET /v1/aws-credentials gives one for your key.',
+};
+const wrong: Failure = {
+  kind: 'unauthenticated',
+  message:
+    'The signature does not match the request. Check the secret access key, and that no proxy changes host, path or body.',
+};
+const expired: Failure = {
+  kind: 'unauthenticated',
+  message: 'These credentials have expired. GET /v1/aws-credentials gives new ones.',
+};
+
+function skewed(date: string, nowMs: number): Failure {
+  const now = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '');
+  return {
+    kind: 'unauthenticated',
+    message: `The signature is of ${date}, and it is ${now} here: the clocks may differ by 5 minutes.`,
+  };
+}
