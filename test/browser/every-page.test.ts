@@ -10,6 +10,7 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   requests: '/dashboard/requests',
   'requests-none': '/dashboard/requests?model=nobody',
   request: async (gateway) => `/dashboard/requests/${await retriedRequest(gateway)}`,
+  bodies: '/dashboard/bodies',
   sessions: '/dashboard/sessions',
   'sessions-none': '/dashboard/sessions?account=nobody',
   session: '/dashboard/session?session=refactoring-the-billing-service-0',

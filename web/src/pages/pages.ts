@@ -64,6 +64,7 @@ export const operatorPages: readonly PageGroup[] = [
         nav: { title: 'Requests', icon: Activity, key: 'r', area: 'requests', phone: true },
       },
       { path: 'requests/$id', load: () => import('./requests/request.tsx') },
+      { path: 'bodies', load: () => import('./bodies/page.tsx') },
       { path: 'sessions', load: () => import('./sessions/page.tsx') },
       { path: 'session', load: () => import('./sessions/session.tsx') },
       {

@@ -16,6 +16,7 @@ import { EntryPage, Section } from '../../parts/page.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
 import { Status } from '../../parts/status.tsx';
 import { WindowGauges } from '../../parts/window-gauges.tsx';
+import { KeepBodies } from '../bodies/keep-bodies.tsx';
 import { KeysTable } from '../keys/keys-table.tsx';
 import { Members } from '../members/members.tsx';
 import { Budgets } from './budgets.tsx';
@@ -46,6 +47,7 @@ export default function AccountPage() {
           <Credit account={account} />
           <KeysTable account={account.id} />
           <Members account={account.id} />
+          <KeepBodies of="account" name={account.id} />
           <Suspense fallback={<Skeleton className="h-48" />}>
             <Spend query={{ account: account.id }} />
           </Suspense>

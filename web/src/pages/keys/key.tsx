@@ -20,6 +20,7 @@ import { Skeleton } from '../../parts/skeleton.tsx';
 import { Status } from '../../parts/status.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { WindowGauges, type WindowView } from '../../parts/window-gauges.tsx';
+import { KeepBodies } from '../bodies/keep-bodies.tsx';
 import { Cost } from '../requests/cost.tsx';
 import { Outcome } from '../requests/outcome.tsx';
 import type { RequestRow } from '../requests/use-requests.ts';
@@ -66,6 +67,7 @@ export default function KeyPage() {
             <Spend query={{ key: key.id }} />
           </Suspense>
           <UsedFrom of={key} />
+          <KeepBodies of="key" name={key.id} />
           <LastRequests of={key} />
         </>
       )}

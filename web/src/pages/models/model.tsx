@@ -12,6 +12,7 @@ import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Attempts } from '../attempts/attempts.tsx';
+import { KeepBodies } from '../bodies/keep-bodies.tsx';
 import { ExplainModel } from './explained.tsx';
 import { ModelForm } from './model-form.tsx';
 import { Results } from './results.tsx';
@@ -111,6 +112,7 @@ function Model({ model }: { model: ModelReply }) {
       />
       <Attempts where={{ model: model.id }} groups={['target', 'credential', 'class']} />
       {model.type === 'chat' && <Results model={model.id} />}
+      {!model.id.includes('*') && <KeepBodies of="model" name={model.id} />}
       {(model.type === 'chat' || model.type === 'embedding') && !model.id.includes('*') && (
         <ExplainModel model={model} />
       )}

@@ -117,6 +117,9 @@ export default function RequestsPage() {
           <Link to={'/dashboard/sessions' as never} className={buttonClass()}>
             Sessions
           </Link>
+          <Link to={'/dashboard/bodies' as never} className={buttonClass()}>
+            Kept bodies
+          </Link>
           <Export filters={{ ...queryOf(filters), from: from ?? '1970-01-01', to }} />
         </>
       }

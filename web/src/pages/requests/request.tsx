@@ -8,11 +8,14 @@ import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Code, Id } from '../../parts/code.tsx';
 import { Ago, Count, Money, None, Span } from '../../parts/figures.tsx';
+import { useFilters } from '../../parts/filters.ts';
 import { instant, span } from '../../parts/format.ts';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
+import { Tabs } from '../../parts/tabs.tsx';
 import { Tiles } from '../../parts/tiles.tsx';
 import { canRunAgain, setUpAgain } from '../playground/run-again.ts';
+import { ConversationView } from './conversation.tsx';
 import { Cost, isHit, whyFree } from './cost.tsx';
 import { Guarded } from './guarded.tsx';
 import { Outcome, wordsOf } from './outcome.tsx';
@@ -50,7 +53,7 @@ function RunAgain({ request }: { request: RequestReply }) {
 }
 
 function Shown({ request }: { request: RequestReply }) {
-  const { route, bodies, bodies_note } = request;
+  const { route } = request;
   return (
     <>
       <Summary request={request} />
@@ -71,19 +74,7 @@ function Shown({ request }: { request: RequestReply }) {
               </Facts>
             </Section>
           )}
-          <Section title="Bodies">
-            {bodies == null ? (
-              <p className="text-muted">{bodies_note ?? 'The bodies of this request are not kept.'}</p>
-            ) : (
-              <div className="flex flex-col gap-3">
-                <h3 className="font-medium">Request</h3>
-                <Code label="Request" text={pretty(bodies.request)} wrap />
-                <h3 className="font-medium">Response</h3>
-                <Code label="Response" text={pretty(bodies.answer)} wrap />
-                {bodies.error !== null && <p className="text-bad">{bodies.error}</p>}
-              </div>
-            )}
-          </Section>
+          <Bodies request={request} />
         </div>
         <div className="flex min-w-0 flex-col gap-4">
           <Section title="Details">
@@ -96,6 +87,52 @@ function Shown({ request }: { request: RequestReply }) {
         </div>
       </div>
     </>
+  );
+}
+
+/** Texts of the request and its answer: as a conversation, or as they were. */
+function Bodies({ request: { bodies, bodies_note, conversation, route } }: { request: RequestReply }) {
+  const [{ bodies: shown = 'conversation' }, setFilters] = useFilters<'bodies'>();
+  if (bodies == null) {
+    return (
+      <Section title="Bodies">
+        <p className="text-muted">{bodies_note ?? 'The bodies of this request are not kept.'}</p>
+      </Section>
+    );
+  }
+  const raw = (
+    <div className="flex flex-col gap-3">
+      <h3 className="font-medium">Request</h3>
+      <Code label="Request" text={pretty(bodies.request)} wrap />
+      <h3 className="font-medium">Response</h3>
+      <Code label="Response" text={pretty(bodies.answer)} wrap />
+      {bodies.error !== null && <p className="text-bad">{bodies.error}</p>}
+    </div>
+  );
+  if (conversation === null) return <Section title="Bodies">{raw}</Section>;
+  return (
+    <Section title="Bodies">
+      <Tabs
+        label="Bodies"
+        value={shown === 'raw' ? 'raw' : 'conversation'}
+        onValue={(value) => setFilters({ bodies: value === 'raw' ? value : '' })}
+        tabs={[
+          {
+            value: 'conversation',
+            label: 'Conversation',
+            content: () => (
+              <ConversationView
+                of={conversation}
+                losses={route.losses ?? []}
+                request={bodies.request}
+                error={bodies.error}
+              />
+            ),
+          },
+          { value: 'raw', label: 'Raw', content: () => raw },
+        ]}
+      />
+    </Section>
   );
 }
 

@@ -1,0 +1,146 @@
+import { Link } from '@tanstack/react-router';
+import { ScrollText } from 'lucide-react';
+import type { BodiesReply } from '../../../../src/admin/bodies.ts';
+import type { BodyRuleReply } from '../../../../src/admin/entries/body-rules.ts';
+import { usePages } from '../../api/pages.ts';
+import { useMay } from '../../api/rights.ts';
+import { SearchInput } from '../../parts/controls.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { ErrorNote } from '../../parts/error-note.tsx';
+import { Moment } from '../../parts/figures.tsx';
+import { useFilters } from '../../parts/filters.ts';
+import { Back, Page, Section } from '../../parts/page.tsx';
+import { anyTime } from '../../parts/range.ts';
+import { RangePicker } from '../../parts/range-picker.tsx';
+import { AccountFilter, FilterInput } from '../../parts/suggest-input.tsx';
+import { type Column, PagedTable } from '../../parts/table.tsx';
+import { useRange } from '../../parts/use-range.ts';
+import { RuleFacts, Stop, useBodyRules } from './keep-bodies.tsx';
+
+type Row = BodiesReply['data'][number];
+
+/** A search of this few letters would find everything. */
+const textMin = 2;
+
+/** Requests whose texts are kept, and the search in them. */
+export default function BodiesPage() {
+  const [{ text, account, key, model }, setFilters] = useFilters<'text' | 'account' | 'key' | 'model' | 'pages'>();
+  const range = useRange(anyTime, 'any');
+  const asked = text === undefined || text.length < textMin ? undefined : text;
+  const pages = usePages<Row>(
+    '/admin/v1/bodies',
+    { text: asked, account, key, model, ...range.query },
+    { inUrl: 'pages' },
+  );
+  const filter = (name: 'account' | 'key' | 'model' | 'text') => (value: string) =>
+    setFilters({ [name]: value, pages: '' });
+  const columns = columnsFor(asked);
+  return (
+    <Page
+      title="Kept bodies"
+      before={<Back to="/dashboard/requests" label="Requests" />}
+      actions={<RangePicker range={range} any />}
+      bar={
+        <>
+          <SearchInput
+            label="Words in requests and answers"
+            value={text ?? ''}
+            onValue={filter('text')}
+            className="w-full sm:w-72"
+          />
+          <AccountFilter value={account} onValue={filter('account')} />
+          <FilterInput label="Model" value={model} onValue={filter('model')} from="/admin/v1/models" />
+          {key !== undefined && <FilterInput label="Key" value={key} onValue={filter('key')} />}
+        </>
+      }
+    >
+      <Rules />
+      <PagedTable
+        label="Kept bodies"
+        pages={pages}
+        columns={columns}
+        keyOf={({ request }) => request}
+        to={({ request }) => `/dashboard/requests/${request}`}
+        empty={
+          <Empty
+            icon={<ScrollText />}
+            title={
+              pages.next !== null
+                ? 'None so far.'
+                : asked === undefined
+                  ? 'No requests are kept.'
+                  : 'No kept request has these words.'
+            }
+          >
+            {pages.next !== null
+              ? 'There is more to look through: go to the next page.'
+              : 'On the page of a key, an account or a model you can keep their requests for a time.'}
+          </Empty>
+        }
+      />
+    </Page>
+  );
+}
+
+function columnsFor(text: string | undefined): readonly Column<Row>[] {
+  return [
+    { head: 'Time', cell: ({ created_at }) => <Moment at={created_at} />, className: 'w-px' },
+    {
+      head: text === undefined ? 'Asked' : 'Found',
+      value: ({ excerpt }) => excerpt,
+      cell: ({ excerpt }) => (
+        <span className="line-clamp-3 min-w-40 [overflow-wrap:anywhere]">
+          <Marked excerpt={excerpt} text={text} />
+        </span>
+      ),
+    },
+    { head: 'Key', from: 'sm', value: ({ key_label }) => key_label, cell: ({ key_label }) => key_label },
+    { head: 'Model', from: 'md', value: ({ model }) => model, cell: ({ model }) => model },
+    { head: 'Status', from: 'lg', align: 'right', cell: ({ status }) => status },
+  ];
+}
+
+/** Highlights the found words. */
+function Marked({ excerpt, text }: { excerpt: string; text: string | undefined }) {
+  const at = text === undefined ? -1 : excerpt.toLowerCase().indexOf(text.toLowerCase());
+  if (at < 0 || text === undefined) return excerpt;
+  return (
+    <>
+      {excerpt.slice(0, at)}
+      <mark className="rounded-sm bg-accent-soft text-ink">{excerpt.slice(at, at + text.length)}</mark>
+      {excerpt.slice(at + text.length)}
+    </>
+  );
+}
+
+const places: Record<BodyRuleReply['of'], (name: string) => string> = {
+  key: (name) => `/dashboard/keys/${encodeURIComponent(name)}`,
+  account: (name) => `/dashboard/accounts/${encodeURIComponent(name)}`,
+  model: (name) => `/dashboard/models/${encodeURIComponent(name)}`,
+};
+
+/** Whose requests are kept now. */
+function Rules() {
+  const { data, error, refetch } = useBodyRules();
+  const may = useMay('requests', 'write');
+  if (error !== null) return <ErrorNote error={error} retry={() => void refetch()} />;
+  if (data === undefined || data.data.length === 0) return null;
+  return (
+    <Section title="Kept now">
+      <ul aria-label="Kept now" className="flex flex-col gap-3">
+        {data.data.map((rule) => (
+          <li key={rule.id} className="flex items-center gap-3">
+            <div className="min-w-0 flex-1">
+              <span className="text-muted text-sm">{rule.of}</span>{' '}
+              <Link to={places[rule.of](rule.name) as never} className="font-medium underline underline-offset-2">
+                {rule.label}
+              </Link>
+              <RuleFacts rule={rule} />
+            </div>
+            {may && <Stop rule={rule} />}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
