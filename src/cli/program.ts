@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { findConfigFile } from '../config/load.ts';
+import { configText, findConfigFile } from '../config/load.ts';
 import { culvert } from '../kernel/command-form.ts';
 import { nearest } from '../kernel/nearest.ts';
 import { adminCommands } from './admin-commands.ts';
@@ -48,7 +48,8 @@ export async function runProgram(given: readonly string[], parts: CliParts, serv
 async function readSecretsFor(command: Command): Promise<void> {
   if (command.name() === 'start' || !command.options.some(({ long }) => long === '--config')) return;
   const { config } = command.opts<{ config?: string }>();
-  await new FileSecrets(findConfigFile({ flag: config, env: process.env, cwd: process.cwd() })).read();
+  const file = findConfigFile({ flag: config, env: process.env, cwd: process.cwd() });
+  await new FileSecrets(() => configText(file)).read();
 }
 
 /**

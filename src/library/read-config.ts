@@ -39,6 +39,11 @@ export function readConfig(
   return { config, file, warnings, text: () => (file === null ? written : configText(file)) };
 }
 
+/** The text of what an application gave; null: its file cannot be read. */
+export function textOf(given: CulvertConfig | string | undefined): string | null {
+  return typeof given === 'object' ? asText(given) : configText(given === undefined ? null : resolve(given));
+}
+
 /** JSON is YAML. */
 function asText(given: object): string {
   try {

@@ -1,9 +1,10 @@
 import { pino } from 'pino';
+import { FileSecrets } from '../cli/file-secrets.ts';
 import { checkConfigText } from '../config/check.ts';
 import { providersInEnvironment } from '../formats/providers/catalog.ts';
 import { GatewayError } from '../library/gateway-error.ts';
 import type { OpenEmbedded, OpenedGateway } from '../library/opened-gateway.ts';
-import { readConfig } from '../library/read-config.ts';
+import { readConfig, textOf } from '../library/read-config.ts';
 import { createLog, type Log, levelInWords, timestamp } from '../observe/log.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import { openGateway } from './gateway.ts';
@@ -15,8 +16,14 @@ export async function openLibraryGateway(
 ): Promise<OpenedGateway> {
   const { env } = options;
   const implicitProviders = providersInEnvironment(env).map(({ id }) => id);
-  const read = (given = options.config) => readConfig(given, { env, implicitProviders });
-  const { config, file, text, warnings } = read();
+  let given = options.config;
+  const secrets = new FileSecrets(() => textOf(given), env);
+  const read = async (next = given) => {
+    given = next;
+    await secrets.read();
+    return readConfig(next, { env, implicitProviders });
+  };
+  const { config, file, text, warnings } = await read();
   const log = await logTo(options.log, config.telemetry.log.level);
   for (const { path, message } of warnings) log.warn({ path }, message);
   const checkConfig = (text: string) => checkConfigText(text, file ?? 'culvert.yaml', env, { implicitProviders });
@@ -24,16 +31,27 @@ export async function openLibraryGateway(
   const gateway = await openGateway({
     ...parts,
     listens: 'when-asked',
-    reload: async () => ({ ok: true, config: read().config }),
+    reload: async () => ({ ok: true, config: (await read()).config }),
   }).catch(refused);
   const { door } = gateway;
+  const unwatch = secrets.watch(
+    () =>
+      void read().then(
+        (next) => gateway.reconfigure(next.config),
+        () => undefined,
+      ),
+    log,
+  );
   return {
     handle: door.handle.bind(door),
     upgrade: door.upgrade.bind(door),
     connect: door.connect.bind(door),
     listen: ({ host = config.server.host, port = config.server.port }) => gateway.listen(host, port).catch(refused),
-    reload: async (given) => gateway.reconfigure(read(given).config),
-    close: gateway.close,
+    reload: async (next) => gateway.reconfigure((await read(next)).config),
+    close(...by) {
+      unwatch();
+      return gateway.close(...by);
+    },
   };
 }
 

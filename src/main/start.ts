@@ -35,7 +35,7 @@ export async function start(options: StartOptions): Promise<number> {
   const env = process.env;
   const file = findConfigFile({ flag: options.config, env, cwd: process.cwd() });
   const implicitProviders = providersInEnvironment(env).map(({ id }) => id);
-  const secrets = new FileSecrets(file);
+  const secrets = new FileSecrets(() => configText(file));
   const load = async () => {
     await secrets.read();
     return overridden(loadConfig({ file, env, implicitProviders }), options);

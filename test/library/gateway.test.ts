@@ -11,6 +11,7 @@ import { WebSocket } from 'ws';
 import { createGateway, GatewayError, type GatewayOptions } from '../../src/main/create-gateway.ts';
 import { overUpstreams, testKey } from '../start-gateway.ts';
 import { temporaryFolder } from '../start-process.ts';
+import { startSecretManagers } from '../start-secret-managers.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 /* `culvert-gateway` inside applications of the frameworks that people use, each with a port of its own. */
@@ -175,6 +176,30 @@ test('WebSockets come by the upgrades of the application, and other paths of the
   socket.close();
   const wrong = new WebSocket(`${url}/ai/v1/models`, { headers });
   await new Promise((resolve) => wrong.once('error', resolve));
+});
+
+test('keys may be variables of the environment that it is given, or secrets of a manager', async () => {
+  const managers = await startSecretManagers({ after });
+  managers.secrets.set('vault:secret/data/up', { data: { data: { key: 'of-vault' }, metadata: {} } });
+  const provider = (key: string) => ({ type: 'openai', base_url: `${upstream.url}/v1`, api_key: key });
+  const secrets = createGateway(
+    options(
+      { env: { ...managers.env, UP_KEY: 'of-environment' } },
+      {
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: references of the configuration
+        providers: { a: provider('${UP_KEY}'), b: provider('${vault:secret/data/up#key}') },
+        models: { chat: { targets: ['a/mock/ok'] }, other: { targets: ['b/mock/ok'] } },
+      },
+    ),
+  );
+  after(() => secrets.close({ graceMs: 0 }));
+  upstream.clear();
+  for (const model of ['chat', 'other']) {
+    const answer = await secrets.fetch('http://culvert/v1/chat/completions', chat({ model }));
+    assert.equal(answer.status, 200, await answer.text());
+  }
+  const sent = upstream.requests().map((request) => request.headers.authorization);
+  assert.ok(sent.includes('Bearer of-environment') && sent.includes('Bearer of-vault'), String(sent));
 });
 
 test('a configuration with errors refuses the start, and lists each with its place', async () => {
