@@ -1,6 +1,11 @@
 import { z } from 'zod';
-import { type AttemptQuery, type AttemptSum, attemptGroups, attemptRowsMax } from '../books/ledger/attempt-sums.ts';
-import { quantileMs } from '../books/ledger/traffic.ts';
+import {
+  type AttemptQuery,
+  type AttemptSum,
+  attemptGroups,
+  attemptRowsMax,
+  quantileMs,
+} from '../books/ledger/traffic-queries.ts';
 import { filter, given, listLimitMax, listOf, pageFields, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { pageByPlace } from './page.ts';

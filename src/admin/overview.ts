@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { quantileMs, type TrafficKind, type TrafficPoint, trafficGrainsMs } from '../books/ledger/traffic.ts';
+import { type TrafficKind, trafficGrainsMs } from '../books/ledger/minute-sums.ts';
+import { quantileMs, type TrafficPoint } from '../books/ledger/traffic-queries.ts';
 import type { UsageGroup, UsageQuery, UsageRow } from '../books/metering/ledger.ts';
 import { usageRecord } from '../books/metering/usage-record.ts';
 import { invalid } from '../kernel/failure.ts';

@@ -1,4 +1,4 @@
-import { trafficGrainsMs, trafficKeptMs } from '../books/ledger/traffic.ts';
+import { trafficGrainsMs, trafficKeptMs } from '../books/ledger/minute-sums.ts';
 
 const hourMs = 3_600_000;
 /** Beyond it hours are summed, though minutes may be kept. */

@@ -3,7 +3,7 @@ import type { BodiesRemovedReply } from '../admin/bodies.ts';
 import type { CacheClearedReply, CacheReply } from '../admin/cache.ts';
 import type { ProcessRow } from '../admin/cluster.ts';
 import type { BodyRuleReply } from '../admin/entries/body-rules.ts';
-import { attemptGroups } from '../books/ledger/attempt-sums.ts';
+import { attemptGroups } from '../books/ledger/traffic-queries.ts';
 import { culvert } from '../kernel/command-form.ts';
 import { calls, lists } from './admin-entries.ts';
 import type { TopCommand } from './command-table.ts';

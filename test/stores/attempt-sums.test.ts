@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { quantileMs } from '../../src/books/ledger/traffic.ts';
+import { quantileMs } from '../../src/books/ledger/traffic-queries.ts';
 import type { Ledger, UsageAttempt } from '../../src/books/metering/ledger.ts';
 import { drivers } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';

@@ -2,7 +2,7 @@ import { BatchSums, type RollupKey, type RollupRow, rollupKey, rollupSums } from
 import { type CacheSumRow, cacheSums, cacheSumsOf, usesCache } from './cache-sums.ts';
 import { type Column, columnsOf, eventTable, type UsageEvent } from './columns.ts';
 import { lateSums } from './day-sums.ts';
-import { type TrafficRow, TrafficSums, trafficGrainsMs, trafficKeptMs, trafficSums } from './traffic.ts';
+import { type TrafficRow, TrafficSums, trafficGrainsMs, trafficKeptMs, trafficSums } from './minute-sums.ts';
 
 /** A settled request, and the same with another cost: `costUsd`, `savedUsd` and the costs of its attempts may differ. */
 export interface Repriced {

@@ -1,7 +1,6 @@
-import type { AttemptQuery, AttemptSum } from '../ledger/attempt-sums.ts';
 import type { ReservationRow, UsageEvent } from '../ledger/columns.ts';
 import type { Repriced } from '../ledger/repricing.ts';
-import type { TrafficPoint, TrafficQuery } from '../ledger/traffic.ts';
+import type { AttemptQuery, AttemptSum, TrafficPoint, TrafficQuery } from '../ledger/traffic-queries.ts';
 import type { ZoneDays } from '../ledger/zone-days.ts';
 import type { QuotaBooks } from './counters.ts';
 import type { ExperimentBook } from './experiment-book.ts';
@@ -10,7 +9,7 @@ import type { StatementBook } from './statement-book.ts';
 
 export type { BookedRequest, ReservationRow, UsageEvent } from '../ledger/columns.ts';
 export type { UsageAttempt, UsageRoute } from '../ledger/settled-request.ts';
-export type { TrafficPoint, TrafficQuery } from '../ledger/traffic.ts';
+export type { TrafficPoint, TrafficQuery } from '../ledger/traffic-queries.ts';
 
 /**
  * The port of the books: a reservation is written before the first attempt is dispatched and closed by exactly one

@@ -1,6 +1,14 @@
-import { type AttemptQuery, type AttemptSum, attemptSql, attemptSum } from '../../books/ledger/attempt-sums.ts';
 import { readEvent, readReservation } from '../../books/ledger/columns.ts';
-import { type TrafficPoint, type TrafficQuery, trafficPoint, trafficSql } from '../../books/ledger/traffic.ts';
+import {
+  type AttemptQuery,
+  type AttemptSum,
+  attemptSql,
+  attemptSum,
+  type TrafficPoint,
+  type TrafficQuery,
+  trafficPoint,
+  trafficSql,
+} from '../../books/ledger/traffic-queries.ts';
 import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../books/metering/counters.ts';
 import type {
   CacheUseQuery,

@@ -1,11 +1,4 @@
 import {
-  type AttemptRow,
-  AttemptSums,
-  attemptKey,
-  attemptSums,
-  attemptTable,
-} from '../../books/ledger/attempt-sums.ts';
-import {
   BatchSums,
   type BucketsOf,
   bucketKey,
@@ -28,6 +21,20 @@ import {
 import { type Column, cellsOf, eventTable, reservationTable, type SqlCell } from '../../books/ledger/columns.ts';
 import { dayTables, lateAfterMs, lateSums, sumDelayMs } from '../../books/ledger/day-sums.ts';
 import {
+  type AttemptRow,
+  AttemptSums,
+  attemptKey,
+  attemptSums,
+  attemptTable,
+  type MinuteSums,
+  type TimedRow,
+  type TrafficRow,
+  TrafficSums,
+  trafficKey,
+  trafficSums,
+  trafficTable,
+} from '../../books/ledger/minute-sums.ts';
+import {
   changedColumns,
   type Repriced,
   type RepricingRow,
@@ -36,15 +43,6 @@ import {
   repricingSums,
   repricingTable,
 } from '../../books/ledger/repricing.ts';
-import {
-  type MinuteSums,
-  type TimedRow,
-  type TrafficRow,
-  TrafficSums,
-  trafficKey,
-  trafficSums,
-  trafficTable,
-} from '../../books/ledger/traffic.ts';
 import type { BucketRow } from '../../books/metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';

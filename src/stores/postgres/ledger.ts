@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type BucketsOf, isRefusal } from '../../books/ledger/batch-sums.ts';
 import { readReservation } from '../../books/ledger/columns.ts';
-import { trafficGrainsMs, trafficKeptMs } from '../../books/ledger/traffic.ts';
+import { trafficGrainsMs, trafficKeptMs } from '../../books/ledger/minute-sums.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Replicas } from '../../books/metering/replicas.ts';

@@ -1,7 +1,7 @@
-import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
+import { firstTokenBins, totalBins } from '../../books/ledger/minute-sums.ts';
 import type { Ddl } from './ddl.ts';
 
-/** Attempts by minute and hour (ledger/attempt-sums.ts), for pages that draw who fails and who is slow. */
+/** Attempts by minute and hour (ledger/minute-sums.ts), for pages that draw who fails and who is slow. */
 export const attemptSumTable: Ddl = `
   CREATE TABLE @attempt_sum (
     grain_ms WHOLE NOT NULL,

@@ -1,4 +1,4 @@
-import { firstTokenBins, totalBins } from '../../books/ledger/traffic.ts';
+import { firstTokenBins, totalBins } from '../../books/ledger/minute-sums.ts';
 import { firstSumColumns } from '../ledger/day-sums.ts';
 import type { Ddl } from './ddl.ts';
 
@@ -99,7 +99,7 @@ export const usageSourceColumns: Ddl = `
 
 export const tagColumn: Ddl = 'ALTER TABLE @usage_event ADD COLUMN tag TEXT;';
 
-/** For pages that draw it (ledger/traffic.ts). The bins are counts of durations. */
+/** For pages that draw it (ledger/minute-sums.ts). The bins are counts of durations. */
 export const trafficTable: Ddl = `
   CREATE TABLE @traffic (
     grain_ms WHOLE NOT NULL,

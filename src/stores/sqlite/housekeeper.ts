@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import type { AttemptQuery } from '../../books/ledger/attempt-sums.ts';
 import type { Repriced } from '../../books/ledger/repricing.ts';
+import type { AttemptQuery } from '../../books/ledger/traffic-queries.ts';
 import type { ResultsQuery } from '../../books/metering/experiment-book.ts';
 import type {
   CacheUseQuery,

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { AttemptQuery, AttemptSum } from '../../books/ledger/attempt-sums.ts';
 import type { Repriced } from '../../books/ledger/repricing.ts';
+import type { AttemptQuery, AttemptSum } from '../../books/ledger/traffic-queries.ts';
 import type { ExperimentRows, ResultsQuery } from '../../books/metering/experiment-book.ts';
 import type {
   CacheUseQuery,

@@ -1,14 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type AttemptQuery, type AttemptSum, attemptSql, attemptSum } from '../../books/ledger/attempt-sums.ts';
 import { readEvent, readReservation } from '../../books/ledger/columns.ts';
+import { trafficGrainsMs, trafficKeptMs } from '../../books/ledger/minute-sums.ts';
 import {
+  type AttemptQuery,
+  type AttemptSum,
+  attemptSql,
+  attemptSum,
   type TrafficPoint,
   type TrafficQuery,
-  trafficGrainsMs,
-  trafficKeptMs,
   trafficPoint,
   trafficSql,
-} from '../../books/ledger/traffic.ts';
+} from '../../books/ledger/traffic-queries.ts';
 import type { BucketRow, RecentCall, Scope } from '../../books/metering/counters.ts';
 import type {
   CacheUseQuery,

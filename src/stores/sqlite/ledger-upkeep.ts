@@ -3,6 +3,7 @@ import { rollupSums, rollupTable } from '../../books/ledger/batch-sums.ts';
 import { cacheSums, cacheSumTable } from '../../books/ledger/cache-sums.ts';
 import { cellsOf } from '../../books/ledger/columns.ts';
 import { dayTables } from '../../books/ledger/day-sums.ts';
+import { trafficGrainsMs, trafficKeptMs, trafficSums, trafficTable } from '../../books/ledger/minute-sums.ts';
 import {
   changedColumns,
   type Repriced,
@@ -10,7 +11,6 @@ import {
   repricingSums,
   repricingTable,
 } from '../../books/ledger/repricing.ts';
-import { trafficGrainsMs, trafficKeptMs, trafficSums, trafficTable } from '../../books/ledger/traffic.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import { requestIdAt } from '../../kernel/ids.ts';
 import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';

@@ -1,7 +1,6 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import type { StatementSync } from 'node:sqlite';
 import { promisify } from 'node:util';
-import { AttemptSums, attemptSums, attemptTable } from '../../books/ledger/attempt-sums.ts';
 import {
   BatchSums,
   type BucketsOf,
@@ -20,7 +19,16 @@ import {
   type SqlCell,
 } from '../../books/ledger/columns.ts';
 import { dayTables, lateAfterMs, lateSums } from '../../books/ledger/day-sums.ts';
-import { type MinuteSums, type TimedRow, TrafficSums, trafficSums, trafficTable } from '../../books/ledger/traffic.ts';
+import {
+  AttemptSums,
+  attemptSums,
+  attemptTable,
+  type MinuteSums,
+  type TimedRow,
+  TrafficSums,
+  trafficSums,
+  trafficTable,
+} from '../../books/ledger/minute-sums.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';

@@ -1,4 +1,5 @@
 import { type Column, columnsOf, type FieldOf, fieldOf, isUnpriced, type UsageEvent } from './columns.ts';
+import type { UsageAttempt } from './settled-request.ts';
 
 /**
  * What went on by the minute and by the hour, and how long it took: rows of `traffic`, for pages that draw it. A row is
@@ -83,13 +84,10 @@ export abstract class MinuteSums<Row extends TimedRow> {
 }
 
 /** Upper ends of the bins in which durations are counted, ms, inclusive; what took longer is in one more. */
-const binEndsMs = [
+export const binEndsMs = [
   2, 5, 10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000, 7_000, 10_000, 15_000,
   30_000, 60_000, 120_000,
 ] as const;
-/** Shown for durations beyond the last end. */
-const longestMs = 300_000;
-
 const bins = [...binEndsMs.keys(), binEndsMs.length];
 /** The time to the first token if there is one, and the whole time. */
 export const firstTokenBins = bins.map((bin) => `first_${bin}`);
@@ -100,27 +98,14 @@ export function binOf(ms: number): number {
   return binEndsMs.length;
 }
 
-/**
- * The duration that `share` of the counted requests did not exceed, in ms; null when there was none. Within a bin it is
- * a guess, at most 50 % too high.
- */
-export function quantileMs(counts: readonly number[], share: number): number | null {
-  const all = counts.reduce((sum, count) => sum + count, 0);
-  if (all === 0) return null;
-  let left = share * all;
-  for (const [bin, count] of counts.entries()) {
-    if (left > count || count === 0) {
-      left -= count;
-      continue;
-    }
-    const from = bin === 0 ? 0 : binEndsMs[bin - 1]!;
-    const to = binEndsMs[bin] ?? longestMs;
-    return Math.round(from + (to - from) * (left / count));
-  }
-  return longestMs;
-}
+type Bin = `first${number}` | `total${number}`;
+const firstFields = firstTokenBins.map(fieldOf) as Bin[];
+const totalFields = totalBins.map(fieldOf) as Bin[];
 
-const countNames = [
+/** Rows of a kind that wait to be written; beyond them one that is like none of them is not counted. */
+const rowsMax = 4_096;
+
+const trafficCountNames = [
   'requests',
   'errors',
   'cost_milli',
@@ -130,7 +115,7 @@ const countNames = [
   'unpriced',
 ] as const;
 
-export type TrafficCounts = Record<FieldOf<(typeof countNames)[number]>, number>;
+export type TrafficCounts = Record<FieldOf<(typeof trafficCountNames)[number]>, number>;
 
 export interface TrafficRow extends TrafficCounts, TimedRow {
   kind: TrafficKind;
@@ -145,80 +130,22 @@ export const trafficKey: readonly Column[] = columnsOf([
   ['bucket', 'whole'],
 ]);
 export const trafficSums: readonly Column[] = columnsOf(
-  [...countNames, ...firstTokenBins, ...totalBins].map((name) => [name, 'whole']),
+  [...trafficCountNames, ...firstTokenBins, ...totalBins].map((name) => [name, 'whole']),
 );
 export const trafficTable: readonly Column[] = [...trafficKey, ...trafficSums];
 
-type Bin = `first${number}` | `total${number}`;
-type Counted = TrafficRow & Record<Bin, number>;
+type CountedTraffic = TrafficRow & Record<Bin, number>;
 
-const firstFields = firstTokenBins.map(fieldOf) as Bin[];
-const totalFields = totalBins.map(fieldOf) as Bin[];
-const sumFields = trafficSums.map(({ field }) => field) as (keyof TrafficCounts | Bin)[];
-const noSums = Object.fromEntries(sumFields.map((field) => [field, 0])) as TrafficCounts & Record<Bin, number>;
-
-/** Filter of rows, and the steps in which they are summed. */
-export interface TrafficQuery {
-  kind: TrafficKind;
-  /** Accounts, models or providers, summed together; [''] for `all`. */
-  names: readonly string[];
-  grain: keyof typeof trafficGrainsMs;
-  /** Wall-clock ms; to the grain, and `toMs` itself is not in. */
-  fromMs: number;
-  toMs: number;
-  /** Width of one point, a multiple of the grain. Points begin at `fromMs`. */
-  stepMs: number;
-}
-
-/** Sums of a step. Steps without a request are left out. */
-export interface TrafficPoint extends TrafficCounts {
-  /** Wall-clock ms at which it begins. */
-  fromMs: number;
-  /** For `quantileMs`. */
-  firstTokens: readonly number[];
-  totals: readonly number[];
-}
-
-/**
- * The query's statement in both databases: `names` by whatever marks the driver has, `schema` the tables' prefix. A step
- * is numbered from the first bucket on.
- */
-export function trafficSql(query: TrafficQuery, schema: '' | 'culvert.', names: string): string {
-  const grainMs = trafficGrainsMs[query.grain];
-  const from = Math.floor(query.fromMs / grainMs);
-  const to = Math.ceil(query.toMs / grainMs);
-  const sums = trafficSums.map(({ name }) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ');
-  return `SELECT (bucket - ${from}) / ${query.stepMs / grainMs} AS step, ${sums} FROM ${schema}traffic
-    WHERE grain_ms = ${grainMs} AND kind = '${query.kind}' AND name ${names} AND bucket >= ${from} AND bucket < ${to}
-    GROUP BY 1 ORDER BY 1`;
-}
-
-/** A row of that statement. */
-export function trafficPoint(query: TrafficQuery, row: Record<string, unknown>): TrafficPoint {
-  const number = (name: string) => Number(row[name]);
-  return {
-    fromMs: query.fromMs + number('step') * query.stepMs,
-    requests: number('requests'),
-    errors: number('errors'),
-    costMilli: number('cost_milli'),
-    inputTokens: number('input_tokens'),
-    outputTokens: number('output_tokens'),
-    usdNano: number('usd_nano'),
-    unpriced: number('unpriced'),
-    firstTokens: firstTokenBins.map(number),
-    totals: totalBins.map(number),
-  };
-}
-
-/** Rows that wait to be written; beyond them an account, a model or a provider that is not among them is not counted. */
-const rowsMax = 4_096;
+const trafficFields = trafficSums.map(({ field }) => field) as (keyof TrafficCounts | Bin)[];
+const noTraffic = Object.fromEntries(trafficFields.map((field) => [field, 0])) as TrafficCounts & Record<Bin, number>;
 
 /** Sums the traffic of settled requests. */
-export class TrafficSums extends MinuteSums<Counted> {
-  #last: { minute: number; account: string; alias: string; target: string | null; rows: Counted[] } | null = null;
+export class TrafficSums extends MinuteSums<CountedTraffic> {
+  #last: { minute: number; account: string; alias: string; target: string | null; rows: CountedTraffic[] } | null =
+    null;
 
   constructor() {
-    super(sumFields);
+    super(trafficFields);
   }
 
   add(event: UsageEvent): void {
@@ -241,7 +168,7 @@ export class TrafficSums extends MinuteSums<Counted> {
     }
   }
 
-  protected nameOf({ kind, name }: Counted): string {
+  protected nameOf({ kind, name }: CountedTraffic): string {
     return `${kind} ${name}`;
   }
 
@@ -249,7 +176,7 @@ export class TrafficSums extends MinuteSums<Counted> {
     this.#last = null;
   }
 
-  #rowsOf({ atMs, account, alias, target }: UsageEvent): Counted[] {
+  #rowsOf({ atMs, account, alias, target }: UsageEvent): CountedTraffic[] {
     const minute = Math.floor(atMs / trafficGrainsMs.minute);
     const last = this.#last;
     // Most of a batch is alike.
@@ -261,7 +188,7 @@ export class TrafficSums extends MinuteSums<Counted> {
       last.target === target
     )
       return last.rows;
-    const rows: Counted[] = [];
+    const rows: CountedTraffic[] = [];
     this.#look(rows, minute, 'all', '');
     this.#look(rows, minute, 'account', account);
     this.#look(rows, minute, 'model', alias);
@@ -270,13 +197,127 @@ export class TrafficSums extends MinuteSums<Counted> {
     return rows;
   }
 
-  #look(rows: Counted[], bucket: number, kind: TrafficKind, name: string): void {
+  #look(rows: CountedTraffic[], bucket: number, kind: TrafficKind, name: string): void {
     let row = this.find(bucket, `${kind} ${name}`);
     if (row === undefined) {
       if (this.size >= rowsMax && kind !== 'all') return;
-      row = { ...noSums, grainMs: trafficGrainsMs.minute, kind, name, bucket };
+      row = { ...noTraffic, grainMs: trafficGrainsMs.minute, kind, name, bucket };
       this.put(row);
     }
     rows.push(row);
   }
+}
+
+const attemptCountNames = ['attempts', 'retried', 'hedges', 'output_tokens', 'output_ms'] as const;
+
+/** What attempts of a class add up to. */
+export type AttemptCounts = Record<FieldOf<(typeof attemptCountNames)[number]>, number>;
+
+/** One row of `attempt_sum`: a minute or an hour of one target, credential, model and class. */
+export interface AttemptRow extends AttemptCounts, TimedRow {
+  provider: string;
+  target: string;
+  credential: string;
+  /** The model that callers asked for. */
+  alias: string;
+  class: string;
+}
+
+const attemptKeyNames = ['provider', 'target', 'credential', 'alias', 'class'] as const;
+
+/** By time first: what is written and what is asked for is mostly of the newest hours. */
+export const attemptKey: readonly Column[] = columnsOf([
+  ['grain_ms', 'whole'],
+  ['bucket', 'whole'],
+  ...attemptKeyNames.map((name): [string, 'text'] => [name, 'text']),
+]);
+export const attemptSums: readonly Column[] = columnsOf(
+  [...attemptCountNames, ...firstTokenBins, ...totalBins].map((name) => [name, 'whole']),
+);
+export const attemptTable: readonly Column[] = [...attemptKey, ...attemptSums];
+
+type CountedAttempts = AttemptRow & Record<Bin, number>;
+
+const attemptFields = attemptSums.map(({ field }) => field) as (keyof AttemptCounts | Bin)[];
+const noAttempts = Object.fromEntries(attemptFields.map((field) => [field, 0])) as AttemptCounts & Record<Bin, number>;
+
+/** Sums the attempts of settled requests: who was asked, how that ended and how long it took. */
+export class AttemptSums extends MinuteSums<CountedAttempts> {
+  #last: CountedAttempts | null = null;
+
+  constructor() {
+    super(attemptFields);
+  }
+
+  add({ atMs, alias, route: { attempts } }: UsageEvent): void {
+    const minute = Math.floor(atMs / trafficGrainsMs.minute);
+    for (const [at, attempt] of attempts.entries()) {
+      const row = this.#rowOf(minute, alias, attempt);
+      if (row === null) continue;
+      row.attempts += 1;
+      const { ms, firstTokenMs } = attempt;
+      const total = totalFields[binOf(ms)];
+      if (total !== undefined) row[total] = (row[total] ?? 0) + 1;
+      const first = firstTokenMs === null ? undefined : firstFields[binOf(firstTokenMs)];
+      if (first !== undefined) row[first] = (row[first] ?? 0) + 1;
+      if (attempt.class === 'ok') {
+        // The answer's tokens, and the time in which they came.
+        const tokens = attempt.usage?.outputTokens ?? 0;
+        const outputMs = Math.round(ms - (firstTokenMs ?? 0));
+        if (tokens > 0 && outputMs > 0) {
+          row.outputTokens += tokens;
+          row.outputMs += outputMs;
+        }
+      } else if (attempt.class !== 'cancelled' && at < attempts.length - 1) row.retried += 1;
+      if (attempts.length > 1 && isHedge(attempt, attempts)) row.hedges += 1;
+    }
+  }
+
+  protected nameOf({
+    class: outcome,
+    credential,
+    alias,
+    target,
+  }: Pick<AttemptRow, (typeof attemptKeyNames)[number]>): string {
+    return `${outcome} ${credential}\n${alias}\n${target}`;
+  }
+
+  protected forget(): void {
+    this.#last = null;
+  }
+
+  #rowOf(
+    bucket: number,
+    alias: string,
+    { target, provider, credential, class: outcome }: UsageAttempt,
+  ): CountedAttempts | null {
+    const last = this.#last;
+    // Most of a batch is alike.
+    if (
+      last !== null &&
+      last.bucket === bucket &&
+      last.target === target &&
+      last.credential === credential &&
+      last.class === outcome &&
+      last.alias === alias
+    )
+      return last;
+    const key = { provider, target, credential, alias, class: outcome };
+    let row = this.find(bucket, this.nameOf(key));
+    if (row === undefined) {
+      if (this.size >= rowsMax) return null;
+      row = { ...noAttempts, ...key, grainMs: trafficGrainsMs.minute, bucket };
+      this.put(row);
+    }
+    this.#last = row;
+    return row;
+  }
+}
+
+/** Whether it began while another attempt of its request still ran. */
+function isHedge({ startMs }: UsageAttempt, attempts: readonly UsageAttempt[]): boolean {
+  if (startMs === null) return false;
+  return attempts.some(
+    (other) => other.startMs !== null && other.startMs < startMs && other.startMs + other.ms > startMs,
+  );
 }
