@@ -11,13 +11,13 @@ export interface Capability {
   name: string;
   /** `simulated`: made-up answers, which say so. `not known yet`: a provider's list was not heard. */
   state: 'real' | 'local' | 'simulated' | 'not known yet' | 'missing';
-  /** What the capability depends on. */
+  /** Part that the capability depends on. */
   by: string;
   /** How it becomes real, or better; null when nothing is to be done. */
   fix: string | null;
 }
 
-/** What works here and how, for the start table and `culvert doctor`. */
+/** Capabilities that work here and how, for the start table and `culvert doctor`. */
 export function capabilitiesOf(snapshot: Snapshot): Capability[] {
   return [
     chatOf(snapshot),
@@ -55,7 +55,7 @@ function chatOf(snapshot: Snapshot): Capability {
   };
 }
 
-/** Who answers for the models of the contract. The gateway's own model is always real. */
+/** Upstreams that answer for the models of the contract. The gateway's own model is always real. */
 function embeddingsOf(snapshot: Snapshot): Capability {
   const { models } = snapshot;
   const name = 'embeddings';

@@ -1,4 +1,4 @@
-/** What a server said with its refusal: the status, and the field of the request that it is about. */
+/** Refusal of a server: the status, and the field of the request that it is about. */
 export interface Refusal {
   status: number;
   param: string | null;

@@ -8,7 +8,7 @@ export interface CommandEntry extends CommandBody {
   description: string;
 }
 
-/** What a command is besides its description. */
+/** Parts of a command besides its description. */
 export interface CommandBody {
   arguments?: readonly ArgumentEntry[];
   /** In the order of its help. */
@@ -27,7 +27,7 @@ export interface CommandBody {
 export interface TopCommand extends CommandEntry {
   /** Heading of `culvert --help` that it is below. */
   group: string;
-  /** What else it takes and does, where that is loaded only when it is called. */
+  /** Further options and actions, where that is loaded only when it is called. */
   load?(): Promise<CommandBody>;
 }
 

@@ -1,7 +1,7 @@
 import { instant, parseDistanceMs } from '../config/scalars.ts';
 import { CommandFailed } from './command-failed.ts';
 
-/** What an option such as `--expires` means: `2027-01-01`, an RFC 3339 time, or `90d` from now. Wall-clock ms. */
+/** Value of an option such as `--expires`: `2027-01-01`, an RFC 3339 time, or `90d` from now. Wall-clock ms. */
 export function futureInstantMs(option: string, text: string, nowMs: number): number {
   const atMs = instantMs(option, text, nowMs, 1);
   if (atMs <= nowMs) throw new CommandFailed(`${option}: ${text} is in the past`, 2);

@@ -5,7 +5,7 @@ export function lineWidth(stream: { isTTY?: boolean; columns?: number }): number
   return stream.isTTY === true ? stream.columns || unknownWidth : Infinity;
 }
 
-/** Of help: what is printed elsewhere is read, too. Longer lines than 100 are hard to read. */
+/** Width of help: what is printed elsewhere is read, too. Longer lines than 100 are hard to read. */
 export function helpWidth(stream: { isTTY?: boolean; columns?: number }): number {
   return stream.isTTY === true ? Math.min(lineWidth(stream), 100) : unknownWidth;
 }

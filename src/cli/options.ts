@@ -20,11 +20,11 @@ export const keyOption = [
   'API key (better in CULVERT_API_KEY, because the process list shows this option)',
 ] as const;
 
-/** Of commands that work here, without a server. */
+/** Options of commands that work here, without a server. */
 export const localOptions = [configOption, jsonOption, quietOption] as const;
-/** Of commands that ask the running server as its callers do. */
+/** Options of commands that ask the running server as its callers do. */
 export const callerOptions = [urlOption, keyOption, configOption, jsonOption, quietOption] as const;
-/** Of commands over the admin API. Its key is found or comes from the environment, never from a command line. */
+/** Options of commands over the admin API. Its key is found or comes from the environment, never from a command line. */
 export const adminOptions = [urlOption, configOption, jsonOption, quietOption] as const;
 
 /** A whole number within bounds, as commander reads options. */

@@ -6,7 +6,7 @@ import type { BackupItem, BackupRow } from '../stores/backup-row.ts';
 import type { SchemaState } from '../stores/migration.ts';
 import type { Damage } from '../stores/sqlite/integrity.ts';
 
-/** What commands need of rooms that only the composition root knows. */
+/** Parts that commands need of rooms that only the composition root knows. */
 export interface CliParts {
   version: string;
   /** Runs until a signal ends it; resolves to the exit code. */
@@ -14,7 +14,7 @@ export interface CliParts {
   mock(options: MockOptions): Promise<{ url: string; close(): Promise<void> }>;
   /** Every fault of `culvert mock` with a line. */
   mockHelp(): Promise<string>;
-  /** What a start would serve, from the configuration and the remembered lists of the data folder. Asks nobody. */
+  /** Models that a start would serve, from the configuration and the remembered lists of the data folder. Asks nobody. */
   snapshotOf(config: Config): Promise<{ snapshot: Snapshot; problems: readonly string[] }>;
   /** Why a start would be refused although the configuration is valid, as sentences. Opens nothing. */
   startRefusals(config: Config): Promise<readonly string[]>;

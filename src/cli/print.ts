@@ -18,7 +18,7 @@ export function print(text: string): void {
   printExact(fitted(text, lineWidth(process.stdout)));
 }
 
-/** What is pasted or read by programs: its lines stay as they are. */
+/** Prints text that is pasted or read by programs: its lines stay as they are. */
 export function printExact(text: string): void {
   writeOut(`${text}\n`);
 }

@@ -1,4 +1,4 @@
-/** Who may write to stderr: the thread for a moment, or nobody any more. The second number says whether a line is shown. */
+/** Writer of stderr: the thread for a moment, or nobody any more. The second number says whether a line is shown. */
 export const lineState = { idle: 0, writing: 1, over: 2 } as const;
 
 /** A command that ends earlier shows none. */
@@ -6,7 +6,7 @@ const firstLineAfterMs = 2_000;
 const lineIntervalMs = 5_000;
 
 /**
- * What to write now of a command that has taken `elapsedMs`; null: nothing. `width` is of the terminal, null for none;
+ * Text to write now of a command that has taken `elapsedMs`; null: nothing. `width` is of the terminal, null for none;
  * `writtenMs` is when the last line was written.
  */
 export function progressLine(

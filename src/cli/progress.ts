@@ -8,7 +8,7 @@ export interface PrintFlags {
   quiet?: boolean | undefined;
 }
 
-/** What a command is at, for those who wait: on stderr, and only once the command has taken two seconds. */
+/** Step that a command is at, for those who wait: on stderr, and only once the command has taken two seconds. */
 export interface Progress {
   /** From now on this is done, such as `waiting for http://127.0.0.1:4141`. */
   at(what: string): void;
@@ -24,7 +24,7 @@ const threadAfterMs = 1_500;
 
 let current: Progress | null = null;
 
-/** What is printed now begins on a new line. */
+/** Begins a new line for what is printed now. */
 export function endProgress(): void {
   current?.end();
 }

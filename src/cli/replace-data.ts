@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path';
 import { type DataFolder, dataFolderAt } from '../stores/sqlite/data-folder.ts';
 
-/** What of a data folder a restore replaces, each whole: databases, folders, and the file that holds the secret. */
+/** Parts of a data folder that a restore replaces, each whole: databases, folders, and the file that holds the secret. */
 export const databaseNames: readonly string[] = ['culvert.db', 'ledger.db'];
 export const pageNames: readonly string[] = [
   'pages.db',
@@ -14,7 +14,7 @@ export const pageNames: readonly string[] = [
 ];
 export const localNames: readonly string[] = ['vectors', 'files', 'secret'];
 
-/** Those of them that hold something that nothing makes again. */
+/** Parts that hold something that nothing makes again. */
 export function dataIn(folder: DataFolder, names: readonly string[]): string[] {
   const paths = names.filter((name) => name !== 'files' && name !== 'secret').map((name) => join(folder.path, name));
   return paths.filter((path) => existsSync(path) && (!path.endsWith('vectors') || readdirSync(path).length > 0));

@@ -42,7 +42,7 @@ export async function runCli(argv: readonly string[], parts: CliParts): Promise<
   }
 }
 
-/** As docs/cli.md promises it. */
+/** Error object as docs/cli.md promises it. */
 function errorObject({ message, exitCode, refusal }: CommandFailed) {
   const type = exitCode === 2 ? 'wrong_call' : refusal === null ? 'failed' : 'refused';
   return { message, type, exit_code: exitCode, status: refusal?.status ?? null, param: refusal?.param ?? null };

@@ -66,7 +66,7 @@ export async function reach(url: string, path: string, init: RequestInit): Promi
 export const errorTextCharsMax = 64 * 1024;
 const messageCharsMax = 2_000;
 
-/** What an error body of ours says; null for a body that is not ours: a proxy's page says nothing in one sentence. */
+/** Message of an error body of ours; null for a body that is not ours: a proxy's page says nothing in one sentence. */
 export function errorIn(text: string): { message: string; param: string | null } | null {
   try {
     const { message, param } =

@@ -31,7 +31,7 @@ export interface ShownKey {
   file: string | null;
 }
 
-/** What a start says to the person who started it: where, what works and how, the new keys, a curl to paste. */
+/** Table for the person who starts it: where, what works and how, the new keys, a curl to paste. */
 export function startMessage(facts: StartFacts): string {
   const { url, snapshot, userKey, adminKey } = facts;
   const lines = [

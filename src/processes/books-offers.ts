@@ -15,8 +15,8 @@ export type SentList = [number: number, items: readonly unknown[] | null];
 export type SentStates = number[];
 
 /**
- * What the process that has the books offers to a worker: counters and ledger of the embedded storage. What every
- * request needs has a method of its own; the others are called by port and name.
+ * Services of the process that has the books to a worker: counters and ledger of the embedded storage. Needs of every
+ * request have a method each; the others are called by port and name.
  */
 export interface BooksOffers {
   /** `entry` names it in `leave`. */

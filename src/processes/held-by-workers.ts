@@ -4,7 +4,7 @@ import type { WorkerOffers } from './seat.ts';
 
 type WorkerLink = Pick<Link<WorkerOffers>, 'tell'>;
 
-/** What each worker holds of what all callers share: the others are told of it. */
+/** Holdings of each worker of what all callers share: the others learn of them. */
 export class HeldByWorkers {
   readonly #serving: () => readonly WorkerLink[];
   readonly #held = new Map<WorkerLink, Map<string, number>>();

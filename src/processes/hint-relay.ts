@@ -4,7 +4,7 @@ import type { HealthHint } from '../routing/health-hints.ts';
 /** Hints that a new worker gets: the oldest go first. */
 const keptMax = 5_000;
 
-/** What any worker has learnt of upstreams, for the others and for those that start later. */
+/** Hints that any worker has learnt of upstreams, for the others and for those that start later. */
 export class HintRelay {
   /** By kind and lane; `untilMs` where it ends by itself. */
   readonly #kept = new Map<string, { hint: HealthHint; untilMs: number }>();
@@ -21,7 +21,7 @@ export class HintRelay {
     }
   }
 
-  /** What is true now. */
+  /** Hints in force. */
   now(): HealthHint[] {
     const nowMs = performance.now();
     const hints: HealthHint[] = [];

@@ -13,7 +13,7 @@ export function outliveErrors(log: Log): void {
   );
 }
 
-/** What runs until a signal: a gateway, or the workers that each have one. */
+/** Work that runs until a signal: a gateway, or the workers that each have one. */
 export interface Served<Key> {
   issueFirstKey(): Promise<Key>;
   /** Running requests get `graceMs` after `delayMs`. */

@@ -5,7 +5,7 @@ import type { Config } from '../config/schema.ts';
 import type { Signer } from '../kernel/sign.ts';
 import type { Given } from './seat.ts';
 
-/** What one replica has otherwise than another one, although both do the same. */
+/** Settings that differ between replicas, although both do the same. */
 const ownOfReplica = ['server.host', 'server.port', 'server.processes', 'storage.data_dir', 'storage.secret'];
 
 /** Characters of a fingerprint: enough to tell configurations apart, too few to be taken for a secret. */

@@ -45,7 +45,7 @@ export class Pulse {
     this.#gone = [...this.#gone.slice(1 - goneMax), { ...seen, seenMs: Date.now(), over: true }];
   }
 
-  /** Those that serve, and those that ended a while ago. */
+  /** Replicas that serve, and those that ended a while ago. */
   seen(): SeenProcess[] {
     const sinceMs = Date.now() - goneShownMs;
     this.#gone = this.#gone.filter(({ seenMs }) => seenMs > sinceMs);

@@ -11,7 +11,7 @@ import type { BooksOffers, BooksStanding } from './books-offers.ts';
 import { isBootOver } from './boots.ts';
 import { createLink, type Link } from './link.ts';
 
-/** What a worker starts with. */
+/** Setup that a worker starts with. */
 export interface Given {
   /** The configuration in force, which the primary has checked. */
   config: Config;
@@ -38,7 +38,7 @@ export interface Standing {
   ready: boolean;
   /** Why some are not started any more, or answer no more, in words; null: all is well. */
   trouble: string | null;
-  /** Of each place, the last generation of its workers that is over. */
+  /** By place, the last generation of its workers that is over. */
   ended: readonly number[];
   /** Null: each worker opens PostgreSQL and Redis. */
   books: BooksStanding | null;
@@ -54,9 +54,9 @@ export interface PrimaryOffers extends BooksOffers {
   refused(message: string): void;
   /** Reads the configuration again, for all workers. */
   reload(mode: ReloadMode): Promise<Reloaded>;
-  /** Of every worker that answers in time. */
+  /** Figures of every worker that answers in time. */
   measured(): Promise<SeriesValues[]>;
-  /** What this worker has learnt of upstreams, for the others. */
+  /** Sends what this worker has learnt of upstreams, for the others. */
   hint(hints: readonly HealthHint[]): void;
   /** This worker holds so much more of what all callers share. */
   holds(name: string, by: number): void;
@@ -72,7 +72,7 @@ export interface WorkerOffers {
   configure(config: Config): Promise<void>;
   measure(): Promise<SeriesValues>;
   facts(): Promise<ProcessFacts>;
-  /** What others have learnt of upstreams. */
+  /** Hints that others have learnt of upstreams. */
   hear(hints: readonly HealthHint[]): void;
   stand(standing: Standing): void;
   /** Other workers hold so much more of what all callers share. */
@@ -106,7 +106,7 @@ export interface Seat {
   reload(mode: ReloadMode): Promise<Reloaded>;
   measured(): Promise<SeriesValues[]>;
   hint: PrimaryOffers['hint'];
-  /** What other workers hold of what all callers share. */
+  /** Holdings of other workers of what all callers share. */
   elsewhere: Elsewhere;
   processes(): Promise<readonly SeenProcess[]>;
   /** Items of converted answers, which all workers find. */

@@ -37,7 +37,7 @@ export interface WorkersParts {
 
 /** The books of all workers. */
 export interface BooksOfWorkers {
-  /** What one worker may ask. */
+  /** Requests that one worker may make. */
   desk(): BooksOffers & { lost(): Promise<number> };
   standing(): BooksStanding;
 }
@@ -58,7 +58,7 @@ interface Place {
   deathsMs: number[];
   /** Workers that it has had, the present one included. */
   generation: number;
-  /** Of its worker, at the last scrape that it answered. */
+  /** Figures of its worker, at the last scrape that it answered. */
   measured: SeriesValues | null;
   state:
     | { at: 'starting' | 'serving'; worker: Worker; link: Link<WorkerOffers> }
@@ -71,7 +71,7 @@ export class Workers {
   readonly #parts: WorkersParts;
   readonly #startedWith: Config;
   readonly #places: readonly Place[];
-  /** What waits for a worker of the start, by number. */
+  /** Promises that wait for a worker of the start, by number. */
   readonly #starts = new Map<number, () => void>();
   /** Names this server in the boots of its workers. */
   readonly #boot = randomUUID();

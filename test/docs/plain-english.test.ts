@@ -52,9 +52,10 @@ const readRooms = [
 
 /** Rooms whose docstrings say what a thing is; the others follow. */
 const namedRooms = [
-  'src/{config,engines,http,kernel,main,net,observe,simulator,tools,vectors}/**/*.ts',
+  'src/{cli,config,engines,http,kernel,main,net,observe,processes,simulator,tools,vectors}/**/*.ts',
+  'src/books/{auth,ledger}/**/*.ts',
   'src/formats/{neutral,providers}/**/*.ts',
-  'src/inference/{batches,endpoints,models,server-tools}/**/*.ts',
+  'src/inference/{batches,endpoints,models,server-tools,vector-stores}/**/*.ts',
   'src/inference/families/**/*.ts',
   'src/{routing,stores,upstream}/**/*.ts',
 ];

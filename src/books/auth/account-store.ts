@@ -22,7 +22,7 @@ export interface AccountStore {
   scim(): Promise<readonly ScimRow[]>;
   /** Newest first. */
   audit(query: AuditQuery): Promise<readonly AuditRow[]>;
-  /** What was added to the credit of an account, newest first. */
+  /** Additions to the credit of an account, newest first. */
   topUps(account: string, limit: number): Promise<readonly TopUp[]>;
   /** Adds requests by key and address; the last `keyPlacesMax` addresses of each key stay. */
   usedFrom(counts: readonly PlaceCount[], atMs: number): Promise<void>;
@@ -145,7 +145,7 @@ export interface TopUp {
   id: string;
   usdNano: number;
   note: string;
-  /** Who added it. */
+  /** Operator that added it. */
   actor: string;
   atMs: number;
 }
@@ -172,7 +172,7 @@ export interface KeyRow {
   name: string;
   /** Owner of vector data: `account/name`, or another key's with `share_vectors_with`. Kept through rotation. */
   tenant: string;
-  /** What people may see: `sk-cv-` and the public id. */
+  /** Public part: `sk-cv-` and the public id. */
   prefix: string;
   /** At least one; more while a rotation's overlap lasts. */
   secrets: readonly KeySecret[];
@@ -186,7 +186,7 @@ export interface KeyRow {
   limits: Readonly<Record<string, unknown>> | null;
   /** Names of guards, besides those of its account. */
   guards: readonly string[];
-  /** What people find it by. Absent: none. */
+  /** Tags by which people find it. Absent: none. */
   tags?: readonly string[];
   createdMs: number;
   revokedMs: number | null;
@@ -205,7 +205,7 @@ export interface KeySecret {
 /** A plan made through the admin API; those of the configuration are not here. */
 export interface PlanRow {
   name: string;
-  /** As written; config's `planSchema` checks it. */
+  /** Text as written; config's `planSchema` checks it. */
   definition: Readonly<Record<string, unknown>>;
   updatedMs: number;
 }
@@ -214,7 +214,7 @@ export interface PlanRow {
 export interface KeptRow {
   kind: 'provider' | 'model' | 'mcp' | 'prompt' | 'guard';
   name: string;
-  /** As under `providers.NAME`, `models.NAME` or `mcp.servers.NAME`, without the values in `sealed`. Config's own schemas check it. */
+  /** Definition as under `providers.NAME`, `models.NAME` or `mcp.servers.NAME`, without the values in `sealed`. Config's own schemas check it. */
   definition: Readonly<Record<string, unknown>>;
   /** Members of the definition that may hold secrets, as JSON under `storage.secret`, base64; null: it has none. */
   sealed: string | null;
@@ -232,7 +232,7 @@ export interface CredentialRow {
   id: string;
   /** The secret under `storage.secret`, base64. */
   sealed: string;
-  /** What people know it by: its last characters. */
+  /** Its last characters, by which people know it. */
   hint: string;
   /** Share of requests relative to the provider's other credentials. */
   weight: number;
@@ -245,7 +245,7 @@ export interface CredentialRow {
 /** An operator in addition to the holder of the admin key. */
 export interface OperatorRow extends Operator {
   id: string;
-  /** Of the operator's key: the shown prefix, and SHA-256 of the whole in hex. Null: the operator has none. */
+  /** Operator's key: the shown prefix, and SHA-256 of the whole in hex. Null: the operator has none. */
   prefix: string | null;
   hash: string | null;
   /** Whom it is to which OpenID provider; null: it logs in by its key. */
@@ -267,7 +267,7 @@ export interface InvitationRow {
   accounts: Operator['accounts'];
   /** Null: the invited person chooses. */
   name: string | null;
-  /** Who logs in by OpenID Connect with this verified address uses it up, too; null: nobody. */
+  /** Verified address whose login by OpenID Connect uses it up, too; null: none. */
   email: string | null;
   createdMs: number;
   /** Name of an operator. */
@@ -296,7 +296,7 @@ export interface ScimRow {
   kind: 'user' | 'group';
   /** User name or display name in lower case; unique among its kind. */
   name: string;
-  /** As `auth/scim` reads it. */
+  /** Value as `auth/scim` reads it. */
   data: JsonObject;
   createdMs: number;
   updatedMs: number;
@@ -304,9 +304,9 @@ export interface ScimRow {
 
 export interface AuditEntry {
   atMs: number;
-  /** Who: `admin`, `cli`, … */
+  /** Author: `admin`, `cli`, … */
   actor: string;
-  /** What: `key.create`, `account.update`… */
+  /** Action: `key.create`, `account.update`… */
   action: string;
   /** Id of the subject. */
   subject: string;

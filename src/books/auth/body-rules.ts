@@ -1,7 +1,7 @@
 import type { BodyRuleRow, Stored } from './account-store.ts';
 import type { Principal } from './principal.ts';
 
-/** What of a caller's requests is kept: all of them, or those of these models. */
+/** Requests of a caller that are kept: all of them, or those of these models. */
 export type KeptOf = 'all' | ReadonlySet<string>;
 
 /** The rules in force, in memory. */

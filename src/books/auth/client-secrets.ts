@@ -6,7 +6,7 @@ import type { Sealer } from '../../kernel/seal.ts';
 import type { KeyHeaders, KeyRing } from './key-ring.ts';
 import type { Principal } from './principal.ts';
 
-/** What a client secret opens: sessions with one model, for the key that made it. */
+/** Grant of a client secret: sessions with one model, for the key that made it. */
 export interface ClientSecret {
   keyId: string;
   model: string;
@@ -24,7 +24,7 @@ export interface ClientSecret {
 export interface ClientSecrets {
   /** Null: its settings are too long for a header. */
   issue(secret: ClientSecret): string | null;
-  /** What a caller's secret opens; null: it has sent none. */
+  /** Grant of the caller's secret; null: it has sent none. */
   open(headers: KeyHeaders): ClientSecret | Failure | null;
   /** Whose it is. */
   principal(headers: KeyHeaders): Principal | Failure | null;

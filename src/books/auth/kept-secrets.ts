@@ -12,7 +12,7 @@ let ofMcpServers: DefinitionMarks | undefined;
 let ofModels: DefinitionMarks | undefined;
 let ofGuards: DefinitionMarks | undefined;
 
-/** What the schema marks in the definition of a stored provider. */
+/** Members that the schema marks in the definition of a stored provider. */
 export function providerMarks(): DefinitionMarks {
   ofProviders ??= definitionMarks(providerSchema);
   return ofProviders;
@@ -76,9 +76,9 @@ export function openCredential(sealer: Sealer, row: CredentialRow): string | nul
 }
 
 export interface OpenedKept {
-  /** Those that can be used, as far as this process can say. */
+  /** Credentials that can be used, as far as this process can say. */
   fragments: readonly KeptFragment[];
-  /** What cannot be opened here, by `fragmentKey`: a sentence each. Of a provider with other credentials these are used. */
+  /** Secrets that cannot be opened here, by `fragmentKey`: a sentence each. Of a provider with other credentials these are used. */
   troubles: ReadonlyMap<string, string>;
 }
 

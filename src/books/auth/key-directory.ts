@@ -15,14 +15,14 @@ export function hashKey(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
-/** Of a time that never comes. */
+/** Instant that never comes. */
 export const never = Number.POSITIVE_INFINITY;
 
 /** A key written in the configuration file, or in the environment. */
 export interface DeclaredKey {
   /** The store's word on a secret counts before that of a variable, which clients have for themselves too. Default: file. */
   from?: 'file' | 'environment';
-  /** Of its secret; see `hashKey`. */
+  /** Hash of its secret; see `hashKey`. */
   hash: string;
   account: string;
   name: string;
@@ -45,11 +45,11 @@ export interface Declared {
   /** Configured or generated; null = the admin API is closed. */
   adminKey: string | null;
   defaultPlan: string;
-  /** Who may call /v1 without a key of this server. Absent: nobody. */
+  /** Callers that may call /v1 without a key of this server. Absent: nobody. */
   guests?: CallersConfig;
 }
 
-/** What a presented secret opens, found by its hash. */
+/** Entry of a presented secret, found by its hash. */
 export interface KeyEntry {
   /** The stored digest, for the constant-time comparison. */
   digest: Buffer;
@@ -74,7 +74,7 @@ export function keysInForce(declared: Declared, stored: Stored): readonly Declar
   return declared.keys.filter(({ hash, from }) => from !== 'environment' || !isKnown(hash));
 }
 
-/** What the principals of an account have from it. */
+/** Settings that the principals of an account have from it. */
 export type AccountFacts = Pick<DeclaredAccount, 'plan' | 'status' | 'guards' | 'extraBudget' | 'budgets'> &
   Pick<AccountRow, 'creditNano'>;
 
@@ -86,7 +86,7 @@ export function accountFacts(declared: Declared, stored: Stored): Map<string, Ac
   return accounts;
 }
 
-/** What a principal has from its account; undefined: nobody knows that one. */
+/** Settings that a principal has from its account; undefined: the account is unknown. */
 export function principalFacts(account: AccountFacts | undefined, defaultPlan: string) {
   return {
     plan: account?.plan ?? defaultPlan,

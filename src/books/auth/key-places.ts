@@ -59,7 +59,7 @@ export class KeyPlaces {
     }
   }
 
-  /** What is not written for a fault of the store is written later. Who asks meanwhile waits for both. */
+  /** Changes that a fault of the store prevented are written later. A caller that asks meanwhile waits for both. */
   write(store: Pick<AccountStore, 'usedFrom'>, nowMs: number): Promise<void> {
     this.#written = this.#written.catch(() => undefined).then(() => this.#write(store, nowMs));
     return this.#written;

@@ -31,7 +31,7 @@ export interface KeyRing {
   /** For /admin/v1 and /metrics: who administers, or 401, or 403 for a user's key. */
   authenticateAdmin(headers: KeyHeaders): Operator | Failure;
   /**
-   * What the secret with this hash opens now, for sessions, which keep no secret. Refuses as it would refuse the
+   * Principal of the secret with this hash now, for sessions, which keep no secret. Refuses as it would refuse the
    * secret. `addressOf` as above.
    */
   opens(hash: string, addressOf: () => string | null): Opened | Failure;
@@ -61,7 +61,7 @@ export function isFailure(result: Principal | Failure): result is Failure {
   return 'kind' in result;
 }
 
-/** What `authenticate` and `authenticateAdmin` answer where no key came at all: a browser may have a session. */
+/** Answer of `authenticate` and `authenticateAdmin` where no key came at all: a browser may have a session. */
 export const noKeySent: Failure = {
   kind: 'unauthenticated',
   message:
@@ -277,7 +277,7 @@ function isSameSecret(kept: KeyHeaders[string], sent: KeyHeaders[string]): boole
 /** Longer values are not keys of ours; not hashing them bounds the work before authentication. */
 const keyLengthMax = 256;
 
-/** Those that hold nothing but a key. */
+/** Headers that hold nothing but a key. */
 const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key'] as const;
 
 /** Represents credentials of another scheme: never a candidate, and not nothing either. */

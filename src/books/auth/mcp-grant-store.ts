@@ -13,9 +13,9 @@ export interface McpGrantStore {
   put(row: McpGrantRow, was: number | null): Promise<boolean>;
   /** False when there was none. */
   remove(server: string): Promise<boolean>;
-  /** Of all who want to renew the tokens of this version, one gets true. Others may try again after `untilMs`. */
+  /** True for one of all who want to renew the tokens of this version. Others may try again after `untilMs`. */
   lease(server: string, version: number, nowMs: number, untilMs: number): Promise<boolean>;
-  /** Those that are over are dropped along with it. */
+  /** Expired ones are dropped along with it. */
   begin(login: McpLoginRow, nowMs: number): Promise<void>;
   /** Ends it: of two who come at once one gets it. Null when there is none, or it is over. */
   redeem(hash: string, nowMs: number): Promise<McpLoginRow | null>;

@@ -1,16 +1,16 @@
 /** Rights of an operator; `admin/roles` says where they apply. */
 export type Role = 'owner' | 'admin' | 'member' | 'viewer' | 'billing';
 
-/** Who administers: a person in the dashboard, or a program. */
+/** Administrator: a person in the dashboard, or a program. */
 export interface Operator {
   /** Name in the audit log. */
   name: string;
   role: Role;
-  /** Those that it sees and may change; null = all, and what belongs to no account. */
+  /** Accounts that it sees and may change; null = all, and what belongs to no account. */
   accounts: readonly string[] | null;
 }
 
-/** What a name looks like. */
+/** Form of a name. */
 export const operatorNamePattern = /^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,99}$/u;
 export const operatorNameExpected =
   'expected 1 to 100 letters, digits, spaces or ._@+-, beginning with a letter or digit';

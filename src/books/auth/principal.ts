@@ -15,11 +15,11 @@ export interface Principal {
   limits: KeyLimitsConfig | null;
   /** Names of guards of its account and its key, besides those of the plan. */
   guards: readonly string[];
-  /** What its account may spend in addition to its plan's budgets; absent or null: nothing. */
+  /** Budget of its account in addition to those of its plan; absent or null: none. */
   extraBudget?: ExtraBudget | null;
   /** Budgets of its account by end user, tag and model; absent: none. */
   budgets?: readonly PartBudgetConfig[];
-  /** Of a key of a run: its own limits, and the id of the key that made it. Its `keyId` is of this run alone. */
+  /** Run that the key is of: its limits, and the id of the key that made it. Its `keyId` is of this run alone. */
   run?: { id: string; keyId: string; usd: number | null; rpm: number | null };
   /** End user whom the caller's token names, null where it names none; absent: the body may name one. */
   user?: string | null;

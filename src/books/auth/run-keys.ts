@@ -2,7 +2,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Sealer } from '../../kernel/seal.ts';
 import { keyPrefix } from './key-directory.ts';
 
-/** What the secret of a run begins with. */
+/** Beginning of the secret of a run. */
 export const runPrefix = `${keyPrefix}run-`;
 /** Longest secret of a run; many models make it long. */
 export const runLengthMax = 4_096;

@@ -9,7 +9,7 @@ export interface SessionStore {
   seen(id: string, atMs: number): Promise<void>;
   /** False when there was none. */
   end(id: string): Promise<boolean>;
-  /** Those that are over are dropped along with it. */
+  /** Expired ones are dropped along with it. */
   issueToken(token: LoginTokenRow): Promise<void>;
   /** Ends it: of two who come at once one gets it. Null when there is none, or it is over. */
   redeemToken(hash: string, nowMs: number): Promise<LoginTokenRow | null>;

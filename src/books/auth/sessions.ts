@@ -33,11 +33,11 @@ export interface Sessions {
   find(secret: string, address: () => string | null): Promise<Session | null>;
   /** Ends the one with this secret, if there is one. */
   end(secret: string): Promise<void>;
-  /** Those that are not over, newest first. */
+  /** Sessions that are not over, newest first. */
   list(): Promise<readonly KnownSession[]>;
   /** False when there is none. */
   endById(id: string): Promise<boolean>;
-  /** What a login link gives; null: there is no admin key. */
+  /** Credential that a login link gives; null: there is no admin key. */
   adminCredential(): string | null;
   /** A login that works once, for the holder of this credential. */
   issueToken(credential: string): Promise<{ token: string; endsMs: number }>;

@@ -100,7 +100,7 @@ const hourMs = 3_600_000;
 const nanoPerUsd = 1e9;
 
 /**
- * What a batch of events adds to quota buckets and roll-ups, so that each row is written once per batch. Refusals do
+ * Sums of a batch of events for quota buckets and roll-ups, so that each row is written once per batch. Refusals do
  * not belong here, because nothing ran.
  */
 export class BatchSums {

@@ -38,7 +38,7 @@ export function usesCache({ cache, cachedInputTokens, cacheWriteTokens }: UsageE
   return cache !== null || cachedInputTokens + cacheWriteTokens > 0;
 }
 
-/** What these requests add to the hours of `cache_sum`. */
+/** Sums of these requests for the hours of `cache_sum`. */
 export function cacheSumsOf(events: readonly UsageEvent[]): CacheSumRow[] {
   const rows = new Map<string, CacheSumRow>();
   for (const event of events) {

@@ -349,7 +349,7 @@ function attemptsJson(attempts: readonly UsageAttempt[]): string {
   return JSON.stringify(rows);
 }
 
-/** What `attemptsJson` wrote, in this version or an earlier one. */
+/** Reads what `attemptsJson` wrote, in this version or an earlier one. */
 function attemptsOf(text: string): UsageAttempt[] {
   return (JSON.parse(text) as AttemptCells[]).map(attemptOfCells);
 }

@@ -32,7 +32,7 @@ export const dayTables = [
 
 type DayRow = RollupRow & Record<string, unknown>;
 
-/** What events of days that are added up already add to the rows of each of `dayTables`: crashes that are charged late, mostly. */
+/** Sums of events of days that are added up already, for the rows of each of `dayTables`: crashes that are charged late, mostly. */
 export function lateSums(events: readonly UsageEvent[], untilMs: number, bucketsOf: BucketsOf): object[][] {
   const tables = dayTables.map(() => new Map<string, DayRow>());
   for (const event of events) {

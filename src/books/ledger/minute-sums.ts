@@ -2,7 +2,7 @@ import { type Column, columnsOf, type FieldOf, fieldOf, isUnpriced, type UsageEv
 import type { UsageAttempt } from './settled-request.ts';
 
 /**
- * What went on by the minute and by the hour, and how long it took: rows of `traffic`, for pages that draw it. A row is
+ * Requests by the minute and by the hour, and their durations: rows of `traffic`, for pages that draw it. A row is
  * of everything, of an account, of a model or of a provider, separately.
  */
 export type TrafficKind = 'all' | 'account' | 'model' | 'provider';
@@ -32,7 +32,7 @@ export abstract class MinuteSums<Row extends TimedRow> {
 
   /** A refused request does not belong here: nothing was run. */
   abstract add(event: UsageEvent): void;
-  /** What tells rows of one bucket apart. */
+  /** Name that tells rows of one bucket apart. */
   protected abstract nameOf(row: Row): string;
   /** Rows are about to leave: none that was looked up may be used again. */
   protected abstract forget(): void;
@@ -210,7 +210,7 @@ export class TrafficSums extends MinuteSums<CountedTraffic> {
 
 const attemptCountNames = ['attempts', 'retried', 'hedges', 'output_tokens', 'output_ms'] as const;
 
-/** What attempts of a class add up to. */
+/** Sums of the attempts of a class. */
 export type AttemptCounts = Record<FieldOf<(typeof attemptCountNames)[number]>, number>;
 
 /** One row of `attempt_sum`: a minute or an hour of one target, credential, model and class. */

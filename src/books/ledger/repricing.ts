@@ -35,10 +35,10 @@ export const repricingSums: readonly Column[] = columnsOf([
 ]);
 export const repricingTable: readonly Column[] = [...repricingKey, ...repricingSums];
 
-/** What such changes add to every sum of the ledger that has USD. Quota buckets stay: they hold what windows counted. */
+/** Differences that such changes make to every sum of the ledger that has USD. Quota buckets stay: they hold what windows counted. */
 export interface RepricedSums {
   rollups: RollupRow[];
-  /** Of each of `dayTables`. */
+  /** One for each of `dayTables`. */
   days: object[][];
   caches: CacheSumRow[];
   traffic: TrafficRow[];

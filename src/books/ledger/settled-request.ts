@@ -1,6 +1,6 @@
 import type { Usage } from '../../formats/neutral/usage.ts';
 
-/** What the caller pays in the end. */
+/** Price that the caller pays in the end. */
 export interface Charge {
   /** Milli-units kept of the reservation; the rest goes back. */
   costMilli: number;
@@ -8,13 +8,13 @@ export interface Charge {
   usageSource: UsageOrigin;
 }
 
-/** As the neutral form's UsageSource: who counted the usage. */
+/** Source of the counts, as the neutral form's UsageSource. */
 export type UsageOrigin = 'upstream' | 'counted' | 'estimated' | 'abandoned' | 'none';
 
 /** Instead of it, in the record of a request that was refused before anything was held (books/metering/refusal). */
 export type RefusedSource = 'refused';
 
-/** What a model's cache did for a request. */
+/** Outcome of a model's cache for a request. */
 export type CacheUse = 'hit' | 'semantic' | 'miss';
 
 /** Facts of a settled request, of which the columns of its row are made. */
@@ -32,7 +32,7 @@ export interface SettledFacts {
   tag: string | null;
   /** USD that a kept answer saved; absent or null: it was no kept answer. */
   savedUsd?: number | null;
-  /** What the model's cache did; absent: nothing. */
+  /** Outcome of the model's cache; absent: none. */
   cacheUse?: CacheUse | undefined;
   /** Its conversation or agent run, as the caller names it; null or absent: it names none. */
   session?: string | null;

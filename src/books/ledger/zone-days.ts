@@ -11,7 +11,7 @@ const stepHours = 7 * 24;
 /** Before it the earliest offset that was looked up counts. */
 const lookedUpHours = 20 * 366 * 24;
 
-/** Those of a range of hours. Throws a RangeError for a time zone that is none. */
+/** Days of a range of hours. Throws a RangeError for a time zone that is none. */
 export function zoneDays(zone: string, { fromMs, toMs }: { fromMs: number; toMs: number }): ZoneDays {
   const format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset', hour: 'numeric' });
   const aheadAt = (hour: number) => hoursIn(format.format(hour * hourMs));

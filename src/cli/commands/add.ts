@@ -121,7 +121,7 @@ function pinned(manifest: ModelManifest, file: string | undefined): ModelManifes
   };
 }
 
-/** What the command is about to do, for the consent. */
+/** Summary of the changes, for the consent. */
 function planOf(
   folder: ExtrasFolder,
   manifest: ModelManifest,

@@ -66,7 +66,7 @@ async function databaseRows(given: string | true, text: string) {
   }
 }
 
-/** As LiteLLM finds it. */
+/** Salt key, as LiteLLM finds it. */
 function saltKeyOf(text: string): string | null {
   const source = readForeignYaml(text);
   const root = source.ok && isObject(source.file.value) ? source.file.value : {};

@@ -3,7 +3,7 @@ import type { CommandTable } from '../command-table.ts';
 import { listOf } from '../options.ts';
 import type { Row } from '../rows.ts';
 
-/** As the configuration has them, whose schema this does not load. */
+/** Types as the configuration has them, whose schema this does not load. */
 const types = ['chat', 'embedding', 'speech', 'transcription', 'image', 'video', 'rerank'];
 
 /** `culvert models add` and `remove`, below the command that lists. */

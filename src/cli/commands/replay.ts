@@ -42,7 +42,7 @@ const lookedPerKept = 20;
 const settledTries = 40;
 const settledPauseMs = 50;
 
-/** What an answer came to. */
+/** Result of an answer. */
 interface Came {
   usd: number | null;
   ms: number;
@@ -236,7 +236,7 @@ const totalColumns = [
   ['mean output tokens', (row: Row) => row.mean_output_tokens],
 ] as const;
 
-/** What was, and behind the arrow what it would be. */
+/** Value before, and behind the arrow the one that it would be. */
 function replayTable(replayed: readonly Replayed[]): string {
   const change = (was: unknown, now: unknown) => (was === now ? was : `${was ?? '-'} → ${now ?? '-'}`);
   const of = ({ one }: Row) => one as Replayed;

@@ -69,7 +69,7 @@ function answered({ status, class: outcome, target, aborted }: Row): string {
   return `${shown(status)} ${shown(outcome)}${by}${aborted === true ? '; the caller left' : ''}`;
 }
 
-/** What of an MCP server, and how that went. */
+/** Describes a call of an MCP server, and how it went. */
 function called(mcp: Row | undefined): string {
   if (mcp === undefined) return '';
   const { server, kind, name, host, outcome, bytes } = mcp;

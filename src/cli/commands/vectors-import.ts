@@ -12,7 +12,7 @@ export interface ImportFlags extends AdminFlags {
   fromLine: number;
 }
 
-/** Of one request, which the server reads on its main thread. A larger point goes alone. */
+/** Bound of one request, which the server reads on its main thread. A larger point goes alone. */
 const requestCharsMax = 512 * 1024;
 /** Room for the members around the points. */
 const requestWidthMax: JsonWidth = { structure: loopWidthMax.structure - 64, commas: loopWidthMax.commas - 64 };

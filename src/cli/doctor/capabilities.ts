@@ -8,7 +8,7 @@ import { playwrightInstalled } from '../../tools/render/load-playwright.ts';
 import { capabilitiesOf } from '../capabilities.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** Who answers for each capability. One that only the simulator serves, or nobody, is a warning with its fix. */
+/** Finds who answers for each capability. One that only the simulator serves, or nobody, is a warning with its fix. */
 export function capabilityFindings(snapshot: Snapshot): Finding[] {
   return capabilitiesOf(snapshot).map(({ name, state, by, fix }): Finding => {
     const message = `${state}: ${by}`;

@@ -18,7 +18,7 @@ import { providerFindings } from './providers.ts';
 const sinkLateMs = 15 * 60_000;
 
 /**
- * What `culvert doctor` finds, as checked by a running server: its stores report themselves, so nothing is opened
+ * Findings of `culvert doctor`, as checked by a running server: its stores report themselves, so nothing is opened
  * twice. `admin/wrong` adds problems that requests run into, such as a provider that is down.
  */
 export function runningFindings({
@@ -111,7 +111,7 @@ function sinkFinding({ name, at, why, lagMs }: SinkStanding): Finding {
   return ok(check, at === 'elsewhere' ? 'another process sends' : 'gets its records');
 }
 
-/** Who answers for each capability, and which programs it has. */
+/** Reports who answers for each capability, and which programs it has. */
 export function runningCapabilities(snapshot: Snapshot): Finding[] {
   return [...capabilityFindings(snapshot), ...toolFindings(process.env.PATH ?? '', snapshot.config)];
 }

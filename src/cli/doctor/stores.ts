@@ -5,7 +5,7 @@ import type { StoreFacts } from '../parts.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 import { skewFinding } from './machine.ts';
 
-/** What the stores report of themselves, line by line. */
+/** Reports of the stores on themselves, line by line. */
 export function storeFindings({ database, state }: StoreFacts): Finding[] {
   const skews = [skewFinding('The database', database.clockAheadMs), skewFinding('Redis', state.clockAheadMs)];
   return [databaseFinding(database), stateFinding(state), ...skews.filter((finding) => finding !== null)];

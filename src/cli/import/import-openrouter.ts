@@ -98,7 +98,7 @@ interface Collected {
   nowMs: number;
 }
 
-/** Of answers of `GET /api/v1/models`. A variant has the slug of its model. */
+/** Names by slug, from answers of `GET /api/v1/models`. A variant has the slug of its model. */
 function namesOfSlugs(values: readonly unknown[]): Map<string, string> {
   const names = new Map<string, string>();
   for (const value of values) {

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { ImportNote } from './notes.ts';
 import type { Variables } from './plain-values.ts';
 
-/** What an import made of the configuration of another gateway. */
+/** Result of an import of the configuration of another gateway. */
 export interface Imported {
   /** In the form of culvert.yaml; texts may refer to `variables`. */
   config: ImportedConfig;

@@ -27,7 +27,7 @@ export function accessGroups(
   return groups;
 }
 
-/** What `models` and `access_group_ids` of a row allow, as globs; null: all that those above it may use. */
+/** Models that `models` and `access_group_ids` of a row allow, as globs; null: all that those above it may use. */
 export function modelsOf(row: JsonObject, groups: AccessGroups, path: Path, notes: Notes): string[] | null {
   const named = [...listOfTexts(row.models), ...listOfTexts(row.access_group_ids)];
   if (named.length === 0 || named.some((name) => /^all-(proxy|team|org)-models$/.test(name))) return null;
@@ -37,7 +37,7 @@ export function modelsOf(row: JsonObject, groups: AccessGroups, path: Path, note
   return fitting.length === 0 ? [none] : fitting;
 }
 
-/** What all of them allow; null allows everything. */
+/** Models that all of them allow; null allows everything. */
 export function modelsInAll(lists: readonly (string[] | null)[]): string[] | null {
   return lists.reduce<string[] | null>((a, b) => {
     if (a === null || b === null) return a ?? b;

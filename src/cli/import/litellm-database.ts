@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { connect, type Run } from '../../stores/postgres/database.ts';
 import { openLiteLlmSecrets } from './litellm-secrets.ts';
 
-/** What LiteLLM keeps in PostgreSQL, by table; columns that its version does not have are absent. */
+/** Rows that LiteLLM keeps in PostgreSQL, by table; columns that its version does not have are absent. */
 export interface LiteLlmRows {
   tables: Readonly<Record<LiteLlmTable, readonly JsonObject[]>>;
   /** Its other tables that have rows, and how many; `rowsMax` means more too. */
@@ -11,7 +11,7 @@ export interface LiteLlmRows {
   sealed: boolean;
 }
 
-/** Those that are read. */
+/** Tables that are read. */
 export const liteLlmTables = [
   'LiteLLM_ProxyModelTable',
   'LiteLLM_CredentialsTable',
@@ -86,7 +86,7 @@ function named(schema: string, table: string): string {
   return `"${schema.replaceAll('"', '""')}"."${table.replaceAll('"', '""')}"`;
 }
 
-/** As JSON, so that no column has to be there. */
+/** Rows as JSON, so that no column has to be there. */
 async function rowsOf(run: Run, schema: string, table: LiteLlmTable): Promise<JsonObject[]> {
   const name = named(schema, table);
   const there = await run<{ found: string | null }>('SELECT to_regclass($1) AS found', [name]);

@@ -44,7 +44,7 @@ export interface ProviderFacts {
 export const nameRule = 'a name has no spaces, at most 256 characters and at most one *';
 const nameForm = /^[^\p{Cc}\s*]*(\*[^\p{Cc}\s*]*)?$/u;
 
-/** What our schema accepts as a name, and our file as a key. */
+/** Whether our schema accepts it as a name, and our file as a key. */
 export function isModelName(name: unknown): name is string {
   if (typeof name !== 'string' || name === '' || name.length > 256) return false;
   return nameForm.test(name) && !['__proto__', '.', '..'].includes(name) && !name.includes('${');

@@ -37,7 +37,7 @@ const kindOf = new Map<string, PersonalKind>(
 
 const secretPatterns = /^(?:aws_|github_|slack_|google_|generic_api_key|api_key)/;
 
-/** What one guardrail of LiteLLM becomes: a part for each check and action. */
+/** Part of a guard: a guardrail of LiteLLM becomes one for each check and action. */
 interface Part {
   check: string;
   action: string;

@@ -11,7 +11,7 @@ import { textOr } from './plain-values.ts';
 /** Keys that LiteLLM's dashboard makes for each login. */
 export const dashboardTeam = 'litellm-dashboard';
 
-/** Who pays for a key. `organization`: whose limits the account has already. */
+/** Payer of a key. `organization`: whose limits the account has already. */
 export interface Owner {
   account: string;
   organization: Scope | null;

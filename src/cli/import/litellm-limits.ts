@@ -13,7 +13,7 @@ const windows = [
 type WindowName = (typeof windows)[number]['name'];
 type Budget = Partial<Record<WindowName, number>>;
 
-/** As a plan or a key has them. */
+/** Limits as a plan or a key has them. */
 export interface Limits {
   rpm?: number;
   tpm?: number;
@@ -51,7 +51,7 @@ export function limitsOf(row: JsonObject, path: Path, notes: Notes): Limits {
   return tightest([limits, ...budgets]);
 }
 
-/** What all of them allow. */
+/** Limits that all of them allow. */
 export function tightest(all: readonly Limits[]): Limits {
   const limits: Limits = {};
   for (const member of ['tpm', 'rpm', 'concurrency'] as const) {

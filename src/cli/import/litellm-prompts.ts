@@ -104,7 +104,7 @@ function messagesOf(body: string): JsonObject[] {
     .filter(({ content }) => content !== '');
 }
 
-/** Of a member of a `.prompt` file's schema: `string`, or `string, what it is for`. */
+/** Type in a member of a `.prompt` file's schema: `string`, or `string, what it is for`. */
 function typeOf(written: unknown): string {
   const type = /^(?:string|number|integer|boolean)/.exec(String(written))?.[0] ?? 'string';
   return type === 'integer' ? 'number' : type;

@@ -6,10 +6,10 @@ import { type Limits, limitsOf } from './litellm-limits.ts';
 import type { Notes, Path } from './notes.ts';
 import { listOfTexts, objectOf, textOr } from './plain-values.ts';
 
-/** What several keys or accounts share in LiteLLM. Here each of them has these limits for itself. */
+/** Limits that several keys or accounts share in LiteLLM. Here each of them has these limits for itself. */
 export interface Scope {
   path: Path;
-  /** What people call it. */
+  /** Name for people. */
   label: string;
   limits: Limits;
   /** Globs; null: all. */
@@ -24,7 +24,7 @@ export interface Scopes {
   organization(id: unknown): Scope | null;
   /** A row of `LiteLLM_BudgetTable`, without what is empty in it. */
   budget(id: unknown): JsonObject;
-  /** Those between a key and its team: its project, its user as a member of the team, its tags. */
+  /** Scopes between a key and its team: its project, its user as a member of the team, its tags. */
   ofKey(key: JsonObject): Scope[];
   /** Says which limits belong to several holders now, or to none. */
   noteHolders(): void;

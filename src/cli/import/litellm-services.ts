@@ -11,7 +11,7 @@ export interface Service {
   needsBase?: true;
   /** Whose regions and credentials its parameters name. */
   cloud?: 'aws' | 'google' | 'azure';
-  /** What its model ids begin with, which is LiteLLM's alone. */
+  /** Prefix of its model ids, which is LiteLLM's alone. */
   routes?: RegExp;
   /** Ids behind the service's word that name what Culvert cannot ask. */
   others?: RegExp;

@@ -1,7 +1,7 @@
 /** Place in a file that is read as plain data. */
 export type Path = readonly (string | number)[];
 
-/** What an import changed or left out, or what its reader must still do. */
+/** Sentences on what an import changed or left out, or what its reader must still do. */
 export interface ImportNote {
   /** Where there are several. */
   file?: string;

@@ -80,7 +80,7 @@ export function readPortkeyKey(value: JsonObject, path: Path, values: Values): P
   };
 }
 
-/** Who a target asks, and for which model; null, with a note, where there is no way to. `model` null: the caller's. */
+/** Provider of a target, and its model; null, with a note, where there is no way to. `model` null: the caller's. */
 export function portkeyProvider(
   config: JsonObject,
   path: Path,

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Notes, Path } from './notes.ts';
 import { listOfTexts, objectOf } from './plain-values.ts';
 
-/** What one condition of a config leads to: a model of ours. */
+/** Model of ours that one condition of a config leads to. */
 export interface Branch {
   alias: string;
   config: JsonObject;

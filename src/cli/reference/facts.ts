@@ -1,4 +1,4 @@
-/** What every command's process ends with. */
+/** Exit codes of every command. */
 export const exitCodes = [
   ['0', 'it is done'],
   ['1', 'it failed, or it found a problem'],

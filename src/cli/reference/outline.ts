@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
 
-/** What a shell can offer for a value: a file, one of some words, or nothing. */
+/** Completion that a shell can offer for a value: a file, one of some words, or nothing. */
 export type Values = 'file' | 'unknown' | readonly string[];
 
 export interface OptionOutline {
@@ -75,7 +75,7 @@ export function flagsOf({ short, long, value }: OptionOutline): string {
   return `${short === null ? '' : `${short}, `}${long}${value === null ? '' : ` <${value}>`}`;
 }
 
-/** As one word of a shell. */
+/** Quotes one word of a shell. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
@@ -101,7 +101,7 @@ function argumentOutline(argument: Argument): ArgumentOutline {
   };
 }
 
-/** What is called a file is one: the names of values are all that commander knows of them. */
+/** Takes a value that is called a file for one: the names of values are all that commander knows of them. */
 function valuesOf(name: string, choices: readonly string[] | undefined): Values {
   return choices ?? (name === 'file' ? 'file' : 'unknown');
 }

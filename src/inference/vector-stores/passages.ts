@@ -10,7 +10,7 @@ import type { ServeServices } from '../spine/answer-cache.ts';
 import type { TextPiece } from './cut-text.ts';
 import type { FileAttributes, StoreFile } from './store-facts.ts';
 
-/** Who asks, and the work whose rows in the ledger name it. */
+/** Caller, and the work whose rows in the ledger name it. */
 export interface PassagesOwner {
   principal: Principal;
   requestId: string;

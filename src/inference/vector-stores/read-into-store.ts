@@ -12,7 +12,7 @@ import type { Passages, PassagesOwner } from './passages.ts';
 import { fileBytesMax, type ReadFileText } from './read-file.ts';
 import { type FileError, fileFactsOf, openFile, type StoreFile, sealFileFacts } from './store-facts.ts';
 
-/** What reads the files of vector stores. */
+/** Parts of the reader of the files of vector stores. */
 export interface ReadingParts {
   rows: VectorStoreRows;
   files(): Promise<StoredFiles>;
@@ -25,7 +25,7 @@ export interface ReadingParts {
 
 /** Pieces that are embedded by one call: between two of them others get their turns, and the lease is looked at. */
 const piecesAtOnce = 64;
-/** What fails for a while is tried again with pauses, until this long after the first failure. */
+/** Failures are tried again with pauses, until this long after the first failure. */
 const patienceMs = 10 * 60_000;
 const pauseFirstMs = 1_000;
 const pauseMaxMs = 60_000;

@@ -15,7 +15,7 @@ export interface StoreBatch extends StoreBatchRow {
   counts: StoreCounts;
 }
 
-/** What a list is asked for: `after` and `before` are ids that callers see. */
+/** Query of a list: `after` and `before` are ids that callers see. */
 export interface ListAsked extends Pick<RowPage, 'order' | 'limit'> {
   after: string | null;
   before: string | null;
@@ -23,7 +23,7 @@ export interface ListAsked extends Pick<RowPage, 'order' | 'limit'> {
 
 export type StoreReads = ReturnType<typeof createStoreReads>;
 
-/** What may be read of vector stores, for their tenant alone. Rejects with FailureErrors. */
+/** Reads of vector stores, for their tenant alone. Rejects with FailureErrors. */
 export function createStoreReads({
   rows,
   sealer,

@@ -26,13 +26,13 @@ export interface DeskParts {
   call: BooksOffers['call'];
 }
 
-/** What one worker asks of the books. */
+/** Requests of one worker to the books. */
 export interface Desk extends BooksOffers {
   /** The worker is gone: charges its open reservations as estimated, and gives back all else. Resolves to how many. */
   lost(): Promise<number>;
 }
 
-/** What a worker has of a request. */
+/** Holdings of a worker for a request. */
 interface Running {
   held: Held | null;
   row: ReservationRow | null;
@@ -254,7 +254,7 @@ function failureOf(error: unknown) {
   return error instanceof FailureError ? error.failure : ({ kind: 'internal' } as const);
 }
 
-/** Of a request that was refused because the books were too slow. */
+/** Event of a request that was refused because the books were too slow. */
 function unchargedEvent(row: ReservationRow): UsageEvent {
   return { ...crashedEvent(row), costMilli: 0, inputTokens: 0, usageSource: 'none', status: 503, aborted: false };
 }

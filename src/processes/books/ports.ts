@@ -19,7 +19,7 @@ function of<Port>() {
   return <Name extends Asked<Port>>(...names: Name[]): readonly Name[] => names;
 }
 
-/** What workers call by port and name at the process that has the books. What is not here has another way, or none. */
+/** Methods that workers call by port and name at the process that has the books. Others have another way, or none. */
 export const askedPorts = {
   counters: of<Counters>()('read', 'running'),
   ledger: of<Ledger>()(

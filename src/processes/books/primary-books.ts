@@ -42,7 +42,7 @@ export async function openPrimaryBooks({
   log: Log;
 }): Promise<PrimaryBooks> {
   const onTrouble = (message: string) => log.error(message);
-  /** Of events that are about to be written. */
+  /** Bodies of events that are about to be written. */
   const bodies = new Map<string, string>();
   const bodiesOf = (requestId: string) => {
     const kept = bodies.get(requestId) ?? null;

@@ -17,7 +17,7 @@ const unreachable: Failure = { kind: 'overloaded', message: 'The vector store ca
 /** The embedded vectors that another process of this server has. `open` gives the stream to it, at the first use. */
 export function askVectors(open: () => Duplex, onStoredBytes: (bytes: number) => void): VectorWorkers {
   let link: Link<VectorsOffers> | null = null;
-  /** Of calls that run now and may find texts to rank. */
+  /** Calls that run now and may find texts to rank. */
   const ranks = new Map<number, RankTexts>();
   let trouble: string | null = null;
   const payments = createPayments((paid) => host().tell('paid', paid));

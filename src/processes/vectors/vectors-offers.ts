@@ -9,7 +9,7 @@ import type {
 } from '../../vectors/vector-engine.ts';
 import type { StoreMethod } from '../../vectors/worker-messages.ts';
 
-/** What the process that has the embedded vectors offers to a worker. */
+/** Services of the process that has the embedded vectors to a worker. */
 export interface VectorsOffers {
   /** `number` names it in what follows. `paid`: as below. */
   prepare(call: VectorCall, paid: readonly number[]): Promise<SentPrepared | Failure>;
@@ -24,7 +24,7 @@ export interface VectorsOffers {
 
 export type SentPrepared = Pick<Prepared, 'kind' | 'texts' | 'rerank' | 'effect' | 'ran'> & { number: number };
 
-/** What a worker offers to it. */
+/** Services of a worker to it. */
 export interface VectorsAskers {
   /** Ranks the texts that `run` of this number has found. */
   rank(number: number, found: FoundTexts): Promise<readonly RankedText[] | Failure>;

@@ -19,7 +19,7 @@ import {
 import type { OidcConfig } from '../../../config/schema-dashboard.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 
-/** What the browser must bring back with the code. Nobody else may know it. */
+/** Secret that the browser must bring back with the code. Nobody else may know it. */
 export interface LoginSecrets {
   state: string;
   nonce: string;

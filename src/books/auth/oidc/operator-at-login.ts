@@ -7,7 +7,7 @@ import { operatorFacts } from '../key-facts.ts';
 import { type Operator, reservedOperators } from '../operator.ts';
 import type { Identity } from './openid-login.ts';
 
-/** What groups may do; null: none of them is named. */
+/** Roles of groups; null: none of them is named. */
 export function rightsOf(groups: readonly string[], roles: OidcConfig['roles']): Omit<Operator, 'name'> | null {
   const fitting = roles.filter(({ group }) => group === '*' || groups.includes(group));
   const [first] = fitting;

@@ -20,7 +20,7 @@ type Roles = OidcConfig['roles'];
 
 /** Kept for a directory; beyond them it may add no more. */
 const rowsMax = { user: 10_000, group: 1_000 };
-/** Of a change that others come before. */
+/** Attempts at a change that others come before. */
 const triesMax = 10;
 const idLength = 12;
 /** Operators that one audit row names. */
@@ -136,7 +136,7 @@ function affectedBy(before: ScimRow | null, after: ScimRow | null): string[] {
   return [...new Set([before, after].flatMap((one) => (one === null ? [] : groupOf(one.data).members)))];
 }
 
-/** What makes the operator of a user what the user is now; nothing where it is so already. */
+/** Changes that bring the operator of a user in line with the user; none where it is so already. */
 function operatorChange(
   userId: string,
   rows: readonly ScimRow[],

@@ -1,7 +1,7 @@
 import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 
-/** What a directory sends of a user (RFC 7643 §4.1); of the rest nothing is kept. */
+/** Members of a user that a directory sends (RFC 7643 §4.1) and that are stored; the rest is ignored. */
 export interface ScimUser {
   userName: string;
   externalId: string | null;
@@ -25,7 +25,7 @@ export interface ScimGroup {
 const charsMax = 256;
 const emailsMax = 20;
 const nameFields = ['formatted', 'familyName', 'givenName', 'middleName', 'honorificPrefix', 'honorificSuffix'];
-/** Of one group. */
+/** Bound of the members of one group. */
 export const membersMax = 10_000;
 
 /** Throws a FailureError for what cannot be a user. Attributes without a use here are left out. */

@@ -11,7 +11,7 @@ export interface TokenCaller {
   plan: string | null;
   /** Globs over aliases; null = all that the plan allows. */
   models: readonly string[] | null;
-  /** What of the configuration lets it in. Where that leaves, work of its callers ends. */
+  /** Part of the configuration that lets it in. Where that leaves, work of its callers ends. */
   source: 'webhook' | 'certificates' | { issuer: string };
   /** End user, null where the token names none; absent: the body may name one. */
   user?: string | null;
