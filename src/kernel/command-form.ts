@@ -19,8 +19,8 @@ export interface Called {
  * `node bin/culvert.mjs`, or `./culvert-linux-x64` for the one executable.
  */
 export function commandForm({ program, env, cwd }: Called): string {
-  const told = env[commandVariable];
-  if (told !== undefined) return told;
+  const named = env[commandVariable];
+  if (named !== undefined) return named;
   const script = env.npm_lifecycle_event;
   if (env.npm_package_name === packageName && (script === 'start' || script === 'culvert')) return 'npm run culvert --';
   const path = program.replaceAll('\\', '/');

@@ -32,10 +32,10 @@ export function bucketOpener(url: string, s3: S3Config, field: string, parts: Bu
   }
   const sessionToken = s3.session_token ?? env.AWS_SESSION_TOKEN;
   const region = s3.region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1');
-  const own = s3.endpoint ?? (env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL || null);
-  const endpoint = own?.replace(/\/$/, '') ?? `https://s3.${region}.amazonaws.com`;
+  const configured = s3.endpoint ?? (env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL || null);
+  const endpoint = configured?.replace(/\/$/, '') ?? `https://s3.${region}.amazonaws.com`;
   // A certificate of `*.s3.…` does not cover a bucket with a dot in its name.
-  const isPath = s3.path_style ?? (own !== null || bucket.includes('.'));
+  const isPath = s3.path_style ?? (configured !== null || bucket.includes('.'));
   return async (): Promise<Bucket> => {
     const { createBucket } = await import('../stores/s3/bucket.ts');
     return createBucket(

@@ -110,7 +110,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     return { heard: Promise.resolve() };
   });
   const transport = createTransport({ proxyOf: environmentProxies(process.env) });
-  const own = ownVectors(config);
+  const localVectors = ownVectors(config);
   const plans = () => createPlanBook({ config, stored: known.plans });
   const api = createAdminApi({
     clock,
@@ -132,7 +132,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     planning: planningWithoutStores(plans, () => snapshot.config),
     health: createHealth({ clock }),
     transport,
-    vectors: own.vectors,
+    vectors: localVectors.vectors,
     cache,
     processes: async () => stores.replicas?.seen() ?? [],
     engines: ownEngines(config, snapshot, transport),
@@ -159,7 +159,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     async close() {
       transport.destroy();
       await cache.close();
-      await own.close();
+      await localVectors.close();
       await close();
     },
   };

@@ -28,7 +28,7 @@ export async function previewHere(config: Config, env: NodeJS.ProcessEnv): Retur
   const secrets = openSecrets(config, folder);
   const setup = createSetup({ config, env, secrets, log: { warn() {}, error() {} } });
   setup.take(stored);
-  const keptProblems = [...setup.report().problems].map(([kept, problem]) => `${kept}: ${problem}`);
+  const keptProblems = [...setup.report().problems].map(([entry, problem]) => `${entry}: ${problem}`);
   const { snapshot, problems } = await previewSnapshot(setup.inForce(), env);
   return { snapshot, problems: [...keptProblems, ...problems] };
 }

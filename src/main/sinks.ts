@@ -21,8 +21,8 @@ export function orderFor({ telemetry: { sinks } }: Config, bodies: Pick<KeptBodi
   const wantsBodies = sinks.some((sink) => sink.bodies);
   return {
     bodiesOf(requestId) {
-      const kept = wantsBodies ? bodies.find(requestId) : null;
-      return kept === null ? null : JSON.stringify(shownBodies(kept));
+      const found = wantsBodies ? bodies.find(requestId) : null;
+      return found === null ? null : JSON.stringify(shownBodies(found));
     },
   };
 }

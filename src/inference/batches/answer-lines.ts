@@ -213,10 +213,10 @@ async function givenTo({ run, away }: Work, seq: number, { part }: KnownLine): P
   const { batch, store, sealer } = run;
   const sealed = await store.returnedLine(batch.id, seq);
   const body = sealed === null ? null : sealer.open(sealed, resultContext(batch, seq));
-  const told = part === null ? null : away.partOf(part);
-  if (body === null || told === null) return null;
-  const { target, credential, share, provider } = told.place;
-  return { target, credential, share, batch: `${provider} ${told.upstream}`, body };
+  const awayPart = part === null ? null : away.partOf(part);
+  if (body === null || awayPart === null) return null;
+  const { target, credential, share, provider } = awayPart.place;
+  return { target, credential, share, batch: `${provider} ${awayPart.upstream}`, body };
 }
 
 const doubled = invalid('custom_id', 'Another line of this batch has the same custom_id.');

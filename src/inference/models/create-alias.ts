@@ -79,8 +79,8 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       const there = other === undefined ? null : aliasFor(parts.models, withStar(other, star));
       return targetsOf(there?.model ?? { ...model, targets }, there === null ? star : there.star);
     });
-    return withVariants(shadowed, model, (own) => [
-      ...asCandidates(targetsOf({ ...model, targets: own }, star)),
+    return withVariants(shadowed, model, (targets) => [
+      ...asCandidates(targetsOf({ ...model, targets }, star)),
       ...others,
     ]);
   }
@@ -202,10 +202,10 @@ function hedgeOf({ hedge }: ModelConfig): HedgePolicy {
 }
 
 function cacheOf({ ttl, scope, tool_calls, semantic }: NonNullable<ModelConfig['cache']>): AliasCache {
-  const kept: AliasCache = { ttlMs: ttl, scope, toolCalls: tool_calls };
-  if (semantic === undefined) return kept;
+  const exact: AliasCache = { ttlMs: ttl, scope, toolCalls: tool_calls };
+  if (semantic === undefined) return exact;
   const { error: errorMax, deadline: deadlineMs, ...rule } = semantic;
-  return { ...kept, semantic: { ...rule, errorMax, deadlineMs } };
+  return { ...exact, semantic: { ...rule, errorMax, deadlineMs } };
 }
 
 function wishesOf({

@@ -245,9 +245,9 @@ async function newFiles(
     const found = await files.find(tenant, id);
     if (found === null) throw new FailureError(fileNotFound(id, 'file_id'));
     // Their ids sort in the order in which they were named.
-    const own = { id: newSortedId('vsf_', createdMs + all.length), tenant };
-    const facts = sealFileFacts(sealer, own, { name: found.name, attributes, chunking, error: null });
-    all.push({ ...own, store: storeId, keyId, file: id, batch: inBatch, createdMs, facts });
+    const identity = { id: newSortedId('vsf_', createdMs + all.length), tenant };
+    const facts = sealFileFacts(sealer, identity, { name: found.name, attributes, chunking, error: null });
+    all.push({ ...identity, store: storeId, keyId, file: id, batch: inBatch, createdMs, facts });
   }
   return all;
 }

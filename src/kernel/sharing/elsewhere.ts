@@ -16,15 +16,15 @@ export function createElsewhere(
   say: (name: string, by: number) => void,
 ): Elsewhere & { hear(name: string, by: number): void } {
   /** Amounts of this process that the others know. */
-  const told = new Map<string, number>();
+  const reported = new Map<string, number>();
   const others = new Map<string, number>();
 
   return {
     held: (name) => others.get(name) ?? 0,
     tell(name, amount, bound) {
-      const by = amount - (told.get(name) ?? 0);
+      const by = amount - (reported.get(name) ?? 0);
       if (by === 0 || (amount !== 0 && Math.abs(by) < bound * toldPart)) return;
-      addTo(told, name, by);
+      addTo(reported, name, by);
       say(name, by);
     },
     hear: (name, by) => addTo(others, name, by),

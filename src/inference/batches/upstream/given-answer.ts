@@ -27,17 +27,17 @@ export function givenAnswers(services: Services): (path: string, given: GivenAns
   // What the provider's batch answered says nothing of how its other API fares, nor the other way round.
   const health = createHealth({ clock });
   return (path, { batch, body, ...answeredBy }) => {
-    const around = (own: Services): Services => ({
-      ...own,
+    const around = (usual: Services): Services => ({
+      ...usual,
       health,
-      transport: answering(own.transport, body),
+      transport: answering(usual.transport, body),
       settlement: {
         settle: (reservation, facts) =>
-          own.settlement.settle(reservation, { ...facts, route: { ...facts.route, batch } }),
+          usual.settlement.settle(reservation, { ...facts, route: { ...facts.route, batch } }),
       },
     });
-    return (own, owner, sent, bounds) => {
-      const all = around(own);
+    return (usual, owner, sent, bounds) => {
+      const all = around(usual);
       const endpoints = lineEndpoints(all, (inner) => ({
         ...inner,
         async plan(snapshot, planned, request) {

@@ -39,12 +39,12 @@ export const openAiBatches: UpstreamBatches = {
 
 function progressOf(batch: JsonObject): BatchProgress {
   const { status, request_counts: counts, input_file_id: input, output_file_id: output, error_file_id: error } = batch;
-  const told = isObject(counts) ? counts : {};
+  const reported = isObject(counts) ? counts : {};
   const named = [input, output, error].filter((file) => typeof file === 'string');
   return {
     id: textIn(batch, 'id'),
     ended: ended.has(String(status)),
-    succeeded: numberIn(told, 'completed'),
+    succeeded: numberIn(reported, 'completed'),
     answers: typeof output === 'string' ? [output] : [],
     files: named,
   };

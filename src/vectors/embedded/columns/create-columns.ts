@@ -25,7 +25,7 @@ export const scannedRowsMax = 256;
 /** `bytesMax`: what all columns of this collection may take; the least recently used are given up beyond it. */
 export function createColumns(source: ColumnSource, bytesMax: number, steps = makingSteps): Columns {
   const cache = new ColumnCache(source, bytesMax, steps);
-  const kept = new KeptSlots();
+  const keptSlots = new KeptSlots();
 
   function isSmall(): boolean {
     if (source.count() > scannedRowsMax) return false;
@@ -96,7 +96,7 @@ export function createColumns(source: ColumnSource, bytesMax: number, steps = ma
     select: (filter, pace = 'in-steps') => (isSmall() ? scan(filter) : slotsOf(finish(passing(filter, pace)))),
     *selecting(filter) {
       if (isSmall()) return scan(filter);
-      return yield* kept.of(filter, cache.changes, () => passing(filter, 'in-steps'));
+      return yield* keptSlots.of(filter, cache.changes, () => passing(filter, 'in-steps'));
     },
     count: (filter) => (isSmall() ? scan(filter).length : sizeOf(finish(passing(filter, 'in-steps')))),
     look(filter) {
@@ -143,7 +143,7 @@ export function createColumns(source: ColumnSource, bytesMax: number, steps = ma
     image: () => cache.image(),
     clear: () => cache.clear(),
     get bytes() {
-      return cache.bytes + kept.bytes;
+      return cache.bytes + keptSlots.bytes;
     },
   };
 }
