@@ -1,6 +1,15 @@
-import { type AttemptRow, AttemptSums, attemptTable, type TrafficRow, TrafficSums, trafficGrainsMs, trafficKeptMs, trafficTable } from '../../src/books/ledger/minute-sums.ts';
 import { BatchSums, type RollupRow, rollupTable } from '../../src/books/ledger/batch-sums.ts';
 import { type Column, cellsOf, eventTable } from '../../src/books/ledger/columns.ts';
+import {
+  type AttemptRow,
+  AttemptSums,
+  attemptTable,
+  type TrafficRow,
+  TrafficSums,
+  trafficGrainsMs,
+  trafficKeptMs,
+  trafficTable,
+} from '../../src/books/ledger/minute-sums.ts';
 import type { UsageEvent } from '../../src/books/metering/ledger.ts';
 import { connect } from '../../src/stores/postgres/database.ts';
 import { bulkInsert } from '../../src/stores/postgres/ledger-writer.ts';

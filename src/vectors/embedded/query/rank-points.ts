@@ -153,7 +153,9 @@ function* nearest(
   if (k === 0 || slots?.length === 0) return withoutScores([]);
   const ranked = yield* open.memory.search(used.name, vector, k + leaveOut.size, { slots, exact });
   if (leaveOut.size === 0) return ranked;
-  const chosen = new Set([...ranked.slots.entries()].flatMap(([i, slot]) => (leaveOut.has(slot) ? [] : [i])).slice(0, k));
+  const chosen = new Set(
+    [...ranked.slots.entries()].flatMap(([i, slot]) => (leaveOut.has(slot) ? [] : [i])).slice(0, k),
+  );
   return keptOf(ranked, (i) => chosen.has(i));
 }
 
