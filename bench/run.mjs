@@ -27,6 +27,7 @@ const subjects = {
   availability: 'availability/run.ts',
   overload: 'overload/run.ts',
   guards: 'guards/run.ts',
+  rules: 'rules/run.ts',
   cache: 'cache/run.ts',
   path: 'path/run.ts',
   dashboard: 'dashboard/run.ts',

@@ -11,7 +11,9 @@ export interface Room {
 export const rooms: readonly Room[] = [
   { path: 'src/kernel', mayImport: [] },
   { path: 'src/net', mayImport: ['src/kernel'] },
-  { path: 'src/config', mayImport: ['src/formats/providers', 'src/guards'] },
+  // Conditions over the facts of a request, as functions.
+  { path: 'src/rules', mayImport: ['src/kernel'] },
+  { path: 'src/config', mayImport: ['src/formats/providers', 'src/guards', 'src/rules'] },
   { path: 'src/observe', mayImport: ['src/kernel'] },
   { path: 'src/guards', mayImport: ['src/kernel'] },
   { path: 'src/books/auth', mayImport: ['src/config'] },

@@ -192,6 +192,11 @@ const providerErrors = {
     remedy:
       'Try again later. An operator can look at the service, give the guard a longer `deadline`, or set `on_error: allow`.',
   },
+  'rule-refused': {
+    cause:
+      'A rule of the operator refuses the request, with a status and a message of its own. `message` names the rule, and nothing was charged.',
+    remedy: 'Do what the message says. [Rules for routes](routing-rules.md) says how operators write them.',
+  },
   'not-cached': {
     cause: 'The request has `x-culvert-cache: only`, and no answer to an equal request is kept.',
     remedy: 'Leave the header out: then the model answers. [Caching](caching.md) says what is kept.',

@@ -35,6 +35,7 @@ import { promptOperations } from './entries/prompts.ts';
 import { providerCredentialOperations } from './entries/provider-credentials.ts';
 import { providerDraftOperations } from './entries/provider-drafts.ts';
 import { providerOperations } from './entries/providers.ts';
+import { routeOperations } from './entries/routes.ts';
 import { explainOperations } from './explain.ts';
 import { guardTestOperations } from './guard-tests.ts';
 import { healthOperations } from './health.ts';
@@ -75,6 +76,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...promptOperations(parts, kept),
     ...guardTestOperations(parts, records),
     ...guardOperations(parts, records, kept),
+    ...routeOperations(parts, kept),
     ...windowOperations(parts, records),
     ...explainOperations(parts, records),
     ...doctorOperations(parts, watch),

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { type Principal, unrestricted } from '../books/auth/principal.ts';
+import { limitsLeft } from '../books/metering/limits-left.ts';
+import { cleanTag } from '../formats/neutral/tag.ts';
 import { explainChat } from '../inference/families/chat/explain-chat.ts';
 import { explainEmbeddings } from '../inference/families/embeddings/explain-embeddings.ts';
+import type { Question } from '../inference/spine/explained.ts';
 import { factsOf } from '../kernel/failure.ts';
 import { plainWishes } from '../routing/route.ts';
 import type { Directory, Records } from './directory.ts';
@@ -17,6 +20,20 @@ const explainReply = z.object({
     .nullable()
     .describe('The error that the caller would get before any target is considered.'),
   model: z.string().nullable(),
+  rules: z
+    .object({
+      applied: z.array(z.string()).describe('Names of the rules that apply.'),
+      passed: z
+        .array(z.object({ rule: z.string(), because: z.string() }))
+        .describe(
+          'Rules before the last of them that do not, each with the first part of its condition that is not true.',
+        ),
+    })
+    .nullable()
+    .describe('What rules for routes do with the request. Null: there are none.'),
+  barred: z
+    .array(z.object({ target: z.string(), verdict: z.string() }))
+    .describe('Targets of the model that may not answer this caller or this request.'),
   variant: z.string().nullable().describe('The variant of this caller; null: the model has none.'),
   endpoint: z.string(),
   stream: z.boolean(),
@@ -80,10 +97,14 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
           .max(256)
           .optional()
           .describe('Id of the key to ask as. Default: a caller who may use everything.'),
+        headers: z
+          .record(z.string().max(256), z.string().max(8_192))
+          .default({})
+          .describe('Headers of the caller that rules for routes look at.'),
         body: z.record(z.string(), z.unknown()).describe('The body that the caller would send.'),
       }),
       reply: explainReply,
-      async run({ body: { endpoint, key, body }, operator }) {
+      async run({ body: { endpoint, key, headers, body }, operator }) {
         const principal = principalOf(await records.current(operator.accounts), key);
         const question = {
           snapshot: parts.snapshot(),
@@ -92,6 +113,7 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
           wishes: plainWishes,
           health: parts.health,
           nowMs: parts.clock.monotonicMs(),
+          ruled: ruledAs(parts, headers),
         } as const;
         const explained =
           endpoint === 'embeddings'
@@ -106,6 +128,11 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
           sent: unmet.length === 0 && candidates.some(({ sent }) => sent !== null),
           error: null,
           model: explained.alias,
+          rules:
+            explained.rules === undefined
+              ? null
+              : { applied: [...explained.rules.applied], passed: [...explained.rules.passed] },
+          barred: [...explained.barred],
           variant: explained.variant ?? null,
           endpoint,
           stream: explained.stream,
@@ -129,6 +156,8 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
 const nothing = {
   sent: false,
   model: null,
+  rules: null,
+  barred: [],
   variant: null,
   stream: false,
   cost: 0,
@@ -140,6 +169,18 @@ const nothing = {
   cache: null,
   unmet: [],
 };
+
+function ruledAs(
+  { plans, counters, clock }: AdminParts,
+  headers: Readonly<Record<string, string>>,
+): NonNullable<Question['ruled']> {
+  const callerHeaders = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  const { 'x-culvert-tag': tag } = callerHeaders;
+  return {
+    ...{ tag: cleanTag(tag), callerHeaders, atMs: clock.wallMs() },
+    left: counters === null ? null : (principal, within) => limitsLeft(counters, plans(), principal, within),
+  };
+}
 
 function principalOf(directory: Directory, id: string | undefined): Principal {
   if (id === undefined) return unrestricted(directory.config.default_plan);

@@ -50,12 +50,22 @@ const routeSchema = z.looseObject({
     })
     .optional()
     .describe('Of a call of an MCP server: what was called. Arguments and results are not kept.'),
+  rules: z
+    .object({
+      applied: z.array(z.string()).describe('Names of the rules that applied.'),
+      passed: z
+        .array(z.object({ rule: z.string(), because: z.string() }))
+        .optional()
+        .describe('Rules that were tried and did not, with the first part of their condition that was not true.'),
+    })
+    .optional()
+    .describe('What rules for routes did.'),
   refused: z
     .object({
       message: z.string().describe('What the caller read.'),
       limit: z.string().optional().describe('The limit that was reached.'),
       by: z
-        .object({ kind: z.enum(['plan', 'key', 'model', 'guard']), name: z.string() })
+        .object({ kind: z.enum(['plan', 'key', 'model', 'guard', 'rule']), name: z.string() })
         .optional()
         .describe('Whose setting refused it: the id of a key, or a name. Absent: no setting did.'),
     })

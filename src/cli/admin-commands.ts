@@ -128,6 +128,11 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
     description: 'list, set and delete guards while servers run',
     load: async () => (await import('./commands/guards.ts')).guards,
   },
+  routes: {
+    group: providersAndTools,
+    description: 'list, set and delete rules for routes while servers run',
+    load: async () => (await import('./commands/routes.ts')).routes,
+  },
   config: {
     group: 'Start and configure:',
     description: 'export the configuration with what was set up at run time',

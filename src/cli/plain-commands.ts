@@ -82,6 +82,7 @@ export const firstCommands: Readonly<Record<string, TopCommand>> = {
         { choices: ['chat', 'messages', 'responses', 'embeddings'], default: 'chat' },
       ],
       ['--key <key>', 'limit it to what this key may use: its id, account/name or secret'],
+      ['--header <header...>', 'a header that rules look at, such as "x-team: core"; may come several times'],
       configOption,
       jsonOption,
     ],

@@ -4,6 +4,7 @@ import { checkGuards } from './cross-check-guards.ts';
 import { checkModels } from './cross-check-models.ts';
 import { checkPlans } from './cross-check-plans.ts';
 import { checkPrompts } from './cross-check-prompts.ts';
+import { checkRoutes } from './cross-check-routes.ts';
 import { credentialsOf } from './declared.ts';
 import { ownProvider } from './own-models.ts';
 import type { PathProblem } from './problem.ts';
@@ -23,6 +24,7 @@ export function crossCheck(config: Config, options: CrossCheckOptions): PathProb
     ...checkProviders(config),
     ...checkModels(config, options.implicitProviders),
     ...checkPrompts(config),
+    ...checkRoutes(config, options.implicitProviders),
     ...checkGuards(config),
     ...checkPlans(config),
     ...checkKeys(config),

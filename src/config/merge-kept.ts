@@ -3,19 +3,28 @@ import { crossCheck } from './cross-check.ts';
 import type { Env } from './environment.ts';
 import { namedProviders } from './environment-providers.ts';
 import type { PathProblem } from './problem.ts';
-import type { Config, GuardConfig, McpServerConfig, ModelConfig, PromptConfig, ProviderConfig } from './schema.ts';
+import type {
+  Config,
+  GuardConfig,
+  McpServerConfig,
+  ModelConfig,
+  PromptConfig,
+  ProviderConfig,
+  RouteConfig,
+} from './schema.ts';
 import { guardsSchema } from './schema-guards.ts';
 import { checkAgainst } from './schema-issues.ts';
 import { mcpServersSchema } from './schema-mcp.ts';
 import { modelsSchema } from './schema-models.ts';
 import { promptsSchema } from './schema-prompts.ts';
 import { providersSchema } from './schema-providers.ts';
+import { routesSchema } from './schema-routes.ts';
 
-/** A provider, model, MCP server, prompt or guard that was set up while Culvert ran, as the file would have it, secrets in their places. */
+/** A provider, model, MCP server, prompt, guard or rule for routes that was set up while Culvert ran, as the file would have it, secrets in their places. */
 export interface KeptFragment {
-  kind: 'provider' | 'model' | 'mcp' | 'prompt' | 'guard';
+  kind: 'provider' | 'model' | 'mcp' | 'prompt' | 'guard' | 'route';
   name: string;
-  /** The definition in the form of `providers.NAME`, `models.NAME`, `mcp.servers.NAME`, `prompts.NAME` or `guards.NAME`. */
+  /** The definition in the form of `providers.NAME`, `models.NAME`, `mcp.servers.NAME`, `prompts.NAME`, `guards.NAME` or `routes.NAME`. */
   definition: Readonly<Record<string, unknown>>;
 }
 
@@ -37,7 +46,7 @@ export function fragmentKey({ kind, name }: Pick<KeptFragment, 'kind' | 'name'>)
 }
 
 type Used = Pick<KeptFragment, 'kind' | 'name'> & {
-  value: ProviderConfig | ModelConfig | McpServerConfig | PromptConfig | GuardConfig;
+  value: ProviderConfig | ModelConfig | McpServerConfig | PromptConfig | GuardConfig | RouteConfig;
 };
 
 /**
@@ -82,14 +91,15 @@ const schemas = {
   mcp: mcpServersSchema,
   prompt: promptsSchema,
   guard: guardsSchema,
+  route: routesSchema,
 };
 
 /** The table of a configuration that holds fragments of this kind, and its path. */
 export function tableOf(
-  { providers, models, mcp, prompts, guards }: Config,
+  { providers, models, mcp, prompts, guards, routes }: Config,
   kind: KeptFragment['kind'],
 ): Readonly<Record<string, unknown>> {
-  return { provider: providers, model: models, mcp: mcp.servers, prompt: prompts, guard: guards }[kind];
+  return { provider: providers, model: models, mcp: mcp.servers, prompt: prompts, guard: guards, route: routes }[kind];
 }
 
 export const tablePath = {
@@ -98,6 +108,7 @@ export const tablePath = {
   mcp: ['mcp', 'servers'],
   prompt: ['prompts'],
   guard: ['guards'],
+  route: ['routes'],
 } as const;
 
 function merged(base: Config, used: readonly Used[]): Config {
@@ -114,6 +125,7 @@ function merged(base: Config, used: readonly Used[]): Config {
     models: { ...base.models, ...keptModels },
     prompts: { ...base.prompts, ...(of('prompt') as Config['prompts']) },
     guards: { ...base.guards, ...(of('guard') as Config['guards']) },
+    routes: { ...base.routes, ...(of('route') as Config['routes']) },
     mcp: { ...base.mcp, servers: { ...base.mcp.servers, ...(of('mcp') as Config['mcp']['servers']) } },
   };
 }
@@ -160,5 +172,5 @@ function keyAt(path: PathProblem['path']): string {
 
 /** Undefined: its entries are checked alone. */
 function kindAt([table]: PathProblem['path']): KeptFragment['kind'] | undefined {
-  return (['provider', 'model', 'prompt', 'guard'] as const).find((kind) => tablePath[kind][0] === table);
+  return (['provider', 'model', 'prompt', 'guard', 'route'] as const).find((kind) => tablePath[kind][0] === table);
 }

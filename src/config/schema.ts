@@ -14,6 +14,8 @@ import type { promptSchema, versionSchema } from './schema-prompts.ts';
 import { promptsSchema } from './schema-prompts.ts';
 import type { credentialSchema, providerSchema, timeoutsSchema } from './schema-providers.ts';
 import { providersSchema } from './schema-providers.ts';
+import type { routeSchema } from './schema-routes.ts';
+import { routesSchema } from './schema-routes.ts';
 import type { s3Schema } from './schema-server.ts';
 import { adminSchema, batchesSchema, fetchSchema, serverSchema, storageSchema } from './schema-server.ts';
 import { telemetrySchema } from './schema-telemetry.ts';
@@ -32,6 +34,7 @@ export const configSchema = z.strictObject({
   models: modelsSchema,
   guards: guardsSchema,
   prompts: promptsSchema,
+  routes: routesSchema,
   tiers: tiersSchema,
   plans: plansSchema,
   default_plan: name("a plan's name").default('default').describe('Plan of accounts that name none.'),
@@ -75,6 +78,7 @@ export type ModelConfig = z.output<typeof modelSchema>;
 export type GuardConfig = z.output<typeof guardSchema>;
 export type QualityConfig = NonNullable<ModelConfig['quality']>;
 export type ModelType = ModelConfig['type'];
+export type RouteConfig = z.output<typeof routeSchema>;
 export type PromptConfig = z.output<typeof promptSchema>;
 export type PromptVersion = z.output<typeof versionSchema>;
 export type TargetConfig = z.output<typeof targetSchema>;

@@ -68,6 +68,8 @@ function refusedBy(failure: Failure, principal: Principal | null): RefusedBy | n
     case 'guard-blocked':
     case 'guard-unanswered':
       return { kind: 'guard', name: failure.guard };
+    case 'rule-refused':
+      return { kind: 'rule', name: failure.rule };
     case 'no-target':
     case 'upstreams-limited':
       return { kind: 'model', name: failure.model };

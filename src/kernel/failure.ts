@@ -61,6 +61,8 @@ export type Failure =
   | { kind: 'guard-blocked'; guard: string; message: string }
   /** The service that a guard asks gave no answer in time. */
   | { kind: 'guard-unanswered'; guard: string; message: string }
+  /** A rule of the operator refuses the request, with a status of its own. `message` names the rule. */
+  | { kind: 'rule-refused'; rule: string; status: number; message: string }
   | { kind: 'unsupported'; message: string }
   | { kind: 'internal' };
 
@@ -169,6 +171,7 @@ export const failureStatus = {
   'not-cached': 504,
   'guard-blocked': 400,
   'guard-unanswered': 503,
+  'rule-refused': 403,
   unsupported: 501,
   internal: 500,
 } as const satisfies Record<FailureKind, number>;
@@ -219,7 +222,8 @@ export interface ErrorContext {
 export function statusOf(failure: Failure): number {
   if (failure.kind === 'page-refused') return pageRefusalStatus[failure.code];
   if (failure.kind === 'upstreams-failed') return failure.reported?.status ?? failureStatus[failure.kind];
-  return failure.kind === 'upstream-refused' ? failure.status : failureStatus[failure.kind];
+  const isOwn = failure.kind === 'upstream-refused' || failure.kind === 'rule-refused';
+  return isOwn ? failure.status : failureStatus[failure.kind];
 }
 
 /** By which clients know what a guard has refused. */
@@ -248,6 +252,7 @@ export function factsOf(failure: Failure, nowMs: number): FailureFacts {
 
 function isRetryable(failure: Failure, status: number): boolean {
   if (failure.kind === 'upstreams-failed') return failure.lasting === undefined;
+  if (failure.kind === 'rule-refused') return false;
   return status === 502 || status === 503 || (failure.kind === 'conflict' && failure.retryAfterMs !== undefined);
 }
 

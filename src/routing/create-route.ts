@@ -164,7 +164,7 @@ class LiveRoute implements Route {
       const why = picked ?? unfit ?? (blocked === null ? 'not needed' : blockedWords(blocked, this.#deps.health));
       verdicts.push({ target: target.id, verdict: why });
     }
-    return verdicts;
+    return this.#query.barred === undefined ? verdicts : [...verdicts, ...this.#query.barred];
   }
 
   untried(): boolean {

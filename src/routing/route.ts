@@ -25,6 +25,8 @@ export interface RouteQuery {
   hedge: HedgePolicy;
   /** By what equals are chosen before their weights; absent: by weight and load alone. */
   prefer?: Preference;
+  /** Further targets of the alias, which may not answer; absent: none. */
+  barred?: readonly Verdict[];
   /** `next`: what a content filter refuses goes to the next target; absent: the refusal is the answer. */
   onFilter?: 'next';
 }
@@ -194,6 +196,8 @@ export type RouteRecord = {
   malformedLines?: number;
   /** Headers of guards and other steps: name, value…; absent: none applied. */
   steps?: readonly string[];
+  /** Rules for routes that applied, and those before the last of them that did not; absent: none are set up. */
+  rules?: RulesRecord;
   /** For calls of MCP servers elsewhere. */
   mcp?: McpCallRecord;
   /** The prompt that the request or its variant names, as `name@3`; absent: none. */
@@ -203,6 +207,14 @@ export type RouteRecord = {
   /** Similarity of the question that the kept answer was for, at most 1; absent: it was this one. */
   cacheSimilarity?: number;
 };
+
+/** What rules for routes did with a request. */
+export interface RulesRecord {
+  /** Names of those that applied. */
+  applied: readonly string[];
+  /** Those that were tried and did not, with the first part of their condition that was not true. */
+  passed: readonly { rule: string; because: string }[];
+}
 
 /** Target of an MCP call, without its arguments and its result. */
 export interface CalledMcp {

@@ -29,6 +29,7 @@ async function serve(t: { after(fn: () => unknown): void }) {
     admission: {
       admit: () => assert.fail('nothing here is metered'),
       reserve: () => assert.fail('nothing here is metered'),
+      left: async () => null,
     },
     elsewhere: null,
     bodies: createRoom('bodies', () => ({ bytesMax: 2 ** 30, accountBytesMax: 2 ** 30 })),

@@ -35,6 +35,7 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
       admit: () =>
         parts.admit?.() ?? { kind: 'admitted', headers: limitHeaders, calls: [], form: 'openai', release() {} },
       reserve: () => Promise.reject(new Error('no reservations here')),
+      left: async () => null,
     },
     elsewhere: null,
     bodies: parts.bodies ?? createRoom('bodies', () => ({ bytesMax: 2 ** 40, accountBytesMax: 2 ** 40 })),

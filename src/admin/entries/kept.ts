@@ -11,7 +11,7 @@ import { untilWritten } from './until-written.ts';
 
 export type KeptKind = KeptRow['kind'];
 
-/** Providers, models, MCP servers, prompts and guards in the store. */
+/** Providers, models, MCP servers, prompts, guards and rules in the store. */
 export type KeptRows = Pick<Stored, 'kept' | 'credentials'>;
 
 /**
@@ -63,7 +63,7 @@ export function createKeptRecords(parts: AdminParts, records: Records): KeptReco
       if (before.kept.length >= keptMax) {
         refuse({
           kind: 'conflict',
-          message: `There are ${keptMax} providers, models, MCP servers, prompts and guards already, as many as there may be. Remove some first.`,
+          message: `There are ${keptMax} providers, models, MCP servers, prompts, guards and rules already, as many as there may be. Remove some first.`,
         });
       }
       if (rowIn(before, kind, name) !== null) refuse(taken(kind, name));
@@ -155,7 +155,14 @@ function keysIn(value: unknown): string[] {
   return Object.entries(value).flatMap(([key, child]) => [key, ...keysIn(child)]);
 }
 
-export const nameField = { provider: 'name', model: 'id', mcp: 'name', prompt: 'name', guard: 'name' } as const;
+export const nameField = {
+  provider: 'name',
+  model: 'id',
+  mcp: 'name',
+  prompt: 'name',
+  guard: 'name',
+  route: 'name',
+} as const;
 
 const noun = {
   provider: 'provider',
@@ -163,6 +170,7 @@ const noun = {
   mcp: 'MCP server',
   prompt: 'prompt',
   guard: 'guard',
+  route: 'rule',
 } as const;
 
 function whyLeft(why: LeftOut): string {

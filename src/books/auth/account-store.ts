@@ -210,9 +210,9 @@ export interface PlanRow {
   updatedMs: number;
 }
 
-/** A provider, model, MCP server, prompt or guard that was set up while Culvert ran: a fragment of culvert.yaml. */
+/** A provider, model, MCP server, prompt, guard or rule for routes that was set up while Culvert ran: a fragment of culvert.yaml. */
 export interface KeptRow {
-  kind: 'provider' | 'model' | 'mcp' | 'prompt' | 'guard';
+  kind: 'provider' | 'model' | 'mcp' | 'prompt' | 'guard' | 'route';
   name: string;
   /** Definition as under `providers.NAME`, `models.NAME` or `mcp.servers.NAME`, without the values in `sealed`. Config's own schemas check it. */
   definition: Readonly<Record<string, unknown>>;

@@ -25,6 +25,17 @@ export interface Principal {
   user?: string | null;
   /** Nano-USD ever added to the credit of its account, which pays for its requests; absent: it has none. */
   creditNano?: number;
+  /** A rule of the operator has moved its request; absent: none has. */
+  moved?: MovedBy;
+}
+
+/** What a rule for routes lets a request use. */
+export interface MovedBy {
+  rule: string;
+  /** The alias that it may use though its plan does not have it; null: its plan decides. */
+  model: string | null;
+  /** Targets that may answer, as `provider/model` or `provider`; null: all of the model. */
+  targets: readonly string[] | null;
 }
 
 /** A principal without a key, for previews such as the CLI's. It may use every model of `plan`. */

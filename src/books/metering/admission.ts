@@ -7,6 +7,8 @@ import type { Principal } from '../auth/principal.ts';
 import type { SettledFacts, UsageOrigin } from '../ledger/settled-request.ts';
 import type { Held, Limit, LimitState, Spent } from './counters.ts';
 import type { UsageEvent } from './ledger.ts';
+import type { LimitsLeft } from './limits-left.ts';
+import type { RequestParts } from './part-budgets.ts';
 
 export type { Charge, UsageOrigin } from '../ledger/settled-request.ts';
 
@@ -21,6 +23,8 @@ export interface Admission {
   admit(principal: Principal, weight: AdmitWeight, arrival: Arrival): Promise<Admitted | Failure> | Admitted | Failure;
   /** After the model is known and before routing: tier limits and windows, all or nothing. */
   reserve(claim: Claim): Promise<Reservation | Failure> | Failure;
+  /** Shares that are left of a caller's fullest limits; null: the counters cannot be asked. */
+  left(principal: Principal, parts: RequestParts): Promise<LimitsLeft | null>;
 }
 
 /**

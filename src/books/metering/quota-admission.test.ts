@@ -187,7 +187,7 @@ test('F41: counters that cannot be asked refuse with quota_unavailable, before t
   const book = createPlanBook({ config, stored: [] });
   const gone = { kind: 'unavailable', reason: 'the counters are away' } as const;
   const admission = createLimitedAdmission({
-    counters: { enter: async () => gone, hold: () => gone, settle() {} },
+    counters: { enter: async () => gone, hold: () => gone, settle() {}, read: async () => [] },
     ledger: { open: () => Promise.reject(new Error('must not be asked')) },
     plans: () => book,
     bootId: 'b',

@@ -87,7 +87,7 @@ test('while something keeps the books from being written, only free calls pass',
   const trouble: { trouble: string | null } = { trouble: 'the disk is full' };
   const mustNotAsk = () => assert.fail('must not be asked');
   const admission = createLimitedAdmission({
-    counters: { enter: mustNotAsk, hold: mustNotAsk, settle() {} },
+    counters: { enter: mustNotAsk, hold: mustNotAsk, settle() {}, read: mustNotAsk },
     ledger: { open: mustNotAsk },
     plans: () => createPlanBook({ config: configSchema.parse({ plans: { p: { rpm: 'off' } } }), stored: [] }),
     bootId: 'b',

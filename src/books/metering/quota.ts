@@ -13,13 +13,14 @@ import type {
 } from './admission.ts';
 import type { Counters, EntryAnswer, Full, Held, Limit, LimitState, Spent, Unavailable } from './counters.ts';
 import type { Ledger, ReservationRow } from './ledger.ts';
+import { limitsLeft } from './limits-left.ts';
 import type { RequestParts } from './part-budgets.ts';
 import type { LimitSet, PlanBook } from './plan-book.ts';
 import { quotaExceeded } from './quota-message.ts';
 import { milliPerCall } from './scope.ts';
 
 export interface LimitedAdmissionParts {
-  counters: Pick<Counters, 'enter' | 'hold' | 'settle'>;
+  counters: Pick<Counters, 'enter' | 'hold' | 'settle' | 'read'>;
   ledger: Pick<Ledger, 'open'>;
   /** The plans in force. */
   plans(): PlanBook;
@@ -83,6 +84,8 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
         ? answer.then((late) => entered(late, set, weight, arrival))
         : entered(answer, set, weight, arrival);
     },
+
+    left: (principal, parts) => limitsLeft(counters, plans(), principal, parts),
 
     reserve(claim) {
       const trouble = troubleOf(troubles);

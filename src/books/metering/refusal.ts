@@ -4,7 +4,7 @@ import type { UsageEvent } from './ledger.ts';
 
 /** Whose setting refused a request, so that an operator finds where to change it. */
 export interface RefusedBy {
-  kind: 'plan' | 'key' | 'model' | 'guard';
+  kind: 'plan' | 'key' | 'model' | 'guard' | 'rule';
   /** The key's id, or the name of the others. */
   name: string;
 }

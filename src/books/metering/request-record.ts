@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { eventColumns, fieldOf, type Shown } from '../ledger/columns.ts';
 import type { Feedback } from './experiment-book.ts';
 import type { UsageEvent } from './ledger.ts';
@@ -19,7 +19,13 @@ export function requestRecord(event: UsageEvent, reader: Reader): JsonObject {
   }
   // Last, since it is long.
   const { route, ...rest } = record;
-  return { ...rest, route: route ?? null };
+  return { ...rest, route: (reader === 'caller' ? withoutConditions(route) : route) ?? null };
+}
+
+/** Conditions of rules may name other accounts: a caller reads the names of those that applied alone. */
+function withoutConditions(route: JsonValue | undefined): JsonValue | undefined {
+  if (!isObject(route) || !isObject(route.rules)) return route;
+  return { ...route, rules: { applied: route.rules.applied ?? [] } };
 }
 
 /**

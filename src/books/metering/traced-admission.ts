@@ -6,6 +6,7 @@ import type { Admission, Reservation, Settlement } from './admission.ts';
 export function tracedAdmission(admission: Admission, clock: Pick<Clock, 'monotonicMs'>): Admission {
   return {
     admit: admission.admit,
+    left: admission.left,
     reserve(claim) {
       const { trace } = claim;
       if (trace === null) return admission.reserve(claim);

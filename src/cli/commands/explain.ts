@@ -1,10 +1,11 @@
 import { readFileSync, statSync } from 'node:fs';
 import { createPlanBook } from '../../books/metering/plan-book.ts';
 import type { CallerDialectId } from '../../formats/dialects/dialect.ts';
+import { cleanTag } from '../../formats/neutral/tag.ts';
 import type { ConversationEndpoint } from '../../inference/families/chat/endpoint.ts';
 import { explainChat, planningWithoutStores } from '../../inference/families/chat/explain-chat.ts';
 import { explainEmbeddings } from '../../inference/families/embeddings/explain-embeddings.ts';
-import type { ExplainedRequest, ExplainedTarget } from '../../inference/spine/explained.ts';
+import type { ExplainedRequest, ExplainedTarget, Question } from '../../inference/spine/explained.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { factsOf } from '../../kernel/failure.ts';
 import { createHealth } from '../../routing/health.ts';
@@ -21,6 +22,8 @@ export interface ExplainFlags {
   key?: string;
   /** Where the body would be posted. */
   endpoint: Endpoint;
+  /** As `name: value`. */
+  header?: string[];
   json?: boolean;
 }
 
@@ -41,6 +44,7 @@ export async function explain(source: string, flags: ExplainFlags, parts: CliPar
     wishes: plainWishes,
     health: createHealth({ clock: systemClock }),
     nowMs: systemClock.monotonicMs(),
+    ruled: ruledAs(flags.header ?? []),
   } as const;
   const plans = flags.key === undefined ? [] : (await parts.stored(config)).plans;
   const planning = planningWithoutStores(
@@ -71,6 +75,18 @@ const spokenAt = {
 } as const satisfies Record<ConversationEndpoint, CallerDialectId>;
 
 type Endpoint = keyof typeof spokenAt | 'embeddings';
+
+/** Counters are those of a running server: here nobody knows what is left. */
+function ruledAs(headers: readonly string[]): NonNullable<Question['ruled']> {
+  const callerHeaders = Object.fromEntries(
+    headers.map((header) => {
+      const colon = header.indexOf(':');
+      if (colon < 1) throw new CommandFailed(`--header: expected name: value, not '${header}'.`, 2);
+      return [header.slice(0, colon).trim().toLowerCase(), header.slice(colon + 1).trim()];
+    }),
+  );
+  return { tag: cleanTag(callerHeaders['x-culvert-tag']), callerHeaders, atMs: systemClock.wallMs(), left: null };
+}
 
 function readBody(source: string, limitBytes: number): Buffer {
   let body: Buffer;
@@ -104,6 +120,8 @@ function asJson(explained: ExplainedRequest, sent: boolean) {
     input_tokens_estimate: explained.inputTokensEstimate,
     upstream_requests: explained.upstreamRequests,
     candidates,
+    barred: explained.barred,
+    rules: explained.rules ?? null,
     unmet,
   };
 }
@@ -115,6 +133,11 @@ function described(explained: ExplainedRequest): string {
       `Model '${alias}': ${cost} ${cost === 1 ? 'unit' : 'units'}, about ${inputTokensEstimate} input tokens, answered ${stream ? 'as a stream' : 'whole'}, at most ${attemptsMax} attempts.`,
     ),
   ];
+  for (const { rule, because } of explained.rules?.passed ?? []) {
+    lines.push(plain(`The rule '${rule}' does not apply: ${because} is not true.`));
+  }
+  for (const rule of explained.rules?.applied ?? []) lines.push(plain(`The rule '${rule}' applies.`));
+  for (const { target, verdict } of explained.barred) lines.push(plain(`${target}: ${verdict}.`));
   if (upstreamRequests > 1)
     lines.push(`Sent ${upstreamRequests} times, because no target gives several choices in one call.`);
   if (explained.hedgedWhen.length > 0)

@@ -8,6 +8,7 @@ interface DescribedRoute {
   passThrough?: boolean;
   malformedLines?: number;
   refused?: Row;
+  rules?: { applied: readonly string[]; passed?: readonly Row[] };
   mcp?: Row;
 }
 
@@ -30,6 +31,7 @@ export function describedRequest(request: Row): string {
     ['tokens', tokens(usage)],
     ['cost', `${shown(request.units)} units${typeof request.cost_usd === 'number' ? `, $${request.cost_usd}` : ''}`],
     ['sent', sent(route)],
+    ['rules', route.rules?.applied.join(', ') ?? ''],
   ];
   const lines = [aligned(facts.filter(([, value]) => value !== ''))];
   const { verdicts = [], attempts = [], losses = [] } = route;
@@ -39,6 +41,14 @@ export function describedRequest(request: Row): string {
       ['verdict', (row: Row) => row.verdict],
     ] as const;
     lines.push('', rowTable(verdicts, columns));
+  }
+  const passed = route.rules?.passed ?? [];
+  if (passed.length > 0) {
+    const tried = [
+      ['rule that did not apply', (row: Row) => row.rule],
+      ['not true', (row: Row) => row.because],
+    ] as const;
+    lines.push('', rowTable(passed, tried));
   }
   const { feedback = [] } = request as { feedback?: readonly Row[] };
   if (feedback.length > 0) {

@@ -54,6 +54,18 @@ export function languages(allowed: readonly Language[]): Check {
   return [rule];
 }
 
+/** The language of a text, where it is long enough to tell; null: it cannot be told. */
+export function languageOf(text: string): Language | null {
+  const part = text.slice(0, partChars);
+  const { letters, signs, chars } = countsOf(part);
+  if ((letters < lettersMin && signs < signsMin) || letters < lettersShare * chars) return null;
+  const plain = (Object.keys(frequent) as Language[]).find((language) => isPlainly(part, new Set([language])));
+  if (plain !== undefined) return plain;
+  const code = francAll(part.slice(0, judgedChars), { only, minLength: 1 })[0]?.[0];
+  const found = Object.entries(threeLetters).find(([, three]) => three === code);
+  return (found?.[0] as Language | undefined) ?? null;
+}
+
 /** The end of the part that begins at `start`: behind its line, or after so many characters. */
 function partEnd(text: string, start: number): number {
   const line = text.indexOf('\n', start);

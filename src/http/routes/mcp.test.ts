@@ -26,6 +26,7 @@ async function startMcp(t: TestContext, handle: Route['handle']) {
     admission: {
       admit: () => ({ kind: 'admitted', headers: [], calls: [], form: 'openai', release: () => released++ }),
       reserve: () => Promise.reject(new Error('no reservations here')),
+      left: async () => null,
     },
     clock: systemClock,
     version: '0.0.0-test',

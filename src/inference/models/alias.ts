@@ -5,7 +5,7 @@ import type { SpeechEngine } from '../../engines/speech-engine.ts';
 import type { TranscriptionEngine } from '../../engines/transcription-engine.ts';
 import type { DiscoveredModel } from '../../formats/providers/provider.ts';
 import type { Preference } from '../../routing/prefer.ts';
-import type { HedgePolicy, RouteCandidate } from '../../routing/route.ts';
+import type { HedgePolicy, RouteCandidate, Verdict } from '../../routing/route.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { PriceList } from './price-list.ts';
 
@@ -130,6 +130,8 @@ export interface Alias {
   shadow?: Shadow;
   /** The variant whose targets it has; absent: none is chosen. */
   variant?: string;
+  /** Targets that may not answer this caller or request, with the reason; absent: all may. */
+  barred?: readonly Verdict[];
   /** Its own targets (rank 0), then its fallbacks' (rank 1…). */
   candidates: readonly RouteCandidate[];
   /** Longest time a request may take, ms. */

@@ -15,6 +15,7 @@ import type { KnownModelStore } from './known-models.ts';
 import { createModelTable } from './model-table.ts';
 import type { PriceList } from './price-list.ts';
 import { promptTable } from './prompts.ts';
+import { routeRules } from './route-rules.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type ScopedStep, stepTable } from './steps.ts';
 
@@ -79,11 +80,12 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
   });
   const steps = stepTable(sources.steps ?? []);
   const prompts = promptTable(config.prompts);
+  const rules = routeRules(config.routes);
   const varies = Object.values(config.models).some(({ variants }) => variants !== undefined);
   return {
     kind: 'built',
     snapshot: {
-      ...{ config, providers: connected, models, localSearch: localSearch(sources), steps, prompts, varies },
+      ...{ config, providers: connected, models, localSearch: localSearch(sources), steps, prompts, rules, varies },
       out: sources.out,
     },
     problems,

@@ -14,6 +14,7 @@ import { type EmbeddingSource, embeddingSource } from './contract-embeddings.ts'
 import { type MediaSources, mediaSources } from './contract-media.ts';
 import { aliasTable, createAliasMaker } from './create-alias.ts';
 import { embeddingEngineAlias, soundEngineAlias } from './engine-target.ts';
+import { withinTargets } from './narrowed.ts';
 import { promisedAliases, promisedSource } from './promised-aliases.ts';
 
 export interface ModelTable {
@@ -61,7 +62,7 @@ const unheardRetryMs = 5_000;
 export function createModelTable(parts: ModelTableParts): ModelTable {
   const maker = createAliasMaker(parts);
   const { aliasOf, aliasOfKnown, simulatedFor } = maker;
-  const { allowed, opens } = permissionsOf(parts);
+  const { allowed, opened } = permissionsOf(parts);
   const { aliases, ofPatterns } = namedAliases(parts, maker);
   const matched = new Map<string, Alias | null>();
 
@@ -107,11 +108,16 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     return named === undefined || unheard.includes(named) ? (named ?? unheard.join(', ')) : null;
   }
 
-  const list = (principal: Principal) => [...aliases.values()].filter((alias) => opens(alias, principal));
+  const list = (principal: Principal) =>
+    [...aliases.values()].flatMap((alias) => {
+      const own = opened(alias, principal);
+      return own === null || 'kind' in own ? [] : [own];
+    });
 
   function resolve(model: string, principal: Principal): Alias | Failure {
     const alias = aliases.get(model) ?? (hasPatterns ? matchedBy(model) : null);
-    if (alias !== null && opens(alias, principal)) return alias;
+    const own = alias === null ? null : opened(alias, principal);
+    if (own !== null) return own;
     const unheardOf = alias === null ? mayComeFrom(model, principal) : null;
     if (unheardOf !== null) {
       const shown = model.slice(0, 256);
@@ -166,7 +172,7 @@ function givesAllModels(provider: ConfiguredProvider | undefined, models: Config
 /** Which keys may use which models. */
 function permissionsOf({ plans }: Pick<ModelTableParts, 'plans'>) {
   /** Found by the plans that were in force then. */
-  const found = new WeakMap<Principal, { book: PlanBook; aliases: WeakMap<Alias, boolean> }>();
+  const found = new WeakMap<Principal, { book: PlanBook; aliases: WeakMap<Alias, Alias | Failure | null> }>();
 
   function allowed(alias: string, principal: Principal): boolean {
     const { allowedModels } = principal;
@@ -176,23 +182,29 @@ function permissionsOf({ plans }: Pick<ModelTableParts, 'plans'>) {
     );
   }
 
-  /** Worked out once for each key and alias. */
-  function opens(alias: Alias, principal: Principal): boolean {
+  /** The alias as this key may use it; null: not at all. Worked out once for each key and alias. */
+  function opened(alias: Alias, principal: Principal): Alias | Failure | null {
     const book = plans();
     let ofKey = found.get(principal);
     if (ofKey?.book !== book) {
       ofKey = { book, aliases: new WeakMap() };
       found.set(principal, ofKey);
     }
-    let may = ofKey.aliases.get(alias);
-    if (may === undefined) {
-      may = isFor(alias, principal) && allowed(alias.id, principal);
-      ofKey.aliases.set(alias, may);
+    let own = ofKey.aliases.get(alias);
+    if (own === undefined) {
+      const may = principal.moved?.model === alias.id || (isFor(alias, principal) && allowed(alias.id, principal));
+      own = may ? forCaller(alias, principal) : null;
+      ofKey.aliases.set(alias, own);
     }
-    return may;
+    return own;
   }
 
-  return { allowed, opens };
+  return { allowed, opened };
+}
+
+/** With the targets that may answer this caller. */
+function forCaller(alias: Alias, { moved }: Principal): Alias | Failure {
+  return moved == null || moved.targets === null ? alias : withinTargets(alias, moved.targets, moved.rule);
 }
 
 function isFor({ only }: Alias, { account, plan }: Principal): boolean {

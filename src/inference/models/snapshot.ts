@@ -3,6 +3,7 @@ import type { OutVariants } from './alias.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { ModelTable } from './model-table.ts';
 import type { PromptTable } from './prompts.ts';
+import type { RouteRules } from './route-rules.ts';
 import type { StepTable } from './steps.ts';
 
 /** One state of the configuration, replaced whole by a reload. */
@@ -16,6 +17,8 @@ export interface Snapshot {
   steps: StepTable | null;
   /** Null: there are none. */
   prompts: PromptTable | null;
+  /** Rules that send requests elsewhere; null: there are none, and no code of theirs is entered. */
+  rules: RouteRules | null;
   /** Whether a model has variants. */
   varies: boolean;
   /** Variants of models with `rollback: auto` that are out; absent: none is. */

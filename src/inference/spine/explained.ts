@@ -1,8 +1,9 @@
 import type { Principal } from '../../books/auth/principal.ts';
 import type { Health } from '../../routing/health.ts';
-import type { HedgeReason, RoutingWishes } from '../../routing/route.ts';
+import type { HedgeReason, RoutingWishes, RulesRecord, Verdict } from '../../routing/route.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { CacheExplained } from './answer-cache.ts';
+import type { ReadLeft, RuledCall } from './ruled.ts';
 
 /** A query about a body. */
 export interface Question {
@@ -10,6 +11,8 @@ export interface Question {
   principal: Principal;
   raw: Buffer;
   wishes: RoutingWishes;
+  /** Of the caller, for rules: its tag and lower-case headers, and how full its limits are. Absent: none. */
+  ruled?: Pick<RuledCall, 'tag' | 'callerHeaders' | 'atMs'> & { left: ReadLeft | null };
   health: Health;
   /** Monotonic ms, by the clock of `health`. */
   nowMs: number;
@@ -19,6 +22,8 @@ export interface Question {
 export interface ExplainedRequest {
   kind: 'explained';
   alias: string;
+  /** What rules for routes did with it; absent: there are none. */
+  rules?: RulesRecord;
   /** The variant of this caller; absent: the model has none. */
   variant?: string;
   endpoint: string;
@@ -33,6 +38,8 @@ export interface ExplainedRequest {
   upstreamRequests: number;
   /** In the order in which they would be asked; those that are out come last. */
   candidates: readonly ExplainedTarget[];
+  /** Targets of the model that may not answer this caller or request. */
+  barred: readonly Verdict[];
   /** What its model's cache would do; null: the model has none, or nobody here can look into it. */
   cache: CacheExplained | null;
   /** The missing ability of every candidate, when that is why nothing would be sent. */

@@ -3,7 +3,7 @@ import type { CacheUse } from '../../books/ledger/settled-request.ts';
 import type { Admitted, Claim, Delivered, Reservation } from '../../books/metering/admission.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Trace } from '../../kernel/trace.ts';
-import type { RouteRecord, RoutingWishes } from '../../routing/route.ts';
+import type { RouteRecord, RoutingWishes, RulesRecord } from '../../routing/route.ts';
 import type { EndedJob, JobProgress } from './job.ts';
 import type { SpineServices } from './services.ts';
 import type { HeaderList } from './sink.ts';
@@ -22,6 +22,8 @@ export interface ChargedCall {
   cacheUse?: CacheUse;
   /** The prompt that it or its variant names, as `name@3`; absent: none. */
   prompt?: string;
+  /** What rules for routes did with it; absent: there are none. */
+  rules?: RulesRecord;
   /** What steps say of it, as headers; absent: none applies. */
   stepHeaders?: (() => HeaderList) | undefined;
   /** Of its headers, the session; absent: it has none. */
@@ -146,6 +148,7 @@ function routeOf(call: ChargedCall, alias: string, { progress, mcp }: EndedJob):
   if (share !== undefined) route.priceShare = share;
   if (malformedLines > 0) route.malformedLines = malformedLines;
   if (mcp !== undefined) route.mcp = mcp;
+  if (call.rules !== undefined) route.rules = call.rules;
   if (call.prompt !== undefined) route.prompt = call.prompt;
   if (cacheAgeMs !== undefined) route.cacheAgeMs = cacheAgeMs;
   if (cacheSimilarity !== undefined) route.cacheSimilarity = cacheSimilarity;

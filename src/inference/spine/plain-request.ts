@@ -22,6 +22,7 @@ export function plainQuery(
     fallback,
     callerDialect: openAiChatId,
     hedge: alias.hedge,
+    ...(alias.barred !== undefined && { barred: alias.barred }),
     ...(alias.prefer !== undefined && { prefer: alias.prefer }),
     ...(alias.onFilter !== undefined && { onFilter: alias.onFilter }),
   };

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Result } from '../../formats/dialects/dialect.ts';
+import { pathModel } from '../../formats/dialects/gemini/path-members.ts';
 import { type TextChange, type Texts, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { Canonical } from '../models/steps.ts';
@@ -77,10 +78,16 @@ export function readableBody<I>(
     canonical: (wanted) =>
       bodies.look(tenant, raw, kind, { get: 'canonical', ...(wanted !== undefined && { wanted }) }),
     async rewrite(changes) {
-      const looked = await bodies.look(tenant, raw, kind, { get: 'rewritten', changes });
+      // Google has the model in the path.
+      const placed = kind.startsWith('gemini') ? changes.map(inGemini) : changes;
+      const looked = await bodies.look(tenant, raw, kind, { get: 'rewritten', changes: placed });
       return looked.ok ? { ok: true, value: make(looked.value) } : looked;
     },
   };
+}
+
+function inGemini(change: TextChange): TextChange {
+  return change.path.length === 1 && change.path[0] === 'model' ? { ...change, path: [pathModel] } : change;
 }
 
 /** A form, whose texts are the values of its fields. */
@@ -98,7 +105,11 @@ export function readableForm<I>(form: UploadedForm, make: (form: UploadedForm) =
         const change = changes.find(({ path: [place] }) => place === at || place === field.name);
         return change === undefined ? field : { ...field, value: change.text };
       });
-      return { ok: true, value: make({ ...form, fields: changed }) };
+      const added = changes.filter(
+        ({ path: [place] }) => place === 'model' && !fields.some(({ name }) => name === place),
+      );
+      const all = [...changed, ...added.map(({ text }) => ({ name: 'model', value: text }))];
+      return { ok: true, value: make({ ...form, fields: all }) };
     },
     async canonical() {
       const left = fields.filter(({ name }) => !besideAnswers.includes(name));

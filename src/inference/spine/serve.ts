@@ -16,6 +16,7 @@ import type { Job } from './job.ts';
 import type { ModelCall, RunCall } from './model-call.ts';
 import { throughPrompt } from './prompted.ts';
 import type { RequestBody, RequestFacts } from './request-body.ts';
+import { throughRules } from './ruled.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { SpineServices } from './services.ts';
 import { thenShadow } from './shadow.ts';
@@ -57,6 +58,12 @@ export async function serve<
   let { value } = read;
   try {
     const snapshot = services.snapshot();
+    if (snapshot.rules !== null) {
+      const { left } = services.admission;
+      const ruled = await throughRules<I, R | W, ModelCall>(snapshot, left, endpoint, call, input, value);
+      if ('refused' in ruled) return refuse(call.sink, ruled.refused, call.admitted.headers);
+      ({ call, input, value } = ruled);
+    }
     if (snapshot.varies) {
       const varied = await throughVariant<I, R | W>(snapshot, endpoint, call, input, value);
       if ('kind' in varied) return refuse(call.sink, varied, call.admitted.headers);

@@ -201,6 +201,12 @@ const keptPrompts = `
     CHECK (kind IN ('provider', 'model', 'mcp', 'prompt', 'guard'));
 `;
 
+const keptRoutes = `
+  ALTER TABLE culvert.kept DROP CONSTRAINT kept_kind_check;
+  ALTER TABLE culvert.kept ADD CONSTRAINT kept_kind_check
+    CHECK (kind IN ('provider', 'model', 'mcp', 'prompt', 'guard', 'route'));
+`;
+
 /** The schema `culvert`: tables and columns are named as in SQLite, where both hold the same. Never edited, only added to. */
 export const migrations: readonly Migration[] = [
   {
@@ -287,4 +293,5 @@ export const migrations: readonly Migration[] = [
   { version: 50, name: 'sessions of requests', sql: sessionColumn('culvert.', 'request_id') },
   // Of these no backup holds rows.
   { version: 51, name: 'bodies', sql: postgresDdl(accounts.bodyRuleTable, bodyTable) },
+  { version: 52, name: 'rules for routes set up at run time', sql: keptRoutes },
 ];

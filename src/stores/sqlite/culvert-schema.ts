@@ -130,6 +130,26 @@ export const culvertMigrations: readonly Migration[] = [
   { version: 19, name: 'tags of keys', sql: sqliteDdl(accounts.keyTagsColumn) },
   { version: 20, name: 'addresses that keys were used from', sql: sqliteDdl(accounts.keyPlaceTable) },
   { version: 21, name: 'whose bodies are kept', sql: sqliteDdl(accounts.bodyRuleTable) },
+  {
+    version: 22,
+    name: 'rules for routes set up at run time',
+    sql: `
+      ALTER TABLE kept RENAME TO kept_21;
+      CREATE TABLE kept (
+        kind TEXT NOT NULL CHECK (kind IN ('provider', 'model', 'mcp', 'prompt', 'guard', 'route')),
+        name TEXT NOT NULL,
+        definition TEXT NOT NULL,
+        sealed TEXT,
+        version INTEGER NOT NULL,
+        created_ms INTEGER NOT NULL,
+        updated_ms INTEGER NOT NULL,
+        updated_by TEXT NOT NULL,
+        PRIMARY KEY (kind, name)
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO kept SELECT * FROM kept_21;
+      DROP TABLE kept_21;
+    `,
+  },
 ];
 
 /** `responses.db`. A separate file: it may grow to many GB, and its writes would hold up those of accounts. */

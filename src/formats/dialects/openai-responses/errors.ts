@@ -131,6 +131,8 @@ function errorCode(failure: Failure, facts: FailureFacts): string {
       return 'invalid_api_key';
     case 'forbidden':
       return 'permission_denied';
+    case 'rule-refused':
+      return facts.status === 403 ? 'permission_denied' : facts.type;
     case 'upstreams-failed':
       return wordOfBreak(failure.reported?.code) ?? (facts.status === 429 ? 'rate_limit_exceeded' : 'server_error');
     case 'internal':

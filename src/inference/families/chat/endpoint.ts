@@ -218,6 +218,7 @@ function routeQueryOf(
     fallback: call.wishes.fallback,
     callerDialect: call.dialect,
     hedge: alias.hedge,
+    ...(alias.barred !== undefined && { barred: alias.barred }),
     ...(alias.promptCache !== undefined && { staysWarm: true }),
     ...(alias.prefer !== undefined && { prefer: alias.prefer }),
     ...(alias.onFilter !== undefined && { onFilter: alias.onFilter }),

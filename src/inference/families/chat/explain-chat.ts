@@ -6,12 +6,13 @@ import { lossHeader } from '../../../formats/neutral/loss.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import { explainRoute } from '../../../routing/explain.ts';
-import type { HedgePolicy, HedgeReason } from '../../../routing/route.ts';
+import type { HedgePolicy, HedgeReason, RulesRecord } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { Alias } from '../../models/alias.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import type { CacheExplained } from '../../spine/answer-cache.ts';
 import type { ExplainedRequest, ExplainedTarget, Question } from '../../spine/explained.ts';
+import { explainRules, plainReadable } from '../../spine/explained-rules.ts';
 import { type AddableInput, promptIn, throughPrompt, withAdded } from '../../spine/prompted.ts';
 import { throughVariant } from '../../spine/varied.ts';
 import { canonicalConversation } from './canonical.ts';
@@ -28,7 +29,7 @@ export interface ChatQuestion extends Question {
   dialect: CallerDialectId;
 }
 
-type VariedQuestion = ChatQuestion & { variant?: Alias | undefined };
+type VariedQuestion = ChatQuestion & { variant?: Alias | undefined; rules?: RulesRecord };
 
 /** Shows the way that this body would take, by the same code, without sending anything. */
 export async function explainChat(
@@ -56,10 +57,28 @@ export async function explainChat(
   if (!whole.ok) return whole.failure;
   let { value } = whole;
   try {
-    const asked = { ...question, raw };
+    let asked: VariedQuestion = { ...question, raw };
+    const readable = (_: unknown, body: Buffer) => plainReadable(body, dialect);
+    const again = {
+      id: question.endpoint,
+      addable,
+      readable,
+      read: (_: unknown, body: Buffer) => readConversation(body, dialect),
+    };
+    if (snapshot.rules !== null) {
+      const ruled = await explainRules<Buffer, ConversationBody, VariedQuestion>(snapshot, again, asked, raw, value);
+      if ('refused' in ruled) return ruled.refused;
+      ({ value } = ruled);
+      asked = { ...ruled.call, raw: ruled.input };
+    }
     if (!snapshot.varies) return await explained(planning, asked, value);
-    const again = { addable, read: (_: unknown, body: Buffer) => readConversation(body, dialect) };
-    const varied = await throughVariant<Buffer, ConversationBody, VariedQuestion>(snapshot, again, asked, raw, value);
+    const varied = await throughVariant<Buffer, ConversationBody, VariedQuestion>(
+      snapshot,
+      again,
+      asked,
+      asked.raw,
+      value,
+    );
     if ('kind' in varied) return varied;
     ({ value } = varied);
     return await explained(planning, { ...varied.call, raw: varied.input }, value);
@@ -111,6 +130,8 @@ async function explained(
     kind: 'explained',
     alias: alias.id,
     ...(alias.variant !== undefined && { variant: alias.variant }),
+    ...(question.rules !== undefined && { rules: question.rules }),
+    barred: alias.barred ?? [],
     endpoint,
     stream: facts.stream,
     cost: costMilliOf(snapshot.config.costs, endpoint, charged.cost, fansOut ? calls : 1) / 1_000,

@@ -6,6 +6,7 @@ import { explainRoute } from '../../../routing/explain.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import type { ExplainedRequest, Question, SentBody } from '../../spine/explained.ts';
+import { explainRules, plainReadable } from '../../spine/explained-rules.ts';
 import { batchesOf } from './embedding-batches.ts';
 import { type EmbeddingBody, readEmbeddings } from './embedding-body.ts';
 import { embeddingFactsOf, encodeEmbeddingCall } from './embedding-call.ts';
@@ -13,10 +14,14 @@ import { embeddingPlan, embeddingWay } from './endpoint.ts';
 
 /** The way that a body would take at `/v1/embeddings`, by the same code, without sending anything. */
 export async function explainEmbeddings(question: Question): Promise<ExplainedRequest | Failure> {
-  const { snapshot, principal, raw, wishes, health, nowMs } = question;
-  const read = readEmbeddings(raw, 'embeddings');
-  if (!read.ok) return read.failure;
-  const body = read.value;
+  const { snapshot, wishes, health, nowMs } = question;
+  const asked = readEmbeddings(question.raw, 'embeddings');
+  if (!asked.ok) return asked.failure;
+  const ruled =
+    snapshot.rules === null ? null : await explainRules(snapshot, endpoint, question, question.raw, asked.value);
+  if (ruled !== null && 'refused' in ruled) return ruled.refused;
+  const body = ruled?.value ?? asked.value;
+  const principal = ruled?.call.principal ?? question.principal;
   const { facts } = body;
   const way = embeddingWay(snapshot, facts, principal);
   if ('kind' in way) return way;
@@ -25,6 +30,8 @@ export async function explainEmbeddings(question: Question): Promise<ExplainedRe
   const byId = new Map(query.targets.map(({ target }) => [target.id, target]));
   return {
     kind: 'explained',
+    ...(ruled?.call.rules !== undefined && { rules: ruled.call.rules }),
+    barred: alias.barred ?? [],
     alias: alias.id,
     endpoint: 'embeddings',
     stream: false,
@@ -44,6 +51,13 @@ export async function explainEmbeddings(question: Question): Promise<ExplainedRe
     unmet: route.unmet,
   };
 }
+
+/** As rules see it, and with the model that they name. */
+const endpoint = {
+  id: 'embeddings',
+  read: (_: unknown, raw: Buffer) => readEmbeddings(raw, 'embeddings'),
+  readable: (_: unknown, raw: Buffer) => plainReadable(raw, 'embeddings'),
+};
 
 async function wouldSend({ providers }: Snapshot, body: EmbeddingBody, target: Target): Promise<SentBody> {
   const facts = embeddingFactsOf(providers, target);

@@ -20,6 +20,7 @@ import { CascadeEnd, type CascadeParts } from './cascade-end.ts';
 import { GeminiEnd } from './gemini-end.ts';
 import { type HeldSession, holdSession, type SessionCall } from './held-session.ts';
 import { runSession } from './realtime-session.ts';
+import { ruledSession } from './ruled-session.ts';
 import type { RealtimeServices } from './services.ts';
 import { type SessionEnd, SocketEnd } from './socket-end.ts';
 import { TranscriptionEnd, type TranscriptionFacts } from './transcription-end.ts';
@@ -37,7 +38,9 @@ export interface SocketCall extends SessionCall {
  * A session over a WebSocket. The upstream is connected before the caller's connection becomes one, so that a refusal
  * is a plain HTTP answer. Resolves when the session is over.
  */
-export async function openSession(services: RealtimeServices, opened: SocketCall): Promise<void> {
+export async function openSession(services: RealtimeServices, asked: SocketCall): Promise<void> {
+  const opened = await ruledSession(services, asked);
+  if (opened === null) return;
   const { clock } = services;
   const { call, settings, ending, errorEvent } = opened;
   const limits = services.snapshot().config.server.realtime;

@@ -15,6 +15,7 @@ import { sendWhole } from '../../spine/sink.ts';
 import { holdSession, type SessionCall } from './held-session.ts';
 import { connectAt } from './open-session.ts';
 import { type LongWork, runSession } from './realtime-session.ts';
+import { ruledSession } from './ruled-session.ts';
 import type { RealtimeServices } from './services.ts';
 import { type EndListener, type SessionEnd, SocketEnd } from './socket-end.ts';
 
@@ -38,7 +39,9 @@ const watchAgainMs = 500;
  * the call by a second connection to it, meters its responses, and hangs up where a session over a WebSocket would be
  * closed. Resolves when the call is over.
  */
-export async function placeCall(services: RealtimeServices, offered: OfferedCall): Promise<void> {
+export async function placeCall(services: RealtimeServices, asked: OfferedCall): Promise<void> {
+  const offered = await ruledSession(services, asked);
+  if (offered === null) return;
   const { call, sdp, settings, ending, errorEvent } = offered;
   const reach = (attempt: RouteAttempt, to: ConfiguredProvider, signal: AbortSignal) =>
     offerTo(services, attempt, to, { sdp, settings: settings ?? {}, signal });

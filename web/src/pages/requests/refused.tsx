@@ -33,14 +33,15 @@ interface Place {
 function usePlace({ class: failure, account, model }: RequestReply, { by }: Refused): Place | null {
   const isOfPlan = by === undefined && account !== '' && /^(quota-exceeded|model-not-in-plan)$/.test(failure);
   const { data } = useQuery({ ...accounts.query(account), enabled: isOfPlan });
-  if (by !== undefined) return placeOf(by);
+  if (by?.kind === 'rule') return null;
+  if (by !== undefined) return placeOf({ ...by, kind: by.kind });
   if (isOfPlan) return data === undefined ? null : placeOf({ kind: 'plan', name: data.plan });
   if (failure === 'model-unknown') return { to: '/dashboard/models', search: { text: model }, label: 'Models' };
   if (failure === 'unauthenticated') return { to: '/dashboard/keys', label: 'Keys' };
   return null;
 }
 
-function placeOf({ kind, name }: NonNullable<Refused['by']>): Place {
+function placeOf({ kind, name }: { kind: 'key' | keyof typeof labels; name: string }): Place {
   return {
     to: `/dashboard/${kind}s/${encodeURIComponent(name)}`,
     label: kind === 'key' ? 'The key and its limits' : `${labels[kind]} ${name}`,

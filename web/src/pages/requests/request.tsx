@@ -217,6 +217,7 @@ function Who({ request }: { request: RequestReply }) {
         </Fact>
       )}
       {typeof request.route.prompt === 'string' && <Fact name="Prompt">{request.route.prompt}</Fact>}
+      {request.route.rules !== undefined && <Rules {...request.route.rules} />}
       {request.cache !== null && (
         <Fact name="Cache">
           {cacheUses[request.cache] ?? request.cache}
@@ -254,6 +255,22 @@ function Called({ called: { server, kind, name, host, outcome, bytes } }: { call
 }
 
 type Called = NonNullable<RequestReply['route']['mcp']>;
+
+type RulesOfRequest = NonNullable<RequestReply['route']['rules']>;
+
+/** Rules for routes that applied, and why those before them did not. */
+function Rules({ applied, passed = [] }: RulesOfRequest) {
+  return (
+    <Fact name="Rules">
+      {applied.length === 0 ? 'None applied' : applied.join(', ')}
+      {passed.map(({ rule, because }) => (
+        <div key={rule} className="text-muted text-sm [overflow-wrap:anywhere]">
+          {rule}: <code>{because}</code> is not true
+        </div>
+      ))}
+    </Fact>
+  );
+}
 
 /** Origin of the counts, by the record's word. */
 const sources: Readonly<Record<string, string>> = {

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import type { KeptRow } from '../../books/auth/account-store.ts';
+import { fragmentKey } from '../../config/merge-kept.ts';
+import type { RouteConfig } from '../../config/schema.ts';
+import { routeName, routeSchema } from '../../config/schema-routes.ts';
+import { type Operation, refuse } from '../operation.ts';
+import type { AdminParts } from '../parts.ts';
+import { entryOperations } from './entry-operations.ts';
+import { type KeptRecords, rowIn } from './kept.ts';
+import { keptFields, shownKept } from './kept-fields.ts';
+import { keptOperations } from './kept-operations.ts';
+
+const shownSchema = z.object({
+  name: z.string(),
+  order: z.int().describe('Rules with a lower number come first.'),
+  enabled: z.boolean(),
+  when: z.string().nullable().describe('Condition; null: each request.'),
+  effects: z.array(z.string()).describe('Names of its effects, such as model or refuse.'),
+  continue: z.boolean().describe('Whether later rules are tried as well.'),
+  settings: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe('All of it with its defaults; null when the stored entry cannot be used.'),
+  ...keptFields,
+});
+export type RouteReply = z.output<typeof shownSchema>;
+type ShownRoute = z.input<typeof shownSchema>;
+
+const newRoute = routeSchema.safeExtend({ name: routeName.describe('Records and refusals name it so.') });
+
+/** `/routes`: rules of the file, and stored ones, in the order in which they are tried. */
+export function routeOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
+  const entries = entryOperations({ path: '/routes', named: 'name', area: 'models', reply: shownSchema });
+  const show = async (name: string) =>
+    (await shownRoutes(parts, kept)).find((route) => route.name === name) ??
+    refuse({ kind: 'not-found', message: `There is no rule '${name.slice(0, 64)}'.` });
+  return [
+    entries.list({
+      summary: 'Lists the rules for routes in the order in which they are tried.',
+      rows: async () => ({
+        rows: (await shownRoutes(parts, kept)).map((row, index) => ({ row, key: String(index).padStart(5, '0') })),
+        textOf: ({ key }) => key,
+        shown: ({ row }) => row,
+      }),
+    }),
+    entries.show({ summary: 'Returns one rule.', run: show }),
+    ...keptOperations(parts, kept, {
+      kind: 'route',
+      entries,
+      named: 'name',
+      show,
+      add: { summary: 'Creates a rule, as under `routes` in culvert.yaml. The next request meets it.', body: newRoute },
+      change: { summary: 'Changes the stored settings of a rule. Running requests finish as they began.' },
+      remove: { summary: 'Removes a stored rule.' },
+    }),
+  ];
+}
+
+const effectNames = ['model', 'ladder', 'targets', 'parameters', 'tag', 'refuse'] as const;
+
+/** Those in force in their order, then stored ones that cannot be used. */
+async function shownRoutes(parts: AdminParts, kept: KeptRecords): Promise<ShownRoute[]> {
+  const rows = await kept.rows();
+  const inForce = parts.snapshot().config.routes;
+  const unused = rows.kept.filter(({ kind, name }) => kind === 'route' && !Object.hasOwn(inForce, name));
+  const sorted = Object.entries(inForce).sort(([, a], [, b]) => a.order - b.order);
+  return [
+    ...sorted.map(([name, config]) => shown(parts, name, config, rowIn(rows, 'route', name))),
+    ...unused.map((row) => shown(parts, row.name, null, row)),
+  ];
+}
+
+function shown(parts: AdminParts, name: string, config: RouteConfig | null, row: KeptRow | null): ShownRoute {
+  const isKept = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
+  const written = config ?? ((row?.definition ?? {}) as Partial<RouteConfig>);
+  return {
+    name,
+    order: written.order ?? 0,
+    enabled: written.enabled ?? true,
+    when: written.when ?? null,
+    effects: effectNames.filter((effect) => written[effect] !== undefined),
+    continue: written.continue ?? false,
+    settings: config === null ? null : { ...config },
+    ...shownKept(parts, isKept ? 'kept' : 'file', row),
+  };
+}

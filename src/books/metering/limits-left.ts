@@ -1,0 +1,43 @@
+import { FailureError } from '../../kernel/failure.ts';
+import type { Principal } from '../auth/principal.ts';
+import { type Counters, endless, type Limit, type LimitState, type Measure } from './counters.ts';
+import type { RequestParts } from './part-budgets.ts';
+import type { PlanBook } from './plan-book.ts';
+
+/** Shares that are left of the fullest limits of a caller, 0 to 1; 1 where it has none. */
+export interface LimitsLeft {
+  budget: number;
+  units: number;
+}
+
+/** Reads them, counting nothing. Null: the counters cannot be asked. */
+export async function limitsLeft(
+  counters: Pick<Counters, 'read'>,
+  plans: PlanBook,
+  principal: Principal,
+  parts: RequestParts,
+): Promise<LimitsLeft | null> {
+  const { windows } = plans.limits(principal, null, principal.budgets === undefined ? undefined : parts);
+  const asked = windows.filter(({ measure, allowed }) => isShared(measure) && allowed < endless);
+  try {
+    const states = asked.length === 0 ? [] : await counters.read(principal.account, asked);
+    return { budget: leastOf(asked, states, 'usd'), units: leastOf(asked, states, 'units') };
+  } catch (error) {
+    if (error instanceof FailureError) return null;
+    throw error;
+  }
+}
+
+function isShared(measure: Measure): boolean {
+  return measure === 'usd' || measure === 'units';
+}
+
+function leastOf(limits: readonly Limit[], states: readonly LimitState[], measure: Measure): number {
+  let least = 1;
+  limits.forEach((limit, index) => {
+    if (limit.measure !== measure) return;
+    const used = states[index]?.used ?? 0;
+    least = Math.min(least, limit.allowed <= 0 ? 0 : 1 - used / limit.allowed);
+  });
+  return Math.max(0, least);
+}

@@ -1,0 +1,258 @@
+import type { MovedBy, Principal } from '../../books/auth/principal.ts';
+import type { LimitsLeft } from '../../books/metering/limits-left.ts';
+import type { RequestParts } from '../../books/metering/part-budgets.ts';
+import type { RouteConfig } from '../../config/schema.ts';
+import type { Result } from '../../formats/dialects/dialect.ts';
+import type { RequestNeeds } from '../../formats/neutral/request.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { RulesRecord } from '../../routing/route.ts';
+import { type LateFact, type RuleFacts, secretHeaders } from '../../rules/facts.ts';
+import { type RouteRule, type RouteRules, tryRule, type UnmetRule } from '../models/route-rules.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import type { ModelCall } from './model-call.ts';
+import type { AddableInput } from './prompted.ts';
+import type { ReadableInput } from './readable-input.ts';
+
+/** Facts of a read request that conditions look at. Absent: no model answers it. */
+export interface RuledFacts {
+  model: string;
+  stream?: boolean;
+  user?: string | null;
+  tag?: string | null;
+  needs?: RequestNeeds;
+}
+
+/** The parts of a call that rules look at and change. */
+export type RuledCall = Pick<ModelCall, 'principal' | 'tag' | 'callerHeaders' | 'atMs' | 'rules'>;
+
+/** Reads how full the limits of a caller are; null: nobody can say. */
+export type ReadLeft = (principal: Principal, parts: RequestParts) => Promise<LimitsLeft | null>;
+
+interface RuledEndpoint<C, I, V> {
+  readonly id: string;
+  read(call: C, input: I): Result<V> | Promise<Result<V>>;
+  readable?(call: C, input: I): ReadableInput<I> | null;
+  addable?(call: C, input: I): AddableInput<I>;
+}
+
+/** Effects of the rules that applied. */
+interface Effects {
+  record: RulesRecord;
+  config: Pick<RouteConfig, 'model' | 'targets' | 'parameters' | 'tag'>;
+  /** The rule that names the model, or else the targets. */
+  by: string;
+}
+
+/**
+ * A read request through the rules for routes, in their order. What they change in its body is read again, as if its
+ * caller had sent it so, and takes the place of `value`, which is released.
+ */
+export async function throughRules<
+  I,
+  V extends { release(): void | Promise<void>; facts?: RuledFacts },
+  C extends RuledCall,
+>(
+  { rules, models }: Pick<Snapshot, 'rules' | 'models'>,
+  left: ReadLeft | null,
+  endpoint: RuledEndpoint<C, I, V>,
+  call: C,
+  input: I,
+  value: V,
+): Promise<{ call: C; input: I; value: V } | { refused: Failure }> {
+  if (rules === null) return { call, input, value };
+  const texts = async () => {
+    const found = await endpoint.readable?.(call, input)?.texts();
+    return found?.ok === true ? found.value.parts.filter(({ kind }) => kind === 'user').map(({ text }) => text) : [];
+  };
+  const facts = factsOf(endpoint.id, call, value.facts);
+  const effects = await effectsOf(rules, facts, new LateLooks(facts, call.principal, left, texts));
+  if ('kind' in effects) return { refused: effects };
+  const { config, record } = effects;
+  const ruled: C = { ...call, rules: record, tag: config.tag ?? call.tag };
+  const model = value.facts === undefined || config.model === facts.model ? undefined : config.model;
+  if (value.facts !== undefined && (model !== undefined || config.targets !== undefined)) {
+    ruled.principal = moved(models, call.principal, facts.model, { ...effects, config: { ...config, model } });
+  }
+  const written = await withEffects(endpoint, ruled, input, { model, parameters: config.parameters });
+  if (written === null) return { call: ruled, input, value };
+  if (!written.ok) return { refused: written.failure };
+  const again = await endpoint.read(ruled, written.value);
+  if (!again.ok) return { refused: again.failure };
+  await value.release();
+  return { call: ruled, input: written.value, value: again.value };
+}
+
+/** The model and the caller that rules give a session whose body nobody reads, or the failure. */
+export async function sessionThroughRules<C extends RuledCall>(
+  { rules, models }: Pick<Snapshot, 'rules' | 'models'>,
+  left: ReadLeft | null,
+  call: C,
+  model: string,
+): Promise<{ call: C; model: string } | Failure> {
+  if (rules === null) return { call, model };
+  const facts = factsOf('realtime', call, { model, stream: true });
+  const effects = await effectsOf(rules, facts, new LateLooks(facts, call.principal, left, async () => []));
+  if ('kind' in effects) return effects;
+  const { config, record } = effects;
+  const isMoved = config.targets !== undefined || (config.model !== undefined && config.model !== model);
+  const principal = isMoved ? moved(models, call.principal, model, effects) : call.principal;
+  return { call: { ...call, principal, rules: record, tag: config.tag ?? call.tag }, model: config.model ?? model };
+}
+
+function factsOf(
+  endpoint: string,
+  { principal, tag, callerHeaders, atMs }: RuledCall,
+  read: RuledFacts | undefined,
+): RuleFacts {
+  const needs = read?.needs;
+  const media: string[] = [];
+  if (needs?.vision === true || endpoint === 'image-edit' || endpoint === 'image-variation') media.push('image');
+  if (needs?.audioIn === true || needs?.transcription !== undefined || endpoint === 'realtime') media.push('audio');
+  return {
+    endpoint,
+    model: read?.model ?? '',
+    tag: tag ?? read?.tag ?? '',
+    user: principal.user ?? read?.user ?? '',
+    account: principal.account,
+    key: `${principal.account}/${principal.keyName}`,
+    key_name: principal.keyName,
+    plan: principal.plan,
+    stream: read?.stream ?? false,
+    tools: needs?.tools ?? false,
+    tokens: needs?.inputTokensEstimate ?? 0,
+    max_tokens: needs?.maxOutputTokens ?? 0,
+    media,
+    header(name) {
+      if (secretHeaders.has(name) || !Object.hasOwn(callerHeaders, name)) return undefined;
+      const value = callerHeaders[name];
+      return Array.isArray(value) ? value.join(', ') : value;
+    },
+    atMs,
+  };
+}
+
+/** Tries the rules in order, and gathers the effects of those that apply: of two that set one thing, the first counts. */
+async function effectsOf(rules: RouteRules, facts: RuleFacts, looks: LateLooks): Promise<Effects | Failure> {
+  const applied: string[] = [];
+  const passed: UnmetRule[] = [];
+  const config: Effects['config'] = {};
+  let by = '';
+  for (const rule of rules.all) {
+    let tried = tryRule(rule, facts, looks.done);
+    while (tried !== 'applies' && 'late' in tried) {
+      await looks.look(tried.late);
+      tried = tryRule(rule, facts, looks.done);
+    }
+    if (tried !== 'applies') {
+      passed.push(tried.unmet);
+      continue;
+    }
+    applied.push(rule.name);
+    const { refuse, targets, parameters, tag } = rule.config;
+    if (refuse !== undefined) return refusal(rule, refuse);
+    const model = await modelOf(rule, facts, looks);
+    if (by === '' && (model !== undefined || targets !== undefined)) by = rule.name;
+    config.model ??= model;
+    config.targets ??= targets;
+    config.tag ??= tag;
+    config.parameters = parameters === undefined ? config.parameters : { ...parameters, ...config.parameters };
+    if (!rule.config.continue) break;
+  }
+  return { config, by, record: { applied, passed: passed.slice(0, passedMax) } };
+}
+
+/** Rules that did not apply which a record names. */
+const passedMax = 50;
+
+function refusal({ name }: RouteRule, { message, status }: NonNullable<RouteConfig['refuse']>): Failure {
+  return { kind: 'rule-refused', rule: name, status, message: `${message} (rule '${name}')` };
+}
+
+async function modelOf({ config: { model, ladder } }: RouteRule, facts: RuleFacts, looks: LateLooks) {
+  if (ladder === undefined) return model;
+  const { by, steps } = ladder;
+  if (by !== 'tokens' && !looks.done.has(by)) await looks.look(by);
+  const value = facts[by];
+  // Nobody can say what is left: the model stays.
+  if (value === undefined) return undefined;
+  return steps.find(({ at_least = 0, at_most = Number.POSITIVE_INFINITY }) => value >= at_least && value <= at_most)
+    ?.model;
+}
+
+/** Characters of a text by which its language is told. */
+const judgedChars = 500;
+
+/** Looks up facts that few conditions name, each at most once a request. */
+class LateLooks {
+  readonly done = new Set<LateFact>();
+  readonly #facts: RuleFacts;
+  readonly #principal: Principal;
+  readonly #left: ReadLeft | null;
+  readonly #texts: () => Promise<string[]>;
+
+  constructor(facts: RuleFacts, principal: Principal, left: ReadLeft | null, texts: () => Promise<string[]>) {
+    this.#facts = facts;
+    this.#principal = principal;
+    this.#left = left;
+    this.#texts = texts;
+  }
+
+  async look(fact: LateFact): Promise<void> {
+    const facts = this.#facts;
+    this.done.add(fact);
+    if (fact === 'language') {
+      const { languageOf } = await import('../../guards/checks/languages.ts');
+      const texts = await this.#texts();
+      // The newest says which language the answer will have.
+      facts.language = languageOf(texts.slice(-20).reverse().join('\n').slice(0, judgedChars)) ?? '';
+      return;
+    }
+    this.done.add('budget_left').add('units_left');
+    const { user, tag, model: alias } = facts;
+    const left = (await this.#left?.(this.#principal, { user: user || null, tag: tag || null, alias })) ?? null;
+    facts.budget_left = left?.budget;
+    facts.units_left = left?.units;
+  }
+}
+
+/** Callers whose requests rules have moved, so that what is remembered by caller stays remembered. */
+const movedCallers = new WeakMap<Principal, Map<string, Principal>>();
+/** Of one caller. */
+const movedMax = 200;
+
+/**
+ * The caller as a rule lets it go on. An operator's rule may leave the models of a plan, as `fallbacks` do, if the plan
+ * has the model that was asked for.
+ */
+function moved(models: Snapshot['models'], principal: Principal, from: string, { by, config }: Effects): Principal {
+  const asked = models.resolve(from, principal);
+  const mayLeave = config.model !== undefined && !('kind' in asked);
+  const move: MovedBy = { rule: by, model: mayLeave ? config.model! : null, targets: config.targets ?? null };
+  const name = JSON.stringify(move);
+  let known = movedCallers.get(principal);
+  if (known === undefined || known.size >= movedMax) {
+    known = new Map();
+    movedCallers.set(principal, known);
+  }
+  let caller = known.get(name);
+  if (caller === undefined) {
+    caller = { ...principal, moved: move };
+    known.set(name, caller);
+  }
+  return caller;
+}
+
+/** The input with another model and parameters; null: it stays as it is. */
+async function withEffects<I, V, C>(
+  endpoint: RuledEndpoint<C, I, V>,
+  call: C,
+  input: I,
+  { model, parameters }: Pick<RouteConfig, 'model' | 'parameters'>,
+): Promise<Result<I> | null> {
+  const body = endpoint.addable?.(call, input);
+  if (body !== undefined && (model !== undefined || parameters !== undefined)) {
+    return await body.with({ messages: [], parameters: parameters ?? {}, over: true, model: model ?? null });
+  }
+  if (model === undefined) return null;
+  return (await endpoint.readable?.(call, input)?.rewrite([{ path: ['model'], text: model }])) ?? null;
+}
