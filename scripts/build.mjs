@@ -30,6 +30,9 @@ const libraries = { 'src/main/create-gateway.ts': 'gateway', 'src/library/format
 /** How a source names a file beside it: the entry of a thread or a process, or data. */
 const place = /new URL\('(\.[^']*)', import\.meta\.url\)/g;
 
+/** Modules that code loads without a promise (kernel/require-now), which may wait for nothing themselves. */
+const required = /requireNow<typeof import\('[^']+'\)>\(\s*new URL\('(\.[^']*)', import\.meta\.url\)/g;
+
 /** Writes the bundle into `folder`, which is there whole or as before. */
 export async function buildBundle(folder) {
   const stamp = sourceStamp(root);
@@ -55,8 +58,9 @@ async function writeBundle(folder) {
   const entries = named.filter((file) => file.endsWith('.ts'));
   const modules = [];
   // Each by itself: what two of them share would be split into hundreds of files, and a start would read most.
+  const atOnce = namedBy(required);
   for (const entry of ['src/main.ts', ...Object.keys(libraries), ...entries])
-    for (const { moduleIds = [] } of await bundle(entry, folder)) modules.push(...moduleIds);
+    for (const { moduleIds = [] } of await bundle(entry, folder, atOnce)) modules.push(...moduleIds);
   writeLibraryTypes(join(folder, 'types'));
   await ensureWeb();
   cpSync(join(root, 'web', 'dist'), join(folder, 'web'), { recursive: true });
@@ -71,23 +75,30 @@ function packageVersion() {
 
 /** All entries of threads and processes, and all data, relative to the root. Their names alone say which is which in dist/. */
 function filesNamedInSources() {
-  const sources = globSync('src/**/*.ts', { cwd: root })
-    .map(withSlashes)
-    .filter((file) => !isTestFile(file));
-  const named = sources.flatMap((file) =>
-    [...readFileSync(join(root, file), 'utf8').matchAll(place)].map(([, to]) => posix.join(posix.dirname(file), to)),
-  );
-  const files = [...new Set(named)].filter((file) => file.startsWith('src/'));
+  const files = [...namedBy(place)].filter((file) => file.startsWith('src/'));
   const names = files.map((file) => basename(file));
   const twice = names.filter((name, index) => names.indexOf(name) !== index);
   if (twice.length > 0) throw new Error(`In dist/ only one file can be called ${twice.join(', ')}.`);
   return files;
 }
 
-async function bundle(entry, folder) {
+/** Files that sources name in such a form. */
+function namedBy(form) {
+  const sources = globSync('src/**/*.ts', { cwd: root })
+    .map(withSlashes)
+    .filter((file) => !isTestFile(file));
+  const named = sources.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(form)].map(([, to]) => posix.join(posix.dirname(file), to)),
+  );
+  return new Set(named);
+}
+
+async function bundle(entry, folder, atOnce) {
   const build = await rolldown({
     cwd: root,
-    input: { [libraries[entry] ?? basename(entry, '.ts')]: isPlain(entry) ? entry : threadEntry + entry },
+    input: {
+      [libraries[entry] ?? basename(entry, '.ts')]: isPlain(entry) || atOnce.has(entry) ? entry : threadEntry + entry,
+    },
     platform: 'node',
     external,
     plugins: [{ name: 'culvert', resolveId, load }],

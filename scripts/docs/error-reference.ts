@@ -194,7 +194,7 @@ const providerErrors = {
   },
   'rule-refused': {
     cause:
-      'A rule of the operator refuses the request, with a status and a message of its own. `message` names the rule, and nothing was charged.',
+      'A rule of the operator refuses the request, with its status and message. `message` names the rule, and nothing was charged.',
     remedy: 'Do what the message says. [Rules for routes](routing-rules.md) says how operators write them.',
   },
   'not-cached': {

@@ -4,7 +4,7 @@ import { limitsLeft } from '../books/metering/limits-left.ts';
 import { cleanTag } from '../formats/neutral/tag.ts';
 import { explainChat } from '../inference/families/chat/explain-chat.ts';
 import { explainEmbeddings } from '../inference/families/embeddings/explain-embeddings.ts';
-import type { Question } from '../inference/spine/explained.ts';
+import type { ExplainedRequest, Question } from '../inference/spine/explained.ts';
 import { factsOf } from '../kernel/failure.ts';
 import { plainWishes } from '../routing/route.ts';
 import type { Directory, Records } from './directory.ts';
@@ -128,11 +128,7 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
           sent: unmet.length === 0 && candidates.some(({ sent }) => sent !== null),
           error: null,
           model: explained.alias,
-          rules:
-            explained.rules === undefined
-              ? null
-              : { applied: [...explained.rules.applied], passed: [...explained.rules.passed] },
-          barred: [...explained.barred],
+          ...ruledOf(explained),
           variant: explained.variant ?? null,
           endpoint,
           stream: explained.stream,
@@ -151,6 +147,11 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
       },
     }),
   ];
+}
+
+function ruledOf({ rules, barred }: ExplainedRequest) {
+  const shown = rules === undefined ? null : { applied: [...rules.applied], passed: [...rules.passed] };
+  return { rules: shown, barred: [...barred] };
 }
 
 const nothing = {

@@ -47,7 +47,7 @@ export const routeFields = z.strictObject({
     .optional()
     .describe('Targets of the model that may answer, as `provider/model`, or `provider` for all of them there.'),
   parameters: parametersSchema.optional().describe("Members of conversations, in place of the caller's."),
-  tag: z.string().min(1).max(64).optional().describe('Tag by which its use is summed, in place of its own.'),
+  tag: z.string().min(1).max(64).optional().describe("Tag by which its use is summed, in place of the caller's."),
   refuse: z
     .strictObject({
       message: z.string().min(1).max(1_000).describe('What the caller reads. The name of the rule is in it too.'),

@@ -61,7 +61,7 @@ export type Failure =
   | { kind: 'guard-blocked'; guard: string; message: string }
   /** The service that a guard asks gave no answer in time. */
   | { kind: 'guard-unanswered'; guard: string; message: string }
-  /** A rule of the operator refuses the request, with a status of its own. `message` names the rule. */
+  /** A rule of the operator refuses the request, with this status. `message` names the rule. */
   | { kind: 'rule-refused'; rule: string; status: number; message: string }
   | { kind: 'unsupported'; message: string }
   | { kind: 'internal' };

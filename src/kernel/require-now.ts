@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * Loads a module of ours where it is used first, without a promise: for packages that few need, in code that cannot
- * wait. `url` is `new URL('./NAME.ts', import.meta.url)`, written so in the call, which is how a build finds it.
+ * wait. A call names the file by a URL beside `import.meta.url`, and its type in angle brackets: a build finds it so.
  */
 export function requireNow<Module>(url: URL): Module {
   return createRequire(url)(fileURLToPath(url)) as Module;

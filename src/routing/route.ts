@@ -208,11 +208,11 @@ export type RouteRecord = {
   cacheSimilarity?: number;
 };
 
-/** What rules for routes did with a request. */
+/** Rules for routes that a request went through. */
 export interface RulesRecord {
   /** Names of those that applied. */
   applied: readonly string[];
-  /** Those that were tried and did not, with the first part of their condition that was not true. */
+  /** Rules that were tried and did not, with the first part of their condition that was not true. */
   passed: readonly { rule: string; because: string }[];
 }
 

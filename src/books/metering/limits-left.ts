@@ -2,7 +2,6 @@ import { FailureError } from '../../kernel/failure.ts';
 import type { Principal } from '../auth/principal.ts';
 import { type Counters, endless, type Limit, type LimitState, type Measure } from './counters.ts';
 import type { RequestParts } from './part-budgets.ts';
-import type { PlanBook } from './plan-book.ts';
 
 /** Shares that are left of the fullest limits of a caller, 0 to 1; 1 where it has none. */
 export interface LimitsLeft {
@@ -13,7 +12,7 @@ export interface LimitsLeft {
 /** Reads them, counting nothing. Null: the counters cannot be asked. */
 export async function limitsLeft(
   counters: Pick<Counters, 'read'>,
-  plans: PlanBook,
+  plans: { limits(principal: Principal, tier: null, parts?: RequestParts): { windows: readonly Limit[] } },
   principal: Principal,
   parts: RequestParts,
 ): Promise<LimitsLeft | null> {

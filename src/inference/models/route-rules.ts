@@ -1,14 +1,17 @@
 import type { Config, RouteConfig } from '../../config/schema.ts';
-import { type Condition, isFault, readCondition } from '../../rules/condition.ts';
+import { type Condition, type ConditionPart, isFault, readCondition } from '../../rules/condition.ts';
 import type { LateFact, RuleFacts } from '../../rules/facts.ts';
 
 /** A rule of the configuration, ready to be asked. */
 export interface RouteRule {
   name: string;
-  condition: Condition;
+  parts: readonly RulePart[];
   config: RouteConfig;
-  /** By the part of the condition that does not hold: what a record says of it. */
-  unmet: readonly UnmetRule[];
+}
+
+/** A part of a condition, and what a record says where it is not true. */
+interface RulePart extends ConditionPart {
+  unmet: { unmet: UnmetRule };
 }
 
 /** A rule that was tried and did not apply. */
@@ -39,11 +42,12 @@ function ruleOf(name: string, config: RouteConfig): RouteRule {
   const read = config.when === undefined ? always : readCondition(config.when);
   // The check of the configuration has refused it before.
   if (isFault(read)) throw new Error(`routes.${name}.when: ${read.message}`);
-  const unmet = read.parts.map(({ text }) => ({
-    rule: name,
-    because: text.length > shownCharsMax ? `${text.slice(0, shownCharsMax)}…` : text,
-  }));
-  return { name, condition: read, config, unmet };
+  const parts = read.parts.map((part) => {
+    const { text } = part;
+    const because = text.length > shownCharsMax ? `${text.slice(0, shownCharsMax)}…` : text;
+    return { ...part, unmet: { unmet: { rule: name, because } } };
+  });
+  return { name, parts, config };
 }
 
 /** How a rule takes a request: it applies, a part of it does not hold, or a fact must be looked up first. */
@@ -52,13 +56,11 @@ export type Tried = 'applies' | { unmet: UnmetRule } | { late: LateFact };
 const applies = 'applies' as const;
 
 /** Tries one rule. `looked`: late facts that were looked up, with an answer or without. */
-export function tryRule(rule: RouteRule, facts: RuleFacts, looked: ReadonlySet<LateFact>): Tried {
-  const { parts } = rule.condition;
-  for (let index = 0; index < parts.length; index += 1) {
-    const part = parts[index]!;
+export function tryRule({ parts }: RouteRule, facts: RuleFacts, looked: ReadonlySet<LateFact>): Tried {
+  for (const part of parts) {
     const late = part.late.length === 0 ? undefined : part.late.find((fact) => !looked.has(fact));
     if (late !== undefined) return { late };
-    if (!part.holds(facts)) return { unmet: rule.unmet[index]! };
+    if (!part.holds(facts)) return part.unmet;
   }
   return applies;
 }

@@ -58,7 +58,7 @@ export async function throughRules<
   call: C,
   input: I,
   value: V,
-): Promise<{ call: C; input: I; value: V } | { refused: Failure }> {
+): Promise<{ call: C; input: I; value: V } | Failure> {
   if (rules === null) return { call, input, value };
   const texts = async () => {
     const found = await endpoint.readable?.(call, input)?.texts();
@@ -66,7 +66,7 @@ export async function throughRules<
   };
   const facts = factsOf(endpoint.id, call, value.facts);
   const effects = await effectsOf(rules, facts, new LateLooks(facts, call.principal, left, texts));
-  if ('kind' in effects) return { refused: effects };
+  if ('kind' in effects) return effects;
   const { config, record } = effects;
   const ruled: C = { ...call, rules: record, tag: config.tag ?? call.tag };
   const model = value.facts === undefined || config.model === facts.model ? undefined : config.model;
@@ -75,9 +75,9 @@ export async function throughRules<
   }
   const written = await withEffects(endpoint, ruled, input, { model, parameters: config.parameters });
   if (written === null) return { call: ruled, input, value };
-  if (!written.ok) return { refused: written.failure };
+  if (!written.ok) return written.failure;
   const again = await endpoint.read(ruled, written.value);
-  if (!again.ok) return { refused: again.failure };
+  if (!again.ok) return again.failure;
   await value.release();
   return { call: ruled, input: written.value, value: again.value };
 }
@@ -226,8 +226,8 @@ const movedMax = 200;
  */
 function moved(models: Snapshot['models'], principal: Principal, from: string, { by, config }: Effects): Principal {
   const asked = models.resolve(from, principal);
-  const mayLeave = config.model !== undefined && !('kind' in asked);
-  const move: MovedBy = { rule: by, model: mayLeave ? config.model! : null, targets: config.targets ?? null };
+  const model = 'kind' in asked ? null : (config.model ?? null);
+  const move: MovedBy = { rule: by, model, targets: config.targets ?? null };
   const name = JSON.stringify(move);
   let known = movedCallers.get(principal);
   if (known === undefined || known.size >= movedMax) {

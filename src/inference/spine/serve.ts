@@ -61,7 +61,7 @@ export async function serve<
     if (snapshot.rules !== null) {
       const { left } = services.admission;
       const ruled = await throughRules<I, R | W, ModelCall>(snapshot, left, endpoint, call, input, value);
-      if ('refused' in ruled) return refuse(call.sink, ruled.refused, call.admitted.headers);
+      if ('kind' in ruled) return refuse(call.sink, ruled, call.admitted.headers);
       ({ call, input, value } = ruled);
     }
     if (snapshot.varies) {
@@ -70,14 +70,8 @@ export async function serve<
       ({ call, input, value } = varied);
     }
     if (snapshot.steps !== null) {
-      const stepped = await throughSteps<I, R | W>(
-        snapshot,
-        endpoint,
-        call,
-        input,
-        value,
-        againOver<I, R, P, W, Q>(services, endpoint),
-      );
+      const again = againOver<I, R, P, W, Q>(services, endpoint);
+      const stepped = await throughSteps<I, R | W>(snapshot, endpoint, call, input, value, again);
       if ('refused' in stepped || stepped.input !== input) call.withhold?.();
       if ('refused' in stepped) {
         return refuse(call.sink, stepped.refused, [...call.admitted.headers, ...stepped.headers]);
@@ -91,19 +85,32 @@ export async function serve<
       return await through.sink.finished;
     }
     const request = value as R;
-    const { idempotencyKey: key, sink, requestId, admitted } = call;
+    const { idempotencyKey: key } = call;
     // A stream is run whatever its key says.
     if (key === null || request.facts.stream) return await run(services, endpoint, call, request, input);
-    const { tenant } = call.principal;
-    const body = await endpoint.content(received);
-    const keyed = { key, tenant, endpoint: endpoint.id, requestId, body, sink, headers: admitted.headers };
-    await services.idempotency.once(keyed, (kept) =>
-      run(services, endpoint, { ...call, client: kept, sink: kept }, request, input),
-    );
+    await runKeyed(services, endpoint, { ...call, key }, request, input, received);
   } finally {
     const released = value.release();
     if (released instanceof Promise) await released;
   }
+}
+
+/** Once for each key: the body that came decides whether two are the same, whatever rules and guards made of it. */
+async function runKeyed<I, R extends RequestBody, P extends Plan>(
+  services: ServeServices,
+  endpoint: Endpoint<I, R, P>,
+  { key, ...call }: ModelCall & { key: string },
+  request: R,
+  input: I,
+  received: I,
+): Promise<void> {
+  const { sink, requestId, admitted, principal } = call;
+  const { tenant } = principal;
+  const body = await endpoint.content(received);
+  const keyed = { key, tenant, endpoint: endpoint.id, requestId, body, sink, headers: admitted.headers };
+  await services.idempotency.once(keyed, (kept) =>
+    run(services, endpoint, { ...call, client: kept, sink: kept }, request, input),
+  );
 }
 
 /** How steps ask the model of a conversation once more. */

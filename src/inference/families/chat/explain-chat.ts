@@ -67,7 +67,7 @@ export async function explainChat(
     };
     if (snapshot.rules !== null) {
       const ruled = await explainRules<Buffer, ConversationBody, VariedQuestion>(snapshot, again, asked, raw, value);
-      if ('refused' in ruled) return ruled.refused;
+      if ('kind' in ruled) return ruled;
       ({ value } = ruled);
       asked = { ...ruled.call, raw: ruled.input };
     }

@@ -19,7 +19,7 @@ export async function explainEmbeddings(question: Question): Promise<ExplainedRe
   if (!asked.ok) return asked.failure;
   const ruled =
     snapshot.rules === null ? null : await explainRules(snapshot, endpoint, question, question.raw, asked.value);
-  if (ruled !== null && 'refused' in ruled) return ruled.refused;
+  if (ruled !== null && 'kind' in ruled) return ruled;
   const body = ruled?.value ?? asked.value;
   const principal = ruled?.call.principal ?? question.principal;
   const { facts } = body;
@@ -52,7 +52,7 @@ export async function explainEmbeddings(question: Question): Promise<ExplainedRe
   };
 }
 
-/** As rules see it, and with the model that they name. */
+/** The endpoint, as rules see it. */
 const endpoint = {
   id: 'embeddings',
   read: (_: unknown, raw: Buffer) => readEmbeddings(raw, 'embeddings'),
