@@ -7,11 +7,12 @@ import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import type { Seat } from '../processes/seat.ts';
+import type { Stores } from '../stores/opened-stores.ts';
 import { openSecrets, type Secrets } from '../stores/secrets.ts';
 import { type DataFolder, openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder, watchDataFolder } from '../stores/sqlite/data-folder-lock.ts';
 import { lookForDamage } from '../stores/sqlite/integrity.ts';
-import { openStores, type Stores } from './stores.ts';
+import { openStores } from './stores.ts';
 
 /** Where everything is recorded. */
 export interface Books {

@@ -8,6 +8,7 @@ import { KeyPlaces, writePlaces } from '../books/auth/key-places.ts';
 import { createKeyRing, type KeyRing } from '../books/auth/key-ring.ts';
 import { createRunKeys } from '../books/auth/run-keys.ts';
 import { watchKeys } from '../books/auth/watch-keys.ts';
+import { LostPlans } from '../books/metering/lost-plans.ts';
 import { createPlanBook, type PlanBook, PlansInForce } from '../books/metering/plan-book.ts';
 import { note } from '../cli/print.ts';
 import { accountsInForce, declaredAccounts } from '../config/declared.ts';
@@ -85,9 +86,6 @@ function keep(file: string, secret: string): string | null {
   }
 }
 
-/** Most accounts in one line of the log. */
-const namedMax = 10;
-
 /** Throws `StartRefused` when other machines could call and nobody has a key. */
 export async function openCallers(options: {
   config: Config;
@@ -120,7 +118,7 @@ export async function openCallers(options: {
   const bodyRules = new BodyRules();
   let stored = nothingStored;
   let planByAccount: ReadonlyMap<string, string> | null = null;
-  let knownLost: ReadonlySet<string> = new Set();
+  const lostPlans = new LostPlans(log);
   const plans = new PlansInForce(bookOfPlans());
 
   function plansOfAccounts(): ReadonlyMap<string, string> {
@@ -133,22 +131,8 @@ export async function openCallers(options: {
     const onUnreadable = (name: string) =>
       log.warn({ plan: name }, 'a stored plan cannot be read any more, so its accounts have the default plan');
     const book = createPlanBook({ config, stored: stored.plans, onUnreadable });
-    tellOfLostPlans(book);
+    lostPlans.look(book, stored.accounts);
     return book;
-  }
-
-  /** A plan that left the file may have allowed less than the default. Nobody should learn that from the bill. */
-  function tellOfLostPlans(book: PlanBook): void {
-    const lost = new Set(stored.accounts.map(({ plan }) => plan).filter((plan) => !book.has(plan)));
-    for (const plan of lost) {
-      if (knownLost.has(plan)) continue;
-      const having = stored.accounts.filter((account) => account.plan === plan).map(({ id }) => id);
-      log.warn(
-        { plan, accounts: having.slice(0, namedMax), more: Math.max(0, having.length - namedMax) },
-        'accounts have a plan that does not exist, so they have the default plan meanwhile',
-      );
-    }
-    knownLost = lost;
   }
 
   const watch = watchKeys(

@@ -21,6 +21,7 @@ import { createSealer } from '../kernel/seal.ts';
 import { createHealth } from '../routing/health.ts';
 import { createMcpGrantStore } from '../stores/accounts/mcp-grant-store.ts';
 import { openCache } from '../stores/cache/open-cache.ts';
+import type { Stores } from '../stores/opened-stores.ts';
 import type { Database } from '../stores/postgres/database.ts';
 import { readBackup } from '../stores/read-backup.ts';
 import { openSecrets, type Secrets } from '../stores/secrets.ts';
@@ -42,7 +43,6 @@ import { createAlertSender, createAlertTest } from './alerts.ts';
 import { ownVectors } from './cli-vectors.ts';
 import { previewSnapshot } from './preview.ts';
 import { adminSetup } from './setup.ts';
-import type { Stores } from './stores.ts';
 
 type StoreParts = Pick<
   CliParts,

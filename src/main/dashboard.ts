@@ -8,9 +8,9 @@ import { dashboardRoutes } from '../http/routes/dashboard.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createSealer } from '../kernel/seal.ts';
+import type { Stores } from '../stores/opened-stores.ts';
 import type { Secrets } from '../stores/secrets.ts';
 import type { Callers } from './callers.ts';
-import type { Stores } from './stores.ts';
 
 export interface OpenedDashboard {
   routes: readonly Route[];

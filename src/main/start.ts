@@ -1,3 +1,4 @@
+import { askAboutLocals } from '../cli/ask-about-locals.ts';
 import { FileSecrets } from '../cli/file-secrets.ts';
 import { note } from '../cli/print.ts';
 import { overridden } from '../cli/start-options.ts';
@@ -82,7 +83,8 @@ export async function start(options: StartOptions): Promise<number> {
     if (gateway === null) return;
     const found = await probing;
     await announce({ gateway, found, newUserKey, version: options.version });
-    if (wanted === 'ask' && interactive && process.stdin.isTTY) await askAboutLocals(gateway, found);
+    if (wanted === 'ask' && interactive && process.stdin.isTTY)
+      askAboutLocals(found, (usable) => void gateway.useLocals(usable));
   });
 }
 
@@ -121,21 +123,4 @@ export async function announce({
   const login = reader === 'person' ? await gateway.loginLink().catch(() => null) : null;
   const snapshot = gateway.snapshot();
   process.stdout.write(startMessage({ ...facts, url, adminKey, userKey, reader, snapshot, dashboard, login }));
-}
-
-/** One keypress on a terminal confirms; anything else leaves them alone. */
-async function askAboutLocals(gateway: Gateway, found: readonly LocalServer[]): Promise<void> {
-  const usable = found.filter(({ note, use }) => note === null && use !== 'listed');
-  if (usable.length === 0) return;
-  process.stdout.write(`Use ${usable.map(({ title }) => title).join(', ')}? [y/N] `);
-  process.stdin.setRawMode(true);
-  process.stdin.once('data', (key: Buffer) => {
-    process.stdin.setRawMode(false);
-    process.stdin.pause();
-    const answer = key.toString().toLowerCase();
-    process.stdout.write(`${answer === 'y' ? 'yes' : 'no'}\n`);
-    if (answer === 'y') void gateway.useLocals(usable);
-    // Raw mode swallows Ctrl-C.
-    if (answer === '\u0003') process.kill(process.pid, 'SIGINT');
-  });
 }

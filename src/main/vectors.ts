@@ -3,12 +3,12 @@ import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import { type Seat, vectorsStream } from '../processes/seat.ts';
+import type { Stores } from '../stores/opened-stores.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import { createRoute } from '../upstream/transport/create-route.ts';
 import type { ProxyOf } from '../upstream/transport/proxy.ts';
 import type { QdrantWay } from '../vectors/qdrant/qdrant-connection.ts';
 import { createVectorWorkers, type VectorWorkers } from '../vectors/workers.ts';
-import type { Stores } from './stores.ts';
 
 export interface VectorsOptions {
   config: Config;
