@@ -12,6 +12,7 @@ const files = [
   'main/create-gateway.ts',
   'library/gateway-error.ts',
   'library/gateway-types.ts',
+  'hooks/hook-types.ts',
   'library/formats.ts',
   'library/formats/convert-answer.ts',
   'library/formats/convert-error.ts',

@@ -13,9 +13,10 @@ export const rooms: readonly Room[] = [
   { path: 'src/net', mayImport: ['src/kernel'] },
   // Conditions over the facts of a request, as functions.
   { path: 'src/rules', mayImport: ['src/kernel'] },
-  { path: 'src/config', mayImport: ['src/formats/providers', 'src/guards', 'src/rules'] },
+  { path: 'src/config', mayImport: ['src/formats/providers', 'src/guards', 'src/hooks', 'src/rules'] },
   { path: 'src/observe', mayImport: ['src/kernel'] },
   { path: 'src/guards', mayImport: ['src/kernel'] },
+  { path: 'src/hooks', mayImport: ['src/kernel'] },
   { path: 'src/books/auth', mayImport: ['src/config'] },
   { path: 'src/books/ledger', mayImport: ['src/formats/neutral'] },
   { path: 'src/books/metering', mayImport: ['src/books/auth', 'src/books/ledger'] },
@@ -46,6 +47,7 @@ export const rooms: readonly Room[] = [
   { path: 'src/inference/spine', mayImport: ['src/inference/models'] },
   { path: 'src/inference/cache', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/guards', mayImport: ['src/inference/models', 'src/guards'] },
+  { path: 'src/inference/hooks', mayImport: ['src/inference/models', 'src/hooks', 'src/observe'] },
   { path: 'src/inference/server-tools', mayImport: ['src/inference/spine'] },
   // Families never import each other: what two of them need is the spine's.
   { path: 'src/inference/families/chat', mayImport: ['src/inference/server-tools'] },
@@ -138,7 +140,7 @@ export const rooms: readonly Room[] = [
   },
   // A gateway, or the formats alone, inside an application.
   { path: 'src/library', mayImport: ['src/config', 'src/formats/dialects', 'src/upstream/transport'] },
-  { path: 'src/cli', mayImport: ['src/http', 'src/stores'], typesOnly: ['src/admin'] },
+  { path: 'src/cli', mayImport: ['src/http', 'src/stores', 'src/inference/hooks'], typesOnly: ['src/admin'] },
 ];
 
 /** The composition root and its folder know every room; no room imports them. */

@@ -133,6 +133,11 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
     description: 'list, set and delete rules for routes while servers run',
     load: async () => (await import('./commands/routes.ts')).routes,
   },
+  hooks: {
+    group: providersAndTools,
+    description: 'write hooks, and try those of the configuration',
+    load: async () => (await import('./commands/hooks.ts')).hooks,
+  },
   config: {
     group: 'Start and configure:',
     description: 'export the configuration with what was set up at run time',

@@ -5,6 +5,7 @@ import { accountsSchema, keysSchema } from './schema-accounts.ts';
 import { callersSchema } from './schema-callers.ts';
 import { dashboardSchema } from './schema-dashboard.ts';
 import { type guardSchema, guardsSchema } from './schema-guards.ts';
+import { type hookSchema, hooksSchema } from './schema-hooks.ts';
 import { mcpSchema, type mcpServerSchema } from './schema-mcp.ts';
 import type { capabilitiesSchema, modelSchema, targetSchema } from './schema-models.ts';
 import { modelsSchema } from './schema-models.ts';
@@ -33,6 +34,7 @@ export const configSchema = z.strictObject({
   providers: providersSchema,
   models: modelsSchema,
   guards: guardsSchema,
+  hooks: hooksSchema,
   prompts: promptsSchema,
   routes: routesSchema,
   tiers: tiersSchema,
@@ -76,6 +78,7 @@ export type CredentialConfig = z.output<typeof credentialSchema>;
 export type TimeoutsConfig = z.output<typeof timeoutsSchema>;
 export type ModelConfig = z.output<typeof modelSchema>;
 export type GuardConfig = z.output<typeof guardSchema>;
+export type HookConfig = z.output<typeof hookSchema>;
 export type QualityConfig = NonNullable<ModelConfig['quality']>;
 export type ModelType = ModelConfig['type'];
 export type RouteConfig = z.output<typeof routeSchema>;

@@ -166,7 +166,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   });
   const sinks = await openSinks({ config, store: ledger.records, post, env, proxyOf, clock, onTrouble });
   const files = openFiles({ config, books, env, proxyOf, clock, onTrouble, opened });
-  const finished = tellFinished({ log, logRequest: requestLog(log), metrics, aliases }, snapshot);
+  const finished = tellFinished({ log, logRequest: requestLog(log), metrics, aliases }, snapshot, upstreams.hooks);
   const common = { ...upstreams, keptBodies, books, cache, clock, plans, storage, sinks, notices, sendAlert };
   const { promise: listening, resolve: listens } = Promise.withResolvers<string>();
   const shared = { ...common, vectors, listening, resolve, proxyOf, log, onTrouble, opened, traces };

@@ -1,7 +1,9 @@
+import { dirname, resolve } from 'node:path';
 import { createTranscoder, type SharedTranscoder } from '../engines/audio/transcode.ts';
 import { createLocalEngines, type Engines } from '../engines/local-engines.ts';
 import type { TellGuard } from '../inference/guards/guard-steps.ts';
 import { type GuardedCallers, loadGuards } from '../inference/guards/load-guards.ts';
+import { LiveHooks } from '../inference/hooks/load-hooks.ts';
 import { simulatorName } from '../inference/models/build-snapshot.ts';
 import { startRestLooks } from '../inference/models/health-checks.ts';
 import { keepSnapshot, type RunningSimulator, type SnapshotKeeper } from '../inference/models/keep-snapshot.ts';
@@ -24,12 +26,13 @@ export interface Upstreams extends SnapshotKeeper {
   silence: SilenceWatch;
   transcoder: SharedTranscoder;
   engines: Engines;
+  hooks: LiveHooks;
 }
 
 export interface UpstreamsParts {
   options: GatewayOptions;
   folder: DataFolder;
-  callers: GuardedCallers;
+  callers: GuardedCallers & { planOf(account: string): string };
   out: KnownOut;
   proxyOf: ProxyOf;
   clock: Clock;
@@ -66,6 +69,9 @@ export async function openUpstreams({
     searchPath,
   });
   opened(close);
+  const hooks = new LiveHooks();
+  const hooksFolder = dirname(resolve(options.configFile ?? 'culvert.yaml'));
+  opened(() => hooks.close());
   const shared = { transport, health, clock };
   const keeper = await keepSnapshot({
     ...shared,
@@ -79,13 +85,16 @@ export async function openUpstreams({
     out,
     log,
     ...(options.steps !== undefined && { steps: options.steps }),
-    stepsOf: (guarded) => loadGuards(guarded, callers, { tell: metrics.guarded, log, ...shared }),
+    stepsOf: async (next) => [
+      ...(await hooks.stepsOf(next, { ...shared, log, env, planOf: callers.planOf, folder: hooksFolder })),
+      ...(await loadGuards(next, callers, { tell: metrics.guarded, log, ...shared })),
+    ],
   });
   opened(keeper.close);
   opened(startRestLooks({ ...shared, snapshot: keeper.snapshot }));
   const silence = createSilenceWatch(health, clock);
   opened(every(silenceLookMs, silence.look));
-  return { ...keeper, transport, health, silence, transcoder, engines };
+  return { ...keeper, transport, health, silence, transcoder, engines, hooks };
 }
 
 /** Loaded at need: where providers do everything it costs nothing. */

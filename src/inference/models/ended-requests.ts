@@ -24,6 +24,8 @@ export function tellFinished(
     aliases: Pick<AliasWatch, 'ended'>;
   },
   snapshot: () => Pick<Snapshot, 'models'>,
+  /** Live: the hooks of the configuration in force that want each settled request; null: none does. */
+  hooks: { readonly settled: ((event: UsageEvent) => void) | null },
 ): (event: UsageEvent, trace: Trace | null) => void {
   const { log, logRequest, metrics, aliases } = parts;
   return (event, trace) => {
@@ -31,6 +33,7 @@ export function tellFinished(
     const model = modelOf(event.alias);
     metrics.finished(event, model, targetOf(event.target));
     aliases.ended(model, event);
+    if (hooks.settled !== null) hooks.settled(event);
     const attempts = event.route.attempts.length;
     logRequest(event, attempts, trace?.id ?? null);
     if (event.class === 'ok' && attempts === 1) return;

@@ -1,6 +1,8 @@
 import type { Principal } from '../../books/auth/principal.ts';
+import type { BodyAddition } from '../../formats/dialects/prompted-body.ts';
 import type { TextChange, TextKind, Texts } from '../../formats/neutral/json-texts.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import type { AttemptRecord } from '../../routing/route.ts';
 import type { Alias } from './alias.ts';
 
 /** A configured look at requests and their answers: a guard, a cache's key, an operator's hook. */
@@ -35,6 +37,10 @@ export interface RunningStep {
   answer?: AnswerTexts;
   /** Over texts of an answer that someone is asked about. Absent: nobody is. */
   judge?: AnswerJudge;
+  /** Chooses among the targets before the first attempt, named `provider/model`. Absent: it takes them as they are. */
+  route?(targets: readonly string[]): Promise<TargetChoice>;
+  /** After each attempt. Absent: it does not look. */
+  attempted?(attempt: AttemptRecord): void;
   /** Headers of the answer, which its record has too: name, value… They say what the step did so far. */
   headers?(): readonly string[];
 }
@@ -44,10 +50,20 @@ export interface RunningStep {
  * it goes on, and its answer waits for this; a failure is its end. Never rejects.
  */
 export type Verdict =
-  | { changes?: readonly TextChange[]; model?: string }
+  | {
+      changes?: readonly TextChange[];
+      model?: string;
+      /** What its use is summed by. */
+      tag?: string;
+      /** Goes into the body, where the endpoint has a place for it. */
+      addition?: BodyAddition;
+    }
   | { refused: Failure }
   | { beside: Promise<Failure | null> }
   | null;
+
+/** The targets that are asked, in their order; null: all of them. */
+export type TargetChoice = readonly string[] | Failure | null;
 
 /** One text of an answer, or a part of it that ends with a sentence. */
 export interface JudgedText extends AnswerTextPlace {

@@ -12,9 +12,11 @@ import type {
   RunningStep,
   StepRequest,
   TextFilter,
+  Verdict,
 } from '../models/steps.ts';
 import { KeptAnswer } from './kept-answer.ts';
 import type { ModelCall } from './model-call.ts';
+import type { AddableInput } from './prompted.ts';
 import type { ReadableInput } from './readable-input.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from './sink.ts';
 
@@ -35,6 +37,7 @@ export async function throughSteps<I, V extends SteppedValue>(
     readonly filters?: 'events' | 'nothing';
     read(call: ModelCall, input: I): Result<V> | Promise<Result<V>>;
     readable?(call: ModelCall, input: I): ReadableInput<I> | null;
+    addable?(call: ModelCall, input: I): AddableInput<I>;
   },
   call: ModelCall,
   input: I,
@@ -45,6 +48,7 @@ export async function throughSteps<I, V extends SteppedValue>(
   const alias = named === null || !('kind' in named) ? named : models.standIn(call.principal);
   const { requestId, principal, callerHeaders } = call;
   let current = input;
+  let { tag } = call;
   const about: StepRequest = { requestId, principal, callerHeaders, endpoint: endpoint.id, alias };
   if (again !== undefined) about.again = (turns) => again(call, current, turns);
   const begun = new Set<GatewayStep>();
@@ -77,10 +81,9 @@ export async function throughSteps<I, V extends SteppedValue>(
         beside.push(verdict.beside);
         continue;
       }
-      const { model, changes: texts = [] } = verdict;
-      const changes = model === undefined ? texts : [...texts, { path: ['model'], text: model }];
-      if (model !== undefined) beginFor(model);
-      if (changes.length > 0) current = given(await readable()?.rewrite(changes)) ?? current;
+      tag = verdict.tag ?? tag;
+      if (verdict.model !== undefined) beginFor(verdict.model);
+      current = await changedBy(verdict, endpoint, call, current);
     }
   } catch (error) {
     if (error instanceof FailureError) return { refused: error.failure, headers: headersOf(running) };
@@ -89,12 +92,29 @@ export async function throughSteps<I, V extends SteppedValue>(
   const isHeld = endpoint.filters === 'events' && !(call.client instanceof KeptAnswer);
   const gate = await gateOf(beside, running, isHeld ? 'answer' : 'request');
   if (gate !== null && 'refused' in gate) return { ...gate, headers: headersOf(running) };
-  const filtered = steppedCall(call, running, gate);
+  const filtered = steppedCall(tag === call.tag ? call : { ...call, tag }, running, gate);
   if (current === input) return { call: filtered, input, value };
   const reread = await endpoint.read(call, current);
   if (!reread.ok) return { refused: reread.failure, headers: headersOf(running) };
   await value.release();
   return { call: filtered, input: current, value: reread.value };
+}
+
+/** The input with what a step changes of it. */
+async function changedBy<I>(
+  { model, changes: texts = [], addition }: Extract<Verdict, { changes?: unknown }>,
+  endpoint: {
+    readable?(call: ModelCall, input: I): ReadableInput<I> | null;
+    addable?(call: ModelCall, input: I): AddableInput<I>;
+  },
+  call: ModelCall,
+  input: I,
+): Promise<I> {
+  const changes = model === undefined ? texts : [...texts, { path: ['model'], text: model }];
+  const changed = changes.length === 0 ? null : given(await endpoint.readable?.(call, input)?.rewrite(changes));
+  const current = changed ?? input;
+  if (addition === undefined) return current;
+  return given(await endpoint.addable?.(call, current).with(addition)) ?? current;
 }
 
 function viewOf<I>(readable: () => ReadableInput<I> | null): RequestView {
@@ -111,8 +131,32 @@ function steppedCall(call: ModelCall, running: readonly RunningStep[], gate: Ans
   return {
     ...call,
     answerTexts: answerTextsOf(running),
+    chooses: choosesOf(running),
+    attempted: attemptedOf(running),
     ...(gate !== null && { gate }),
     ...(says && { stepHeaders: () => headersOf(running), sink: new HeadedSink(call.sink, () => headersOf(running)) }),
+  };
+}
+
+function choosesOf(running: readonly RunningStep[]): ModelCall['chooses'] {
+  const routes = running.map(({ route }) => route).filter((route) => route !== undefined);
+  if (routes.length === 0) return undefined;
+  return async (targets) => {
+    let chosen = targets;
+    for (const route of routes) {
+      const next = await route(chosen);
+      if (next !== null && 'kind' in next) return next;
+      chosen = next ?? chosen;
+    }
+    return chosen === targets ? null : chosen;
+  };
+}
+
+function attemptedOf(running: readonly RunningStep[]): ModelCall['attempted'] {
+  const listeners = running.map(({ attempted }) => attempted).filter((attempted) => attempted !== undefined);
+  if (listeners.length === 0) return undefined;
+  return (attempt) => {
+    for (const listener of listeners) listener(attempt);
   };
 }
 

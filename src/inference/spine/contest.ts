@@ -281,10 +281,14 @@ export function recordAttempt<C>(
     message: outcome?.message ?? null,
   };
   progress.attempts.push(record);
+  if (job.attempted !== undefined) job.attempted(record);
   if (trace !== null) traceAttempt(trace, job, ended, seen, record);
 }
 
-type TracedJob<C> = Pick<Job<C>, 'progress' | 'atMs' | 'startedMs' | 'trace' | 'providers' | 'endpoint' | 'stream'>;
+type TracedJob<C> = Pick<
+  Job<C>,
+  'attempted' | 'progress' | 'atMs' | 'startedMs' | 'trace' | 'providers' | 'endpoint' | 'stream'
+>;
 
 function traceAttempt<C>(
   trace: Trace,

@@ -76,6 +76,8 @@ export interface Job<C = Bytes> {
   bound: string | null;
   /** Takes ids that an answer gives out, before the client sees them; null: it gives none. */
   given: ((attempt: RouteAttempt, ids: readonly GivenId[]) => void) | null;
+  /** Gets each attempt that has ended; absent: nobody wants it. */
+  attempted?: ((attempt: AttemptRecord) => void) | undefined;
   /** Counts the attempts of the whole request, the one that runs left out; null: those of `progress`. */
   attemptsMade: (() => number) | null;
 }

@@ -1,7 +1,7 @@
 import type { Admitted } from '../../books/metering/admission.ts';
-import type { RoutingWishes } from '../../routing/route.ts';
+import type { AttemptRecord, RoutingWishes } from '../../routing/route.ts';
 import type { Alias } from '../models/alias.ts';
-import type { AnswerGate, AnswerTexts } from '../models/steps.ts';
+import type { AnswerGate, AnswerTexts, TargetChoice } from '../models/steps.ts';
 import type { KeepingSteps } from './after.ts';
 import type { ChargedCall } from './held-call.ts';
 import type { Client, Delivery, Sink } from './sink.ts';
@@ -27,6 +27,10 @@ export interface ModelCall extends ChargedCall {
   gate?: AnswerGate | undefined;
   /** For an answer that may be kept; absent: it is not. */
   keeping?: KeepingSteps;
+  /** Steps choose among its targets; absent: none does. */
+  chooses?: ((targets: readonly string[]) => Promise<TargetChoice>) | undefined;
+  /** Gets each attempt that has ended; absent: nobody wants it. */
+  attempted?: ((attempt: AttemptRecord) => void) | undefined;
   /** The model with the targets of the variant that was chosen; absent: none was. */
   variant?: Alias | undefined;
 }
@@ -44,6 +48,7 @@ export type RunCall = Pick<
   | 'callerHeaders'
   | 'trace'
   | 'stepHeaders'
+  | 'attempted'
 >;
 
 /** Nobody waits at the door: whoever calls so was admitted when its work began, such as a crawl. */

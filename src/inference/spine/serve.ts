@@ -8,6 +8,7 @@ import { costHeaders } from './answer.ts';
 import type { ServeServices } from './answer-cache.ts';
 import { askAgain } from './ask-again.ts';
 import { throughSteps } from './before.ts';
+import { withChosen } from './chosen-targets.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
 import { FilteredBytes } from './filtered-bytes.ts';
 import { GatedBytes } from './gated-bytes.ts';
@@ -157,7 +158,8 @@ async function run<I, R extends RequestBody, P extends Plan>(
   if (pricing !== null) await pricing;
   const snapshot = services.snapshot();
   const planning = endpoint.plan(snapshot, own, request);
-  const planned = planning instanceof Promise ? await planning : planning;
+  const made = planning instanceof Promise ? await planning : planning;
+  const planned = own.chooses === undefined || 'kind' in made ? made : await withChosen(own.chooses, made);
   if ('kind' in planned) return refuse(sink, planned, admitted.headers);
   own.planned?.(planned.alias.id);
 
@@ -233,7 +235,7 @@ export async function runPlan(
 export function jobOf(
   { providers }: Snapshot,
   endpoint: string,
-  { principal, client, sink, atMs, startedMs, wishes, callerHeaders, trace }: RunCall,
+  { principal, client, sink, atMs, startedMs, wishes, callerHeaders, trace, attempted }: RunCall,
   { alias, query, form, bound = null, given = null, calls, headers }: Omit<Plan, 'charged'>,
   { requestId, headers: limits, costMilli }: Reservation,
   { user, tag = null }: Pick<RequestFacts, 'user' | 'tag'>,
@@ -261,6 +263,7 @@ export function jobOf(
     providers,
     bound,
     given,
+    attempted,
     attemptsMade: null,
     progress: newProgress(calls),
   };

@@ -1,0 +1,26 @@
+import { existsSync, statSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
+
+/** A hook's module: the file that is imported, or a package by its name. A sentence says why there is none. */
+export type FoundModule = { file: string } | { package: string } | { missing: string };
+
+const entries = ['hooks.ts', 'hooks.js', 'hooks.mjs', 'index.ts', 'index.js', 'index.mjs'];
+
+/** Finds what `module` of the configuration names: a file or a folder relative to `folder`, else a package. */
+export function findModule(named: string, folder: string): FoundModule {
+  const isPath = named.startsWith('.') || isAbsolute(named);
+  if (!isPath) return { package: named };
+  const path = resolve(folder, named);
+  const facts = statSync(path, { throwIfNoEntry: false });
+  if (facts === undefined) return { missing: `there is no ${path}` };
+  if (!facts.isDirectory()) return { file: path };
+  const entry = entries.find((name) => existsSync(join(path, name)));
+  return entry === undefined
+    ? { missing: `the folder ${path} has none of ${entries.join(', ')}` }
+    : { file: join(path, entry) };
+}
+
+/** When a module of ours last changed, so that a reload sees it; 0 for a package. */
+export function changedMs(found: FoundModule): number {
+  return 'file' in found ? (statSync(found.file, { throwIfNoEntry: false })?.mtimeMs ?? 0) : 0;
+}

@@ -1,0 +1,105 @@
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parentPort, workerData } from 'node:worker_threads';
+import { hookNames, hooksVersion, whyNoHooks } from './hook-names.ts';
+import { begunAt, type HookOrder, type HookReply, type HookThreadData, runningAt } from './hook-order.ts';
+import type { HookContext } from './hook-types.ts';
+
+/* The thread of one hook: it imports the module and runs its functions, as many at a time as wait for something. */
+
+const { module, folder, settings, state } = workerData as HookThreadData;
+const port = parentPort;
+if (port === null) throw new Error('this file is the entry of a thread');
+const places = new Int32Array(state);
+const context: HookContext = Object.freeze({ settings: Object.freeze(settings) });
+const replyCharsMax = 8 * 1024 * 1024;
+const tell = (reply: HookReply) => port.postMessage(reply);
+
+// A package is found as a file beside the configuration would find it.
+const parentURL = String(pathToFileURL(join(folder, 'culvert.yaml')));
+registerHooks({
+  resolve: (specifier, of, next) => next(specifier, specifier === module ? { ...of, parentURL } : of),
+});
+
+type Run = (data: object, context: HookContext) => unknown;
+
+async function load(): Promise<Record<string, Run>> {
+  const imported = (await import(module)) as { default?: Record<string, unknown> };
+  const hooks = imported.default;
+  if (typeof hooks !== 'object' || hooks === null) throw new Error('it has no default export with hooks');
+  if (hooks.version !== hooksVersion)
+    throw new Error(`its hooks have no version: ${hooksVersion}, which is what this server speaks`);
+  const functions: Record<string, Run> = {};
+  for (const [name, value] of Object.entries(hooks)) {
+    if (name === 'version') continue;
+    if (!hookNames.some((known) => known === name))
+      throw new Error(`it has '${name}'; hooks are ${hookNames.join(', ')}`);
+    if (typeof value !== 'function') throw new Error(`its '${name}' is no function`);
+    functions[name] = value.bind(hooks) as Run;
+  }
+  const unfit = whyNoHooks(Object.keys(functions));
+  if (unfit !== null) throw new Error(unfit);
+  return functions;
+}
+
+function serve(functions: Readonly<Record<string, Run>>): void {
+  port?.on('message', ({ id, on, data }: HookOrder) => {
+    let reply: unknown;
+    Atomics.store(places, begunAt, id);
+    Atomics.store(places, runningAt, id);
+    try {
+      reply = functions[on]?.(data, context);
+    } catch (error) {
+      return tell({ id, why: whyOf(error) });
+    } finally {
+      Atomics.store(places, runningAt, 0);
+    }
+    if (!isPromise(reply)) return answer(id, reply);
+    reply.then(
+      (value) => answer(id, value),
+      (error: unknown) => tell({ id, why: whyOf(error) }),
+    );
+  });
+}
+
+function isPromise(value: unknown): value is Promise<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}
+
+function answer(id: number, value: unknown): void {
+  if (value === undefined || value === null) return tell({ id, reply: null });
+  let reply: string | undefined;
+  try {
+    reply = JSON.stringify(value);
+  } catch {
+    return tell({ id, why: 'its reply is nothing that JSON can say' });
+  }
+  if (reply === undefined) tell({ id, why: 'its reply is nothing that JSON can say' });
+  else if (reply.length > replyCharsMax) tell({ id, why: 'its reply has more than 8 MB' });
+  else tell({ id, reply });
+}
+
+/** The kind alone: a message could repeat a text of the request. */
+function whyOf(error: unknown): string {
+  const name = error instanceof Error ? error.name : typeof error;
+  return `it threw (${/^\w{1,40}$/.test(name) ? name : 'Error'})`;
+}
+
+try {
+  const functions = await load();
+  serve(functions);
+  tell({ ready: Object.keys(functions) as (typeof hookNames)[number][] });
+} catch (error) {
+  tell({ broken: whyBroken(error) });
+}
+
+function whyBroken(error: unknown): string {
+  const { code, message } = error instanceof Error ? (error as NodeJS.ErrnoException) : { code: '', message: '' };
+  const [first = 'it cannot be imported'] = (message || String(error)).split('\n');
+  if (code === 'ERR_MODULE_NOT_FOUND' && message.includes("'") && /package '([^']+)'/.test(message)) {
+    const name = /package '([^']+)'/.exec(message)?.[1] ?? module;
+    return `the package '${name}' is not installed: run "npm install ${name}" in ${folder}`;
+  }
+  return first;
+}

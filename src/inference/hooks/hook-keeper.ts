@@ -1,0 +1,104 @@
+import type { UsageEvent } from '../../books/metering/ledger.ts';
+import type { Config, HookConfig } from '../../config/schema.ts';
+import { changedMs, findModule } from '../../hooks/find-module.ts';
+import type { HookRunner } from '../../hooks/hook-call.ts';
+import { ModuleRunner } from '../../hooks/module-runner.ts';
+import type { ScopedStep } from '../models/steps.ts';
+import type { HookParts, SettledListener } from './hook-parts.ts';
+import { type ConfiguredHook, hookStep } from './hook-step.ts';
+import { settledFacts } from './settled-facts.ts';
+import { WebhookRunner } from './webhook-runner.ts';
+
+interface Kept extends ConfiguredHook {
+  /** Equal for the same hook with the same code. */
+  key: string;
+}
+
+const heapMbMin = 8;
+
+/** Keeps the runners of hooks from one configuration to the next, where neither settings nor files have changed. */
+export function createHookKeeper(parts: HookParts, live: SettledListener) {
+  let kept: readonly Kept[] = [];
+  /** Retired ones too, until they have ended. */
+  const runners = new Set<HookRunner>();
+  /** The price list and lists of models make a new snapshot of the same configuration. */
+  const steps = new WeakMap<Config, Promise<readonly ScopedStep[]>>();
+
+  async function opened(name: string, config: HookConfig): Promise<Kept> {
+    const found = findModule(config.module ?? '', parts.folder);
+    const key = JSON.stringify([name, config, changedMs(found)]);
+    const known = kept.find((one) => one.key === key && one.broken === null);
+    if (known !== undefined) return known;
+    const runner = runnerOf(name, config, parts);
+    runners.add(runner);
+    const broken = await runner.load();
+    if (broken !== null) parts.log.error({ hook: name, why: broken }, 'a hook cannot be used');
+    return { key, name, config, runner, broken, log: parts.log, warned: { atMs: 0 } };
+  }
+
+  async function take({ hooks }: Config): Promise<readonly ScopedStep[]> {
+    const next = await Promise.all(Object.entries(hooks).map(([name, config]) => opened(name, config)));
+    for (const one of kept) if (!next.includes(one)) one.runner.retire(() => runners.delete(one.runner));
+    kept = next;
+    const listening = next.filter(({ runner }) => runner.functions?.has('onSettled') === true);
+    live.settled =
+      listening.length === 0 ? null : (event) => tellSettled(listening, event, parts.planOf(event.account));
+    return next.map((hook): ScopedStep => ({ step: hookStep(hook), on: scopeOf(hook.config) }));
+  }
+
+  return {
+    use(config: Config): Promise<readonly ScopedStep[]> {
+      const known = steps.get(config);
+      if (known !== undefined) return known;
+      const taken = take(config);
+      steps.set(config, taken);
+      return taken;
+    },
+    async close(): Promise<void> {
+      await Promise.all([...runners].map((runner) => runner.close()));
+    },
+  };
+}
+
+export function runnerOf(name: string, config: HookConfig, parts: HookParts): HookRunner {
+  const { type, module = '', settings, env, deadline: deadlineMs, memory, events = [] } = config;
+  if (type === 'webhook') {
+    const { url = '', secret = '' } = config;
+    return new WebhookRunner({ name, url, secret, events, settings, deadlineMs, ...parts });
+  }
+  const seen = Object.fromEntries(env.flatMap((variable) => entryOf(variable, parts.env[variable])));
+  const memoryMb = Math.max(heapMbMin, Math.round(memory / 1024 ** 2));
+  const found = findModule(module, parts.folder);
+  return new ModuleRunner({
+    name,
+    found,
+    folder: parts.folder,
+    settings,
+    env: seen,
+    deadlineMs,
+    memoryMb,
+    log: parts.log,
+  });
+}
+
+const entryOf = (name: string, value: string | undefined): [string, string][] =>
+  value === undefined ? [] : [[name, value]];
+
+function scopeOf({ models, plans, accounts }: HookConfig): ScopedStep['on'] {
+  if (models === undefined && plans === undefined && accounts === undefined) return 'server';
+  return ({ plan, account }, alias) =>
+    (models?.includes(alias?.id ?? '') ?? true) &&
+    (plans?.includes(plan) ?? true) &&
+    (accounts?.includes(account) ?? true);
+}
+
+function tellSettled(listening: readonly Kept[], event: UsageEvent, plan: string): void {
+  for (const { config, runner } of listening) {
+    const { models, plans, accounts } = config;
+    const isMeant =
+      (models?.includes(event.alias) ?? true) &&
+      (plans?.includes(plan) ?? true) &&
+      (accounts?.includes(event.account) ?? true);
+    if (isMeant) void runner.call('onSettled', event.account, settledFacts(event, plan));
+  }
+}

@@ -1,0 +1,363 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, type TestContext, test } from 'node:test';
+import { createLog } from '../../src/observe/log.ts';
+import { adminKey, otherKey, overUpstreams, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
+import { temporaryFolder } from '../start-process.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
+
+/* Hooks of an operator: modules in their threads, over requests of several formats. */
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+const folder = temporaryFolder({ after });
+
+/** A module with these functions; its path. */
+function moduleOf(name: string, functions: string): string {
+  const file = join(folder, `${name}.ts`);
+  writeFileSync(file, `export default { version: 1, ${functions} };\n`);
+  return file;
+}
+
+const log = (await createLog({ level: 'silent', form: 'json' })).log;
+const said: { fields: Record<string, unknown>; message: string }[] = [];
+for (const level of ['info', 'warn', 'error'] as const)
+  log[level] = ((fields: Record<string, unknown>, message: string) => void said.push({ fields, message })) as never;
+
+/** Its answers are those that a test scripts. */
+const plain = { chat: { targets: [{ provider: 'up1', model: 'plain' }] } };
+
+async function withHooks(
+  t: Pick<TestContext, 'after'>,
+  hooks: Record<string, unknown>,
+  more: Record<string, unknown> = {},
+): Promise<TestGateway> {
+  upstream.clear();
+  return startGateway(
+    t,
+    { ...overUpstreams(upstream.url), models: plain, hooks, ...more },
+    { log, env: { SEEN: 'yes', HIDDEN: 'secret' } },
+  );
+}
+
+const chat = (more: object = {}) => ({
+  model: 'chat',
+  messages: [{ role: 'user', content: 'My name is Ann.' }],
+  ...more,
+});
+const send = (gateway: TestGateway, json: object = chat(), init: RequestInit = {}) =>
+  gateway.fetch('/v1/chat/completions', { json, ...init });
+const sentBody = () => upstream.requests().at(-1)?.body as Record<string, unknown>;
+
+test('a hook changes texts, model, tag and parameters of a request, in every format', async (t) => {
+  const module = moduleOf(
+    'changes',
+    `onRequest({ texts, caller, model, endpoint }) {
+      const changes = texts.flatMap(({ kind, text }, at) => kind === 'user' ? [{ at, text: text.replace('Ann', caller.account) }] : []);
+      return { texts: changes, tag: 'from-hook', model: model === 'chat' ? 'other' : undefined, parameters: { temperature: 0.25 }, system: 'Be short.' };
+    }`,
+  );
+  const models = {
+    ...plain,
+    embed: { type: 'embedding', targets: [{ provider: 'up1', model: 'plain' }] },
+    other: { targets: [{ provider: 'up1', model: 'larger' }] },
+  };
+  const gateway = await withHooks(t, { changes: { module } }, { models });
+  const answer = await send(gateway);
+  assert.equal(answer.status, 200, await answer.clone().text());
+  assert.equal(answer.headers.get('x-culvert-model'), 'larger');
+  const { messages, temperature } = sentBody();
+  assert.equal(temperature, 0.25);
+  assert.deepEqual(messages, [
+    { role: 'system', content: 'Be short.' },
+    { role: 'user', content: 'My name is dev.' },
+  ]);
+  const id = answer.headers.get('x-culvert-request-id');
+  await until('the request is in the ledger', async () => (await gateway.fetch(`/v1/requests/${id}`)).ok);
+  const record = (await (await gateway.fetch(`/v1/requests/${id}`)).json()) as Record<string, unknown>;
+  assert.equal(record.tag, 'from-hook');
+
+  await gateway.fetch('/v1/messages', { json: { ...chat(), max_tokens: 50 } });
+  assert.match(JSON.stringify(sentBody()), /My name is dev\./);
+  await gateway.fetch('/v1/responses', { json: { model: 'chat', input: 'My name is Ann.' } });
+  assert.match(JSON.stringify(sentBody()), /My name is dev\./);
+  await gateway.fetch('/v1beta/models/chat:generateContent', {
+    json: { contents: [{ role: 'user', parts: [{ text: 'My name is Ann.' }] }] },
+  });
+  assert.match(JSON.stringify(sentBody()), /My name is dev\./);
+  const embedded = await gateway.fetch('/v1/embeddings', { json: { model: 'embed', input: 'My name is Ann.' } });
+  assert.equal(embedded.status, 200, await embedded.text());
+});
+
+test('a hook refuses with its own message, for those that it is set up for', async (t) => {
+  const module = moduleOf('refuses', `onRequest: () => ({ refuse: 'Not on Sundays.' })`);
+  const gateway = await withHooks(t, { refuses: { module, accounts: ['other'] } });
+  assert.equal((await send(gateway)).status, 200);
+  const refused = await send(gateway, chat(), { headers: { authorization: `Bearer ${otherKey}` } });
+  assert.equal(refused.status, 400);
+  const { error } = (await refused.json()) as { error: { message: string; code: string } };
+  assert.match(error.message, /Not on Sundays\./);
+});
+
+test('a hook chooses among the targets, and sees each attempt and the end', async (t) => {
+  const module = moduleOf(
+    'routes',
+    `onRoute: ({ targets }) => ({ targets: targets.toReversed() }),
+     onAttempt: (attempt) => console.log('attempt ' + JSON.stringify(attempt)),
+     onSettled: (settled) => console.log('settled ' + JSON.stringify(settled))`,
+  );
+  const models = {
+    chat: {
+      targets: [
+        { provider: 'up1', model: 'first', priority: 1 },
+        { provider: 'up1', model: 'second', priority: 2 },
+        { provider: 'up1', model: 'mock/status=503', priority: 3 },
+      ],
+    },
+  };
+  const gateway = await withHooks(t, { routes: { module } }, { models });
+  const answer = await send(gateway);
+  assert.equal(answer.headers.get('x-culvert-model'), 'second', await answer.text());
+  const lines = () => said.flatMap(({ fields }) => (fields.hook === 'routes' ? [String(fields.line)] : []));
+  await until('it heard of the end', () => lines().some((line) => line.startsWith('settled')));
+  const attempts = lines().filter((line) => line.startsWith('attempt'));
+  assert.ok(attempts.length >= 2);
+  assert.equal(JSON.parse(attempts[0]!.slice(8)).target, 'mock/status=503');
+  const settled = JSON.parse(
+    lines()
+      .find((line) => line.startsWith('settled'))!
+      .slice(8),
+  );
+  assert.equal(settled.target, 'up1/second');
+  assert.equal(settled.caller.account, 'dev');
+  assert.equal(settled.status, 200);
+});
+
+test('a hook changes and refuses answers, whole and streamed', async (t) => {
+  const module = moduleOf(
+    'answers',
+    `onEvent({ texts }) {
+      if (texts.some(({ text }) => text.includes('secret'))) return { refuse: 'No secrets.' };
+      return { texts: texts.map(({ text }, at) => ({ at, text: text.toUpperCase() })) };
+    }`,
+  );
+  const gateway = await withHooks(t, { answers: { module } });
+  upstream.script('/v1/chat/completions', ['text=one. two. three.']);
+  assert.match(await (await send(gateway)).text(), /ONE\. TWO\. THREE\./);
+  upstream.script('/v1/chat/completions', ['text=one. two. three.']);
+  const streamed = await (await send(gateway, chat({ stream: true }))).text();
+  const text = [...streamed.matchAll(/"content":"([^"]*)"/g)].map(([, part]) => part).join('');
+  assert.equal(text, 'ONE. TWO. THREE.');
+  upstream.script('/v1/chat/completions', ['text=a secret']);
+  const refused = await send(gateway);
+  assert.equal(refused.status, 400);
+  assert.match(await refused.text(), /No secrets/);
+});
+
+test('onAnswer sees a whole stream before its caller does', async (t) => {
+  const module = moduleOf(
+    'whole',
+    `onAnswer: ({ texts }) => ({ texts: [{ at: 0, text: texts.length + ' text of ' + texts[0].text.length }] })`,
+  );
+  const gateway = await withHooks(t, { whole: { module } });
+  upstream.script('/v1/chat/completions', ['text=one. two. three.']);
+  const streamed = await (await send(gateway, chat({ stream: true }))).text();
+  assert.match(streamed, /1 text of 16/);
+});
+
+for (const [what, functions, why] of [
+  ['throws', `onRequest() { throw new Error('My name is Ann.') }`, /it threw \(Error\)/],
+  ['rejects', `async onRequest() { await null; throw new TypeError('x') }`, /it threw \(TypeError\)/],
+  ['hangs in a loop', `onRequest() { for (;;); }`, /before its deadline/],
+  ['waits for ever', `onRequest: () => new Promise(() => {})`, /before its deadline/],
+  [
+    'eats memory',
+    `onRequest() { const all = []; for (;;) all.push(new Array(1e6).fill({})); }`,
+    /MB of memory|before its deadline/,
+  ],
+  ['ends its thread', `onRequest() { process.exit(3) }`, /ended its thread/],
+  ['replies with a number', `onRequest: () => 7`, /its reply is no object/],
+  [
+    'replies with what it made up',
+    `onRequest: () => ({ modle: 'x' })`,
+    /its reply has 'modle'; it may have refuse, model/,
+  ],
+  ['changes the account', `onRequest: () => ({ account: 'rich' })`, /changes 'account', which no hook may/],
+  ['changes a price', `onRequest: () => ({ price: 0 })`, /changes 'price', which no hook may/],
+  [
+    'changes a text that is not there',
+    `onRequest: () => ({ texts: [{ at: 9, text: '' }] })`,
+    /has the place 9, and there are 1 texts/,
+  ],
+  ['sends a temperature of 9', `onRequest: () => ({ parameters: { temperature: 9 } })`, /no such value of temperature/],
+  ['sends a credential', `onRequest: () => ({ parameters: { api_key: 'x' } })`, /has 'api_key'/],
+  ['replies with a circle', `onRequest() { const a = {}; a.a = a; return a; }`, /nothing that JSON can say/],
+  ['names targets of others', `onRoute: () => ({ targets: ['up9/free'] })`, /none of the given ones/],
+] as const) {
+  test(`a hook that ${what} is cut off: on_error decides, and the next request has it again`, async (t) => {
+    const module = moduleOf(what.replaceAll(' ', '-'), functions);
+    const hook = { module, deadline: '300ms', memory: '16mb' };
+    const denying = await withHooks(t, { bad: hook });
+    said.length = 0;
+    for (let time = 0; time < 2; time += 1) {
+      const denied = await send(denying);
+      assert.equal(denied.status, 503, await denied.clone().text());
+      const text = await denied.text();
+      assert.match(text, /The hook 'bad' of this server gave no usable reply/);
+      assert.doesNotMatch(text, /Ann|threw|thread/);
+    }
+    const told = said.find(({ message }) => message === 'a hook failed');
+    assert.match(String(told?.fields.why), why);
+    assert.doesNotMatch(JSON.stringify(said), /Ann/);
+    const allowing = await withHooks(t, { bad: { ...hook, on_error: 'allow' } });
+    assert.equal((await send(allowing)).status, 200);
+    assert.equal((await send(allowing, chat({ stream: true }))).status, 200);
+  });
+}
+
+for (const [what, write, why] of [
+  ['there is no such file', () => './nowhere.ts', /there is no .*nowhere\.ts/],
+  [
+    'the package is not installed',
+    () => 'culvert-hook-nowhere',
+    /the package 'culvert-hook-nowhere' is not installed: run "npm install culvert-hook-nowhere" in /,
+  ],
+  ['it has no functions', () => moduleOf('empty-module', ''), /it has none of the functions onRequest/],
+  [
+    'it has a function of another name',
+    () => moduleOf('misspelt', 'onReqest() {}'),
+    /it has 'onReqest'; hooks are onRequest/,
+  ],
+  ['it cannot be parsed', () => moduleOf('unparsed', 'onRequest( {'), /\w/],
+  [
+    'it is of another version',
+    () => {
+      writeFileSync(join(folder, 'old.js'), 'export default { version: 9 }');
+      return join(folder, 'old.js');
+    },
+    /version: 1/,
+  ],
+  ['it has onAnswer and onEvent', () => moduleOf('both', 'onAnswer() {}, onEvent() {}'), /keep one of them/],
+] as const) {
+  test(`a module that cannot be used is said at the start, and nobody passes without it: ${what}`, async (t) => {
+    said.length = 0;
+    const gateway = await withHooks(t, { team: { module: write() } });
+    const told = said.find(({ message }) => message === 'a hook cannot be used');
+    assert.match(String(told?.fields.why), why);
+    assert.equal((await send(gateway)).status, 503);
+  });
+}
+
+test('a hook sees neither keys nor credentials, and of headers and variables what it is given', async (t) => {
+  const module = moduleOf(
+    'looks',
+    `onRequest(request, context) { return { system: JSON.stringify({ request, context, env: process.env, argv: process.argv }) }; }`,
+  );
+  const hook = { module, headers: ['x-team'], env: ['SEEN'], settings: { limit: 3 } };
+  const gateway = await withHooks(t, { looks: hook });
+  await send(gateway, chat(), {
+    headers: { authorization: `Bearer ${testKey}`, 'x-team': 'blue', 'x-other': 'hidden', cookie: 'a=b' },
+  });
+  const seen = String((sentBody().messages as { content: string }[])[0]?.content);
+  assert.match(seen, /"x-team":"blue"/);
+  assert.match(seen, /"SEEN":"yes"/);
+  assert.match(seen, /"settings":\{"limit":3\}/);
+  for (const hidden of [testKey, adminKey, 'upstream-secret-1', 'HIDDEN', 'hidden', 'a=b'])
+    assert.ok(!seen.includes(hidden), hidden);
+});
+
+test("one account's slow hook does not hold another's requests", async (t) => {
+  const module = moduleOf(
+    'slow',
+    `async onRequest({ caller }) { if (caller.account === 'dev') await new Promise((resolve) => setTimeout(resolve, 1_500)); }`,
+  );
+  const gateway = await withHooks(t, { slow: { module, deadline: '10s' } });
+  let slowEnded = 0;
+  const slow = Array.from({ length: 30 }, () =>
+    send(gateway).then((answer) => {
+      slowEnded += 1;
+      return answer;
+    }),
+  );
+  const other = await send(gateway, chat(), { headers: { authorization: `Bearer ${otherKey}` } });
+  assert.equal(other.status, 200);
+  assert.equal(slowEnded, 0);
+  for (const { status } of await Promise.all(slow)) assert.equal(status, 200);
+});
+
+test('a hook that hangs for one caller costs the others nothing but time', async (t) => {
+  const module = moduleOf('hangs-for-one', `onRequest({ caller }) { if (caller.account === 'dev') for (;;); }`);
+  const gateway = await withHooks(t, { hangs: { module, deadline: '300ms' } });
+  const bad = send(gateway);
+  const others = await Promise.all(
+    Array.from({ length: 5 }, () => send(gateway, chat(), { headers: { authorization: `Bearer ${otherKey}` } })),
+  );
+  assert.deepEqual(
+    others.map(({ status }) => status),
+    [200, 200, 200, 200, 200],
+  );
+  assert.equal((await bad).status, 503);
+});
+
+test('a reload takes changed code into use, and a stream under the old one ends', async (t) => {
+  const write = (word: string) =>
+    moduleOf(
+      'reloaded',
+      `onEvent: ({ texts }) => ({ texts: texts.map(({ text }, at) => ({ at, text: text.trim() === '' ? text : '${word} ' })) })`,
+    );
+  const module = write('old');
+  const config = { ...overUpstreams(upstream.url), models: plain, hooks: { reloaded: { module } } };
+  upstream.clear();
+  const gateway = await startGateway(t, config, { log });
+  upstream.script('/v1/chat/completions', ['text=One. Two. Three. Four. Five.;interval=60ms']);
+  const running = await send(gateway, chat({ stream: true }));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  write('new');
+  await gateway.reload({ ...config, hooks: { reloaded: { module, settings: { changed: true } } } });
+  const text = await running.text();
+  assert.match(text, /old/);
+  assert.match(text, /\[DONE\]/);
+  upstream.script('/v1/chat/completions', ['text=One.']);
+  assert.match(await (await send(gateway)).text(), /new/);
+  await gateway.reload({ ...config, hooks: {} });
+  upstream.script('/v1/chat/completions', ['text=One.']);
+  assert.match(await (await send(gateway)).text(), /One\./);
+});
+
+test('a webhook gets signed requests, and its replies count as those of a module', async (t) => {
+  const { Webhook } = await import('./verify-webhook.ts');
+  const secret = 'a secret of more than thirty-two bytes';
+  const got: Record<string, unknown>[] = [];
+  let reply: (body: Record<string, unknown>) => unknown = () => ({});
+  const server = createServer(async (request, response) => {
+    let text = '';
+    for await (const part of request) text += part;
+    assert.ok(Webhook.isSigned(request.headers, text, secret));
+    const body = JSON.parse(text) as Record<string, unknown>;
+    got.push(body);
+    response.end(JSON.stringify(reply(body)));
+  }).listen(0);
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+  const gateway = await withHooks(t, {
+    outside: { type: 'webhook', url, secret, events: ['onRequest', 'onEvent', 'onSettled'], deadline: '5s' },
+  });
+  reply = ({ on, texts }) =>
+    on === 'onRequest'
+      ? { texts: [{ at: 0, text: 'Said by the webhook.' }] }
+      : { texts: ((texts ?? []) as { text: string }[]).map(({ text }, at) => ({ at, text: text.toUpperCase() })) };
+  upstream.script('/v1/chat/completions', ['text=an answer.']);
+  assert.match(await (await send(gateway)).text(), /AN ANSWER\./);
+  assert.match(JSON.stringify(sentBody()), /Said by the webhook\./);
+  await until('it heard of the end', () => got.some(({ on }) => on === 'onSettled'));
+  assert.ok(got.every(({ version }) => version === 1));
+  reply = () => 'nonsense';
+  assert.equal((await send(gateway)).status, 503);
+  server.close();
+  server.closeAllConnections();
+  assert.equal((await send(gateway)).status, 503);
+});
