@@ -10,7 +10,7 @@ export type { CulvertConfig };
 
 export interface GatewayOptions {
   /**
-   * The configuration, or the path of a `culvert.yaml`. `${env:NAME}` works in both. Default: no configuration, with the
+   * The configuration, or the path of a `culvert.yaml`. `${NAME}` works in both. Default: no configuration, with the
    * providers whose keys are in `env`.
    */
   config?: CulvertConfig | string;

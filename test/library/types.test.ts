@@ -14,8 +14,13 @@ const application = `
 import { createServer } from 'node:http';
 import { Hono } from 'hono';
 import createFastify from 'fastify';
+import type { Hooks } from 'culvert-gateway/hooks';
 import { createGateway, GatewayError, type CulvertConfig, type Gateway } from 'culvert-gateway';
 import { convertAnswer, convertRequest, convertStream, asTransformStream, FormatError, type StreamConverter } from 'culvert-gateway/formats';
+
+export default { version: 1, onRequest: ({ texts }) => ({ texts: [{ at: 0, text: texts[0]?.text ?? '' }] }) } satisfies Hooks;
+// @ts-expect-error: no hook may
+export const rich: Hooks = { version: 1, onRequest: () => ({ account: 'rich' }) };
 
 const config: CulvertConfig = {
   providers: { openai: { type: 'openai', api_key: 'none' } },

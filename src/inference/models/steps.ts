@@ -53,7 +53,7 @@ export type Verdict =
   | {
       changes?: readonly TextChange[];
       model?: string;
-      /** What its use is summed by. */
+      /** Tag that its use is summed by. */
       tag?: string;
       /** Goes into the body, where the endpoint has a place for it. */
       addition?: BodyAddition;
