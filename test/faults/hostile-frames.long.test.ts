@@ -83,3 +83,60 @@ test('S35 every hostile message of a realtime session holds the loop for 20 ms a
   assert.deepEqual(slow, []);
   assert.ok(gateway.lives());
 });
+
+test('S35 every hostile message of a WebSocket for responses holds the loop for 20 ms at most, and the next is answered', {
+  skip: noThreadTimes,
+  timeout: 600_000,
+}, async (t) => {
+  const chat = await startUpstream();
+  t.after(() => chat.close());
+  const gateway = await startGatewayProcess(t, {
+    providers: { up: { type: 'openai', base_url: `${chat.url}/v1`, api_key: 'k' } },
+    models: { chat: { targets: ['up/mock/ok'] } },
+  });
+  const pid = gateway.process.pid!;
+  const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/v1/responses`, {
+    headers: { authorization: `Bearer ${testKey}` },
+  });
+  await once(socket, 'open');
+  /** Sends a message, and resolves to the type of the first event that ends its turn. */
+  const answered = (text: string) =>
+    new Promise<string>((resolve, reject) => {
+      const hear = (data: Buffer) => {
+        const { type } = JSON.parse(data.toString()) as { type: string };
+        if (type !== 'error' && type !== 'response.completed' && type !== 'response.failed') return;
+        socket.off('message', hear);
+        resolve(type);
+      };
+      socket.on('message', hear);
+      if (socket.readyState !== WebSocket.OPEN) return reject(new Error('the connection is closed'));
+      socket.send(text);
+    });
+  const well = JSON.stringify({ type: 'response.create', model: 'chat', input: 'hi' });
+  assert.equal(await answered(well), 'response.completed');
+  const hostile = [...hostileBodies, ...long].flatMap(({ what, text }) => [
+    { what, text },
+    { what: `an input with ${what}`, text: `{"type":"response.create","model":"chat","input":${text}}` },
+    {
+      what: `metadata with ${what}`,
+      text: `{"type":"response.create","model":"chat","input":"hi","metadata":${text}}`,
+    },
+  ]);
+  const slow: string[] = [];
+  let slowest = { ms: 0, what: '' };
+  for (const { what, text } of hostile) {
+    let ms = Number.POSITIVE_INFINITY;
+    for (let round = 0; round < roundsMax && ms > loopMsMax; round++) {
+      const beforeMs = mainThreadMs(pid);
+      const type = await answered(text);
+      ms = Math.min(ms, mainThreadMs(pid) - beforeMs);
+      assert.notEqual(type, 'response.completed', what);
+    }
+    if (ms > loopMsMax * slowness()) slow.push(`${ms.toFixed(1)} ms: ${what}`);
+    if (ms > slowest.ms) slowest = { ms, what };
+  }
+  t.diagnostic(`the slowest took ${slowest.ms.toFixed(1)} ms: ${slowest.what}`);
+  assert.deepEqual(slow, []);
+  assert.equal(await answered(well), 'response.completed');
+  socket.close();
+});
