@@ -106,7 +106,8 @@ export class SpanSender {
       const body = this.#bodyOf(writer);
       const why = await this.#parts.send({ body, spans });
       this.#waiting.shift();
-      if (this.#spares.length < sparesMax) this.#spares.push(writer);
+      // The buffer of a batch that was given up may still be on its way.
+      if (why === null && this.#spares.length < sparesMax) this.#spares.push(writer);
       if (why !== null) this.#lose(spans, why);
       else if (this.#inTrouble) {
         this.#inTrouble = false;

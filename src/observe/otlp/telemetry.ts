@@ -25,6 +25,8 @@ export interface Telemetry {
 }
 
 const metricsIntervalMs = 60_000;
+/** A batch is given up after so many times the exporter's timeout, which its retries share. */
+const deadlinesOfSend = 2;
 const protobuf = { 'Content-Type': 'application/x-protobuf' };
 
 /**
@@ -78,7 +80,12 @@ async function openSender(options: TelemetryOptions, attributes: Attributes): Pr
     ]),
     send: (batch) =>
       new Promise((resolve) => {
-        exporter.export(batch, ({ error, code }) => resolve(code === 0 ? null : (error?.message ?? 'it was refused')));
+        // The exporter's own timer begins anew with each byte: a receiver that drips would hold all spans for ever.
+        const late = setTimeout(() => resolve('it did not answer in time'), deadlinesOfSend * settings.timeoutMillis);
+        exporter.export(batch, ({ error, code }) => {
+          clearTimeout(late);
+          resolve(code === 0 ? null : (error?.message ?? 'it was refused'));
+        });
       }),
     onLost: (why) =>
       options.onTrouble(`traces cannot be sent to ${shown}: ${why}; they are lost until it answers again`),
