@@ -91,7 +91,8 @@ function sessionsOf(events: readonly UsageEvent[]): Session[] {
     session.cost_usd = Math.round((session.cost_usd + (event.costUsd ?? 0)) * 1e9) / 1e9;
     session.unpriced_requests += isUnpriced(event) ? 1 : 0;
   }
-  return [...sessions.values()];
+  // Many clients begin a trace for each request: one alone is no run.
+  return [...sessions.values()].filter(({ session, requests }) => requests > 1 || !session.startsWith('trace:'));
 }
 
 function emptySession({ session, account, keyId, atMs }: UsageEvent): Session {

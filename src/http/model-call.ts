@@ -121,6 +121,7 @@ export function modelCallOf(exchange: Exchange): ModelCall | null {
     callerHeaders: headers,
     tag: headers['x-culvert-tag'] === undefined ? null : tagOf(headers),
     wishes: routing,
+    run: headers.traceparent === undefined ? undefined : traceOf(headers),
     idempotencyKey,
     trace,
     atMs,
@@ -215,6 +216,12 @@ function traced<I extends object, R extends RequestBody, P extends Plan>(
     sink.withhold();
   };
   return { ...call, sink, withhold };
+}
+
+/** The session that a trace of the caller is; undefined for a header that is not as the W3C writes it. */
+function traceOf({ traceparent }: IncomingHttpHeaders): string | undefined {
+  const [, id] = typeof traceparent === 'string' ? (/^[\da-f]{2}-(?!0{32})([\da-f]{32})-/.exec(traceparent) ?? []) : [];
+  return id === undefined ? undefined : `trace:${id}`;
 }
 
 const timeoutMaxMs = 24 * 3_600_000;

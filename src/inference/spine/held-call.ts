@@ -28,6 +28,8 @@ export interface ChargedCall {
   stepHeaders?: (() => HeaderList) | undefined;
   /** Of its headers, the session; absent: it has none. */
   wishes?: Pick<RoutingWishes, 'session'>;
+  /** Its session where neither headers nor body name one: the trace of its caller. Absent: there is none. */
+  run?: string | undefined;
   /** Wall-clock and monotonic ms of arrival. */
   atMs: number;
   startedMs: number;
@@ -124,7 +126,7 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
         cacheUse: call.cacheUse,
         user: ended.user,
         tag: call.tag ?? ended.tag ?? null,
-        session: call.wishes?.session ?? null,
+        session: call.wishes?.session ?? ended.session ?? call.run ?? null,
         variant: ended.variant ?? null,
         route: routeOf(call, alias, ended),
       });

@@ -49,6 +49,8 @@ export interface Job<C = Bytes> {
   user: string | null;
   /** What its body says that its use is summed by; null or absent: nothing. */
   tag?: string | null;
+  /** The conversation or run that its body names; null or absent: none. */
+  session?: string | null;
   /** The variant of its model; null or absent: it has none. */
   variant?: string | null;
   client: Client;
@@ -125,7 +127,7 @@ export type AttemptParts = Pick<SpineServices, 'clock' | 'transport'>;
 export type ContestParts = Pick<SpineServices, 'clock' | 'transport' | 'silence' | 'health' | 'retryBudget' | 'random'>;
 
 /** The parts of a job that settlement reads. */
-export type EndedJob = Pick<Job, 'user' | 'tag' | 'variant' | 'stream'> & {
+export type EndedJob = Pick<Job, 'user' | 'tag' | 'session' | 'variant' | 'stream'> & {
   progress: Omit<JobProgress, 'answeredBy'> & {
     answeredBy: { target: Pick<Target, 'id' | 'price' | 'priceShare'> } | null;
   };

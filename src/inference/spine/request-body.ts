@@ -10,6 +10,8 @@ export interface RequestFacts {
   user: string | null;
   /** Tag for its sums, if its body may set one; null or absent: it does not. */
   tag?: string | null;
+  /** The conversation or run that its body names, such as `prompt_cache_key`; null or absent: none. */
+  session?: string | null;
   needs: RequestNeeds;
 }
 

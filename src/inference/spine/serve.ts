@@ -199,14 +199,14 @@ export interface PlannedCall {
   snapshot: Snapshot;
   call: RunCall & Pick<ModelCall, 'clientRequestId' | 'admitted' | 'tag'>;
   plan: Plan;
-  facts: Pick<RequestFacts, 'user' | 'tag'>;
+  facts: Pick<RequestFacts, 'user' | 'tag' | 'session'>;
 }
 
 /** Reserves, runs the attempts and settles. The failure of the reservation; null: there was one. */
 export async function runPlan(
   services: SpineServices,
   endpoint: Pick<Endpoint<never, RequestBody>, 'id' | 'cost'>,
-  { snapshot, call, plan, facts: { user: named, tag = null } }: PlannedCall,
+  { snapshot, call, plan, facts: { user: named, tag = null, session = null } }: PlannedCall,
   run: (job: Job) => Promise<void>,
 ): Promise<Failure | null> {
   const { alias, charged, calls, query } = plan;
@@ -221,7 +221,7 @@ export async function runPlan(
     tag,
   });
   if (held.kind !== 'held') return held;
-  const job = jobOf(snapshot, endpoint.id, call, plan, held.reserved, { user, tag });
+  const job = jobOf(snapshot, endpoint.id, call, plan, held.reserved, { user, tag, session });
   try {
     await run(job);
   } finally {
@@ -238,7 +238,7 @@ export function jobOf(
   { principal, client, sink, atMs, startedMs, wishes, callerHeaders, trace, attempted }: RunCall,
   { alias, query, form, bound = null, given = null, calls, headers }: Omit<Plan, 'charged'>,
   { requestId, headers: limits, costMilli }: Reservation,
-  { user, tag = null }: Pick<RequestFacts, 'user' | 'tag'>,
+  { user, tag = null, session = null }: Pick<RequestFacts, 'user' | 'tag' | 'session'>,
 ): Job {
   return {
     requestId,
@@ -248,6 +248,7 @@ export function jobOf(
     query,
     user,
     tag,
+    session,
     variant: alias.variant ?? null,
     client,
     sink,

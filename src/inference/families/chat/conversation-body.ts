@@ -121,6 +121,7 @@ function bodyOf(conversation: ReadConversation, named: readonly NamedObject[]): 
       seed: request.seed,
       user: request.user,
       tag: request.tag ?? null,
+      session: typeof callers.prompt_cache_key === 'string' ? callers.prompt_cache_key.slice(0, 256) || null : null,
       conversationStart: request.conversationStart,
       needs: request.needs,
       echo: request.echo,

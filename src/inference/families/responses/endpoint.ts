@@ -121,14 +121,20 @@ async function opened(
   const turn: Turn = { ...state, raw, continues: 'nothing', whole: null };
   if (state.previous === null && state.conversation === null) return { ok: true, value: withTurn(body, turn) };
   const { body_limit: limitBytes } = services.snapshot().config.server;
-  const whole = await expanded(services.responses, call.principal.tenant, raw, state, limitBytes);
+  let begun: string | null = null;
+  const whole = await expanded(services.responses, call.principal.tenant, raw, state, limitBytes, (id) => {
+    begun = id;
+  });
   if (whole === null) return { ok: true, value: withTurn(body, { ...turn, continues: 'provider' }) };
   await body.release();
   if ('kind' in whole) return { ok: false, failure: whole };
   const extended = await withSummaries(services, call.principal.tenant, whole);
   if (!Buffer.isBuffer(extended)) return { ok: false, failure: extended };
   const read = await chat.read(call, extended);
-  return read.ok ? { ok: true, value: withTurn(read.value, { ...turn, continues: 'kept', whole: extended }) } : read;
+  if (!read.ok) return read;
+  const { facts } = read.value;
+  const named = { ...read.value, facts: { ...facts, session: facts.session ?? begun } };
+  return { ok: true, value: withTurn(named, { ...turn, continues: 'kept', whole: extended }) };
 }
 
 function unkeptBody({ raw, whole }: Turn): Buffer {

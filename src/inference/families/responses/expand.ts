@@ -9,7 +9,7 @@ import type { ResponsesServices } from './services.ts';
 
 /**
  * A request with all that it continues before its own input, and without the ids that name it. Null when that is not
- * kept here.
+ * kept here. `onBegun` gets the id of its conversation, or of the response with which it began.
  */
 export async function expanded(
   kept: KeptResponses,
@@ -17,9 +17,10 @@ export async function expanded(
   raw: Buffer,
   { previous, conversation }: Pick<RequestState, 'previous' | 'conversation'>,
   bodyBytesMax: number,
+  onBegun?: (id: string) => void,
 ): Promise<Buffer | Failure | null> {
   try {
-    return await expandedNow(kept, tenant, raw, { previous, conversation }, bodyBytesMax);
+    return await expandedNow(kept, tenant, raw, { previous, conversation }, bodyBytesMax, onBegun);
   } catch (error) {
     if (error instanceof FailureError) return error.failure;
     throw error;
@@ -32,12 +33,16 @@ async function expandedNow(
   raw: Buffer,
   { previous, conversation }: Pick<RequestState, 'previous' | 'conversation'>,
   bodyBytesMax: number,
+  onBegun?: (id: string) => void,
 ): Promise<Buffer | Failure | null> {
   if (previous !== null && conversation !== null) {
     return invalid('conversation', "'conversation' and 'previous_response_id' exclude each other: send one of them.");
   }
   const before =
-    previous === null ? await conversationItems(kept, tenant, conversation!) : await chainItems(kept, tenant, previous);
+    previous === null
+      ? await conversationItems(kept, tenant, conversation!)
+      : await chainItems(kept, tenant, previous, onBegun);
+  if (conversation !== null) onBegun?.(conversation);
   if (before === null || 'kind' in before) return before;
   const { previous_response_id: _, conversation: __, ...body } = JSON.parse(raw.toString('utf8')) as JsonObject;
   const whole = Buffer.from(JSON.stringify({ ...body, input: [...sentAgain(before), ...ownItems(body.input)] }));
@@ -69,11 +74,15 @@ export async function chainItems(
   kept: KeptResponses,
   tenant: string,
   id: string,
+  onBegun?: (id: string) => void,
 ): Promise<KeptItem[] | Failure | null> {
   const chain = await kept.chain(tenant, id);
   if (chain === null) return (await kept.find(tenant, id)) === null ? null : previousNotFound();
   const running = chain.find(({ status }) => !hasEnded(status));
-  if (running === undefined) return itemsOf(chain);
+  if (running === undefined) {
+    onBegun?.(chain[0]?.id ?? id);
+    return itemsOf(chain);
+  }
   const message = `The response '${running.id}' is still ${running.status}: continue it once it has ended.`;
   return invalid('previous_response_id', message);
 }

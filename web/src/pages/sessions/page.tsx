@@ -33,7 +33,8 @@ export default function SessionsPage() {
         to={(row) => `/dashboard/session?${new URLSearchParams({ session: row.session, account: row.account })}`}
         empty={
           <Empty icon={<Workflow />} title="There are no sessions in this time.">
-            Requests with the header x-culvert-session, or with one that coding assistants send, belong to a session.
+            Requests belong to a session by the header x-culvert-session or by one of coding assistants, by
+            prompt_cache_key, by previous_response_id, or by their trace.
           </Empty>
         }
       />
