@@ -1,5 +1,6 @@
-// node bench/run.mjs dialects [caller…]   callers: openai-chat, anthropic-messages, openai-responses, gemini, cohere-chat, bedrock-converse
+// node bench/run.mjs dialects [caller…]   callers: openai-chat, anthropic-messages, openai-responses, gemini, cohere-chat, bedrock-converse, ai-sdk
 
+import { aiSdk } from '../../src/formats/dialects/ai-sdk/index.ts';
 import { anthropicMessages } from '../../src/formats/dialects/anthropic-messages/index.ts';
 import { bedrockConverse } from '../../src/formats/dialects/bedrock-converse/index.ts';
 import { cohereChat } from '../../src/formats/dialects/cohere-chat/index.ts';
@@ -8,6 +9,7 @@ import { openAiChat } from '../../src/formats/dialects/openai-chat/index.ts';
 import { openAiResponses } from '../../src/formats/dialects/openai-responses/index.ts';
 import { finish } from '../results.ts';
 import { print, type Row } from '../rows.ts';
+import { aiSdkBody } from './ai-sdk.ts';
 import { converseBody } from './bedrock.ts';
 import { chatBody } from './chat.ts';
 import { cohereBody } from './cohere.ts';
@@ -33,6 +35,7 @@ const bodies = {
   gemini: geminiBody,
   'cohere-chat': cohereBody,
   'bedrock-converse': converseBody,
+  'ai-sdk': aiSdkBody,
 };
 
 const named = process.argv.slice(2);
@@ -46,8 +49,8 @@ const rows: Row[] = [];
 const take = (measured: Iterable<Row>) => {
   for (const row of measured) rows.push(...print([row]));
 };
-const callers = dialects.filter(({ id }) => named.length === 0 || named.includes(id));
-for (const caller of callers) take(measureRequests(caller.id, bodies[caller.id](bytes)));
+const callers = [...dialects, aiSdk].filter(({ id }) => named.length === 0 || named.includes(id));
+for (const caller of callers) take(measureRequests(caller.id, bodies[caller.id as keyof typeof bodies](bytes)));
 for (const caller of callers) take(measureStreams(caller, dialects));
 
 finish(

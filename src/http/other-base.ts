@@ -7,6 +7,10 @@ export interface KnownPath {
 
 /** Bedrock's, whose models have slashes in ARNs and in names of ours. */
 const ofModel = /^\/model\/(.+\/.+)\/(converse|converse-stream|invoke|invoke-with-response-stream|count-tokens)$/;
+/** The AI SDK's gateway, below earlier versions of its address. */
+const ofAiSdk = /^\/v[13]\/ai(\/(?:language-model|embedding-model|config))$/;
+/** Azure AI's model inference, where the body names the model. */
+const ofFoundry = /^\/models(\/(?:chat\/completions|embeddings))$/;
 /** Azure's, of one deployment. */
 const ofDeployment = /^\/openai\/deployments\/([^/]+)(\/.+)$/;
 /** Azure's v1 API, its paths without a deployment, and LiteLLM's paths of vendors. */
@@ -14,7 +18,7 @@ const ofVendor = /^\/(?:openai|anthropic|gemini)(\/v1(?:beta)?)?(\/.+)$/;
 const versioned = /^\/v\d/;
 
 /**
- * For a path without a route: below the base URLs of Azure's clients and LiteLLM's, and without `/v1`, as LiteLLM's
+ * For a path without a route: below the base URLs of Azure's clients, the AI SDK's and LiteLLM's, and without `/v1`, as LiteLLM's
  * users write base URLs. Null: there is no other way to read it. The caller asks whether it has a route.
  */
 export function otherBaseOf(path: string): KnownPath | null {
@@ -30,6 +34,10 @@ export function otherBaseOf(path: string): KnownPath | null {
     const named = decoded(model[1] ?? '');
     return named === null ? null : { path: `/model/${encodeURIComponent(named)}/${model[2]}` };
   }
+  const foundry = ofFoundry.exec(path);
+  if (foundry !== null) return { path: `/v1${foundry[1]}` };
+  const aiSdk = ofAiSdk.exec(path);
+  if (aiSdk !== null) return { path: `/v4/ai${aiSdk[1]}` };
   return versioned.test(path) ? null : { path: `/v1${path}` };
 }
 

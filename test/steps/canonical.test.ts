@@ -114,6 +114,28 @@ const bodies: Record<CallerDialectId, JsonObject> = {
     temperature: 0.5,
     max_tokens: 100,
   },
+  'ai-sdk': {
+    model: 'm',
+    prompt: [
+      { role: 'system', content: 'be good' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'hi' },
+          { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AAAA' } },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: { a: 1 } }] },
+      {
+        role: 'tool',
+        content: [{ type: 'tool-result', toolCallId: 'c1', output: { type: 'text', value: '{"result":"ok"}' } }],
+      },
+      { role: 'user', content: [{ type: 'text', text: 'go' }] },
+    ],
+    tools: [{ type: 'function', name: 'f', description: 'd', inputSchema: schema }],
+    temperature: 0.5,
+    maxOutputTokens: 100,
+  },
   'bedrock-converse': {
     model: 'm',
     system: [{ text: 'be good' }],

@@ -15,6 +15,7 @@ const places: Readonly<Record<CallerDialectId, { member: string; under?: string;
   'openai-responses': { member: 'model', under: 'response' },
   gemini: { member: 'modelVersion' },
   ollama: { member: 'model' },
+  'ai-sdk': { member: 'modelId' },
   // Answers of these name no model.
   'cohere-chat': { member: 'model' },
   'bedrock-converse': { member: 'model' },

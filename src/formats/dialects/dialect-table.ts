@@ -1,3 +1,4 @@
+import { aiSdk } from './ai-sdk/index.ts';
 import { anthropicMessages } from './anthropic-messages/index.ts';
 import { bedrockConverse } from './bedrock-converse/index.ts';
 import { cohereChat } from './cohere-chat/index.ts';
@@ -18,6 +19,7 @@ export const dialects: Readonly<
   'openai-responses': openAiResponses,
   gemini,
   ollama,
+  'ai-sdk': aiSdk,
   'bedrock-converse': bedrockConverse,
   'cohere-chat': cohereChat,
 };

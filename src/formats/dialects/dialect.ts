@@ -15,7 +15,7 @@ export type DialectId = SharedDialectId | 'bedrock-converse' | 'cohere-chat';
 /** Formats that callers and providers speak. */
 export type SharedDialectId = 'openai-chat' | 'anthropic-messages' | 'openai-responses' | 'gemini';
 /** Formats that callers speak. */
-export type CallerDialectId = SharedDialectId | 'ollama' | 'cohere-chat' | 'bedrock-converse';
+export type CallerDialectId = SharedDialectId | 'ollama' | 'ai-sdk' | 'cohere-chat' | 'bedrock-converse';
 
 /** Result of a step that can refuse its input; a refusal is not an exception. */
 export type Result<T, F = Failure> = { ok: true; value: T } | { ok: false; failure: F };

@@ -77,8 +77,8 @@ function modelMember(dialect: CallerDialectId): string {
 /** The body with these; the name of a prompt is left out. */
 export function withAddition(body: JsonObject, dialect: CallerDialectId, addition: BodyAddition): JsonObject {
   const { prompt, ...others } = body;
-  // The text of Ollama's /api/generate.
-  const rest = typeof prompt === 'string' ? body : others;
+  // The text of Ollama's /api/generate, and the messages of the AI SDK.
+  const rest = typeof prompt === 'string' || dialect === 'ai-sdk' ? body : others;
   const { messages, after, parameters, over, model } = addition;
   let added = messages.length === 0 ? rest : withMessages[dialect](rest, messages);
   if (after !== undefined) added = withTurns(added, dialect, after);
@@ -119,6 +119,12 @@ const places: Record<CallerDialectId, Record<Parameter, readonly [readonly strin
     top_p: [['options', 'top_p']],
     max_tokens: [['options', 'num_predict']],
     reasoning_effort: [['think']],
+  },
+  'ai-sdk': {
+    temperature: [['temperature']],
+    top_p: [['topP']],
+    max_tokens: [['maxOutputTokens']],
+    reasoning_effort: [['reasoning']],
   },
   'bedrock-converse': {
     temperature: [['inferenceConfig', 'temperature']],
@@ -202,6 +208,7 @@ const withMessages: Record<CallerDialectId, (body: JsonObject, before: readonly 
       contents: inFront(first, body.contents),
     };
   },
+  'ai-sdk': (body, before) => ({ ...body, prompt: inFront(before.map(turnOf['ai-sdk']), body.prompt) }),
   'bedrock-converse'(body, before) {
     const texts = systemTexts(before).map((text) => ({ text }));
     const first = turns(before).map(turnOf['bedrock-converse']);
@@ -229,14 +236,15 @@ const turnOf: Record<CallerDialectId, (turn: PromptMessage) => JsonObject> = {
   'openai-responses': ({ role, content }) => ({ type: 'message', role, content }),
   gemini: ({ role, content }) => ({ role: role === 'assistant' ? 'model' : 'user', parts: [{ text: content }] }),
   ollama: ({ role, content }) => ({ role, content }),
+  'ai-sdk': ({ role, content }) => ({ role, content: role === 'system' ? content : [{ type: 'text', text: content }] }),
   'bedrock-converse': ({ role, content }) => ({ role, content: [{ text: content }] }),
   'cohere-chat': ({ role, content }) => ({ role, content }),
 };
-const turnsMember = { 'openai-responses': 'input', gemini: 'contents' } as const;
+const turnsMember = { 'openai-responses': 'input', gemini: 'contents', 'ai-sdk': 'prompt' } as const;
 
 function withTurns(body: JsonObject, dialect: CallerDialectId, after: readonly PromptMessage[]): JsonObject {
   const isResponses = dialect === 'openai-responses';
-  const name = dialect === 'openai-responses' || dialect === 'gemini' ? turnsMember[dialect] : 'messages';
+  const name = dialect in turnsMember ? turnsMember[dialect as keyof typeof turnsMember] : 'messages';
   const { [name]: turns, stream_options: _, background: __, ...rest } = body;
   const before = isResponses && typeof turns === 'string' ? [turnOf[dialect]({ role: 'user', content: turns })] : turns;
   return {

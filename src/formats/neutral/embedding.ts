@@ -10,7 +10,7 @@ export type VectorEncoding = 'float' | 'base64';
 
 /**
  * OpenAI's answer, Google's to `embedContent` and `batchEmbedContents`, Ollama's to `/api/embed` and `/api/embeddings`,
- * Cohere's to `/v2/embed`, or to Bedrock's InvokeModel those of Cohere, of Amazon Titan and of Amazon Nova.
+ * Cohere's to `/v2/embed`, to Bedrock's InvokeModel those of Cohere, of Amazon Titan and of Amazon Nova, or that to the AI SDK.
  */
 export type AnswerForm =
   | 'openai'
@@ -21,7 +21,8 @@ export type AnswerForm =
   | 'cohere'
   | 'cohere-floats'
   | 'titan'
-  | 'nova';
+  | 'nova'
+  | 'ai-sdk';
 
 /** A checked request for embeddings, between the callers' formats and the upstreams'. */
 export interface EmbeddingRequest {

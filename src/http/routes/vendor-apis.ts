@@ -1,6 +1,7 @@
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Route } from '../exchange.ts';
 import { createSignedCallers, type SignedCallersParts } from '../signed-caller.ts';
+import { aiGatewayRoutes } from './ai-gateway.ts';
 import { type AwsCredentialsParts, awsCredentialsRoute } from './aws-credentials.ts';
 import { bedrockRoutes } from './bedrock.ts';
 import { cohereRoutes } from './cohere.ts';
@@ -17,6 +18,7 @@ export function vendorApiRoutes(services: Services, signing: SigningParts): Rout
   return [
     ...geminiRoutes(services),
     ...ollamaRoutes(services),
+    ...aiGatewayRoutes(services),
     ...cohereRoutes(services),
     ...bedrockRoutes(services, signed),
     awsCredentialsRoute({ ...signing, clock: services.clock }),

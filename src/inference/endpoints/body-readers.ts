@@ -33,6 +33,7 @@ const readers: Record<Exclude<BodyKind, CallerDialectId>, (raw: Buffer) => Resul
   'ollama-embeddings': (raw) => readEmbeddings(raw, 'ollama-embeddings'),
   'cohere-embeddings': (raw) => readEmbeddings(raw, 'cohere-embeddings'),
   'bedrock-embeddings': (raw) => readEmbeddings(raw, 'bedrock-embeddings'),
+  'ai-sdk-embeddings': (raw) => readEmbeddings(raw, 'ai-sdk-embeddings'),
   completions: (raw) => readForwarded(raw, 'completions'),
   moderations: (raw) => readForwarded(raw, 'moderations'),
   ocr: (raw) => readForwarded(raw, 'ocr'),

@@ -52,6 +52,10 @@ const writers: Readonly<Record<AnswerForm, (answer: EmbeddingAnswer) => string>>
     const embedding = `[${rows.join(',')}]`;
     return `{"embedding":${embedding},"embeddingsByType":{"float":${embedding}},"inputTextTokenCount":${inputTokens}}`;
   },
+  'ai-sdk'({ rows, size, inputTokens }) {
+    const embeddings = rowsOf(rows, size).map((row) => `[${row.join(',')}]`);
+    return `{"embeddings":[${embeddings.join(',')}],"usage":{"tokens":${inputTokens}}}`;
+  },
   nova: ({ rows }) => `{"embeddings":[{"embeddingType":"TEXT","embedding":[${rows.join(',')}]}]}`,
 };
 

@@ -75,7 +75,8 @@ function runsItself(
   target: Target,
   tools: readonly ServerTool[],
 ): boolean {
-  if (dialect === 'ollama' || dialect === 'cohere-chat' || dialect === 'bedrock-converse') return false;
+  if (dialect === 'ollama' || dialect === 'ai-sdk' || dialect === 'cohere-chat' || dialect === 'bedrock-converse')
+    return false;
   if (!speaks(target, dialect)) return false;
   return runsTools(knownEntry(providers, target.provider).connection, dialect, target.model, tools);
 }

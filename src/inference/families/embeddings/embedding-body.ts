@@ -1,6 +1,7 @@
 import type { Result } from '../../../formats/dialects/dialect.ts';
 import type { EncodingFacts } from '../../../formats/dialects/embeddings/format.ts';
 import { embeddingFormats } from '../../../formats/dialects/embeddings/index.ts';
+import { readAiSdkRequest } from '../../../formats/dialects/embeddings/read-ai-sdk-request.ts';
 import { readBedrockRequest } from '../../../formats/dialects/embeddings/read-bedrock-request.ts';
 import { readCohereRequest } from '../../../formats/dialects/embeddings/read-cohere-request.ts';
 import { readGeminiRequest } from '../../../formats/dialects/embeddings/read-gemini-request.ts';
@@ -56,6 +57,7 @@ const readers = {
   'ollama-embeddings': readOllamaRequest,
   'cohere-embeddings': readCohereRequest,
   'bedrock-embeddings': readBedrockRequest,
+  'ai-sdk-embeddings': readAiSdkRequest,
 } as const;
 
 export type EmbeddingBodyKind = keyof typeof readers;

@@ -1,0 +1,44 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { EmbeddingRequest } from '../../neutral/embedding.ts';
+import { bodySchema, type JsonSchema } from '../described-check.ts';
+import type { Result } from '../dialect.ts';
+import { checkFields } from '../field-table.ts';
+import { arrayOf, asFailure, integerIn, object, string, textOr } from '../fields.ts';
+import { withFirst } from '../gemini/path-members.ts';
+import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
+
+const texts = arrayOf(string, 1, inputsMax, 'texts');
+const fields = new Map([
+  ['model', [string]],
+  ['values', [texts]],
+  // Of the AI SDK's version 5.
+  ['input', [textOr(texts)]],
+  ['dimensions', [integerIn(1, dimensionsMax)]],
+  ['providerOptions', [object]],
+] as const);
+
+const required = new Map([['values', 'an array of texts']]);
+const earlier = new Map([['input', 'a text, or an array of texts']]);
+
+/** A body with the model of its header as its first member. */
+export function withHeaderModel(raw: Buffer, model: string): Buffer {
+  return withFirst(raw, `"model":${JSON.stringify(model.toWellFormed())}`);
+}
+
+/** The body of an embedding call of the AI SDK, with the model of its header. */
+export function readAiSdkRequest(body: JsonObject): Result<EmbeddingRequest> {
+  const complaint = checkFields(fields, body, body.input === undefined ? required : earlier);
+  if (complaint !== null) return { ok: false, failure: asFailure(complaint) };
+  const { model = '', values, input = values ?? [], dimensions = null, providerOptions } = body;
+  const read = readEmbeddingRequest({ model, input, dimensions });
+  if (!read.ok) return read;
+  // Options of vendors have no place elsewhere: one that says something is told as lost.
+  const options = isObject(providerOptions) && Object.keys(providerOptions).length > 0 ? { providerOptions } : {};
+  return { ok: true, value: { ...read.value, answerForm: 'ai-sdk', extra: { ...read.value.extra, ...options } } };
+}
+
+/** Schema of such a body for `/openapi.json`. */
+export function aiSdkEmbeddingSchema(): JsonSchema {
+  const { model: _, input: __, ...rest } = Object.fromEntries(fields);
+  return bodySchema(Object.entries(rest), required);
+}
