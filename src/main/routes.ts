@@ -1,6 +1,5 @@
 import type { AdminApi } from '../admin/admin-api.ts';
 import { createAwsKeys } from '../books/auth/aws-keys.ts';
-import { createClientSecrets } from '../books/auth/client-secrets.ts';
 import { createRunKeys } from '../books/auth/run-keys.ts';
 import type { Ledger } from '../books/metering/ledger.ts';
 import type { Refusals } from '../books/metering/refusals.ts';
@@ -26,10 +25,9 @@ import { metricsRoute } from '../http/routes/metrics.ts';
 import { modelRoutes } from '../http/routes/models.ts';
 import { openApiRoute } from '../http/routes/openapi.ts';
 import { passthroughRoutes } from '../http/routes/passthrough.ts';
-import { realtimeRoutes } from '../http/routes/realtime/realtime.ts';
 import { feedbackRoute, requestRoute, requestsRoute } from '../http/routes/requests.ts';
 import { responsesRoutes } from '../http/routes/responses.ts';
-import { speechRoutes } from '../http/routes/speech.ts';
+import { soundRoutes } from '../http/routes/sound.ts';
 import { statusRoutes } from '../http/routes/status.ts';
 import { crawlRoutes } from '../http/routes/tools/crawl.ts';
 import { firecrawlAccountRoutes } from '../http/routes/tools/firecrawl-account.ts';
@@ -37,14 +35,12 @@ import { mapRoutes } from '../http/routes/tools/map.ts';
 import { scrapeRoutes } from '../http/routes/tools/scrape.ts';
 import { searchRoutes } from '../http/routes/tools/search.ts';
 import { unsupportedFirecrawlRoutes } from '../http/routes/tools/unsupported-firecrawl.ts';
-import { transcriptionRoutes } from '../http/routes/transcriptions.ts';
 import { usageRoute } from '../http/routes/usage.ts';
 import { vectorStoreRoutes } from '../http/routes/vector-stores.ts';
 import { vectorRoutes } from '../http/routes/vectors.ts';
 import { vendorApiRoutes } from '../http/routes/vendor-apis.ts';
 import { videoRoutes } from '../http/routes/videos.ts';
 import { type OpenedBatches, openBatches } from '../inference/batches/open-batches.ts';
-import { createRealtimeSteps } from '../inference/endpoints/realtime-steps.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import { openCrawls } from '../inference/families/pages/open-crawls.ts';
 import { createBackgroundRuns } from '../inference/families/responses/background.ts';
@@ -53,8 +49,6 @@ import { type Metrics, renderSum } from '../observe/metrics.ts';
 import type { Seat } from '../processes/seat.ts';
 import { createVectorOperator } from '../vectors/vector-operator.ts';
 import { openAlerts } from './alerts.ts';
-import type { Books } from './books.ts';
-import type { Callers } from './callers.ts';
 import { serverLooks } from './looks.ts';
 import type { RoutesParts } from './routes-parts.ts';
 import { adminSetup } from './setup.ts';
@@ -134,7 +128,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...forwardedRoutes(services),
     embeddingsRoute(services),
     ...passthroughRoutes(services),
-    ...soundRoutes(services, ring, secrets),
+    ...soundRoutes(services, ring, secrets.sealer('client secrets')),
     ...imageRoutes(services),
     ...videoRoutes(services),
     signedFilesRoute(services.files),
@@ -169,16 +163,6 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
 /** The metrics of all workers, where there are several. */
 function scrapeOf(metrics: Metrics, seat: Seat | undefined): Metrics['render'] {
   return seat === undefined ? metrics.render : async () => renderSum(await seat.measured());
-}
-
-function soundRoutes(services: Services, ring: Callers['ring'], secrets: Books['secrets']): Route[] {
-  const steps = createRealtimeSteps(services);
-  const clientSecrets = createClientSecrets(secrets.sealer('client secrets'), ring, services.clock);
-  return [
-    ...speechRoutes(services),
-    ...transcriptionRoutes(services),
-    ...realtimeRoutes({ services: { ...services, principalOf: ring.principalOf, steps }, secrets: clientSecrets }),
-  ];
 }
 
 function batchRoutes(services: Services, { paths: endpoints, ...batches }: OpenedBatches): Route[] {

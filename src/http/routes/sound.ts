@@ -1,0 +1,20 @@
+import { createClientSecrets } from '../../books/auth/client-secrets.ts';
+import type { KeyRing } from '../../books/auth/key-ring.ts';
+import { createRealtimeSteps } from '../../inference/endpoints/realtime-steps.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+import type { Route } from '../exchange.ts';
+import { realtimeRoutes } from './realtime/realtime.ts';
+import { speechRoutes } from './speech.ts';
+import { transcriptionRoutes } from './transcriptions.ts';
+
+/** Speech, transcription and sessions of both. `sealer` seals what client secrets open. */
+export function soundRoutes(services: Services, ring: Pick<KeyRing, 'principalOf'>, sealer: Sealer): Route[] {
+  const secrets = createClientSecrets(sealer, ring, services.clock);
+  const steps = createRealtimeSteps(services);
+  return [
+    ...speechRoutes(services),
+    ...transcriptionRoutes(services),
+    ...realtimeRoutes({ services: { ...services, principalOf: ring.principalOf, steps }, secrets }),
+  ];
+}
