@@ -59,8 +59,7 @@ const rememberedMax = 1_000;
 const shareOfFree = 3;
 
 export function createTurns(options: TurnsOptions): Turns {
-  const { mayTake, tenantPlaces } = options;
-  const refusal = options.refusal ?? overloaded;
+  const { mayTake, tenantPlaces, refusal = overloaded } = options;
   const places = () => (typeof options.places === 'number' ? options.places : options.places());
   const tenantOf = rememberTenants();
   const lines = new WaitingLines<Turn, Tenant>(options);
@@ -68,13 +67,10 @@ export function createTurns(options: TurnsOptions): Turns {
   let given = 0;
 
   function mayHoldMore(tenant: Tenant): boolean {
-    const fits = tenantPlaces === undefined ? isInShare(tenant) : tenant.held < tenantPlaces;
-    return fits && (mayTake?.(tenant.name, tenant.held, held) ?? true);
-  }
-
-  function isInShare(tenant: Tenant): boolean {
     const free = places() - held;
-    return tenant.held === 0 || (free > 1 && tenant.held < shareOfFree * free);
+    const isInShare = tenant.held === 0 || (free > 1 && tenant.held < shareOfFree * free);
+    const fits = tenantPlaces === undefined ? isInShare : tenant.held < tenantPlaces;
+    return fits && (mayTake?.(tenant.name, tenant.held, held) ?? true);
   }
 
   function hasPlace(tenant: Tenant): boolean {
@@ -94,7 +90,7 @@ export function createTurns(options: TurnsOptions): Turns {
         isHeld = false;
         held -= 1;
         tenant.held -= 1;
-        look();
+        if (lines.all.size > 0) look();
       },
     };
   }
@@ -118,7 +114,14 @@ export function createTurns(options: TurnsOptions): Turns {
 
   return {
     take,
-    run: async (tenant, signal, work) => runIn(await take(tenant, signal), work),
+    async run(tenant, signal, work) {
+      const turn = await take(tenant, signal);
+      try {
+        return await work(turn);
+      } finally {
+        turn.giveBack();
+      }
+    },
     look,
     hasPlace: (tenant) => hasPlace(tenantOf(tenant)),
     idle: () => held === 0 && lines.all.size === 0,
@@ -135,14 +138,6 @@ function nextOf(tenants: Iterable<Tenant>, mayHoldMore: (tenant: Tenant) => bool
       next = tenant;
   }
   return next;
-}
-
-async function runIn<T>(turn: Turn, work: (turn: Turn) => Promise<T>): Promise<T> {
-  try {
-    return await work(turn);
-  } finally {
-    turn.giveBack();
-  }
 }
 
 /**

@@ -25,6 +25,8 @@ export interface LineBounds {
 export class WaitingLines<Place, Tenant extends Line<Place>> {
   readonly #bounds: Required<LineBounds>;
   readonly #lines = new Set<Tenant>();
+  /** The tenants with waiting requests. */
+  readonly all: ReadonlySet<Tenant> = this.#lines;
   #waiting = 0;
   #waitingBytes = 0;
 
@@ -35,11 +37,6 @@ export class WaitingLines<Place, Tenant extends Line<Place>> {
       tenantWaitingMax: tenantWaitingMax ?? Math.max(1, Math.floor(waitingMax / 2)),
       waitingBytesMax: waitingBytesMax ?? Number.POSITIVE_INFINITY,
     };
-  }
-
-  /** The tenants with waiting requests. */
-  get all(): ReadonlySet<Tenant> {
-    return this.#lines;
   }
 
   /** Null: one more may wait, who needs `bytes` meanwhile. `heldByAll`: places that all tenants hold. */
