@@ -1,32 +1,106 @@
+/** Slots of an empty map. A power of two. */
+const slotsMin = 64;
+/** A hash is made of so many characters at a key's end, where ids and digests differ. */
+const hashedChars = 16;
+
 /**
- * A map whose entries come and go with requests. V8 makes the table of a `Map` anew after some deletions, and each old
- * table holds its last entries and points to the next one. Once one of them is in the old generation, all that followed
- * it, with what their entries hold, is kept until the next full collection. Here a deleted entry holds nothing.
+ * A map whose entries come and go with requests, in one table that grows with the most entries it ever had and is kept.
+ * V8 makes the table of a `Map` anew after some deletions, and each old table holds its last entries and points to the
+ * next one: once one of them is in the old generation, all that followed it, with what their entries hold, is kept until
+ * the next full collection. Here a deleted entry leaves nothing behind. Keys must differ in their last characters.
  */
-export class BriefMap<Key, Value extends object> {
-  readonly #places = new Map<Key, { value: Value | null }>();
+export class BriefMap<Value> {
+  size = 0;
+  #keys: (string | null)[] = emptySlots(slotsMin);
+  #values: (Value | null)[] = emptySlots(slotsMin);
+  /** Slot that the key of each slot would have in an empty table. */
+  #homes: number[] = new Array<number>(slotsMin).fill(0);
+  /** The same of the key that was looked for last. */
+  #home = 0;
+  #mask = slotsMin - 1;
 
-  get(key: Key): Value | undefined {
-    return this.#places.get(key)?.value ?? undefined;
+  get(key: string): Value | undefined {
+    return this.#values[this.#slotOf(key)] ?? undefined;
   }
 
-  has(key: Key): boolean {
-    return this.#places.has(key);
+  has(key: string): boolean {
+    return this.#keys[this.#slotOf(key)] !== null;
   }
 
-  set(key: Key, value: Value): void {
-    this.delete(key);
-    this.#places.set(key, { value });
+  set(key: string, value: Value): void {
+    let slot = this.#slotOf(key);
+    if (this.#keys[slot] === null) {
+      this.size += 1;
+      if (2 * this.size > this.#keys.length) {
+        this.#widen();
+        slot = this.#slotOf(key);
+      }
+      this.#keys[slot] = key;
+      this.#homes[slot] = this.#home;
+    }
+    this.#values[slot] = value;
   }
 
-  delete(key: Key): void {
-    const place = this.#places.get(key);
-    if (place === undefined) return;
-    place.value = null;
-    this.#places.delete(key);
+  /** Deletes the entry, and gives its value; undefined: there was none. */
+  take(key: string): Value | undefined {
+    let gap = this.#slotOf(key);
+    if (this.#keys[gap] === null) return undefined;
+    const value = this.#values[gap] ?? undefined;
+    this.size -= 1;
+    // Those behind it move up, unless they are where they belong: a search ends at the first empty slot.
+    for (let at = gap; ; ) {
+      at = (at + 1) & this.#mask;
+      const other = this.#keys[at] ?? null;
+      if (other === null) break;
+      const home = this.#homes[at] ?? 0;
+      if (((at - home) & this.#mask) < ((at - gap) & this.#mask)) continue;
+      this.#keys[gap] = other;
+      this.#values[gap] = this.#values[at] ?? null;
+      this.#homes[gap] = home;
+      gap = at;
+    }
+    this.#keys[gap] = null;
+    this.#values[gap] = null;
+    return value;
   }
 
+  /** In no order. */
   *values(): Generator<Value> {
-    for (const { value } of this.#places.values()) if (value !== null) yield value;
+    for (const value of this.#values) if (value !== null) yield value;
   }
+
+  /** Slot of a key, or the empty one that it would get. */
+  #slotOf(key: string): number {
+    const keys = this.#keys;
+    let hash = 0x811c9dc5;
+    for (let at = Math.max(0, key.length - hashedChars); at < key.length; at += 1) {
+      hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
+    }
+    // The lowest bits alone choose the slot.
+    this.#home = (hash ^ (hash >>> 15)) & this.#mask;
+    let slot = this.#home;
+    for (let there = keys[slot]; there !== null && there !== key; there = keys[slot]) slot = (slot + 1) & this.#mask;
+    return slot;
+  }
+
+  #widen(): void {
+    const keys = this.#keys;
+    const values = this.#values;
+    const slots = 2 * keys.length;
+    this.#keys = emptySlots(slots);
+    this.#values = emptySlots(slots);
+    this.#homes = new Array<number>(slots).fill(0);
+    this.#mask = slots - 1;
+    for (const [at, key] of keys.entries()) {
+      if (key === null) continue;
+      const slot = this.#slotOf(key);
+      this.#keys[slot] = key;
+      this.#values[slot] = values[at] ?? null;
+      this.#homes[slot] = this.#home;
+    }
+  }
+}
+
+function emptySlots(slots: number): null[] {
+  return new Array<null>(slots).fill(null);
 }

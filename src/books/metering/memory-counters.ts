@@ -1,3 +1,4 @@
+import { BriefMap } from '../../kernel/brief-map.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type {
@@ -48,7 +49,7 @@ export class MemoryCounters implements Counters {
   readonly #clock: QuotaClock;
   readonly #share: (() => number) | undefined;
   readonly #scopes: LoadedScopes;
-  readonly #open = new Map<string, Held>();
+  readonly #open = new BriefMap<Held>();
   /**
    * State by which lists of limits, places and scopes are counted. The same lists come with every request of a caller,
    * so each is looked up once. All of it is dropped when a scope is forgotten, so that nothing counts in a forgotten
@@ -122,9 +123,8 @@ export class MemoryCounters implements Counters {
   }
 
   settle({ requestId }: Held, spent: Spent): void {
-    const hold = this.#open.get(requestId);
+    const hold = this.#open.take(requestId);
     if (hold === undefined) return;
-    this.#open.delete(requestId);
     const nowMs = this.#clock.nowMs();
     // A scope that holds something is never forgotten.
     const scopes = this.#bound(hold.scopes, loadedScope)!;
@@ -246,7 +246,8 @@ export class MemoryCounters implements Counters {
   /** Written over `states`, the answer. */
   #statesOf(nowMs: number, limits: readonly BoundLimit[], states: LimitState[]): LimitState[] {
     const { aheadMs } = this.#clock;
-    states.length = limits.length;
+    // V8 sets a length by a call of its own, even if it is the same.
+    if (states.length !== limits.length) states.length = limits.length;
     let at = 0;
     for (const { sum, span } of limits) {
       const state = states[at] ?? { used: 0, leavesAtMs: null };

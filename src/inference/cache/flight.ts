@@ -149,7 +149,7 @@ class SharedClient implements Client {
 
 /** Requests under way, by scope and digest. */
 export class Flights {
-  readonly #flights = new BriefMap<string, Flight>();
+  readonly #flights = new BriefMap<Flight>();
 
   /** The flight for `at` that is under way, or a new one of the caller's, which removes it; null: it shares none. */
   join(at: string | null): { under: Flight | undefined; flight: Flight | null; remove(): void } {
@@ -158,7 +158,7 @@ export class Flights {
     const flight = new Flight();
     this.#flights.set(at, flight);
     const remove = () => {
-      if (this.#flights.get(at) === flight) this.#flights.delete(at);
+      if (this.#flights.get(at) === flight) this.#flights.take(at);
     };
     return { under, flight, remove };
   }

@@ -73,7 +73,7 @@ export function createSealedCache(
   nowMs: () => number,
   recent: RecentEntries | null = null,
 ): CacheStore {
-  const underway = new BriefMap<string, CacheEntry>();
+  const underway = new BriefMap<CacheEntry>();
   const writes = new Set<Promise<void>>();
   let underwayBytes = 0;
   let closed = false;
@@ -121,7 +121,7 @@ export function createSealedCache(
       } finally {
         writes.delete(written);
         underwayBytes -= bytes;
-        if (underway.get(place) === entry) underway.delete(place);
+        if (underway.get(place) === entry) underway.take(place);
       }
     },
     async clear(which) {

@@ -1,4 +1,5 @@
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
+import { BriefMap } from '../../kernel/brief-map.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import {
   closeBatchRows,
@@ -80,7 +81,7 @@ export class LedgerQueue {
   #opens: WaitingOpen[] = [];
   #closes: WaitingClose[] = [];
   /** Committed reservations of this process, by request id: what `close` may close, once. */
-  readonly #reserved = new Map<string, number>();
+  readonly #reserved = new BriefMap<number>();
   /** Enough closes wait, or the oldest has waited long enough. */
   #closesDue = false;
   #closeTimer: NodeJS.Timeout | null = null;
@@ -124,9 +125,8 @@ export class LedgerQueue {
 
   /** See the port's `close`. */
   readonly close = (event: UsageEvent): void => {
-    const key = this.#reserved.get(event.requestId);
+    const key = this.#reserved.take(event.requestId);
     if (key === undefined) return;
-    this.#reserved.delete(event.requestId);
     const close: WaitingClose = { event, sinceMs: this.#clock.monotonicMs(), key };
     if (this.#closes.length >= queuedClosesMax) this.#drop(close, 'too many closes wait');
     else this.#enqueue(close);
