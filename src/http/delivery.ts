@@ -187,7 +187,8 @@ export function writeAnswer(exchange: Answered, status: number, headers: HeaderL
   const { response } = exchange;
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   writeHead(exchange, status, headers.includes('content-type') ? [] : jsonHeaders, headers, length);
-  if (typeof body === 'string') response.end(body);
+  // Of as many bytes as characters, it is ASCII, which is copied as it is.
+  if (typeof body === 'string') response.end(body, length === body.length ? 'latin1' : 'utf8');
   // Every byte is a character of latin1, and comes out as that byte: node sends one string with the head.
   else if (length <= joinedBytesMax) response.end(body.toString('latin1'), 'latin1');
   else response.end(body);

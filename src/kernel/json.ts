@@ -65,10 +65,14 @@ export interface JsonWidth {
 
 export const anyWidth: JsonWidth = { structure: Number.POSITIVE_INFINITY, commas: Number.POSITIVE_INFINITY };
 
-/** Reads `body` once; `depthMax` counts the outermost object or array as 1. */
-export function scanJson(body: Buffer, depthMax: number, widthMax: JsonWidth = anyWidth): JsonScan {
+/** Reads `body` once; `depthMax` counts the outermost object or array as 1. `latin1`: its bytes as characters. */
+export function scanJson(
+  body: Buffer,
+  depthMax: number,
+  widthMax: JsonWidth = anyWidth,
+  latin1: string = body.toString('latin1'),
+): JsonScan {
   const end = body.length;
-  const latin1 = body.toString('latin1');
   const members: number[] = [];
   let tooDeep = false;
   let tooWide = false;

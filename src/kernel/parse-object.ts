@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { isMainThread } from 'node:worker_threads';
 import { type Failure, FailureError, invalid } from './failure.ts';
 import {
@@ -47,21 +47,23 @@ export function parseObject(
   widthMax?: JsonWidth,
 ): { ok: true; value: ParsedObject } | { ok: false; failure: Failure } {
   if (isMainThread && raw.length > offLoopBodyBytes) return { ok: false, failure: tooLargeForLoop };
-  const scan = scanJson(raw, jsonDepthMax, isMainThread ? loopWidthMax : widthMax);
+  const latin1 = raw.toString('latin1');
+  const scan = scanJson(raw, jsonDepthMax, isMainThread ? loopWidthMax : widthMax, latin1);
   const refused = (message: string) => ({ ok: false, failure: invalid(null, `${whole} ${message}`) }) as const;
+  const isPlainText = isAscii(raw);
   // Invalid UTF-8 is replaced here, and elsewhere skipped or refused.
-  if (!isUtf8(raw)) return refused('is not valid UTF-8.');
+  if (!isPlainText && !isUtf8(raw)) return refused('is not valid UTF-8.');
   if (scan.tooDeep) return refused(`nests deeper than ${jsonDepthMax} levels.`);
   if (scan.tooWide) return { ok: false, failure: tooLargeForLoop };
   let body: unknown;
-  const text = raw.toString('utf8');
+  const text = isPlainText ? latin1 : raw.toString('utf8');
   try {
     body = JSON.parse(text);
   } catch (error) {
     return refused(`is not valid JSON: ${whereJsonFails(error, text)}.`);
   }
   if (!isObject(body)) return refused('must be a JSON object.');
-  const ambiguous = ambiguityOf(raw, body, scan, whole);
+  const ambiguous = ambiguityOf(raw, latin1, body, scan, whole);
   return ambiguous === null ? { ok: true, value: { body, scan } } : { ok: false, failure: ambiguous };
 }
 
@@ -76,7 +78,7 @@ export function objectIn(raw: Buffer): JsonObject {
 const magicNames = ['__proto__', 'constructor', 'prototype'] as const;
 
 /** Why two parsers could read the text differently; null when there is one way. */
-function ambiguityOf(raw: Buffer, body: JsonObject, scan: JsonScan, whole: string): Failure | null {
+function ambiguityOf(raw: Buffer, latin1: string, body: JsonObject, scan: JsonScan, whole: string): Failure | null {
   // JSON.parse keeps the last one; another parser may keep the first.
   if (scan.modelCount > 1) return invalid('model', `${whole} has more than one 'model'.`);
   if (scan.memberCount !== Object.keys(body).length) {
@@ -94,7 +96,7 @@ function ambiguityOf(raw: Buffer, body: JsonObject, scan: JsonScan, whole: strin
     if (path !== null) return invalid(path, `Invalid '${path}': the number is too large. Send a finite one.`);
   }
   // Without an escape no half of a pair can be in valid UTF-8.
-  if (!raw.includes('\\u')) return null;
+  if (!latin1.includes('\\u')) return null;
   const path = loneSurrogateIn(body, '');
   return path === null
     ? null
@@ -113,6 +115,10 @@ function infinityIn(value: JsonValue | undefined, path: string): string | null {
   return null;
 }
 
+/** Names that came up and have no other spelling: a lookup costs less than a pattern. */
+const plainNames = new Set<string>();
+const plainNamesMax = 512;
+
 /**
  * The body of a request to a model. It goes on as bytes and is read twice: by us, who decide by
  * it, and by an upstream with another parser. A body that the two could read differently is refused (faults.md S21).
@@ -122,7 +128,11 @@ export function parseBody(raw: Buffer): ReturnType<typeof parseObject> {
   if (!parsed.ok) return parsed;
   const { body } = parsed.value;
   for (const name of Object.keys(body)) {
-    if (/^[a-z_]+$/.test(name)) continue;
+    if (plainNames.has(name)) continue;
+    if (/^[a-z_]+$/.test(name)) {
+      if (plainNames.size < plainNamesMax) plainNames.add(name);
+      continue;
+    }
     const plain = folded(name);
     if (plain === name || !Object.hasOwn(body, plain)) continue;
     const message = `The body also has '${plain}' in another spelling, which some servers read instead.`;

@@ -193,7 +193,8 @@ export class LineOutput {
 
   #take(): Buffer {
     this.#turnPage(0);
-    const batch = Buffer.concat(this.#full);
+    const [page] = this.#full;
+    const batch = page !== undefined && this.#full.length === 1 ? page : Buffer.concat(this.#full);
     this.#full = [];
     this.#waiting = 0;
     return batch;

@@ -135,8 +135,9 @@ export function tooLargeEvent(): Fault {
   return fault('malformed', 'sent an event that is too large');
 }
 
-export function parseAnswer(bytes: Buffer): { value: unknown; fault: Fault | null } {
+/** Reads JSON. `text`: of these bytes, where there is one. */
+export function parseAnswer(bytes: Buffer, text?: string): { value: unknown; fault: Fault | null } {
   if (bytes.length === 0) return { value: null, fault: fault('malformed', 'sent an empty answer') };
-  const value = parsedJson(bytes.toString('utf8'));
+  const value = parsedJson(text ?? bytes.toString('utf8'));
   return { value, fault: value === undefined ? fault('malformed', 'sent an answer that is not JSON') : null };
 }

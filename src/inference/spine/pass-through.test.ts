@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { forwardedEndpoints } from '../../formats/dialects/forwarded/index.ts';
 import { WholeBody } from './answer-reader.ts';
-import { PassedStream } from './pass-through.ts';
+import { PassedStream, PassedWhole } from './pass-through.ts';
 
 const frame = (json: object) => `data: ${JSON.stringify(json)}\n\n`;
 const pieces = ['Grüße', ' 👋', ' data: [DONE]', ''].map((text) =>
@@ -70,4 +70,18 @@ test('a body gathered whole is what came, in chunks of any size', () => {
       assert.deepEqual(body.bytes(), Buffer.concat(chunks));
     }),
   );
+});
+
+test('a whole answer goes on as the bytes it came in, whatever its characters and its length', () => {
+  for (const text of ['Hello', 'Grüße 👋', 'word '.repeat(3_000), '\\u00e9', `${'word '.repeat(3_000)}ü`]) {
+    // Blanks that writing it anew would lose.
+    const whole = Buffer.from(
+      `{ "choices": [{"index": 0, "text": "${text}", "finish_reason": "stop"}], "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5} }`,
+    );
+    const passed = new PassedWhole(forwardedEndpoints.completions);
+    passed.push(whole.subarray(0, 40));
+    passed.push(whole.subarray(40));
+    assert.deepEqual(Buffer.from(passed.finish() ?? ''), whole);
+    assert.deepEqual([passed.fault, passed.usage], [null, { inputTokens: 3, outputTokens: 2 }]);
+  }
 });

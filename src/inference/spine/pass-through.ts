@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { type AnswerModel, eventWithModel, wholeWithModel } from '../../formats/dialects/answer-model.ts';
 import type {
   CallerDialect,
@@ -212,6 +213,9 @@ export class PassedStream implements AnswerReader {
   }
 }
 
+/** Longer answers leave as bytes, behind their head. */
+const textBytesMax = 8_192;
+
 /** A same-dialect whole answer: the bytes are the caller's once they turn out to be one. */
 export class PassedWhole implements AnswerReader {
   contentEvents = 0;
@@ -264,7 +268,9 @@ export class PassedWhole implements AnswerReader {
   finish(): Bytes | null {
     if (this.fault !== null) return null;
     const bytes = this.#body.bytes();
-    const parsed = parseAnswer(bytes);
+    // One text to read and to send: it leaves in one piece with its head.
+    const text = bytes.length <= textBytesMax && isAscii(bytes) ? bytes.toString('latin1') : undefined;
+    const parsed = parseAnswer(bytes, text);
     this.fault = parsed.fault ?? this.#reader.whole(parsed.value);
     if (this.fault === null && this.#isEmpty(parsed.value)) this.fault = emptyAnswer;
     if (this.fault !== null) return null;
@@ -278,7 +284,8 @@ export class PassedWhole implements AnswerReader {
       return Buffer.from(JSON.stringify(this.#shape(parsed.value as JsonValue)));
     }
     const named = this.#answerModel === undefined ? bytes : wholeWithModel(bytes, parsed.value, this.#answerModel);
-    return correctCounts(parsed.value, own) ? Buffer.from(JSON.stringify(parsed.value)) : named;
+    if (correctCounts(parsed.value, own)) return Buffer.from(JSON.stringify(parsed.value));
+    return named === bytes ? (text ?? bytes) : named;
   }
 
   #isEmpty(answer: unknown): boolean {
