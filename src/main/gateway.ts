@@ -14,6 +14,7 @@ import { createProviderObjects } from '../inference/families/chat/provider-objec
 import { createAliasWatch, tellFinished } from '../inference/models/ended-requests.ts';
 import { createRollbacks, KnownOut } from '../inference/models/rollbacks.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
+import { addTargetGauges } from '../inference/models/target-gauges.ts';
 import { every, pruneByTime } from '../kernel/by-time.ts';
 import { systemClock } from '../kernel/clock.ts';
 import type { Trace } from '../kernel/trace.ts';
@@ -41,7 +42,6 @@ import type { RoutesParts } from './routes-parts.ts';
 import { openServices } from './services.ts';
 import { openSinks, orderFor } from './sinks.ts';
 import { openStorage } from './storage.ts';
-import { addTargetGauges } from './target-gauges.ts';
 import { startTelemetry } from './telemetry.ts';
 import { measure, measureLoad, tellRefused } from './tell.ts';
 import { openUpstreams } from './upstreams.ts';

@@ -1,12 +1,17 @@
-import type { Snapshot } from '../inference/models/snapshot.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Metrics, Over } from '../observe/metrics.ts';
-import type { Health } from '../routing/health.ts';
-import type { LaneSnapshot } from '../routing/health-snapshot.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Health } from '../../routing/health.ts';
+import type { LaneSnapshot } from '../../routing/health-snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
+
+type Over = 'sum' | 'max';
+
+interface Gauges {
+  gauges(name: string, help: string, label: string, over: Over, read: () => Iterable<readonly [string, number]>): void;
+}
 
 /** Adds what each target is doing right now, under its label: only those that a request has reached. */
 export function addTargetGauges(
-  metrics: Pick<Metrics, 'gauges'>,
+  metrics: Gauges,
   parts: { health: Pick<Health, 'snapshot'>; snapshot(): Pick<Snapshot, 'models'>; clock: Clock },
 ): void {
   const add = (name: string, help: string, over: Over, of: (lane: LaneSnapshot) => number) =>
