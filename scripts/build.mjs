@@ -152,4 +152,5 @@ function load(id) {
   return { code, moduleType: 'ts' };
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) await buildBundle(join(root, 'dist'));
+if (import.meta.url === pathToFileURL(process.argv[1]).href)
+  await (process.argv.includes('--where-stale') ? ensureBundle() : buildBundle(join(root, 'dist')));

@@ -37,17 +37,21 @@ export function quickTests({ slow }) {
     });
 }
 
-/** Test files that `npm test` has run when its check ends, below the root. */
-export function checkedTests() {
-  return [...quickTests({ slow: true }), ...globSync(gates, { cwd: root })];
+/** Types, lint and format. Prints each part when it ends, and resolves to which failed. */
+export async function checkSources() {
+  const lint = filesToLint(root);
+  const parts = await Promise.all([
+    part('types', bin('tsc'), typesOf('.')),
+    part('types of the dashboard', bin('tsc'), typesOf('web')),
+    part('lint and format', bin('biome'), ['check', '--error-on-warnings', '--no-errors-on-unmatched', ...lint.paths]),
+  ]);
+  if (parts.some(({ title, passed }) => title === 'lint and format' && passed)) keepLinted(root, lint);
+  return parts.filter(({ passed }) => !passed).map(({ title }) => title);
 }
 
-/**
- * Runs everything at once and prints each part when it ends. Resolves to which failed. `cases`: how much of each
- * property (scripts/seeded-fast-check.mjs). `slow`: with tests that say that they are slow.
- */
-export async function check({ names, cases, slow }) {
-  const files = quickTests({ slow });
+/** Runs everything at once and prints each part when it ends. Resolves to which failed. */
+async function check({ names }) {
+  const files = quickTests({ slow: false });
   const shards = Math.min(availableParallelism(), files.length);
   const notes = mkdtempSync(join(tmpdir(), 'culvert-check-'));
   const failedIn = (at) => join(notes, `failed-${at}.json`);
@@ -57,38 +61,27 @@ export async function check({ names, cases, slow }) {
     args: ['--test-isolation=none', ...usual, ...files.filter((_, index) => index % shards === at)],
   }));
   const gateFiles = globSync(gates, { cwd: root }).sort();
-  const lint = filesToLint(root);
   const runTests = ({ title, args }, at) =>
-    part(title, process.execPath, args, { ...cases, FAILED_FILES: failedIn(at) });
-  const withoutTests = [
-    part('types', bin('tsc'), typesOf('.')),
-    part('types of the dashboard', bin('tsc'), typesOf('web')),
-    part('lint and format', bin('biome'), ['check', '--error-on-warnings', '--no-errors-on-unmatched', ...lint.paths]),
-  ];
-  const withTests = tests.map(runTests);
+    part(title, process.execPath, args, { ...someCases, FAILED_FILES: failedIn(at) });
+  const running = tests.map(runTests);
+  const failed = await checkSources();
   // What they count is of a request alone where the machine is not crowded.
-  await Promise.all(withoutTests);
   tests.push({ title: gatesTitle, args: [`--test-concurrency=${gateFiles.length}`, ...usual, ...gateFiles] });
-  withTests.push(runTests(tests.at(-1), tests.length - 1));
-  const parts = await Promise.all([...withoutTests, ...withTests]);
-  if (parts.some(({ title, passed }) => title === 'lint and format' && passed)) keepLinted(root, lint);
-  const failed = parts.filter(({ passed }) => !passed).map(({ title }) => title);
+  running.push(runTests(tests.at(-1), tests.length - 1));
+  const failedTests = (await Promise.all(running)).filter(({ passed }) => !passed).map(({ title }) => title);
+  failed.push(...failedTests);
   const named = tests.flatMap((_, at) => failedFiles(failedIn(at))).map((file) => relative(root, file));
   // A gate carries the name of the file that makes them all, which is no test.
-  const again = failed.includes(gatesTitle) ? gateFiles : [];
+  const again = failedTests.includes(gatesTitle) ? gateFiles : [];
   again.push(...named.filter((file) => files.includes(file)));
   const isElsewhere = named.some((file) => !files.includes(file) && !file.startsWith(dirname(gates)));
   rmSync(notes, { recursive: true, force: true });
-  const failedTests = failed.filter((title) => isOfTests(title));
   if (failedTests.length === 0 || isElsewhere || again.length === 0 || again.length > secondLookFilesMax) return failed;
   // Beside the rest of the check a test may find no time; one that failed for that alone passes by itself.
   const args = ['--test-concurrency=1', ...testOptions(testTimeoutMs), ...reporters(names), ...again];
-  const { passed } = await part(`a second look at ${again.length} files`, process.execPath, args, cases);
+  const { passed } = await part(`a second look at ${again.length} files`, process.execPath, args, someCases);
   return passed ? failed.filter((title) => !failedTests.includes(title)) : failed;
 }
-
-/** Whether a part that failed has tests, of which some may only have found no time. */
-export const isOfTests = (title) => /\btests\b/.test(title);
 
 /** With what the compiler found the last time: where few files changed, it takes a quarter of the time. */
 function typesOf(project) {
@@ -96,7 +89,8 @@ function typesOf(project) {
   return ['--noEmit', '-p', project, '--incremental', '--tsBuildInfoFile', found];
 }
 
-function part(title, command, args, environment) {
+/** Runs a program and prints what it wrote when it ends. Resolves to whether it passed. */
+export function part(title, command, args, environment) {
   const { promise, resolve } = Promise.withResolvers();
   const startedMs = performance.now();
   const run = spawn(command, args, {
@@ -117,6 +111,6 @@ function part(title, command, args, environment) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const failed = await check({ names: process.argv.includes('--names'), cases: someCases, slow: false });
+  const failed = await check({ names: process.argv.includes('--names') });
   process.exit(failed.length === 0 ? 0 : 1);
 }

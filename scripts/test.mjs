@@ -1,4 +1,4 @@
-// `npm test`: what `npm run check` does, then every other suite, three files at a time on two cores. `npm test -- PATTERN…`
+// `npm test`: what `npm run check` does, then every other suite, three processes at a time on two cores. `npm test -- PATTERN…`
 // runs only the test files whose path holds a pattern; `--names` prints the name of each test,
 // `--times` the thirty slowest files at the end, `--apart` gives each file a process.
 // `npm run test:long`: the files that `npm test` leaves out, since it ends within fifteen minutes: `*.long.test.ts`.
@@ -9,9 +9,9 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ensureBundle } from './build.mjs';
 import { ensureWeb } from './build-web.mjs';
-import { check, checkedTests, isOfTests } from './check.mjs';
+import { checkSources, part, quickTests } from './check.mjs';
+import { memoryFolder } from './memory-folder.mjs';
 import { groupsOf } from './test-groups.mjs';
 import { failedFiles, linesOf, reporters, testEnvironment, testOptions } from './test-options.mjs';
 import { slowest } from './test-times.mjs';
@@ -36,11 +36,11 @@ const testTimeoutMs = 600_000;
 // More files than this are not a test that found no peace, but a change that breaks things.
 const secondLookFilesMax = 15;
 
-const failedChecks = everything ? await check({ names, slow: true }) : [];
-if (failedChecks.some((title) => !isOfTests(title))) process.exit(1);
-const quick = new Set(everything ? checkedTests() : []);
+// Every process that they start takes half as long from the bundle.
+const building = everything || long || processes ? build() : null;
+const wrong = everything ? await checkSources() : [];
+if (wrong.length > 0 || (await building)?.passed === false) process.exit(1);
 const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })
-  .filter((file) => !quick.has(file))
   .filter((file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)))
   .filter((file) => !everything || !file.endsWith('.long.test.ts'))
   .filter((file) => !processes || long || !file.endsWith('.long.test.ts'))
@@ -53,24 +53,28 @@ if (files.length === 0) {
   process.exit(1);
 }
 
-const environment = testEnvironment(
-  fuzz
-    ? {
-        FC_SEED: process.env.FC_SEED ?? String(Math.trunc(Math.random() * 2 ** 31)),
-        FC_RUNS: process.env.FC_RUNS ?? '1000',
-      }
-    : processes
-      ? { CULVERT_TEST_PROCESSES: process.env.CULVERT_TEST_PROCESSES ?? '2' }
-      : {},
-);
-// Once, not by each of the files that open pages. Behind the line above: a build makes its process one of production.
-if (files.some((file) => file.includes('test/browser/'))) await ensureWeb();
-// Every process that they start takes half as long from the bundle.
-if (everything || long || processes) await ensureBundle();
+// Once, not by each of the files that open pages. It makes its process one of production, so the environment comes first.
+const usual = testEnvironment();
+if (building === null && files.some((file) => file.includes('test/browser/'))) await ensureWeb();
+const inMemory = memoryFolder();
+const environment = {
+  ...usual,
+  ...(inMemory !== null && { TMPDIR: inMemory }),
+  ...(fuzz && {
+    FC_SEED: process.env.FC_SEED ?? String(Math.trunc(Math.random() * 2 ** 31)),
+    FC_RUNS: process.env.FC_RUNS ?? '1000',
+  }),
+  ...(processes && { CULVERT_TEST_PROCESSES: process.env.CULVERT_TEST_PROCESSES ?? '2' }),
+};
 const notes = mkdtempSync(join(tmpdir(), 'culvert-test-'));
 const failedList = join(notes, 'failed.json');
 const failedProcesses = join(notes, 'failed.txt');
 const timesList = join(notes, 'times.jsonl');
+
+/** Builds dist/, where it is not what the sources say, in a process of its own. */
+function build() {
+  return part('build', process.execPath, [join(root, 'scripts', 'build.mjs'), '--where-stale']);
+}
 
 function runsOverProcesses(text) {
   return gateways.test(text) && !insideOfOne.test(text);
@@ -110,7 +114,8 @@ function filesThatFailed() {
   return [...new Set([...named, ...broken])].filter((file) => files.includes(file));
 }
 
-const { paths, members } = apart || fuzz ? { paths: files, members: new Map() } : groupsOf(files, root, notes);
+const units = new Set(quickTests({ slow: true }));
+const { paths, members } = apart || fuzz ? { paths: files, members: new Map() } : groupsOf(files, root, notes, units);
 let status = run(paths, filesAtOnce);
 const failed = filesThatFailed();
 if (status !== 0 && !fuzz && failed.length > 0 && failed.length <= secondLookFilesMax) {
@@ -125,8 +130,6 @@ if (status !== 0 && !fuzz && failed.length > 0 && failed.length <= secondLookFil
 }
 if (times) console.log(`\n${slowest(readFileSync(timesList, 'utf8'), root).join('\n')}`);
 if (fuzz) console.log(`seed ${environment.FC_SEED}: FC_SEED=${environment.FC_SEED} npm run test:fuzz runs it again`);
-if (failedChecks.length > 0) console.log(`\nFailed above: ${failedChecks.join(', ')}.`);
-rmSync(notes, { recursive: true, force: true });
-const passed = status === 0 && failedChecks.length === 0;
-console.log(passed ? '\nnpm test: passed' : '\nnpm test: failed');
-process.exit(passed ? 0 : 1);
+for (const folder of [notes, inMemory]) if (folder !== null) rmSync(folder, { recursive: true, force: true });
+console.log(status === 0 ? '\nnpm test: passed' : '\nnpm test: failed');
+process.exit(status === 0 ? 0 : 1);
