@@ -83,7 +83,8 @@ test('every format that callers speak is in the table', async () => {
   assert.deepEqual(spoken, callerIds);
 });
 
-// One upstream is asked one thing at a time, because of its script and its records; the four run beside each other.
+// One upstream is asked one thing at a time, because of its script and its records; the four run beside each other. This file
+// is alone in its process: the longer it waits there, the more looks at lists of models take a step of a script.
 for (const upstream of upstreamIds) {
   test(`callers of every format over ${upstream}`, { concurrency: 1 }, async (t) => {
     for (const cell of allCells().filter((one) => one.upstream === upstream)) {
