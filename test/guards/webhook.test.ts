@@ -6,7 +6,7 @@ import { after, beforeEach, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { checkConfigText } from '../../src/config/check.ts';
 import { redact } from '../../src/config/redact.ts';
-import { adminKey, startGateway } from '../start-gateway.ts';
+import { adminKey, otherKey, startGateway } from '../start-gateway.ts';
 import { textsOf } from '../steps/texts-of.ts';
 import { until } from '../until.ts';
 import { type Play, startService } from './start-service.ts';
@@ -273,6 +273,22 @@ test('a service that is too slow does what on_error says', async () => {
   release();
   assert.equal(status, 503, text);
   assert.equal(guard, 'hasty=unanswered:1; unscanned; scanned=0%');
+});
+
+test('questions of one tenant leave the service to those of another', async () => {
+  const { play, release } = held(pass);
+  service.play = play;
+  const [path, json] = formats.chat!('blocks', 'of many', false);
+  const many = Array.from({ length: 100 }, async () => (await gateway.fetch(path, { json })).status);
+  const asked = (word: string) => service.calls.filter(({ body }) => body.includes(word)).length;
+  await until('the questions of one tenant are asked', () => asked('of many') >= 40);
+  const [, other] = formats.chat!('blocks', 'of another', false);
+  const answer = gateway.fetch(path, { json: other, headers: { authorization: `Bearer ${otherKey}` } });
+  await until('the question of another tenant is asked, too', () => asked('of another') === 1);
+  assert.ok(asked('of many') < 64, `${asked('of many')} at once`);
+  release();
+  assert.equal((await answer).status, 200);
+  assert.deepEqual(new Set(await Promise.all(many)), new Set([200]), 'those that waited are asked');
 });
 
 test('a finding across the end of a sentence is found, though the sentences come one by one', async () => {

@@ -8,12 +8,13 @@ import {
 import type { Clock } from '../../kernel/clock.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import type { JsonValue } from '../../kernel/json.ts';
+import { createTurns } from '../../kernel/sharing/turns.ts';
 import { webhookHeaders } from '../../kernel/webhook-headers.ts';
 import type { Authorizer, Transport } from '../../upstream/transport/upstream-call.ts';
 import { NoAnswer, wholeAnswer } from '../../upstream/transport/whole-answer.ts';
 
-/** Asks the service of one guard; null: no answer in time, or none that the check can read. Never rejects. */
-export type AskOutside = (question: OutsideQuestion) => Promise<OutsideVerdict | null>;
+/** Asks the service of one guard for a tenant; null: no answer in time, or none that the check can read. Never rejects. */
+export type AskOutside = (question: OutsideQuestion, tenant: string) => Promise<OutsideVerdict | null>;
 
 /** How a service is reached. */
 export interface OutsideService {
@@ -31,8 +32,10 @@ export interface OutsideService {
   warn(why: string): void;
 }
 
-/** Questions of a guard under way at one time; a further one counts as not answered. */
-const underWayMax = 64;
+/** Concurrent questions of a guard. Tenants take turns; what waits beyond its deadline counts as not answered. */
+const placesMax = 64;
+const waitingMax = 1_024;
+const waitingBytesMax = 64 * 1024 * 1024;
 /** Requests that one question may need: texts of more than these are not looked at. */
 const exchangesMax = 16;
 /** Unanswered questions in a row after which nobody is asked for a while. */
@@ -43,7 +46,7 @@ const answerBytesMax = 4 * 1024 * 1024;
 
 /** The one asker of a guard, over the connections that all upstreams share. Redirects are not followed. */
 export function createAsker(transport: Transport, clock: Clock, service: OutsideService): AskOutside {
-  let underWay = 0;
+  const turns = createTurns({ name: 'Questions of a guard', places: placesMax, waitingMax, waitingBytesMax });
   let failures = 0;
   let restsUntilMs = Number.NEGATIVE_INFINITY;
   let warnedMs = Number.NEGATIVE_INFINITY;
@@ -55,17 +58,18 @@ export function createAsker(transport: Transport, clock: Clock, service: Outside
     }
     return null;
   };
-  return async (question) => {
+  return async (question, tenant) => {
     const nowMs = clock.monotonicMs();
-    if (underWay >= underWayMax) return none(`${underWayMax} questions are under way`);
     if (nowMs < restsUntilMs) return none('it failed several times, and rests for a moment');
     // After a rest one question tries; the others go on being refused.
     if (failures >= failuresMax) restsUntilMs = nowMs + restMs;
-    underWay += 1;
+    const deadline = AbortSignal.timeout(service.deadlineMs);
+    const bytes = question.texts.reduce((sum, { text }) => sum + 2 * text.length, 0);
+    const turn = await turns.take(tenant, deadline, bytes).catch(() => null);
+    if (turn === null) return none(`${placesMax} questions were under way until its deadline`);
     try {
       const exchanges = service.check(question);
       if (exchanges.length > exchangesMax) return none(`the texts need more than ${exchangesMax} requests`);
-      const deadline = AbortSignal.timeout(service.deadlineMs);
       const verdicts = await Promise.all(
         exchanges.map((exchange) => answerTo(transport, clock, service, exchange, deadline)),
       );
@@ -77,7 +81,7 @@ export function createAsker(transport: Transport, clock: Clock, service: Outside
       if (failures >= failuresMax) restsUntilMs = clock.monotonicMs() + restMs;
       return none(whyOf(error));
     } finally {
-      underWay -= 1;
+      turn.giveBack();
     }
   };
 }

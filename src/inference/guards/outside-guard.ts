@@ -136,9 +136,9 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
   /** Asks about texts, counts what it found, and decides. Never rejects. */
   async #judged(on: 'input' | 'output', parts: Parts, tails: readonly string[] = []): Promise<Judged> {
     const { name, ask } = this.guard;
-    const { requestId: id, alias } = this.#about;
+    const { requestId: id, alias, principal } = this.#about;
     const texts = parts.map(({ kind, text }, at) => ({ part: kind, text: (tails[at] ?? '') + text }));
-    const found = await ask({ id, on, model: alias?.id ?? null, texts });
+    const found = await ask({ id, on, model: alias?.id ?? null, texts }, principal.tenant);
     const verdict = found === null ? null : behind(tails, found);
     if (on === 'input') this.report.waits = false;
     const none = { failure: null, places: [] };

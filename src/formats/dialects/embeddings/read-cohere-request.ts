@@ -35,7 +35,7 @@ export function readCohereRequest(body: JsonObject): Result<EmbeddingRequest> {
   if (complaint !== null) return { ok: false, failure: asFailure(complaint) };
   const { images, model, texts, inputs, output_dimension: dimensions = null, truncate, embedding_types: forms } = body;
   if ((images ?? null) !== null) {
-    return { ok: false, failure: invalid('images', "Pictures cannot be embedded here: send 'texts'.") };
+    return { ok: false, failure: invalid('images', "'images' cannot be embedded here: send 'texts'.") };
   }
   const given = texts ?? (Array.isArray(inputs) ? inputs.map(textOf) : undefined);
   if (given === undefined) return { ok: false, failure: invalid('texts', "Missing 'texts': send an array of texts.") };
