@@ -47,7 +47,11 @@ export const hookSchema = z
       .describe(
         'What becomes of a request when its hook cannot be loaded, hangs, throws or replies with nonsense: it is refused, or goes on as it is.',
       ),
-    settings: z.record(z.string(), z.unknown()).default({}).describe('Values that the hook gets.'),
+    settings: z
+      .record(z.string(), z.unknown())
+      .default({})
+      .meta({ mark: 'body' })
+      .describe('Values that the hook gets.'),
     headers: z.array(headerName).max(64).default([]).describe("Callers' headers that the hook sees."),
     env: z
       .array(z.string().regex(/^\w{1,128}$/))

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { duration, httpUrl, name, percentage, size, webhookSecret, webhookUrl } from './scalars.ts';
+import { loggersSchema } from './schema-loggers.ts';
 import { headersSchema } from './schema-route.ts';
 import { bucketUrl, isReadable } from './schema-server.ts';
 
@@ -128,6 +129,7 @@ export const telemetrySchema = z
       .refine((sinks) => new Set(sinks.map((sink) => sink.name)).size === sinks.length, 'two sinks have the same name')
       .default([])
       .describe('Where the record of every request goes, as JSON lines, at least once. Read at the start.'),
+    loggers: loggersSchema,
     prometheus: z.boolean().default(true).describe('Serve /metrics to the admin key.'),
     otlp: z
       .strictObject({

@@ -20,7 +20,9 @@ export async function startTelemetry(
   const { endpoint, traces, metrics } = config.telemetry.otlp;
   const wanted = (signal: 'TRACES' | 'METRICS') =>
     endpoint !== undefined || (options.env[`OTEL_${signal}_EXPORTER`] !== 'none' && isNamed(signal, options));
-  const signals = { traces: traces && wanted('TRACES'), metrics: metrics && wanted('METRICS') };
+  const receives = traces && wanted('TRACES');
+  const hasLoggers = config.telemetry.loggers.length > 0;
+  const signals = { receives, traces: receives || hasLoggers, metrics: metrics && wanted('METRICS') };
   if (!(signals.traces || signals.metrics)) return off;
   const protocol = options.env.OTEL_EXPORTER_OTLP_PROTOCOL;
   if (protocol !== undefined && protocol !== '' && protocol !== 'http/protobuf')
@@ -37,14 +39,16 @@ export async function startTelemetry(
 async function open(
   { telemetry, storage }: Config,
   { version, log }: Pick<GatewayOptions, 'version' | 'log'>,
-  signals: { traces: boolean; metrics: boolean },
+  signals: { receives: boolean; traces: boolean; metrics: boolean },
 ): Promise<Telemetry> {
   const { endpoint, headers, sample } = telemetry.otlp;
+  const { loggerForm } = await import('../observe/otlp/logger-forms.ts');
   const { openTelemetry } = await import('../observe/otlp/telemetry.ts');
   try {
     return await openTelemetry({
       endpoint: endpoint ?? null,
       headers,
+      loggers: telemetry.loggers.map(loggerForm),
       ...signals,
       sample,
       version,

@@ -40,6 +40,7 @@ export interface OtlpReceiver {
   spans(): ReceivedSpan[];
   points(): ReceivedPoint[];
   headers(): IncomingHttpHeaders[];
+  paths(): string[];
   /** Answers with this status from now on; 0: not at all. */
   answer(status: number): void;
   /** The spans of a trace, or of all, once there are this many; fails after ten seconds. */
@@ -110,19 +111,21 @@ export async function startOtlpReceiver(t: { after(fn: () => Promise<void>): voi
   const spans: ReceivedSpan[] = [];
   const points: ReceivedPoint[] = [];
   const headers: IncomingHttpHeaders[] = [];
+  const paths: string[] = [];
   let status = 200;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       headers.push(request.headers);
+      paths.push(request.url ?? '');
       if (status === 0) return;
       response.writeHead(status).end();
       if (status !== 200) return;
       const body = Buffer.concat(chunks);
       const isJson = request.headers['content-type']?.includes('json') === true;
       const read = (type: string) => (isJson ? JSON.parse(body.toString()) : decoded(type, body)) as Message;
-      if (request.url === '/v1/traces') spans.push(...spansIn(read('Traces')));
+      if (request.url?.endsWith('/v1/traces') === true) spans.push(...spansIn(read('Traces')));
       else points.push(...pointsIn(read('Metrics')));
     });
   });
@@ -138,6 +141,7 @@ export async function startOtlpReceiver(t: { after(fn: () => Promise<void>): voi
     spans: () => spans,
     points: () => points,
     headers: () => headers,
+    paths: () => paths,
     answer: (next) => {
       status = next;
     },

@@ -1,5 +1,7 @@
 import type { Traces } from '../../kernel/trace.ts';
 import { AttemptMetrics } from './genai-metrics.ts';
+import type { LoggerForm } from './logger-forms.ts';
+import { LoggerQueue } from './logger-queue.ts';
 import { type SpanBatch, SpanSender } from './span-sender.ts';
 import { lengthDelimited, resourceAttribute } from './span-writer.ts';
 import { createTraces } from './traces.ts';
@@ -7,6 +9,10 @@ import { createTraces } from './traces.ts';
 export interface TelemetryOptions {
   /** Base URL of the receiver; null: as the variables of OpenTelemetry say. */
   endpoint: string | null;
+  /** Whether there is a receiver at all, beside the loggers. */
+  receives: boolean;
+  /** Services that get the same spans. */
+  loggers: readonly LoggerForm[];
   headers: Readonly<Record<string, string>>;
   traces: boolean;
   metrics: boolean;
@@ -44,24 +50,31 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Telemetr
     .defaultResource()
     .merge(resources.resourceFromAttributes({ 'service.name': 'culvert', 'service.version': version }))
     .merge(detected);
-  const sender = options.traces ? await openSender(options, resource.attributes) : null;
+  const queues = await Promise.all(options.loggers.map((logger) => openLogger(logger, options)));
+  const ofLoggers = Object.assign({}, ...options.loggers.map(({ resource }) => resource)) as Record<string, string>;
+  const attributes = { ...ofLoggers, ...resource.attributes };
+  const sender = options.traces ? await openSender(options, attributes, queues) : null;
   const metrics = options.metrics ? new AttemptMetrics() : null;
   const reader = metrics === null ? null : await openReader(options, metrics, resource);
   return {
     traces: createTraces({ sender, metrics, sample, database, parse: parseTraceParent }),
     async close(waitMs) {
       await Promise.all([sender?.close(waitMs), reader?.close(waitMs)]);
+      await Promise.all(queues.map((queue) => queue.close(waitMs)));
     },
   };
 }
 
 type Attributes = ReturnType<typeof import('@opentelemetry/resources')['defaultResource']>['attributes'];
 
-async function openSender(options: TelemetryOptions, attributes: Attributes): Promise<SpanSender> {
+type Send = (batch: SpanBatch) => Promise<string | null>;
+
+/** Sends batches to one receiver by OpenTelemetry's own exporter. */
+async function openExport(signal: ReturnType<typeof ofSignal>): Promise<{ send: Send; shown: string }> {
   const { convertLegacyHttpOptions, createOtlpHttpExportDelegate } = await import(
     '@opentelemetry/otlp-exporter-base/node-http'
   );
-  const settings = convertLegacyHttpOptions(ofSignal(options, 'v1/traces'), 'TRACES', 'v1/traces', protobuf);
+  const settings = convertLegacyHttpOptions(signal, 'TRACES', 'v1/traces', protobuf);
   const exporter = createOtlpHttpExportDelegate<SpanBatch, null>(
     settings,
     { serializeRequest: ({ body }) => body, deserializeResponse: () => null },
@@ -69,7 +82,37 @@ async function openSender(options: TelemetryOptions, attributes: Attributes): Pr
     { name: 'span', countItems: ({ spans }) => spans },
     undefined,
   );
-  const shown = placeOf(settings.url);
+  const send: Send = (batch) =>
+    new Promise((resolve) => {
+      // The exporter's own timer begins anew with each byte: a receiver that drips would hold all spans for ever.
+      const late = setTimeout(() => resolve('it did not answer in time'), deadlinesOfSend * settings.timeoutMillis);
+      exporter.export(batch, ({ error, code }) => {
+        clearTimeout(late);
+        resolve(code === 0 ? null : (error?.message ?? 'it was refused'));
+      });
+    });
+  return { send, shown: placeOf(settings.url) };
+}
+
+async function openLogger({ name, url, headers }: LoggerForm, options: TelemetryOptions): Promise<LoggerQueue> {
+  const { send, shown } = await openExport({ url, headers: { ...headers } });
+  return new LoggerQueue({
+    send,
+    onLost: (why) =>
+      options.onTrouble(
+        `traces cannot be sent to the logger '${name}' (${shown}): ${why}; they are lost until it answers`,
+      ),
+    onBack: (lost) => options.onBack(`traces are sent to the logger '${name}' again; ${lost} spans were lost`),
+  });
+}
+
+async function openSender(
+  options: TelemetryOptions,
+  attributes: Attributes,
+  queues: readonly LoggerQueue[],
+): Promise<SpanSender> {
+  const receiver = options.receives ? await openExport(ofSignal(options, 'v1/traces')) : null;
+  const shown = receiver?.shown ?? '';
   return new SpanSender({
     resource: Buffer.concat(
       Object.entries(attributes).map(([key, value]) => resourceAttribute(key, value as string | number)),
@@ -78,15 +121,10 @@ async function openSender(options: TelemetryOptions, attributes: Attributes): Pr
       lengthDelimited(0x0a, Buffer.from('culvert')),
       lengthDelimited(0x12, Buffer.from(options.version)),
     ]),
-    send: (batch) =>
-      new Promise((resolve) => {
-        // The exporter's own timer begins anew with each byte: a receiver that drips would hold all spans for ever.
-        const late = setTimeout(() => resolve('it did not answer in time'), deadlinesOfSend * settings.timeoutMillis);
-        exporter.export(batch, ({ error, code }) => {
-          clearTimeout(late);
-          resolve(code === 0 ? null : (error?.message ?? 'it was refused'));
-        });
-      }),
+    async send(batch) {
+      for (const queue of queues) queue.take(batch);
+      return receiver === null ? null : receiver.send(batch);
+    },
     onLost: (why) =>
       options.onTrouble(`traces cannot be sent to ${shown}: ${why}; they are lost until it answers again`),
     onBack: (lost) => options.onBack(`traces are sent to ${shown} again; ${lost} spans were lost`),

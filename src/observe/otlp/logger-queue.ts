@@ -1,0 +1,61 @@
+import type { SpanBatch } from './span-sender.ts';
+
+/** Batches that may wait for one service: 4 MB. */
+const waitingMax = 16;
+
+export interface LoggerQueueParts {
+  /** Resolves to null, or to why the batch was given up. Never rejects. */
+  send(batch: SpanBatch): Promise<string | null>;
+  onLost(why: string): void;
+  onBack(lost: number): void;
+}
+
+/** The batches for one service, each a copy: a service that is slow or gone holds neither requests nor other services. */
+export class LoggerQueue {
+  readonly #parts: LoggerQueueParts;
+  readonly #waiting: SpanBatch[] = [];
+  #sending: Promise<void> | null = null;
+  #lost = 0;
+  #inTrouble = false;
+
+  constructor(parts: LoggerQueueParts) {
+    this.#parts = parts;
+  }
+
+  take({ body, spans }: SpanBatch): void {
+    if (this.#waiting.length >= waitingMax) return this.#lose(spans, 'it is too slow');
+    this.#waiting.push({ body: Buffer.from(body), spans });
+    this.#sending ??= this.#send();
+  }
+
+  /** Resolves when none waits any more, or after `waitMs`. */
+  async close(waitMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, waitMs);
+    });
+    await Promise.race([this.#sending, late]);
+    clearTimeout(timer);
+  }
+
+  async #send(): Promise<void> {
+    for (let batch = this.#waiting[0]; batch !== undefined; batch = this.#waiting[0]) {
+      const why = await this.#parts.send(batch);
+      this.#waiting.shift();
+      if (why !== null) this.#lose(batch.spans, why);
+      else if (this.#inTrouble) {
+        this.#inTrouble = false;
+        this.#parts.onBack(this.#lost);
+        this.#lost = 0;
+      }
+    }
+    this.#sending = null;
+  }
+
+  #lose(spans: number, why: string): void {
+    this.#lost += spans;
+    if (this.#inTrouble) return;
+    this.#inTrouble = true;
+    this.#parts.onLost(why);
+  }
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { checkConfigText } from '../../src/config/check.ts';
+import { formatProblem } from '../../src/config/problem.ts';
+import { loggerForm, type NamedLogger } from '../../src/observe/otlp/logger-forms.ts';
+import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
+import { startOtlpReceiver } from './otlp-receiver.ts';
+
+/* Loggers by name: each gets the spans at its own path, with its own proof and by OpenTelemetry's published schema. */
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+
+const settings: readonly Omit<NamedLogger, 'headers'>[] = [
+  { type: 'langfuse', public_key: 'pk-1', api_key: 'sk-logger-1' },
+  { type: 'datadog', api_key: 'sk-logger-2' },
+  { type: 'braintrust', api_key: 'sk-logger-3', project: 'gateway' },
+  { type: 'arize', api_key: 'sk-logger-4', space: 'space-1', project: 'gateway' },
+  { type: 'mlflow', api_key: 'sk-logger-5', experiment: '7' },
+  { type: 'wandb', api_key: 'sk-logger-6', entity: 'team', project: 'gateway' },
+];
+
+const wanted: Readonly<Record<string, { path: string; headers: Record<string, string> }>> = {
+  langfuse: {
+    path: '/api/public/otel/v1/traces',
+    headers: { authorization: `Basic ${Buffer.from('pk-1:sk-logger-1').toString('base64')}` },
+  },
+  datadog: { path: '/v1/traces', headers: { 'dd-api-key': 'sk-logger-2', 'dd-otlp-source': 'datadog' } },
+  braintrust: {
+    path: '/otel/v1/traces',
+    headers: { authorization: 'Bearer sk-logger-3', 'x-bt-parent': 'project_name:gateway' },
+  },
+  arize: { path: '/v1/traces', headers: { space_id: 'space-1', api_key: 'sk-logger-4' } },
+  mlflow: { path: '/v1/traces', headers: { 'x-mlflow-experiment-id': '7', authorization: 'Bearer sk-logger-5' } },
+  wandb: { path: '/otel/v1/traces', headers: { 'wandb-api-key': 'sk-logger-6', project_id: 'team/gateway' } },
+};
+
+test('each logger gets the spans of a request in its own form, and one that is gone holds neither requests nor others', async (t) => {
+  const receivers = await Promise.all(settings.map(() => startOtlpReceiver(t)));
+  const gone = { type: 'mlflow', name: 'gone', url: 'http://127.0.0.1:9', experiment: '1' };
+  const loggers = [gone, ...settings.map((one, at) => ({ ...one, url: receivers[at]!.url }))];
+  const gateway = await startGateway(t, { ...overUpstreams(upstream.url), telemetry: { loggers } });
+  const json = { model: 'chat', messages: [{ role: 'user', content: 'Said by Ann.' }] };
+  assert.equal((await gateway.fetch('/v1/chat/completions', { json })).status, 200);
+  for (const [at, receiver] of receivers.entries()) {
+    const { type } = settings[at]!;
+    const spans = await receiver.when(3);
+    const attempt = spans.find(({ name }) => name === 'chat mock/ok');
+    assert.equal(attempt?.attributes['gen_ai.request.model'], 'mock/ok', type);
+    assert.equal(attempt?.attributes['gen_ai.operation.name'], 'chat');
+    assert.equal(typeof attempt?.attributes['gen_ai.usage.input_tokens'], 'number');
+    assert.equal(attempt?.attributes['openinference.span.kind'], 'LLM');
+    const { path, headers } = wanted[type]!;
+    assert.equal(receiver.paths()[0], path);
+    for (const [name, value] of Object.entries(headers))
+      assert.equal(receiver.headers()[0]?.[name], value, `${type} ${name}`);
+    assert.equal(attempt?.resource['openinference.project.name'], 'gateway');
+    assert.equal(attempt?.resource['wandb.entity'], 'team');
+    assert.ok(!JSON.stringify(spans).includes('Ann'), 'no text leaves unless telemetry.otlp.content says so');
+  }
+  const shown = await (
+    await fetch(`${gateway.url}/admin/v1/config`, { headers: { authorization: `Bearer ${adminKey}` } })
+  ).text();
+  assert.match(shown, /langfuse/);
+  assert.doesNotMatch(shown, /sk-logger/);
+});
+
+test('texts are in the spans of the keys that the operator names', async (t) => {
+  const receiver = await startOtlpReceiver(t);
+  const loggers = [{ type: 'langfuse', public_key: 'pk', api_key: 'sk', url: receiver.url }];
+  const telemetry = { loggers, otlp: { content: ['dev/test'] } };
+  const gateway = await startGateway(t, { ...overUpstreams(upstream.url), telemetry });
+  const json = { model: 'chat', messages: [{ role: 'user', content: 'Said by Ann.' }] };
+  await gateway.fetch('/v1/chat/completions', { json });
+  await until('the texts arrived', () =>
+    receiver.spans().some(({ attributes }) => String(attributes['gen_ai.input.messages']).includes('Said by Ann.')),
+  );
+});
+
+test('without an own address each service has its documented one, and further headers take precedence', () => {
+  const urls = settings.filter(({ type }) => type !== 'mlflow').map((one) => loggerForm({ ...one, headers: {} }).url);
+  assert.deepEqual(urls, [
+    'https://cloud.langfuse.com/api/public/otel/v1/traces',
+    'https://otlp.datadoghq.com/v1/traces',
+    'https://api.braintrust.dev/otel/v1/traces',
+    'https://otlp.arize.com/v1/traces',
+    'https://trace.wandb.ai/otel/v1/traces',
+  ]);
+  const own = loggerForm({
+    type: 'datadog',
+    api_key: 'k',
+    site: 'datadoghq.eu',
+    headers: { 'dd-otlp-source': 'mine' },
+  });
+  assert.equal(own.url, 'https://otlp.datadoghq.eu/v1/traces');
+  assert.equal(own.headers['dd-otlp-source'], 'mine');
+});
+
+test('a logger that lacks a setting, or has one of another service, is refused with its place', () => {
+  const loggers = [
+    { type: 'langfuse', api_key: 'k' },
+    { type: 'mlflow', experiment: '1' },
+    { type: 'datadog', api_key: 'k', project: 'p' },
+    { type: 'nobody' },
+  ];
+  const checked = checkConfigText(JSON.stringify({ telemetry: { loggers } }), 'culvert.yaml', {});
+  assert.ok(!checked.ok);
+  const said = checked.errors.map(formatProblem).join('\n');
+  for (const place of [
+    /loggers\[0\]\.public_key: /,
+    /loggers\[1\]\.url: /,
+    /loggers\[2\]\.project: datadog has no such setting/,
+    /loggers\[3\]\.type: /,
+  ])
+    assert.match(said, place);
+});
