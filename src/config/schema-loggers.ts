@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { httpUrl, name, secret } from './scalars.ts';
 import { headersSchema } from './schema-route.ts';
 
-/** Members that a service needs, beside those that every one may have. */
+/** Members that a service needs, in addition to those that every one may have. */
 const needs = {
   langfuse: ['public_key', 'api_key'],
   datadog: ['api_key'],

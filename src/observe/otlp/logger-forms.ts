@@ -16,7 +16,7 @@ export interface NamedLogger {
 /** How a service takes spans by OTLP over HTTP. */
 export interface LoggerForm {
   name: string;
-  /** Of traces, whole. */
+  /** Whole address of its traces. */
   url: string;
   headers: Readonly<Record<string, string>>;
   /** Attributes of the resource by which it sorts them. */

@@ -9,7 +9,7 @@ import { createTraces } from './traces.ts';
 export interface TelemetryOptions {
   /** Base URL of the receiver; null: as the variables of OpenTelemetry say. */
   endpoint: string | null;
-  /** Whether there is a receiver at all, beside the loggers. */
+  /** Whether there is a receiver, in addition to the loggers. */
   receives: boolean;
   /** Services that get the same spans. */
   loggers: readonly LoggerForm[];
