@@ -26,6 +26,8 @@ async function telemetryOver(t: TestContext, first: Answer) {
     headers: { authorization: 'Bearer of-the-receiver' },
     traces: true,
     metrics: false,
+    receives: true,
+    loggers: [],
     sample: 1,
     version: '1',
     database: 'sqlite',
