@@ -21,8 +21,8 @@ export async function startTelemetry(
   const wanted = (signal: 'TRACES' | 'METRICS') =>
     endpoint !== undefined || (options.env[`OTEL_${signal}_EXPORTER`] !== 'none' && isNamed(signal, options));
   const receives = traces && wanted('TRACES');
-  const hasLoggers = config.telemetry.loggers.length > 0;
-  const signals = { receives, traces: receives || hasLoggers, metrics: metrics && wanted('METRICS') };
+  const sends = receives || config.telemetry.loggers.length > 0;
+  const signals = { receives, traces: sends, metrics: metrics && wanted('METRICS') };
   if (!(signals.traces || signals.metrics)) return off;
   const protocol = options.env.OTEL_EXPORTER_OTLP_PROTOCOL;
   if (protocol !== undefined && protocol !== '' && protocol !== 'http/protobuf')
@@ -42,16 +42,11 @@ async function open(
   signals: { receives: boolean; traces: boolean; metrics: boolean },
 ): Promise<Telemetry> {
   const { endpoint, headers, sample } = telemetry.otlp;
-  const { loggerForm } = await import('../observe/otlp/logger-forms.ts');
   const { openTelemetry } = await import('../observe/otlp/telemetry.ts');
   try {
     return await openTelemetry({
-      endpoint: endpoint ?? null,
-      headers,
-      loggers: telemetry.loggers.map(loggerForm),
+      ...{ endpoint: endpoint ?? null, headers, loggers: telemetry.loggers, sample, version },
       ...signals,
-      sample,
-      version,
       database: storage.database === 'sqlite' ? 'sqlite' : 'postgresql',
       onTrouble: (message) => log.error(message),
       onBack: (message) => log.warn(message),

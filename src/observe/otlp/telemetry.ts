@@ -1,6 +1,6 @@
 import type { Traces } from '../../kernel/trace.ts';
 import { AttemptMetrics } from './genai-metrics.ts';
-import type { LoggerForm } from './logger-forms.ts';
+import { type LoggerForm, loggerForm, type NamedLogger } from './logger-forms.ts';
 import { LoggerQueue } from './logger-queue.ts';
 import { type SpanBatch, SpanSender } from './span-sender.ts';
 import { lengthDelimited, resourceAttribute } from './span-writer.ts';
@@ -12,7 +12,7 @@ export interface TelemetryOptions {
   /** Whether there is a receiver, in addition to the loggers. */
   receives: boolean;
   /** Services that get the same spans. */
-  loggers: readonly LoggerForm[];
+  loggers: readonly NamedLogger[];
   headers: Readonly<Record<string, string>>;
   traces: boolean;
   metrics: boolean;
@@ -50,8 +50,9 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Telemetr
     .defaultResource()
     .merge(resources.resourceFromAttributes({ 'service.name': 'culvert', 'service.version': version }))
     .merge(detected);
-  const queues = await Promise.all(options.loggers.map((logger) => openLogger(logger, options)));
-  const ofLoggers = Object.assign({}, ...options.loggers.map(({ resource }) => resource)) as Record<string, string>;
+  const loggers = options.loggers.map(loggerForm);
+  const queues = await Promise.all(loggers.map((logger) => openLogger(logger, options)));
+  const ofLoggers = Object.assign({}, ...loggers.map(({ resource }) => resource)) as Record<string, string>;
   const attributes = { ...ofLoggers, ...resource.attributes };
   const sender = options.traces ? await openSender(options, attributes, queues) : null;
   const metrics = options.metrics ? new AttemptMetrics() : null;
