@@ -6,6 +6,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { parseBody } from '../../../kernel/parse-object.ts';
 import type { Canonical, CanonicalQuestion } from '../../models/steps.ts';
 import { canonicalBody, canonicalOf, digestOf, longNumbersIn } from '../../spine/readable-input.ts';
+import { RecentCanonicals } from './recent-canonical.ts';
 
 /** The result of `canonicalRead` for a body that is not read yet. */
 export function canonicalConversation(raw: Buffer, dialect: CallerDialectId, wanted?: 'question'): Result<Canonical> {
@@ -28,7 +29,15 @@ export interface ReadConversation {
  * All that can change the answer of a conversation, equal for all formats in which it can be said. What its neutral form
  * does not hold brings the whole body in, so that no field is left out of it.
  */
-export function canonicalRead({ raw, body, read, dialect }: ReadConversation, wanted?: 'question'): Canonical {
+export function canonicalRead(conversation: ReadConversation, wanted?: 'question'): Canonical {
+  const { raw, dialect } = conversation;
+  return recent.of({ raw, dialect, wanted }, () => canonicalAnew(conversation, wanted));
+}
+
+/** A function of the body alone, so that one memory serves all tenants. */
+const recent = new RecentCanonicals();
+
+function canonicalAnew({ raw, body, read, dialect }: ReadConversation, wanted: 'question' | undefined): Canonical {
   const text = raw.toString('utf8');
   const { extras } = read;
   const state = extras?.state ?? null;
