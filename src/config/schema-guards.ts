@@ -9,6 +9,7 @@ import {
   linkKinds,
   outsideChecks,
   personalKinds,
+  phoneCountries,
   secretKinds,
 } from '../guards/kinds.ts';
 import { duration, name } from './scalars.ts';
@@ -41,6 +42,14 @@ export const guardSchema = z
       .min(1)
       .optional()
       .describe('Kinds that `personal-data`, `secrets`, `links` or `injection` looks for. Default: all.'),
+    countries: z
+      .array(z.enum(phoneCountries))
+      .min(1)
+      .max(10)
+      .optional()
+      .describe(
+        'Countries, by ISO 3166-1, whose phone numbers `personal-data` finds in every valid form, also without separators and country code.',
+      ),
     hosts: z
       .array(z.string().regex(/^[a-z\d-]+(\.[a-z\d-]+)*$/, 'a host is written like docs.example.org, in lower case'))
       .min(1)
@@ -100,7 +109,7 @@ export const guardSchema = z
       ),
   })
   .superRefine((guard, context) => {
-    const { check, kinds, hosts, languages, patterns, words, action, route_to } = guard;
+    const { check, kinds, countries, hosts, languages, patterns, words, action, route_to } = guard;
     const issue = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message });
     const known = kindsOf[check] ?? [];
     kinds?.forEach((kind, index) => {
@@ -111,6 +120,9 @@ export const guardSchema = z
     }
     if (check === 'languages' && action === 'mask')
       issue(['action'], 'a language has no mask; use block, flag or route');
+    if (countries !== undefined && (check !== 'personal-data' || kinds?.includes('phone') === false)) {
+      issue(['countries'], 'the check personal-data alone has countries, where it looks for phones');
+    }
     if (hosts !== undefined && check !== 'links') issue(['hosts'], 'the check links alone has hosts');
     if ((check === 'patterns') !== (patterns !== undefined)) {
       issue(

@@ -20,7 +20,12 @@ import { questions, startModel } from './start-model.ts';
 /* Base64, data URLs and the escapes of URLs, HTML and JSON hide nothing, and bytes that nobody can read are said to be unscanned. */
 
 const values = ['jo@example.org', '4111 1111 1111 1111', 'sk-proj-Ab3dEf6hIj9kLm2nOp5q', 'Project Falcon', 'AB-12345'];
-const check: Check = [...personalData(), ...secrets(), ...words(['project falcon']), ...patterns(['AB-\\d{3,6}'])];
+const check: Check = [
+  ...(await personalData()),
+  ...secrets(),
+  ...words(['project falcon']),
+  ...patterns(['AB-\\d{3,6}']),
+];
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const inLines = (text: string, chars: number, end: string) => text.match(new RegExp(`.{1,${chars}}`, 'g'))!.join(end);
 

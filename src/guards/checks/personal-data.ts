@@ -3,14 +3,21 @@ import type { Check, Finding, Rule } from '../check.ts';
 import { type PersonalKind, personalKinds } from '../kinds.ts';
 import { cardEnd, ibanEnd } from './cards-and-accounts.ts';
 import { nationalIds } from './national-ids.ts';
-import { phoneEnd } from './phones.ts';
+import type { PhoneNumbers } from './phones.ts';
 
-/** Rules for personal data of these kinds. */
-export function personalData(kinds: readonly PersonalKind[] = personalKinds): Check {
+/**
+ * Rules for personal data of these kinds. `countries`: where phone numbers count without a country code in every valid
+ * form. Plans of phone numbers are loaded where phones are looked for.
+ */
+export async function personalData(
+  kinds: readonly PersonalKind[] = personalKinds,
+  countries: readonly string[] = [],
+): Promise<Check> {
   const numbers = kinds.filter((kind) => kind !== 'email');
+  const phones = kinds.includes('phone') ? (await import('./phones.ts')).phoneNumbers(countries) : null;
   return [
     ...(kinds.includes('email') ? [emails] : []),
-    ...(numbers.length > 0 ? [numbersOf(new Set(numbers))] : []),
+    ...(numbers.length > 0 ? [numbersOf({ kinds: new Set(numbers), phones })] : []),
     ...(kinds.includes('ip') ? [longAddresses] : []),
   ];
 }
@@ -51,8 +58,15 @@ const numberChars = 64;
 const digit = /\d/g;
 const addressV4 = /(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)/y;
 
+interface Numbers {
+  kinds: ReadonlySet<PersonalKind>;
+  /** Null: no phone numbers. */
+  phones: PhoneNumbers | null;
+}
+
 /** What begins with digits, or a few characters before them: one look at each group of digits serves all kinds. */
-function numbersOf(kinds: ReadonlySet<PersonalKind>): Rule {
+function numbersOf(numbers: Numbers): Rule {
+  const least = numbers.phones?.least ?? 9;
   return {
     longest: numberChars,
     next(text, from) {
@@ -60,7 +74,7 @@ function numbersOf(kinds: ReadonlySet<PersonalKind>): Rule {
       digit.lastIndex = from;
       while (digit.test(text)) {
         let end = digit.lastIndex;
-        const found = mayBegin(text, end - 1) ? numberAt(kinds, text, end - 1, from) : null;
+        const found = mayBegin(text, end - 1, least) ? numberAt(numbers, text, end - 1, from) : null;
         if (found !== null) return found;
         while (isDigit(text, end)) end++;
         digit.lastIndex = end;
@@ -86,11 +100,11 @@ function isDigit(text: string, at: number): boolean {
 }
 
 /** A quick look that most numbers of a text do not pass: what begins there has the digits, or dots, of some kind. */
-function mayBegin(text: string, at: number): boolean {
+function mayBegin(text: string, at: number, leastDigits: number): boolean {
   const before = text.charCodeAt(at - 1);
   const isUpper = (code: number) => code >= 65 && code <= 90;
   const isLed = before === 0x2b || before === 0x28 || isUpper(before);
-  const least = isLed || (before === 0x2d && isUpper(text.charCodeAt(at - 2))) ? 2 : 9;
+  const least = isLed || (before === 0x2d && isUpper(text.charCodeAt(at - 2))) ? 2 : leastDigits;
   let digits = 0;
   let dots = 0;
   let group = 0;
@@ -117,7 +131,7 @@ function isFree(text: string, start: number): boolean {
   return before === '' || !/[\w.]/.test(before) || (before === '.' && !isDigit(text, start - 2));
 }
 
-function numberAt(kinds: ReadonlySet<PersonalKind>, text: string, at: number, from: number): Finding | null {
+function numberAt({ kinds, phones }: Numbers, text: string, at: number, from: number): Finding | null {
   const found = (kind: PersonalKind, start: number, end: number) => ({ kind, start, end });
   if (kinds.has('iban') && at - 2 >= from && /[A-Z]/.test(text.charAt(at - 1)) && isFree(text, at - 2)) {
     const end = ibanEnd(text, at - 2);
@@ -142,10 +156,10 @@ function numberAt(kinds: ReadonlySet<PersonalKind>, text: string, at: number, fr
     const matched = addressV4.exec(text)?.[0];
     if (matched !== undefined && isAddressOfSomebody(matched)) return found('ip', at, at + matched.length);
   }
-  if (!kinds.has('phone')) return null;
+  if (phones === null) return null;
   const isLed = at > from && /[+(]/.test(text.charAt(at - 1)) && isFree(text, at - 1);
   for (const start of isLed ? [at - 1, at] : [at]) {
-    const end = phoneEnd(text, start);
+    const end = phones.end(text, start);
     if (end !== -1) return found('phone', start, end);
   }
   return null;

@@ -108,6 +108,7 @@ const isBuiltIn = (check: GuardConfig['check']): check is BuiltIn => builtInChec
 async function checkOf({
   check,
   kinds,
+  countries,
   hosts,
   languages,
   patterns,
@@ -116,7 +117,7 @@ async function checkOf({
   const among = <K extends string>(all: readonly K[]) => all.filter((kind) => kinds?.includes(kind as never) ?? true);
   switch (check) {
     case 'personal-data':
-      return personalData(among(personalKinds));
+      return personalData(among(personalKinds), countries);
     case 'secrets':
       return secrets(among(secretKinds));
     case 'links':

@@ -25,7 +25,7 @@ export type GuardDraft = Readonly<Record<string, string>>;
 const ofAll = ['action', 'route_to', 'on', 'mode', 'on_error', 'parts'];
 /** Settings of one check alone; a check that is not here has all that are in no list. */
 const ofCheck: Readonly<Record<string, readonly string[]>> = {
-  'personal-data': ['kinds'],
+  'personal-data': ['kinds', 'countries'],
   secrets: ['kinds'],
   links: ['kinds', 'hosts'],
   injection: ['kinds'],
