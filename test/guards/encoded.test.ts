@@ -200,7 +200,7 @@ for (const format of Object.keys(questions)) {
     test(`a picture in a text is unscanned, in requests and in answers: ${how}`, async () => {
       const refused = await ask(format, 'masks', `See ${picture}`, stream);
       assert.equal(refused.status, 400, refused.body);
-      assert.match(refused.body, /cannot read a part of this request, such as .*bytes in base64/);
+      assert.match(refused.body, /cannot read a part of this request, such as .*bytes in base64 or/);
       assert.match(refused.guard ?? '', /; unscanned; scanned=\d\d%$/);
       assert.equal(upstream.bodies.length, 0);
       for (const model of ['lenient', 'observes']) {

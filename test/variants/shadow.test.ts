@@ -137,7 +137,7 @@ test('a Responses request has a shadow that gets its kept turns and keeps nothin
   const upstream = await startUpstream(t);
   const gateway = await startGateway(t, {
     providers: { up: upstream.provider },
-    guards: { pii: { check: 'personal-data', kinds: ['email'], action: 'mask', on: ['input', 'output'] } },
+    guards: { pii: { check: 'personal-data', kinds: ['email'], action: 'mask', on_error: 'allow' } },
     models: { smart: { targets: ['up/good'], guards: ['pii'], shadow: { share: '100%', targets: ['up/other'] } } },
   });
   const respond = async (path: string, json: object) => {

@@ -55,6 +55,14 @@ export function masked(
   };
 }
 
+/**
+ * Turns of a kept response that a request continues, which have the values that its caller got back: nobody masks them
+ * here. 0 or 1.
+ */
+export function continuedIn(texts: Texts | null): number {
+  return Number(texts?.parts.some(({ path: [name] }) => name === 'previous_response_id' || name === 'conversation'));
+}
+
 /** False for names of members, and for numbers of which the format or a schema wants that they are some. */
 export function canMask({ as, kind }: Pick<TextPart, 'as' | 'kind'>): boolean {
   return as === undefined || (as === 'number' && (kind === 'tool-arguments' || kind === 'tool-result'));

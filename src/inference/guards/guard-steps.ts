@@ -29,7 +29,7 @@ import type {
 import { findingsOf } from './findings-of.ts';
 import { blocked } from './guard-failures.ts';
 import { type GuardReport, reportOf } from './guard-report.ts';
-import { isRead, masked, shareOf } from './guard-share.ts';
+import { continuedIn, isRead, masked, shareOf } from './guard-share.ts';
 import { GuardedText } from './guarded-text.ts';
 import { MaskBook } from './mask-book.ts';
 import type { AskingParts } from './outside-services.ts';
@@ -207,7 +207,8 @@ class RunningRules extends RunningGuard<Guard> {
       parts.map(({ text }) => text),
     );
     const bytes = all.flat().filter(({ isUnread }) => isUnread === true).length;
-    const unread = texts === null ? 1 : texts.unread.filter(isRead).length + bytes;
+    const kept = config.action === 'mask' && this.enforces ? continuedIn(texts) : 0;
+    const unread = texts === null ? 1 : texts.unread.filter(isRead).length + bytes + kept;
     const what = texts === null ? 'a request of this kind' : 'a part of this request';
     const refused = unread > 0 ? this.unread(unread, what) : null;
     if (refused !== null) return { refused };

@@ -5,7 +5,7 @@ import type { JudgedText, RequestView, RunningStep, StepRequest, TextFilter, Ver
 import { findingsOf } from './findings-of.ts';
 import { blocked } from './guard-failures.ts';
 import { sentencesNamed } from './guard-report.ts';
-import { isRead, masked } from './guard-share.ts';
+import { continuedIn, isRead, masked } from './guard-share.ts';
 import { GuardedText } from './guarded-text.ts';
 import type { MaskBook } from './mask-book.ts';
 import type { AskOutside } from './outside-asker.ts';
@@ -68,7 +68,10 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
   async #request(view: RequestView): Promise<Verdict> {
     const texts = await view.texts();
     const parts = (texts?.parts ?? []).filter((part) => this.#reads(part) && isRead(part));
-    const unread = texts === null ? 1 : texts.unread.filter(isRead).length + (await bytesIn(parts));
+    const unread =
+      texts === null
+        ? 1
+        : texts.unread.filter(isRead).length + (await bytesIn(parts)) + (this.#changes ? continuedIn(texts) : 0);
     const refused =
       unread === 0 ? null : this.unread(unread, texts === null ? 'a request of this kind' : 'a part of this request');
     if (refused !== null) return { refused };
