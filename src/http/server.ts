@@ -11,6 +11,7 @@ import { closeWatch } from './close-watch.ts';
 import { type ConnectionCaps, capConnections } from './connection-caps.ts';
 import { type Door, OpenDoor } from './door.ts';
 import { type DrainTimes, drain } from './drain.ts';
+import { http2Connection, type UnreadBytes } from './http2-preface.ts';
 import type { Overload } from './overload.ts';
 import { responseOf } from './pipelined.ts';
 import { Reception, type ReceptionParts } from './receive-request.ts';
@@ -47,6 +48,8 @@ export interface GatewayServer {
 export function createGatewayServer(parts: ServerParts): GatewayServer {
   const { clock, snapshot } = parts;
   const reception = new Reception(parts);
+  /** Connections with HTTP/2: their requests are of connections inside this process. */
+  const http2 = new WeakSet<Socket>();
   const raw = createRawRefusals(parts);
   const server = createServer(
     {
@@ -65,7 +68,15 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   );
   server.on('checkContinue', reception.onRequest);
   server.on('checkExpectation', reception.onRequest);
-  server.on('clientError', raw.onClientError);
+  server.on('clientError', (error: UnreadBytes & NodeJS.ErrnoException, socket: Socket) => {
+    const connection = http2Connection(error, socket);
+    if (connection === null) return raw.onClientError(error, socket);
+    http2.add(socket);
+    import('./http2-plain.ts').then(
+      ({ serveHttp2 }) => serveHttp2(connection, socket.remoteAddress, (one) => door.connect(one)),
+      () => connection.destroy(),
+    );
+  });
   server.on('upgrade', (request, socket, head) => {
     if (!reception.onUpgrade(request, socket, head)) raw.onUpgrade(request, socket);
   });
@@ -90,7 +101,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
         elsewhere: parts.elsewhere,
         isTrusted: createTrust(() => snapshot().config.server.trusted_proxies),
         refuse: (socket, message) => raw.refuse({ kind: 'overloaded', message }, socket),
-        isFree: (socket) => responseOf(socket) === null && !reception.isUpgraded(socket),
+        isFree: (socket) => responseOf(socket) === null && !reception.isUpgraded(socket) && !http2.has(socket),
         onTaken: () => {
           reception.overload.accepted = true;
         },

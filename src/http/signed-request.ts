@@ -17,7 +17,7 @@ export interface SignedClaim {
 }
 
 const form =
-  /^AWS4-HMAC-SHA256\s+Credential=([\w-]{1,256})\/(\d{8})\/([\w-]{1,64})\/([\w-]{1,64})\/aws4_request,\s*SignedHeaders=([a-z0-9;-]{1,2048}),\s*Signature=([0-9a-f]{64})$/;
+  /^AWS4-HMAC-SHA256\s+Credential=([\w-]{1,256})\/(\d{8})\/([\w-]{1,64})\/([\w-]{1,64})\/aws4_request,\s*SignedHeaders=([a-z0-9;:-]{1,2048}),\s*Signature=([0-9a-f]{64})$/;
 const dateForm = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
 
 /** Whether a request says that it is signed so. */
@@ -32,7 +32,11 @@ export function claimIn(headers: IncomingHttpHeaders): SignedClaim | null {
   const date = headerText(headers, 'x-amz-date');
   const atMs = Date.parse(date.replace(dateForm, '$1-$2-$3T$4:$5:$6Z'));
   const names = signed.split(';');
-  const isWhole = dateForm.test(date) && date.startsWith(day) && names.includes('host') && names.includes('x-amz-date');
+  const isWhole =
+    dateForm.test(date) &&
+    date.startsWith(day) &&
+    (names.includes('host') || names.includes(authority)) &&
+    names.includes('x-amz-date');
   if (accessKeyId === '' || !isWhole || Number.isNaN(atMs)) return null;
   return { accessKeyId, day, region, service, names, signature: Buffer.from(signature, 'hex'), date, atMs };
 }
@@ -73,8 +77,11 @@ export function sha256(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
+/** Name of the host in HTTP/2, which AWS's SDK for JavaScript signs there. */
+const authority = ':authority';
+
 function headerText(headers: IncomingHttpHeaders, name: string): string {
-  const value = headers[name] ?? '';
+  const value = headers[name === authority ? 'host' : name] ?? '';
   return Array.isArray(value) ? value.join(',') : value;
 }
 

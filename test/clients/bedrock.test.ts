@@ -391,6 +391,37 @@ test("AWS's SDK fetches credentials for the key by itself, and signs whole and s
   assert.equal(asJson(invokedBody.body).type, 'message');
 });
 
+test("AWS's SDK speaks HTTP/2 as it does by default: streams side by side, signed, and errors", async () => {
+  const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey } = await issued();
+  const usual = new BedrockRuntimeClient({
+    endpoint: gateway.url,
+    region: 'us-east-1',
+    credentials: { accessKeyId, secretAccessKey },
+    authSchemePreference: ['aws.auth#sigv4'],
+    maxAttempts: 1,
+  });
+  const texts = await Promise.all(
+    Array.from({ length: 5 }, async () => {
+      let text = '';
+      const { stream } = await usual.send(new ConverseStreamCommand(hello));
+      for await (const { contentBlockDelta } of stream!) text += contentBlockDelta?.delta?.text ?? '';
+      return text;
+    }),
+  );
+  for (const text of texts) assert.match(text, /hello there/);
+  await assert.rejects(usual.send(new ConverseCommand({ ...hello, modelId: 'nobody' })), {
+    name: 'ResourceNotFoundException',
+  });
+  const broken = await usual.send(new ConverseStreamCommand({ modelId: 'mock/eof=3events', messages }));
+  await assert.rejects(
+    async () => {
+      for await (const _ of broken.stream!);
+    },
+    { name: 'ModelStreamErrorException' },
+  );
+  usual.destroy();
+});
+
 test('lasting credentials sign until they are wrong', async () => {
   const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Expiration: ends } = await issued();
   assert.equal(ends, undefined);

@@ -31,6 +31,6 @@ export async function openThreeProviders(
     },
   });
   /** What a provider was sent last. */
-  const lastBody = () => upstream.requests().at(-1)!.body as JsonObject;
+  const lastBody = () => upstream.requests().findLast(({ body }) => body !== null)!.body as JsonObject;
   return { upstream, gateway, lastBody };
 }
