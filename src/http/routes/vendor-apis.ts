@@ -3,6 +3,7 @@ import type { Route } from '../exchange.ts';
 import { createSignedCallers, type SignedCallersParts } from '../signed-caller.ts';
 import { aiGatewayRoutes } from './ai-gateway.ts';
 import { type AwsCredentialsParts, awsCredentialsRoute } from './aws-credentials.ts';
+import { modelInfoRoute } from './azure.ts';
 import { bedrockRoutes } from './bedrock.ts';
 import { cohereRoutes } from './cohere.ts';
 import { geminiRoutes } from './gemini.ts';
@@ -19,6 +20,7 @@ export function vendorApiRoutes(services: Services, signing: SigningParts): Rout
     ...geminiRoutes(services),
     ...ollamaRoutes(services),
     ...aiGatewayRoutes(services),
+    modelInfoRoute(services),
     ...cohereRoutes(services),
     ...bedrockRoutes(services, signed),
     awsCredentialsRoute({ ...signing, clock: services.clock }),
