@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { type Principal, unrestricted } from '../books/auth/principal.ts';
 import { limitsLeft } from '../books/metering/limits-left.ts';
+import type { Config } from '../config/schema.ts';
+import { dataRuleSchema } from '../config/schema-data.ts';
 import { cleanTag } from '../formats/neutral/tag.ts';
 import { explainChat } from '../inference/families/chat/explain-chat.ts';
 import { explainEmbeddings } from '../inference/families/embeddings/explain-embeddings.ts';
@@ -183,11 +185,17 @@ function ruledAs(
   };
 }
 
+function dataOf({ accounts }: Config, account: string): Pick<Principal, 'data'> {
+  const data = Object.hasOwn(accounts, account) ? accounts[account]?.data : undefined;
+  return data === undefined ? {} : { data };
+}
+
 function principalOf(directory: Directory, id: string | undefined): Principal {
   if (id === undefined) return unrestricted(directory.config.default_plan);
   const key = directory.key(id);
   if (key === null || key.revokedMs !== null)
     return refuse({ kind: 'not-found', message: `There is no active key '${id.slice(0, 64)}'.` });
+  const ownRule = dataRuleSchema.parse(key.limits?.data ?? undefined);
   return {
     keyId: key.id,
     keyName: key.name,
@@ -195,8 +203,9 @@ function principalOf(directory: Directory, id: string | undefined): Principal {
     account: key.account,
     plan: directory.account(key.account)?.plan ?? directory.config.default_plan,
     allowedModels: key.models,
+    ...dataOf(directory.config, key.account),
     // They decide whether it may ask, not where it goes.
-    limits: null,
+    limits: ownRule === undefined ? null : { data: ownRule },
     guards: key.guards,
   };
 }

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { providerTypes } from '../formats/providers/catalog.ts';
 import { didYouMean } from '../kernel/nearest.ts';
+import { type DataRule, dataBar, dataFactsOf } from './data-rules.ts';
 import { credentialsOf } from './declared.ts';
 import { ownProvider } from './own-models.ts';
 import type { PathProblem } from './problem.ts';
@@ -20,6 +21,7 @@ export function cautionsOf(config: Config): Caution[] {
     ...ofCredentials(config),
     ...ofQuality(config),
     ...ofAllowedModels(config),
+    ...ofDataRules(config),
   ];
 }
 
@@ -100,6 +102,41 @@ function ofAllowedModels({ providers, models, plans, keys }: Config): Caution[] 
       Array.isArray(plan.models) ? check(plan.models, ['plans', name, 'models']) : [],
     ),
     ...keys.flatMap((key, index) => (key.models === undefined ? [] : check(key.models, ['keys', index, 'models']))),
+  ];
+}
+
+/** Models whose targets a data rule all keeps away. */
+function ofDataRules({ providers, models, plans, accounts, keys, default_plan }: Config): Caution[] {
+  const ruleOf = (of: string, data: NonNullable<Config['accounts'][string]['data']> | undefined): DataRule[] =>
+    data === undefined ? [] : [{ ...data, of }];
+  const ofPlan = (plan: string) => ruleOf(`plan ${plan}`, plans[plan]?.data);
+  const check = (rules: readonly DataRule[], path: PathProblem['path']): Caution[] => {
+    const closed = Object.entries(models).filter(([, { targets }]) =>
+      targets.every(({ provider, ...target }) => {
+        const config = providers[provider];
+        return config !== undefined && dataBar(rules, dataFactsOf(config, target)) !== null;
+      }),
+    );
+    if (closed.length === 0) return [];
+    const named = closed.slice(0, 10).map(([alias]) => alias);
+    const more = closed.length > named.length ? ` and ${closed.length - named.length} more` : '';
+    const message = `no target of these models may get its requests: ${named.join(', ')}${more}`;
+    return [
+      { path, message, fix: 'Declare `data` at their providers or targets, or add targets that the rule allows.' },
+    ];
+  };
+  return [
+    ...Object.entries(plans).flatMap(([name, { data }]) =>
+      data === undefined ? [] : check(ofPlan(name), ['plans', name, 'data']),
+    ),
+    ...Object.entries(accounts).flatMap(([id, { data, plan = default_plan }]) =>
+      data === undefined ? [] : check([...ruleOf(`account ${id}`, data), ...ofPlan(plan)], ['accounts', id, 'data']),
+    ),
+    ...keys.flatMap(({ account, name, limits }, index) =>
+      limits?.data === undefined
+        ? []
+        : check(ruleOf(`key ${account}/${name}`, limits.data), ['keys', index, 'limits', 'data']),
+    ),
   ];
 }
 

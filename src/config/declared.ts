@@ -23,6 +23,8 @@ export interface DeclaredAccount {
   guards: readonly string[];
   /** Absent or null: none. */
   extraBudget?: ExtraBudget | null;
+  /** Which providers may get its requests; absent: all. */
+  data?: NonNullable<Config['accounts'][string]['data']>;
   /** By end user, tag and model. Absent or null: none. */
   budgets?: readonly PartBudgetConfig[] | null;
   /** Named only by the key of CULVERT_API_KEY: a stored account of that name keeps its stored settings. */
@@ -52,6 +54,7 @@ export function declaredAccounts(config: Config): DeclaredAccount[] {
       status: account?.status ?? 'active',
       guards: account?.guards ?? [],
       ...(account?.budgets !== undefined && { budgets: account.budgets }),
+      ...(account?.data !== undefined && { data: account.data }),
       ...(extra !== undefined && { extraBudget: { usd: extra.usd, untilMs: extra.until } }),
       ...(account === undefined && fromEnvironment?.account === id && { from: 'environment' as const }),
     };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { guardNames } from './guard-names.ts';
 import { keyTags } from './key-tags.ts';
 import { globs, instant, name, network, secret, timeZone } from './scalars.ts';
+import { dataRuleSchema } from './schema-data.ts';
 import { budgetUsdMax, extraUsd, keyLimitsSchema } from './schema-plans.ts';
 
 const partKinds = ['user', 'tag', 'model'] as const;
@@ -58,6 +59,7 @@ export const accountsSchema = z
         .optional()
         .describe('It may spend so much more than each budget of its plan allows, until then.'),
       budgets: partBudgets().optional(),
+      data: dataRuleSchema,
     }),
   )
   .default({})

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { duration, globs, httpUrl, positiveInt, secret, secretOrPath, size } from './scalars.ts';
+import { dataFactsSchema } from './schema-data.ts';
 import { headersSchema } from './schema-route.ts';
 
 /** The separator between the name of a server and that of its tool. */
@@ -54,6 +55,7 @@ const oauthSchema = z
   .describe('Tokens by OAuth 2.1, which Culvert renews, for the url.');
 
 const oftenSet = {
+  data: dataFactsSchema,
   headers: headersSchema('Headers sent with every message to the url.'),
   oauth: oauthSchema.optional(),
   tools: z

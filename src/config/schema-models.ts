@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { guardNames } from './guard-names.ts';
 import { costUnitsMax, duration, milliMultiple, name, percentage, positiveInt } from './scalars.ts';
+import { dataFactsSchema } from './schema-data.ts';
 import { parametersSchema } from './schema-parameters.ts';
 import { timeoutsSchema } from './schema-providers.ts';
 
@@ -129,6 +130,7 @@ const targetObjectSchema = z.strictObject({
     .describe('false: ask for a whole answer where it must be converted; what cannot stream at all: capabilities.'),
   batch: positiveInt(100_000).optional().describe('Most inputs of one embedding call.'),
   space: z.string().min(1).max(64).optional().describe('Vector space of its embeddings.'),
+  data: dataFactsSchema,
   timeouts: timeoutsSchema.prefault({}),
 });
 

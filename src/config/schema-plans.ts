@@ -14,6 +14,7 @@ import {
   webhookSecret,
   webhookUrl,
 } from './scalars.ts';
+import { dataRuleSchema } from './schema-data.ts';
 
 /**
  * The bounds keep every amount a whole number of milli-units, tokens or nano-USD that JavaScript and Lua hold exactly,
@@ -131,6 +132,7 @@ export const planSchema = z.strictObject({
     .describe(
       'MCP servers (`NAME`) and their tools and prompts (`NAME__TOOL`) it may use; * matches any characters. Omitted or off: all.',
     ),
+  data: dataRuleSchema,
   guards: guardNames().describe('Guards of the requests of its accounts, and of their answers.'),
   tier_limits: orOff(
     z.record(name('a tier'), tierLimit("Omitted: the tier's own; off: none.")),
@@ -206,6 +208,7 @@ export const keyLimitsSchema = z
       .describe(
         'MCP servers (`NAME`) and their tools and prompts (`NAME__TOOL`) it may use. Default: all of the plan.',
       ),
+    data: dataRuleSchema,
   })
   .describe("Tighter limits of one key, in addition to its plan's.");
 

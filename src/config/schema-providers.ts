@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { catalog } from '../formats/providers/catalog.ts';
 import { credentialId, duration, httpUrl, name, percentage, positiveInt, secret } from './scalars.ts';
+import { dataFactsSchema } from './schema-data.ts';
 import { headersSchema, proxySchema, tlsSchema } from './schema-route.ts';
 
 /** Timeouts of one level. An omitted one comes from the level below (target, alias, provider, built-in). */
@@ -210,6 +211,7 @@ export const providerSchema = z.strictObject({
     .describe(
       'Ids, with * for any characters, of what you keep at it for all callers: files, vector stores, prompts, caches. Other ids serve only the key that they were given to.',
     ),
+  data: dataFactsSchema,
   timeouts: timeoutsSchema.prefault({}),
   health: z
     .strictObject({

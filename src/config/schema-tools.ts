@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { duration, httpUrl, positiveInt, secret, size } from './scalars.ts';
+import { dataFactsSchema } from './schema-data.ts';
 import { keptAnswerMembers } from './schema-models.ts';
 import { proxySchema, tlsSchema } from './schema-route.ts';
 
@@ -47,6 +48,7 @@ const searchProviderSchema = z.strictObject({
   base_url: httpUrl().optional().describe('Where it is; searxng needs it, the others have their own.'),
   api_key: secret().optional().describe('Its key.'),
   priority: z.int().min(1).max(100).default(1).describe('1 is tried first.'),
+  data: dataFactsSchema,
 });
 
 /** Web search, scraping and crawling. */

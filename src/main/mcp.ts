@@ -1,5 +1,6 @@
 import type { AdminParts } from '../admin/parts.ts';
 import { mayUseMcp } from '../books/metering/plan-book.ts';
+import { writtenFacts } from '../config/data-rules.ts';
 import { isLoopback } from '../config/loopback-host.ts';
 import { mcpCallbackPath } from '../http/routes/mcp-login.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
@@ -63,7 +64,12 @@ export function openMcp(parts: McpParts): OpenedMcp {
   });
   const upstream = createUpstreamTools({
     servers,
-    mayUse: (principal, server, name) => mayUseMcp(plans().plan(principal.plan), principal, server, name),
+    mayUse(principal, server, name) {
+      const { config, models } = snapshot();
+      const { data, url } = config.mcp.servers[server] ?? {};
+      const barred = models.barred(principal, writtenFacts(data, url), `MCP server '${server}'`);
+      return barred === null && mayUseMcp(plans().plan(principal.plan), principal, server, name);
+    },
   });
   const logins = createMcpLogins({ ...shared, redirectUri: () => redirectUri(parts) });
 

@@ -48,6 +48,8 @@ export interface Target {
   video?: VideoFacts;
   /** How it writes down speech; only as its endpoint sees it. */
   transcription?: TranscriptionTarget;
+  /** Region, training and retention of its provider; absent: nobody knows. */
+  data?: { region: string | null; trains: boolean | null; retentionMs: number | null };
   /** Extra top-level body fields that the operator set for this target. */
   body: Readonly<Record<string, unknown>>;
 }

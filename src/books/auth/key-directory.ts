@@ -75,7 +75,7 @@ export function keysInForce(declared: Declared, stored: Stored): readonly Declar
 }
 
 /** Settings that the principals of an account have from it. */
-export type AccountFacts = Pick<DeclaredAccount, 'plan' | 'status' | 'guards' | 'extraBudget' | 'budgets'> &
+export type AccountFacts = Pick<DeclaredAccount, 'plan' | 'status' | 'guards' | 'extraBudget' | 'budgets' | 'data'> &
   Pick<AccountRow, 'creditNano'>;
 
 /** The accounts that count, by id. */
@@ -92,6 +92,7 @@ export function principalFacts(account: AccountFacts | undefined, defaultPlan: s
     plan: account?.plan ?? defaultPlan,
     ...(account?.extraBudget != null && { extraBudget: account.extraBudget }),
     ...(account?.budgets != null && { budgets: account.budgets }),
+    ...(account?.data !== undefined && { data: account.data }),
     ...(account?.creditNano != null && { creditNano: account.creditNano }),
   };
 }

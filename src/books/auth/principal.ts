@@ -1,5 +1,5 @@
 import type { ExtraBudget } from '../../config/declared.ts';
-import type { KeyLimitsConfig, PartBudgetConfig } from '../../config/schema.ts';
+import type { Config, KeyLimitsConfig, PartBudgetConfig } from '../../config/schema.ts';
 
 /** The caller: a key of an account, as the rest of the server sees it. Never holds the secret. */
 export interface Principal {
@@ -25,11 +25,13 @@ export interface Principal {
   user?: string | null;
   /** Nano-USD ever added to the credit of its account, which pays for its requests; absent: it has none. */
   creditNano?: number;
+  /** Which providers may get its account's requests, besides the rules of plan and key; absent: all. */
+  data?: NonNullable<Config['accounts'][string]['data']>;
   /** A rule of the operator has moved its request; absent: none has. */
   moved?: MovedBy;
 }
 
-/** What a rule for routes lets a request use. */
+/** Model and targets that a rule for routes lets a request use. */
 export interface MovedBy {
   rule: string;
   /** The alias that it may use though its plan does not have it; null: its plan decides. */

@@ -1,3 +1,4 @@
+import type { DataRule } from '../../config/data-rules.ts';
 import type { Config } from '../../config/schema.ts';
 import { filePlans, planSchema } from '../../config/schema-plans.ts';
 import { systemClock } from '../../kernel/clock.ts';
@@ -177,6 +178,20 @@ export function mayUseMcp(plan: Plan, { limits }: Principal, server: string, nam
     (globs) => globs === null || globs.some((glob) => matchesGlob(glob, server) || matchesGlob(glob, name)),
   );
 }
+
+/** The data rules of a caller: of its plan, its account and its key. */
+export function dataRulesOf({ name, data: ofPlan }: Plan, principal: Principal): readonly DataRule[] {
+  const { account, keyName, data: ofAccount, limits } = principal;
+  const ofKey = limits?.data;
+  if (ofPlan === undefined && ofAccount === undefined && ofKey === undefined) return noRules;
+  return [
+    ...(ofKey === undefined ? [] : [{ ...ofKey, of: `key ${account}/${keyName}` }]),
+    ...(ofAccount === undefined ? [] : [{ ...ofAccount, of: `account ${account}` }]),
+    ...(ofPlan === undefined ? [] : [{ ...ofPlan, of: `plan ${name}` }]),
+  ];
+}
+
+const noRules: readonly DataRule[] = [];
 
 /** Every limit that a request of this caller on a model of this tier must pass: its plan's, then its key's own. */
 function limitSetOf(

@@ -20,6 +20,7 @@ export function planOf(name: string, written: PlanConfig, tiers: Config['tiers']
     models: written.models === undefined || written.models === 'off' ? null : written.models,
     mcp: written.mcp === undefined || written.mcp === 'off' ? null : written.mcp,
     guards: written.guards ?? [],
+    ...(written.data !== undefined && { data: written.data }),
     ...keyLimitsOf(written),
     tiers: tiersOf(written, tiers),
     abandoned: written.abandoned ?? 'tokens',
@@ -62,7 +63,7 @@ export function extraOf({ extra_budget: extra }: KeyLimitsConfig): ExtraBudget |
 }
 
 /** The limits of plans and of single keys. A limit that is left out does not exist. */
-export function keyLimitsOf(written: Omit<KeyLimitsConfig, 'mcp' | 'extra_budget'>): KeyLimits {
+export function keyLimitsOf(written: Omit<KeyLimitsConfig, 'mcp' | 'extra_budget' | 'data'>): KeyLimits {
   return {
     rpm: number(written.rpm),
     tpm: number(written.tpm),

@@ -1,3 +1,4 @@
+import type { PlanConfig } from '../../config/schema.ts';
 import type { CalendarPeriod, WindowName } from './window.ts';
 
 /** A plan as admission needs it: whole numbers, `null` = unlimited, tiers' own limits filled in. */
@@ -11,6 +12,8 @@ export interface Plan {
   mcp: readonly string[] | null;
   /** Names of guards. */
   guards: readonly string[];
+  /** Which providers may get requests; absent: all. */
+  data?: NonNullable<PlanConfig['data']>;
   /** Requests in any 60 s. */
   rpm: number | null;
   /** Tokens in any 60 s, post-paid. */

@@ -22,7 +22,7 @@ export interface ExplainFlags {
   key?: string;
   /** Where the body would be posted. */
   endpoint: Endpoint;
-  /** As `name: value`. */
+  /** Headers of the caller, as `name: value`. */
   header?: string[];
   json?: boolean;
 }

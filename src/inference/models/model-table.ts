@@ -1,8 +1,9 @@
 import { matchesGlob } from '../../books/auth/model-glob.ts';
 import type { Principal } from '../../books/auth/principal.ts';
-import { type PlanBook, planAllows } from '../../books/metering/plan-book.ts';
+import { dataRulesOf, type PlanBook, planAllows } from '../../books/metering/plan-book.ts';
 import { aliasFor, starOf, withStar } from '../../config/alias-pattern.ts';
 import { lackingKey } from '../../config/cautions.ts';
+import { type DataFacts, type DataRule, dataBar } from '../../config/data-rules.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { nearest } from '../../kernel/nearest.ts';
@@ -14,7 +15,7 @@ import { type EmbeddingSource, embeddingSource } from './contract-embeddings.ts'
 import { type MediaSources, mediaSources } from './contract-media.ts';
 import { aliasTable, createAliasMaker } from './create-alias.ts';
 import { embeddingEngineAlias, soundEngineAlias } from './engine-target.ts';
-import { withinTargets } from './narrowed.ts';
+import { dataRefused, withinData, withinTargets } from './narrowed.ts';
 import { promisedAliases, promisedSource } from './promised-aliases.ts';
 
 export interface ModelTable {
@@ -22,6 +23,8 @@ export interface ModelTable {
   resolve(model: string, principal: Principal): Alias | Failure;
   /** Whether this key may use what is called so, be there a model of the name or not. */
   allows(id: string, principal: Principal): boolean;
+  /** Why this caller's data rules keep its requests from a service; null: they do not. `what` names it in words. */
+  barred(principal: Principal, facts: DataFacts, what: string): Failure | null;
   /** The first model that chats and that this key may use, a name without a provider before others; null: none. */
   firstToChat(principal: Principal): Alias | null;
   /** The model that answers a conversation for an unknown one; null: none, or this key may use no chat model. */
@@ -142,6 +145,10 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   return {
     resolve,
     allows: allowed,
+    barred(principal, facts, what) {
+      const bar = dataBar(dataRulesOf(parts.plans().plan(principal.plan), principal), facts);
+      return bar === null ? null : dataRefused(what, [bar]);
+    },
     resolveBeside(first, model, principal) {
       const found = resolve(model, principal);
       if (!('kind' in found) || found.kind !== 'model-unknown') return found;
@@ -193,7 +200,7 @@ function permissionsOf({ plans }: Pick<ModelTableParts, 'plans'>) {
     let own = ofKey.aliases.get(alias);
     if (own === undefined) {
       const may = principal.moved?.model === alias.id || (isFor(alias, principal) && allowed(alias.id, principal));
-      own = may ? forCaller(alias, principal) : null;
+      own = may ? forCaller(alias, principal, dataRulesOf(book.plan(principal.plan), principal)) : null;
       ofKey.aliases.set(alias, own);
     }
     return own;
@@ -203,8 +210,10 @@ function permissionsOf({ plans }: Pick<ModelTableParts, 'plans'>) {
 }
 
 /** With the targets that may answer this caller. */
-function forCaller(alias: Alias, { moved }: Principal): Alias | Failure {
-  return moved == null || moved.targets === null ? alias : withinTargets(alias, moved.targets, moved.rule);
+function forCaller(alias: Alias, { moved }: Principal, rules: readonly DataRule[]): Alias | Failure {
+  const within = rules.length === 0 ? alias : withinData(alias, rules);
+  if ('kind' in within || moved === undefined || moved.targets === null) return within;
+  return withinTargets(within, moved.targets, moved.rule);
 }
 
 function isFor({ only }: Alias, { account, plan }: Principal): boolean {

@@ -1,5 +1,7 @@
+import type { Principal } from '../../../books/auth/principal.ts';
 import { costMilliOf } from '../../../books/metering/settlement.ts';
-import { FailureError } from '../../../kernel/failure.ts';
+import { ownData, writtenFacts } from '../../../config/data-rules.ts';
+import { type Failure, FailureError } from '../../../kernel/failure.ts';
 import { isPaid } from '../../../tools/page-reader.ts';
 import type { ToolAnswer, ToolCharge, ToolJob } from '../../../tools/tool-call.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
@@ -41,9 +43,11 @@ export const toolEndpoint: WorkEndpoint<MadeOrder<ToolOrder>, ToolRequest, ToolP
       throw error;
     }
   },
-  plan(snapshot, { callerHeaders }, { job: { charge, sharedUntilMs }, write }) {
+  plan(snapshot, { callerHeaders, principal }, { job: { charge, sharedUntilMs }, write }) {
     const { costs, tools } = snapshot.config;
     const milliWith = (pages: number) => milliOf(costs, charge, pages);
+    const barred = charge.tool === 'search' ? barredEngine(snapshot, principal) : null;
+    if (barred !== null) return barred;
     const costMilli = milliWith(charge.pagesMax);
     const own = { charge: { endpoint: charge.tool, alias: '', tier: null, costMilli }, milliWith };
     const isCached = tools.search.cache !== undefined;
@@ -66,6 +70,16 @@ export const toolEndpoint: WorkEndpoint<MadeOrder<ToolOrder>, ToolRequest, ToolP
     };
   },
 };
+
+/** Which engine answers is known afterwards only, so each of them must be one that may get the search. */
+function barredEngine({ config, models }: Snapshot, principal: Principal): Failure | null {
+  for (const { type, base_url, data } of config.tools.search.providers) {
+    const facts = type === 'corpus' ? ownData : writtenFacts(data, base_url);
+    const barred = models.barred(principal, facts, `search engine '${type}'`);
+    if (barred !== null) return barred;
+  }
+  return null;
+}
 
 function sharedSearch(
   { config: { costs, tools }, localSearch }: Snapshot,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Principal } from '../../../books/auth/principal.ts';
 import type { Reservation } from '../../../books/metering/admission.ts';
 import { costMilliOf } from '../../../books/metering/settlement.ts';
+import { unknownData } from '../../../config/data-rules.ts';
 import type { OutcomeClass } from '../../../formats/neutral/outcome.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
@@ -65,6 +66,8 @@ export function wayOf(
   const below = safePath(path);
   if (typeof below !== 'string') return below;
   const target = targetOf(configured, { provider, model: 'passthrough' }, null, null, null);
+  const barred = models.barred(principal, target.data ?? unknownData, `provider '${provider}'`);
+  if (barred !== null) return barred;
   return { kind: 'way', method, target, configured, path: below, query: safeQuery(search) };
 }
 
