@@ -30,7 +30,7 @@ export function guardMarks(): DefinitionMarks {
   return ofGuards;
 }
 
-/** A prompt has no secrets. */
+/** Prompts and rules for routes have no secrets. */
 const nothing: ReadonlySet<string> = new Set();
 
 function secretMembersOf(kind: KeptRow['kind'], definition: unknown): ReadonlySet<string> {
@@ -38,7 +38,7 @@ function secretMembersOf(kind: KeptRow['kind'], definition: unknown): ReadonlySe
     ofModels ??= definitionMarks(modelSchema);
     return ofModels.membersWithBody(definition);
   }
-  if (kind === 'prompt') return nothing;
+  if (kind === 'prompt' || kind === 'route') return nothing;
   if (kind === 'guard') return guardMarks().secretMembers;
   return (kind === 'mcp' ? mcpServerMarks() : providerMarks()).secretMembers;
 }

@@ -162,7 +162,7 @@ async function effectsOf(rules: RouteRules, facts: RuleFacts, looks: LateLooks):
 }
 
 /** Rules that did not apply which a record names. */
-const passedMax = 50;
+const passedMax = 20;
 
 function refusal({ name }: RouteRule, { message, status }: NonNullable<RouteConfig['refuse']>): Failure {
   return { kind: 'rule-refused', rule: name, status, message: `${message} (rule '${name}')` };
