@@ -6,9 +6,9 @@ import { pathToFileURL } from 'node:url';
 /** Folders whose files start or measure a world of their own, or need too little of the gateway to load it. */
 const apart =
   /^(src|test\/(browser|bundle|conformance|deploy|docs|engines|gates|processes|telemetry|vector-conformance))\//;
-/** What a file does to its whole process, measures of it, or waits for: servers of others, which take their time. */
+/** What a file does to its whole process, measures of it, or needs beside it: programs that take the cores for themselves. */
 const wantsAProcess =
-  /\bmock\.|process\.(on|once|chdir|env\.\w+ *=|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|busyness|slowness|assertWithin|performance\.now|Missing\b|missingTool|setup:test-tools|alone in its process/;
+  /\bmock\.|process\.(on|once|chdir|env\.\w+ *=|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|busyness|slowness|assertWithin|performance\.now|(?<!postgres|redis)Missing\b|missingTool|setup:test-tools|alone in its process/;
 const filesAGroup = 16;
 /** Tests wait for half of their time: meanwhile another file's go on. */
 const filesAtOnce = 2;
