@@ -11,7 +11,7 @@ export interface Launch {
   flushCompileCache(): void;
 }
 
-/** The composition root: the only place, with the folder `main` beside it, that knows every room. */
+/** The composition root: the only place, with the folder `main`, that knows every room. */
 export async function main(argv: readonly string[], launch: Launch): Promise<void> {
   ownProcess();
   const version = packageVersion();
@@ -65,7 +65,7 @@ function packageVersion(): string {
   return version;
 }
 
-/** Loaded at need: `start` has stores of its own, and most commands have none. */
+/** Loaded at need: `start` has its own stores, and most commands have none. */
 function lazyStores(
   version: string,
 ): Omit<CliParts, 'version' | 'start' | 'mock' | 'mockHelp' | 'snapshotOf' | 'startRefusals'> {

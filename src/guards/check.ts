@@ -35,9 +35,9 @@ export type Check = readonly Rule[];
 export const contextChars = 64;
 
 /**
- * Findings that begin at `from` or later and before `before`, in their order. Where two overlap, the earlier one wins,
- * and of those with one beginning the longer one. What base64 holds is found as the whole of it. It depends on no text further than `open` allows, so that a text in
- * pieces has the findings of the whole.
+ * Findings that begin at `from` or later and before `before`, in their order. Where two overlap, the earlier one takes
+ * precedence, and of those with one beginning the longer one. What base64 holds is found as the whole of it. It depends on
+ * no text further than `open` allows, so that a text in pieces has the findings of the whole.
  */
 export function findingsIn(
   check: Check,
@@ -82,7 +82,7 @@ function findingsAt(check: Check, text: string, { from, before, seen, depth }: S
 
 /** Finds base64 that holds what a check finds, as far as it begins before a place. */
 function encodedRule(check: Check, before: number, depth: number): Rule {
-  /** Bytes up to here are told. */
+  /** Bytes up to here are reported. */
   let told = 0;
   const findingOf = ({ start, end, ahead, text, isBytes }: EncodedPiece): Finding | null => {
     const place = { from: 0, before: text.length, seen: seenText(text), depth: depth + 1 };

@@ -3,7 +3,7 @@ import { escapesIn, hasEscapes, openEscape } from './escapes.ts';
 /**
  * A text as people read it: without the characters that nobody sees, and with digits, letters and signs of other forms
  * as those of ASCII, also letters of other scripts that look like them within a word of ASCII, and those that are escaped
- * as in URLs, HTML or JSON. What is hidden among such characters stands in it plainly. Places: UTF-16 units.
+ * as in URLs, HTML or JSON. What is hidden among such characters is in it plainly. Places: UTF-16 units.
  */
 export interface SeenText {
   text: string;

@@ -16,7 +16,7 @@ const context: HookContext = Object.freeze({ settings: Object.freeze(settings) }
 const replyCharsMax = 8 * 1024 * 1024;
 const tell = (reply: HookReply) => port.postMessage(reply);
 
-// A package is found as a file beside the configuration would find it.
+// A package is found as a file in the configuration's folder would find it.
 const parentURL = String(pathToFileURL(join(folder, 'culvert.yaml')));
 registerHooks({
   resolve: (specifier, of, next) => next(specifier, specifier === module ? { ...of, parentURL } : of),

@@ -87,7 +87,7 @@ export interface Gateway {
   close(options?: { graceMs?: number }): Promise<void>;
 }
 
-/** What `GatewayError` says beside its message. */
+/** What `GatewayError` says in addition to its message. */
 export interface GatewayProblem {
   /** Place in the configuration, such as `providers.openai.api_key`; '' where it has none. */
   path: string;

@@ -53,7 +53,7 @@ export interface BooksOffers {
 /** `unbooked`: the ledger did not take the row, and nothing stays held. */
 export type Reserved = SentStates | Full | Unavailable | { kind: 'unbooked'; states: SentStates; failure: Failure };
 
-/** The state of the books, which is told to workers when it changes. */
+/** The state of the books, which workers get when it changes. */
 export interface BooksStanding {
   /** Why the ledger takes nothing, in words for the operator; null: it does. */
   ledger: string | null;

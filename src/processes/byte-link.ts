@@ -8,7 +8,7 @@ const headBytes = 4;
 const joinedBytesMax = 16 * 1024;
 
 /**
- * A link over a stream of its own: many megabytes that pass there hold up no message of another link. `onGone` is called
+ * A link over a separate stream: many megabytes that pass there hold up no message of another link. `onGone` is called
  * once, when the other end is closed.
  */
 export function createByteLink<Theirs extends Offers>(stream: Duplex, ours: Offers, onGone: () => void): Link<Theirs> {

@@ -2,7 +2,7 @@ import { setTimeout as rest } from 'node:timers/promises';
 import type { Link } from './link.ts';
 import type { WorkerOffers } from './seat.ts';
 
-/** A worker that takes longer is not waited for: what it has to say stands in the books a little later. */
+/** A worker that takes longer is not waited for: what it has to say is in the books a little later. */
 const heardMaxMs = 100;
 
 /** Ports and what of them people look at, who may have an answer of another worker already. */

@@ -6,10 +6,10 @@ const keptMax = 5_000;
 
 /** Hints that any worker has learnt of upstreams, for the others and for those that start later. */
 export class HintRelay {
-  /** By kind and lane; `untilMs` where it ends by itself. */
+  /** By kind and lane; `untilMs` where it ends without a message. */
   readonly #kept = new Map<string, { hint: HealthHint; untilMs: number }>();
 
-  /** One worker has told these. */
+  /** One worker has sent these. */
   take(hints: readonly HealthHint[]): void {
     for (const hint of hints) {
       const lane = `${hint.target} ${hint.credential}`;

@@ -82,7 +82,7 @@ function createFingerprint(signer: Pick<Signer, 'sign'>): (config: Config) => st
   };
 }
 
-/** Equal for equal configurations, in whatever order their members stand. */
+/** Equal for equal configurations, whatever the order of their members. */
 function textOf(config: Config): string {
   const inOrder = (value: unknown, path: string): unknown => {
     if (Array.isArray(value)) return value.map((item) => inOrder(item, path));

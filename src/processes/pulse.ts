@@ -8,7 +8,7 @@ const askEveryMs = 1_000;
 
 /**
  * Turns in a row that a worker leaves without an answer, and then hangs. Turns are counted, not time: while this
- * process or the whole machine stands still, no worker has failed to answer.
+ * process or the whole machine is paused, no worker has failed to answer.
  */
 const silentTurnsMax = 20;
 

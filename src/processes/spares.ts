@@ -8,7 +8,7 @@ import { type Given, type PrimaryOffers, type WorkerOffers, workerVariable } fro
 /** A spare that died is not replaced sooner: its next one may die of the same. */
 const spareRestMs = 30_000;
 
-/** A worker that has loaded its code, and waits to be told what it is. */
+/** A worker that has loaded its code, and waits for its role. */
 export interface Spare {
   worker: Worker;
   link: Link<WorkerOffers>;

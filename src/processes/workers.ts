@@ -160,7 +160,7 @@ export class Workers {
     return { ready: this.#phase !== 'starting', trouble, ended, books: this.#parts.books?.standing() ?? null };
   }
 
-  /** Tells all workers how things stand, as they must know at once. */
+  /** Sends all workers the current state, which they must know at once. */
   tellStanding(): void {
     const standing = this.#standing();
     for (const { link } of this.#serving()) link.tell('stand', standing);

@@ -4,7 +4,7 @@ import { type LateFact, lateFacts, type RuleFacts, secretHeaders } from './facts
 import { isTimeZone, type LocalTime, localTime } from './local-time.ts';
 
 type Value = string | number | boolean | readonly (string | number | boolean)[];
-/** Undefined: it cannot be told, as of a header that is not there. */
+/** Undefined: it cannot be known, as of a header that is not there. */
 type Code = (facts: RuleFacts) => Value | undefined;
 
 /** A part of CEL that conditions do not have, with its place. */

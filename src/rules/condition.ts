@@ -15,7 +15,7 @@ export interface ConditionPart {
   text: string;
   /** Facts that must be looked up first. */
   late: readonly LateFact[];
-  /** False also for what cannot be told, such as the value of a header that is not there. Never throws. */
+  /** False also for what cannot be known, such as the value of a header that is not there. Never throws. */
   holds(facts: RuleFacts): boolean;
 }
 

@@ -41,10 +41,11 @@ test('messages of the server and of commands are in plain English too', () => {
 
 /** Rooms whose comments have been looked through; the others follow. */
 const readRooms = [
-  'src/{admin,cli,config,engines,http,kernel,main,net,observe,simulator,tools,vectors}/**/*.ts',
+  'src/{admin,cli,config,engines,guards,hooks,http,kernel,library,main,net,observe,processes,rules,simulator}/**/*.ts',
+  'src/{main.ts,tools/**/*.ts,vectors/**/*.ts}',
   'src/books/{auth,ledger}/**/*.ts',
   'src/formats/{neutral,providers}/**/*.ts',
-  'src/inference/{batches,endpoints,models,server-tools}/**/*.ts',
+  'src/inference/{batches,cache,endpoints,guards,hooks,models,server-tools,vector-stores}/**/*.ts',
   'src/inference/families/**/*.ts',
   'src/{routing,stores,upstream}/**/*.ts',
   'web/src/**/*.{ts,tsx}',

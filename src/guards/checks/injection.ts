@@ -1,7 +1,7 @@
 import type { Check, Finding, Rule } from '../check.ts';
 import type { InjectionKind } from '../kinds.ts';
 
-/** A sentence that somebody writes for a model to obey: the stem that it begins with, and its whole. */
+/** A sentence that is written for a model to obey: the stem that it begins with, and its whole. */
 interface Form {
   kind: InjectionKind;
   form: RegExp;

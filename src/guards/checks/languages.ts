@@ -54,7 +54,7 @@ export function languages(allowed: readonly Language[]): Check {
   return [rule];
 }
 
-/** The language of a text, where it is long enough to tell; null: it cannot be told. */
+/** The language of a text, where it is long enough to tell; null: it cannot be determined. */
 export function languageOf(text: string): Language | null {
   const part = text.slice(0, partChars);
   const { letters, signs, chars } = countsOf(part);

@@ -21,7 +21,7 @@ export interface PartedKey extends CacheKey {
   parts: Readonly<Record<string, string>>;
 }
 
-/** What, beside its canonical form, changes the answer to a request. */
+/** Facts that change the answer to a request in addition to its canonical form. */
 export interface KeyFacts {
   alias: Alias;
   rule: AliasCache;

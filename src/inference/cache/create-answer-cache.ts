@@ -345,7 +345,7 @@ async function canonicalOf<I, R extends RequestBody, P extends Plan>(
 ): Promise<Canonical | null> {
   const read = request.canonical?.(wanted) ?? null;
   const found = read === null ? await readable?.(call, input)?.canonical(wanted) : { ok: true as const, value: read };
-  // What lies elsewhere may change there.
+  // What is stored elsewhere may change there.
   return found?.ok === true && found.value.elsewhere !== true ? found.value : null;
 }
 

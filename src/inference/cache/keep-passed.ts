@@ -11,7 +11,7 @@ import { type KeptPassed, keptBytesMax } from './kept-entry.ts';
 import type { LiveAnswer } from './live-answer.ts';
 import { isRenewable } from './renewed-passed.ts';
 
-/** Bytes of a stream that wait until somebody reads them. */
+/** Bytes of a stream that wait until they are read. */
 const unreadBytesMax = 256 * 1024;
 
 /**

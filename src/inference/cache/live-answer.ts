@@ -5,7 +5,7 @@ import { withoutOwnId } from './kept-entry.ts';
 
 /** Of an answer that others may take while it comes: its events, roughly. */
 const liveBytesMax = 16 * 1024 * 1024;
-/** Of an event beside its text, roughly. */
+/** Of an event without its text, roughly. */
 const eventBytes = 64;
 
 /** Bytes of an event in memory, roughly. */

@@ -2,7 +2,7 @@ import type { PassedAgain } from '../spine/endpoint.ts';
 import type { PassedForm } from '../spine/passed-form.ts';
 import type { KeptPassed } from './kept-entry.ts';
 
-/** Shorter ids may stand for something else, too: some servers count from 1. */
+/** Shorter ids may mean something else, too: some servers count from 1. */
 const idCharsMin = 8;
 
 /** Members that hold the id and the time of an answer, in formats whose answers repeat nothing of their request. */

@@ -7,7 +7,7 @@ import { beforeWord, type MaskBook } from './mask-book.ts';
 
 /** What a guard does with the texts of an answer. */
 export interface AnswerRule {
-  /** Null: it only gives back what the request's words stand for. */
+  /** Null: it only gives back what the request's words replace. */
   check: Check | null;
   book: MaskBook;
   /** Counts a finding: what goes on in its place, or the failure that ends the answer. */

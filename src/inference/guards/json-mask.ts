@@ -1,4 +1,4 @@
-/** The end of JSON before a number that stands alone, and its beginning after one. */
+/** The end of JSON before a bare number, and its beginning after one. */
 const beforeNumber = /[:,[]\s*$/;
 const afterNumber = /^\s*(?:[,\]}]|$)/;
 /** Characters that are looked at on each side. */

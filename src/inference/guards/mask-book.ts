@@ -1,4 +1,4 @@
-/** The words of one request that stand for what guards took out of it. Equal values have one word. */
+/** The words of one request that replace what guards took out of it. Equal values have one word. */
 export class MaskBook {
   readonly #words = new Map<string, string>();
   readonly #numbers = new Map<string, string>();

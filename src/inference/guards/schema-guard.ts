@@ -10,7 +10,7 @@ export interface SchemaGuard extends GuardRule {
   ports(): Promise<Pick<ServerPorts, 'schemas'>>;
 }
 
-/** Conversations, whose answers have texts that can be told from all else. */
+/** Conversations, whose answers have texts that can be distinguished from all else. */
 const endpoints: readonly string[] = ['chat', 'messages', 'responses'];
 /** Others that answer with a model's texts. */
 const unreadEndpoints: readonly string[] = ['completions'];

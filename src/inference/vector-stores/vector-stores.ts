@@ -162,14 +162,14 @@ function fileChangesOf(
       const found = await file(tenant, storeId, id);
       const facts = sealFileFacts(sealer, found, { ...fileFactsOf(found), attributes });
       await rows.changeFile({ id: found.id, facts });
-      // Whoever reads it looks again when it is read.
+      // Its reader looks again when it is read.
       if (found.status === 'completed') await passages.setAttributes(caller, found, attributes);
       return file(tenant, storeId, id);
     },
     async removeFile(caller: StoreCaller, storeId: string, id: string) {
       const found = await file(caller.principal.tenant, storeId, id);
       await passages.remove(caller, found, 'all');
-      // Whoever reads it notices, and removes what it has written.
+      // Its reader notices, and removes what it has written.
       await rows.removeFile(found.id);
       leased.abort(found.id);
     },

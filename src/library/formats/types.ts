@@ -40,7 +40,7 @@ export interface RequestOptions {
   model?: string;
   /** Whether a stream is wanted, where the format says so in its path (`gemini`). Default: what the body says. */
   stream?: boolean;
-  /** Largest output of the model in tokens, where it is known: larger wishes are lowered to it. */
+  /** Largest output of the model in tokens, where it is known: larger requested values are lowered to it. */
   maxOutputTokens?: number;
   /** Fields of the provider's format that this provider refuses. They are left out and listed. */
   omit?: readonly string[];

@@ -18,7 +18,7 @@ import type { BooksOffers, Reserved, SentList, SentStates } from '../books-offer
 export interface DeskParts {
   ledger: Ledger;
   counters: Counters;
-  /** Names the process of the books in the ledger: of its own boot no reservation is a dead one's. */
+  /** Names the process of the books in the ledger: of the current boot no reservation is a dead one's. */
   bootId: string;
   /** Gets the bodies of an event for sinks, before it is closed. */
   onBodies(requestId: string, bodies: string): void;

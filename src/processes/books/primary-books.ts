@@ -170,7 +170,7 @@ function createPace(): SharedPace {
   };
 }
 
-/** Names that are counted at one time; beyond them the oldest is forgotten. */
+/** Names that are counted at a time; beyond them the oldest is forgotten. */
 const talliesMax = 20_000;
 
 /** Counts that workers share. */

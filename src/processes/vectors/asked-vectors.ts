@@ -9,7 +9,7 @@ import { createByteLink } from '../byte-link.ts';
 import type { Link } from '../link.ts';
 import type { SentPrepared, VectorsOffers } from './vectors-offers.ts';
 
-/** Calls that were paid are told with the next call, and after this time without one. */
+/** Calls that were paid are reported with the next call, and after this time without one. */
 const paidAfterMs = 20;
 
 const unreachable: Failure = { kind: 'overloaded', message: 'The vector store cannot be reached. Retry it.' };
@@ -74,7 +74,7 @@ export function askVectors(open: () => Duplex, onStoredBytes: (bytes: number) =>
   };
 }
 
-/** Paid calls that are not told yet: a message for each would wake the other process once more for a search. */
+/** Paid calls that are not reported yet: a message for each would wake the other process once more for a search. */
 function createPayments(tell: (paid: number[]) => void) {
   let paid: number[] = [];
   let timer: NodeJS.Timeout | null = null;

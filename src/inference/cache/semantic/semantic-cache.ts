@@ -60,7 +60,7 @@ const observedMs = 30 * 86_400_000;
 
 /**
  * Answers of similar questions. Known questions are kept by filter and deciding parts, so that a look-up reads one small
- * row; only where it has one, the question is embedded. Each known question has observations of its own: until their
+ * row; only where it has one, the question is embedded. Each known question has its own observations: until their
  * bound is low enough, the upstream is asked all the same, and its answer compared.
  */
 export class SemanticCache {
