@@ -65,3 +65,27 @@ test('more processes than cores are named, and embedded vectors that replicas do
   assert.equal(found.length, 2, found.join('\n'));
   assert.doesNotMatch(warningsOf(`${up}server: { processes: 2 }\n`).join('\n'), /vectors/);
 });
+
+test('amounts that warn only where a limit refuses are named, for plans and keys', () => {
+  const found = warningsOf(`${up}plans:
+  team:
+    budget: { week: 20, month: 50 }
+    tokens: { 5h: 1000 }
+    calendar_budget: { time_zone: Europe/Berlin, day: 5 }
+    soft: { budget: { week: 20, month: 40 }, tokens: { 5h: 999 }, calendar_budget: { time_zone: Europe/Berlin, day: 9 } }
+keys: [{ key: sk-cv-12345678, account: a, name: n, limits: { tokens: { 5h: 10 }, soft: { tokens: { 5h: 11 } } } }]
+`);
+  assert.equal(found.length, 3, found.join('\n'));
+  assert.match(
+    found[0]!,
+    /plans\.team\.soft\.budget\.week: warns from 20, and budget\.week refuses from 20: .*Set it below 20/,
+  );
+  assert.match(
+    found[1]!,
+    /plans\.team\.soft\.calendar_budget\.day: warns from 9, and calendar_budget\.day refuses from 5/,
+  );
+  assert.match(found[2]!, /keys\[0\]\.limits\.soft\.tokens\.5h: warns from 11/);
+  const zones =
+    'calendar_budget: { time_zone: UTC, day: 5 }, soft: { calendar_budget: { time_zone: Asia/Tokyo, day: 9 } }';
+  assert.deepEqual(warningsOf(`${up}plans: { team: { ${zones} } }`), []);
+});

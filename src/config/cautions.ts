@@ -22,6 +22,7 @@ export function cautionsOf(config: Config): Caution[] {
     ...ofQuality(config),
     ...ofAllowedModels(config),
     ...ofDataRules(config),
+    ...ofSoftLimits(config),
   ];
 }
 
@@ -67,6 +68,36 @@ function ofCredentials({ providers }: Config): Caution[] {
     if (variable === null) return [];
     const fix = `Write api_key: "\${${variable}}" and set that variable.`;
     return [{ path: ['providers', name], message: `has no credential, which type ${provider.type} needs`, fix }];
+  });
+}
+
+type Amounts = Readonly<Record<string, unknown>> | 'off' | undefined;
+interface Warning {
+  budget?: Amounts;
+  tokens?: Amounts;
+  calendar_budget?: Amounts;
+}
+
+/** Amounts that warn, where a limit refuses as early: no request would ever be warned. */
+function ofSoftLimits({ plans, keys }: Config): Caution[] {
+  return [
+    ...Object.entries(plans).flatMap(([name, plan]) => lateWarnings(['plans', name], plan, plan.soft)),
+    ...keys.flatMap(({ limits }, at) => lateWarnings(['keys', at, 'limits'], limits ?? {}, limits?.soft)),
+  ];
+}
+
+function lateWarnings(path: (string | number)[], hard: Warning, soft: Warning | undefined): Caution[] {
+  return (['budget', 'tokens', 'calendar_budget'] as const).flatMap((measure) => {
+    const [limits, warns] = [hard[measure], soft?.[measure]];
+    if (typeof limits !== 'object' || typeof warns !== 'object') return [];
+    // Days of two time zones are two counts.
+    if (limits.time_zone !== warns.time_zone) return [];
+    return Object.entries(warns).flatMap(([window, from]) => {
+      const limit = limits[window];
+      if (typeof limit !== 'number' || typeof from !== 'number' || from < limit) return [];
+      const message = `warns from ${from}, and ${measure}.${window} refuses from ${limit}: nobody is warned before`;
+      return [{ path: [...path, 'soft', measure, window], message, fix: `Set it below ${limit}.` }];
+    });
   });
 }
 

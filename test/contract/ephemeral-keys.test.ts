@@ -72,6 +72,16 @@ test("OpenAI's SDK works with a key of a run, for its models and its USD, and it
     data.map(({ group }: Answer) => group),
     ['sk-cv-declared:acme/parent'],
   );
+  const runs = await admin('GET', '/agent-sessions?key=sk-cv-declared:acme/parent');
+  assert.deepEqual(
+    runs.data.map(({ session, requests }: Answer) => [session.slice(0, 4), requests]),
+    [
+      ['run:', 1],
+      ['run:', 1],
+    ],
+    'each run is a session of its parent, in which its requests are',
+  );
+  assert.ok(runs.data.every(({ cost_usd }: Answer) => cost_usd > 0));
 });
 
 test('what a run spends counts in the limits of its parent, and its own calls a minute stop it alone', async () => {

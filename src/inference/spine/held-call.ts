@@ -126,7 +126,12 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
         cacheUse: call.cacheUse,
         user: ended.user,
         tag: call.tag ?? ended.tag ?? null,
-        session: call.wishes?.session ?? ended.session ?? call.run ?? null,
+        session:
+          call.wishes?.session ??
+          (principal.run === undefined ? null : `run:${principal.run.id}`) ??
+          ended.session ??
+          call.run ??
+          null,
         variant: ended.variant ?? null,
         route: routeOf(call, alias, ended),
       });

@@ -15,6 +15,7 @@ import { NamesInput } from '../../parts/names-input.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { amount, windowName } from '../../parts/window-gauges.tsx';
 import { CalendarFields } from '../plans/calendar-fields.tsx';
+import { LateWarnings } from '../plans/late-warnings.tsx';
 import { WindowFields } from '../plans/window-fields.tsx';
 import { grouped, reached, settingsOf, settingsTyped, type TypedKey, typedOf } from './key-fields.ts';
 import { TagsField } from './tags-field.tsx';
@@ -98,6 +99,7 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
         value={typed.soft.tokens}
         onValue={(tokens) => change({ soft: { ...typed.soft, tokens } })}
       />
+      <LateWarnings hard={typed} soft={typed.soft} />
       <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
         <Field name="limits.rpm" label="Requests per minute">
           {(control) => <Input {...control} inputMode="numeric" {...field('rpm')} />}

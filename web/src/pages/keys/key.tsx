@@ -28,6 +28,7 @@ import { EditKey } from './edit-key.tsx';
 import { tones } from './key-status.ts';
 import { RevokeKey } from './revoke-key.tsx';
 import { RotateKey } from './rotate-key.tsx';
+import { Runs } from './runs.tsx';
 
 const Spend = lazy(() => import('../usage/spend-by-day.tsx'));
 
@@ -67,6 +68,7 @@ export default function KeyPage() {
             <Spend query={{ key: key.id }} />
           </Suspense>
           <UsedFrom of={key} />
+          <Runs of={key} />
           <KeepBodies of="key" name={key.id} />
           <LastRequests of={key} />
         </>

@@ -136,6 +136,23 @@ export function softOf(written: unknown): TypedSoft {
   return { budget: windowsOf(budget), tokens: windowsOf(tokens), calendar_budget };
 }
 
+const windowWords: Record<WindowKey, string> = { '5h': '5 hours', week: '7 days', month: '30 days' };
+
+/** Amounts that warn where a limit refuses as early, in words: nobody would be warned. */
+export function lateWarnings(
+  hard: Record<'budget' | 'tokens', TypedWindows>,
+  soft: Record<'budget' | 'tokens', TypedWindows>,
+): string[] {
+  return (['budget', 'tokens'] as const).flatMap((measure) =>
+    windowKeys.flatMap((window) => {
+      const [from, limit] = [numberOrText(soft[measure][window]), numberOrText(hard[measure][window])];
+      if (typeof from !== 'number' || typeof limit !== 'number' || from < limit) return [];
+      const unit = measure === 'budget' ? 'USD' : 'tokens';
+      return [`${from} ${unit} in ${windowWords[window]} never warn, because ${limit} are the limit.`];
+    }),
+  );
+}
+
 export function softField({ budget, tokens, calendar_budget }: TypedSoft): Record<string, unknown> {
   const soft = {
     ...windowsField('budget', budget),

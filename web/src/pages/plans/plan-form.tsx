@@ -13,6 +13,7 @@ import { Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { useUnsaved } from '../../parts/use-unsaved.ts';
 import { CalendarFields } from './calendar-fields.tsx';
+import { LateWarnings } from './late-warnings.tsx';
 import { definitionOf, newPlan, type TypedPlan, typedOf } from './plan-fields.ts';
 import { Preview } from './preview.tsx';
 import { WindowFields } from './window-fields.tsx';
@@ -101,6 +102,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
             value={typed.soft.tokens}
             onValue={(tokens) => change({ soft: { ...typed.soft, tokens } })}
           />
+          <LateWarnings hard={typed} soft={typed.soft} />
           <div className="grid grid-cols-2 gap-3 border-line border-t pt-4 sm:grid-cols-3">
             <Field name="rpm" label="Requests per minute">
               {(control) => <Input {...control} inputMode="numeric" {...field('rpm')} />}
