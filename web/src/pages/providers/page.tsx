@@ -8,6 +8,7 @@ import { Count, None, Span } from '../../parts/figures.tsx';
 import { count, percent } from '../../parts/format.ts';
 import { Source } from '../../parts/kept-entry.tsx';
 import { Page } from '../../parts/page.tsx';
+import { ProviderMark } from '../../parts/provider-mark.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
 import { type Column, NameCell, PagedTable } from '../../parts/table.tsx';
 import { Attempts } from '../attempts/attempts.tsx';
@@ -17,7 +18,12 @@ const columns: readonly Column<ProviderReply>[] = [
   {
     head: 'Provider',
     value: ({ name }) => name,
-    cell: ({ name, type, base_url }) => <NameCell name={name}>{base_url || type}</NameCell>,
+    cell: ({ name, type, base_url }) => (
+      <span className="flex items-center gap-2.5">
+        <ProviderMark type={type} />
+        <NameCell name={name}>{base_url || type}</NameCell>
+      </span>
+    ),
   },
   { head: 'State', cell: ({ status }) => <Status tone={healthTones[status]}>{status}</Status> },
   { head: 'Source', from: 'sm', cell: (provider) => <Source of={provider} />, value: ({ source }) => source },

@@ -12,6 +12,7 @@ import { EditDefinition } from '../../parts/edit-definition.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { KeptActions, KeptFacts, KeptNotes } from '../../parts/kept-entry.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
+import { ProviderMark } from '../../parts/provider-mark.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
 import { Attempts } from '../attempts/attempts.tsx';
 import { AddCredential } from './add-credential.tsx';
@@ -56,7 +57,11 @@ function Provider({ provider }: { provider: ProviderReply }) {
             <Fact name="State">
               <Status tone={healthTones[provider.status]}>{provider.status}</Status>
             </Fact>
-            <Fact name="Type">{provider.type}</Fact>
+            <Fact name="Type">
+              <span className="inline-flex items-center gap-2">
+                <ProviderMark type={provider.type} /> {provider.type}
+              </span>
+            </Fact>
             <Fact name="Base URL">{provider.base_url}</Fact>
             <KeptFacts of={provider} />
             {provider.serves === 'models' && (
