@@ -10,8 +10,10 @@ export interface KeptTable {
  */
 export const keptOfAccounts: readonly KeptTable[] = [
   { name: 'account', order: 'id' },
+  { name: 'credit', order: 'account, id' },
   { name: 'api_key', order: 'id' },
   { name: 'api_key_secret', order: 'hash' },
+  { name: 'key_place', order: 'key_id, address' },
   { name: 'plan', order: 'name' },
   { name: 'kept', order: 'kind, name' },
   { name: 'credential', order: 'provider, id' },

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { reservationRow, usageEvent } from '../../../test/stores/rows.ts';
 import { bucketsOf } from '../../books/metering/scope.ts';
@@ -10,6 +11,7 @@ import { crashedEvent } from '../../books/metering/settlement.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { createNoticeStore } from '../answers/notice-store.ts';
 import { type BackupRow, RestoreRefused } from '../backup-row.ts';
+import { keptOfAccounts } from '../kept-tables.ts';
 import { readBackup, writeBackup } from './backup.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { openSqliteLedger } from './ledger.ts';
@@ -61,6 +63,9 @@ const key = {
   createdMs: 2,
   revokedMs: null,
 } as const;
+
+/** Logins, alerts and notices of the running server, its schema's version, and whose bodies are kept for a time. */
+const leftOut = ['alert', 'body_rule', 'login_token', 'mcp_login', 'notice', 'session', 'store_version'];
 
 /** A folder in use: accounts, settled requests, two of them of one instant, and one that runs. */
 async function filled(t: TestContext) {
@@ -119,6 +124,20 @@ test('a backup of a running folder, restored into an empty one, holds the same a
   // Reported alerts stay reported; two servers do not both post a pending notice.
   const tables = new Set(backup.map(({ table }) => table));
   assert.ok(tables.has('crossing') && !tables.has('notice') && !tables.has('reply') && !tables.has('boot'));
+  await ledger.shutdown();
+  await accounts.close();
+});
+
+test('a backup has every table of accounts, but for those that only the running server needs', async (t) => {
+  const { folder, ledger, accounts } = await filled(t);
+  const database = new DatabaseSync(folder.culvertDb, { readOnly: true });
+  const tables = database
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .all()
+    .map(({ name }) => String(name));
+  database.close();
+  const kept = new Set(keptOfAccounts.map(({ name }) => name));
+  assert.deepEqual(tables.filter((name) => !kept.has(name)).sort(), leftOut);
   await ledger.shutdown();
   await accounts.close();
 });
