@@ -17,6 +17,16 @@ const notAnAddress: Readonly<Record<string, string>> = {
   'batches.upstream': 'an object',
   'callers.webhook': 'an object, whose url is marked',
   'providers.*.health.path': 'a path below base_url',
+  ...Object.fromEntries(
+    [
+      'providers.*',
+      'models.*.targets.[]',
+      'models.*.variants.*.targets.[]',
+      'models.*.shadow.targets.[]',
+      'tools.search.providers.[]',
+      'mcp.servers.*',
+    ].map((place) => [`${place}.data.region`, 'where data is kept, as its operator says']),
+  ),
 };
 
 const calledLikeAnAddress =

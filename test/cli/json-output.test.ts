@@ -10,7 +10,7 @@ import { runCommand, temporaryFolder } from '../start-process.ts';
 const nothing = async () => undefined;
 const program = outlineOf(await createProgram({ version: '0.0.0' } as CliParts, nothing, nothing, null));
 /** They print a program's text, or speak a protocol. */
-const textAlone = ['start', 'mcp', 'completion', 'man'];
+const textAlone = ['start', 'mcp', 'hooks new', 'completion', 'man'];
 
 /** Fields that docs/cli.md promises of a command, in the first part of its cell. */
 function promised(command: string): string[] {

@@ -105,7 +105,7 @@ const smuggling: [what: string, bytes: string, status?: number][] = [
     post('transfer-encoding: chunked', `5;${'x'.repeat(65_536)}\r\nhello\r\n0\r\n\r\n`),
     413,
   ],
-  ['an HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ['a preface that is not quite that of HTTP/2', 'PRI * HTTP/2.1\r\n\r\nSM\r\n\r\n'],
   ['no HTTP at all', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
 ];
 for (const [what, bytes, status = 400] of smuggling) {

@@ -328,7 +328,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'times.to',
   ],
   'src/stores/accounts/mcp-grant-store.ts': ['grant', 'login', 'set'],
-  'src/stores/answers/notice-store.ts': ['crossing', 'due', 'notice'],
+  'src/stores/answers/notice-store.ts': ['crossing', 'due', 'notice', 'others'],
   'src/stores/postgres/backup.ts': ['any', 'name', 'order', 'table'],
   'src/stores/redis/lua-ahead.ts': ['aheadOf'],
   'src/stores/postgres/boots.ts': ['buryBoot', 'column'],
@@ -424,6 +424,14 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'sums',
     'usageSums',
     "where.join(' AND ')",
+  ],
+  'src/stores/answers/body-store.ts': [
+    'behind',
+    'body',
+    'columns',
+    'conditionOf(which, values)',
+    "oneOf('request_id', '$1')",
+    'sweptAtOnce',
   ],
   'src/stores/vectors/vector-registry.ts': [
     'alias',
