@@ -1,3 +1,4 @@
+// It compares times, so it is alone in its process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';

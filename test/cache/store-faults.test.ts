@@ -1,3 +1,4 @@
+// It compares times, so it is alone in its process.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// It compares times, so it is alone in its process.
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { otherKey, startGateway } from '../start-gateway.ts';
