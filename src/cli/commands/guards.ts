@@ -1,11 +1,10 @@
-import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../admin-client.ts';
-import { calls, filled, lists, overAdmin } from '../admin-entries.ts';
-import { CommandFailed } from '../command-failed.ts';
+import type { AdminFlags } from '../admin-client.ts';
+import { calls, lists, overAdmin } from '../admin-entries.ts';
 import type { CommandBody } from '../command-table.ts';
 import { listOf } from '../options.ts';
 import type { CliParts } from '../parts.ts';
-import { listForm, print, printJson } from '../print.ts';
 import { originOf, type Row } from '../rows.ts';
+import { setStored, showsSettings } from '../stored-settings.ts';
 import { guardTest } from './guard-test.ts';
 
 /** `culvert guards …` */
@@ -28,14 +27,7 @@ export const guards: CommandBody = {
       ],
       empty: 'There is no guard.',
     }),
-    show: calls({
-      description: 'show all settings of a guard',
-      arguments: [['<name>', 'its name']],
-      example: 'culvert guards show pii',
-      call: 'GET /guards/{name}',
-      exact: true,
-      says: async ({ settings, definition }) => (await import('yaml')).stringify(settings ?? definition).trimEnd(),
-    }),
+    show: showsSettings('/guards', 'a guard', 'culvert guards show pii'),
     set: overAdmin({
       description: 'create a guard, or change settings of a stored one; the next request meets it',
       arguments: [['<name>', 'models, plans, accounts and keys name it so']],
@@ -78,45 +70,12 @@ interface SetFlags {
   settings?: string;
 }
 
-async function setGuard(name: string, flags: AdminFlags & SetFlags, parts: CliParts): Promise<number> {
-  const settings = settingsOf(flags);
-  const { guard, made } = await withAdmin(flags, parts, async (admin) => {
-    const path = filled('/guards/{name}', [name]);
-    if ((await isThere(admin, path)) === false) {
-      return { made: true, guard: await admin.request('POST', '/guards', { body: { ...settings, name } }) };
-    }
-    return { made: false, guard: await admin.request('PATCH', path, { body: settings }) };
-  });
-  if (listForm(flags) === 'json') printJson(guard);
-  else print(`Guard '${name}' is ${made ? 'stored' : `changed. It has version ${(guard as Row).version} now`}.`);
-  return 0;
-}
+const storedGuards = { path: '/guards', title: 'Guard', example: '{"check":"secrets","action":"block"}' };
 
-async function isThere(admin: AdminClient, path: string): Promise<boolean> {
-  try {
-    await admin.request('GET', path);
-    return true;
-  } catch (error) {
-    if (error instanceof AdminRefused && error.status === 404) return false;
-    throw error;
-  }
-}
-
-function settingsOf(flags: SetFlags): Record<string, unknown> {
+function setGuard(name: string, flags: AdminFlags & SetFlags, parts: CliParts): Promise<number> {
   const { check, action, kinds, pattern: patterns, words, routeTo: route_to, on, mode, onError: on_error } = flags;
   const given = { check, action, kinds, patterns, words, route_to, on, mode, on_error };
-  return { ...jsonIn(flags.settings), ...Object.fromEntries(Object.entries(given).filter(([, v]) => v !== undefined)) };
-}
-
-function jsonIn(text: string | undefined): object {
-  if (text === undefined) return {};
-  try {
-    const read: unknown = JSON.parse(text);
-    if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read;
-  } catch {
-    // The sentence below says it.
-  }
-  throw new CommandFailed('--settings: expected a JSON object, such as {"check":"secrets","action":"block"}.', 2);
+  return setStored(storedGuards, name, flags, parts, given);
 }
 
 function usersOf({ used_by }: Row): string {

@@ -1,11 +1,10 @@
-import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../admin-client.ts';
-import { calls, filled, lists, overAdmin } from '../admin-entries.ts';
-import { CommandFailed } from '../command-failed.ts';
+import type { AdminFlags } from '../admin-client.ts';
+import { calls, lists, overAdmin } from '../admin-entries.ts';
 import type { CommandBody } from '../command-table.ts';
 import { listOf, whole } from '../options.ts';
 import type { CliParts } from '../parts.ts';
-import { listForm, print, printJson } from '../print.ts';
-import { originOf, type Row } from '../rows.ts';
+import { originOf } from '../rows.ts';
+import { setStored, showsSettings } from '../stored-settings.ts';
 
 /** `culvert routes …` */
 export const routes: CommandBody = {
@@ -27,14 +26,7 @@ export const routes: CommandBody = {
       ],
       empty: 'There is no rule.',
     }),
-    show: calls({
-      description: 'show all settings of a rule',
-      arguments: [['<name>', 'its name']],
-      example: 'culvert routes show night',
-      call: 'GET /routes/{name}',
-      exact: true,
-      says: async ({ settings, definition }) => (await import('yaml')).stringify(settings ?? definition).trimEnd(),
-    }),
+    show: showsSettings('/routes', 'a rule', 'culvert routes show night'),
     set: overAdmin({
       description: 'create a rule, or change settings of a stored one; the next request meets it',
       arguments: [['<name>', 'records and refusals name it so']],
@@ -70,51 +62,10 @@ interface SetFlags {
   settings?: string;
 }
 
-async function setRoute(name: string, flags: AdminFlags & SetFlags, parts: CliParts): Promise<number> {
-  const settings = settingsOf(flags);
-  const { route, made } = await withAdmin(flags, parts, async (admin) => {
-    const path = filled('/routes/{name}', [name]);
-    if (await isThere(admin, path)) {
-      return { made: false, route: await admin.request('PATCH', path, { body: settings }) };
-    }
-    return { made: true, route: await admin.request('POST', '/routes', { body: { ...settings, name } }) };
-  });
-  if (listForm(flags) === 'json') printJson(route);
-  else print(`Rule '${name}' is ${made ? 'stored' : `changed. It has version ${(route as Row).version} now`}.`);
-  return 0;
-}
+const storedRules = { path: '/routes', title: 'Rule', example: '{"continue":true,"tag":"night"}' };
 
-async function isThere(admin: AdminClient, path: string): Promise<boolean> {
-  try {
-    await admin.request('GET', path);
-    return true;
-  } catch (error) {
-    if (error instanceof AdminRefused && error.status === 404) return false;
-    throw error;
-  }
-}
-
-function settingsOf({
-  settings,
-  refuse: message,
-  when,
-  model,
-  targets,
-  tag,
-  order,
-}: SetFlags): Record<string, unknown> {
+function setRoute(name: string, flags: AdminFlags & SetFlags, parts: CliParts): Promise<number> {
+  const { when, model, targets, tag, order, refuse: message } = flags;
   const refuse = message === undefined ? undefined : { message };
-  const given = { when, model, targets, tag, order, refuse };
-  return { ...jsonIn(settings), ...Object.fromEntries(Object.entries(given).filter(([, v]) => v !== undefined)) };
-}
-
-function jsonIn(text: string | undefined): object {
-  if (text === undefined) return {};
-  try {
-    const read: unknown = JSON.parse(text);
-    if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read;
-  } catch {
-    // The sentence below says it.
-  }
-  throw new CommandFailed('--settings: expected a JSON object, such as {"continue":true,"tag":"night"}.', 2);
+  return setStored(storedRules, name, flags, parts, { when, model, targets, tag, order, refuse });
 }

@@ -1,0 +1,72 @@
+import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from './admin-client.ts';
+import { calls, filled } from './admin-entries.ts';
+import { CommandFailed } from './command-failed.ts';
+import type { CliParts } from './parts.ts';
+import { listForm, print, printJson } from './print.ts';
+import type { Row } from './rows.ts';
+
+/** A kind of entries with settings that the admin API stores. */
+export interface StoredKind {
+  /** Where the API lists them, such as `/guards`. */
+  path: string;
+  /** Begins messages, such as `Guard`. */
+  title: string;
+  /** An example of `--settings`. */
+  example: string;
+}
+
+/** Creates an entry, or changes settings of one that is there, and says which it was. `given` come over `--settings`. */
+export async function setStored(
+  { path, title, example }: StoredKind,
+  name: string,
+  flags: AdminFlags & { settings?: string },
+  parts: CliParts,
+  given: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const body = { ...jsonIn(flags.settings, example), ...withoutUndefined(given) };
+  const { entry, made } = await withAdmin(flags, parts, async (admin) => {
+    const at = filled(`${path}/{name}`, [name]);
+    if (await isThere(admin, at)) return { made: false, entry: await admin.request('PATCH', at, { body }) };
+    return { made: true, entry: await admin.request('POST', path, { body: { ...body, name } }) };
+  });
+  if (listForm(flags) === 'json') printJson(entry);
+  else print(`${title} '${name}' is ${made ? 'stored' : `changed. It has version ${(entry as Row).version} now`}.`);
+  return 0;
+}
+
+/** `show NAME`: all settings of one, as in culvert.yaml. `what`: such as `a guard`. */
+export function showsSettings(path: `/${string}`, what: string, example: string) {
+  return calls({
+    description: `show all settings of ${what}`,
+    arguments: [['<name>', 'its name']],
+    example,
+    call: `GET ${path}/{name}`,
+    exact: true,
+    says: async ({ settings, definition }) => (await import('yaml')).stringify(settings ?? definition).trimEnd(),
+  });
+}
+
+async function isThere(admin: AdminClient, path: string): Promise<boolean> {
+  try {
+    await admin.request('GET', path);
+    return true;
+  } catch (error) {
+    if (error instanceof AdminRefused && error.status === 404) return false;
+    throw error;
+  }
+}
+
+function withoutUndefined(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+function jsonIn(text: string | undefined, example: string): object {
+  if (text === undefined) return {};
+  try {
+    const read: unknown = JSON.parse(text);
+    if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read;
+  } catch {
+    // The sentence below says it.
+  }
+  throw new CommandFailed(`--settings: expected a JSON object, such as ${example}.`, 2);
+}
