@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -10,6 +10,7 @@ import type { ScopedStep } from '../src/inference/models/steps.ts';
 import { type Gateway, openGateway } from '../src/main/gateway.ts';
 import type { ResolveAddresses } from '../src/net/fetch-guard.ts';
 import { createLog, type Log } from '../src/observe/log.ts';
+import { layFreshStorage } from './fresh-storage.ts';
 
 export const testKey = 'sk-cv-test-key-0001';
 export const otherKey = 'sk-cv-test-key-0002';
@@ -74,9 +75,12 @@ export async function startGateway(
     if (!checked.ok) throw new Error(checked.errors.map(formatProblem).join('\n'));
     return checked.config;
   };
+  const parsed = parse(config);
+  if (parsed.storage.database === 'sqlite' && existsSync(parsed.storage.data_dir))
+    layFreshStorage(parsed.storage.data_dir);
   const log = parts.log ?? (await createLog({ level: 'silent', form: 'json' })).log;
   const gateway = await openGateway({
-    config: parse(config),
+    config: parsed,
     env: parts.env ?? {},
     log,
     version: '0.0.0-test',

@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, globSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,11 +22,13 @@ export const postgresMissing: string | false =
 const owner = process.getuid?.() === 0 ? { uid: idOf('-u'), gid: idOf('-g') } : {};
 
 export interface StartedPostgres {
-  /** Of a database that is empty at first. */
+  /** Of a database without tables at first. */
   url: string;
   port: number;
-  /** Another empty database on this server. */
+  /** Another database on this server, with Culvert's tables as a first start leaves them. */
   newDatabase(): string;
+  /** Another without tables. */
+  emptyDatabase(): string;
   /** Ends it, `SIGKILL` and all its children with it, and waits for that. */
   stop(signal: 'SIGINT' | 'SIGKILL'): Promise<void>;
   /** It and its processes do nothing until the returned function is called: connections open, and nobody answers. */
@@ -35,21 +38,74 @@ export interface StartedPostgres {
 }
 
 /**
- * A server of its own on a free port of loopback, gone after the test, or (null) with this process. It takes half a
- * second: once a test file, with a database a test. Syncs nothing: SIGKILL leaves its writes to the kernel.
+ * A server of its own on a free port of loopback, gone after the test, or (null) with this process: once a test file, with
+ * a database a test. Syncs nothing: SIGKILL leaves its writes to the kernel.
  */
 export async function startPostgres(t: Pick<TestContext, 'after'> | null): Promise<StartedPostgres> {
+  const folder = ownFolder();
+  const data = join(folder, 'data');
+  execFileSync('cp', ['-a', await dataOfFirstStart(), data]);
+  const server = await runServer(folder, data);
+  async function end(): Promise<void> {
+    await server.stop('SIGKILL');
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  }
+  t?.after(end);
+  ends.add(folder);
+  return server;
+}
+
+/** A folder that the server may use. */
+function ownFolder(): string {
   if (bin === null) throw new Error(String(postgresMissing));
   const folder = mkdtempSync(join(tmpdir(), 'culvert-postgres-'));
   if (owner.uid !== undefined) chownSync(folder, owner.uid, owner.gid);
   chmodSync(folder, 0o700);
+  return folder;
+}
+
+/** Database that new ones are copies of. */
+const firstStart = 'first_start';
+let firstData: Promise<string> | null = null;
+
+/**
+ * Path of the data of a server with one database as a first start leaves it, for copies. initdb and the migrations take a
+ * second of a core, so all processes of a machine share it.
+ */
+function dataOfFirstStart(): Promise<string> {
+  firstData ??= makeFirstData();
+  return firstData;
+}
+
+async function makeFirstData(): Promise<string> {
+  const { openPostgres } = await import('../src/stores/postgres/open.ts');
+  const { migrations } = await import('../src/stores/postgres/schema.ts');
+  const what = createHash('sha1').update(`${bin} ${owner.uid} ${JSON.stringify(migrations)}`);
+  const path = join(tmpdir(), `culvert-first-start-${what.digest('hex').slice(0, 12)}`);
+  if (existsSync(path)) return path;
+  const folder = ownFolder();
   const data = join(folder, 'data');
-  const places = { cwd: folder, ...owner };
   execFileSync(
-    join(bin, 'initdb'),
-    ['-D', data, '-A', 'trust', '-U', 'culvert', '--no-sync', '-E', 'UTF8', '--locale=C'],
-    { ...places, stdio: 'ignore' },
+    join(bin!, 'initdb'),
+    ['-D', data, '-A', 'trust', '-U', 'culvert', '--no-sync', '-E', 'UTF8', '--locale=C', '--wal-segsize=1'],
+    { cwd: folder, ...owner, stdio: 'ignore' },
   );
+  const server = await runServer(folder, data);
+  server.run('postgres', `CREATE DATABASE ${firstStart}`);
+  await (await openPostgres(server.urlOf(firstStart))).close();
+  await server.stop('SIGINT');
+  try {
+    renameSync(data, path);
+  } catch (error) {
+    // Another process was quicker.
+    if (!existsSync(path)) throw error;
+  }
+  rmSync(folder, { recursive: true, force: true });
+  return path;
+}
+
+async function runServer(folder: string, data: string) {
+  const places = { cwd: folder, ...owner };
   const port = await closedPort();
   let server = await launch();
   let databases = 0;
@@ -60,6 +116,9 @@ export async function startPostgres(t: Pick<TestContext, 'after'> | null): Promi
       listen_addresses: '127.0.0.1',
       unix_socket_directories: '',
       max_connections: '100',
+      // Below `data`, so that nothing stays of a killed one.
+      dynamic_shared_memory_type: 'mmap',
+      min_wal_size: '2MB',
       shared_buffers: '32MB',
       fsync: 'off',
       autovacuum: 'off',
@@ -97,21 +156,32 @@ export async function startPostgres(t: Pick<TestContext, 'after'> | null): Promi
     running.delete(server);
   }
 
-  async function end(): Promise<void> {
-    await stop('SIGKILL');
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
-  }
-  t?.after(end);
-  ends.add(folder);
-
   const urlOf = (database: string) => `postgres://culvert@127.0.0.1:${port}/${database}`;
+  function run(database: string, ...commands: readonly string[]): void {
+    const each = commands.flatMap((command) => ['-c', command]);
+    execFileSync(join(bin!, 'psql'), ['-X', '-q', '-v', 'ON_ERROR_STOP=1', ...each, urlOf(database)], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+  }
+  function newName(): string {
+    databases += 1;
+    return `culvert_${process.pid}_${databases}`;
+  }
   return {
     url: urlOf('postgres'),
+    urlOf,
+    run,
     port,
     newDatabase() {
-      databases += 1;
-      const name = `culvert_${process.pid}_${databases}`;
-      execFileSync(join(bin!, 'createdb'), ['-h', '127.0.0.1', '-p', String(port), '-U', 'culvert', name]);
+      const name = newName();
+      // Each database is books of its own.
+      const books = `UPDATE culvert.books SET id = left(replace(gen_random_uuid()::text, '-', ''), 12)`;
+      run('postgres', `CREATE DATABASE ${name} TEMPLATE ${firstStart} STRATEGY FILE_COPY`, `\\connect ${name}`, books);
+      return urlOf(name);
+    },
+    emptyDatabase() {
+      const name = newName();
+      run('postgres', `CREATE DATABASE ${name}`);
       return urlOf(name);
     },
     stop,

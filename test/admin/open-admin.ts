@@ -43,6 +43,7 @@ import { allShards } from '../../src/vectors/embedded/shards/shard-of.ts';
 import { createVectorOperator } from '../../src/vectors/vector-operator.ts';
 import type { VectorStore } from '../../src/vectors/vector-store.ts';
 import { fakeClock } from '../fake-clock.ts';
+import { layFreshStorage } from '../fresh-storage.ts';
 import { memoryCache } from '../memory-cache.ts';
 import { createReplyCheck } from './described.ts';
 
@@ -55,6 +56,7 @@ export type Answer = any;
  */
 export async function openAdmin(t: { after(fn: () => unknown): void }, config: Record<string, unknown> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'culvert-admin-'));
+  layFreshStorage(folder);
   const clock = fakeClock();
   let current = configOf(config);
   const store = openSqliteAccountStore(join(folder, 'culvert.db'));

@@ -11,9 +11,10 @@ test('a replica that counts in Redis does not start beside a server that counts 
   skip: postgresMissing || redisMissing,
 }, async (t) => {
   const [postgres, redis] = await Promise.all([startPostgres(t), startRedis(t)]);
+  const database = postgres.newDatabase();
   const log = join(temporaryFolder(t), 'log');
   const storage = (state: string, dataDir: string) => ({
-    storage: { database: postgres.url, state, secret: 's'.repeat(32), data_dir: dataDir },
+    storage: { database, state, secret: 's'.repeat(32), data_dir: dataDir },
   });
   const folder = temporaryFolder(t);
   const alone = await startGatewayProcess(t, storage('memory', folder));

@@ -29,7 +29,7 @@ test('three replicas of the release before are replaced one by one behind nginx:
   const before = releaseBefore(t);
   const [postgres, redis, upstream] = [await startPostgres(t), await startRedis(t), await startUpstream()];
   t.after(() => upstream.close());
-  const storage = storageOver(postgres.newDatabase(), redis);
+  const storage = storageOver(postgres.emptyDatabase(), redis);
   const start = async (bin: string, at: string | null = null) => {
     const dataDir = join(temporaryFolder(t), 'data');
     const config = { ...overUpstreams(upstream.url), storage: { ...storage, data_dir: dataDir } };

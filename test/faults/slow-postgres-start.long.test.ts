@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import pg from 'pg';
-import { openPostgres } from '../../src/stores/postgres/open.ts';
 import { overUpstreams } from '../start-gateway.ts';
 import { postgresMissing, type StartedPostgres, startPostgres } from '../start-postgres.ts';
 import { type Lifetime, temporaryFolder } from '../start-process.ts';
@@ -53,7 +52,6 @@ async function startsOnceReleased(
 /** An up-to-date database in which nobody can use `table` until it is released. */
 async function lockedDatabase(t: Lifetime, postgres: StartedPostgres, table: string) {
   const url = postgres.newDatabase();
-  await (await openPostgres(url)).close();
   const holder = new pg.Client({ connectionString: url });
   // A test that failed ends the server under it.
   holder.on('error', () => {});
@@ -82,7 +80,7 @@ test('F76 a start that waits for the steps of another replica says so, once, and
   skip: postgresMissing,
 }, async (t) => {
   const postgres = await startPostgres(t);
-  const url = postgres.newDatabase();
+  const url = postgres.emptyDatabase();
   const other = new pg.Client({ connectionString: url });
   other.on('error', () => {});
   await other.connect();

@@ -33,6 +33,6 @@ async function keepsWithinThePlan(t: TestContext, storage: Record<string, unknow
 test('responses count in the storage of the plan', (t) => keepsWithinThePlan(t, { data_dir: temporaryFolder(t) }));
 
 test('responses in PostgreSQL count too', { skip: postgresMissing }, async (t) => {
-  const { url } = await startPostgres(t);
+  const url = (await startPostgres(t)).newDatabase();
   await keepsWithinThePlan(t, { data_dir: temporaryFolder(t), database: url });
 });

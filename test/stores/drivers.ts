@@ -56,6 +56,7 @@ import type { CrawlStore } from '../../src/tools/crawl/crawl-store.ts';
 import type { PageStore } from '../../src/tools/page-store.ts';
 import type { Corpus } from '../../src/tools/search/corpus.ts';
 import type { VectorRegistry } from '../../src/vectors/registry.ts';
+import { layFreshStorage } from '../fresh-storage.ts';
 import { postgresMissing, type StartedPostgres, startPostgres } from '../start-postgres.ts';
 
 /**
@@ -103,7 +104,11 @@ export interface StoreDriver {
 const sqlite: StoreDriver = {
   name: 'sqlite',
   skip: false,
-  create: () => sqlite.over(mkdtempSync(join(tmpdir(), 'culvert-stores-'))),
+  create() {
+    const place = mkdtempSync(join(tmpdir(), 'culvert-stores-'));
+    layFreshStorage(place);
+    return sqlite.over(place);
+  },
   over: (place) => ({
     place,
     tables: () => openCulvertTables(join(place, 'culvert.db')),

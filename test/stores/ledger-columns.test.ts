@@ -76,7 +76,7 @@ test('the migrations of SQLite end at the table of columns', (t) => {
 
 test('the migrations of PostgreSQL end at the table of columns', { skip: postgresMissing }, async (t) => {
   const server = await startPostgres(t);
-  const database = await openPostgres(server.url);
+  const database = await openPostgres(server.newDatabase());
   t.after(database.close);
   for (const table of Object.keys(tables) as Table[]) {
     const { rows } = await database.rest.run<{ name: string; type: string; nullable: string }>(

@@ -53,7 +53,7 @@ test('postgres: pages that an older version kept are found, read and replaced', 
   skip: postgresMissing,
 }, async (t) => {
   const server = await startPostgres(t);
-  const database = await connect(server.newDatabase());
+  const database = await connect(server.emptyDatabase());
   t.after(database.close);
   const { rest, place } = database;
   await migratePostgres(rest, place, migrations.slice(0, postgresVersionBefore));

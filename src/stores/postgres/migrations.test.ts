@@ -22,7 +22,7 @@ test('versions are 1, 2, 3 … without gaps', () => {
 test('tables of PostgreSQL', { skip }, async (t) => {
   const server = await startPostgres(t);
   const fresh = async (): Promise<Database> => {
-    const database = await connect(server.newDatabase());
+    const database = await connect(server.emptyDatabase());
     t.after(database.close);
     return database;
   };
@@ -74,7 +74,7 @@ test('tables of PostgreSQL', { skip }, async (t) => {
   });
 
   await t.test('six that start at once migrate once', async () => {
-    const url = server.newDatabase();
+    const url = server.emptyDatabase();
     const replicas = await Promise.all(Array.from({ length: 6 }, () => connect(url)));
     const taken = await Promise.all(replicas.map(({ rest, place }) => migrate(rest, place, steps)));
     assert.deepEqual(taken.flat().toSorted(), ['one', 'two']);
