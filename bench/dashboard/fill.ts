@@ -7,7 +7,7 @@ import {
   type TrafficRow,
   TrafficSums,
   trafficGrainsMs,
-  trafficKeptMs,
+  trafficRetentionMs,
   trafficTable,
 } from '../../src/books/ledger/minute-sums.ts';
 import type { UsageEvent } from '../../src/books/metering/ledger.ts';
@@ -49,7 +49,7 @@ async function fill(tables: Tables, events: number, nowMs: number): Promise<void
     }
     await tables.events(rows);
     await tables.rollups(sums.rollups());
-    const keptMs = nowMs - trafficKeptMs.minute;
+    const keptMs = nowMs - trafficRetentionMs.minute;
     const drawn = traffic.take(Number.POSITIVE_INFINITY);
     const isKept = ({ grainMs }: { grainMs: number }) => grainMs === trafficGrainsMs.hour || startMs >= keptMs;
     await tables.traffic(drawn.filter(isKept));

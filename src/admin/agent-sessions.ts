@@ -6,7 +6,7 @@ import { jsonOperation, type Operation } from './operation.ts';
 import { pageByPlace } from './page.ts';
 import type { AdminParts } from './parts.ts';
 import { periodOf } from './requests.ts';
-import { accountsAsked } from './scope.ts';
+import { requestedAccounts } from './scope.ts';
 
 /** Most requests that one answer is made of, the newest, and how many are read at once. */
 const requestsMax = 2_000;
@@ -53,8 +53,8 @@ export function agentSessionOperations(parts: AdminParts): Operation[] {
       async run({ query, operator }) {
         const { fromMs, toMs } = periodOf(query, parts.clock.wallMs());
         const events: UsageEvent[] = [];
-        const asked: Omit<RequestQuery, 'cursor'> = {
-          accounts: accountsAsked(query.account, operator.accounts),
+        const listQuery: Omit<RequestQuery, 'cursor'> = {
+          accounts: requestedAccounts(query.account, operator.accounts),
           where: { session: 'any', ...(query.key !== undefined && { key: query.key }) },
           sinceMs: fromMs,
           untilMs: toMs,
@@ -63,7 +63,7 @@ export function agentSessionOperations(parts: AdminParts): Operation[] {
         };
         let cursor: string | null = null;
         do {
-          const page: Awaited<ReturnType<typeof parts.ledger.list>> = await parts.ledger.list({ ...asked, cursor });
+          const page: Awaited<ReturnType<typeof parts.ledger.list>> = await parts.ledger.list({ ...listQuery, cursor });
           events.push(...page.events);
           cursor = page.next;
         } while (cursor !== null && events.length < requestsMax);

@@ -6,7 +6,7 @@ import {
   attemptRowsMax,
   quantileMs,
 } from '../books/ledger/traffic-queries.ts';
-import { filter, given, listLimitMax, listOf, pageFields, pastInstant, timeField } from './fields.ts';
+import { definedMembers, filter, listLimitMax, listOf, pageFields, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { pageByPlace } from './page.ts';
 import type { AdminParts } from './parts.ts';
@@ -90,9 +90,9 @@ export function attemptOperations({ ledger, clock }: AdminParts): Operation[] {
         if (operator.accounts !== null && (groupBy === 'model' || filters.model !== undefined)) refuse(ofAllAccounts);
         const nowMs = clock.wallMs();
         const start = (endMs: number) => endMs - defaultSpanMs;
-        const asked = periodOf({ from: from ?? (() => start(to?.(nowMs) ?? nowMs)), to }, nowMs);
-        const span = pointsIn(asked, nowMs);
-        const where = given(filters);
+        const period = periodOf({ from: from ?? (() => start(to?.(nowMs) ?? nowMs)), to }, nowMs);
+        const span = pointsIn(period, nowMs);
+        const where = definedMembers(filters);
         const query = { groupBy, where, groups: null, ...span, stepMs: null };
         // Steps give the sums too, in one pass over the rows, unless there are too many of them.
         const steps = points ? await ledger.attempts({ ...query, stepMs: span.stepMs }) : [];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AuditQuery, AuditRow } from '../books/auth/account-store.ts';
 import type { Records } from './directory.ts';
-import { filter, given, listOf, pageFields, pastInstant, timeField } from './fields.ts';
+import { definedMembers, filter, listOf, pageFields, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import { encoded, placeOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
@@ -26,11 +26,12 @@ export type AuditReply = z.output<typeof auditReply>;
 export function auditOperations(parts: AdminParts, records: Records): Operation[] {
   /** `next`: the last id looked at, null at the end. Of some accounts a page may be short, or empty, before the end. */
   async function page({ limit, before, ...where }: AuditQuery, scope: AccountScope) {
-    const looked = scope === null ? limit : lookedAtMax;
-    const rows = await records.asking(() => parts.store.audit({ ...where, limit: looked + 1, before }));
-    const own = rows.slice(0, looked).filter((row) => scope === null || isWithin(accountsOf(row), scope));
-    const shown = own.slice(0, limit);
-    const last = own.length > shown.length ? shown.at(-1) : rows.length > looked ? rows[looked - 1] : undefined;
+    const candidatesMax = scope === null ? limit : candidateRowsMax;
+    const rows = await records.asking(() => parts.store.audit({ ...where, limit: candidatesMax + 1, before }));
+    const inScope = rows.slice(0, candidatesMax).filter((row) => scope === null || isWithin(accountsOf(row), scope));
+    const shown = inScope.slice(0, limit);
+    const last =
+      inScope.length > shown.length ? shown.at(-1) : rows.length > candidatesMax ? rows[candidatesMax - 1] : undefined;
     return { shown, next: last?.id ?? null };
   }
 
@@ -53,8 +54,8 @@ export function auditOperations(parts: AdminParts, records: Records): Operation[
         const before = query.cursor === undefined ? null : placeOf(query.cursor);
         const { limit, actor, action, subject, since, until } = query;
         const nowMs = parts.clock.wallMs();
-        const times = given({ sinceMs: since?.(nowMs), untilMs: until?.(nowMs) });
-        const where = { ...given({ actor, action, subject }), ...times };
+        const times = definedMembers({ sinceMs: since?.(nowMs), untilMs: until?.(nowMs) });
+        const where = { ...definedMembers({ actor, action, subject }), ...times };
         const { shown, next } = await page({ limit, before, ...where }, operator.accounts);
         return {
           data: shown.map(({ atMs, ...row }) => ({ ...row, at: new Date(atMs).toISOString() })),
@@ -66,7 +67,7 @@ export function auditOperations(parts: AdminParts, records: Records): Operation[
 }
 
 /** Rows that one page for an operator of some accounts is chosen from. */
-const lookedAtMax = 5_000;
+const candidateRowsMax = 5_000;
 
 /** Whose a change was; null: everybody's, such as a plan. */
 function accountsOf({ action, subject, before, after }: AuditRow): AccountScope {

@@ -6,7 +6,7 @@ import type { Records } from './directory.ts';
 import { filter, listOf, pageFields, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
-import { accountsAsked } from './scope.ts';
+import { requestedAccounts } from './scope.ts';
 
 const bodyRow = z.object({
   request: z.string().describe('Id of the request, whose bodies `/admin/v1/requests/{id}` shows.'),
@@ -67,7 +67,7 @@ export function bodyOperations(parts: AdminParts, records: Records): Operation[]
         }
         const nowMs = parts.clock.wallMs();
         const which = {
-          accounts: accountsAsked(account, operator.accounts),
+          accounts: requestedAccounts(account, operator.accounts),
           keyId: key,
           model,
           fromMs: from?.(nowMs),
@@ -90,7 +90,7 @@ export function bodyOperations(parts: AdminParts, records: Records): Operation[]
       query: z.strictObject(filters),
       reply: removedReply,
       async run({ query: { account, key, model }, operator }) {
-        const accounts = accountsAsked(account, operator.accounts);
+        const accounts = requestedAccounts(account, operator.accounts);
         const removed = await keeperOf(parts).remove({ accounts, keyId: key, model });
         await records.apply([], {
           actor: operator.name,
@@ -122,7 +122,7 @@ async function search(
   { text, limit, before }: { text: string | null; limit: number; before: string | null },
 ): Promise<{ rows: Match[]; searched: number; next_cursor: string | null }> {
   const keeper = keeperOf(parts);
-  const { wordsOf } = await import('../inference/endpoints/shown-bodies.ts');
+  const { wordsOf: textsOf } = await import('../inference/endpoints/shown-bodies.ts');
   const untilMs = parts.clock.monotonicMs() + searchMaxMs;
   const rows: Match[] = [];
   let searched = 0;
@@ -130,7 +130,7 @@ async function search(
   for (;;) {
     const page = await keeper.list({ ...which, before: last, limit: readAtOnce });
     for (const row of page) {
-      const excerpt = excerptOf(await keeper.open(row), text, wordsOf);
+      const excerpt = excerptOf(await keeper.open(row), text, textsOf);
       if (excerpt !== null) rows.push({ row, excerpt });
       searched += 1;
       last = row.requestId;
@@ -147,12 +147,12 @@ async function search(
 function excerptOf(
   bodies: FoundBodies | null,
   text: string | null,
-  wordsOf: (path: string, bodies: FoundBodies) => string[],
+  textsOf: (path: string, bodies: FoundBodies) => string[],
 ): string | null {
   if (bodies === null) return text === null ? 'It cannot be opened with the present secret.' : null;
-  const words = wordsOf(bodies.path, bodies);
-  if (text === null) return cut(words.findLast((one) => one.trim() !== '') ?? '', 0);
-  for (const one of words) {
+  const texts = textsOf(bodies.path, bodies);
+  if (text === null) return cut(texts.findLast((one) => one.trim() !== '') ?? '', 0);
+  for (const one of texts) {
     const at = one.toLowerCase().indexOf(text);
     if (at >= 0) return cut(one, at);
   }

@@ -4,7 +4,7 @@ import type { CacheScopeStats } from '../books/metering/cache-store.ts';
 import type { CacheUses, PromptCacheDay } from '../books/metering/ledger.ts';
 import type { CheckedHits } from '../inference/spine/answer-cache.ts';
 import type { Records } from './directory.ts';
-import { filter, given, listOf, pageFields, pastInstant, timeField } from './fields.ts';
+import { definedMembers, filter, listOf, pageFields, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { inOrderOf, pageByText } from './page.ts';
 import type { AdminParts } from './parts.ts';
@@ -81,13 +81,13 @@ export function cacheOperations(parts: AdminParts, records: Records): Operation[
       }),
       reply: cacheReply,
       async run({ query, operator }) {
-        const isAsked = ({ model }: { model: string }) => (query.model ?? model) === model;
+        const hasRequestedModel = ({ model }: { model: string }) => (query.model ?? model) === model;
         const range = periodOf(query, clock.wallMs());
-        const of = { accounts: operator.accounts, ...given({ model: query.model }), ...range };
+        const of = { accounts: operator.accounts, ...definedMembers({ model: query.model }), ...range };
         const [used, days] = await Promise.all([ledger.cacheUses(of), ledger.promptCacheDays(of)]);
         const all = await cache.stats().catch((error: unknown) => unavailable(parts, error));
         const isSeen = await seenBy(records, operator);
-        const stats = all.filter((row) => isAsked(row) && isSeen(row.scope));
+        const stats = all.filter((row) => hasRequestedModel(row) && isSeen(row.scope));
         const rows =
           query.group_by === 'scope' ? stats.map(({ ...row }) => ({ ...row, scope: row.scope })) : byModel(stats);
         const textOf = ({ model, scope }: StatsRow) => `${model} ${scope ?? ''}`;
@@ -116,7 +116,7 @@ export function cacheOperations(parts: AdminParts, records: Records): Operation[
       reply: clearedReply,
       async run({ query, operator }) {
         const { key: keyId, model, tag } = query;
-        const which = given({ keyId, model, tag });
+        const which = definedMembers({ keyId, model, tag });
         const cleared = await cache.clear(which).catch((error: unknown) => unavailable(parts, error));
         const subject = Object.values(which).join(' ') || 'all';
         await records.apply([], {
@@ -138,13 +138,13 @@ function modelRows(
   uses: readonly CacheUses[],
   checks: ReadonlyMap<string, CheckedHits>,
 ): z.input<typeof modelRow>[] {
-  const kept = new Map(byModel(stats).map(({ model, entries, bytes }) => [model, { entries, bytes }]));
+  const storedOfModel = new Map(byModel(stats).map(({ model, entries, bytes }) => [model, { entries, bytes }]));
   const used = new Map(uses.map((row) => [row.model, row]));
-  return [...new Set([...kept.keys(), ...used.keys()])].sort().map((model) => {
+  return [...new Set([...storedOfModel.keys(), ...used.keys()])].sort().map((model) => {
     const { hits, semanticHits, misses, savedUsd } = used.get(model) ?? noUses;
     return {
       model,
-      ...(kept.get(model) ?? { entries: 0, bytes: 0 }),
+      ...(storedOfModel.get(model) ?? { entries: 0, bytes: 0 }),
       ...{ hits, semantic_hits: semanticHits, misses },
       hit_rate: hits + misses === 0 ? null : hits / (hits + misses),
       saved_usd: savedUsd,

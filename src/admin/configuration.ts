@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { openKept } from '../books/auth/kept-secrets.ts';
+import { openEntries } from '../books/auth/entry-secrets.ts';
 import { exportConfig } from '../config/export-config.ts';
-import { fragmentKey, mergeKept } from '../config/merge-kept.ts';
+import { fragmentKey, mergeStored } from '../config/merge-stored.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import { redact } from '../config/redact.ts';
 import type { Config } from '../config/schema.ts';
@@ -98,10 +98,10 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
 function within(config: Config, scope: AccountScope): Config {
   if (scope === null) return config;
   const { log } = config.telemetry;
-  const isOwn = (key: string) => scope.includes(key.replace(/\/.*/s, ''));
+  const isInScope = (key: string) => scope.includes(key.replace(/\/.*/s, ''));
   const { oidc, ...dashboard } = config.dashboard;
   const roles = oidc?.roles.filter(({ accounts }) => accounts?.some((id) => scope.includes(id)) !== false) ?? [];
-  const ownOf = (accounts: readonly string[]) => accounts.filter((id) => scope.includes(id));
+  const scopedAccounts = (accounts: readonly string[]) => accounts.filter((id) => scope.includes(id));
   return {
     ...config,
     dashboard: {
@@ -109,7 +109,10 @@ function within(config: Config, scope: AccountScope): Config {
       ...(oidc !== undefined && {
         oidc: {
           ...oidc,
-          roles: roles.map(({ accounts, ...role }) => ({ ...role, ...(accounts && { accounts: ownOf(accounts) }) })),
+          roles: roles.map(({ accounts, ...role }) => ({
+            ...role,
+            ...(accounts && { accounts: scopedAccounts(accounts) }),
+          })),
         },
       }),
     },
@@ -117,13 +120,16 @@ function within(config: Config, scope: AccountScope): Config {
     models: Object.fromEntries(
       Object.entries(config.models).map(([id, { only, ...model }]) => [
         id,
-        { ...model, ...(only && { only: { ...only, ...(only.accounts && { accounts: ownOf(only.accounts) }) } }) },
+        {
+          ...model,
+          ...(only && { only: { ...only, ...(only.accounts && { accounts: scopedAccounts(only.accounts) }) } }),
+        },
       ]),
     ),
     keys: config.keys.filter(({ account }) => scope.includes(account)),
     telemetry: {
       ...config.telemetry,
-      log: { ...log, bodies: log.bodies === false ? false : log.bodies.filter(isOwn) },
+      log: { ...log, bodies: log.bodies === false ? false : log.bodies.filter(isInScope) },
     },
   };
 }
@@ -136,8 +142,8 @@ function exported(parts: AdminParts, { stored, accounts, keys, plans }: Director
     const message = `${configFile ?? 'The configuration'} cannot be read as it is now. Run culvert check to see its errors.`;
     return refuse({ kind: 'conflict', message });
   }
-  const { fragments } = openKept(setup.sealer(), stored);
-  const { left, config } = mergeKept(setup.file(), fragments, setup.env);
+  const { fragments } = openEntries(setup.sealer(), stored);
+  const { left, config } = mergeStored(setup.file(), fragments, setup.env);
   const used = fragments.filter((fragment) => !left.has(fragmentKey(fragment)));
   const made = <T extends { from: KnownPlan['from'] }>(all: readonly T[]) =>
     all.filter(({ from }) => from === 'admin api');

@@ -20,9 +20,9 @@ import { accountCreditOperations } from './entries/account-credit.ts';
 import { windowOperations } from './entries/account-windows.ts';
 import { accountOperations } from './entries/accounts.ts';
 import { bodyRuleOperations } from './entries/body-rules.ts';
+import { createEntryRecords } from './entries/entry-records.ts';
 import { guardOperations } from './entries/guards.ts';
 import { invitationOperations } from './entries/invitations.ts';
-import { createKeptRecords } from './entries/kept.ts';
 import { keyAddressesOperation } from './entries/key-addresses.ts';
 import { keyWindowsOperation } from './entries/key-windows.ts';
 import { keyOperations } from './entries/keys.ts';
@@ -58,7 +58,7 @@ import { createTroubleWatch } from './wrong.ts';
 /** The admin API over the ports of auth, metering and inference. Its routes and `culvert` run the same operations. */
 export function createAdminApi(parts: AdminParts): AdminApi {
   const records = createRecords(parts);
-  const kept = createKeptRecords(parts, records);
+  const entryRecords = createEntryRecords(parts, records);
   const watch = createTroubleWatch(parts, records);
   const operations: readonly Operation[] = [
     ...accountOperations(parts, records),
@@ -68,15 +68,15 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     keyWindowsOperation(parts, records),
     keyAddressesOperation(parts, records),
     ...planOperations(parts, records),
-    ...providerOperations(parts, kept),
+    ...providerOperations(parts, entryRecords),
     ...providerDraftOperations(parts),
-    ...providerCredentialOperations(parts, kept),
-    ...mcpServerOperations(parts, kept),
-    ...modelOperations(parts, kept),
-    ...promptOperations(parts, kept),
+    ...providerCredentialOperations(parts, entryRecords),
+    ...mcpServerOperations(parts, entryRecords),
+    ...modelOperations(parts, entryRecords),
+    ...promptOperations(parts, entryRecords),
     ...guardTestOperations(parts, records),
-    ...guardOperations(parts, records, kept),
-    ...routeOperations(parts, kept),
+    ...guardOperations(parts, records, entryRecords),
+    ...routeOperations(parts, entryRecords),
     ...windowOperations(parts, records),
     ...explainOperations(parts, records),
     ...doctorOperations(parts, watch),
@@ -99,7 +99,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...sessionOperations(parts, records),
     ...auditOperations(parts, records),
     ...configurationOperations(parts, records),
-    ...secretOperations(parts, records, kept),
+    ...secretOperations(parts, records, entryRecords),
     ...alertOperations(parts),
     ...healthOperations(parts),
     ...clusterOperations(parts),

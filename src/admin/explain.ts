@@ -8,12 +8,16 @@ import { explainChat } from '../inference/families/chat/explain-chat.ts';
 import { explainEmbeddings } from '../inference/families/embeddings/explain-embeddings.ts';
 import type { ExplainedRequest, Question } from '../inference/spine/explained.ts';
 import { factsOf } from '../kernel/failure.ts';
-import { plainWishes } from '../routing/route.ts';
+import { defaultPreferences } from '../routing/route.ts';
 import type { Directory, Records } from './directory.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 
-const spokenAt = { chat: 'openai-chat', messages: 'anthropic-messages', responses: 'openai-responses' } as const;
+const dialectOfEndpoint = {
+  chat: 'openai-chat',
+  messages: 'anthropic-messages',
+  responses: 'openai-responses',
+} as const;
 
 const explainReply = z.object({
   sent: z.boolean().describe('Whether the request would be sent to a provider.'),
@@ -112,7 +116,7 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
           snapshot: parts.snapshot(),
           principal,
           raw: Buffer.from(JSON.stringify(body)),
-          wishes: plainWishes,
+          wishes: defaultPreferences,
           health: parts.health,
           nowMs: parts.clock.monotonicMs(),
           ruled: ruledAs(parts, headers),
@@ -120,7 +124,7 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
         const explained =
           endpoint === 'embeddings'
             ? await explainEmbeddings(question)
-            : await explainChat(parts.planning, { ...question, endpoint, dialect: spokenAt[endpoint] });
+            : await explainChat(parts.planning, { ...question, endpoint, dialect: dialectOfEndpoint[endpoint] });
         if (explained.kind !== 'explained') {
           const { status, type, message, param } = factsOf(explained, parts.clock.wallMs());
           return { ...nothing, endpoint, error: { message, type, code: status, param } };
@@ -195,7 +199,7 @@ function principalOf(directory: Directory, id: string | undefined): Principal {
   const key = directory.key(id);
   if (key === null || key.revokedMs !== null)
     return refuse({ kind: 'not-found', message: `There is no active key '${id.slice(0, 64)}'.` });
-  const ownRule = dataRuleSchema.parse(key.limits?.data ?? undefined);
+  const keyRule = dataRuleSchema.parse(key.limits?.data ?? undefined);
   return {
     keyId: key.id,
     keyName: key.name,
@@ -205,7 +209,7 @@ function principalOf(directory: Directory, id: string | undefined): Principal {
     allowedModels: key.models,
     ...dataOf(directory.config, key.account),
     // They decide whether it may ask, not where it goes.
-    limits: ownRule === undefined ? null : { data: ownRule },
+    limits: keyRule === undefined ? null : { data: keyRule },
     guards: key.guards,
   };
 }

@@ -25,14 +25,14 @@ export function filter(description: string) {
 }
 
 /** Whether one of the texts contains it, ignoring case. */
-export function holds(asked: string, ...texts: readonly string[]): boolean {
-  const part = asked.toLowerCase();
+export function anyContains(searched: string, ...texts: readonly string[]): boolean {
+  const part = searched.toLowerCase();
   return texts.some((text) => text.toLowerCase().includes(part));
 }
 
 /** Without the members that were not asked for. */
-export function given<Value>(asked: Readonly<Record<string, Value | undefined>>): Record<string, Value> {
-  return Object.fromEntries(Object.entries(asked).filter((entry): entry is [string, Value] => entry[1] !== undefined));
+export function definedMembers<Value>(values: Readonly<Record<string, Value | undefined>>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(values).filter((entry): entry is [string, Value] => entry[1] !== undefined));
 }
 
 /** The answer of a list. */

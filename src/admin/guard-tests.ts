@@ -141,15 +141,15 @@ export function guardTestOperations(parts: AdminParts, records: Records): Operat
       body: bodySchema,
       reply: { kind: 'json', status: 200, schema: replySchema },
       async run({ body, operator }) {
-        const asked = body as TestBody;
-        refuseUnknownGuards(asked, await records.current(operator.accounts));
+        const request = body as TestBody;
+        refuseUnknownGuards(request, await records.current(operator.accounts));
         const { guardTrial } = await import('../inference/guards/try-guards.ts');
-        const trial = await guardTrial(guardsOf(parts, asked));
-        const kept =
-          asked.from === undefined ? null : await keptCases(parts, operator, asked.from(parts.clock.wallMs()));
+        const trial = await guardTrial(guardsOf(parts, request));
+        const stored =
+          request.from === undefined ? null : await storedCases(parts, operator, request.from(parts.clock.wallMs()));
         const tried: { each: Case; tried: Tried }[] = [];
         try {
-          for (const each of [...casesOf(asked), ...(kept?.cases ?? [])]) {
+          for (const each of [...casesOf(request), ...(stored?.cases ?? [])]) {
             tried.push({ each, tried: await trial.on(each.texts, each.of) });
           }
         } finally {
@@ -159,7 +159,7 @@ export function guardTestOperations(parts: AdminParts, records: Records): Operat
           not_tried: trial.notTried(),
           results: tried.map(({ each, tried }) => ({ request_id: each.requestId, ...tried, ...judged(each, tried) })),
           score: scoreOf(tried.map(({ each: { expected }, tried }) => ({ expected, ...tried }))),
-          kept: kept === null ? null : { requests: kept.requests, tried: kept.cases.length, note: kept.note },
+          kept: stored === null ? null : { requests: stored.requests, tried: stored.cases.length, note: stored.note },
         };
       },
     },
@@ -199,9 +199,9 @@ function judged({ expected }: Case, tried: Tried) {
 }
 
 /** Bodies that this process keeps, of requests since then that the operator may see. */
-async function keptCases({ ledger, bodies, snapshot }: AdminParts, { accounts }: Operator, sinceMs: number) {
-  const asked = { accounts, where: {}, sinceMs, untilMs: null, after: null, cursor: null, limit: casesMax };
-  const { events, next } = await ledger.list(asked);
+async function storedCases({ ledger, bodies, snapshot }: AdminParts, { accounts }: Operator, sinceMs: number) {
+  const query = { accounts, where: {}, sinceMs, untilMs: null, after: null, cursor: null, limit: casesMax };
+  const { events, next } = await ledger.list(query);
   const found = events.flatMap(({ requestId }) => {
     const body = wholeBody(bodies(requestId)?.request);
     return body === null ? [] : [{ requestId, of: 'request' as const, texts: textsIn(body), expected: null }];

@@ -12,7 +12,7 @@ import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { pointsIn } from './points.ts';
 import { periodOf } from './requests.ts';
-import { type AccountScope, accountsAsked } from './scope.ts';
+import { type AccountScope, requestedAccounts } from './scope.ts';
 import { usageRow } from './usage.ts';
 import { type TroubleWatch, wrongSchema } from './wrong.ts';
 
@@ -105,12 +105,12 @@ export type Overview = z.output<typeof overviewReply>;
 export function overviewOperations(parts: AdminParts, records: Records, watch: TroubleWatch): Operation[] {
   async function drawn({ grain, stepMs, fromMs, points, toMs: lastMs }: Drawn, scope: AccountScope, nowMs: number) {
     const spanMs = stepMs * points;
-    const whose: { kind: TrafficKind; names: readonly string[] } =
+    const scopeFilter: { kind: TrafficKind; names: readonly string[] } =
       scope === null ? { kind: 'all', names: [''] } : { kind: 'account', names: scope };
     const toMs = lastMs === nowMs ? nowMs + trafficGrainsMs[grain] : lastMs;
     const [now, before] = await Promise.all([
-      parts.ledger.traffic({ ...whose, grain, stepMs, fromMs, toMs }),
-      parts.ledger.traffic({ ...whose, grain, stepMs: spanMs, fromMs: fromMs - spanMs, toMs: toMs - spanMs }),
+      parts.ledger.traffic({ ...scopeFilter, grain, stepMs, fromMs, toMs }),
+      parts.ledger.traffic({ ...scopeFilter, grain, stepMs: spanMs, fromMs: fromMs - spanMs, toMs: toMs - spanMs }),
     ]);
     const byStep = new Map(now.map((point) => [point.fromMs, point]));
     const series = Array.from({ length: points }, (_, at) => {
@@ -140,20 +140,20 @@ export function overviewOperations(parts: AdminParts, records: Records, watch: T
       async run({ query: { range, account, from, to }, operator }) {
         if (account !== undefined) accountOf(await records.current(operator.accounts), account);
         if (from === undefined && to !== undefined) refuse(invalid('from', 'from: expected the start of a range'));
-        const scope = accountsAsked(account, operator.accounts);
+        const scope = requestedAccounts(account, operator.accounts);
         const nowMs = parts.clock.wallMs();
-        const asked = from === undefined ? endingNow(range, nowMs) : between(periodOf({ from, to }, nowMs), nowMs);
+        const period = from === undefined ? endingNow(range, nowMs) : between(periodOf({ from, to }, nowMs), nowMs);
         const [rest, top, wrong] = await Promise.all([
-          drawn(asked, scope, nowMs),
-          topsOf(parts, scope, asked, nowMs),
+          drawn(period, scope, nowMs),
+          topsOf(parts, scope, period, nowMs),
           watch.wrong(scope, operator),
         ]);
         return {
           range: from === undefined ? range : null,
           account: account ?? null,
-          from: new Date(asked.fromMs).toISOString(),
-          to: new Date(asked.toMs).toISOString(),
-          step_s: asked.stepMs / 1_000,
+          from: new Date(period.fromMs).toISOString(),
+          to: new Date(period.toMs).toISOString(),
+          step_s: period.stepMs / 1_000,
           ...rest,
           top,
           wrong,

@@ -126,7 +126,7 @@ export interface AdminSetup {
     forgetEarlier(): void;
   };
   /** Resolves when what this process knows of the store is in force, and its providers have been asked for a while. */
-  heard(): Promise<void>;
+  applied(): Promise<void>;
   /** Servers on this machine; null where the configuration says not to look. */
   found(): Promise<readonly LocalServer[] | null>;
 }

@@ -33,16 +33,17 @@ function partsOf(path: string): string[] | null {
 }
 
 function matches(pattern: string, parts: readonly string[]): boolean {
-  const wanted = pattern.split('/').slice(1);
+  const patternSegments = pattern.split('/').slice(1);
   return (
-    wanted.length === parts.length &&
-    wanted.every((want, i) => (want.startsWith('{') ? parts[i] !== '' : want === parts[i]))
+    patternSegments.length === parts.length &&
+    patternSegments.every((want, i) => (want.startsWith('{') ? parts[i] !== '' : want === parts[i]))
   );
 }
 
 function paramsOf(pattern: string, parts: readonly string[]): Record<string, string> {
   const params: Record<string, string> = {};
-  const wanted = pattern.split('/').slice(1);
-  for (const [i, part] of parts.entries()) if (wanted[i]?.startsWith('{')) params[wanted[i].slice(1, -1)] = part;
+  const patternSegments = pattern.split('/').slice(1);
+  for (const [i, part] of parts.entries())
+    if (patternSegments[i]?.startsWith('{')) params[patternSegments[i].slice(1, -1)] = part;
   return params;
 }

@@ -1,4 +1,4 @@
-import { trafficGrainsMs, trafficKeptMs } from '../books/ledger/minute-sums.ts';
+import { trafficGrainsMs, trafficRetentionMs } from '../books/ledger/minute-sums.ts';
 
 const hourMs = 3_600_000;
 /** Beyond it hours are summed, though minutes may be kept. */
@@ -9,8 +9,8 @@ const stepsMs = [1 / 60, 5 / 60, 1 / 4, 1, 2, 4, 8, 24, 48, 168].map((hours) => 
 
 /** What a period is drawn in: whole minutes or hours around it, and the width of its points. */
 export function pointsIn({ fromMs, toMs }: { fromMs: number; toMs: number }, nowMs: number) {
-  const isKept = fromMs >= nowMs - trafficKeptMs.minute + hourMs && toMs - fromMs <= minutesSpanMs;
-  const grain = isKept ? 'minute' : 'hour';
+  const isWithinMinutes = fromMs >= nowMs - trafficRetentionMs.minute + hourMs && toMs - fromMs <= minutesSpanMs;
+  const grain = isWithinMinutes ? 'minute' : 'hour';
   const grainMs = trafficGrainsMs[grain];
   const from = Math.floor(fromMs / grainMs) * grainMs;
   const to = Math.ceil(toMs / grainMs) * grainMs;

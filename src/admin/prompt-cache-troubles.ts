@@ -17,9 +17,9 @@ type Uncached = Finding & { state: 'warning'; page: 'models'; account: null };
 /** Aliases whose prompts are long and come from no cache, though their provider has one; of the newest requests. */
 export async function promptCacheTroubles({ ledger, clock, snapshot }: AdminParts): Promise<Uncached[]> {
   const sinceMs = clock.wallMs() - spanMs;
-  const asked = { accounts: null, where: { class: 'ok' }, sinceMs, untilMs: null, after: null, cursor: null };
+  const query = { accounts: null, where: { class: 'ok' }, sinceMs, untilMs: null, after: null, cursor: null };
   try {
-    const { events } = await ledger.list({ ...asked, limit: rowsMax });
+    const { events } = await ledger.list({ ...query, limit: rowsMax });
     const { config, models, providers } = snapshot();
     const targets = new Map([...models.targets()].map((target) => [target.id, target]));
     const isLong = ({ target: id, usageSource, inputTokens }: UsageEvent): boolean => {
@@ -30,8 +30,8 @@ export async function promptCacheTroubles({ ledger, clock, snapshot }: AdminPart
     };
     return [...Map.groupBy(events.filter(isLong), ({ alias }) => alias)].flatMap(([alias, requests]) => {
       const model = aliasFor(config.models, alias)?.model;
-      const asksForIt = model !== undefined && cachesPrompts(model);
-      return findingOf(alias, requests, asksForIt);
+      const modelCachesPrompts = model !== undefined && cachesPrompts(model);
+      return findingOf(alias, requests, modelCachesPrompts);
     });
   } catch (error) {
     // Without the database nothing is known of requests.
@@ -40,13 +40,13 @@ export async function promptCacheTroubles({ ledger, clock, snapshot }: AdminPart
   }
 }
 
-function findingOf(alias: string, requests: readonly UsageEvent[], asksForIt: boolean): Uncached[] {
+function findingOf(alias: string, requests: readonly UsageEvent[], modelCachesPrompts: boolean): Uncached[] {
   const input = requests.reduce((sum, { inputTokens }) => sum + inputTokens, 0);
   const cached = requests.reduce((sum, { cachedInputTokens }) => sum + cachedInputTokens, 0);
   if (requests.length < requestsMin || cached >= input * cachedShareMin) return [];
   const share = `${Math.round((cached / input) * 100)} %`;
   const message = `Of the input of ${requests.length} long requests for '${alias}', ${share} came from its provider's cache.`;
-  const fix = asksForIt
+  const fix = modelCachesPrompts
     ? 'The beginning of its prompts probably changes. Put what stays equal first (tools, instructions, documents), and dates, ids and questions last.'
     : `Set prompt_cache: auto for '${alias}'. If that changes nothing, the beginning of its prompts changes: put what stays equal first, and dates, ids and questions last.`;
   return [

@@ -5,11 +5,11 @@ import { type Repriced, repricedMax } from '../books/ledger/repricing.ts';
 import { type Priced, repriced } from '../books/metering/reprice.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Records } from './directory.ts';
-import { filter, given, listLimitMax, pastInstant, timeField } from './fields.ts';
+import { definedMembers, filter, listLimitMax, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { periodOf } from './requests.ts';
-import { accountsAsked } from './scope.ts';
+import { requestedAccounts } from './scope.ts';
 
 /** One call looks at requests for so long, and at so many of them; the next goes on from there. */
 const stepMs = 5_000;
@@ -78,47 +78,47 @@ export function recalculateOperations(parts: AdminParts, records: Records): Oper
 async function recalculated(
   parts: AdminParts,
   records: Records,
-  asked: z.output<typeof body>,
+  request: z.output<typeof body>,
   operator: Operator,
 ): Promise<Recalculation> {
   const { ledger, clock } = parts;
   const nowMs = clock.wallMs();
-  const { fromMs, toMs } = periodOf(asked, nowMs);
+  const { fromMs, toMs } = periodOf(request, nowMs);
   const query = {
-    accounts: accountsAsked(asked.account, operator.accounts),
-    where: given({ alias: asked.model }),
+    accounts: requestedAccounts(request.account, operator.accounts),
+    where: definedMembers({ alias: request.model }),
     ...{ sinceMs: fromMs, untilMs: toMs, after: null, limit: listLimitMax },
   };
   const priceOf = pricesOf(parts.snapshot());
   const untilMs = clock.monotonicMs() + stepMs;
   const sums = createSums();
-  let lookedAt = 0;
-  let cursor = asked.cursor ?? null;
+  let examined = 0;
+  let cursor = request.cursor ?? null;
   do {
     const page = await ledger.list({ ...query, cursor });
     const changes: Repriced[] = [];
     for (const before of page.events) {
-      lookedAt += 1;
-      const after = asked.requests === 'all' || isUnpriced(before) ? repriced(before, priceOf) : 'the same';
+      examined += 1;
+      const after = request.requests === 'all' || isUnpriced(before) ? repriced(before, priceOf) : 'the same';
       if (typeof after === 'string') sums.left(after);
       else changes.push({ before, after });
     }
     // A few at a time: settlements get in between.
-    for (let at = 0; asked.apply && at < changes.length; at += repricedMax)
+    for (let at = 0; request.apply && at < changes.length; at += repricedMax)
       await ledger.reprice(changes.slice(at, at + repricedMax), nowMs);
     sums.add(changes);
     cursor = page.next;
-  } while (cursor !== null && lookedAt < stepRequestsMax && clock.monotonicMs() < untilMs);
+  } while (cursor !== null && examined < stepRequestsMax && clock.monotonicMs() < untilMs);
   const reply: Recalculation = {
     object: 'recalculation',
-    applied: asked.apply,
+    applied: request.apply,
     from: new Date(fromMs).toISOString(),
     to: new Date(toMs).toISOString(),
-    looked_at: lookedAt,
+    looked_at: examined,
     ...sums.shown(),
     next_cursor: cursor,
   };
-  if (asked.apply && reply.requests > 0) await audited(records, reply, asked, operator);
+  if (request.apply && reply.requests > 0) await audited(records, reply, request, operator);
   return reply;
 }
 
@@ -129,7 +129,7 @@ async function audited(
   { account, model, requests: which }: z.output<typeof body>,
   operator: Operator,
 ): Promise<void> {
-  const span = { from, to, ...given({ account, model }), requests: which };
+  const span = { from, to, ...definedMembers({ account, model }), requests: which };
   await records.apply([], {
     ...{ actor: operator.name, action: 'usage.recalculate', subject: account ?? model ?? 'usage' },
     before: { ...span, cost_usd: old_usd, unpriced_requests },
@@ -156,7 +156,7 @@ function createSums() {
   const none = () => ({ requests: 0, unpriced: 0, oldNano: 0, newNano: 0 });
   const all = none();
   const byTarget = new Map<string, { model: string; target: string; sums: ReturnType<typeof none> }>();
-  const kept = { 'no price': 0, unclear: 0, 'the same': 0 };
+  const unchanged = { 'no price': 0, unclear: 0, 'the same': 0 };
 
   function add({ before, after }: Repriced, sums: ReturnType<typeof none>): void {
     sums.requests += 1;
@@ -179,13 +179,13 @@ function createSums() {
         add(change, all);
       }
     },
-    left(why: keyof typeof kept): void {
-      kept[why] += 1;
+    left(why: keyof typeof unchanged): void {
+      unchanged[why] += 1;
     },
     shown: () => ({
       ...shown(all),
-      still_unpriced: kept['no price'],
-      unclear: kept.unclear,
+      still_unpriced: unchanged['no price'],
+      unclear: unchanged.unclear,
       targets: [...byTarget.values()]
         .toSorted((a, b) => b.sums.requests - a.sums.requests)
         .slice(0, targetsMax)

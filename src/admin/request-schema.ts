@@ -174,7 +174,7 @@ const feedbackSchema = z.object({
   created_at: z.string(),
 });
 
-export const lookedAtSchema = requestSchema.extend({
+export const detailedRequestSchema = requestSchema.extend({
   feedback: z.array(feedbackSchema).describe('What its caller said of the answer, by metric.'),
   bodies: bodiesSchema
     .nullable()
@@ -190,5 +190,5 @@ export const requestListReply = listOf(requestSchema).extend({
 });
 
 /** For pages that show them. */
-export type RequestReply = z.output<typeof lookedAtSchema>;
+export type RequestReply = z.output<typeof detailedRequestSchema>;
 export type RequestListReply = z.output<typeof requestListReply>;

@@ -7,12 +7,12 @@ import { invalid } from '../kernel/failure.ts';
 import { requestIdMs } from '../kernel/ids.ts';
 import { csvLine } from './csv.ts';
 import type { Records } from './directory.ts';
-import { filter, given, listLimitMax, pageFields, pastInstant } from './fields.ts';
+import { definedMembers, filter, listLimitMax, pageFields, pastInstant } from './fields.ts';
 import { keysTagged } from './key-tags.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
-import { lookedAtSchema, requestListReply, type requestSchema } from './request-schema.ts';
-import { accountsAsked } from './scope.ts';
+import { detailedRequestSchema, requestListReply, type requestSchema } from './request-schema.ts';
+import { requestedAccounts } from './scope.ts';
 
 const filters = {
   account: filter('Only those of this account.'),
@@ -80,12 +80,12 @@ export function requestOperations(parts: AdminParts, records: Records): Operatio
       summary: 'Exports the requests of a period as CSV, newest first, without routes.',
       query: z.strictObject(exportFields),
       contentType: 'text/csv; charset=utf-8; header=present',
-      run: async ({ query: asked, operator }) =>
+      run: async ({ query: filter, operator }) =>
         begun(
           exported(
             parts,
-            await queryOf(records, asked, operator),
-            asked,
+            await queryOf(records, filter, operator),
+            filter,
             (event) => csvLine(csvCells(event)),
             csvLine(csvNames()),
           ),
@@ -98,8 +98,10 @@ export function requestOperations(parts: AdminParts, records: Records): Operatio
       summary: 'Exports the requests of a period as JSON lines, newest first, with routes.',
       query: z.strictObject(exportFields),
       contentType: 'application/x-ndjson',
-      run: async ({ query: asked, operator }) =>
-        begun(exported(parts, await queryOf(records, asked, operator), asked, (event) => recordLine(event, null), '')),
+      run: async ({ query: filter, operator }) =>
+        begun(
+          exported(parts, await queryOf(records, filter, operator), filter, (event) => recordLine(event, null), ''),
+        ),
     }),
     jsonOperation({
       method: 'GET',
@@ -107,14 +109,14 @@ export function requestOperations(parts: AdminParts, records: Records): Operatio
       area: 'requests',
       summary:
         'One settled request with the explanation of its route, by our id or the caller’s (the newest one with it).',
-      reply: lookedAtSchema,
+      reply: detailedRequestSchema,
       async run({ params, operator }) {
         const event = await byId(parts, operator, params.id);
         const message = `There is no request '${params.id.slice(0, 128)}'. It may still be running, or older than the ledger keeps.`;
         if (event === null) refuse({ kind: 'not-found', message });
         const feedback = await parts.ledger.experiments.feedbackOf(event.requestId);
-        const kept = await bodiesOf(parts, event);
-        return { ...recordOf(event), feedback: feedback.map(feedbackRecord), ...kept };
+        const storedBodies = await bodiesOf(parts, event);
+        return { ...recordOf(event), feedback: feedback.map(feedbackRecord), ...storedBodies };
       },
     }),
   ];
@@ -123,23 +125,23 @@ export function requestOperations(parts: AdminParts, records: Records): Operatio
 async function listed(
   parts: AdminParts,
   records: Records,
-  asked: z.output<typeof listQuery>,
+  filter: z.output<typeof listQuery>,
   operator: Operator,
 ): Promise<z.input<typeof requestListReply>> {
-  if (asked.text !== undefined) {
-    const event = await byId(parts, operator, asked.text);
+  if (filter.text !== undefined) {
+    const event = await byId(parts, operator, filter.text);
     return { data: event === null ? [] : [recordOf(event)], next_cursor: null, tail: null };
   }
   const nowMs = parts.clock.wallMs();
   const { events, next } = await parts.ledger.list({
-    ...(await queryOf(records, asked, operator)),
-    sinceMs: asked.since?.(nowMs) ?? null,
-    untilMs: asked.until?.(nowMs) ?? null,
-    after: asked.after === undefined ? null : await seen(parts, operator, asked.after),
-    limit: asked.limit,
-    cursor: asked.cursor ?? null,
+    ...(await queryOf(records, filter, operator)),
+    sinceMs: filter.since?.(nowMs) ?? null,
+    untilMs: filter.until?.(nowMs) ?? null,
+    after: filter.after === undefined ? null : await seen(parts, operator, filter.after),
+    limit: filter.limit,
+    cursor: filter.cursor ?? null,
   });
-  return { data: events.map(recordOf), next_cursor: next, tail: lastEnded(events) ?? asked.after ?? null };
+  return { data: events.map(recordOf), next_cursor: next, tail: lastEnded(events) ?? filter.after ?? null };
 }
 
 async function seen(parts: AdminParts, operator: Operator, id: string): Promise<NonNullable<RequestQuery['after']>> {
@@ -153,11 +155,11 @@ async function seen(parts: AdminParts, operator: Operator, id: string): Promise<
 async function* exported(
   { ledger, clock }: AdminParts,
   query: WhichRequests,
-  asked: z.output<z.ZodObject<typeof exportFields>>,
+  filter: z.output<z.ZodObject<typeof exportFields>>,
   textOf: (event: UsageEvent) => string,
   head: string,
 ): AsyncGenerator<string> {
-  const { fromMs, toMs } = periodOf(asked, clock.wallMs());
+  const { fromMs, toMs } = periodOf(filter, clock.wallMs());
   const range = { ...query, sinceMs: fromMs, untilMs: toMs, limit: listLimitMax };
   let cursor: string | null = null;
   let text = head;
@@ -174,31 +176,31 @@ type WhichRequests = Omit<RequestQuery, 'limit' | 'cursor'>;
 
 async function queryOf(
   records: Records,
-  asked: z.output<z.ZodObject<typeof filters>>,
+  filter: z.output<z.ZodObject<typeof filters>>,
   { accounts }: Operator,
 ): Promise<WhichRequests> {
-  const session = asked.session === undefined ? undefined : { name: asked.session };
-  const keys = asked.key_tag === undefined ? undefined : keysTagged(await records.current(accounts), asked.key_tag);
+  const session = filter.session === undefined ? undefined : { name: filter.session };
+  const keys = filter.key_tag === undefined ? undefined : keysTagged(await records.current(accounts), filter.key_tag);
   return {
-    accounts: accountsAsked(asked.account, accounts),
-    where: given({
-      key: asked.key,
+    accounts: requestedAccounts(filter.account, accounts),
+    where: definedMembers({
+      key: filter.key,
       keys,
       session,
-      alias: asked.model,
-      provider: asked.provider,
-      endpoint: asked.endpoint ?? (asked.mcp_server === undefined ? undefined : 'mcp-call'),
+      alias: filter.model,
+      provider: filter.provider,
+      endpoint: filter.endpoint ?? (filter.mcp_server === undefined ? undefined : 'mcp-call'),
       mcpServer:
-        asked.mcp_server === undefined
+        filter.mcp_server === undefined
           ? undefined
-          : { name: asked.mcp_server, prefix: asked.mcp_server + mcpSeparator },
-      user: asked.user,
-      tag: asked.tag,
-      status: asked.status,
-      class: asked.class,
-      stream: asked.stream,
-      costUsdMin: asked.cost_min,
-      unitsMin: asked.units_min,
+          : { name: filter.mcp_server, prefix: filter.mcp_server + mcpSeparator },
+      user: filter.user,
+      tag: filter.tag,
+      status: filter.status,
+      class: filter.class,
+      stream: filter.stream,
+      costUsdMin: filter.cost_min,
+      unitsMin: filter.units_min,
     }),
     sinceMs: null,
     untilMs: null,
@@ -214,21 +216,21 @@ function lastEnded(events: readonly UsageEvent[]): string | null {
 }
 
 /** Bodies as people and sinks get them. */
-export function shownBodies(kept: { status: number; request: string; answer: string; error?: string | null }) {
-  const { status, request, answer, error = null } = kept;
+export function shownBodies(bodies: { status: number; request: string; answer: string; error?: string | null }) {
+  const { status, request, answer, error = null } = bodies;
   return { status, request, answer, error };
 }
 
 async function bodiesOf({ bodies, bodyKeeper, snapshot }: AdminParts, { requestId, tenant }: UsageEvent) {
   const stored = (await bodyKeeper?.find(requestId)) ?? null;
   const logged = bodies(requestId);
-  const kept = stored ?? logged;
-  if (kept !== null) {
+  const found = stored ?? logged;
+  if (found !== null) {
     const { conversationOf } = await import('../inference/endpoints/shown-bodies.ts');
-    const { request, answer } = kept;
+    const { request, answer } = found;
     const path = stored?.path ?? logged?.path ?? '';
     const conversation = conversationOf(path, { request, answer, error: null, media: stored?.media ?? null });
-    return { bodies: shownBodies(kept), conversation, bodies_note: null };
+    return { bodies: shownBodies(found), conversation, bodies_note: null };
   }
   const named = snapshot().config.telemetry.log.bodies;
   const note =
@@ -247,11 +249,11 @@ async function byId({ ledger }: AdminParts, { accounts }: Operator, id: string):
 
 /** The period of a question; refuses one that ends before it begins. */
 export function periodOf(
-  asked: { from?: ((nowMs: number) => number) | undefined; to?: ((nowMs: number) => number) | undefined },
+  period: { from?: ((nowMs: number) => number) | undefined; to?: ((nowMs: number) => number) | undefined },
   nowMs: number,
 ): { fromMs: number; toMs: number } {
-  const toMs = asked.to?.(nowMs) ?? nowMs + 1;
-  const fromMs = asked.from?.(nowMs) ?? toMs - defaultPeriodMs;
+  const toMs = period.to?.(nowMs) ?? nowMs + 1;
+  const fromMs = period.from?.(nowMs) ?? toMs - defaultPeriodMs;
   if (fromMs >= toMs) refuse(invalid('from', 'from: expected a time before to'));
   return { fromMs, toMs };
 }

@@ -10,7 +10,7 @@ import { filter, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { periodOf } from './requests.ts';
-import { accountsAsked } from './scope.ts';
+import { requestedAccounts } from './scope.ts';
 
 const query = z.strictObject({
   account: filter('Only requests of this account.'),
@@ -109,13 +109,13 @@ export function resultsOperations(parts: AdminParts): Operation[] {
 async function resultsOf(
   { ledger, clock, snapshot }: AdminParts,
   id: string,
-  asked: z.output<typeof query>,
+  request: z.output<typeof query>,
   operator: Operator,
 ): Promise<ResultsReply> {
   const model = aliasFor(snapshot().config.models, id)?.model ?? null;
   const variants: NonNullable<ModelConfig['variants']> = model?.variants ?? {};
-  const period = periodOf(asked, clock.wallMs());
-  const accounts = accountsAsked(asked.account, operator.accounts);
+  const period = periodOf(request, clock.wallMs());
+  const accounts = requestedAccounts(request.account, operator.accounts);
   const states = model === null ? [] : await ledger.experiments.states({ alias: id, shape: shapeOf(model) });
   const rows = await ledger.experiments.results({ alias: id, accounts, ...period });
   if (rows.times.length === 0 && model === null) {

@@ -4,7 +4,7 @@ import type { Failure } from '../kernel/failure.ts';
 /** Subject of an operation. */
 export type Area = keyof typeof rights;
 
-/** `own`: written by an operator of some accounts too, of theirs. `shared`: by operators of all accounts alone. */
+/** `giverAccounts`: written by an operator of some accounts too, of theirs. `shared`: by operators of all accounts alone. */
 interface Rights extends Readonly<Record<Role, Access>> {
   belongs: 'own' | 'shared';
 }
@@ -64,8 +64,8 @@ export function mayNotGive(giver: Operator, { role, accounts }: Pick<Operator, '
   const refused =
     notAllowed(giver, 'members', 'write') ?? (accounts === null ? notAllowed(giver, 'operators', 'write') : null);
   if (refused !== null) return refused;
-  const { accounts: own } = giver;
-  const foreign = own === null ? undefined : accounts?.find((account) => !own.includes(account));
+  const { accounts: giverAccounts } = giver;
+  const foreign = giverAccounts === null ? undefined : accounts?.find((account) => !giverAccounts.includes(account));
   if (foreign !== undefined) return noAccount(foreign);
   if (areas.every((area) => enough[rights[area][role]].includes(rights[area][giver.role]))) return null;
   const message = `The operator '${giver.name}' has the role ${giver.role}, which may not give the role ${role}.`;

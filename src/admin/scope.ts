@@ -2,9 +2,9 @@
 export type AccountScope = readonly string[] | null;
 
 /** Whose rows a list is of: the one account that was asked for, where it may be seen at all. Null: everybody's. */
-export function accountsAsked(asked: string | undefined, scope: AccountScope): AccountScope {
-  if (asked === undefined) return scope;
-  return scope === null || scope.includes(asked) ? [asked] : [];
+export function requestedAccounts(requested: string | undefined, scope: AccountScope): AccountScope {
+  if (requested === undefined) return scope;
+  return scope === null || scope.includes(requested) ? [requested] : [];
 }
 
 /** Whether all of `accounts` may be seen; null is all there are. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Change } from '../books/auth/account-store.ts';
-import { openCredential, openDefinition, sealCredential, sealDefinition } from '../books/auth/kept-secrets.ts';
+import { openCredential, openDefinition, sealCredential, sealDefinition } from '../books/auth/entry-secrets.ts';
 import type { Records } from './directory.ts';
-import type { KeptRecords, KeptRows } from './entries/kept.ts';
+import type { EntryRecords, EntryRows } from './entries/entry-records.ts';
 import { untilWritten } from './entries/until-written.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
@@ -21,7 +21,7 @@ const rotatedSchema = z.object({
 });
 
 /** `/secret/rotate`: seals again what is sealed for a long time. */
-export function secretOperations(parts: AdminParts, records: Records, kept: KeptRecords): Operation[] {
+export function secretOperations(parts: AdminParts, records: Records, entryRecords: EntryRecords): Operation[] {
   const { secrets } = parts.setup;
   return [
     jsonOperation({
@@ -45,7 +45,7 @@ export function secretOperations(parts: AdminParts, records: Records, kept: Kept
         if (secrets.source === 'data folder') secrets.renew();
         const logins = await parts.mcpGrants.reseal();
         return untilWritten('providers', async () => {
-          const { changes, left: leftOfRows } = resealed(parts, await kept.rows());
+          const { changes, left: leftOfRows } = resealed(parts, await entryRecords.rows());
           const left = [...leftOfRows, ...logins.left.map((name) => `login ${name}`)];
           const count = changes.length + logins.resealed;
           const done = await records.apply(changes, {
@@ -65,11 +65,14 @@ export function secretOperations(parts: AdminParts, records: Records, kept: Kept
   ];
 }
 
-function resealed({ setup }: AdminParts, { kept, credentials }: KeptRows): { changes: Change[]; left: string[] } {
+function resealed(
+  { setup }: AdminParts,
+  { entries: entryRecords, credentials }: EntryRows,
+): { changes: Change[]; left: string[] } {
   const sealer = setup.sealer();
   const changes: Change[] = [];
   const left: string[] = [];
-  for (const row of kept) {
+  for (const row of entryRecords) {
     if (row.sealed === null) continue;
     const definition = openDefinition(sealer, row);
     if (definition === null) left.push(`${row.kind} ${row.name}`);

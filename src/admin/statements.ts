@@ -9,7 +9,7 @@ import type { Records } from './directory.ts';
 import { accountOf } from './entries/accounts.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
-import { accountsAsked } from './scope.ts';
+import { requestedAccounts } from './scope.ts';
 import { statementPage } from './statement-page.ts';
 import {
   closedReply,
@@ -89,10 +89,10 @@ async function statementOf(
   operator: Operator,
 ): Promise<Statement> {
   if (account !== undefined) accountOf(await records.current(operator.accounts), account);
-  const scope = accountsAsked(account, operator.accounts);
-  const kept = await parts.ledger.statements.kept(month, time_zone);
-  if (kept === null) return made(parts, records, { month, time_zone }, scope);
-  const whole = JSON.parse(kept.body) as Statement;
+  const scope = requestedAccounts(account, operator.accounts);
+  const stored = await parts.ledger.statements.stored(month, time_zone);
+  if (stored === null) return made(parts, records, { month, time_zone }, scope);
+  const whole = JSON.parse(stored.body) as Statement;
   if (scope === null) return whole;
   const data = whole.data.filter((one) => scope.includes(one.account));
   return { ...whole, data, totals: totalOf(data) };
@@ -109,7 +109,7 @@ async function closed(
     refuse({ kind: 'forbidden', message });
   }
   const { statements } = parts.ledger;
-  if ((await statements.kept(month, time_zone)) === null) {
+  if ((await statements.stored(month, time_zone)) === null) {
     const open = await made(parts, records, { month, time_zone }, null);
     if (open.status === 'running') {
       const until = new Date(Date.parse(open.to) + sumDelayMs).toISOString();

@@ -8,13 +8,22 @@ import { FailureError, invalid } from '../kernel/failure.ts';
 import { csvLine } from './csv.ts';
 import type { Directory, Records } from './directory.ts';
 import { accountOf } from './entries/accounts.ts';
-import { filter, given, listLimitMax, listOf, pageFields, pastInstant, timeField, unpricedField } from './fields.ts';
+import {
+  definedMembers,
+  filter,
+  listLimitMax,
+  listOf,
+  pageFields,
+  pastInstant,
+  timeField,
+  unpricedField,
+} from './fields.ts';
 import { byKeyTag, keysTagged } from './key-tags.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import { pageByPlace } from './page.ts';
 import type { AdminParts } from './parts.ts';
 import { periodOf } from './requests.ts';
-import { accountsAsked } from './scope.ts';
+import { requestedAccounts } from './scope.ts';
 
 const groups = ['hour', 'day', 'model', 'account', 'endpoint', 'user', 'tag', 'provider', 'key', 'key_tag'] as const;
 
@@ -172,8 +181,8 @@ type UsageQuery = z.output<z.ZodObject<typeof usageFields>>;
 async function rowsOf(parts: AdminParts, directory: Directory, query: UsageQuery, { accounts }: Operator) {
   const { group_by, split_by = null, key, key_tag, model: alias, provider, endpoint, user, tag } = query;
   if (split_by === group_by) refuse(invalid('split_by', 'split_by: expected another word than group_by'));
-  const groupBy = keptGroup(group_by);
-  const splitBy = split_by && keptGroup(split_by);
+  const groupBy = storedGroup(group_by);
+  const splitBy = split_by && storedGroup(split_by);
   if (splitBy === groupBy) {
     refuse(invalid('split_by', 'split_by: key_tag sums keys. Group by key or by key_tag, and split by something else'));
   }
@@ -181,8 +190,8 @@ async function rowsOf(parts: AdminParts, directory: Directory, query: UsageQuery
   const isByZone = query.time_zone !== undefined && (groupBy === 'day' || splitBy === 'day');
   const keys = keysTagged(directory, key_tag);
   const rows = await parts.ledger.usage({
-    accounts: accountsAsked(query.account, accounts),
-    where: { ...given({ key, alias, provider, endpoint, user, tag }), ...(keys !== undefined && { keys }) },
+    accounts: requestedAccounts(query.account, accounts),
+    where: { ...definedMembers({ key, alias, provider, endpoint, user, tag }), ...(keys !== undefined && { keys }) },
     groupBy,
     splitBy,
     ...period,
@@ -193,7 +202,7 @@ async function rowsOf(parts: AdminParts, directory: Directory, query: UsageQuery
 }
 
 /** What the ledger sums by: it knows keys, and not their tags. */
-function keptGroup(group: (typeof groups)[number]) {
+function storedGroup(group: (typeof groups)[number]) {
   return group === 'key_tag' ? 'key' : group;
 }
 
@@ -203,7 +212,7 @@ async function windowsOf(parts: AdminParts, records: Records, account: string) {
   const plan = parts.plans().plan(found.plan);
   if (plan.scope !== 'account') return {};
   try {
-    const { windows } = await readLimits(parts.counters, { account, tenant: null, plan, own: null });
+    const { windows } = await readLimits(parts.counters, { account, tenant: null, plan, keyLimits: null });
     return { windows };
   } catch (error) {
     // Counters that cannot be asked hide no sums.

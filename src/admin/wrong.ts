@@ -49,7 +49,7 @@ interface Trouble extends Finding {
 /** `alert`: its name among alerts, where it is not `check`. */
 type Found = Finding & { account: string | null; alert?: string };
 
-const keptMs = 5_000;
+const reusedForMs = 5_000;
 const storedMaxMs = 5_000;
 const fullShare = 0.9;
 /** Budgets are reported sooner than other limits. */
@@ -63,12 +63,12 @@ const accountsMax = 50;
 const keysMax = 10;
 const monthMs = 30 * 86_400_000;
 
-/** Looks for problems when it is asked; for the overview at most once in `keptMs`, however many pages are open. */
+/** Looks for problems when it is asked; for the overview at most once in `reusedForMs`, however many pages are open. */
 export function createTroubleWatch(parts: AdminParts, records: Records): TroubleWatch {
   let known: { atMs: number; found: Promise<Found[]> } | null = null;
 
   async function look(stored: (troubles: Promise<Trouble[]>) => Promise<Trouble[]>): Promise<Found[]> {
-    const [looked, ofReplicas, ofAccounts, ofRequests, ofVariants] = await Promise.all([
+    const [findings, ofReplicas, ofAccounts, ofRequests, ofVariants] = await Promise.all([
       parts.findings(),
       // A store that cannot be asked is a finding itself.
       parts.processes().then(
@@ -79,10 +79,10 @@ export function createTroubleWatch(parts: AdminParts, records: Records): Trouble
       stored(requestTroubles(parts)),
       stored(variantTroubles(parts)),
     ]);
-    const ofUpstreams = [...providerTroubles(parts), ...modelTroubles(parts), ...keptTroubles(parts)];
+    const ofUpstreams = [...providerTroubles(parts), ...modelTroubles(parts), ...storedEntryTroubles(parts)];
     const troubles = [...ofUpstreams, ...ofAccounts, ...ofRequests, ...ofVariants];
     const troubled = new Set(troubles.map(({ check }) => check));
-    const others = [...looked, ...ofReplicas].filter(({ check, state }) => state !== 'ok' || !troubled.has(check));
+    const others = [...findings, ...ofReplicas].filter(({ check, state }) => state !== 'ok' || !troubled.has(check));
     return [...others.map((finding) => ({ ...finding, account: null })), ...troubles];
   }
 
@@ -97,7 +97,7 @@ export function createTroubleWatch(parts: AdminParts, records: Records): Trouble
 
   return {
     async wrong(scope, operator) {
-      const fresh = known !== null && parts.clock.monotonicMs() - known.atMs < keptMs ? known.found : null;
+      const fresh = known !== null && parts.clock.monotonicMs() - known.atMs < reusedForMs ? known.found : null;
       const found = await (fresh ?? lookNow());
       return visible(found, scope, operator)
         .flatMap((found): Wrong[] => {
@@ -162,13 +162,13 @@ function providerTroubles({ snapshot, health, clock }: AdminParts): Trouble[] {
   const targets = Map.groupBy(models.targets(), ({ provider }) => provider);
   const lanes = lanesByProvider(health, nowMs);
   return [...providers.keys()].flatMap((name): Trouble[] => {
-    const asked = lanes.get(name) ?? [];
-    const [first] = asked.filter(({ standing }) => standing !== 'ready' && standing !== 'full');
-    const status = providerStatus(health, targets.get(name) ?? [], asked, nowMs);
+    const providerLanes = lanes.get(name) ?? [];
+    const [first] = providerLanes.filter(({ standing }) => standing !== 'ready' && standing !== 'full');
+    const status = providerStatus(health, targets.get(name) ?? [], providerLanes, nowMs);
     const because = first === undefined ? '' : `: ${first.why}, ${backAgain(first, nowMs)}`;
     if (status === 'down') return [problem(`The provider ${name} is down${because}.`, 'providers', name)];
     if (status === 'failing') {
-      const { failed, attempts } = recentAttempts(asked);
+      const { failed, attempts } = recentAttempts(providerLanes);
       const share = `${failed} of its ${attempts} attempts within the last minute failed`;
       return [warning(`The provider ${name} is failing: ${share}.`, 'providers', name)];
     }
@@ -217,7 +217,7 @@ function planTroubles({ plans }: AdminParts, { stored, config }: Directory): Tro
 }
 
 /** Providers and models that were set up at run time and cannot be used. */
-function keptTroubles({ setup }: AdminParts): Trouble[] {
+function storedEntryTroubles({ setup }: AdminParts): Trouble[] {
   return [...setup.report().problems].map(([key, sentence]) => {
     const [kind, name = ''] = key.split(' ');
     return problem(sentence, kind?.startsWith('model') ? 'models' : 'providers', name);
@@ -247,8 +247,8 @@ async function requestTroubles({ ledger, clock, snapshot }: AdminParts): Promise
     const errors = points.reduce((sum, point) => sum + point.errors, 0);
     if (requests < errorRequestsMin || errors < requests * most) return [];
     const where = { class: 'failed' };
-    const asked = { accounts: null, where, sinceMs: fromMs, untilMs: null, after: null, cursor: null };
-    const { events } = await ledger.list({ ...asked, limit: errorRowsMax });
+    const query = { accounts: null, where, sinceMs: fromMs, untilMs: null, after: null, cursor: null };
+    const { events } = await ledger.list({ ...query, limit: errorRowsMax });
     const failed = events.filter(isOurs).length;
     if (failed < requests * most) return [];
     const many = failed === errorRowsMax ? `${failed} and more` : String(failed);
@@ -307,7 +307,7 @@ async function fullWindows(parts: AdminParts, directory: Directory): Promise<Tro
 
   async function fullOf({ id, plan: planName, extraBudget }: KnownAccount): Promise<Trouble[]> {
     const plan = raisedBy(plans().plan(planName), extraBudget, nowMs);
-    const whole = { account: id, plan, own: null };
+    const whole = { account: id, plan, keyLimits: null };
     if (plan.scope === 'account') {
       return fullIn(id, id, await readLimits(counters!, { ...whole, tenant: null }), nowMs);
     }
@@ -322,7 +322,7 @@ async function fullWindows(parts: AdminParts, directory: Directory): Promise<Tro
 type Readings = Awaited<ReturnType<typeof readLimits>>;
 
 function fullIn(who: string, account: string, readings: Readings, nowMs: number): Trouble[] {
-  const say = (
+  const limitTrouble = (
     reading: LimitReading,
     what: string,
     amounts: (used: number, allowed: number) => string,
@@ -343,12 +343,12 @@ function fullIn(who: string, account: string, readings: Readings, nowMs: number)
   const ofCalendar = periodNames.flatMap((name) => {
     const reading = calendar?.[name];
     const alerted = { least: spentShare, alert: `budget ${who} calendar ${name}` };
-    return reading === undefined ? [] : say(reading, `its ${periodLabels[name]}`, usd, alerted);
+    return reading === undefined ? [] : limitTrouble(reading, `its ${periodLabels[name]}`, usd, alerted);
   });
   const ofWindows = windowNames.flatMap((window: WindowName) => [
-    ...say(windows[window], `its ${windowLabels[window]}`, plain('units')),
-    ...say(tokens[window], `the tokens of its ${windowLabels[window]}`, plain('tokens')),
-    ...say(budget[window], `the budget of its ${windowLabels[window]}`, usd, {
+    ...limitTrouble(windows[window], `its ${windowLabels[window]}`, plain('units')),
+    ...limitTrouble(tokens[window], `the tokens of its ${windowLabels[window]}`, plain('tokens')),
+    ...limitTrouble(budget[window], `the budget of its ${windowLabels[window]}`, usd, {
       least: spentShare,
       alert: `budget ${who} ${window}`,
     }),

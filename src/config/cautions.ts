@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { providerTypes } from '../formats/providers/catalog.ts';
 import { didYouMean } from '../kernel/nearest.ts';
+import { builtInProvider } from './built-in-models.ts';
 import { type DataRule, dataBar, dataFactsOf } from './data-rules.ts';
 import { credentialsOf } from './declared.ts';
-import { ownProvider } from './own-models.ts';
 import type { PathProblem } from './problem.ts';
 import type { Config, ProviderConfig } from './schema.ts';
 
@@ -124,7 +124,7 @@ function ofAllowedModels({ providers, models, plans, keys }: Config): Caution[] 
   if (aliases.length === 0 || Object.values(providers).some(({ all_models }) => all_models === true)) return [];
   const check = (allowed: readonly string[], path: PathProblem['path']): Caution[] =>
     allowed.flatMap((glob, index) => {
-      if (glob.startsWith(`${ownProvider}/`) || aliases.some((alias) => mayMeet(glob, alias))) return [];
+      if (glob.startsWith(`${builtInProvider}/`) || aliases.some((alias) => mayMeet(glob, alias))) return [];
       const message = `no model of this file has this name${didYouMean(glob, aliases)}`;
       return [{ path: [...path, index], message, fix: 'Correct the name, or add the model under models.' }];
     });

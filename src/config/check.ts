@@ -40,7 +40,7 @@ export interface CheckOptions {
 }
 
 /** Whether `error` asks for a member of its mapping that is written there, and could not be read. */
-function asksForUnread(error: ConfigProblem, unread: readonly ConfigProblem[]): boolean {
+function needsUnread(error: ConfigProblem, unread: readonly ConfigProblem[]): boolean {
   return unread.some(({ path }) => {
     const member = path.startsWith(`${error.path}.`) ? path.slice(error.path.length + 1) : null;
     return member !== null && error.message.includes(` needs ${member}`);
@@ -72,16 +72,16 @@ export function checkConfigText(text: string, fileName: string, env: Env, option
   const checked = checkWithTypes(yaml);
   if (!checked.ok) {
     // A value that could not be read is missing for the schema too; only the first of the two is worth saying.
-    const said = new Set(unread.map((error) => error.path));
+    const unreadPaths = new Set(unread.map((error) => error.path));
     const expanded = new Set(yaml.expanded.map(({ path }) => formatPath(path)));
     const refused = checked.problems.map(({ path, message }) =>
       problem(path, expanded.has(formatPath(path)) ? withoutName(message) : message),
     );
-    return refuse([...unread, ...refused.filter((error) => !said.has(error.path))]);
+    return refuse([...unread, ...refused.filter((error) => !unreadPaths.has(error.path))]);
   }
   const crossed = crossCheck(checked.config, { implicitProviders: options.implicitProviders ?? [] })
     .map(({ path, message }) => problem(path, message))
-    .filter((error) => !asksForUnread(error, unread));
+    .filter((error) => !needsUnread(error, unread));
   const errors = [...unread, ...crossed];
   if (errors.length > 0) return refuse(errors);
   const warnings = inFileOrder(

@@ -1,7 +1,7 @@
 import { didYouMean } from '../kernel/nearest.ts';
 import { aliasFor } from './alias-pattern.ts';
+import { builtInModels, builtInProvider } from './built-in-models.ts';
 import { promptRef, versionNumber, versionsOf } from './cross-check-prompts.ts';
-import { ownModels, ownProvider } from './own-models.ts';
 import type { PathProblem } from './problem.ts';
 import type { Config, ModelConfig } from './schema.ts';
 
@@ -11,14 +11,17 @@ import type { Config, ModelConfig } from './schema.ts';
  */
 export function checkModels(config: Config, implicitProviders: readonly string[]): PathProblem[] {
   const problems: PathProblem[] = [];
-  const own = Object.keys(config.providers);
-  const providers = own.length > 0 ? own : implicitProviders;
+  const providerNames = Object.keys(config.providers);
+  const providers = providerNames.length > 0 ? providerNames : implicitProviders;
   for (const [alias, model] of Object.entries(config.models)) {
     model.targets.forEach((target, index) => {
       const path = ['models', alias, 'targets', index];
-      if (target.provider === ownProvider) {
-        if (!ownModels.includes(target.model)) {
-          problems.push({ path, message: `${ownProvider} itself has no such model, only ${ownModels.join(', ')}` });
+      if (target.provider === builtInProvider) {
+        if (!builtInModels.includes(target.model)) {
+          problems.push({
+            path,
+            message: `${builtInProvider} itself has no such model, only ${builtInModels.join(', ')}`,
+          });
         }
       } else if (!providers.includes(target.provider)) {
         problems.push({ path, message: `there is no such provider${didYouMean(target.provider, providers)}` });
@@ -56,8 +59,8 @@ function checkVariants(
   for (const [name, { targets = [], prompt }] of all) {
     targets.forEach(({ provider, model }, index) => {
       const at = [...path, name, 'targets', index];
-      const isOwn = provider === ownProvider && ownModels.includes(model);
-      if (!isOwn && !providers.includes(provider)) {
+      const isBuiltIn = provider === builtInProvider && builtInModels.includes(model);
+      if (!isBuiltIn && !providers.includes(provider)) {
         problems.push({ path: at, message: `there is no such provider${didYouMean(provider, providers)}` });
       }
       if (model.includes('*') && !alias.includes('*')) {
@@ -91,8 +94,8 @@ function checkShadow(
     return [{ path: [...path, 'model'], message }];
   }
   return (targets ?? []).flatMap(({ provider, model: id }, index) => {
-    const isOwn = provider === ownProvider && ownModels.includes(id);
-    if (isOwn || providers.includes(provider)) return [];
+    const isBuiltIn = provider === builtInProvider && builtInModels.includes(id);
+    if (isBuiltIn || providers.includes(provider)) return [];
     const message = `there is no such provider${didYouMean(provider, providers)}`;
     return [{ path: [...path, 'targets', index], message }];
   });
@@ -141,12 +144,14 @@ function checkSemantic(config: Config, alias: string, { type, cache }: ModelConf
     const name = semantic[member];
     if (name === undefined) return [];
     const found = aliasFor(config.models, name);
-    const wanted = member === 'model' ? 'embedding' : 'chat';
+    const requiredKind = member === 'model' ? 'embedding' : 'chat';
     if (found === null) {
       const message = `there is no such model${didYouMean(name, Object.keys(config.models))}`;
       return [{ path: [...path, member], message }];
     }
-    return found.model.type === wanted ? [] : [{ path: [...path, member], message: `needs a model of type ${wanted}` }];
+    return found.model.type === requiredKind
+      ? []
+      : [{ path: [...path, member], message: `needs a model of type ${requiredKind}` }];
   });
 }
 
@@ -166,9 +171,9 @@ function reaches(config: Config, from: string, goal: string): boolean {
 /** Vectors of different models cannot be compared: with several places to run, all must say the same space. */
 function checkSpaces(config: Config, alias: string, model: ModelConfig): PathProblem[] {
   if (model.type !== 'embedding') return [];
-  const own = spacesOf(model);
+  const spaces = spacesOf(model);
   const problems: PathProblem[] = [];
-  if (model.targets.length > 1 && (own.size > 1 || own.has(undefined))) {
+  if (model.targets.length > 1 && (spaces.size > 1 || spaces.has(undefined))) {
     problems.push({
       path: ['models', alias, 'targets'],
       message: 'several targets of an embedding model must declare the same space, on the model or on each',
@@ -177,7 +182,7 @@ function checkSpaces(config: Config, alias: string, model: ModelConfig): PathPro
   model.fallbacks.forEach((fallback, index) => {
     const other = aliasFor(config.models, fallback)?.model;
     if (other === undefined || other.type !== 'embedding') return;
-    const both = new Set([...own, ...spacesOf(other)]);
+    const both = new Set([...spaces, ...spacesOf(other)]);
     if (both.size === 1 && !both.has(undefined)) return;
     problems.push({
       path: ['models', alias, 'fallbacks', index],

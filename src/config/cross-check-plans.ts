@@ -43,7 +43,7 @@ function checkTiers(plan: PlanConfig, { tiers, models }: Pick<Config, 'tiers' | 
   const known = new Set(Object.keys(tiers));
   for (const { tier } of Object.values(models)) if (tier !== undefined) known.add(tier);
   const problems: PathProblem[] = [];
-  for (const [tier, own] of Object.entries(plan.tier_limits)) {
+  for (const [tier, tierLimits] of Object.entries(plan.tier_limits)) {
     const path = ['tier_limits', tier];
     if (!known.has(tier)) {
       const message = `no model has this tier, and tiers does not define it${didYouMean(tier, [...known])}`;
@@ -51,13 +51,13 @@ function checkTiers(plan: PlanConfig, { tiers, models }: Pick<Config, 'tiers' | 
       continue;
     }
     const shared = Object.hasOwn(tiers, tier) ? tiers[tier] : 'off';
-    if (own === 'off' || shared === undefined || shared === 'off') continue;
+    if (tierLimits === 'off' || shared === undefined || shared === 'off') continue;
     for (const { shorter, longer } of windowPairs) {
       // The schema has checked it when the plan has both. Here one of the two comes from the tier.
-      if ((own[shorter] === undefined) === (own[longer] === undefined)) continue;
-      const [short, long] = [own[shorter] ?? shared[shorter], own[longer] ?? shared[longer]];
+      if ((tierLimits[shorter] === undefined) === (tierLimits[longer] === undefined)) continue;
+      const [short, long] = [tierLimits[shorter] ?? shared[shorter], tierLimits[longer] ?? shared[longer]];
       if (typeof short !== 'number' || typeof long !== 'number' || short <= long) continue;
-      if (own[shorter] === undefined) {
+      if (tierLimits[shorter] === undefined) {
         problems.push({ path: [...path, longer], message: `is less than the ${shorter} of tiers.${tier} allows` });
       } else {
         problems.push({ path: [...path, shorter], message: contradiction(`the ${longer} of tiers.${tier}`) });

@@ -8,10 +8,10 @@ export const placeholder = /\{\{\s*(\w+)\s*\}\}/g;
 
 /** The versions of a prompt by their numbers. Other members of the prompt hold for each that does not set them. */
 export function versionsOf({ versions, messages, ...ofAll }: PromptConfig): Map<number, PromptVersion> {
-  const own: Record<string, PromptVersion> =
+  const promptVersions: Record<string, PromptVersion> =
     messages === undefined ? (versions ?? {}) : { 1: { messages, variables: {}, parameters: {} } };
   return new Map(
-    Object.entries(own).map(([number, version]) => {
+    Object.entries(promptVersions).map(([number, version]) => {
       const model = version.model ?? ofAll.model;
       const variables = { ...ofAll.variables, ...version.variables };
       const parameters = { ...ofAll.parameters, ...version.parameters };

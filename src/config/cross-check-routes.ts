@@ -44,8 +44,8 @@ function isThere({ models, providers }: Config, model: string): boolean {
 }
 
 function checkTargets({ models, providers }: Config, rule: RouteConfig, implicit: readonly string[]): PathProblem[] {
-  const own = Object.keys(providers);
-  const known = own.length > 0 ? own : implicit;
+  const providerNames = Object.keys(providers);
+  const known = providerNames.length > 0 ? providerNames : implicit;
   const moved = rule.model === undefined ? null : (aliasFor(models, rule.model)?.model ?? null);
   return (rule.targets ?? []).flatMap((named, index): PathProblem[] => {
     const path = ['targets', index];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { builtInModels } from './built-in-models.ts';
 import { checkConfigText } from './check.ts';
-import { ownModels } from './own-models.ts';
 import { formatProblem, formatWarning } from './problem.ts';
 
 const providers = 'providers: { openai: { type: openai, api_key: x }, local: { type: ollama } }\n';
@@ -22,9 +22,9 @@ test('a target names a provider of the file, or one that is there without it', (
 
 test('a target may name a model of the gateway itself, whose name no provider can take', () => {
   const models = (model: string) => `models: { a: { type: embedding, targets: [culvert/${model}] } }`;
-  for (const model of ownModels) assert.deepEqual(errorsOf(models(model)), []);
+  for (const model of builtInModels) assert.deepEqual(errorsOf(models(model)), []);
   assert.deepEqual(errorsOf(models('culvert-lexical-512')), [
-    `models.a.targets[0]: culvert itself has no such model, only ${ownModels.join(', ')}`,
+    `models.a.targets[0]: culvert itself has no such model, only ${builtInModels.join(', ')}`,
   ]);
   assert.deepEqual(errorsOf('providers: { culvert: { type: openai, api_key: x } }'), [
     'providers.culvert: Culvert itself uses this name; take another one',

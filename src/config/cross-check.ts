@@ -1,4 +1,5 @@
 import { providerTypes } from '../formats/providers/catalog.ts';
+import { builtInProvider } from './built-in-models.ts';
 import { contradiction } from './carried-dialects.ts';
 import { checkGuards } from './cross-check-guards.ts';
 import { checkModels } from './cross-check-models.ts';
@@ -6,7 +7,6 @@ import { checkPlans } from './cross-check-plans.ts';
 import { checkPrompts } from './cross-check-prompts.ts';
 import { checkRoutes } from './cross-check-routes.ts';
 import { credentialsOf } from './declared.ts';
-import { ownProvider } from './own-models.ts';
 import type { PathProblem } from './problem.ts';
 import type { Config } from './schema.ts';
 
@@ -55,7 +55,7 @@ function checkProviders({ providers }: Config): PathProblem[] {
   const problems: PathProblem[] = [];
   for (const [name, provider] of Object.entries(providers)) {
     const path = ['providers', name];
-    if (name === ownProvider) problems.push({ path, message: 'Culvert itself uses this name; take another one' });
+    if (name === builtInProvider) problems.push({ path, message: 'Culvert itself uses this name; take another one' });
     if (provider.type === 'azure-openai' && provider.base_url === undefined) {
       problems.push({ path, message: 'azure-openai needs base_url, such as https://NAME.openai.azure.com' });
     }
@@ -129,9 +129,9 @@ function checkKeys(config: Config): PathProblem[] {
     }
 
     if (key.plan === undefined) return;
-    const said = planOfAccount.get(key.account);
-    if (said === undefined) planOfAccount.set(key.account, key.plan);
-    else if (said !== key.plan) {
+    const planBefore = planOfAccount.get(key.account);
+    if (planBefore === undefined) planOfAccount.set(key.account, key.plan);
+    else if (planBefore !== key.plan) {
       problems.push({
         path: ['keys', index, 'plan'],
         message: 'its account has another plan; a plan belongs to the account',

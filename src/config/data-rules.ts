@@ -22,7 +22,7 @@ export interface DataRule extends WrittenRule {
 }
 
 /** Facts of what runs on this machine: requests do not leave it. */
-export const ownData: DataFacts = { region: 'local', trains: false, retentionMs: 0 };
+export const builtInData: DataFacts = { region: 'local', trains: false, retentionMs: 0 };
 
 /** Facts of a service that says nothing. */
 export const unknownData: DataFacts = { region: null, trains: null, retentionMs: null };
@@ -50,15 +50,15 @@ const bedrockProfile = /^(?:.*\/)?(global|us|us-gov|eu|apac|jp|au|ca)\./;
 
 /** Facts of a provider, or of a target of it that says otherwise. */
 export function dataFactsOf(
-  { type, base_url: own, region, data }: Pick<ProviderConfig, 'type' | 'base_url' | 'region' | 'data'>,
+  { type, base_url: customBaseUrl, region, data }: Pick<ProviderConfig, 'type' | 'base_url' | 'region' | 'data'>,
   { model = '', data: ofTarget }: { model?: string; data?: WrittenFacts } = {},
 ): DataFacts {
-  const url = own ?? providerTypes.get(type)?.baseUrl ?? null;
+  const url = customBaseUrl ?? providerTypes.get(type)?.baseUrl ?? null;
   const host = url === null ? '' : new URL(url).hostname;
   const isHere = isLoopback(host);
-  const isAtHome = own === undefined || vendorHosts[type]?.test(host) === true;
+  const isAtHome = customBaseUrl === undefined || vendorHosts[type]?.test(host) === true;
   const [, spread] = (type === 'bedrock' && bedrockProfile.exec(model)) || [];
-  const known = isHere ? ownData : isAtHome ? documented[type] : undefined;
+  const known = isHere ? builtInData : isAtHome ? documented[type] : undefined;
   const written = { ...data, ...ofTarget };
   return {
     region: written.region ?? spread ?? region ?? known?.region ?? null,
@@ -69,7 +69,7 @@ export function dataFactsOf(
 
 /** Facts of a service that only says them itself. */
 export function writtenFacts(data: WrittenFacts, url?: string): DataFacts {
-  const known = url !== undefined && isLoopback(new URL(url).hostname) ? ownData : null;
+  const known = url !== undefined && isLoopback(new URL(url).hostname) ? builtInData : null;
   return {
     region: data?.region ?? known?.region ?? null,
     trains: data?.trains ?? known?.trains ?? null,
@@ -95,5 +95,7 @@ export function dataBar(rules: readonly DataRule[], facts: DataFacts): string | 
 
 /** Whether a region is one of these, or within one. This machine is in each. */
 function isIn(region: string | null, regions: readonly string[]): boolean {
-  return region === ownData.region || regions.some((one) => region === one || region?.startsWith(`${one}-`) === true);
+  return (
+    region === builtInData.region || regions.some((one) => region === one || region?.startsWith(`${one}-`) === true)
+  );
 }

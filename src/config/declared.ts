@@ -66,8 +66,8 @@ export function whyNotReplaced(before: Config, after: Config): string | null {
   const written = ({ keys }: Config) => keys.filter(({ from }) => from === undefined).length;
   const count = written(before);
   if (count === 0 || written(after) > 0) return null;
-  const gone = count === 1 ? 'the only declared key' : `all ${count} declared keys`;
-  return `this file would drop ${gone}, whose callers would get 401; if you want that: ${culvert} reload --force`;
+  const removed = count === 1 ? 'the only declared key' : `all ${count} declared keys`;
+  return `this file would drop ${removed}, whose callers would get 401; if you want that: ${culvert} reload --force`;
 }
 
 /** Cores that `auto` leaves to threads and to other programs. */

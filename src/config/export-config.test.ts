@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { parse, stringify } from 'yaml';
 import { checkConfigText } from './check.ts';
 import type { Env } from './environment.ts';
-import { exportConfig, type KeptBeside } from './export-config.ts';
-import { fragmentKey, type KeptFragment, mergeKept } from './merge-kept.ts';
+import { exportConfig, type StoredSettings } from './export-config.ts';
+import { fragmentKey, mergeStored, type StoredFragment } from './merge-stored.ts';
 import { formatProblem } from './problem.ts';
 import type { Config } from './schema.ts';
 import { plansSchema } from './schema-plans.ts';
@@ -25,13 +25,13 @@ function assertSame(actual: Config, expected: Config): void {
   }
 }
 
-const nothingBeside: KeptBeside = { plans: [], accounts: [], keys: 0, operators: 0 };
+const nothingBeside: StoredSettings = { plans: [], accounts: [], keys: 0, operators: 0 };
 
 /** The export, and what a server that starts with it has. */
-function roundTrip(text: string, kept: readonly KeptFragment[], env: Env, beside: KeptBeside = nothingBeside) {
+function roundTrip(text: string, kept: readonly StoredFragment[], env: Env, beside: StoredSettings = nothingBeside) {
   const implicit = env.OPENAI_API_KEY === undefined ? [] : ['openai'];
   const file = read(text, env, implicit);
-  const { config: inForce, left } = mergeKept(file, kept, env);
+  const { config: inForce, left } = mergeStored(file, kept, env);
   const fragments = kept.filter((fragment) => !left.has(fragmentKey(fragment)));
   const exported = exportConfig({ text, file, inForce, fragments, beside, env });
   const again = read(exported.text, { ...env, ...Object.fromEntries(exported.variables) }, implicit);
@@ -44,7 +44,7 @@ models:
   fast: { targets: [ { provider: up, model: m, body: { token: body-canary-1, tools: [ { headers: { auth: body-canary-2 } } ] } } ] }
 `;
   const body = { user: 'true', n: 1, extra_body: { list: ['body-canary-3'] } };
-  const kept: KeptFragment[] = [
+  const kept: StoredFragment[] = [
     { kind: 'model', name: 'smart', definition: { targets: [{ provider: 'up', model: 'm', body }] } },
   ];
   const { exported, inForce, again } = roundTrip(text, kept, {});
@@ -64,7 +64,7 @@ providers:
 models:
   fast: { targets: [ up/m ], timeouts: { idle: 5s } }
 `;
-  const kept: KeptFragment[] = [
+  const kept: StoredFragment[] = [
     {
       kind: 'provider',
       name: 'acme',
@@ -93,7 +93,7 @@ models:
 });
 
 test('without a file, keys of the environment stand by their own variables', () => {
-  const kept: KeptFragment[] = [{ kind: 'model', name: 'smart', definition: { targets: ['openai/gpt-x'] } }];
+  const kept: StoredFragment[] = [{ kind: 'model', name: 'smart', definition: { targets: ['openai/gpt-x'] } }];
   const { exported, inForce, again } = roundTrip('', kept, { OPENAI_API_KEY: 'sk-env' });
   assertSame(again, inForce);
   assert.match(exported.text, /api_key: \$\{OPENAI_API_KEY\}/);
@@ -157,7 +157,7 @@ test('whatever is kept under whatever file: importing what was exported gives th
   );
   fc.assert(
     fc.property(files, credentials, headers, keptModels, fc.boolean(), (text, keys, extra, models, withKey) => {
-      const kept: KeptFragment[] = [
+      const kept: StoredFragment[] = [
         {
           kind: 'provider',
           name: 'acme',
@@ -179,7 +179,7 @@ test('whatever is kept under whatever file: importing what was exported gives th
 
 test('plans and accounts stand in the file, with secrets as variables; a comment says what does not', () => {
   const secret = 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldA==';
-  const beside: KeptBeside = {
+  const beside: StoredSettings = {
     plans: [
       { name: 'pro', definition: { windows: { '5h': 50 }, notify: { webhook: 'https://example.org/in', secret } } },
       { name: 'broken', definition: { windows: 'often' } },
@@ -232,7 +232,7 @@ test('whatever plans and accounts are kept under whatever file: the imported one
   );
   fc.assert(
     fc.property(files, plans, accounts, (text, made, kept) => {
-      const beside: KeptBeside = {
+      const beside: StoredSettings = {
         plans: Object.entries(made).map(([name, definition]) => ({ name, definition })),
         accounts: kept,
         keys: 0,

@@ -13,7 +13,7 @@ import {
 import { providersInEnvironment } from '../formats/providers/catalog.ts';
 import type { ExtraBudget } from './declared.ts';
 import type { Env } from './environment.ts';
-import { type KeptFragment, tablePath } from './merge-kept.ts';
+import { type StoredFragment, tablePath } from './merge-stored.ts';
 import type { ConfigPath } from './problem.ts';
 import { mayBeSecret } from './redact.ts';
 import { isMasked, maskReferences, restoreReferences } from './references.ts';
@@ -22,7 +22,7 @@ import { accountsSchema } from './schema-accounts.ts';
 import { plansSchema } from './schema-plans.ts';
 
 /** An account that was made at run time. */
-export interface KeptAccount {
+export interface StoredAccount {
   id: string;
   name: string;
   plan: string;
@@ -33,10 +33,10 @@ export interface KeptAccount {
 }
 
 /** Settings made at run time, in addition to providers and models. Those of the file are not included. */
-export interface KeptBeside {
+export interface StoredSettings {
   /** Definitions as under `plans.NAME`. */
   plans: readonly { name: string; definition: Readonly<Record<string, unknown>> }[];
-  accounts: readonly KeptAccount[];
+  accounts: readonly StoredAccount[];
   /** How many, of whose secrets only hashes are kept, which no file has a place for. */
   keys: number;
   operators: number;
@@ -60,8 +60,8 @@ export function exportConfig(parts: {
   file: Config;
   inForce: Config;
   /** Entries in use, in their order. */
-  fragments: readonly KeptFragment[];
-  beside: KeptBeside;
+  fragments: readonly StoredFragment[];
+  beside: StoredSettings;
   env: Env;
 }): Exported {
   const { file, inForce, fragments, beside, env } = parts;
@@ -73,7 +73,7 @@ export function exportConfig(parts: {
 
   const setIn = (path: readonly string[], value: unknown) => {
     path.slice(0, -1).forEach((_, depth) => {
-      ownMapAt(document, path.slice(0, depth + 1));
+      separateMapAt(document, path.slice(0, depth + 1));
     });
     document.setIn(path, document.createNode(value));
   };
@@ -137,11 +137,11 @@ function isPlan(name: string, definition: Readonly<Record<string, unknown>>): bo
   return plansSchema.safeParse({ [name]: definition }).success;
 }
 
-function isAccount({ id, name }: KeptAccount): boolean {
+function isAccount({ id, name }: StoredAccount): boolean {
   return accountsSchema.safeParse({ [id]: { name } }).success;
 }
 
-function hashedOnly({ keys, operators }: KeptBeside): string[] {
+function hashedOnly({ keys, operators }: StoredSettings): string[] {
   const counted = [
     ...(keys === 0 ? [] : [keys === 1 ? 'a key' : `${keys} keys`]),
     ...(operators === 0 ? [] : [operators === 1 ? 'an operator' : `${operators} operators`]),
@@ -216,7 +216,7 @@ function idOf(item: unknown): string | null {
 }
 
 /** A map of the document that may be changed. It replaces nothing, or an alias to a value that others name too. */
-function ownMapAt(document: Document, path: readonly string[]): void {
+function separateMapAt(document: Document, path: readonly string[]): void {
   const node = document.getIn(path, true);
   if (isMap(node)) return;
   const named = isAlias(node) ? node.resolve(document) : undefined;
@@ -235,8 +235,8 @@ class VariableNames {
   /** `${ACME_API_KEY}` of `providers.acme.api_key`. */
   reference(path: ConfigPath, value: string): string {
     const steps = path[0] === 'providers' ? path.slice(1) : ['culvert', ...path];
-    const own = steps.filter((step) => step !== 'credentials');
-    const base = own
+    const settingSteps = steps.filter((step) => step !== 'credentials');
+    const base = settingSteps
       .map((step) =>
         String(step)
           .toUpperCase()

@@ -98,7 +98,7 @@ function foundAt(value: unknown, path: MemberPath, at = ''): FoundMember[] {
     return Array.isArray(value) ? value.flatMap((item, index) => foundAt(item, rest, `${at}[${index}]`)) : [];
   }
   const names = name === '*' ? Object.keys(value) : [name];
-  return names.flatMap((own) =>
-    foundAt((value as Record<string, unknown>)[own], rest, at === '' ? own : `${at}.${own}`),
+  return names.flatMap((key) =>
+    foundAt((value as Record<string, unknown>)[key], rest, at === '' ? key : `${at}.${key}`),
   );
 }

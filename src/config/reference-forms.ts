@@ -75,7 +75,7 @@ const placeholderForms: readonly RegExp[] = [
   /^<[^<>]+>$/,
   /^\W?(?:(?:your|my|insert|replace)[-_ ])(?:\w+[-_ ])*(?:key|token|secret|password)(?:[-_ ]here)?\W?$/i,
 ];
-const ownForm = /^\$\{[^}\n]*\}$/;
+const referenceForm = /^\$\{[^}\n]*\}$/;
 
 const refusal = 'this is a reference that Culvert does not read, so it would be sent as the secret';
 
@@ -84,7 +84,7 @@ const refusal = 'this is a reference that Culvert does not read, so it would be 
  * API), or a placeholder. Null when it is none of them. `mayBePath`: the path of a file is a value of its kind.
  */
 export function referenceRefusal(text: string, mayBePath = false): string | null {
-  if (ownForm.test(text.trim())) return 'references are read in culvert.yaml alone; here, give the secret itself';
+  if (referenceForm.test(text.trim())) return 'references are read in culvert.yaml alone; here, give the secret itself';
   return mayBePath && foreignFile(text) !== null ? null : foreignRefusal(text);
 }
 
@@ -99,8 +99,8 @@ function foreignRefusal(text: string): string | null {
   if (name !== null) return `${refusal}; did you mean \${${name}} in culvert.yaml?`;
   // biome-ignore lint/suspicious/noTemplateCurlyInString: shown as people write it
   const hint = 'put the secret into a variable or a file, and write ${NAME} or ${file:/path} in culvert.yaml';
-  if (isAmong(otherForms, text)) return `${refusal}; ${hint}`;
-  return isAmong(placeholderForms, text)
+  if (matchesAny(otherForms, text)) return `${refusal}; ${hint}`;
+  return matchesAny(placeholderForms, text)
     ? 'this is the placeholder of an example; put your own value in its place'
     : null;
 }
@@ -143,7 +143,7 @@ function firstGroup(forms: readonly RegExp[], text: string): string | null {
   return null;
 }
 
-function isAmong(forms: readonly RegExp[], text: string): boolean {
+function matchesAny(forms: readonly RegExp[], text: string): boolean {
   return isShort(text) && forms.some((form) => form.test(text.trim()));
 }
 

@@ -20,10 +20,10 @@ const partBudget = z
     time_zone: timeZone().optional().describe('Of calendar. Default: UTC.'),
   })
   .superRefine((value, context) => {
-    const whose = (['by', ...partKinds] as const).filter((name) => value[name] !== undefined);
+    const named = (['by', ...partKinds] as const).filter((name) => value[name] !== undefined);
     const refuse = (name: string, message: string) =>
       context.addIssue({ code: 'custom', path: name in value ? [name] : [], message });
-    if (whose.length !== 1) refuse(whose[1] ?? '', 'expected one of by, user, tag and model');
+    if (named.length !== 1) refuse(named[1] ?? '', 'expected one of by, user, tag and model');
     if ((value.window === undefined) === (value.calendar === undefined)) {
       refuse('calendar', 'expected either window or calendar');
     }

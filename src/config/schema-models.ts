@@ -6,7 +6,7 @@ import { parametersSchema } from './schema-parameters.ts';
 import { timeoutsSchema } from './schema-providers.ts';
 
 /** Members of a setting that keeps answers for equal requests. */
-export const keptAnswerMembers = {
+export const cachedAnswerMembers = {
   ttl: duration({ min: '1s', max: '30d' }).describe('How long an answer is kept.'),
   scope: z
     .enum(['key', 'account', 'plan', 'all'])
@@ -270,7 +270,7 @@ export const modelSchema = z.strictObject({
     ),
   cache: z
     .strictObject({
-      ...keptAnswerMembers,
+      ...cachedAnswerMembers,
       tool_calls: z.boolean().default(false).describe('Keeps answers that call tools too.'),
       semantic: semanticCache
         .optional()

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { duration, httpUrl, positiveInt, secret, size } from './scalars.ts';
 import { dataFactsSchema } from './schema-data.ts';
-import { keptAnswerMembers } from './schema-models.ts';
+import { cachedAnswerMembers } from './schema-models.ts';
 import { proxySchema, tlsSchema } from './schema-route.ts';
 
 /** The vector store. */
@@ -67,7 +67,7 @@ export const toolsSchema = z
           .default([])
           .describe('Search engines, tried by their priority.'),
         cache: z
-          .strictObject(keptAnswerMembers)
+          .strictObject(cachedAnswerMembers)
           .optional()
           .describe(
             'Keeps complete answers of search engines, and gives them to equal searches. Default: hits of engines stay in memory for ten minutes, for the same key.',

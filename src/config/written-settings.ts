@@ -116,7 +116,8 @@ function inUnits(value: number, units: readonly (readonly [string, number])[], s
 /** Schema of a member or an item, in the branch that has it. */
 function childOf(schema: JsonSchema, name: string): JsonSchema {
   const { properties, additionalProperties, items, anyOf = [] } = schema;
-  const own = properties?.[name] ?? items ?? (typeof additionalProperties === 'object' ? additionalProperties : null);
-  if (own !== null && own !== undefined) return own;
+  const memberSchema =
+    properties?.[name] ?? items ?? (typeof additionalProperties === 'object' ? additionalProperties : null);
+  if (memberSchema !== null && memberSchema !== undefined) return memberSchema;
   return anyOf.map((branch) => childOf(branch, name)).find((child) => Object.keys(child).length > 0) ?? {};
 }

@@ -8,7 +8,7 @@ import type { RequestBody } from '../inference/spine/request-body.ts';
 import { serve } from '../inference/spine/serve.ts';
 import { refuse } from '../inference/spine/sink.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
-import { plainWishes, type RoutingWishes } from '../routing/route.ts';
+import { defaultPreferences, type RoutingPreferences } from '../routing/route.ts';
 import { formForDeployment } from './deployment.ts';
 import type { Exchange, Route } from './exchange.ts';
 import { isNamed, LoggedSink, loggedBytesMax } from './log-bodies.ts';
@@ -143,7 +143,7 @@ export function plainCallOf(exchange: Exchange): ModelCall {
     sink: client,
     callerHeaders: headers,
     tag: headers['x-culvert-tag'] === undefined ? null : tagOf(headers),
-    wishes: plainWishes,
+    wishes: defaultPreferences,
     idempotencyKey: null,
     trace,
     atMs,
@@ -177,7 +177,7 @@ function kept(
   body: Buffer | null,
 ): ModelCall {
   const { principal, requestId, delivery } = call;
-  const of = bodyKeeper.rules.keptOf(principal, clock.wallMs());
+  const of = bodyKeeper.rules.storedModelsOf(principal, clock.wallMs());
   if (of === null) return call;
   let model: string | null = null;
   const sink = new LoggedSink(call.sink, delivery, {
@@ -235,7 +235,7 @@ const sessionHeaders = [
 ] as const;
 
 /** Routing options of the caller; a Failure (400) names the wrong header. */
-function readRoutingOptions(headers: IncomingHttpHeaders): RoutingWishes | Failure {
+function readRoutingOptions(headers: IncomingHttpHeaders): RoutingPreferences | Failure {
   const timeout = headers['x-culvert-timeout-ms'];
   const timeoutMs = timeout === undefined ? null : decimal(timeout);
   if (timeoutMs !== null && !(timeoutMs >= 1 && timeoutMs <= timeoutMaxMs)) {

@@ -30,7 +30,7 @@ export function refusalOf(
     keyId: principal?.run?.keyId ?? principal?.keyId ?? '',
     tenant: principal?.tenant ?? '',
     endpoint: route === null ? '' : (route.endpoint ?? route.path),
-    model: admitted?.asked || modelOf(failure),
+    model: admitted?.requestedModel || modelOf(failure),
     by: refusedBy(failure, principal),
     traceId: trace?.id ?? null,
   };

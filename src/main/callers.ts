@@ -32,9 +32,9 @@ export interface Callers {
   /** Whether a plan, an account or a key names a guard. */
   nameGuards(): boolean;
   /** The generated one; null where the configuration says which, or there is none. */
-  adminKey: KeptKey | null;
+  adminKey: FirstKey | null;
   /** A newcomer's key, made now; null when there is a key already. */
-  issueFirstKey(): Promise<KeptKey | null>;
+  issueFirstKey(): Promise<FirstKey | null>;
   /** The file of a first start's key, as long as that key still opens this server. */
   firstKeyFile(): string | null;
   /** Brings ring and plans up to the store. */
@@ -48,7 +48,7 @@ export interface Callers {
 }
 
 /** A key that a first start makes, and the file in which its owner finds it again. */
-export interface KeptKey {
+export interface FirstKey {
   /** The secret, made at this start; null: at an earlier one. */
   made: string | null;
   /** Null: it could not be written. */

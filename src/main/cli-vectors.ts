@@ -9,14 +9,14 @@ import type { VectorRegistry } from '../vectors/registry.ts';
 import type { VectorOperator } from '../vectors/vector-operator.ts';
 
 /** Vector data in the CLI's own process, opened when a command first asks for it. */
-export interface OwnVectors {
+export interface LocalVectors {
   vectors(): Promise<VectorOperator>;
   close(): Promise<void>;
 }
 
 type Close = () => Promise<void>;
 
-export function ownVectors(config: Config): OwnVectors {
+export function openLocalVectors(config: Config): LocalVectors {
   const closes: Close[] = [];
   let opened: Promise<VectorOperator> | null = null;
 
@@ -41,7 +41,7 @@ export function ownVectors(config: Config): OwnVectors {
     };
     const onTrouble = (message: string) => console.error(message);
     const proxyOf = environmentProxies(process.env);
-    const onKept = () => undefined;
+    const onStored = () => undefined;
     const workers = await openVectors({
       config,
       folder,
@@ -49,7 +49,7 @@ export function ownVectors(config: Config): OwnVectors {
       proxyOf,
       clock,
       starts: 'at-first-call',
-      onKept,
+      onStored,
       onTrouble,
     });
     closes.unshift(() => workers.close());

@@ -40,7 +40,7 @@ import { createTransport } from '../upstream/transport/send.ts';
 import type { Transport } from '../upstream/transport/upstream-call.ts';
 import { damageOfShard } from '../vectors/embedded/shards/check-shard.ts';
 import { createAlertSender, createAlertTest } from './alerts.ts';
-import { ownVectors } from './cli-vectors.ts';
+import { openLocalVectors } from './cli-vectors.ts';
 import { previewSnapshot } from './preview.ts';
 import { adminSetup } from './setup.ts';
 
@@ -107,10 +107,10 @@ async function adminApi(config: Config, configFile: string | null, version: stri
   let { snapshot } = await previewSnapshot(setup.inForce(), env);
   setup.begin(async (next) => {
     ({ snapshot } = await previewSnapshot(next, env));
-    return { heard: Promise.resolve() };
+    return { providersAsked: Promise.resolve() };
   });
   const transport = createTransport({ proxyOf: environmentProxies(process.env) });
-  const localVectors = ownVectors(config);
+  const localVectors = openLocalVectors(config);
   const plans = () => createPlanBook({ config, stored: known.plans });
   const api = createAdminApi({
     clock,
@@ -135,7 +135,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     vectors: localVectors.vectors,
     cache,
     processes: async () => stores.replicas?.seen() ?? [],
-    engines: ownEngines(config, snapshot, transport),
+    engines: localEngines(config, snapshot, transport),
     mcp: null,
     mcpGrants: grantsIn(mcpGrants, secrets),
     sessions: null,
@@ -171,7 +171,7 @@ function grantsIn(store: McpGrantStore, secrets: Secrets) {
 }
 
 /** Nobody searches in this process, so all engines count as never asked. */
-function ownEngines(config: Config, { localSearch }: Snapshot, transport: Transport): EngineOperator {
+function localEngines(config: Config, { localSearch }: Snapshot, transport: Transport): EngineOperator {
   const { engines } = configuredEngines(providersInForce(config.tools.search.providers, localSearch));
   return createEngineOperator({ transport, clock, scrub, health: createHealth({ clock }), engines: () => engines });
 }

@@ -9,7 +9,7 @@ import type { Door } from '../http/door.ts';
 import type { Route } from '../http/exchange.ts';
 import { urlOf, whyNotListening } from '../http/listening.ts';
 import { createGatewayServer, type GatewayServer } from '../http/server.ts';
-import { createKeptBodies } from '../inference/endpoints/kept-bodies.ts';
+import { createRecentBodies } from '../inference/endpoints/recent-bodies.ts';
 import { createProviderObjects } from '../inference/families/chat/provider-objects.ts';
 import { createAliasWatch, tellFinished } from '../inference/models/ended-requests.ts';
 import { createRollbacks, KnownOut } from '../inference/models/rollbacks.ts';
@@ -33,17 +33,17 @@ import { createSystemResolver } from '../upstream/transport/resolve-name.ts';
 import { tracedPost } from '../upstream/transport/traced-post.ts';
 import { checkMail, createAlertSender } from './alerts.ts';
 import { type Books, openBooks } from './books.ts';
-import { type KeptKey, openCallers } from './callers.ts';
+import { type FirstKey, openCallers } from './callers.ts';
 import { openDashboard } from './dashboard.ts';
 import { openFiles } from './files.ts';
 import type { GatewayOptions } from './gateway-options.ts';
+import { measure, measureLoad, reportRefused } from './report-refused.ts';
 import { openRoutes } from './routes.ts';
 import type { RoutesParts } from './routes-parts.ts';
 import { openServices } from './services.ts';
 import { openSinks, orderFor } from './sinks.ts';
 import { openStorage } from './storage.ts';
 import { startTelemetry } from './telemetry.ts';
-import { measure, measureLoad, tellRefused } from './tell.ts';
 import { openUpstreams } from './upstreams.ts';
 import { openVectors } from './vectors.ts';
 
@@ -56,12 +56,12 @@ export interface Gateway {
   /** Checks of each path before its handler runs. */
   routes: readonly Route[];
   /** The generated one; null where the configuration says which, or there is none. */
-  adminKey: KeptKey | null;
+  adminKey: FirstKey | null;
   /**
    * A newcomer's key, made now; null when there is a key already. It is made after the start: a write loads what
    * compiles queries, and no caller without a key waits.
    */
-  issueFirstKey(): Promise<KeptKey | null>;
+  issueFirstKey(): Promise<FirstKey | null>;
   /** The file of a first start's key, as long as that key still opens this server. */
   firstKeyFile(): string | null;
   /** A link that logs a browser in, once and for ten minutes; null: there is no dashboard, or no admin key. */
@@ -81,7 +81,7 @@ export interface Gateway {
   facts(): Promise<ProcessFacts>;
   health: Health;
   /** Takes what other processes of its server have learnt of upstreams. */
-  hear: HealthHints['hear'];
+  takeHints: HealthHints['receive'];
   /**
    * `/readyz` says no, and all callers are served for `delayMs` (default: 0). Then the port closes, running streams get
    * `graceMs`, everything is settled, flushed and closed.
@@ -116,8 +116,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const clock = systemClock;
   const proxyOf = proxiesOf(env);
   const onTrouble = (message: string) => log.error(message);
-  const keptBodies = createKeptBodies();
-  const books = await openBooks({ ...options, clock, order: orderFor(config, keptBodies), onTrouble, opened });
+  const recentBodies = createRecentBodies();
+  const books = await openBooks({ ...options, clock, order: orderFor(config, recentBodies), onTrouble, opened });
   const { folder, stores, secrets } = books;
   const { ledger } = stores;
   const setup = createSetup({ config, env, secrets, log });
@@ -138,8 +138,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const cache = openCache({ config, folder, stores, secrets, room: storage.room, clock, onTrouble });
   opened(cache.close);
   // As early as it may: a thread that takes up kept indexes starts in parallel to all that follows.
-  const onKept = (bytes: number) => storage.room.taken(bytes);
-  const vectors = await openVectors({ ...options, folder, stores, proxyOf, clock, starts: 'now', onKept, onTrouble });
+  const onStored = (bytes: number) => storage.room.taken(bytes);
+  const vectors = await openVectors({ ...options, folder, stores, proxyOf, clock, starts: 'now', onStored, onTrouble });
   opened(vectors.close);
   const requests = await ledger.recover();
   if (requests > 0) log.warn({ requests }, 'requests of a crashed process were charged with their estimates');
@@ -167,7 +167,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const sinks = await openSinks({ config, store: ledger.records, post, env, proxyOf, clock, onTrouble });
   const files = openFiles({ config, books, env, proxyOf, clock, onTrouble, opened });
   const finished = tellFinished({ log, logRequest: requestLog(log), metrics, aliases }, snapshot, upstreams.hooks);
-  const common = { ...upstreams, keptBodies, books, cache, clock, plans, storage, sinks, notices, sendAlert };
+  const common = { ...upstreams, recentBodies, books, cache, clock, plans, storage, sinks, notices, sendAlert };
   const { promise: listening, resolve: listens } = Promise.withResolvers<string>();
   const shared = { ...common, vectors, listening, resolve, proxyOf, log, onTrouble, opened, traces };
   const all = { ...shared, options, callers, metrics };
@@ -230,14 +230,14 @@ function listenBy(server: GatewayServer, books: Pick<Books, 'announce'>): Gatewa
 }
 
 /** Shares what is learnt of upstreams, from now on, with whom there is. */
-async function hearOthers(parts: Pick<RoutesParts, 'options' | 'books' | 'services'>): Promise<Gateway['hear']> {
+async function hintTaker(parts: Pick<RoutesParts, 'options' | 'books' | 'services'>): Promise<Gateway['takeHints']> {
   const { options, books, services } = parts;
   const { seat } = options;
   const { bootId, hints } = books.stores;
   if (seat === undefined && hints === null) return () => {};
   const { shareHints } = await import('../routing/share-hints.ts');
   const [server = ''] = (seat?.given.boot ?? bootId).split('.');
-  return shareHints(services.health, services.clock, { server, tell: seat?.hint ?? null, channel: hints });
+  return shareHints(services.health, services.clock, { server, send: seat?.hint ?? null, channel: hints });
 }
 
 /** Removes what is older than its retention, from now on. */
@@ -280,7 +280,7 @@ async function openServer(
     ? openDashboard({ callers, stores, secrets, snapshot, clock, version, pagesFolder, onTrouble: parts.onTrouble })
     : null;
   let known: OwnProcess | null = null;
-  async function own(): Promise<OwnProcess> {
+  async function soleProcess(): Promise<OwnProcess> {
     const { createOwnProcess } = await import('../processes/own-process.ts');
     known ??= createOwnProcess(parts, () => server);
     return known;
@@ -293,7 +293,7 @@ async function openServer(
     onUnexpected,
     draining: () => server.draining || options.seat?.standing.ready === false,
     running: () => server.running,
-    processes: async () => (await own()).withOthers(),
+    processes: async () => (await soleProcess()).withOthers(),
   });
   const server = createGatewayServer({
     clock,
@@ -306,7 +306,7 @@ async function openServer(
     routes,
     snapshot,
     traces: services.traces,
-    onRefused: tellRefused(log, metrics, refusals),
+    onRefused: reportRefused(log, metrics, refusals),
     onDropped: (connections) =>
       log.warn(
         { connections },
@@ -315,9 +315,9 @@ async function openServer(
     onUnexpected,
   });
   measureLoad(metrics, server);
-  const facts = async () => (await own()).facts();
-  stores.replicas?.tell(facts);
-  return { server, routes, dashboard, facts, health: services.health, hear: await hearOthers(parts) };
+  const facts = async () => (await soleProcess()).facts();
+  stores.replicas?.report(facts);
+  return { server, routes, dashboard, facts, health: services.health, takeHints: await hintTaker(parts) };
 }
 
 function proxiesOf(env: GatewayOptions['env']): ProxyOf {

@@ -1,7 +1,7 @@
 import type { AdminParts } from '../admin/parts.ts';
 import type { SendAlert } from '../books/metering/notice-delivery.ts';
 import type { RecordDelivery } from '../books/metering/record-delivery.ts';
-import type { KeptBodies } from '../inference/endpoints/kept-bodies.ts';
+import type { RecentBodies } from '../inference/endpoints/recent-bodies.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
@@ -16,7 +16,7 @@ import type { Storage } from './storage.ts';
 export function serverLooks(
   {
     storage,
-    keptBodies,
+    recentBodies,
     sinks,
     services,
     sendAlert,
@@ -24,7 +24,7 @@ export function serverLooks(
     options: { seat },
   }: {
     storage: Storage;
-    keptBodies: KeptBodies;
+    recentBodies: RecentBodies;
     sinks: Pick<RecordDelivery, 'standing'>;
     services: Pick<Services, 'files'>;
     sendAlert: SendAlert;
@@ -41,7 +41,7 @@ export function serverLooks(
   const { folder, clock, version, snapshot } = parts;
   let download: ReturnType<typeof createBackupDownload> | null = null;
   return {
-    bodies: keptBodies.find,
+    bodies: recentBodies.find,
     processes,
     tryAlert: createAlertTest(sendAlert, clock),
     async findings() {

@@ -25,7 +25,7 @@ export function createPatient(place: string, onTrouble: (message: string) => voi
         if (!mayPass(error) || performance.now() > untilMs) throw new StartRefused(why);
         const message = `${why} Culvert waits for it, at most ${waitMaxMs / 1_000} s.`;
         if (!isAnnounced) {
-          sayToBoth(onTrouble)(message);
+          toLogAndStderr(onTrouble)(message);
         }
         isAnnounced = true;
         await pause(retryMs);
@@ -35,7 +35,7 @@ export function createPatient(place: string, onTrouble: (message: string) => voi
 }
 
 /** Into the log and on stderr, which people at a terminal read. */
-export function sayToBoth(onTrouble: (message: string) => void): (message: string) => void {
+export function toLogAndStderr(onTrouble: (message: string) => void): (message: string) => void {
   return (message) => {
     onTrouble(message);
     note(message);

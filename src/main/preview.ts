@@ -5,12 +5,12 @@ import type { Config } from '../config/schema.ts';
 import { snapshotOfStart } from '../inference/models/snapshot-of-start.ts';
 import { openSecrets } from '../stores/secrets.ts';
 import { dataFolderAt } from '../stores/sqlite/data-folder.ts';
-import { keptIn } from './kept-in-folder.ts';
+import { listsInFolder } from './lists-in-folder.ts';
 
 /** The snapshot that a start would serve here. */
 export function previewSnapshot(config: Config, env: NodeJS.ProcessEnv): ReturnType<typeof snapshotOfStart> {
   const folder = dataFolderAt(config.storage.data_dir);
-  return snapshotOfStart(config, env, { ...keptIn(folder, { log: { warn() {} } }), dataDir: folder.path });
+  return snapshotOfStart(config, env, { ...listsInFolder(folder, { log: { warn() {} } }), dataDir: folder.path });
 }
 
 /**
@@ -28,9 +28,9 @@ export async function previewHere(config: Config, env: NodeJS.ProcessEnv): Retur
   const secrets = openSecrets(config, folder);
   const setup = createSetup({ config, env, secrets, log: { warn() {}, error() {} } });
   setup.take(stored);
-  const keptProblems = [...setup.report().problems].map(([entry, problem]) => `${entry}: ${problem}`);
+  const entryProblems = [...setup.report().problems].map(([entry, problem]) => `${entry}: ${problem}`);
   const { snapshot, problems } = await previewSnapshot(setup.inForce(), env);
-  return { snapshot, problems: [...keptProblems, ...problems] };
+  return { snapshot, problems: [...entryProblems, ...problems] };
 }
 
 /** Or why it cannot be read: a damaged file keeps nobody from a preview. */

@@ -6,7 +6,7 @@ import type { Notices } from '../books/metering/notices.ts';
 import type { RecordDelivery } from '../books/metering/record-delivery.ts';
 import type { Refusals } from '../books/metering/refusals.ts';
 import type { Uploads } from '../inference/batches/uploads.ts';
-import type { KeptBodies } from '../inference/endpoints/kept-bodies.ts';
+import type { RecentBodies } from '../inference/endpoints/recent-bodies.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import type { OpenedVectorStores } from '../inference/vector-stores/open-vector-stores.ts';
 import type { Room } from '../kernel/sharing/room.ts';
@@ -36,7 +36,7 @@ export interface RoutesParts {
   sinks: Pick<RecordDelivery, 'standing'>;
   notices: Pick<Notices, 'deliver'>;
   sendAlert: SendAlert;
-  keptBodies: KeptBodies;
+  recentBodies: RecentBodies;
   callers: Callers;
   setup: Setup;
   /** Null: there is none. */

@@ -13,7 +13,7 @@ import { createBodyKeeper } from '../inference/endpoints/body-keeper.ts';
 import { createBodyReader } from '../inference/endpoints/body-readers.ts';
 import { createBodyWorkers } from '../inference/endpoints/body-workers.ts';
 import { openGuardPorts } from '../inference/endpoints/guard-ports.ts';
-import type { KeptBodies } from '../inference/endpoints/kept-bodies.ts';
+import type { RecentBodies } from '../inference/endpoints/recent-bodies.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import { createMediaFetcher } from '../inference/families/chat/fetch-media.ts';
 import { createKeptItems, type KeptItems } from '../inference/families/chat/kept-items.ts';
@@ -62,7 +62,7 @@ export interface ServicesParts
   objects: ProviderObjects;
   traces: Traces | null;
   engines: Engines;
-  keptBodies: KeptBodies;
+  recentBodies: RecentBodies;
   log: Log;
   /** Resolver of names in callers' URLs. */
   resolve: ResolveAddresses;
@@ -118,7 +118,7 @@ export function openServices(parts: ServicesParts): OpenedServices {
 }
 
 /** Items of converted answers; the primary keeps those of all workers. */
-function keptItems({ clock, options: { seat } }: Pick<ServicesParts, 'clock' | 'options'>): KeptItems {
+function createItems({ clock, options: { seat } }: Pick<ServicesParts, 'clock' | 'options'>): KeptItems {
   return seat === undefined ? createKeptItems({ clock }) : { keep: seat.keepItems, find: seat.findItems };
 }
 
@@ -144,12 +144,12 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     admission: traces === null ? admission : tracedAdmission(admission, clock),
     settlement: traces === null ? settlement : tracedSettlement(settlement, clock),
     traces,
-    ...openKept(parts),
+    ...openStoring(parts),
     cache: createAnswerCache({ ...parts.metrics, store: parts.options.cache ?? parts.cache, clock, calls }),
     objects,
     videoSealer: books.secrets.sealer('videos'),
     giveBack: createGiveBack({ ledger, counters, replies, bootId, clock, onTrouble }),
-    items: keptItems(parts),
+    items: createItems(parts),
     onTrouble,
     bodies: createBodyReader(createBodyWorkers()),
     media: createMediaFetcher(fetching),
@@ -157,7 +157,7 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     pricing: parts.pricing,
     logBodies(bodies) {
       log.info(bodies, 'bodies');
-      parts.keptBodies.add(bodies);
+      parts.recentBodies.add(bodies);
     },
     finished,
     schemas: createSchemaCheck(),
@@ -182,7 +182,7 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
   return services;
 }
 
-function openKept({
+function openStoring({
   books: { stores, secrets },
   callers,
   storage: { book, room },
@@ -190,7 +190,7 @@ function openKept({
   snapshot,
   onTrouble,
 }: ServicesParts) {
-  const { bootId, replies, responses: open, responsesKept: keptBefore } = stores;
+  const { bootId, replies, responses: open, responsesKept: storedBefore } = stores;
   return {
     bodyKeeper: createBodyKeeper({
       ...{ rules: callers.bodyRules, stores, room, sealer: secrets.sealer('bodies'), clock, onTrouble },
@@ -202,7 +202,7 @@ function openKept({
         book.keep(accountOfTenant(tenant), 'replies', bytes, async () => true).catch(() => false),
     }),
     responses: createKeptResponses({
-      ...{ open, keptBefore, sealer: secrets.sealer('responses'), bootId, clock },
+      ...{ open, keptBefore: storedBefore, sealer: secrets.sealer('responses'), bootId, clock },
       retentionMs: () => snapshot().config.storage.responses.retention,
       kept: (tenant, bytes, write) => book.keep(accountOfTenant(tenant), 'responses', bytes, write),
     }),

@@ -4,7 +4,7 @@ import { shownBodies } from '../admin/requests.ts';
 import { type Batch, createRecordDelivery, type RecordDelivery } from '../books/metering/record-delivery.ts';
 import type { RecordOrder, RecordStore } from '../books/metering/record-store.ts';
 import type { Config, SinkConfig } from '../config/schema.ts';
-import type { KeptBodies } from '../inference/endpoints/kept-bodies.ts';
+import type { RecentBodies } from '../inference/endpoints/recent-bodies.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { webhookHeaders } from '../kernel/webhook-headers.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
@@ -16,12 +16,15 @@ const postTimeoutMs = 10_000;
 const putTimeoutMs = 15_000;
 
 /** The records for sinks that the ledger writes with each of its records; undefined when there are no sinks. */
-export function orderFor({ telemetry: { sinks } }: Config, bodies: Pick<KeptBodies, 'find'>): RecordOrder | undefined {
+export function orderFor(
+  { telemetry: { sinks } }: Config,
+  bodies: Pick<RecentBodies, 'find'>,
+): RecordOrder | undefined {
   if (sinks.length === 0) return undefined;
-  const wantsBodies = sinks.some((sink) => sink.bodies);
+  const needsBodies = sinks.some((sink) => sink.bodies);
   return {
     bodiesOf(requestId) {
-      const found = wantsBodies ? bodies.find(requestId) : null;
+      const found = needsBodies ? bodies.find(requestId) : null;
       return found === null ? null : JSON.stringify(shownBodies(found));
     },
   };

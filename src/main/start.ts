@@ -13,7 +13,7 @@ import { type LocalServer, probeLocalServers } from '../formats/providers/probe-
 import { createLog } from '../observe/log.ts';
 import { outliveErrors, type Served, StartRefused, untilStopped } from '../processes/lifetime.ts';
 import { Reloads } from '../processes/reloads.ts';
-import type { KeptKey } from './callers.ts';
+import type { FirstKey } from './callers.ts';
 import type { Gateway } from './gateway.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 
@@ -54,11 +54,11 @@ export async function start(options: StartOptions): Promise<number> {
   const { log, flush } = await createLog({ level: config.telemetry.log.level, form: interactive ? 'pretty' : 'json' });
   for (const warning of loaded.warnings) note(`warning: ${formatProblem(warning)}`);
 
-  const wanted = env.CULVERT_AUTODETECT === '1' ? 'on' : config.autodetect;
-  const probing: Promise<LocalServer[]> = wanted === 'off' ? Promise.resolve([]) : probeLocalServers({ probeGet });
+  const requested = env.CULVERT_AUTODETECT === '1' ? 'on' : config.autodetect;
+  const probing: Promise<LocalServer[]> = requested === 'off' ? Promise.resolve([]) : probeLocalServers({ probeGet });
   const reloads = new Reloads({ load, file, loaded, log, flush, apply: (next) => server.reconfigure(next) });
-  const parts = { config, file, log, version: options.version, locals: wanted === 'on' ? await probing : [] };
-  let server: Served<KeptKey | null> & Pick<Gateway, 'reconfigure'>;
+  const parts = { config, file, log, version: options.version, locals: requested === 'on' ? await probing : [] };
+  let server: Served<FirstKey | null> & Pick<Gateway, 'reconfigure'>;
   let gateway: Gateway | null = null;
   try {
     if (processesOf(config) > 1) {
@@ -83,7 +83,7 @@ export async function start(options: StartOptions): Promise<number> {
     if (gateway === null) return;
     const found = await probing;
     await announce({ gateway, found, newUserKey, version: options.version });
-    if (wanted === 'ask' && interactive && process.stdin.isTTY)
+    if (requested === 'ask' && interactive && process.stdin.isTTY)
       askAboutLocals(found, (usable) => void gateway.useLocals(usable));
   });
 }
@@ -112,7 +112,7 @@ export async function announce({
   gateway,
   newUserKey,
   ...facts
-}: Pick<StartFacts, 'found' | 'version'> & { gateway: Gateway; newUserKey: KeptKey | null }): Promise<void> {
+}: Pick<StartFacts, 'found' | 'version'> & { gateway: Gateway; newUserKey: FirstKey | null }): Promise<void> {
   // The pasted curl names a model that exists, so a short wait for the lists; requests are served meanwhile.
   await Promise.race([gateway.modelsKnown, new Promise((resolve) => setTimeout(resolve, listWaitMs).unref())]);
   const { url, adminKey, dashboard } = gateway;

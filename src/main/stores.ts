@@ -7,7 +7,7 @@ import type { RecordOrder } from '../books/metering/record-store.ts';
 import { bucketsOf, callMilliIn, scopesOf } from '../books/metering/scope.ts';
 import { crashedEvent } from '../books/metering/settlement.ts';
 import { booksWithOpen, createLocalOnLoss } from '../books/metering/state-loss.ts';
-import type { KeptBytes } from '../books/metering/storage-counts.ts';
+import type { StoredBytes } from '../books/metering/storage-counts.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createWorkThread } from '../kernel/work-thread.ts';
@@ -51,7 +51,7 @@ import {
   openVectorStoreTables,
 } from '../stores/sqlite/stores.ts';
 import { createVectorRegistry } from '../stores/vectors/vector-registry.ts';
-import { createPatient, sayToBoth } from './patient-start.ts';
+import { createPatient, toLogAndStderr } from './patient-start.ts';
 
 export interface StoreOptions {
   config: Config;
@@ -134,7 +134,7 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
     alerts,
     async storageSizes() {
       const { path } = folder;
-      const sizes = await sizesThread.ask<KeptBytes[]>((id) => ({ message: { id, path }, transfer: [] }));
+      const sizes = await sizesThread.ask<StoredBytes[]>((id) => ({ message: { id, path }, transfer: [] }));
       sizesThread.letGo();
       return sizes;
     },
@@ -142,7 +142,7 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
     booksId: async () => bootId,
     bootId,
     // The primary asks its workers itself.
-    replicas: seat === undefined ? null : { tell() {}, seen: seat.processes },
+    replicas: seat === undefined ? null : { report() {}, seen: seat.processes },
     troubles: () => ({ ledger: ledger.trouble(), counters: counters.trouble() }),
     async close() {
       await sizesThread.close();
@@ -177,7 +177,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
   const { storage } = config;
   const bootId = randomUUID();
   const patient = createPatient(placeOf(storage.database), onTrouble);
-  const database = await patient(() => openPostgres(storage.database, undefined, sayToBoth(onTrouble)));
+  const database = await patient(() => openPostgres(storage.database, undefined, toLogAndStderr(onTrouble)));
 
   const folderId = folderIdOf(folder);
   const lease = await patient(() =>

@@ -18,11 +18,11 @@ export async function startTelemetry(
   options: Pick<GatewayOptions, 'env' | 'version' | 'log'>,
 ): Promise<{ traces: Traces | null; close(leftMs: number): Promise<void> }> {
   const { endpoint, traces, metrics } = config.telemetry.otlp;
-  const wanted = (signal: 'TRACES' | 'METRICS') =>
+  const isRequested = (signal: 'TRACES' | 'METRICS') =>
     endpoint !== undefined || (options.env[`OTEL_${signal}_EXPORTER`] !== 'none' && isNamed(signal, options));
-  const receives = traces && wanted('TRACES');
+  const receives = traces && isRequested('TRACES');
   const sends = receives || config.telemetry.loggers.length > 0;
-  const signals = { receives, traces: sends, metrics: metrics && wanted('METRICS') };
+  const signals = { receives, traces: sends, metrics: metrics && isRequested('METRICS') };
   if (!(signals.traces || signals.metrics)) return off;
   const protocol = options.env.OTEL_EXPORTER_OTLP_PROTOCOL;
   if (protocol !== undefined && protocol !== '' && protocol !== 'http/protobuf')

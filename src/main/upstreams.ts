@@ -17,7 +17,7 @@ import type { ProxyOf } from '../upstream/transport/proxy.ts';
 import { createTransport } from '../upstream/transport/send.ts';
 import type { Transport } from '../upstream/transport/upstream-call.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import { keptIn } from './kept-in-folder.ts';
+import { listsInFolder } from './lists-in-folder.ts';
 
 /** Everything that answers requests: transport, local models, and the present models of providers. */
 export interface Upstreams extends SnapshotKeeper {
@@ -75,7 +75,7 @@ export async function openUpstreams({
   const shared = { transport, health, clock };
   const keeper = await keepSnapshot({
     ...shared,
-    ...keptIn(folder, options),
+    ...listsInFolder(folder, options),
     lookForEngines: look,
     startSimulator,
     config,

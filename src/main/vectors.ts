@@ -22,7 +22,7 @@ export interface VectorsOptions {
   /** When threads start whose shards keep indexes. */
   starts: 'now' | 'at-first-call';
   /** Bytes that were written, or (negative) removed. */
-  onKept(bytes: number): void;
+  onStored(bytes: number): void;
   /** For the operator's log. */
   onTrouble(message: string): void;
 }
@@ -40,13 +40,13 @@ export async function openVectors({
   proxyOf,
   clock,
   starts,
-  onKept,
+  onStored,
   onTrouble,
 }: VectorsOptions): Promise<VectorWorkers> {
   const { engine, url, api_key: apiKey = null, memory, workers, limits } = config.vectors;
   if (engine === 'embedded' && seat !== undefined) {
     const { askVectors } = await import('../processes/vectors/asked-vectors.ts');
-    return askVectors(() => new Socket({ fd: vectorsStream }), onKept);
+    return askVectors(() => new Socket({ fd: vectorsStream }), onStored);
   }
   const opened = createVectorWorkers({
     driver:
@@ -55,7 +55,7 @@ export async function openVectors({
         : { kind: 'embedded', dataDir: folder.path, memoryBytes: memory },
     workers,
     limits: { collectionsPerAccount: limits.collections, pointsPerCall: limits.points_per_call },
-    onStoredBytes: onKept,
+    onStoredBytes: onStored,
     onTrouble,
     clock,
   });

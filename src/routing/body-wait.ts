@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 import { waitIn } from './retry-after.ts';
 
 /** Words and members of an upstream's error. */
-export interface SaidInBody {
+export interface ErrorBody {
   message: string;
   members?: JsonObject;
   /** Where its format has a place for it. */
@@ -13,8 +13,8 @@ export interface SaidInBody {
  * Ms that an error's body asks to wait, never below 0: by a member such as Google's `RetryInfo`, or by its words ("try
  * again in 1m30s"). Null when it does not. `wallMs` is wall-clock time.
  */
-export function waitInBody({ message, members, retryAfterMs }: SaidInBody, wallMs: number): number | null {
-  return retryAfterMs ?? waitInMembers(members, wallMs) ?? waitInWords(message, wallMs);
+export function waitInBody({ message, members, retryAfterMs }: ErrorBody, wallMs: number): number | null {
+  return retryAfterMs ?? waitInMembers(members, wallMs) ?? waitInText(message, wallMs);
 }
 
 /** Names of members, and ms of what they count. */
@@ -63,24 +63,24 @@ function numberIn(value: JsonValue | undefined): number | null {
 }
 
 // Patterns run over words of the upstream's choosing: a bounded piece of them says it all.
-const wordsCharsMax = 2_000;
+const textCharsMax = 2_000;
 
 const unit = '(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])';
 const part = `\\d{1,9}(?:\\.\\d{1,9})?\\s?${unit}`;
-const asksToWait = String.raw`\b(?:again|retry|retrying|wait|waiting|resets?)\b[^\d.;]{0,40}?`;
-const duration = new RegExp(`${asksToWait}(${part}(?:(?:,| and)?\\s?${part}){0,4})`, 'i');
+const waitPhrase = String.raw`\b(?:again|retry|retrying|wait|waiting|resets?)\b[^\d.;]{0,40}?`;
+const duration = new RegExp(`${waitPhrase}(${part}(?:(?:,| and)?\\s?${part}){0,4})`, 'i');
 const instant = new RegExp(
-  String.raw`${asksToWait}(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))`,
+  String.raw`${waitPhrase}(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))`,
   'i',
 );
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-function waitInWords(message: string, wallMs: number): number | null {
-  const words = message.slice(0, wordsCharsMax);
-  const lasting = duration.exec(words)?.[1];
+function waitInText(message: string, wallMs: number): number | null {
+  const text = message.slice(0, textCharsMax);
+  const lasting = duration.exec(text)?.[1];
   if (lasting === undefined) {
-    const at = instant.exec(words)?.[1];
+    const at = instant.exec(text)?.[1];
     return at === undefined ? null : waitIn(at, wallMs);
   }
   let sumMs = 0;

@@ -24,9 +24,9 @@ const brokenStepMin = 2;
 const rampShares = [0.1, 0.25, 0.5, 0.75];
 const rampMs = 10_000;
 /** Steps count on from an opening that ended so lately. */
-const stepsKeptMs = 600_000;
+const stepsRetentionMs = 600_000;
 /** A probe that has shown content may stream for minutes: another request may probe after that time. */
-const probeSpokeMs = 10_000;
+const probeRespondedMs = 10_000;
 
 /**
  * Times are monotonic ms. `step` counts how often it was opened in a row. `open` past `untilMs` is due a probe: one
@@ -73,7 +73,9 @@ export function afterEvent(state: BreakerState, event: BreakerEvent, nowMs: numb
           }
         : state;
     case 'probe-spoke':
-      return state.at === 'probing' ? { ...state, lostAtMs: Math.min(state.lostAtMs, nowMs + probeSpokeMs) } : state;
+      return state.at === 'probing'
+        ? { ...state, lostAtMs: Math.min(state.lostAtMs, nowMs + probeRespondedMs) }
+        : state;
     case 'probe-passed':
       return state.at === 'probing' ? ramp(state, nowMs) : state;
     case 'probe-failed':
@@ -113,7 +115,7 @@ export function isRest(why: OpenReason): boolean {
 function opened(state: BreakerState, why: OpenReason, forMs: number | undefined, nowMs: number): BreakerState {
   // Failures of requests that are sent nevertheless, with nothing better to ask, say nothing new.
   if (state.at === 'open' && forMs === undefined && isRest(state.why) === isRest(why)) return state;
-  const isLately = state.at === 'ramp' && nowMs < state.sinceMs + stepsKeptMs;
+  const isLately = state.at === 'ramp' && nowMs < state.sinceMs + stepsRetentionMs;
   const step = isLately || state.at === 'probing' ? nextStep(state, why) : firstStep(why);
   const next =
     forMs === undefined

@@ -4,7 +4,7 @@ import { attemptOf, setUp } from '../../test/fixtures/create-route.ts';
 import { queryOf, targetOf } from '../../test/simulation/routing-samples.ts';
 import type { RouteStep } from './route.ts';
 
-const limitedBy = (...providers: string[]) => providers.map((provider) => ({ provider, words: null }));
+const limitedBy = (...providers: string[]) => providers.map((provider) => ({ provider, message: null }));
 
 test('what a dialect cannot say is not waited for: the time is that of targets that can', () => {
   const { route, fails, next } = setUp();
@@ -50,9 +50,9 @@ test('what an upstream says of its limit is kept for the tenant to whom it said 
   const { route, fails, next } = setUp();
   const query = queryOf([targetOf('a/m'), targetOf('b/m', { priority: 2 })]);
   const of = route(query);
-  fails(of, 'rate_limited', { retryAfterMs: 9_000, words: 'slow down' });
+  fails(of, 'rate_limited', { retryAfterMs: 9_000, message: 'slow down' });
   fails(of, 'rate_limited', { retryAfterMs: 9_000 });
-  const words = (step: RouteStep) => step.kind === 'exhausted' && step.limitedBy?.map((limit) => limit.words);
+  const words = (step: RouteStep) => step.kind === 'exhausted' && step.limitedBy?.map((limit) => limit.message);
   assert.deepEqual(words(next(of)), ['slow down', null]);
   assert.deepEqual(words(next(route(query))), ['slow down', null]);
   assert.deepEqual(words(next(route({ ...query, tenant: 'other/key' }))), [null, null]);

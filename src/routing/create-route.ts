@@ -19,7 +19,7 @@ import type {
   Verdict,
 } from './route.ts';
 import {
-  blockedWords,
+  blockedReason,
   type Draw,
   isHopeful,
   leastBad,
@@ -129,7 +129,7 @@ class LiveRoute implements Route {
         tenant: this.#query.tenant,
         repeated: choice.blamed,
         lost: end.lost === true,
-        ...(end.words !== undefined && { words: end.words }),
+        ...(end.message !== undefined && { message: end.message }),
       },
       nowMs,
     );
@@ -161,7 +161,7 @@ class LiveRoute implements Route {
   verdicts(): readonly Verdict[] {
     const verdicts: Verdict[] = [];
     for (const { target, picked, unfit, blocked } of this.#choices) {
-      const why = picked ?? unfit ?? (blocked === null ? 'not needed' : blockedWords(blocked, this.#deps.health));
+      const why = picked ?? unfit ?? (blocked === null ? 'not needed' : blockedReason(blocked, this.#deps.health));
       verdicts.push({ target: target.id, verdict: why });
     }
     return this.#query.barred === undefined ? verdicts : [...verdicts, ...this.#query.barred];
@@ -246,16 +246,16 @@ class LiveRoute implements Route {
     const { tenant, conversation, staysWarm } = this.#query;
     this.#draw ??= {
       affinity: conversation === null ? null : affinityOf(tenant, conversation),
-      ownFactor: staysWarm === true ? warmEqualFactor : undefined,
+      affinityFactor: staysWarm === true ? warmEqualFactor : undefined,
       random: this.#deps.random,
     };
     return survey(this.#choices, scope, this.#query, this.#draw, nowMs);
   }
 
   #pick(ready: readonly Choice[], nowMs: number): Choice {
-    const { affinity, ownFactor, random } = this.#draw!;
+    const { affinity, affinityFactor, random } = this.#draw!;
     const preferred = preferredChoices(ready, this.#query, affinity, this.#deps.health, nowMs);
-    return pick(preferred, affinity, random, nowMs, ownFactor);
+    return pick(preferred, affinity, random, nowMs, affinityFactor);
   }
 
   /**
@@ -308,7 +308,7 @@ class LiveRoute implements Route {
       content: 'none',
       at: 'running',
     };
-    if (this.#query.needs.stream) lane.pace?.asked(nowMs);
+    if (this.#query.needs.stream) lane.pace?.streamSent(nowMs);
     choice.running++;
     choice.picked = as;
     if (this.#deps.health.began(lane, attempt, target.timeouts.totalMs + delayMs, nowMs) === 'probe') {

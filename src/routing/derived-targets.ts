@@ -5,12 +5,12 @@ import type { Target } from './target.ts';
  * it is made of: health knows targets by identity.
  */
 export function derivedTargets(): (target: Target, key: string, make: () => Target) => Target {
-  const kept = new WeakMap<Target, Map<string, Target>>();
+  const derivedByTarget = new WeakMap<Target, Map<string, Target>>();
   return (target, key, make) => {
-    let byKey = kept.get(target);
+    let byKey = derivedByTarget.get(target);
     if (byKey === undefined) {
       byKey = new Map();
-      kept.set(target, byKey);
+      derivedByTarget.set(target, byKey);
     }
     let derived = byKey.get(key);
     if (derived === undefined) {

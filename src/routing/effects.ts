@@ -8,17 +8,17 @@ export interface EndEffect {
   /** Why the model rests with the credential that was asked; null: it does not. */
   rest: OpenReason | null;
   /** The upstream was heard of: it is not silent. */
-  heard: boolean;
+  responded: boolean;
   /** Another credential of the same target is another choice. */
   ofCredential: boolean;
   /** Factor for the hope of one more attempt of the request at the target. */
   repeatHope: number;
 }
 
-const neutral: EndEffect = { health: 'neutral', rest: null, heard: true, ofCredential: false, repeatHope: 0.8 };
-const unheard: EndEffect = { ...neutral, heard: false };
+const neutral: EndEffect = { health: 'neutral', rest: null, responded: true, ofCredential: false, repeatHope: 0.8 };
+const unheard: EndEffect = { ...neutral, responded: false };
 const failed: EndEffect = { ...neutral, health: 'failed' };
-const silent: EndEffect = { ...failed, heard: false, repeatHope: 0.1 };
+const silent: EndEffect = { ...failed, responded: false, repeatHope: 0.1 };
 
 export const effects: Readonly<Record<OutcomeClass, EndEffect>> = {
   ok: { ...neutral, health: 'ok' },

@@ -2,10 +2,10 @@ import { seededRandom } from '../kernel/random.ts';
 import { type Choice, choicesOf } from './capability.ts';
 import type { Health } from './health.ts';
 import { sparedMax } from './lane.ts';
-import { preferredWords } from './prefer.ts';
+import { preferenceReason } from './prefer.ts';
 import type { RouteQuery, Verdict } from './route.ts';
 import {
-  blockedWords,
+  blockedReason,
   failingTier,
   leastBad,
   preferredChoices,
@@ -35,7 +35,7 @@ export function explainRoute(query: RouteQuery, health: Health, nowMs: number): 
     .map((choice, at) => ({ candidate: query.targets[at]!, choice }))
     .sort((a, b) => (a.choice.tier === b.choice.tier ? 0 : a.choice.tier - b.choice.tier));
   // Alone, each choice is examined even if a better tier is ready. The drawn credential does not show.
-  const draw = { affinity: null, ownFactor: undefined, random: seededRandom(0) };
+  const draw = { affinity: null, affinityFactor: undefined, random: seededRandom(0) };
   const all = choices.map(({ choice }) => choice);
   reopenLeastBad(all, nowMs);
   const ready: Choice[] = [];
@@ -50,16 +50,16 @@ export function explainRoute(query: RouteQuery, health: Health, nowMs: number): 
   const firstTier = Math.min(...ready.map((choice) => choice.tier + behindOf(choice)));
   const first = ready.filter((choice) => choice.tier + behindOf(choice) === firstTier);
   const preferred = preferredChoices(first, query, null, health, nowMs);
-  const words = (choice: Choice) =>
+  const describe = (choice: Choice) =>
     query.prefer === undefined || !first.includes(choice)
       ? ''
-      : `, ${query.prefer}: ${preferredWords(choice, { by: query.prefer, needs: query.needs, atMs: health.wallMs(nowMs), nowMs })}`;
+      : `, ${query.prefer}: ${preferenceReason(choice, { by: query.prefer, needs: query.needs, atMs: health.wallMs(nowMs), nowMs })}`;
   const candidates = choices.map(({ candidate, choice }) => ({
     target: choice.target.id,
     rank: candidate.rank,
     priority: choice.target.priority,
     weight: choice.weight,
-    verdict: dryVerdict(choice, { first: preferred, due, last, health, behindOf }) + words(choice),
+    verdict: dryVerdict(choice, { first: preferred, due, last, health, behindOf }) + describe(choice),
   }));
   const fits = choices.some(({ choice }) => choice.unfit === null);
   return { candidates, unmet: fits ? [] : unmetNeeds(all) };
@@ -76,7 +76,7 @@ interface Places {
 function dryVerdict(choice: Choice, { first, due, last, health, behindOf }: Places): string {
   if (choice.unfit !== null) return choice.unfit;
   const { blocked } = choice;
-  const why = blocked === null ? '' : blockedWords(blocked, health);
+  const why = blocked === null ? '' : blockedReason(blocked, health);
   if (due.includes(choice)) {
     const [one] = first;
     const goesFirst = one === undefined || choice.tier <= one.tier;
@@ -86,11 +86,11 @@ function dryVerdict(choice: Choice, { first, due, last, health, behindOf }: Plac
   }
   if (choice === last) return `${why}: asked nevertheless, because the others are worse`;
   if (blocked !== null) return why;
-  if (!first.includes(choice)) return `ready${behindWords(behindOf(choice))}: asked if those before it fail`;
+  if (!first.includes(choice)) return `ready${behindReason(behindOf(choice))}: asked if those before it fail`;
   return first.length === 1 ? 'ready: picked' : `ready: one of ${first.length} to pick from`;
 }
 
-function behindWords(behind: number): string {
+function behindReason(behind: number): string {
   if (behind === 0) return '';
   return behind === failingTier
     ? ', but more requests fail than succeed'

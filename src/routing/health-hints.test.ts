@@ -29,7 +29,7 @@ test('a lane that one process opens is open in the other, which probes a little 
     ['open'],
   );
   advance(10);
-  other.hints.hear(told);
+  other.hints.receive(told);
   assert.equal(other.standing(other.lane), 'open');
   assert.deepEqual([one.hints.news(), other.hints.news()], [[], []]);
   advance(1_000);
@@ -41,10 +41,10 @@ test('a lane that one process opens is open in the other, which probes a little 
 test('a probe that passes in one process brings the lane back in the other, and one that fails keeps it out', () => {
   const { one, other, advance } = two();
   one.open(one.lane);
-  other.hints.hear(one.hints.news());
+  other.hints.receive(one.hints.news());
   advance(1_000);
   assert.equal(one.run(one.lane, 'unreachable'), 'probe');
-  other.hints.hear(one.hints.news());
+  other.hints.receive(one.hints.news());
   advance(2_000);
   assert.equal(other.standing(other.lane), 'open', 'for as long as the other one waits, and a little');
   assert.equal(one.run(one.lane, 'ok'), 'probe');
@@ -53,7 +53,7 @@ test('a probe that passes in one process brings the lane back in the other, and 
     back.map(({ kind }) => kind),
     ['back'],
   );
-  other.hints.hear(back);
+  other.hints.receive(back);
   assert.equal(other.standing(other.lane), 'ready');
   assert.equal(other.lane.state.breaker.at, 'ramp');
   assert.deepEqual(other.hints.news(), []);
@@ -66,7 +66,7 @@ test('what a process found out itself a moment ago is newer than what another on
   advance(1_000);
   one.run(one.lane, 'ok');
   other.open(other.lane);
-  other.hints.hear(one.hints.news());
+  other.hints.receive(one.hints.news());
   assert.equal(other.standing(other.lane), 'refused');
 });
 
@@ -77,15 +77,15 @@ test('a credential that cools down does so in the other process, without the wor
   const limited = {
     ...endOf('rate_limited'),
     retryAfterMs: 20_000,
-    words: 'org-of-tenant is over',
+    message: 'org-of-tenant is over',
     tenant: 'acme/key',
   };
   one.health.ended(one.lane, attempt, limited, one.now());
   const told = one.hints.news();
   assert.doesNotMatch(JSON.stringify(told), /tenant|acme/);
-  other.hints.hear(told);
+  other.hints.receive(told);
   assert.equal(other.standing(other.lane), 'cooling');
-  assert.equal(other.lane.state.ofCredential.coolingWords, null);
+  assert.equal(other.lane.state.ofCredential.coolingMessage, null);
   assert.deepEqual(other.hints.news(), []);
   advance(20_000);
   assert.equal(other.standing(other.lane), 'ready');
@@ -105,7 +105,7 @@ test('times to the first token are told where they change, and count where nothi
     told.map(({ kind }) => kind),
     ['pace'],
   );
-  other.hints.hear(told);
+  other.hints.receive(told);
   assert.equal(other.lane.state.firstToken.lastMs(), 400);
   advance(2_000);
   answered(one, 410);
@@ -113,6 +113,6 @@ test('times to the first token are told where they change, and count where nothi
   assert.deepEqual(other.hints.news(), [], 'it heard that from the other one');
   answered(other, 300);
   const known = other.lane.state.firstToken.lastMs();
-  other.hints.hear([{ kind: 'pace', target: 'a/m', credential: other.lane.credential.id, firstTokenMs: 9_000 }]);
+  other.hints.receive([{ kind: 'pace', target: 'a/m', credential: other.lane.credential.id, firstTokenMs: 9_000 }]);
   assert.equal(other.lane.state.firstToken.lastMs(), known, 'its own times are newer');
 });

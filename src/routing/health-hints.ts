@@ -22,9 +22,9 @@ export type HealthHint = {
 /** Processes that got a hint try the target this much later, so that the first to know makes the probe for all. */
 const probeLagMs = 250;
 /** A process' own findings of so lately are newer than a hint. */
-const ownNewsMs = 200;
+const localNewsMs = 200;
 /** Times of others count where this process has heard nothing of a target for so long. */
-const ownPaceMs = 10_000;
+const localPaceMs = 10_000;
 const paceEveryMs = 2_000;
 /** Smaller differences of a time make no hint. */
 const paceShare = 0.1;
@@ -32,30 +32,30 @@ const paceShare = 0.1;
 const hintsMax = 500;
 
 /** How often hints are sent. */
-const tellEveryMs = 100;
+const sendEveryMs = 100;
 
-/** From now on `tell` gets what this process learns. Returns how it takes what others have learnt. */
+/** From now on `send` gets what this process learns. Returns how it takes what others have learnt. */
 export function exchangeHints(
   health: Pick<Health, 'states' | 'stateOf'>,
   clock: Clock,
-  tell: (hints: readonly HealthHint[]) => void,
-): HealthHints['hear'] {
+  send: (hints: readonly HealthHint[]) => void,
+): HealthHints['receive'] {
   const hints = createHealthHints(health, clock);
   setInterval(() => {
     const news = hints.news();
-    if (news.length > 0) tell(news);
-  }, tellEveryMs).unref();
-  return hints.hear;
+    if (news.length > 0) send(news);
+  }, sendEveryMs).unref();
+  return hints.receive;
 }
 
 export interface HealthHints {
   /** Findings of this process since the last call. */
   news(): HealthHint[];
-  hear(hints: readonly HealthHint[]): void;
+  receive(hints: readonly HealthHint[]): void;
 }
 
 /** State as it was last sent or received. */
-interface Told {
+interface Shared {
   breakers: WeakMap<LaneState, BreakerState>;
   coolings: WeakMap<CredentialState, number>;
   paces: WeakMap<LaneState, number>;
@@ -65,7 +65,7 @@ interface Told {
 
 /** Looks at `health` from outside: requests do not know of it. */
 export function createHealthHints(health: Pick<Health, 'states' | 'stateOf'>, clock: Clock): HealthHints {
-  const told: Told = {
+  const shared: Shared = {
     breakers: new WeakMap(),
     coolings: new WeakMap(),
     paces: new WeakMap(),
@@ -74,31 +74,31 @@ export function createHealthHints(health: Pick<Health, 'states' | 'stateOf'>, cl
   return {
     news() {
       const nowMs = clock.monotonicMs();
-      const paced = nowMs - told.pacedAtMs >= paceEveryMs;
+      const paced = nowMs - shared.pacedAtMs >= paceEveryMs;
       const hints: HealthHint[] = [];
       for (const state of health.states()) {
         if (hints.length >= hintsMax) return hints;
         const of = { target: state.targetId, credential: state.credentialId };
         const found = [
-          newBreaker(state, told, nowMs),
-          newCooling(state, told, nowMs),
-          paced ? newPace(state, told) : null,
+          newBreaker(state, shared, nowMs),
+          newCooling(state, shared, nowMs),
+          paced ? newPace(state, shared) : null,
         ];
         for (const hint of found) if (hint !== null) hints.push({ ...of, ...hint });
       }
-      if (paced) told.pacedAtMs = nowMs;
+      if (paced) shared.pacedAtMs = nowMs;
       return hints;
     },
-    hear(hints) {
+    receive(hints) {
       const nowMs = clock.monotonicMs();
-      for (const hint of hints) hearOne(hint, health.stateOf(hint.target, hint.credential), told, nowMs);
+      for (const hint of hints) receiveOne(hint, health.stateOf(hint.target, hint.credential), shared, nowMs);
     },
   };
 }
 
 type News = { kind: 'open'; why: OpenReason; forMs: number } | { kind: 'back' };
 
-function newBreaker(state: LaneState, { breakers }: Told, nowMs: number): News | null {
+function newBreaker(state: LaneState, { breakers }: Shared, nowMs: number): News | null {
   const { breaker } = state;
   const before = breakers.get(state) ?? closed;
   if (breaker === before) return null;
@@ -108,15 +108,15 @@ function newBreaker(state: LaneState, { breakers }: Told, nowMs: number): News |
   return breaker.at === 'ramp' && isOut(before) ? { kind: 'back' } : null;
 }
 
-function newCooling({ ofCredential }: LaneState, { coolings }: Told, nowMs: number) {
+function newCooling({ ofCredential }: LaneState, { coolings }: Shared, nowMs: number) {
   const { coolingUntilMs } = ofCredential;
   if (coolingUntilMs <= nowMs || coolingUntilMs === coolings.get(ofCredential)) return null;
   coolings.set(ofCredential, coolingUntilMs);
   return { kind: 'cooling', forMs: coolingUntilMs - nowMs } as const;
 }
 
-function newPace(state: LaneState, { paces, pacedAtMs }: Told) {
-  const firstTokenMs = state.heardAtMs > pacedAtMs ? state.firstToken.lastMs() : null;
+function newPace(state: LaneState, { paces, pacedAtMs }: Shared) {
+  const firstTokenMs = state.respondedAtMs > pacedAtMs ? state.firstToken.lastMs() : null;
   const before = paces.get(state);
   if (firstTokenMs === null) return null;
   if (before !== undefined && Math.abs(firstTokenMs - before) <= before * paceShare) return null;
@@ -124,7 +124,7 @@ function newPace(state: LaneState, { paces, pacedAtMs }: Told) {
   return { kind: 'pace', firstTokenMs } as const;
 }
 
-function hearOne(hint: HealthHint, state: LaneState, told: Told, nowMs: number): void {
+function receiveOne(hint: HealthHint, state: LaneState, shared: Shared, nowMs: number): void {
   switch (hint.kind) {
     case 'open':
       // A probe of this process is about to know better.
@@ -136,24 +136,24 @@ function hearOne(hint: HealthHint, state: LaneState, told: Told, nowMs: number):
       );
       break;
     case 'back':
-      if (state.breaker.at === 'open' && state.breaker.sinceMs <= nowMs - ownNewsMs)
+      if (state.breaker.at === 'open' && state.breaker.sinceMs <= nowMs - localNewsMs)
         comesBack(state, { type: 'answered' }, nowMs);
       break;
     case 'cooling':
-      cool(state.ofCredential, nowMs + hint.forMs, told);
+      cool(state.ofCredential, nowMs + hint.forMs, shared);
       return;
     case 'pace':
-      if (state.heardAtMs < nowMs - ownPaceMs) state.firstToken.observe(hint.firstTokenMs, nowMs);
+      if (state.respondedAtMs < nowMs - localPaceMs) state.firstToken.observe(hint.firstTokenMs, nowMs);
       return;
   }
-  told.breakers.set(state, state.breaker);
+  shared.breakers.set(state, state.breaker);
 }
 
-function cool(ofCredential: CredentialState, untilMs: number, { coolings }: Told): void {
+function cool(ofCredential: CredentialState, untilMs: number, { coolings }: Shared): void {
   if (untilMs <= ofCredential.coolingUntilMs) return;
   ofCredential.coolingUntilMs = untilMs;
   // The upstream's message is for the one tenant that got it.
-  ofCredential.coolingWords = null;
+  ofCredential.coolingMessage = null;
   coolings.set(ofCredential, untilMs);
 }
 

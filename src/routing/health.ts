@@ -84,7 +84,7 @@ export interface LaneEnd {
   /** Another target answered first: this attempt was given up. */
   lost?: boolean;
   /** For `rate_limited`: the upstream's message. */
-  words?: string;
+  message?: string;
 }
 
 /** A lane at rest, while a cheap call finds out whether it is over. */
@@ -142,7 +142,7 @@ class LiveHealth implements Health {
 
   firstToken({ state }: Lane, attempt: object, kind: AnswerKind, firstTokenMs: number, nowMs: number): void {
     state.awaiting--;
-    state.heardAtMs = nowMs;
+    state.respondedAtMs = nowMs;
     state.firstToken.observe(firstTokenMs, nowMs);
     state.usual[kind] ??= new UsualTime();
     state.usual[kind].observe(firstTokenMs, nowMs);
@@ -158,11 +158,11 @@ class LiveHealth implements Health {
       if (end.class === 'stall_first_token' || end.lost === true) state.firstToken.observe(end.afterMs, nowMs);
     }
     const effect = effects[end.class];
-    if (effect.heard) state.heardAtMs = nowMs;
-    const owns = state.breaker.at !== 'closed' && isOwner(state.breaker, attempt);
-    if (effect.health === 'ok') succeeded(state, end, owns, nowMs);
-    else if (effect.health === 'failed') failed(state, end, owns, nowMs);
-    else saidNothingOfHealth(state, end, effect.rest, owns, nowMs);
+    if (effect.responded) state.respondedAtMs = nowMs;
+    const isProbeOwner = state.breaker.at !== 'closed' && isOwner(state.breaker, attempt);
+    if (effect.health === 'ok') succeeded(state, end, isProbeOwner, nowMs);
+    else if (effect.health === 'failed') failed(state, end, isProbeOwner, nowMs);
+    else endedNeutrally(state, end, effect.rest, isProbeOwner, nowMs);
   }
 
   stalled({ state }: Lane, attempt: object, seen: { tenant: string; repeated: boolean }, nowMs: number): void {
@@ -207,11 +207,11 @@ class LiveHealth implements Health {
   }
 
   retain(targets: Iterable<Target>): void {
-    const kept = new Set<string>();
+    const currentLanes = new Set<string>();
     for (const target of targets) {
-      for (const credential of target.credentials) kept.add(laneId(target.id, credential.id));
+      for (const credential of target.credentials) currentLanes.add(laneId(target.id, credential.id));
     }
-    keepOnly(this.#states, kept);
+    keepOnly(this.#states, currentLanes);
     this.#forgetUnused();
   }
 
@@ -238,7 +238,7 @@ class LiveHealth implements Health {
       if (this.#states.size >= lanesMax) this.#forgetOldest();
       let credential = this.#credentials.get(credentialId);
       if (credential === undefined) {
-        credential = { coolingUntilMs: 0, coolingWords: null, carried: null };
+        credential = { coolingUntilMs: 0, coolingMessage: null, carried: null };
         this.#credentials.set(credentialId, credential);
       }
       state = newLaneState(targetId, credentialId, credential);
@@ -266,18 +266,18 @@ class LiveHealth implements Health {
   }
 }
 
-function succeeded(state: LaneState, end: LaneEnd, owns: boolean, nowMs: number): void {
+function succeeded(state: LaneState, end: LaneEnd, isProbeOwner: boolean, nowMs: number): void {
   const { breaker } = state;
   state.unreachableInRow = 0;
   state.brokenInRow = 0;
   // An attempt that began before it was opened says nothing of now.
-  if (owns) comesBack(state, { type: 'probe-passed' }, nowMs);
+  if (isProbeOwner) comesBack(state, { type: 'probe-passed' }, nowMs);
   else if ((breaker.at === 'open' || breaker.at === 'probing') && nowMs - end.afterMs >= breaker.sinceMs)
     comesBack(state, { type: 'answered' }, nowMs);
   state.share.succeeded(end.tenant, nowMs);
 }
 
-function failed(state: LaneState, end: LaneEnd, owns: boolean, nowMs: number): void {
+function failed(state: LaneState, end: LaneEnd, isProbeOwner: boolean, nowMs: number): void {
   const unreachable = end.class === 'unreachable';
   const broken = end.content === 'seen';
   if (unreachable) state.unreachableAtMs = nowMs;
@@ -289,7 +289,7 @@ function failed(state: LaneState, end: LaneEnd, owns: boolean, nowMs: number): v
   }
   if (broken) broke(state, { tenant: end.tenant, repeated: end.repeated === true }, nowMs);
   const why = unreachable ? 'unreachable' : broken ? 'streams break off' : 'failing';
-  if (owns) state.breaker = afterEvent(state.breaker, { type: 'probe-failed', why }, nowMs);
+  if (isProbeOwner) state.breaker = afterEvent(state.breaker, { type: 'probe-failed', why }, nowMs);
   else if (isAsGoodAsDead(state, why, nowMs)) state.breaker = afterEvent(state.breaker, { type: 'opened', why }, nowMs);
 }
 
@@ -301,11 +301,11 @@ function broke(state: LaneState, { tenant, repeated }: { tenant: string; repeate
   state.broken.add(nowMs);
 }
 
-function saidNothingOfHealth(
+function endedNeutrally(
   state: LaneState,
   end: LaneEnd,
   rest: OpenReason | null,
-  owns: boolean,
+  isProbeOwner: boolean,
   nowMs: number,
 ): void {
   const { ofCredential } = state;
@@ -314,13 +314,13 @@ function saidNothingOfHealth(
     const untilMs = nowMs + coolingMs(end.retryAfterMs);
     if (untilMs > ofCredential.coolingUntilMs) {
       ofCredential.coolingUntilMs = untilMs;
-      ofCredential.coolingWords = end.words === undefined ? null : { text: end.words, tenant: end.tenant };
+      ofCredential.coolingMessage = end.message === undefined ? null : { text: end.message, tenant: end.tenant };
     }
   }
   if (rest !== null) {
-    const type = owns ? 'probe-failed' : 'opened';
+    const type = isProbeOwner ? 'probe-failed' : 'opened';
     state.breaker = afterEvent(state.breaker, { type, why: rest }, nowMs);
-  } else if (owns) {
+  } else if (isProbeOwner) {
     // It showed nothing, so the next request may try; unless it was given up for its silence.
     const freed =
       end.lost === true ? ({ type: 'probe-failed', why: 'silent' } as const) : ({ type: 'probe-freed' } as const);

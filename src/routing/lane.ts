@@ -43,7 +43,7 @@ export interface LaneState {
   /** The context that its model was found to hold; null: only the configuration's is known. */
   room: LearntRoom | null;
   /** The last sign of life: head, bytes or end of any attempt. */
-  heardAtMs: number;
+  respondedAtMs: number;
   inFlight: number;
   /** Number of those in flight without any content yet. */
   awaiting: number;
@@ -63,12 +63,12 @@ export interface CredentialState {
   /** Rate-limited by the upstream until then; 0: not. */
   coolingUntilMs: number;
   /** The upstream's message about it, and the tenant that got it; null: none. */
-  coolingWords: CoolingWords | null;
+  coolingMessage: CoolingMessage | null;
   /** Attempts in the last minute; null until a configured rpm asks for it. */
   carried: RollingCount | null;
 }
 
-export interface CoolingWords {
+export interface CoolingMessage {
   text: string;
   /** They may describe this key's requests: nobody else reads them. */
   tenant: string;
@@ -105,7 +105,7 @@ export function newLaneState(targetId: string, credentialId: string, of: Credent
     paces: null,
     usual: {},
     room: null,
-    heardAtMs: Number.NEGATIVE_INFINITY,
+    respondedAtMs: Number.NEGATIVE_INFINITY,
     inFlight: 0,
     awaiting: 0,
     ofCredential: of,
@@ -294,7 +294,7 @@ const buckets = 38;
 const samplesMin = 20;
 /** Counts are halved so often, so that the last minutes speak; but what a quiet target is known by is kept. */
 const halvedAfterMs = 120_000;
-const keptMin = 2 * samplesMin;
+const samplesRetainedMin = 2 * samplesMin;
 
 /** How long something usually takes, by the samples of the last minutes. Times are monotonic ms. */
 export class UsualTime {
@@ -325,8 +325,8 @@ export class UsualTime {
     if (this.#halvedAtMs === Number.NEGATIVE_INFINITY) this.#halvedAtMs = nowMs;
     const halvings = Math.floor((nowMs - this.#halvedAtMs) / halvedAfterMs);
     this.#halvedAtMs += halvings * halvedAfterMs;
-    if (this.#total <= keptMin) return;
-    const factor = Math.max(keptMin / this.#total, 0.5 ** halvings);
+    if (this.#total <= samplesRetainedMin) return;
+    const factor = Math.max(samplesRetainedMin / this.#total, 0.5 ** halvings);
     for (let bucket = 0; bucket < buckets; bucket++) this.#counts[bucket]! *= factor;
     this.#total *= factor;
   }

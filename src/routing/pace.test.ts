@@ -25,7 +25,7 @@ test('F73 one stream looks at a late target after 5 s, and more rarely after eac
     assert.equal(pace.isBehind('stream', atMs + everyMs - 1), true);
     atMs += everyMs;
     assert.equal(pace.isBehind('stream', atMs), false);
-    pace.asked(atMs);
+    pace.streamSent(atMs);
     assert.equal(pace.isBehind('stream', atMs), true, 'while one looks, others do not');
     pace.observe(2_000, atMs);
   }

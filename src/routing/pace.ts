@@ -1,5 +1,5 @@
 /** First tokens by which a target is judged, and how many of them must be too late. */
-const samplesKept = 5;
+const samplesMax = 5;
 const lateMin = 3;
 /** Good looks in a row after which a late target is asked first again. */
 const goodMin = 3;
@@ -10,9 +10,9 @@ const lookMinMs = 5_000;
 const lookMaxMs = 30_000;
 const lookAgainMs = 1_000;
 /** How long a look that is due keeps whole answers away. */
-const lookedForMs = 300_000;
+const lookDueMaxMs = 300_000;
 /** Looks stay rare for a target that was late within this time. */
-const keptMs = 600_000;
+const lateMemoryMs = 600_000;
 
 /** Whether a target keeps to its `max_first_token`, by its last streams. Times are monotonic ms. */
 export class FirstTokenPace {
@@ -32,7 +32,7 @@ export class FirstTokenPace {
   observe(ms: number, nowMs: number): void {
     const bad = ms > this.#maxMs * (this.#late ? goodShare : 1);
     this.#bad.push(bad);
-    if (this.#bad.length > samplesKept) this.#bad.shift();
+    if (this.#bad.length > samplesMax) this.#bad.shift();
     if (!this.#late) {
       if (this.#bad.filter(Boolean).length >= lateMin) this.#becomesLate(nowMs);
     } else if (bad) {
@@ -53,16 +53,16 @@ export class FirstTokenPace {
    * no stream looked for long, whole answers need not avoid it.
    */
   isBehind(answer: 'stream' | 'whole', nowMs: number): boolean {
-    return this.#late && nowMs < this.#lookAtMs + (answer === 'stream' ? 0 : lookedForMs);
+    return this.#late && nowMs < this.#lookAtMs + (answer === 'stream' ? 0 : lookDueMaxMs);
   }
 
   /** A stream is sent to it: others need not look at it for a while. */
-  asked(nowMs: number): void {
+  streamSent(nowMs: number): void {
     if (this.#late && nowMs >= this.#lookAtMs) this.#lookAtMs = nowMs + this.#everyMs;
   }
 
   #becomesLate(nowMs: number): void {
-    if (nowMs - this.#changedAtMs > keptMs) this.#everyMs = lookMinMs;
+    if (nowMs - this.#changedAtMs > lateMemoryMs) this.#everyMs = lookMinMs;
     else this.#everyMs = Math.min(lookMaxMs, this.#everyMs * 2);
     this.#late = true;
     this.#bad = [];

@@ -13,7 +13,7 @@ function option(
   id: string,
   facts: { weight?: number; inFlight?: number; firstTokenMs?: number; failedOf10?: number } = {},
 ): Option {
-  const state: LaneState = newLaneState(id, `${id}#0`, { coolingUntilMs: 0, coolingWords: null, carried: null });
+  const state: LaneState = newLaneState(id, `${id}#0`, { coolingUntilMs: 0, coolingMessage: null, carried: null });
   if (facts.firstTokenMs !== undefined) state.firstToken.observe(facts.firstTokenMs, 0);
   state.inFlight = facts.inFlight ?? 0;
   state.awaiting = state.inFlight;

@@ -25,21 +25,21 @@ export const warmEqualFactor = 8;
 /**
  * One of several ready options: two are drawn by weight × health (with affinity the first is the conversation's own),
  * and the first is kept unless the second is clearly better by PeakEWMA × (in flight + 1) / (weight × health).
- * `options` is not empty. `ownFactor`: how much more load a conversation's own target may have.
+ * `options` is not empty. `affinityFactor`: how much more load a conversation's own target may have.
  */
 export function pick<T extends Pickable>(
   options: readonly T[],
   affinity: number | null,
   random: Random,
   nowMs: number,
-  ownFactor = affinityEqualFactor,
+  affinityFactor = affinityEqualFactor,
 ): T {
   if (options.length === 1) return options[0]!;
-  const first = affinity === null ? drawByWeight(options, null, random, nowMs) : ownOf(options, affinity);
+  const first = affinity === null ? drawByWeight(options, null, random, nowMs) : affinityTarget(options, affinity);
   const second = options.length === 2 ? other(options, first) : drawByWeight(options, first, random, nowMs);
   // A draw has already counted the health; a conversation's own target was chosen without it.
   const firstHealth = affinity === null ? 1 : healthOf(first.state, nowMs);
-  const factor = affinity === null ? equalFactor : ownFactor;
+  const factor = affinity === null ? equalFactor : affinityFactor;
   return isClearlyBetter(second, first, firstHealth, factor, nowMs) ? second : first;
 }
 
@@ -91,7 +91,7 @@ function other<T>(pair: readonly T[], one: T): T {
   return one;
 }
 
-function ownOf<T extends Pickable>(options: readonly T[], affinity: number): T {
+function affinityTarget<T extends Pickable>(options: readonly T[], affinity: number): T {
   let best = options[0]!;
   let bestScore = Number.NEGATIVE_INFINITY;
   for (const option of options) {

@@ -33,12 +33,12 @@ const affinityEqualFactor = 2;
  */
 export function preferredOf<T extends Preferable>(
   options: readonly T[],
-  wanted: PreferredFor,
+  preference: PreferredFor,
   affinity: number | null,
 ): readonly T[] {
   if (options.length === 1) return options;
-  const scores = scoresOf(options, wanted);
-  const factor = wanted.by === 'cheapest' ? 1 : affinity === null ? equalFactor : affinityEqualFactor;
+  const scores = scoresOf(options, preference);
+  const factor = preference.by === 'cheapest' ? 1 : affinity === null ? equalFactor : affinityEqualFactor;
   const most = Math.min(...scores) * factor;
   return options.filter((_, at) => scores[at]! <= most);
 }
@@ -47,11 +47,11 @@ export function preferredOf<T extends Preferable>(
 const fadesInMs = 60_000;
 
 /** Lower is better: USD, ms to the first token, or their product. */
-function scoresOf(options: readonly Preferable[], wanted: PreferredFor): number[] {
-  const { by, nowMs } = wanted;
+function scoresOf(options: readonly Preferable[], preference: PreferredFor): number[] {
+  const { by, nowMs } = preference;
   const time = ({ state }: Preferable) => loadOf(state, nowMs, fadesInMs) / healthOf(state, nowMs);
   if (by === 'fastest') return options.map(time);
-  const usd = options.map(({ target }) => expectedUsd(target, wanted));
+  const usd = options.map(({ target }) => expectedUsd(target, preference));
   if (usd.every((one) => one === null)) return options.map(by === 'cheapest' ? () => 0 : time);
   return options.map((option, at) => {
     const cost = usd[at] ?? Number.POSITIVE_INFINITY;
@@ -81,10 +81,10 @@ export function expectedUsd(
 }
 
 /** Why an option is preferred or not, for people. */
-export function preferredWords(option: Preferable, wanted: PreferredFor): string {
-  const usd = expectedUsd(option.target, wanted);
+export function preferenceReason(option: Preferable, preference: PreferredFor): string {
+  const usd = expectedUsd(option.target, preference);
   const price = usd === null ? 'of unknown price' : `about ${usd.toFixed(9).replace(/\.?0+$/, '')} USD`;
-  const time = `${Math.round(loadOf(option.state, wanted.nowMs, fadesInMs))} ms to the first token`;
-  if (wanted.by === 'fastest') return time;
-  return wanted.by === 'cheapest' ? price : `${price}, ${time}`;
+  const time = `${Math.round(loadOf(option.state, preference.nowMs, fadesInMs))} ms to the first token`;
+  if (preference.by === 'fastest') return time;
+  return preference.by === 'cheapest' ? price : `${price}, ${time}`;
 }

@@ -93,7 +93,7 @@ interface Counts {
 
 /** Since its first failure: what became of a tenant's requests, and of everybody else's. */
 interface TenantCounts {
-  own: Counts;
+  tenant: Counts;
   others: Counts;
 }
 
@@ -173,11 +173,14 @@ export class SuccessShare {
   followsTenant(tenant: string, nowMs: number): boolean {
     const counts = this.#tenants?.get(tenant);
     if (counts === undefined) return false;
-    const own = totalsOf(counts.own, nowMs);
+    const ofTenant = totalsOf(counts.tenant, nowMs);
     const others = totalsOf(counts.others, nowMs);
     const ended = others.succeeded + others.failed;
     return (
-      own.failed >= 2 && own.failed > own.succeeded && ended >= othersMin && others.failed <= ended * othersFailedMax
+      ofTenant.failed >= 2 &&
+      ofTenant.failed > ofTenant.succeeded &&
+      ended >= othersMin &&
+      others.failed <= ended * othersFailedMax
     );
   }
 
@@ -211,7 +214,7 @@ export class SuccessShare {
     let worst: TenantCounts | null = null;
     let most = 0;
     for (const counts of this.#tenantsAt(nowMs)?.values() ?? []) {
-      const failed = counts.own.failed.total(nowMs);
+      const failed = counts.tenant.failed.total(nowMs);
       if (failed <= most) continue;
       worst = counts;
       most = failed;
@@ -224,12 +227,12 @@ export class SuccessShare {
   #remember(tenant: string): void {
     this.#tenants ??= new Map();
     if (this.#tenants.has(tenant) || this.#tenants.size >= tenantsMax) return;
-    this.#tenants.set(tenant, { own: newCounts(), others: newCounts() });
+    this.#tenants.set(tenant, { tenant: newCounts(), others: newCounts() });
   }
 
   #tell(tenant: string, outcome: 'succeeded' | 'failed', nowMs: number): void {
     for (const [name, counts] of this.#tenants!) {
-      (name === tenant ? counts.own : counts.others)[outcome].add(nowMs);
+      (name === tenant ? counts.tenant : counts.others)[outcome].add(nowMs);
     }
   }
 
@@ -237,7 +240,7 @@ export class SuccessShare {
   #tenantsAt(nowMs: number): ReadonlyMap<string, TenantCounts> | null {
     if (this.#tenants === null) return null;
     for (const [tenant, counts] of this.#tenants) {
-      if (counts.own.failed.total(nowMs) === 0) this.#tenants.delete(tenant);
+      if (counts.tenant.failed.total(nowMs) === 0) this.#tenants.delete(tenant);
     }
     if (this.#tenants.size === 0) this.#tenants = null;
     return this.#tenants;

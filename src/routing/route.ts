@@ -32,7 +32,7 @@ export interface RouteQuery {
 }
 
 /** A caller's preferences for routing, in headers (design §6). */
-export interface RoutingWishes {
+export interface RoutingPreferences {
   /** Overall deadline; null = the alias's own. */
   timeoutMs: number | null;
   fallback: 'allowed' | 'off';
@@ -41,7 +41,7 @@ export interface RoutingWishes {
 }
 
 /** Defaults, for a request without such headers. */
-export const plainWishes: RoutingWishes = { timeoutMs: null, fallback: 'allowed', session: null };
+export const defaultPreferences: RoutingPreferences = { timeoutMs: null, fallback: 'allowed', session: null };
 
 /** When a request with a slow target is also sent elsewhere. Requests at a silent target always are. */
 export interface HedgePolicy {
@@ -116,7 +116,7 @@ export type RouteStep =
 export interface UpstreamLimit {
   provider: string;
   /** Its message to this tenant; null: another tenant got it. */
-  words: string | null;
+  message: string | null;
 }
 
 export type ExhaustedReason =
@@ -152,7 +152,7 @@ export interface AttemptEnd {
    */
   unmet?: string;
   /** For `rate_limited`: the upstream's message. */
-  words?: string;
+  message?: string;
   /** For `too_long`: the sizes that the upstream named. */
   tooLong?: TooLong;
 }

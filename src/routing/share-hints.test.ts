@@ -7,12 +7,12 @@ function heardFrom(text: string): string[] {
   const { clock, health } = setUp();
   let take = (_: string) => {};
   const channel = {
-    tell() {},
+    send() {},
     listen(to: (text: string) => void) {
       take = to;
     },
   };
-  shareHints(health, clock, { server: 'here', tell: null, channel });
+  shareHints(health, clock, { server: 'here', send: null, channel });
   take(text);
   return health.snapshot(clock.monotonicMs()).map(({ standing }) => standing);
 }

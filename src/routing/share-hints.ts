@@ -4,12 +4,12 @@ import type { Health } from './health.ts';
 import { exchangeHints, type HealthHint, type HealthHints } from './health-hints.ts';
 
 export interface HintWays {
-  /** Name of the server, whose other processes get hints by `tell`. */
+  /** Name of the server, whose other processes get hints by `send`. */
   server: string;
   /** To the other processes of this server; null: there are none. */
-  tell: ((hints: readonly HealthHint[]) => void) | null;
+  send: ((hints: readonly HealthHint[]) => void) | null;
   /** To the other replicas; null: there are none. */
-  channel: { tell(text: string): void; listen(take: (text: string) => void): void } | null;
+  channel: { send(text: string): void; listen(take: (text: string) => void): void } | null;
 }
 
 /**
@@ -19,17 +19,17 @@ export interface HintWays {
 export function shareHints(
   health: Pick<Health, 'states' | 'stateOf'>,
   clock: Clock,
-  { server, tell, channel }: HintWays,
-): HealthHints['hear'] {
-  const hear = exchangeHints(health, clock, (hints) => {
-    tell?.(hints);
-    channel?.tell(JSON.stringify({ server, hints }));
+  { server, send, channel }: HintWays,
+): HealthHints['receive'] {
+  const receive = exchangeHints(health, clock, (hints) => {
+    send?.(hints);
+    channel?.send(JSON.stringify({ server, hints }));
   });
   channel?.listen((text) => {
-    const heard = hintsIn(text);
-    if (heard !== null && heard.server !== server) hear(heard.hints);
+    const received = hintsIn(text);
+    if (received !== null && received.server !== server) receive(received.hints);
   });
-  return hear;
+  return receive;
 }
 
 /** Hints of one message; the rest is left out. */

@@ -78,7 +78,7 @@ export interface Seen {
   /** Its answer has stopped after the first content. */
   stalled: boolean;
   /** After its first content: the last look that found new signs (-1: none yet), and the longest silence, in ms. */
-  spokeAtMs: number;
+  contentAtMs: number;
   longestGapMs: number;
   /** Its place among those that are watched. */
   at: number;
@@ -94,7 +94,7 @@ export function createSilenceWatch(health: Health, clock: Pick<Clock, 'monotonic
   // keeps all that they made from being collected young (measured: 30 µs a request).
   const places: (Seen | null)[] = [];
   let count = 0;
-  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  let checkedAtMs = Number.NEGATIVE_INFINITY;
   const gaps = new StreamGaps();
 
   function listen(nowMs: number): void {
@@ -103,14 +103,14 @@ export function createSilenceWatch(health: Health, clock: Pick<Clock, 'monotonic
       const { signs } = seen.entry.attempt;
       if (signs === seen.signs) continue;
       seen.signs = signs;
-      seen.entry.lane.state.heardAtMs = nowMs;
-      if (seen.spokeAtMs >= 0) gaps.spoke(seen, nowMs);
+      seen.entry.lane.state.respondedAtMs = nowMs;
+      if (seen.contentAtMs >= 0) gaps.contentSeen(seen, nowMs);
     }
   }
 
   return {
     began(entry) {
-      const seen = { entry, signs: 0, hedged: false, stalled: false, spokeAtMs: -1, longestGapMs: 0, at: count };
+      const seen = { entry, signs: 0, hedged: false, stalled: false, contentAtMs: -1, longestGapMs: 0, at: count };
       places[count] = seen;
       count += 1;
       return seen;
@@ -118,9 +118,9 @@ export function createSilenceWatch(health: Health, clock: Pick<Clock, 'monotonic
     ended(seen) {
       const { at, entry } = seen;
       // One that no look found open was too short for a gap, or was put together for a whole answer.
-      const wasSeen = seen.spokeAtMs >= 0 || lookedAtMs - entry.startedMs < shortStreamMs;
+      const wasSeen = seen.contentAtMs >= 0 || checkedAtMs - entry.startedMs < shortStreamMs;
       if (entry.kind === 'stream' && !seen.stalled && !entry.attempt.awaiting && wasSeen)
-        gaps.observe(seen, lookedAtMs);
+        gaps.observe(seen, checkedAtMs);
       count -= 1;
       const last = places[count]!;
       places[at] = last;
@@ -128,8 +128,8 @@ export function createSilenceWatch(health: Health, clock: Pick<Clock, 'monotonic
       places[count] = null;
     },
     look(nowMs = clock.monotonicMs()) {
-      const late = nowMs - lookedAtMs > lateLookMs;
-      lookedAtMs = nowMs;
+      const late = nowMs - checkedAtMs > lateLookMs;
+      checkedAtMs = nowMs;
       if (count > 0) listen(nowMs);
       if (late) return;
       // Of a copy: overdue ones begin elsewhere, and others end for it.
@@ -142,7 +142,7 @@ export function createSilenceWatch(health: Health, clock: Pick<Clock, 'monotonic
         }
         const { state } = entry.lane;
         const usualMs = usualOf(entry, usualShare, nowMs);
-        const silentMs = nowMs - Math.max(entry.startedMs, state.heardAtMs);
+        const silentMs = nowMs - Math.max(entry.startedMs, state.respondedAtMs);
         const silent = isSilent(entry);
         if (!silent && silentMs > (usualMs ?? unknownSilenceOf(entry))) health.fellSilent(entry.lane, nowMs);
         if (seen.hedged) continue;
@@ -159,9 +159,9 @@ class StreamGaps {
   readonly #all = new UsualTime();
 
   /** New signs were found. */
-  spoke(seen: Seen, nowMs: number): void {
-    const gapMs = nowMs - seen.spokeAtMs;
-    seen.spokeAtMs = nowMs;
+  contentSeen(seen: Seen, nowMs: number): void {
+    const gapMs = nowMs - seen.contentAtMs;
+    seen.contentAtMs = nowMs;
     if (gapMs > seen.longestGapMs) seen.longestGapMs = gapMs;
     // It had only paused: that is known at once, not at its end.
     if (seen.stalled) this.observe(seen, nowMs);
@@ -177,18 +177,19 @@ class StreamGaps {
 
   /** Notes a stream that is quiet for too long. */
   watch(seen: Seen, nowMs: number): void {
-    if (seen.spokeAtMs < 0 || seen.entry.attempt.paused) seen.spokeAtMs = nowMs;
-    if (seen.stalled || nowMs - seen.spokeAtMs <= stalledAfterMs(seen.entry.lane.state.gaps, this.#all, nowMs)) return;
+    if (seen.contentAtMs < 0 || seen.entry.attempt.paused) seen.contentAtMs = nowMs;
+    if (seen.stalled || nowMs - seen.contentAtMs <= stalledAfterMs(seen.entry.lane.state.gaps, this.#all, nowMs))
+      return;
     seen.stalled = true;
     seen.entry.observer.stalled(seen.entry.attempt);
   }
 }
 
 /** How long a stream may be quiet after its first content, by the usual silence of its target's streams and of all. */
-function stalledAfterMs(own: UsualTime | null, all: UsualTime, nowMs: number): number {
-  const ownMs = own?.percentileMs(usualShare, nowMs) ?? null;
-  if (ownMs !== null) return Math.max(stalledMinMs, stalledFactor * ownMs);
-  const someMs = own?.percentileMs(usualShare, nowMs, 1) ?? 0;
+function stalledAfterMs(ofTarget: UsualTime | null, all: UsualTime, nowMs: number): number {
+  const targetMs = ofTarget?.percentileMs(usualShare, nowMs) ?? null;
+  if (targetMs !== null) return Math.max(stalledMinMs, stalledFactor * targetMs);
+  const someMs = ofTarget?.percentileMs(usualShare, nowMs, 1) ?? 0;
   const allMs = all.percentileMs(usualShare, nowMs, allSamplesMin) ?? 0;
   return Math.max(stalledUnknownMinMs, stalledFactor * Math.max(someMs, allMs));
 }

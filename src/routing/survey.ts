@@ -22,7 +22,7 @@ export interface Draw {
   /** Number of the conversation (`affinityOf`); null: none. Only reorders equals. */
   affinity: number | null;
   /** How much more load a conversation's own target may have; absent: as usual. */
-  ownFactor: number | undefined;
+  affinityFactor: number | undefined;
   random: Random;
 }
 
@@ -125,7 +125,7 @@ function findLane(choice: Choice, scope: SurveyScope, found: Survey, draw: Draw,
     }
   }
   if (first === null) return false;
-  choice.lane = more === null ? first : pick(more, draw.affinity, draw.random, nowMs, draw.ownFactor);
+  choice.lane = more === null ? first : pick(more, draw.affinity, draw.random, nowMs, draw.affinityFactor);
   choice.blocked = null;
   return true;
 }
@@ -237,10 +237,11 @@ export function upstreamLimits(choices: readonly Choice[], tenant: string, nowMs
   for (const { unfit, lanes, target } of choices) {
     if (unfit !== null) continue;
     for (const { state } of lanes) {
-      const { coolingUntilMs, coolingWords } = state.ofCredential;
+      const { coolingUntilMs, coolingMessage } = state.ofCredential;
       if (coolingUntilMs <= nowMs) return null;
-      const words = coolingWords?.tenant === tenant ? coolingWords.text : null;
-      if (limits.get(target.provider)?.words == null) limits.set(target.provider, { provider: target.provider, words });
+      const message = coolingMessage?.tenant === tenant ? coolingMessage.text : null;
+      if (limits.get(target.provider)?.message == null)
+        limits.set(target.provider, { provider: target.provider, message });
     }
   }
   return limits.size === 0 ? null : [...limits.values()];
@@ -254,7 +255,7 @@ export function unmetNeeds(choices: readonly Choice[]): string[] {
 }
 
 /** In words: `cooling until …`. */
-export function blockedWords(blocked: Blocked, health: Health): string {
+export function blockedReason(blocked: Blocked, health: Health): string {
   switch (blocked.standing) {
     case 'cooling':
     case 'open':

@@ -12,7 +12,7 @@ import type { NoticeStore } from '../books/metering/notice-store.ts';
 import type { Replicas } from '../books/metering/replicas.ts';
 import type { ReplyStore } from '../books/metering/reply-store.ts';
 import type { ResponseStore } from '../books/metering/response-store.ts';
-import type { KeptBytes } from '../books/metering/storage-counts.ts';
+import type { StoredBytes } from '../books/metering/storage-counts.ts';
 import type { SharedTally } from '../books/metering/tally.ts';
 import type { VectorStoreRows } from '../books/metering/vector-store-rows.ts';
 import type { CrawlStore } from '../tools/crawl/crawl-store.ts';
@@ -55,7 +55,7 @@ export interface Stores {
   /** Whether there may be crawls already: then a start continues them. */
   crawlsKept(): boolean;
   /** Bytes that accounts keep in them, by kind. */
-  storageSizes(): Promise<readonly KeptBytes[]>;
+  storageSizes(): Promise<readonly StoredBytes[]>;
   /** Files and batches, and whether another process may be at work at them; opened when they are first asked for. */
   batches(): Promise<{ store: BatchStore; others: 'alone' | 'may-live' }>;
   /** Whether there may be batches already: then a start continues them. */

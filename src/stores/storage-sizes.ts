@@ -1,4 +1,4 @@
-import type { KeptBytes, MeasuredKind } from '../books/metering/storage-counts.ts';
+import type { MeasuredKind, StoredBytes } from '../books/metering/storage-counts.ts';
 
 /** Rows of accounts in a table of either database, by owner. */
 export interface StorageLook {
@@ -49,7 +49,7 @@ export const storageLooks: readonly StorageLook[] = [
 ];
 
 /** Rows of `look.sql` as the storage book takes them. */
-export function keptBytesOf({ kind, accountOf }: StorageLook, rows: readonly Record<string, unknown>[]): KeptBytes[] {
+export function keptBytesOf({ kind, accountOf }: StorageLook, rows: readonly Record<string, unknown>[]): StoredBytes[] {
   return rows.map(({ owner, bytes }) => ({ account: accountOf(String(owner)), kind, bytes: Number(bytes ?? 0) }));
 }
 

@@ -80,7 +80,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
   const setup = createSetup({ config: current, env: {}, secrets, log: { warn() {}, error() {} } });
   setup.begin(async (next) => {
     snapshot = snapshotOf(next);
-    return { heard: Promise.resolve() };
+    return { providersAsked: Promise.resolve() };
   });
   let reloaded: Reloaded | null = null;
   const storeErrors: unknown[] = [];

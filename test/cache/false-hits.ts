@@ -8,7 +8,7 @@ import { keptEvents } from '../../src/inference/cache/kept-entry.ts';
 import { SemanticCache } from '../../src/inference/cache/semantic/semantic-cache.ts';
 import { canonicalConversation } from '../../src/inference/families/chat/canonical.ts';
 import type { Alias, AliasCache } from '../../src/inference/models/alias.ts';
-import { builtInHedge, plainWishes } from '../../src/routing/route.ts';
+import { builtInHedge, defaultPreferences } from '../../src/routing/route.ts';
 import { memoryCache } from '../memory-cache.ts';
 import { targetOf } from '../simulation/routing-samples.ts';
 
@@ -82,7 +82,7 @@ export function labelledCache() {
       const canonical = canonicalConversation(raw, 'openai-chat', 'question');
       if (!canonical.ok) throw new Error(JSON.stringify(canonical.failure));
       if ('kind' in wish || rule === undefined || canonical.value.elsewhere === true) return null;
-      const call = { principal: by, wishes: plainWishes, callerHeaders: headers };
+      const call = { principal: by, wishes: defaultPreferences, callerHeaders: headers };
       const { candidates: targets } = alias;
       const facts = {
         alias,

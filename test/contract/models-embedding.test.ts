@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ownModels, ownProvider } from '../../src/config/own-models.ts';
+import { builtInModels, builtInProvider } from '../../src/config/built-in-models.ts';
 import { builtInEngines } from '../../src/engines/built-in-engines.ts';
 import { engineProvider } from '../../src/engines/embedding-engine.ts';
 import { espeakModel } from '../../src/engines/espeak-speech.ts';
@@ -186,7 +186,7 @@ test('targets may name the gateway’s own model', async () => {
   assert.deepEqual([model, data[0]!.embedding.length], ['words', 1_024]);
   assert.ok(!upstream.requests().some(({ path }) => path.endsWith('/embeddings')));
   const known = [...builtInEngines.keys(), espeakModel, ...modelManifests.map(({ id }) => id)];
-  assert.deepEqual([ownProvider, [...ownModels]], [engineProvider, known], 'one list, twice');
+  assert.deepEqual([builtInProvider, [...builtInModels]], [engineProvider, known], 'one list, twice');
 });
 
 test('§2.6 "Some embedding aliases show `model_type` = `chat` for historical routing reasons and still work on the embeddings endpoint"', async () => {

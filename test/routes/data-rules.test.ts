@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
 import { checkConfigText } from '../../src/config/check.ts';
-import { type DataFacts, type DataRule, dataBar, dataFactsOf, ownData } from '../../src/config/data-rules.ts';
+import { builtInData, type DataFacts, type DataRule, dataBar, dataFactsOf } from '../../src/config/data-rules.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { callAdmin } from '../call-admin.ts';
 import { startGateway } from '../start-gateway.ts';
@@ -200,7 +200,7 @@ test('what nobody knows of a provider is not allowed, and this machine always is
   assert.equal(dataBar([rule({ no_training: true })], nobody), 'training (x)');
   assert.equal(dataBar([rule({ zero_retention: true })], nobody), 'retention (x)');
   const strict = rule({ regions: ['eu'], no_training: true, zero_retention: true });
-  assert.equal(dataBar([strict], ownData), null);
+  assert.equal(dataBar([strict], builtInData), null);
   assert.equal(dataBar([rule({ regions: ['eu'] })], { ...nobody, region: 'eu-north-1' }), null);
   assert.equal(dataBar([rule({ regions: ['eu'] })], { ...nobody, region: 'europe' }), 'region (x)');
   const { providers } = configSchema.parse({
@@ -216,7 +216,7 @@ test('what nobody knows of a provider is not allowed, and this machine always is
   assert.deepEqual(facts.home, { region: null, trains: false, retentionMs: 30 * 86_400_000 });
   assert.deepEqual(facts.proxy, nobody);
   assert.deepEqual(facts.bedrock, { region: 'eu-central-1', trains: false, retentionMs: 0 });
-  assert.deepEqual(facts.here, ownData);
+  assert.deepEqual(facts.here, builtInData);
   assert.deepEqual(facts.proxied, { region: 'eu-central-1', trains: null, retentionMs: null });
   const spread = (model: string) => providers.bedrock && dataFactsOf(providers.bedrock, { model }).region;
   assert.equal(spread('global.anthropic.claude-sonnet-4-5-20250929-v1:0'), 'global');

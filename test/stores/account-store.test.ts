@@ -6,8 +6,8 @@ import {
   type AuditEntry,
   type Change,
   type CredentialRow,
+  type EntryRow,
   type InvitationRow,
-  type KeptRow,
   type KeyRow,
   type KeySettings,
   nothingStored,
@@ -56,7 +56,7 @@ function apply(store: AccountStore, ...changes: Change[]): Promise<'done' | 'exi
   return store.apply(changes, entry());
 }
 
-const provider: KeptRow = {
+const provider: EntryRow = {
   kind: 'provider',
   name: 'acme',
   definition: { type: 'openai', base_url: 'http://10.0.0.7:8000/v1', timeouts: { idle: '5s' } },
@@ -66,7 +66,7 @@ const provider: KeptRow = {
   updatedMs: 1_750_000_000_004,
   updatedBy: 'admin',
 };
-const model: KeptRow = {
+const model: EntryRow = {
   ...provider,
   kind: 'model',
   name: 'smart-*',
@@ -84,7 +84,7 @@ const credential: CredentialRow = {
   createdBy: 'admin',
 };
 
-const createKept = (row: KeptRow): Change => ({ kind: 'create-kept', row });
+const createKept = (row: EntryRow): Change => ({ kind: 'create-kept', row });
 const createCredential = (row: CredentialRow): Change => ({ kind: 'create-credential', credential: row });
 const createAccount = (row: AccountRow): Change => ({ kind: 'create-account', account: row });
 const createKey = (row: KeyRow): Change => ({ kind: 'create-key', key: row });
@@ -347,7 +347,7 @@ for (const driver of drivers) {
     );
     assert.equal(done, 'done');
     const stored = await accounts.load();
-    assert.deepEqual(stored.kept, [model, provider]);
+    assert.deepEqual(stored.entries, [model, provider]);
     assert.deepEqual(stored.credentials, [credential, second]);
     await accounts.close();
   });
@@ -359,7 +359,7 @@ for (const driver of drivers) {
     await apply(accounts, createKept(provider), createKept({ ...model, name: 'acme' }), createCredential(credential));
     assert.equal(await apply(accounts, createKept(provider)), 'exists');
     assert.equal(await apply(accounts, createCredential(credential)), 'exists');
-    const next: KeptRow = { ...provider, definition: { type: 'ollama' }, version: 2, updatedBy: 'bob' };
+    const next: EntryRow = { ...provider, definition: { type: 'ollama' }, version: 2, updatedBy: 'bob' };
     const replace: Change = { kind: 'replace-kept', row: next, was: 1 };
     assert.equal(await apply(accounts, replace), 'done');
     assert.equal(await apply(accounts, replace), 'absent', 'the second of two that knew version 1');
@@ -372,13 +372,13 @@ for (const driver of drivers) {
     assert.equal(await apply(accounts, reseal('k9')), 'absent');
     assert.equal((await accounts.load()).credentials[0]?.sealed, 'BBBB');
     assert.deepEqual(
-      (await accounts.load()).kept.find(({ kind }) => kind === 'provider'),
+      (await accounts.load()).entries.find(({ kind }) => kind === 'provider'),
       next,
     );
     assert.equal(await apply(accounts, { kind: 'delete-credential', provider: 'acme', id: 'k9' }), 'absent');
     assert.equal(await apply(accounts, removal(2)), 'done');
     const left = await accounts.load();
-    assert.deepEqual(left.kept, [{ ...model, name: 'acme' }], 'the model of that name stays');
+    assert.deepEqual(left.entries, [{ ...model, name: 'acme' }], 'the model of that name stays');
     assert.deepEqual(left.credentials, [], 'credentials go with their provider');
     await accounts.close();
   });

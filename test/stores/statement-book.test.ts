@@ -10,13 +10,13 @@ for (const driver of drivers) {
     const statement = { month: '2026-10', timeZone: 'UTC', closedMs: 5, closedBy: 'Anna', body: '{"data":["ü"]}' };
     const { body: _, ...closed } = statement;
     const elsewhere = { ...closed, timeZone: 'Europe/Berlin' };
-    assert.equal(await ledger.statements.kept('2026-10', 'UTC'), null);
+    assert.equal(await ledger.statements.stored('2026-10', 'UTC'), null);
     assert.equal(await ledger.statements.keep(statement), true);
     assert.equal(await ledger.statements.keep({ ...statement, closedBy: 'Ben', body: '{}' }), false);
     assert.equal(await ledger.statements.keep({ ...elsewhere, body: '{}' }), true);
     await ledger.shutdown();
     const next = await store.ledger('boot-2');
-    assert.deepEqual(await next.statements.kept('2026-10', 'UTC'), statement);
+    assert.deepEqual(await next.statements.stored('2026-10', 'UTC'), statement);
     assert.deepEqual(await next.statements.closed(), [elsewhere, closed]);
     await next.shutdown();
   });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readParts } from '../../books/metering/part-budgets.ts';
 import type { Records } from '../directory.ts';
-import { filter, given, timeField } from '../fields.ts';
+import { definedMembers, filter, timeField } from '../fields.ts';
 import { jsonOperation, type Operation } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { accountOf } from './accounts.ts';
@@ -42,7 +42,7 @@ export function accountBudgetsOperation(parts: AdminParts, records: Records): Op
     reply: budgetsReply,
     async run({ params, query, operator }) {
       const { id, budgets } = accountOf(await records.current(operator.accounts), params.id);
-      const data = budgets == null ? [] : await readParts(runningCounters(parts), id, budgets, given(query));
+      const data = budgets == null ? [] : await readParts(runningCounters(parts), id, budgets, definedMembers(query));
       return { account: id, data };
     },
   });

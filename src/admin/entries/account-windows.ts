@@ -7,10 +7,10 @@ import { jsonOperation, type Operation } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { accountOf } from './accounts.ts';
 import { refuseUnfitPlan } from './plans.ts';
-import { type Whose, windowSchema, windowsOf } from './windows.ts';
+import { type WindowOwner, windowSchema, windowsOf } from './windows.ts';
 
 /** More accounts, or keys of one, are not looked at in one answer. */
-const lookedAtMax = 500;
+const previewedMax = 500;
 const keysMax = 200;
 
 const windowsReply = z.object({
@@ -31,7 +31,7 @@ export type AccountWindows = z.output<typeof windowsReply>;
 const previewReply = z.object({
   plan: z.string(),
   accounts: z.int().describe('How many accounts have the plan.'),
-  looked_at: z.int().describe(`How many of them this answer is about: ${lookedAtMax} at most.`),
+  looked_at: z.int().describe(`How many of them this answer is about: ${previewedMax} at most.`),
   data: z
     .array(
       z.object({
@@ -52,8 +52,8 @@ export type PlanPreview = z.output<typeof previewReply>;
 export function windowOperations(parts: AdminParts, records: Records): Operation[] {
   async function readOf(directory: Directory, { id, extraBudget }: KnownAccount, planned: Plan) {
     const plan = raisedBy(planned, extraBudget, parts.clock.wallMs());
-    const each = whoseOf(directory, id, plan);
-    return Promise.all(each.map(async (one) => ({ ...one, windows: await windowsOf(parts, plan, one.whose) })));
+    const each = ownersOf(directory, id, plan);
+    return Promise.all(each.map(async (one) => ({ ...one, windows: await windowsOf(parts, plan, one.owner) })));
   }
 
   return [
@@ -90,23 +90,23 @@ export function windowOperations(parts: AdminParts, records: Records): Operation
         refuseUnfitPlan(body, directory);
         const plan = planOf(params.name, body, directory.config.tiers);
         const users = directory.accounts.filter((account) => account.plan === params.name);
-        const looked = users.slice(0, lookedAtMax);
+        const previewed = users.slice(0, previewedMax);
         const data: z.input<typeof previewReply>['data'] = [];
-        for (const account of looked) {
+        for (const account of previewed) {
           for (const { key, windows } of await readOf(directory, account, plan)) {
             const full = windows.filter(({ limit, used }) => limit !== null && used >= limit);
             if (full.length > 0) data.push({ account: account.id, key, windows: full });
           }
         }
-        return { plan: params.name, accounts: users.length, looked_at: looked.length, data };
+        return { plan: params.name, accounts: users.length, looked_at: previewed.length, data };
       },
     }),
   ];
 }
 
-function whoseOf(directory: Directory, account: string, plan: Plan) {
-  const whole: { key: string | null; name: string | null; whose: Whose }[] = [
-    { key: null, name: null, whose: { account, tenant: null } },
+function ownersOf(directory: Directory, account: string, plan: Plan) {
+  const whole: { key: string | null; name: string | null; owner: WindowOwner }[] = [
+    { key: null, name: null, owner: { account, tenant: null } },
   ];
   if (plan.scope === 'account') return whole;
   return directory.keys
@@ -115,6 +115,6 @@ function whoseOf(directory: Directory, account: string, plan: Plan) {
     .map(({ id, name, tenant }) => ({
       key: id as string | null,
       name: name as string | null,
-      whose: { account, tenant },
+      owner: { account, tenant },
     }));
 }

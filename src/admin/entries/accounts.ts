@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AccountFacts, AccountRow } from '../../books/auth/account-store.ts';
-import { accountIdFault } from '../../books/auth/issue-key.ts';
+import { accountIdProblem } from '../../books/auth/issue-key.ts';
 import { isoOrNull } from '../../books/auth/key-facts.ts';
 import type { Operator } from '../../books/auth/operator.ts';
 import { guardNames } from '../../config/guard-names.ts';
@@ -10,7 +10,7 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import type { Directory, KnownAccount, Records } from '../directory.ts';
-import { filter, futureInstant, given, holds, timeField } from '../fields.ts';
+import { anyContains, definedMembers, filter, futureInstant, timeField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import {
@@ -48,7 +48,7 @@ const accountSchema = z.object({
 export type AccountReply = z.output<typeof accountSchema>;
 type ShownAccount = z.input<typeof accountSchema>;
 
-const lookedAtSchema = accountSchema.extend({
+const detailedAccountSchema = accountSchema.extend({
   open_requests: z.int().describe('Running requests, and those that are not charged yet because their server died.'),
 });
 
@@ -94,7 +94,7 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
         return {
           rows: accounts,
           textOf: ({ id }: KnownAccount) => id,
-          matches: (account: KnownAccount) => isAskedFor(account, query),
+          matches: (account: KnownAccount) => matches(account, query),
           shown,
         };
       },
@@ -106,7 +106,7 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
     }),
     entries.show({
       summary: 'Returns one account.',
-      reply: lookedAtSchema,
+      reply: detailedAccountSchema,
       async run(id, { operator }) {
         const account = accountOf(await records.current(operator.accounts), id);
         const open = await parts.ledger.openReservations(account.id);
@@ -130,8 +130,8 @@ async function addAccount(
 ): Promise<ShownAccount> {
   const directory = await records.current(null);
   const id = body.id ?? `acc_${randomBase62(16)}`;
-  const fault = accountIdFault(id);
-  if (fault !== null)
+  const problem = accountIdProblem(id);
+  if (problem !== null)
     refuse(invalid('id', 'id: expected 1 to 64 of letters, digits and ._@-, a letter or digit first'));
   if (operator.accounts !== null && !operator.accounts.includes(id)) refuse(notTheirs(operator, id));
   const taken = { kind: 'conflict', message: `An account '${id}' exists already.` } as const;
@@ -169,7 +169,7 @@ async function changeAccount(
   const untilMs = extra == null ? null : futureMs(extra.until, parts.clock.wallMs(), 'extra_budget.until');
   const extraBudget = extra == null || untilMs === null ? null : { usd: extra.usd, untilMs };
   const set: Partial<AccountFacts> = {
-    ...given(others),
+    ...definedMembers(others),
     ...(extra !== undefined && { extraBudget }),
     ...(budgets !== undefined && { budgets: budgets === null || budgets.length === 0 ? null : budgets }),
   };
@@ -189,23 +189,33 @@ async function changeAccount(
   return shown({ ...next, from: 'admin api', row: next });
 }
 
-function isAskedFor(account: KnownAccount, { plan, status, text }: FiltersOf<typeof filters>): boolean {
+function matches(account: KnownAccount, { plan, status, text }: FiltersOf<typeof filters>): boolean {
   return (
     (plan === undefined || account.plan === plan) &&
     (status === undefined || account.status === status) &&
-    (text === undefined || holds(text, account.id, account.name))
+    (text === undefined || anyContains(text, account.id, account.name))
   );
 }
 
 function notTheirs({ name, accounts }: Operator, id: string): Failure {
-  const own = accounts?.join(', ') || 'none';
+  const allowed = accounts?.join(', ') || 'none';
   return {
     kind: 'forbidden',
-    message: `The operator '${name}' may manage only the accounts ${own}, so it cannot create '${id}'.`,
+    message: `The operator '${name}' may manage only the accounts ${allowed}, so it cannot create '${id}'.`,
   };
 }
 
-function shown({ id, name, plan, status, guards, extraBudget, budgets: own, from, row }: KnownAccount): ShownAccount {
+function shown({
+  id,
+  name,
+  plan,
+  status,
+  guards,
+  extraBudget,
+  budgets: rowBudgets,
+  from,
+  row,
+}: KnownAccount): ShownAccount {
   const extra_budget = extraBudget == null ? null : { usd: extraBudget.usd, until: isoOf(extraBudget.untilMs) };
   const version = contentVersion({
     name,
@@ -213,10 +223,10 @@ function shown({ id, name, plan, status, guards, extraBudget, budgets: own, from
     status,
     guards,
     ...(extra_budget !== null && { extra_budget }),
-    ...(own != null && { budgets: own }),
+    ...(rowBudgets != null && { budgets: rowBudgets }),
   });
   const created_at = isoOrNull(row?.createdMs ?? null);
-  const budgets = (own ?? []).map((budget) => ({ ...budget }));
+  const budgets = (rowBudgets ?? []).map((budget) => ({ ...budget }));
   return { id, name, plan, status, guards: [...guards], extra_budget, budgets, from, created_at, version };
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { KeptRow } from '../../books/auth/account-store.ts';
-import { guardMarks } from '../../books/auth/kept-secrets.ts';
-import { fragmentKey } from '../../config/merge-kept.ts';
+import type { EntryRow } from '../../books/auth/account-store.ts';
+import { guardMarks } from '../../books/auth/entry-secrets.ts';
+import { fragmentKey } from '../../config/merge-stored.ts';
 import { redactPart } from '../../config/redact.ts';
 import { name } from '../../config/scalars.ts';
 import type { GuardConfig } from '../../config/schema.ts';
@@ -12,10 +12,10 @@ import { inOrderOf } from '../page.ts';
 import type { AdminParts } from '../parts.ts';
 import type { AccountScope } from '../scope.ts';
 import { entryOperations } from './entry-operations.ts';
-import { type KeptRecords, rowIn } from './kept.ts';
-import { keptFields, shownKept } from './kept-fields.ts';
-import { keptOperations } from './kept-operations.ts';
+import { type EntryRecords, rowIn } from './entry-records.ts';
 import { movedAddresses, refuseUnreadSecrets } from './send-elsewhere.ts';
+import { shownStored, storedFields } from './stored-fields.ts';
+import { storedEntryOperations } from './stored-operations.ts';
 
 const shownSchema = z.object({
   name: z.string(),
@@ -37,7 +37,7 @@ const shownSchema = z.object({
       keys: z.array(z.string()).describe('Their ids.'),
     })
     .describe('What names it.'),
-  ...keptFields,
+  ...storedFields,
 });
 export type GuardReply = z.output<typeof shownSchema>;
 type ShownGuard = z.input<typeof shownSchema>;
@@ -47,9 +47,9 @@ const newGuard = guardSchema.safeExtend({
 });
 
 /** `/guards`: those of the file, and stored ones. */
-export function guardOperations(parts: AdminParts, records: Records, kept: KeptRecords): Operation[] {
+export function guardOperations(parts: AdminParts, records: Records, entryRecords: EntryRecords): Operation[] {
   const entries = entryOperations({ path: '/guards', named: 'name', area: 'models', reply: shownSchema });
-  const all = async (scope: AccountScope) => shownGuards(parts, kept, await records.current(scope));
+  const all = async (scope: AccountScope) => shownGuards(parts, entryRecords, await records.current(scope));
   const show = async (guard: string, scope: AccountScope = null) =>
     (await all(scope)).find((one) => one.name === guard) ??
     refuse({ kind: 'not-found', message: `There is no guard '${guard.slice(0, 64)}'.` });
@@ -63,7 +63,7 @@ export function guardOperations(parts: AdminParts, records: Records, kept: KeptR
       }),
     }),
     entries.show({ summary: 'Returns one guard.', run: (guard, { operator }) => show(guard, operator.accounts) }),
-    ...keptOperations(parts, kept, {
+    ...storedEntryOperations(parts, entryRecords, {
       kind: 'guard',
       entries,
       named: 'name',
@@ -114,10 +114,10 @@ function usedBy(guard: string, { config, plans, accounts, keys }: Directory): Sh
 }
 
 /** Those in force, and stored ones that cannot be used. */
-async function shownGuards(parts: AdminParts, kept: KeptRecords, directory: Directory): Promise<ShownGuard[]> {
-  const rows = await kept.rows();
+async function shownGuards(parts: AdminParts, entryRecords: EntryRecords, directory: Directory): Promise<ShownGuard[]> {
+  const rows = await entryRecords.rows();
   const inForce = directory.config.guards;
-  const unused = rows.kept.filter((row) => row.kind === 'guard' && !Object.hasOwn(inForce, row.name));
+  const unused = rows.entries.filter((row) => row.kind === 'guard' && !Object.hasOwn(inForce, row.name));
   return [
     ...Object.entries(inForce).map(([guard, config]) =>
       shown(parts, directory, guard, config, rowIn(rows, 'guard', guard)),
@@ -131,9 +131,9 @@ function shown(
   directory: Directory,
   guard: string,
   config: GuardConfig | null,
-  row: KeptRow | null,
+  row: EntryRow | null,
 ): ShownGuard {
-  const isKept = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
+  const isStored = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
   const { check, action, mode, on, on_error } = config ?? ((row?.definition ?? {}) as Partial<GuardConfig>);
   return {
     name: guard,
@@ -144,6 +144,6 @@ function shown(
     on_error: on_error ?? 'deny',
     settings: config === null ? null : (redactPart(config) as Record<string, unknown>),
     used_by: usedBy(guard, directory),
-    ...shownKept(parts, isKept ? 'kept' : 'file', row),
+    ...shownStored(parts, isStored ? 'kept' : 'file', row),
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ownLimitsOf, raisedBy } from '../../books/metering/plan-rules.ts';
+import { limitsOfKey, raisedBy } from '../../books/metering/plan-rules.ts';
 import type { KeyLimitsConfig } from '../../config/schema.ts';
 import type { Records } from '../directory.ts';
 import { jsonOperation, type Operation } from '../operation.ts';
@@ -34,9 +34,9 @@ export function keyWindowsOperation(parts: AdminParts, records: Records): Operat
       const { id, account, tenant, limits } = keyOf(directory, params.id);
       const payer = accountOf(directory, account);
       const plan = raisedBy(parts.plans().plan(payer.plan), payer.extraBudget, parts.clock.wallMs());
-      const own = ownLimitsOf((limits ?? {}) as KeyLimitsConfig, parts.clock.wallMs());
+      const keyLimits = limitsOfKey((limits ?? {}) as KeyLimitsConfig, parts.clock.wallMs());
       const [ofKey, ofPlan] = await Promise.all([
-        windowsOf(parts, own, { account, tenant }),
+        windowsOf(parts, keyLimits, { account, tenant }),
         windowsOf(parts, plan, { account, tenant: plan.scope === 'key' ? tenant : null }),
       ]);
       return { key: id, plan: plan.name, own: ofKey, of_plan: ofPlan, scope: plan.scope };

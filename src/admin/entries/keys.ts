@@ -9,7 +9,7 @@ import { keyTags } from '../../config/key-tags.ts';
 import { duration, globs, network } from '../../config/scalars.ts';
 import { keyLimitsSchema } from '../../config/schema-plans.ts';
 import { type Directory, type KnownKey, keyText, type Records } from '../directory.ts';
-import { filter, futureInstant, holds, timeField } from '../fields.ts';
+import { anyContains, filter, futureInstant, timeField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { declaredConflict } from './accounts.ts';
@@ -101,7 +101,7 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
         return {
           rows: directory.keys,
           textOf: keyText,
-          matches: (key: KnownKey) => isAskedFor(directory, key, query, nowMs),
+          matches: (key: KnownKey) => matches(directory, key, query, nowMs),
           shown: (key: KnownKey) => shown(directory, key, nowMs),
         };
       },
@@ -156,7 +156,7 @@ function keyChanges(parts: AdminParts, records: Records) {
       if (operator.accounts !== null && directory.account(account) === null) refuse(noAccount(account));
       refuseUnknownGuards(body, directory);
       const nowMs = clock.wallMs();
-      const wanted = {
+      const requested = {
         account,
         name: body.name,
         expiresMs: futureMs(body.expires, nowMs),
@@ -169,7 +169,7 @@ function keyChanges(parts: AdminParts, records: Records) {
         actor: operator.name,
         nowMs,
       };
-      const issued = await records.changing(() => issueKey(store, wanted, directory));
+      const issued = await records.changing(() => issueKey(store, requested, directory));
       return issued.kind === 'issued' ? withSecret(issued.row, issued.minted.secret) : refuse(issued);
     },
     async change(id: string, body: KeyChangeBody, { accounts, name: actor }: Operator) {
@@ -239,17 +239,17 @@ function settingsShown({ name, models, ips, limits, guards, tags = [], expiresMs
   return { name, models, ips, limits, guards, tags, expiresMs };
 }
 
-function isAskedFor(
+function matches(
   directory: Directory,
   key: KnownKey,
-  { account, status: wanted, tag, text }: FiltersOf<typeof filters>,
+  { account, status: requestedStatus, tag, text }: FiltersOf<typeof filters>,
   nowMs: number,
 ): boolean {
   return (
     (account === undefined || key.account === account) &&
-    (wanted === undefined || statusOf(directory, key, nowMs) === wanted) &&
+    (requestedStatus === undefined || statusOf(directory, key, nowMs) === requestedStatus) &&
     (tag === undefined || key.tags?.includes(tag) === true) &&
-    (text === undefined || holds(text, key.name, key.account, key.id, key.row?.prefix ?? '', ...(key.tags ?? [])))
+    (text === undefined || anyContains(text, key.name, key.account, key.id, key.row?.prefix ?? '', ...(key.tags ?? [])))
   );
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { KeptRow } from '../../books/auth/account-store.ts';
-import { fragmentKey } from '../../config/merge-kept.ts';
+import type { EntryRow } from '../../books/auth/account-store.ts';
+import { fragmentKey } from '../../config/merge-stored.ts';
 import { redactPart } from '../../config/redact.ts';
 import type { McpServerConfig } from '../../config/schema.ts';
 import type { KeptGrant } from '../../tools/mcp/grants.ts';
@@ -8,8 +8,8 @@ import type { UpstreamServer } from '../../tools/mcp/upstream-server.ts';
 import { timeField } from '../fields.ts';
 import { refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
-import { type KeptRecords, rowIn } from './kept.ts';
-import { keptFields, shownKept } from './kept-fields.ts';
+import { type EntryRecords, rowIn } from './entry-records.ts';
+import { shownStored, storedFields } from './stored-fields.ts';
 
 /** An MCP server as lists show it. */
 export const shownSchema = z.object({
@@ -35,7 +35,7 @@ export const shownSchema = z.object({
   sessions: z.int().describe('Keys that have a session with it.'),
   tools: z.array(z.string()).describe('Its tools, under its own names.'),
   hidden: z.array(z.string()).describe('Those of them that `tools` of its settings does not offer.'),
-  ...keptFields,
+  ...storedFields,
 });
 export type McpServerReply = z.output<typeof shownSchema>;
 
@@ -46,22 +46,22 @@ export function nameOf({ name }: ShownServer): string {
 }
 
 /** Refuses a name that no server has. */
-export async function shownServer(parts: AdminParts, kept: KeptRecords, name: string): Promise<ShownServer> {
-  const found = (await shownServers(parts, kept)).find((server) => server.name === name);
+export async function shownServer(parts: AdminParts, entryRecords: EntryRecords, name: string): Promise<ShownServer> {
+  const found = (await shownServers(parts, entryRecords)).find((server) => server.name === name);
   return found ?? refuse({ kind: 'not-found', message: `There is no MCP server '${name.slice(0, 64)}'.` });
 }
 
 /** Those in force, and stored ones that cannot be used. */
-export async function shownServers(parts: AdminParts, kept: KeptRecords): Promise<ShownServer[]> {
-  const [rows, grants] = await Promise.all([kept.rows(), parts.mcpGrants.list()]);
+export async function shownServers(parts: AdminParts, entryRecords: EntryRecords): Promise<ShownServer[]> {
+  const [rows, grants] = await Promise.all([entryRecords.rows(), parts.mcpGrants.list()]);
   const loginOf = (name: string) => grants.find(({ row }) => row.server === name) ?? null;
   const inForce = parts.snapshot().config.mcp.servers;
-  const unused = rows.kept.filter(({ kind, name }) => kind === 'mcp' && !Object.hasOwn(inForce, name));
+  const unused = rows.entries.filter(({ kind, name }) => kind === 'mcp' && !Object.hasOwn(inForce, name));
   return [
     ...Object.entries(inForce).map(([name, config]) => {
       const row = rowIn(rows, 'mcp', name);
-      const isKept = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
-      return shown(parts, name, config, parts.mcp?.get(name), isKept ? 'kept' : 'file', row, loginOf(name));
+      const isStored = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
+      return shown(parts, name, config, parts.mcp?.get(name), isStored ? 'kept' : 'file', row, loginOf(name));
     }),
     ...unused.map((row) => shown(parts, row.name, row.definition, undefined, 'kept', row, loginOf(row.name))),
   ];
@@ -73,7 +73,7 @@ function shown(
   { url, command, openapi }: Pick<McpServerConfig, 'url' | 'command'> & { openapi?: string | undefined },
   server: UpstreamServer | undefined,
   source: 'file' | 'kept',
-  row: KeptRow | null,
+  row: EntryRow | null,
   login: KeptGrant | null,
 ): ShownServer {
   const { clock } = parts;
@@ -91,7 +91,7 @@ function shown(
     sessions: server?.sessions ?? 0,
     tools: server?.offered.tools.map((tool) => tool.name) ?? [],
     hidden: server?.hidden ?? [],
-    ...shownKept(parts, source, row),
+    ...shownStored(parts, source, row),
   };
 }
 

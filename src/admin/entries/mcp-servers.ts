@@ -1,35 +1,35 @@
-import { mcpServerMarks } from '../../books/auth/kept-secrets.ts';
+import { mcpServerMarks } from '../../books/auth/entry-secrets.ts';
 import { mcpServerName, mcpUrlServerSchema } from '../../config/schema-mcp.ts';
 import type { Operation } from '../operation.ts';
 import { inOrderOf } from '../page.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
-import type { KeptRecords } from './kept.ts';
-import { keptOperations } from './kept-operations.ts';
+import type { EntryRecords } from './entry-records.ts';
 import { mcpLoginOperations } from './mcp-logins.ts';
 import { nameOf, shownSchema, shownServer, shownServers } from './mcp-server-shown.ts';
 import type { Members } from './merge-patch.ts';
 import { movedAddresses, refuseUnreadSecrets } from './send-elsewhere.ts';
+import { storedEntryOperations } from './stored-operations.ts';
 
 const newServer = mcpUrlServerSchema.extend({
   name: mcpServerName.describe('The names of its tools begin with it.'),
 });
 
 /** `/mcp-servers`: MCP servers elsewhere. Those that are programs are in the file only. */
-export function mcpServerOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
+export function mcpServerOperations(parts: AdminParts, entryRecords: EntryRecords): Operation[] {
   const entries = entryOperations({ path: '/mcp-servers', named: 'name', area: 'providers', reply: shownSchema });
-  const show = (name: string) => shownServer(parts, kept, name);
+  const show = (name: string) => shownServer(parts, entryRecords, name);
   return [
     entries.list({
       summary: 'Lists the MCP servers whose tools are offered, with their health.',
       rows: async () => ({
-        rows: inOrderOf(await shownServers(parts, kept), nameOf),
+        rows: inOrderOf(await shownServers(parts, entryRecords), nameOf),
         textOf: nameOf,
         shown: (server) => server,
       }),
     }),
     entries.show({ summary: 'Returns one MCP server.', run: show }),
-    ...keptOperations(parts, kept, {
+    ...storedEntryOperations(parts, entryRecords, {
       kind: 'mcp',
       entries,
       named: 'name',

@@ -8,7 +8,7 @@ import { filter, timeField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';
 import { inOrderOf } from '../page.ts';
 import { mayNotGive, roles } from '../roles.ts';
-import { accountsAsked } from '../scope.ts';
+import { requestedAccounts } from '../scope.ts';
 import { entryOperations } from './entry-operations.ts';
 import { byGroups, managerOf, managers } from './operators.ts';
 
@@ -34,7 +34,7 @@ export function memberOperations(records: Records): Operation[] {
       summary: 'Lists the operators of some accounts, by name, as far as you manage these accounts.',
       filters: { account: filter('Only members of this account.') },
       async rows({ account }, { accounts }) {
-        const scope = accountsAsked(account, accounts);
+        const scope = requestedAccounts(account, accounts);
         const { stored } = await records.current(null);
         return {
           rows: inOrderOf(

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { KeptRow } from '../../books/auth/account-store.ts';
+import type { EntryRow } from '../../books/auth/account-store.ts';
 import type { Operator } from '../../books/auth/operator.ts';
 import { aliasFor } from '../../config/alias-pattern.ts';
-import { fragmentKey } from '../../config/merge-kept.ts';
+import { fragmentKey } from '../../config/merge-stored.ts';
 import { modelSchema as modelConfigSchema, modelName } from '../../config/schema-models.ts';
 import type { Alias } from '../../inference/models/alias.ts';
 import { shownPrice } from '../../inference/models/rate-names.ts';
@@ -11,9 +11,9 @@ import { type Operation, refuse } from '../operation.ts';
 import { inOrderOf } from '../page.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
-import type { KeptRecords, KeptRows } from './kept.ts';
-import { keptFields, shownKept } from './kept-fields.ts';
-import { keptOperations } from './kept-operations.ts';
+import type { EntryRecords, EntryRows } from './entry-records.ts';
+import { shownStored, storedFields } from './stored-fields.ts';
+import { storedEntryOperations } from './stored-operations.ts';
 
 export const modelSchema = z.object({
   id: z.string().describe('The model name that callers use.'),
@@ -39,7 +39,7 @@ export const modelSchema = z.object({
     .object({ accounts: z.array(z.string()), plans: z.array(z.string()) })
     .nullable()
     .describe('Who may use it, besides what plans and keys say; null: everybody.'),
-  ...keptFields,
+  ...storedFields,
 });
 export type ModelReply = z.output<typeof modelSchema>;
 
@@ -48,9 +48,9 @@ const newModel = modelConfigSchema.extend({
 });
 
 /** `/models`: every alias with its targets, for any caller, and the stored models. */
-export function modelOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
+export function modelOperations(parts: AdminParts, entryRecords: EntryRecords): Operation[] {
   const entries = entryOperations({ path: '/models', named: 'id', area: 'models', reply: modelSchema });
-  const show = (id: string) => shownModel(parts, kept, id);
+  const show = (id: string) => shownModel(parts, entryRecords, id);
   return [
     entries.list({
       summary: 'Lists every model with its targets and their health, by id.',
@@ -60,7 +60,7 @@ export function modelOperations(parts: AdminParts, kept: KeptRecords): Operation
         text: filter('Only those whose id or target contains this text. Upper and lower case are the same.'),
       },
       rows: async (query, operator) => ({
-        rows: inOrderOf(entriesOf(parts, await kept.rows()), idOf),
+        rows: inOrderOf(entriesOf(parts, await entryRecords.rows()), idOf),
         textOf: idOf,
         matches: asFiltered(query),
         shown: (entry: Entry) => withinScope(shown(parts, entry), operator),
@@ -70,7 +70,7 @@ export function modelOperations(parts: AdminParts, kept: KeptRecords): Operation
       summary: 'Returns one model.',
       run: async (id, { operator }) => withinScope(await show(id), operator),
     }),
-    ...keptOperations(parts, kept, {
+    ...storedEntryOperations(parts, entryRecords, {
       kind: 'model',
       entries,
       named: 'id',
@@ -86,8 +86,8 @@ export function modelOperations(parts: AdminParts, kept: KeptRecords): Operation
 }
 
 /** The model as the list shows it. Refuses an unknown id. */
-async function shownModel(parts: AdminParts, kept: KeptRecords, id: string): Promise<ShownModel> {
-  const entry = entriesOf(parts, await kept.rows()).find((each) => idOf(each) === id);
+async function shownModel(parts: AdminParts, entryRecords: EntryRecords, id: string): Promise<ShownModel> {
+  const entry = entriesOf(parts, await entryRecords.rows()).find((each) => idOf(each) === id);
   if (entry !== undefined) return shown(parts, entry);
   return refuse({ kind: 'not-found', message: `There is no model '${id.slice(0, 256)}'.` });
 }
@@ -102,10 +102,10 @@ function withinScope(model: ShownModel, { accounts }: Operator): ShownModel {
 export type ShownModel = z.input<typeof modelSchema>;
 
 /** An alias that callers can name, or a stored entry that names none: a pattern, or one that cannot be used. */
-type Entry = { alias: Alias; row: KeptRow | null } | { alias: null; row: KeptRow };
+type Entry = { alias: Alias; row: EntryRow | null } | { alias: null; row: EntryRow };
 
-function entriesOf({ snapshot }: AdminParts, { kept }: KeptRows): Entry[] {
-  const rows = new Map(kept.filter(({ kind }) => kind === 'model').map((row) => [row.name, row]));
+function entriesOf({ snapshot }: AdminParts, { entries: entryRecords }: EntryRows): Entry[] {
+  const rows = new Map(entryRecords.filter(({ kind }) => kind === 'model').map((row) => [row.name, row]));
   const aliases = snapshot().models.all();
   const named = new Set(aliases.map(({ id }) => id));
   return [
@@ -136,7 +136,7 @@ function targetsOf({ alias, row }: Entry): string[] {
   return alias === null ? writtenTargets(row) : alias.candidates.map(({ target }) => target.id);
 }
 
-function writtenTargets({ definition }: KeptRow): string[] {
+function writtenTargets({ definition }: EntryRow): string[] {
   const targets = (definition as z.input<typeof modelConfigSchema>).targets ?? [];
   return targets.map((target) => (typeof target === 'string' ? target : `${target.provider}/${target.model}`));
 }
@@ -146,8 +146,8 @@ function shown(parts: AdminParts, { alias, row }: Entry): ShownModel {
 }
 
 /** Entries that no list of models has: a pattern, whose matches are listed instead, or one that cannot be used. */
-function shownUnnamed(parts: AdminParts, row: KeptRow): ShownModel {
-  const facts = shownKept(parts, 'kept', row);
+function shownUnnamed(parts: AdminParts, row: EntryRow): ShownModel {
+  const facts = shownStored(parts, 'kept', row);
   const model = parts.snapshot().config.models[row.name];
   const status = facts.problem === null ? 'healthy' : 'down';
   const targets = model?.targets.map(({ provider, model: id, priority, weight }) => ({
@@ -173,7 +173,7 @@ function shownUnnamed(parts: AdminParts, row: KeptRow): ShownModel {
   };
 }
 
-function shownAlias(parts: AdminParts, alias: Alias, row: KeptRow | null): ShownModel {
+function shownAlias(parts: AdminParts, alias: Alias, row: EntryRow | null): ShownModel {
   const { health, clock } = parts;
   const nowMs = clock.monotonicMs();
   return {
@@ -195,14 +195,14 @@ function shownAlias(parts: AdminParts, alias: Alias, row: KeptRow | null): Shown
       price: target.price === null ? null : shownPrice(target.price, clock.wallMs()),
     })),
     only: alias.only === undefined ? null : { accounts: [...alias.only.accounts], plans: [...alias.only.plans] },
-    ...shownKept(parts, sourceOf(parts, alias, row), row),
+    ...shownStored(parts, sourceOf(parts, alias, row), row),
   };
 }
 
 function sourceOf(
   { setup, snapshot }: AdminParts,
   { id, candidates }: Alias,
-  row: KeptRow | null,
+  row: EntryRow | null,
 ): ShownModel['source'] {
   const { config, models } = snapshot();
   const by = aliasFor(config.models, id)?.alias;

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { KeptRow } from '../../books/auth/account-store.ts';
+import type { EntryRow } from '../../books/auth/account-store.ts';
 import { versionsOf } from '../../config/cross-check-prompts.ts';
-import { fragmentKey } from '../../config/merge-kept.ts';
+import { fragmentKey } from '../../config/merge-stored.ts';
 import type { PromptConfig } from '../../config/schema.ts';
 import { labelName, promptFields, promptName, versionSchema } from '../../config/schema-prompts.ts';
 import { invalid } from '../../kernel/failure.ts';
@@ -11,11 +11,11 @@ import { type Operation, refuse } from '../operation.ts';
 import { inOrderOf } from '../page.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
-import { type KeptRecords, rowIn, writtenOf } from './kept.ts';
-import { keptFields, shownKept } from './kept-fields.ts';
-import { keptOperations } from './kept-operations.ts';
-import { creation, patching } from './kept-row.ts';
+import { type EntryRecords, rowIn, writtenOf } from './entry-records.ts';
 import type { Members } from './merge-patch.ts';
+import { shownStored, storedFields } from './stored-fields.ts';
+import { storedEntryOperations } from './stored-operations.ts';
+import { creation, patching } from './stored-row.ts';
 
 const shownSchema = z.object({
   name: z.string(),
@@ -29,7 +29,7 @@ const shownSchema = z.object({
       }),
     )
     .describe('Newest first, each with `messages`, `variables` and `parameters` as in culvert.yaml.'),
-  ...keptFields,
+  ...storedFields,
 });
 export type PromptReply = z.output<typeof shownSchema>;
 type ShownPrompt = z.input<typeof shownSchema>;
@@ -44,15 +44,16 @@ const labelled = z.strictObject({
 });
 
 /** `/prompts`: those of the file, and stored ones with their versions and labels. */
-export function promptOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
+export function promptOperations(parts: AdminParts, entryRecords: EntryRecords): Operation[] {
   const entries = entryOperations({ path: '/prompts', named: 'name', area: 'models', reply: shownSchema });
   const show = async (name: string) =>
-    (await shownPrompts(parts, kept)).find((prompt) => prompt.name === name) ??
+    (await shownPrompts(parts, entryRecords)).find((prompt) => prompt.name === name) ??
     refuse({ kind: 'not-found', message: `There is no prompt '${name.slice(0, 64)}'.` });
   /** Changes members that follow from those that are there. */
   const change = async (name: string, actor: string, patchOf: (before: Members) => Members) => {
-    await kept.change({ kind: 'prompt', name, version: undefined, actor, show: () => show(name) }, (row, rows) =>
-      patching(parts, patchOf(writtenOf(parts, row)), actor)(row, rows),
+    await entryRecords.change(
+      { kind: 'prompt', name, version: undefined, actor, show: () => show(name) },
+      (row, rows) => patching(parts, patchOf(writtenOf(parts, row)), actor)(row, rows),
     );
     return show(name);
   };
@@ -60,13 +61,13 @@ export function promptOperations(parts: AdminParts, kept: KeptRecords): Operatio
     entries.list({
       summary: 'Lists the prompts with their versions and labels.',
       rows: async () => ({
-        rows: inOrderOf(await shownPrompts(parts, kept), ({ name }) => name),
+        rows: inOrderOf(await shownPrompts(parts, entryRecords), ({ name }) => name),
         textOf: ({ name }) => name,
         shown: (prompt) => prompt,
       }),
     }),
     entries.show({ summary: 'Returns one prompt.', run: show }),
-    ...keptOperations(parts, kept, {
+    ...storedEntryOperations(parts, entryRecords, {
       kind: 'prompt',
       entries,
       named: 'name',
@@ -128,18 +129,18 @@ function refuseOtherVersions(before: Members, after: Members): void {
 }
 
 /** Those in force, and stored ones that cannot be used. */
-async function shownPrompts(parts: AdminParts, kept: KeptRecords): Promise<ShownPrompt[]> {
-  const rows = await kept.rows();
+async function shownPrompts(parts: AdminParts, entryRecords: EntryRecords): Promise<ShownPrompt[]> {
+  const rows = await entryRecords.rows();
   const inForce = parts.snapshot().config.prompts;
-  const unused = rows.kept.filter(({ kind, name }) => kind === 'prompt' && !Object.hasOwn(inForce, name));
+  const unused = rows.entries.filter(({ kind, name }) => kind === 'prompt' && !Object.hasOwn(inForce, name));
   return [
     ...Object.entries(inForce).map(([name, prompt]) => shown(parts, name, prompt, rowIn(rows, 'prompt', name))),
     ...unused.map((row) => shown(parts, row.name, null, row)),
   ];
 }
 
-function shown(parts: AdminParts, name: string, prompt: PromptConfig | null, row: KeptRow | null): ShownPrompt {
-  const isKept = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
+function shown(parts: AdminParts, name: string, prompt: PromptConfig | null, row: EntryRow | null): ShownPrompt {
+  const isStored = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
   const labels = prompt?.labels ?? {};
   const versions = prompt === null ? [] : [...versionsOf(prompt)].sort(([a], [b]) => b - a);
   return {
@@ -151,6 +152,6 @@ function shown(parts: AdminParts, name: string, prompt: PromptConfig | null, row
       model,
       ...version,
     })),
-    ...shownKept(parts, isKept ? 'kept' : 'file', row),
+    ...shownStored(parts, isStored ? 'kept' : 'file', row),
   };
 }

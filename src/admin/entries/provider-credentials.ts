@@ -1,22 +1,22 @@
 import type { z } from 'zod';
 import type { CredentialRow } from '../../books/auth/account-store.ts';
-import { sealCredential } from '../../books/auth/kept-secrets.ts';
+import { sealCredential } from '../../books/auth/entry-secrets.ts';
 import { credentialSchema } from '../../config/schema-providers.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { randomBase36 } from '../../kernel/ids.ts';
 import { jsonOperation, type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
-import { credentialsIn, type KeptRecords, withRow } from './kept.ts';
-import { stamp, versionQuery } from './kept-row.ts';
+import { credentialsIn, type EntryRecords, withRow } from './entry-records.ts';
 import { shownProvider, providerSchema as shownSchema } from './provider-shown.ts';
+import { stamp, versionQuery } from './stored-row.ts';
 
 export type NewCredential = z.input<typeof credentialSchema>;
 
 /** `/providers/{name}/credentials`: given once, sealed, and shown nowhere again. */
-export function providerCredentialOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
+export function providerCredentialOperations(parts: AdminParts, entryRecords: EntryRecords): Operation[] {
   async function changed(name: string, version: number | undefined, actor: string, plan: RowPlan) {
-    const show = () => shownProvider(parts, kept, name);
-    await kept.change({ kind: 'provider', name, version, actor, show }, plan);
+    const show = () => shownProvider(parts, entryRecords, name);
+    await entryRecords.change({ kind: 'provider', name, version, actor, show }, plan);
     return show();
   }
 
@@ -45,7 +45,7 @@ export function providerCredentialOperations(parts: AdminParts, kept: KeptRecord
   ];
 }
 
-type RowPlan = Parameters<KeptRecords['change']>[1];
+type RowPlan = Parameters<EntryRecords['change']>[1];
 
 function addition(parts: AdminParts, given: NewCredential, actor: string): RowPlan {
   return (row, rows) => {

@@ -8,7 +8,7 @@ import { connectProviders } from '../../inference/models/connections.ts';
 import { lookAtProvider } from '../../inference/models/live-look.ts';
 import { jsonOperation, type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
-import { uncallable } from './kept.ts';
+import { uncallable } from './entry-records.ts';
 import { refuseMachineTokens } from './machine-tokens.ts';
 
 const modelSchema = z.object({
@@ -135,12 +135,12 @@ async function testedDraft(
   const made = connected.get(draft) ?? refuse(uncallable(problems[0] ?? 'it cannot be called'));
   const looks = await lookAtProvider(transport, made.connection);
   const failed = looks.find(({ verdict }) => verdict !== 'ok' && verdict !== 'not listed');
-  const told = failed ?? looks[0]!;
+  const reported = failed ?? looks[0]!;
   return {
     ok: failed === undefined,
-    verdict: told.verdict,
-    message: told.message,
-    ms: told.ms,
+    verdict: reported.verdict,
+    message: reported.message,
+    ms: reported.ms,
     models: looks[0]!.listed.map(({ id, type }) => ({ id, type })),
   };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { CredentialRow, KeptRow } from '../../books/auth/account-store.ts';
-import { fragmentKey } from '../../config/merge-kept.ts';
+import type { CredentialRow, EntryRow } from '../../books/auth/account-store.ts';
+import { fragmentKey } from '../../config/merge-stored.ts';
 import { providerTypes } from '../../formats/providers/catalog.ts';
 import type { ConfiguredProvider } from '../../inference/models/connections.ts';
 import type { Failure } from '../../kernel/failure.ts';
@@ -9,9 +9,9 @@ import type { EngineState } from '../../tools/search/engine-operator.ts';
 import { timeField } from '../fields.ts';
 import { refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
-import { credentialsIn, type KeptRecords, type KeptRows, rowIn } from './kept.ts';
-import { keptFields, shownKept } from './kept-fields.ts';
+import { credentialsIn, type EntryRecords, type EntryRows, rowIn } from './entry-records.ts';
 import { lanesByProvider, providerStatus, providerStatusField } from './provider-status.ts';
+import { shownStored, storedFields } from './stored-fields.ts';
 
 const laneSchema = z.object({
   model: z.string().describe('Upstream model id.'),
@@ -50,22 +50,26 @@ export const providerSchema = z.object({
         .describe('Models that requests with it were sent to; for a search engine one, search.'),
     }),
   ),
-  ...keptFields,
+  ...storedFields,
 });
 export type ProviderReply = z.output<typeof providerSchema>;
 
 /** The provider as the list shows it. Refuses an unknown name. */
-export async function shownProvider(parts: AdminParts, kept: KeptRecords, name: string): Promise<ShownProvider> {
-  const shown = shownProviders(parts, await kept.rows()).find((provider) => provider.name === name);
+export async function shownProvider(
+  parts: AdminParts,
+  entryRecords: EntryRecords,
+  name: string,
+): Promise<ShownProvider> {
+  const shown = shownProviders(parts, await entryRecords.rows()).find((provider) => provider.name === name);
   return shown ?? refuse(noProvider(name));
 }
 
-export function shownProviders(parts: AdminParts, rows: KeptRows): ShownProvider[] {
+export function shownProviders(parts: AdminParts, rows: EntryRows): ShownProvider[] {
   const { providers } = parts.snapshot();
   const show = showing(parts, rows);
   return [
     ...[...providers.values()].map(show),
-    ...rows.kept
+    ...rows.entries
       .filter(({ kind, name }) => kind === 'provider' && !providers.has(name))
       .map((row) => shownUnused(parts, rows, row)),
     ...parts.engines.list().map((one) => shownEngine(one, parts)),
@@ -86,7 +90,7 @@ export function noProvider(name: string): Failure {
 }
 
 /** A kept one that is not in use. */
-function shownUnused(parts: AdminParts, rows: KeptRows, row: KeptRow): ShownProvider {
+function shownUnused(parts: AdminParts, rows: EntryRows, row: EntryRow): ShownProvider {
   const type = String(row.definition.type ?? '');
   return {
     name: row.name,
@@ -96,12 +100,12 @@ function shownUnused(parts: AdminParts, rows: KeptRows, row: KeptRow): ShownProv
     simulated: false,
     status: 'down',
     models: 0,
-    credentials: credentialsIn(rows, row.name).map((credential) => ({ ...keptCredential(credential), lanes: [] })),
-    ...shownKept(parts, 'kept', row),
+    credentials: credentialsIn(rows, row.name).map((credential) => ({ ...storedCredential(credential), lanes: [] })),
+    ...shownStored(parts, 'kept', row),
   };
 }
 
-function keptCredential({ provider, id, hint, createdMs, createdBy }: CredentialRow) {
+function storedCredential({ provider, id, hint, createdMs, createdBy }: CredentialRow) {
   return { id: `${provider}#${id}`, hint, made_at: new Date(createdMs).toISOString(), made_by: createdBy };
 }
 
@@ -118,12 +122,12 @@ function shownEngine({ name, type, baseUrl, status, lane }: EngineState, parts: 
     status,
     models: 0,
     credentials: [{ id: `${name}#0`, ...unkept, lanes }],
-    ...shownKept(parts, setup.file().tools.search.providers.length > 0 ? 'file' : 'detected', null),
+    ...shownStored(parts, setup.file().tools.search.providers.length > 0 ? 'file' : 'detected', null),
   };
 }
 
 /** Health is looked at once for all the providers of an answer. */
-function showing(parts: AdminParts, rows: KeptRows): (provider: ConfiguredProvider) => ShownProvider {
+function showing(parts: AdminParts, rows: EntryRows): (provider: ConfiguredProvider) => ShownProvider {
   const { health, clock, snapshot, setup } = parts;
   const inFile = setup.file().providers;
   const nowMs = clock.monotonicMs();
@@ -131,7 +135,7 @@ function showing(parts: AdminParts, rows: KeptRows): (provider: ConfiguredProvid
   const targets = Map.groupBy(snapshot().models.targets(), ({ provider }) => provider);
   return ({ connection, config, simulated }) => {
     const { name } = connection;
-    const own = targets.get(name) ?? [];
+    const providerTargets = targets.get(name) ?? [];
     const lanes = Map.groupBy(allLanes.get(name) ?? [], ({ credential }) => credential);
     const row = rowIn(rows, 'provider', name);
     const inUse = row !== null && !setup.report().shadowed.has(fragmentKey(row));
@@ -143,16 +147,16 @@ function showing(parts: AdminParts, rows: KeptRows): (provider: ConfiguredProvid
       type: config.type,
       base_url: `${connection.origin}${connection.basePath}`,
       simulated,
-      status: providerStatus(health, own, allLanes.get(name) ?? [], nowMs),
-      models: new Set(own.map(({ id }) => id)).size,
+      status: providerStatus(health, providerTargets, allLanes.get(name) ?? [], nowMs),
+      models: new Set(providerTargets.map(({ id }) => id)).size,
       credentials: [...connection.credentials.keys()].map((id) => {
         const credential = known.get(id);
         return {
-          ...(credential === undefined ? { id, ...unkept } : keptCredential(credential)),
+          ...(credential === undefined ? { id, ...unkept } : storedCredential(credential)),
           lanes: (lanes.get(id) ?? []).map((lane) => shownLane(lane, name, (ms) => health.wallMs(ms))),
         };
       }),
-      ...shownKept(parts, source, row),
+      ...shownStored(parts, source, row),
     };
   };
 }

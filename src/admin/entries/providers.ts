@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { CredentialRow, KeptRow } from '../../books/auth/account-store.ts';
-import { openDefinition, providerMarks } from '../../books/auth/kept-secrets.ts';
+import type { CredentialRow, EntryRow } from '../../books/auth/account-store.ts';
+import { openDefinition, providerMarks } from '../../books/auth/entry-secrets.ts';
 import { redactPart } from '../../config/redact.ts';
 import { name } from '../../config/scalars.ts';
 import { providerSchema } from '../../config/schema-providers.ts';
@@ -10,9 +10,7 @@ import { type Operation, refuse } from '../operation.ts';
 import { inOrderOf } from '../page.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
-import { credentialsIn, type KeptRecords, type KeptRows, type Planned } from './kept.ts';
-import { keptOperations } from './kept-operations.ts';
-import { creation, removal } from './kept-row.ts';
+import { credentialsIn, type EntryRecords, type EntryRows, type Planned } from './entry-records.ts';
 import { refuseMachineTokens } from './machine-tokens.ts';
 import type { Members } from './merge-patch.ts';
 import { credentialRow, type NewCredential } from './provider-credentials.ts';
@@ -25,6 +23,8 @@ import {
   providerSchema as shownSchema,
 } from './provider-shown.ts';
 import { movedAddresses, refuseUnreadSecrets } from './send-elsewhere.ts';
+import { storedEntryOperations } from './stored-operations.ts';
+import { creation, removal } from './stored-row.ts';
 
 const newProvider = providerSchema.extend({
   name: name("a provider's name").describe('The name by which targets refer to it.'),
@@ -47,20 +47,20 @@ const testSchema = z.object({
 type Tested = z.input<typeof testSchema>;
 
 /** `/providers`: the present state of upstreams, and the stored providers. */
-export function providerOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
+export function providerOperations(parts: AdminParts, entryRecords: EntryRecords): Operation[] {
   const entries = entryOperations({ path: '/providers', named: 'name', area: 'providers', reply: shownSchema });
-  const show = (provider: string) => shownProvider(parts, kept, provider);
+  const show = (provider: string) => shownProvider(parts, entryRecords, provider);
   return [
     entries.list({
       summary: 'Lists providers and search engines with the live health of their credentials.',
       rows: async () => ({
-        rows: inOrderOf(shownProviders(parts, await kept.rows()), nameOf),
+        rows: inOrderOf(shownProviders(parts, await entryRecords.rows()), nameOf),
         textOf: nameOf,
         shown: (provider) => provider,
       }),
     }),
     entries.show({ summary: 'Returns one provider or search engine.', run: show }),
-    ...keptOperations(parts, kept, {
+    ...storedEntryOperations(parts, entryRecords, {
       kind: 'provider',
       entries,
       named: 'name',
@@ -114,7 +114,7 @@ async function testedEngine({ engines }: AdminParts, name: string): Promise<Test
 }
 
 /** Credentials are rows, and no part of the definition. */
-function planOfNew(parts: AdminParts, given: Members): (rows: KeptRows, name: string, actor: string) => Planned {
+function planOfNew(parts: AdminParts, given: Members): (rows: EntryRows, name: string, actor: string) => Planned {
   const { api_key, credentials = [], ...definition } = given as Omit<NewProvider, 'name'>;
   refuseMachineTokens(definition);
   if (api_key !== undefined && credentials.length > 0) {
@@ -130,7 +130,7 @@ function guardOf(parts: AdminParts, patch: Members, provider: string) {
     if (member in patch)
       refuse(invalid(member, `${member}: add and remove credentials under /providers/${provider}/credentials`));
   }
-  return (before: Members, after: Members, rows: KeptRows) =>
+  return (before: Members, after: Members, rows: EntryRows) =>
     refuseToSendElsewhere(before, after, patch, {
       credentials: credentialsIn(rows, provider).length > 0,
       model: modelWithBodyFor(parts, rows, provider),
@@ -139,7 +139,7 @@ function guardOf(parts: AdminParts, patch: Members, provider: string) {
 
 function created(
   parts: AdminParts,
-  rows: KeptRows,
+  rows: EntryRows,
   provider: string,
   definition: Record<string, unknown>,
   given: readonly NewCredential[],
@@ -156,7 +156,7 @@ function created(
 }
 
 /** A removal must also work for an entry that nobody can open any more. */
-function writtenOrBare({ definition, sealed }: KeptRow): Record<string, unknown> {
+function writtenOrBare({ definition, sealed }: EntryRow): Record<string, unknown> {
   return sealed === null ? definition : { ...definition, sealed: '(secret)' };
 }
 
@@ -183,12 +183,13 @@ function refuseToSendElsewhere(
 }
 
 /** A model whose target at this provider has a body, in which anything may be a secret; null: none has. */
-function modelWithBodyFor(parts: AdminParts, { kept }: KeptRows, provider: string): string | null {
+function modelWithBodyFor(parts: AdminParts, { entries: entryRecords }: EntryRows, provider: string): string | null {
   const hasBody = ({ targets }: { targets?: unknown }) =>
     Array.isArray(targets) &&
     targets.some((target) => target?.provider === provider && Object.keys(target.body ?? {}).length > 0);
   return (
-    kept.find((row) => row.kind === 'model' && hasBody(openDefinition(parts.setup.sealer(), row) ?? row.definition))
-      ?.name ?? null
+    entryRecords.find(
+      (row) => row.kind === 'model' && hasBody(openDefinition(parts.setup.sealer(), row) ?? row.definition),
+    )?.name ?? null
   );
 }

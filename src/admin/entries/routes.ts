@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import type { KeptRow } from '../../books/auth/account-store.ts';
-import { fragmentKey } from '../../config/merge-kept.ts';
+import type { EntryRow } from '../../books/auth/account-store.ts';
+import { fragmentKey } from '../../config/merge-stored.ts';
 import type { RouteConfig } from '../../config/schema.ts';
 import { routeName, routeSchema } from '../../config/schema-routes.ts';
 import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
-import { type KeptRecords, rowIn } from './kept.ts';
-import { keptFields, shownKept } from './kept-fields.ts';
-import { keptOperations } from './kept-operations.ts';
+import { type EntryRecords, rowIn } from './entry-records.ts';
+import { shownStored, storedFields } from './stored-fields.ts';
+import { storedEntryOperations } from './stored-operations.ts';
 
 const shownSchema = z.object({
   name: z.string(),
@@ -21,7 +21,7 @@ const shownSchema = z.object({
     .record(z.string(), z.unknown())
     .nullable()
     .describe('All of it with its defaults; null when the stored entry cannot be used.'),
-  ...keptFields,
+  ...storedFields,
 });
 export type RouteReply = z.output<typeof shownSchema>;
 type ShownRoute = z.input<typeof shownSchema>;
@@ -29,22 +29,25 @@ type ShownRoute = z.input<typeof shownSchema>;
 const newRoute = routeSchema.safeExtend({ name: routeName.describe('Records and refusals name it so.') });
 
 /** `/routes`: rules of the file, and stored ones, in the order in which they are tried. */
-export function routeOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
+export function routeOperations(parts: AdminParts, entryRecords: EntryRecords): Operation[] {
   const entries = entryOperations({ path: '/routes', named: 'name', area: 'models', reply: shownSchema });
   const show = async (name: string) =>
-    (await shownRoutes(parts, kept)).find((route) => route.name === name) ??
+    (await shownRoutes(parts, entryRecords)).find((route) => route.name === name) ??
     refuse({ kind: 'not-found', message: `There is no rule '${name.slice(0, 64)}'.` });
   return [
     entries.list({
       summary: 'Lists the rules for routes in the order in which they are tried.',
       rows: async () => ({
-        rows: (await shownRoutes(parts, kept)).map((row, index) => ({ row, key: String(index).padStart(5, '0') })),
+        rows: (await shownRoutes(parts, entryRecords)).map((row, index) => ({
+          row,
+          key: String(index).padStart(5, '0'),
+        })),
         textOf: ({ key }) => key,
         shown: ({ row }) => row,
       }),
     }),
     entries.show({ summary: 'Returns one rule.', run: show }),
-    ...keptOperations(parts, kept, {
+    ...storedEntryOperations(parts, entryRecords, {
       kind: 'route',
       entries,
       named: 'name',
@@ -59,10 +62,10 @@ export function routeOperations(parts: AdminParts, kept: KeptRecords): Operation
 const effectNames = ['model', 'ladder', 'targets', 'parameters', 'tag', 'refuse'] as const;
 
 /** Those in force in their order, then stored ones that cannot be used. */
-async function shownRoutes(parts: AdminParts, kept: KeptRecords): Promise<ShownRoute[]> {
-  const rows = await kept.rows();
+async function shownRoutes(parts: AdminParts, entryRecords: EntryRecords): Promise<ShownRoute[]> {
+  const rows = await entryRecords.rows();
   const inForce = parts.snapshot().config.routes;
-  const unused = rows.kept.filter(({ kind, name }) => kind === 'route' && !Object.hasOwn(inForce, name));
+  const unused = rows.entries.filter(({ kind, name }) => kind === 'route' && !Object.hasOwn(inForce, name));
   const sorted = Object.entries(inForce).sort(([, a], [, b]) => a.order - b.order);
   return [
     ...sorted.map(([name, config]) => shown(parts, name, config, rowIn(rows, 'route', name))),
@@ -70,8 +73,8 @@ async function shownRoutes(parts: AdminParts, kept: KeptRecords): Promise<ShownR
   ];
 }
 
-function shown(parts: AdminParts, name: string, config: RouteConfig | null, row: KeptRow | null): ShownRoute {
-  const isKept = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
+function shown(parts: AdminParts, name: string, config: RouteConfig | null, row: EntryRow | null): ShownRoute {
+  const isStored = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
   const written = config ?? ((row?.definition ?? {}) as Partial<RouteConfig>);
   return {
     name,
@@ -81,6 +84,6 @@ function shown(parts: AdminParts, name: string, config: RouteConfig | null, row:
     effects: effectNames.filter((effect) => written[effect] !== undefined),
     continue: written.continue ?? false,
     settings: config === null ? null : { ...config },
-    ...shownKept(parts, isKept ? 'kept' : 'file', row),
+    ...shownStored(parts, isStored ? 'kept' : 'file', row),
   };
 }

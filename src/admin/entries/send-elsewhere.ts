@@ -23,13 +23,13 @@ export function refuseUnreadSecrets(
   after: Members,
   patch: Members,
 ): void {
-  const kept = new Set(secrets(before).map(({ path }) => path));
+  const earlierPaths = new Set(secrets(before).map(({ path }) => path));
   const given = new Map(secrets(patch).map(({ path, value }) => [path, value]));
   const getsAll = !member.includes('.') || member.startsWith('headers.');
   const group = member.slice(0, member.indexOf('.') + 1);
   const unread = secrets(after).find(
     ({ path }) =>
-      (getsAll || path.startsWith(group)) && kept.has(path) && (given.get(path) ?? secretMark) === secretMark,
+      (getsAll || path.startsWith(group)) && earlierPaths.has(path) && (given.get(path) ?? secretMark) === secretMark,
   );
   if (unread === undefined) return;
   const [outer, ...rest] = unread.path.split('.');

@@ -26,7 +26,7 @@ export const windowSchema = z.object({
 export type WindowReply = z.output<typeof windowSchema>;
 
 /** Whose use is read: of an account, or of one key where its plan counts by key. */
-export interface Whose {
+export interface WindowOwner {
   account: string;
   /** Null: the account's. */
   tenant: string | null;
@@ -41,12 +41,12 @@ export type LimitsRead = KeyLimits & Partial<Pick<Plan, 'tiers'>>;
 export async function windowsOf(
   parts: AdminParts,
   plan: LimitsRead,
-  { account, tenant }: Whose,
+  { account, tenant }: WindowOwner,
 ): Promise<WindowReply[]> {
   const counters = runningCounters(parts);
   const { ledger } = parts;
   const scope = (tier: string | null) => (tenant === null ? accountScope(account, tier) : keyScope(tenant, tier));
-  const asked = [
+  const limitsByTier = [
     ...readableLimits(plan, scope(null)).map((limit) => ({ tier: null as string | null, limit })),
     ...[...(plan.tiers ?? [])].flatMap(([tier, limits]) =>
       readableTierLimits(tier, limits, scope(tier)).map((limit) => ({ tier, limit })),
@@ -55,11 +55,11 @@ export async function windowsOf(
   const [states, buckets] = await Promise.all([
     counters.read(
       account,
-      asked.map((one) => one.limit),
+      limitsByTier.map((one) => one.limit),
     ),
-    ledger.buckets([...new Set(asked.map((one) => one.limit.scope))]),
+    ledger.buckets([...new Set(limitsByTier.map((one) => one.limit.scope))]),
   ]);
-  return asked.map(({ tier, limit: { measure, span, period, allowed, scope: of } }, at) => {
+  return limitsByTier.map(({ tier, limit: { measure, span, period, allowed, scope: of } }, at) => {
     const { used, leavesAtMs } = states[at]!;
     const free = leavesAtMs === null || period !== undefined ? null : bucketOf(span, leavesAtMs);
     const bucket =

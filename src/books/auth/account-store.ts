@@ -51,7 +51,7 @@ export interface Stored {
   keys: readonly KeyRow[];
   plans: readonly PlanRow[];
   /** Ordered by kind and name. */
-  kept: readonly KeptRow[];
+  entries: readonly EntryRow[];
   /** Ordered by provider, time and id. */
   credentials: readonly CredentialRow[];
   /** Ordered by name. */
@@ -66,7 +66,7 @@ export const nothingStored: Stored = {
   accounts: [],
   keys: [],
   plans: [],
-  kept: [],
+  entries: [],
   credentials: [],
   operators: [],
   invitations: [],
@@ -88,10 +88,10 @@ export type Change =
   /** `was`: only where it holds just that; null: whatever it holds, or where it is not there yet. */
   | { kind: 'put-plan'; plan: PlanRow; was: PlanRow['definition'] | null }
   | { kind: 'delete-plan'; name: string }
-  | { kind: 'create-kept'; row: KeptRow }
-  | { kind: 'replace-kept'; row: KeptRow; was: number }
+  | { kind: 'create-kept'; row: EntryRow }
+  | { kind: 'replace-kept'; row: EntryRow; was: number }
   /** Removes its credentials, too. */
-  | { kind: 'delete-kept'; of: KeptRow['kind']; name: string; was: number }
+  | { kind: 'delete-kept'; of: EntryRow['kind']; name: string; was: number }
   | { kind: 'create-credential'; credential: CredentialRow }
   | { kind: 'delete-credential'; provider: string; id: string }
   /** The same plain text, sealed again; only while it is still sealed as it `was`. */
@@ -211,7 +211,7 @@ export interface PlanRow {
 }
 
 /** A provider, model, MCP server, prompt, guard or rule for routes that was set up while Culvert ran: a fragment of culvert.yaml. */
-export interface KeptRow {
+export interface EntryRow {
   kind: 'provider' | 'model' | 'mcp' | 'prompt' | 'guard' | 'route';
   name: string;
   /** Definition as under `providers.NAME`, `models.NAME` or `mcp.servers.NAME`, without the values in `sealed`. Config's own schemas check it. */

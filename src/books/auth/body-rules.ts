@@ -2,7 +2,7 @@ import type { BodyRuleRow, Stored } from './account-store.ts';
 import type { Principal } from './principal.ts';
 
 /** Requests of a caller that are kept: all of them, or those of these models. */
-export type KeptOf = 'all' | ReadonlySet<string>;
+export type StoredModels = 'all' | ReadonlySet<string>;
 
 /** The rules in force, in memory. */
 export class BodyRules {
@@ -17,7 +17,10 @@ export class BodyRules {
   };
 
   /** Null: nothing is kept. A key of a run counts as the key that made it. */
-  keptOf({ keyId, account, run }: Pick<Principal, 'keyId' | 'account' | 'run'>, nowMs: number): KeptOf | null {
+  storedModelsOf(
+    { keyId, account, run }: Pick<Principal, 'keyId' | 'account' | 'run'>,
+    nowMs: number,
+  ): StoredModels | null {
     const models = new Set<string>();
     for (const { of, name, untilMs } of this.#rules) {
       if (untilMs <= nowMs) continue;

@@ -1,7 +1,7 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { AccountStore, KeyRow, KeySecret, KeySettings, Stored } from './account-store.ts';
 import { type MintedKey, mintSecret } from './api-key.ts';
-import { nameFault, nameTaken } from './issue-key.ts';
+import { nameProblem, nameTaken } from './issue-key.ts';
 import type { Declared } from './key-directory.ts';
 import { keyFacts } from './key-facts.ts';
 
@@ -64,7 +64,7 @@ export async function updateKey(
 ): Promise<{ kind: 'updated'; row: KeyRow } | { kind: 'changed' } | Failure> {
   if (key.revokedMs !== null) return conflict(key, 'is revoked; create another one');
   const row: KeyRow = { ...key, ...set };
-  const taken = row.name === key.name ? null : (nameFault(row.name) ?? nameTaken(row, known, key.id));
+  const taken = row.name === key.name ? null : (nameProblem(row.name) ?? nameTaken(row, known, key.id));
   if (taken !== null) return taken;
   const done = await store.apply([{ kind: 'update-key', id: key.id, set, was: settingsOf(key) }], {
     atMs: nowMs,

@@ -49,8 +49,8 @@ export async function openedInvitation(token: string, parts: InvitationParts): P
 
 /** The oldest one for this verified address that works now. */
 export function invitationFor(email: string, stored: Stored, parts: InvitationParts): InvitationRow | undefined {
-  const wanted = email.toLowerCase();
-  return stored.invitations.find((one) => one.email?.toLowerCase() === wanted && isOpen(one, stored, parts));
+  const normalized = email.toLowerCase();
+  return stored.invitations.find((one) => one.email?.toLowerCase() === normalized && isOpen(one, stored, parts));
 }
 
 /** An operator who may not give these rights any more, or is gone, does not give them by a link of before. */

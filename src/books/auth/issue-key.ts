@@ -33,7 +33,7 @@ const accountPattern = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
 const namePattern = /^[\p{L}\p{N}][\p{L}\p{N} ._@/-]{0,63}$/u;
 
 /** Null when it may be an account's id. */
-export function accountIdFault(id: string): Failure | null {
+export function accountIdProblem(id: string): Failure | null {
   if (accountPattern.test(id)) return null;
   return invalid('account', 'account: expected 1 to 64 of letters, digits and ._@-, beginning with a letter or digit');
 }
@@ -47,7 +47,7 @@ export async function issueKey(
   order: KeyOrder,
   known: { stored: Stored; declared: Declared },
 ): Promise<IssuedKey | Failure> {
-  const fault = accountIdFault(order.account) ?? nameFault(order.name);
+  const fault = accountIdProblem(order.account) ?? nameProblem(order.name);
   if (fault !== null) return fault;
   const { account, name } = order;
   const taken = nameTaken(order, known);
@@ -139,7 +139,7 @@ export function noAccount(account: string): Failure {
 }
 
 /** Null when it may be a key's name. */
-export function nameFault(name: string): Failure | null {
+export function nameProblem(name: string): Failure | null {
   if (namePattern.test(name)) return null;
   return invalid('name', 'name: expected 1 to 64 letters, digits, spaces or ._@/-, beginning with a letter or digit');
 }
@@ -156,7 +156,7 @@ function livingKeys(account: string, { stored, declared }: { stored: Stored; dec
 }
 
 /** A key that was renamed keeps the vector data of its first name, which a new key of that name must not reach unasked. */
-function ownTenant(account: string, name: string, keys: readonly Living[]): string | Failure {
+function keyTenant(account: string, name: string, keys: readonly Living[]): string | Failure {
   const tenant = `${account}/${name}`;
   const owner = keys.find((key) => key.tenant === tenant && key.name !== name);
   if (owner === undefined) return tenant;
@@ -167,7 +167,7 @@ function ownTenant(account: string, name: string, keys: readonly Living[]): stri
 /** Other accounts' keys are not looked at: data never crosses accounts, and nothing tells that they exist. */
 function tenantOf(order: KeyOrder, keys: readonly Living[]): string | Failure {
   const { account, name, shareVectorsWith: other } = order;
-  if (other === null) return ownTenant(account, name, keys);
+  if (other === null) return keyTenant(account, name, keys);
   const found = keys.find((key) => key.id === other || key.prefix === other || `${account}/${key.name}` === other);
   if (found !== undefined) return found.tenant;
   return invalid('share_vectors_with', `share_vectors_with: account '${account}' has no such key`);

@@ -228,7 +228,7 @@ export interface KeyHeaders {
   readonly [name: string]: string | readonly string[] | undefined;
 }
 
-interface KeptCaller {
+interface ConnectionCaller {
   known: object;
   headers: KeyHeaders;
   principal: Principal;
@@ -238,7 +238,7 @@ interface KeptCaller {
 
 /** The last caller of each connection, as its headers named it. A secret is kept for as long as its connection. */
 class ConnectionCallers {
-  private readonly last = new WeakMap<object, KeptCaller>();
+  private readonly last = new WeakMap<object, ConnectionCaller>();
 
   /** `known`: everybody who is known now. Null: the headers are others, or someone else may be known. */
   find(connection: object, known: object, headers: KeyHeaders): Principal | null {
@@ -257,20 +257,26 @@ class ConnectionCallers {
   }
 
   /** But for a key that ends at some time or is bound to addresses: that one is looked at each time. */
-  keep(connection: object, known: object, headers: KeyHeaders, entry: KeyEntry, count: KeptCaller['count']): void {
+  keep(
+    connection: object,
+    known: object,
+    headers: KeyHeaders,
+    entry: KeyEntry,
+    count: ConnectionCaller['count'],
+  ): void {
     if (entry.untilMs !== never || entry.expiresMs !== never || entry.addresses !== null) return;
     const { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google } = headers;
-    const kept = { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google };
-    this.last.set(connection, { known, headers: kept, principal: entry.principal, count });
+    const secretHeaders = { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google };
+    this.last.set(connection, { known, headers: secretHeaders, principal: entry.principal, count });
   }
 }
 
 /** In constant time: a proxy sends many callers' keys over one connection. */
-function isSameSecret(kept: KeyHeaders[string], sent: KeyHeaders[string]): boolean {
-  if (typeof kept !== 'string' || typeof sent !== 'string') return kept === undefined && sent === undefined;
-  if (kept.length !== sent.length) return false;
+function isSameSecret(known: KeyHeaders[string], sent: KeyHeaders[string]): boolean {
+  if (typeof known !== 'string' || typeof sent !== 'string') return known === undefined && sent === undefined;
+  if (known.length !== sent.length) return false;
   let difference = 0;
-  for (let at = 0; at < kept.length; at += 1) difference |= kept.charCodeAt(at) ^ sent.charCodeAt(at);
+  for (let at = 0; at < known.length; at += 1) difference |= known.charCodeAt(at) ^ sent.charCodeAt(at);
   return difference === 0;
 }
 

@@ -98,7 +98,7 @@ export function createSessions(parts: {
   ): Opened | Failure {
     if (credential !== null) return ring.opens(credential, address);
     const operator = id === null || rules().oidc === undefined ? null : ring.operator(id);
-    return operator === null ? gone : { to: 'admin', operator };
+    return operator === null ? operatorRemoved : { to: 'admin', operator };
   }
 
   function sessionOf(row: SessionRow, secret: string, who: Opened): Session {
@@ -175,7 +175,7 @@ export function createSessions(parts: {
   };
 }
 
-const gone: Failure = { kind: 'unauthenticated', message: 'This operator was removed.' };
+const operatorRemoved: Failure = { kind: 'unauthenticated', message: 'This operator was removed.' };
 
 /** Follows from the cookie's secret, which no page can read: nothing more is kept. */
 function csrfOf(secret: string): string {
@@ -184,7 +184,7 @@ function csrfOf(secret: string): string {
 
 /** Compares in constant time. */
 export function isCsrf(session: Session, given: string | undefined): boolean {
-  const wanted = Buffer.from(session.csrf);
+  const expected = Buffer.from(session.csrf);
   const got = Buffer.from(given ?? '');
-  return got.length === wanted.length && timingSafeEqual(got, wanted);
+  return got.length === expected.length && timingSafeEqual(got, expected);
 }

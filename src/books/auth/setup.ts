@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { fragmentKey, mergeKept } from '../../config/merge-kept.ts';
+import { fragmentKey, mergeStored } from '../../config/merge-stored.ts';
 import { formatPath } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
 import { createSealer } from '../../kernel/seal.ts';
 import type { Stored } from './account-store.ts';
-import { openKept } from './kept-secrets.ts';
+import { openEntries } from './entry-secrets.ts';
 
-type Told = (facts: object, message: string) => void;
+type LogLine = (facts: object, message: string) => void;
 
 /** The configuration in force: that of the file, and under it the settings made while Culvert ran. */
 export interface Setup {
@@ -16,7 +16,7 @@ export interface Setup {
   file(): Config;
   inForce(): Config;
   /** Present contents of the store. */
-  take(stored: Pick<Stored, 'kept' | 'credentials'>): void;
+  take(stored: Pick<Stored, 'entries' | 'credentials'>): void;
   /** Another file; resolves when it is in force and its providers were asked for their models. */
   declare(file: Config): Promise<void>;
   /** From now on each change goes to `use`, one after the other. */
@@ -24,7 +24,7 @@ export interface Setup {
   /** Resolves when everything taken so far is in force. */
   settled(): Promise<void>;
   /** The same, and its providers were asked for their models, or this many ms have passed. */
-  heard(waitMaxMs: number): Promise<void>;
+  providersAsked(waitMaxMs: number): Promise<void>;
 }
 
 /** Resolves when new requests go by it. `asking`: whether providers are asked for their models too. */
@@ -33,7 +33,7 @@ type Use = (config: Config, asking: 'every provider' | 'nobody') => Promise<Take
 /** A configuration that new requests go by. */
 export interface TakenUp {
   /** Every provider was asked for its models. */
-  heard: Promise<void>;
+  providersAsked: Promise<void>;
 }
 
 /** By `fragmentKey` of config. */
@@ -46,18 +46,18 @@ export interface SetupReport {
 
 const fine: SetupReport = { shadowed: new Set(), problems: new Map() };
 
-type Kept = Pick<Stored, 'kept' | 'credentials'>;
+type StoredEntries = Pick<Stored, 'entries' | 'credentials'>;
 
 /** The file with what is stored under it, and what of that is not in use. */
 function mergedSetup(
   file: Config,
-  kept: Kept,
+  entries: StoredEntries,
   secrets: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): { config: Config; report: SetupReport } {
-  if (kept.kept.length === 0) return { config: file, report: fine };
-  const opened = openKept(createSealer(secrets, 'credentials'), kept);
-  const { config, left } = mergeKept(file, opened.fragments, env);
+  if (entries.entries.length === 0) return { config: file, report: fine };
+  const opened = openEntries(createSealer(secrets, 'credentials'), entries);
+  const { config, left } = mergeStored(file, opened.fragments, env);
   const problems = new Map(opened.troubles);
   for (const [key, why] of left) {
     if (why.kind === 'unusable') problems.set(key, [formatPath(why.path), why.message].filter(Boolean).join(': '));
@@ -67,14 +67,14 @@ function mergedSetup(
 }
 
 /** Logs the problems that are not among the lines of the last time, and gives the lines of this time. */
-function tellNew(
-  log: { warn: Told },
-  { kept }: Kept,
+function logNewProblems(
+  log: { warn: LogLine },
+  { entries }: StoredEntries,
   problems: ReadonlyMap<string, string>,
   before: ReadonlySet<string>,
 ): ReadonlySet<string> {
-  if (kept.length === 0) return before;
-  const lines = kept.flatMap((row) => {
+  if (entries.length === 0) return before;
+  const lines = entries.flatMap((row) => {
     const problem = problems.get(fragmentKey(row));
     return problem === undefined ? [] : [{ row, problem, line: `${fragmentKey(row)}: ${problem}` }];
   });
@@ -88,23 +88,23 @@ export function createSetup(parts: {
   config: Config;
   env: Readonly<Record<string, string | undefined>>;
   secrets: { all(): readonly string[] };
-  log: { warn: Told; error: Told };
+  log: { warn: LogLine; error: LogLine };
 }): Setup {
   const { env, secrets, log } = parts;
   let file = parts.config;
-  let kept: Kept = { kept: [], credentials: [] };
-  let told: ReadonlySet<string> = new Set();
+  let entries: StoredEntries = { entries: [], credentials: [] };
+  let logged: ReadonlySet<string> = new Set();
   let report: SetupReport = fine;
   let inForce = file;
   let use: Use | null = null;
-  let last: Promise<TakenUp> = Promise.resolve({ heard: Promise.resolve() });
+  let last: Promise<TakenUp> = Promise.resolve({ providersAsked: Promise.resolve() });
 
   function merge(asking: 'every provider' | 'what changed'): Promise<TakenUp> {
     const before = inForce;
-    const merged = mergedSetup(file, kept, secrets.all(), env);
+    const merged = mergedSetup(file, entries, secrets.all(), env);
     inForce = merged.config;
     report = merged.report;
-    told = tellNew(log, kept, report.problems, told);
+    logged = logNewProblems(log, entries, report.problems, logged);
     if (use === null) return last;
     const next = use;
     const config = inForce;
@@ -122,16 +122,16 @@ export function createSetup(parts: {
     file: () => file,
     inForce: () => inForce,
     take(stored) {
-      const next: Kept = { kept: stored.kept, credentials: stored.credentials };
-      if (next.kept.length === 0 && kept.kept.length === 0) return;
+      const next: StoredEntries = { entries: stored.entries, credentials: stored.credentials };
+      if (next.entries.length === 0 && entries.entries.length === 0) return;
       // The store's version moves with accounts and keys too.
-      if (isDeepStrictEqual(next, kept)) return;
-      kept = next;
+      if (isDeepStrictEqual(next, entries)) return;
+      entries = next;
       void merge('what changed');
     },
     async declare(next) {
       file = next;
-      await (await merge('every provider')).heard;
+      await (await merge('every provider')).providersAsked;
     },
     begin(next) {
       use = next;
@@ -139,13 +139,13 @@ export function createSetup(parts: {
     async settled() {
       await last;
     },
-    async heard(waitMaxMs) {
-      const { heard } = await last;
+    async providersAsked(waitMaxMs) {
+      const { providersAsked } = await last;
       let timer: NodeJS.Timeout | undefined;
       const over = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, waitMaxMs);
       });
-      await Promise.race([heard, over]);
+      await Promise.race([providersAsked, over]);
       clearTimeout(timer);
     },
   };

@@ -9,7 +9,7 @@ export type TrafficKind = 'all' | 'account' | 'model' | 'provider';
 
 /** Width of a row's time. Minutes are kept for two days, hours for 200. */
 export const trafficGrainsMs = { minute: 60_000, hour: 3_600_000 } as const;
-export const trafficKeptMs = { minute: 49 * 3_600_000, hour: 200 * 86_400_000 } as const;
+export const trafficRetentionMs = { minute: 49 * 3_600_000, hour: 200 * 86_400_000 } as const;
 
 export interface TimedRow {
   grainMs: number;

@@ -2,7 +2,7 @@ import { BatchSums, type RollupKey, type RollupRow, rollupKey, rollupSums } from
 import { type CacheSumRow, cacheSums, cacheSumsOf, usesCache } from './cache-sums.ts';
 import { type Column, columnsOf, eventTable, type UsageEvent } from './columns.ts';
 import { lateSums } from './day-sums.ts';
-import { type TrafficRow, TrafficSums, trafficGrainsMs, trafficKeptMs, trafficSums } from './minute-sums.ts';
+import { type TrafficRow, TrafficSums, trafficGrainsMs, trafficRetentionMs, trafficSums } from './minute-sums.ts';
 
 /** A settled request, and the same with another cost: `costUsd`, `savedUsd` and the costs of its attempts may differ. */
 export interface Repriced {
@@ -62,7 +62,7 @@ export function repricedSums(
     rollups,
     days,
     caches: difference(cachesOf(before), cachesOf(after), cacheSums),
-    traffic: difference(trafficOf(before), trafficOf(after), trafficSums).filter((row) => isKept(row, nowMs)),
+    traffic: difference(trafficOf(before), trafficOf(after), trafficSums).filter((row) => isRetained(row, nowMs)),
     repricing: rollups.map(({ hour, account, keyId, endpoint, alias, provider, usdNano, unpriced }, at) => {
       const requests = counts[at]?.requests ?? 0;
       return { atMs, hour, account, keyId, endpoint, alias, provider, requests, usdNano, unpriced };
@@ -89,9 +89,9 @@ function trafficOf(events: readonly UsageEvent[]): TrafficRow[] {
 }
 
 /** Rows that are too old for charts are gone, or about to go. */
-function isKept({ grainMs, bucket }: TrafficRow, nowMs: number): boolean {
-  const keptMs = grainMs === trafficGrainsMs.minute ? trafficKeptMs.minute : trafficKeptMs.hour;
-  return bucket * grainMs > nowMs - keptMs;
+function isRetained({ grainMs, bucket }: TrafficRow, nowMs: number): boolean {
+  const retentionMs = grainMs === trafficGrainsMs.minute ? trafficRetentionMs.minute : trafficRetentionMs.hour;
+  return bucket * grainMs > nowMs - retentionMs;
 }
 
 /** Both are of the same requests in the same order, and no cost is in a key: so each row is of its pair. */
@@ -103,8 +103,8 @@ function difference<Row extends object>(
   return after.map((row, at) => {
     const less = before[at] as Readonly<Record<string, number>>;
     const left = { ...row } as Row & Record<string, unknown>;
-    const own = row as Readonly<Record<string, number>>;
-    for (const { field } of sums) Object.assign(left, { [field]: (own[field] ?? 0) - (less[field] ?? 0) });
+    const counts = row as Readonly<Record<string, number>>;
+    for (const { field } of sums) Object.assign(left, { [field]: (counts[field] ?? 0) - (less[field] ?? 0) });
     return left;
   });
 }

@@ -9,7 +9,7 @@ const hourMs = 3_600_000;
 /** No zone changes its clock twice within it. */
 const stepHours = 7 * 24;
 /** Before it the earliest offset that was looked up counts. */
-const lookedUpHours = 20 * 366 * 24;
+const cachedHours = 20 * 366 * 24;
 
 /** Days of a range of hours. Throws a RangeError for a time zone that is none. */
 export function zoneDays(zone: string, { fromMs, toMs }: { fromMs: number; toMs: number }): ZoneDays {
@@ -17,7 +17,7 @@ export function zoneDays(zone: string, { fromMs, toMs }: { fromMs: number; toMs:
   const aheadAt = (hour: number) => hoursIn(format.format(hour * hourMs));
   const end = Math.ceil(toMs / hourMs);
   const days: { untilHour: number; ahead: number }[] = [];
-  let at = Math.max(Math.floor(fromMs / hourMs), end - lookedUpHours);
+  let at = Math.max(Math.floor(fromMs / hourMs), end - cachedHours);
   let ahead = aheadAt(at);
   while (at < end) {
     const next = Math.min(at + stepHours, end);

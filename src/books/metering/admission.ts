@@ -65,7 +65,7 @@ export interface Admitted {
    */
   expected?: Pick<Spent, 'tokens' | 'usdNano'>;
   /** The model that `reserve` was asked for. */
-  asked?: string;
+  requestedModel?: string;
   /** Set by `reserve`: the ledger tells of this request, however it ends. */
   booked?: boolean;
   /** Gives concurrency back. Idempotent; must be called in `finally`. */

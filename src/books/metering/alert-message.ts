@@ -6,10 +6,10 @@ import type { Notice } from './notice-store.ts';
 export interface AlertMessage {
   type: 'alerts';
   timestamp: string;
-  data: { raised: AlertTold[]; resolved: AlertTold[] };
+  data: { raised: ReportedAlert[]; resolved: ReportedAlert[] };
 }
 
-interface AlertTold {
+interface ReportedAlert {
   name: string;
   severity: string;
   text: string;
@@ -28,7 +28,7 @@ export function alertNotice(
   const message: AlertMessage = {
     type: 'alerts',
     timestamp: new Date(nowMs).toISOString(),
-    data: { raised: raised.map(told), resolved: resolved.map(told) },
+    data: { raised: raised.map(reported), resolved: resolved.map(reported) },
   };
   const id = `msg_${randomBase62(24)}`;
   return { id, plan: prefix + receiver, body: JSON.stringify(message), createdMs: nowMs, tries: 0 };
@@ -74,7 +74,7 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-function told({ name, severity, text, fix, sinceMs }: AlertRow): AlertTold {
+function reported({ name, severity, text, fix, sinceMs }: AlertRow): ReportedAlert {
   return { name, severity, text, fix, since: new Date(sinceMs).toISOString() };
 }
 

@@ -94,8 +94,8 @@ export function createAlertTurns(parts: AlertParts): () => Promise<void> {
     const queued = await store.change((shared) => {
       const { rows, unshared } = memory.joined(shared);
       const { write, forget, raised, resolved } = nextAlerts(rows, seen, { nowMs, overMs, quietMs });
-      const told = raised.length + resolved.length > 0;
-      const notices = told ? receivers.map((to) => alertNotice(to, { raised, resolved }, nowMs)) : [];
+      const hasChanges = raised.length + resolved.length > 0;
+      const notices = hasChanges ? receivers.map((to) => alertNotice(to, { raised, resolved }, nowMs)) : [];
       const written = byName([...unshared, ...write]);
       known = [...byName([...rows, ...written.values()]).values()].filter(({ name }) => !forget.includes(name));
       return { write: [...written.values()], forget, notices };

@@ -30,17 +30,17 @@ export interface VariantResult {
 export function variantResults({ times, ratings }: ExperimentRows, variants: readonly string[]): VariantResult[] {
   const seen = new Set<string | null>([...variants, ...times.map(variantOf), ...ratings.map(variantOf)]);
   return [...seen].map((variant) => {
-    const own = times.filter((row) => row.variant === variant);
-    const requests = sumOf(own, (row) => row.requests);
-    const errors = sumOf(own, (row) => row.errors);
+    const ofVariant = times.filter((row) => row.variant === variant);
+    const requests = sumOf(ofVariant, (row) => row.requests);
+    const errors = sumOf(ofVariant, (row) => row.errors);
     return {
       variant,
       requests,
       errors,
       errorRate: requests === 0 ? null : errors / requests,
       errorRateInterval: requests === 0 ? null : wilson(errors, requests),
-      costUsd: sumOf(own, (row) => row.costUsd),
-      firstTokenMs: quantiles(own),
+      costUsd: sumOf(ofVariant, (row) => row.costUsd),
+      firstTokenMs: quantiles(ofVariant),
       metrics: ratings.filter((row) => row.variant === variant).map(metricResult),
     };
   });

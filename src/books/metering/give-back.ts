@@ -26,7 +26,7 @@ export interface GiveBackParts {
 /** The endpoint of the rows that give back. */
 export const giveBackEndpoint = 'give-back';
 
-const keptForMs = 30 * 24 * 3_600_000;
+const retentionMs = 30 * 24 * 3_600_000;
 /** Rows that a crash left unfinished: nobody dies so often between two writes. */
 const crashesMax = 8;
 
@@ -48,7 +48,7 @@ export function createGiveBack(parts: GiveBackParts): GiveBack {
       requestId,
       bootId,
       nowMs,
-      expiresMs: nowMs + keptForMs,
+      expiresMs: nowMs + retentionMs,
     };
   }
 
@@ -80,7 +80,7 @@ export function createGiveBack(parts: GiveBackParts): GiveBack {
     }
   }
 
-  const told = async <T>(what: string, otherwise: T, work: () => Promise<T>): Promise<T> => {
+  const orReported = async <T>(what: string, otherwise: T, work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (error) {
@@ -89,8 +89,8 @@ export function createGiveBack(parts: GiveBackParts): GiveBack {
     }
   };
   return {
-    paidBy: (...asked) => told('a job is not remembered', undefined, () => paidBy(...asked)),
-    failed: (...asked) => told('a failed job stays charged for now', false, () => failed(...asked)),
+    paidBy: (...args) => orReported('a job is not remembered', undefined, () => paidBy(...args)),
+    failed: (...args) => orReported('a failed job stays charged for now', false, () => failed(...args)),
   };
 }
 

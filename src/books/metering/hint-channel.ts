@@ -3,7 +3,7 @@
  * Never rejects.
  */
 export interface HintChannel {
-  tell(text: string): void;
+  send(text: string): void;
   /** From now on `take` gets what others tell, and what this process tells. */
   listen(take: (text: string) => void): void;
 }

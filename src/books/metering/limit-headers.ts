@@ -51,7 +51,7 @@ export class LimitHeaders {
     // A plan that changed since then has other limits.
     if (calls.length === 0 || states.length !== calls.length) return [];
     const list = ['ratelimit-policy', this.#callPolicy, 'ratelimit', remainingOf(calls, states, nowMs, '')];
-    return pushOwn(list, ownNames[form].requests, calls[0], states[0], nowMs);
+    return pushLimit(list, headerNames[form].requests, calls[0], states[0], nowMs);
   }
 
   /** After the reservation: everything. */
@@ -67,8 +67,8 @@ export class LimitHeaders {
     const withCalls = callStates.length === calls.length && calls.length > 0;
     const first = withCalls ? remainingOf(calls, callStates, nowMs, '') : '';
     const list = ['ratelimit-policy', this.#policy, 'ratelimit', remainingOf(windows, states, nowMs, first)];
-    const { requests, tokens } = ownNames[form];
-    if (withCalls) pushOwn(list, requests, calls[0], callStates[0], nowMs);
+    const { requests, tokens } = headerNames[form];
+    if (withCalls) pushLimit(list, requests, calls[0], callStates[0], nowMs);
     else pushAt(list, requests, windows[this.#requestsAt], states, nowMs);
     pushAt(list, tokens, windows[this.#tokensAt], states, nowMs);
     return this.#soft.length === 0 ? list : this.#warned(list, states);
@@ -104,16 +104,16 @@ export class LimitHeaders {
     ];
     const { measure } = reached.limit;
     if (measure === 'usd') return list;
-    return pushOwn(list, ownNames[form][measure === 'tokens' ? 'tokens' : 'requests'], reached, state, nowMs);
+    return pushLimit(list, headerNames[form][measure === 'tokens' ? 'tokens' : 'requests'], reached, state, nowMs);
   }
 }
 
 function columnsOf(limits: readonly Limit[]): Column[] {
-  const told = limits.map((limit, at) => ({ limit, at })).filter(({ limit }) => limit.allowed !== endless);
-  return told.map(({ limit, at }, place) => {
+  const finite = limits.map((limit, at) => ({ limit, at })).filter(({ limit }) => limit.allowed !== endless);
+  return finite.map(({ limit, at }, place) => {
     const one = 1 / amountOf(limit.measure, 1);
     const allowed = String(Math.floor(limit.allowed / one));
-    const later = told[place + 1]?.limit;
+    const later = finite[place + 1]?.limit;
     const next = later === undefined ? '' : `, ${headerNameOf(later)}`;
     return { limit, at, name: headerNameOf(limit), one, allowed, next, after: next, seconds: -1 };
   });
@@ -160,7 +160,7 @@ function remainingOf(columns: readonly Column[], states: readonly LimitState[], 
   return text;
 }
 
-interface OwnNames {
+interface HeaderNames {
   limit: string;
   remaining: string;
   reset: string;
@@ -171,9 +171,9 @@ interface OwnNames {
  * `x-ratelimit-limit-requests: 60` … or `anthropic-ratelimit-requests-limit: 60` …; adds to `list` and gives it. No such
  * limit: nothing.
  */
-function pushOwn(
+function pushLimit(
   list: string[],
-  names: OwnNames,
+  names: HeaderNames,
   column: Column | undefined,
   state: LimitState | undefined,
   nowMs: number,
@@ -187,12 +187,12 @@ function pushOwn(
 
 function pushAt(
   list: string[],
-  names: OwnNames,
+  names: HeaderNames,
   column: Column | undefined,
   states: readonly LimitState[],
   nowMs: number,
 ): void {
-  if (column !== undefined) pushOwn(list, names, column, states[column.at], nowMs);
+  if (column !== undefined) pushLimit(list, names, column, states[column.at], nowMs);
 }
 
 /** As OpenAI writes them: `20s`, `6m0s`, `1h0m30s`. */
@@ -208,17 +208,17 @@ function instantText(leavesAtMs: number): string {
   return new Date(Math.ceil(leavesAtMs / 1_000) * 1_000).toISOString().replace('.000', '');
 }
 
-function openAiNames(what: 'requests' | 'tokens'): OwnNames {
+function openAiNames(what: 'requests' | 'tokens'): HeaderNames {
   const named = (name: string) => `x-ratelimit-${name}-${what}`;
   return { limit: named('limit'), remaining: named('remaining'), reset: named('reset'), resetText: durationText };
 }
 
-function anthropicNames(what: 'requests' | 'tokens'): OwnNames {
+function anthropicNames(what: 'requests' | 'tokens'): HeaderNames {
   const named = (name: string) => `anthropic-ratelimit-${what}-${name}`;
   return { limit: named('limit'), remaining: named('remaining'), reset: named('reset'), resetText: instantText };
 }
 
-const ownNames = {
+const headerNames = {
   openai: { requests: openAiNames('requests'), tokens: openAiNames('tokens') },
   anthropic: { requests: anthropicNames('requests'), tokens: anthropicNames('tokens') },
 } as const;

@@ -41,28 +41,28 @@ export interface ReadFor {
   account: string;
   tenant: string | null;
   plan: Plan;
-  own: KeyLimits | null;
+  keyLimits: KeyLimits | null;
 }
 
 /** Reads everything at once, counting nothing. Rejects with FailureError `quota-unavailable`. */
 export async function readLimits(
   counters: Pick<Counters, 'read' | 'running'>,
-  { account, tenant, plan, own }: ReadFor,
+  { account, tenant, plan, keyLimits }: ReadFor,
 ): Promise<PlanReadings> {
   const byKey = plan.scope === 'key' && tenant !== null;
   const scope = (tier: string | null) => (byKey ? keyScope(tenant, tier) : accountScope(account, tier));
-  const ofKey = own === null || tenant === null ? null : { limits: own, scope: keyScope(tenant, null) };
+  const ofKey = keyLimits === null || tenant === null ? null : { limits: keyLimits, scope: keyScope(tenant, null) };
 
-  const asked: Limit[] = readableLimits(plan, scope(null));
+  const planLimits: Limit[] = readableLimits(plan, scope(null));
   const tiers = [...plan.tiers];
-  for (const [tier, limits] of tiers) asked.push(...readableTierLimits(tier, limits, scope(tier)));
-  if (ofKey !== null) asked.push(...readableLimits(ofKey.limits, ofKey.scope));
+  for (const [tier, limits] of tiers) planLimits.push(...readableTierLimits(tier, limits, scope(tier)));
+  if (ofKey !== null) planLimits.push(...readableLimits(ofKey.limits, ofKey.scope));
 
   const places = ofKey === null ? [scope(null)] : [scope(null), ofKey.scope];
-  const [states, running] = await Promise.all([counters.read(account, asked), counters.running(account, places)]);
+  const [states, running] = await Promise.all([counters.read(account, planLimits), counters.running(account, places)]);
 
   let at = 0;
-  const next = () => readingOf(asked[at]!, states[at++]!);
+  const next = () => readingOf(planLimits[at]!, states[at++]!);
   // In the order in which they were asked.
   const ofPlan = readingsOf(next, running[0] ?? 0, plan);
   const ofTiers = tiers.map(([tier]) => [tier, { rpm: next(), windows: windowsOf(next) }] as const);

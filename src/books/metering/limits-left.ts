@@ -17,10 +17,10 @@ export async function limitsLeft(
   parts: RequestParts,
 ): Promise<LimitsLeft | null> {
   const { windows } = plans.limits(principal, null, principal.budgets === undefined ? undefined : parts);
-  const asked = windows.filter(({ measure, allowed }) => isShared(measure) && allowed < endless);
+  const sharedWindows = windows.filter(({ measure, allowed }) => isShared(measure) && allowed < endless);
   try {
-    const states = asked.length === 0 ? [] : await counters.read(principal.account, asked);
-    return { budget: leastOf(asked, states, 'usd'), units: leastOf(asked, states, 'units') };
+    const states = sharedWindows.length === 0 ? [] : await counters.read(principal.account, sharedWindows);
+    return { budget: leastOf(sharedWindows, states, 'usd'), units: leastOf(sharedWindows, states, 'units') };
   } catch (error) {
     if (error instanceof FailureError) return null;
     throw error;

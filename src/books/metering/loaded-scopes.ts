@@ -9,7 +9,7 @@ export const loadedScopesMax = 50_000;
  * A scope is kept this long after its last use. Closes reach the ledger up to 30 s late, and a call counts for 61 s: a
  * later read from the ledger is complete.
  */
-export const scopeKeptMs = 120_000;
+export const scopeRetentionMs = 120_000;
 /**
  * Of end users, tags and models of one account, which its callers name: they leave room to the others' scopes. An idle
  * one makes room for the next.
@@ -181,5 +181,5 @@ export class LoadedScopes {
 }
 
 function isIdle({ holds, running, lastUsedMs }: RollingScope, nowMs: number): boolean {
-  return holds === 0 && running === 0 && nowMs - lastUsedMs >= scopeKeptMs;
+  return holds === 0 && running === 0 && nowMs - lastUsedMs >= scopeRetentionMs;
 }

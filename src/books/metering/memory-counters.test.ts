@@ -13,7 +13,7 @@ import {
   newRequestId,
   usedOf,
 } from '../../../test/stores/counter-requests.ts';
-import { scopeKeptMs } from './loaded-scopes.ts';
+import { scopeRetentionMs } from './loaded-scopes.ts';
 import { holdsMax, MemoryCounters } from './memory-counters.ts';
 
 const unit = 1_000;
@@ -159,7 +159,7 @@ test('scopes in memory are bounded: an idle one makes room, and is read again wh
   counters.settle(held, { costMilli: unit, tokens: 0, usdNano: 0 });
   books.settle(held.requestId, booked(first.account, held.quotaMs, { costMilli: unit, tenant: first.tenant }));
   for (let i = 0; i < 20; i++) {
-    clock.advance(scopeKeptMs);
+    clock.advance(scopeRetentionMs);
     const other = newAsker();
     counters.settle(await mustHold(counters, other, unit), { costMilli: unit, tokens: 0, usdNano: 0 });
     assert.ok(counters.gauges().scopes <= 10);
@@ -175,16 +175,16 @@ test('what runs, is held or was used just now makes no room: who comes then is t
   const [runs, holds, recent] = [newAsker(), newAsker(), newAsker()];
   const entered = await enter(counters, runs, { places: runs.scopes.map((scope) => ({ scope, allowed: 1 })) });
   const held = await mustHold(counters, holds, unit);
-  clock.advance(scopeKeptMs);
+  clock.advance(scopeRetentionMs);
   counters.settle(await mustHold(counters, recent, unit), { costMilli: unit, tokens: 0, usdNano: 0 });
-  clock.advance(scopeKeptMs - 1);
+  clock.advance(scopeRetentionMs - 1);
   const late = newAsker();
   assert.deepEqual(await hold(counters, late, unit), {
     kind: 'unavailable',
     reason: 'too many requests or keys are active at once',
   });
   assert.equal(await usedOf(counters, recent, 'units', '5h'), unit);
-  clock.advance(scopeKeptMs - 1);
+  clock.advance(scopeRetentionMs - 1);
   assert.equal((await hold(counters, late, unit)).kind, 'unavailable');
 
   assert.ok(entered.kind === 'entered');

@@ -41,12 +41,21 @@ export function nextAlerts(
     known.delete(name);
     const lasts = before !== undefined && before.severity !== 'none';
     const sinceMs = lasts ? before.sinceMs : nowMs;
-    const told = lasts ? before.told : 'none';
-    const row: AlertRow = { name, severity, text, fix, sinceMs, seenMs: nowMs, told, toldMs: before?.toldMs ?? null };
-    const isWorse = told !== 'none' && rank[severity] > rank[told];
+    const lastReported = lasts ? before.told : 'none';
+    const row: AlertRow = {
+      name,
+      severity,
+      text,
+      fix,
+      sinceMs,
+      seenMs: nowMs,
+      told: lastReported,
+      toldMs: before?.toldMs ?? null,
+    };
+    const isWorse = lastReported !== 'none' && rank[severity] > rank[lastReported];
     // One that was told in the future was told by a wrong clock.
     const isQuiet = row.toldMs !== null && nowMs >= row.toldMs && nowMs - row.toldMs < quietMs;
-    if (isWorse || (told === 'none' && !isQuiet)) {
+    if (isWorse || (lastReported === 'none' && !isQuiet)) {
       row.told = severity;
       row.toldMs = nowMs;
       change.raised.push(row);

@@ -78,12 +78,12 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
 
   async function deliver(notice: Notice): Promise<void> {
     const receiver = receiverOf(notice);
-    const whose = receiver === null ? `notices of plan ${notice.plan}` : `alerts to ${receiver}`;
+    const subject = receiver === null ? `notices of plan ${notice.plan}` : `alerts to ${receiver}`;
     let reason: string;
     try {
       const sent = receiver === null ? await postOf(notice) : await alert(receiver, notice);
       if (sent === 'sent') {
-        if (failing.delete(whose)) onTrouble(`${whose} arrive again`);
+        if (failing.delete(subject)) onTrouble(`${subject} arrive again`);
         return store.delivered(notice.id);
       }
       onTrouble(
@@ -95,9 +95,9 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
     }
     const tries = notice.tries + 1;
     const gapMs = retryGapsMs[tries - 1] ?? null;
-    if (gapMs === null) onTrouble(`notice ${notice.id} (${whose}) was given up after ${tries} tries: ${reason}`);
-    else if (!failing.has(whose)) onTrouble(`${whose} do not arrive, and are tried again: ${reason}`);
-    failing.add(whose);
+    if (gapMs === null) onTrouble(`notice ${notice.id} (${subject}) was given up after ${tries} tries: ${reason}`);
+    else if (!failing.has(subject)) onTrouble(`${subject} do not arrive, and are tried again: ${reason}`);
+    failing.add(subject);
     return store.failed(notice.id, tries, gapMs === null ? null : clock.wallMs() + gapMs);
   }
 

@@ -85,7 +85,7 @@ function periodOf(name: PeriodName, zone: string): CalendarPeriod {
 }
 
 /** Whose budgets are asked for, besides those that name somebody. */
-export type AskedParts = Partial<Record<PartLimit['part']['kind'], string>>;
+export type RequestedParts = Partial<Record<PartLimit['part']['kind'], string>>;
 
 /** How full a budget within an account is, as people read it. */
 export interface PartReading {
@@ -122,9 +122,9 @@ export async function readParts(
   counters: Pick<Counters, 'read'>,
   account: string,
   budgets: readonly PartBudgetConfig[],
-  asked: AskedParts,
+  requested: RequestedParts,
 ): Promise<PartReading[]> {
-  const limits = shownParts(account, budgets, asked);
+  const limits = shownParts(account, budgets, requested);
   if (limits.length === 0) return [];
   const states = await counters.read(account, limits);
   return limits.flatMap((limit, at) => {
@@ -133,14 +133,14 @@ export async function readParts(
   });
 }
 
-function shownParts(account: string, budgets: readonly PartBudgetConfig[], asked: AskedParts): PartLimit[] {
+function shownParts(account: string, budgets: readonly PartBudgetConfig[], requested: RequestedParts): PartLimit[] {
   const shown: PartLimit[] = [];
   for (const kind of kinds) {
     for (const budget of budgets) {
       const value = budget[kind];
       if (value !== undefined) shown.push(partLimit(account, budget, kind, value));
     }
-    const value = asked[kind];
+    const value = requested[kind];
     if (value === undefined) continue;
     const found = partLimits(account, budgets, { user: null, tag: null, alias: '', ...aliased(kind, value) });
     for (const one of found) {

@@ -9,7 +9,7 @@ import { endless, type Limit, type LimitState, type Measure, type Scope } from '
 import { LimitHeaders } from './limit-headers.ts';
 import { partLimits, type RequestParts } from './part-budgets.ts';
 import type { CalendarBudget, KeyLimits, Plan, SoftLimits } from './plan.ts';
-import { extraOf, ownLimitsOf, planOf, raisedBy } from './plan-rules.ts';
+import { extraOf, limitsOfKey, planOf, raisedBy } from './plan-rules.ts';
 import { accountScope, creditScope, freeScope, keyScope, nanoUsd, runScope, scopesOf } from './scope.ts';
 import { type SpanName, type WindowName, windowNames } from './window.ts';
 
@@ -108,11 +108,11 @@ export function createPlanBook({ config, stored, onUnreadable, nowMs = systemClo
       if (set === undefined || (set.untilMs !== null && set.untilMs <= nowMs())) {
         const { extraBudget, limits } = principal;
         const atMs = nowMs();
-        const own = limits === null ? null : ownLimitsOf(limits, atMs);
+        const keyLimits = limits === null ? null : limitsOfKey(limits, atMs);
         const extras = [extraBudget, limits && extraOf(limits)].flatMap((extra) => extra?.untilMs ?? []);
         const ahead = extras.filter((untilMs) => untilMs > atMs);
         const ends = ahead.length === 0 ? null : Math.min(...ahead);
-        set = limitSetOf(raisedBy(plan(principal.plan), extraBudget, atMs), own, principal, tier, ends);
+        set = limitSetOf(raisedBy(plan(principal.plan), extraBudget, atMs), keyLimits, principal, tier, ends);
         if (principal.creditNano !== undefined)
           set = withLimits(set, [creditLimit(principal.account, principal.creditNano)]);
         if (principal.run !== undefined) set = withRun(set, principal.account, principal.run);
@@ -141,9 +141,9 @@ export function createPlanBook({ config, stored, onUnreadable, nowMs = systemClo
 /** A set with the own limits of a key of a run. */
 function withRun(set: LimitSet, account: string, { id, usd, rpm }: NonNullable<Principal['run']>): LimitSet {
   const scope = runScope(account, id);
-  const own = callLimits('run:minute', rpm, scope);
-  const calls = [...set.calls, ...own];
-  const freeCalls = [...set.freeCalls, ...own.map((each) => ({ ...each, id: 'free', scope: freeScope(scope) }))];
+  const runLimits = callLimits('run:minute', rpm, scope);
+  const calls = [...set.calls, ...runLimits];
+  const freeCalls = [...set.freeCalls, ...runLimits.map((each) => ({ ...each, id: 'free', scope: freeScope(scope) }))];
   const spent = usd === null ? [] : [limit('run:budget', 'usd', 'month', nanoUsd(usd), scope)];
   return withLimits({ ...set, calls, freeCalls, headers: new LimitHeaders(calls, set.windows) }, spent);
 }
@@ -196,7 +196,7 @@ const noRules: readonly DataRule[] = [];
 /** Every limit that a request of this caller on a model of this tier must pass: its plan's, then its key's own. */
 function limitSetOf(
   plan: Plan,
-  own: KeyLimits | null,
+  keyLimits: KeyLimits | null,
   principal: Principal,
   tier: string | null,
   untilMs: number | null,
@@ -213,15 +213,15 @@ function limitSetOf(
     windows.push(...windowLimits(`tier:${tier}:`, 'units', tierLimits.units, scope(tier)));
   }
   windows.push(...afterwards(plan, scope(null)));
-  if (own !== null) {
+  if (keyLimits !== null) {
     const ofKey = keyScope(tenant, null);
-    calls.push(...callLimits('minute', own.rpm, ofKey));
-    places.push(...placeLimits(own.concurrency, ofKey));
-    windows.push(...afterwards(own, ofKey));
+    calls.push(...callLimits('minute', keyLimits.rpm, ofKey));
+    places.push(...placeLimits(keyLimits.concurrency, ofKey));
+    windows.push(...afterwards(keyLimits, ofKey));
   }
   const tightestCalls = tightest(calls);
   const ofPlan = withSoft(tightest(windows), plan.soft, scope(null));
-  const allWindows = withSoft(ofPlan, own?.soft, keyScope(tenant, null));
+  const allWindows = withSoft(ofPlan, keyLimits?.soft, keyScope(tenant, null));
   return {
     calls: tightestCalls,
     freeCalls: tightestCalls.map((each) => ({ ...each, id: 'free', scope: freeScope(each.scope) })),
@@ -304,13 +304,13 @@ export function limit(id: string, measure: Measure, span: SpanName, allowed: num
 
 /** A plan that counts by key and a key's own limits meet in one scope: the lower of two that count the same stays. */
 function tightest<T extends { id: string; scope: Scope; allowed: number }>(limits: readonly T[]): T[] {
-  const kept: T[] = [];
+  const lowest: T[] = [];
   for (const each of limits) {
-    const same = kept.findIndex(({ id, scope }) => id === each.id && scope === each.scope);
-    if (same === -1) kept.push(each);
-    else if (each.allowed < kept[same]!.allowed) kept[same] = each;
+    const same = lowest.findIndex(({ id, scope }) => id === each.id && scope === each.scope);
+    if (same === -1) lowest.push(each);
+    else if (each.allowed < lowest[same]!.allowed) lowest[same] = each;
   }
-  return kept;
+  return lowest;
 }
 
 /** The book of plans that counts now. */

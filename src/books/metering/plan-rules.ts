@@ -54,7 +54,7 @@ export function raisedBy<Limits extends KeyLimits>(
 }
 
 /** A key's own limits, with its extra budget while that lasts. */
-export function ownLimitsOf(written: KeyLimitsConfig, nowMs: number): KeyLimits {
+export function limitsOfKey(written: KeyLimitsConfig, nowMs: number): KeyLimits {
   return raisedBy(keyLimitsOf(written), extraOf(written), nowMs);
 }
 
@@ -96,10 +96,10 @@ function tiersOf(written: PlanConfig, tiers: Config['tiers']): ReadonlyMap<strin
   const ofPlan = new Map(Object.entries(written.tier_limits ?? {}));
   const shared = new Map(Object.entries(tiers));
   for (const tier of new Set([...shared.keys(), ...ofPlan.keys()])) {
-    const own = ofPlan.get(tier) ?? {};
-    if (own === 'off') continue;
+    const ofThisPlan = ofPlan.get(tier) ?? {};
+    if (ofThisPlan === 'off') continue;
     const base = shared.get(tier) ?? {};
-    const field = (key: 'rpm' | WindowName): Written => own[key] ?? (base === 'off' ? undefined : base[key]);
+    const field = (key: 'rpm' | WindowName): Written => ofThisPlan[key] ?? (base === 'off' ? undefined : base[key]);
     const rpm = number(field('rpm'));
     const units = windowsOf({ '5h': field('5h'), week: field('week'), month: field('month') }, milliUnits);
     if (rpm === null && Object.values(units).every((amount) => amount === null)) continue;

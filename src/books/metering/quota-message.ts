@@ -37,13 +37,13 @@ export function quotaExceeded(
     used,
     allowed,
     freeAtMs,
-    message: `Rate limit exceeded: ${labelOf(full.limit)}${whoseOf(full, reached)}, ${used} of ${allowed} ${what}${short}. ${whenFree(full, reached, needs, freeAtMs, nowMs)}`,
+    message: `Rate limit exceeded: ${labelOf(full.limit)}${scopePhrase(full, reached)}, ${used} of ${allowed} ${what}${short}. ${whenFree(full, reached, needs, freeAtMs, nowMs)}`,
     ...(ofKey && { ofKey }),
     headers,
   };
 }
 
-function whoseOf({ scope }: Full, reached: Limit | null): string {
+function scopePhrase({ scope }: Full, reached: Limit | null): string {
   if (scope.startsWith('k:')) return ' of this key';
   if (scope.startsWith('r:')) return ' of this key of a run';
   const part = reached?.part;

@@ -75,7 +75,7 @@ test('a reservation names its model and says whether the books know the request'
   const parts = metered({ rpm: 'off' });
   const { admitted } = await ask(parts);
   assert.ok(admitted.kind === 'admitted');
-  assert.deepEqual([admitted.asked, admitted.booked], ['small', true]);
+  assert.deepEqual([admitted.requestedModel, admitted.booked], ['small', true]);
   assert.deepEqual(parts.seen, [], 'a plan without notices has nothing observed');
   parts.breakLedger({ kind: 'quota-unavailable', message: 'no' });
   const refused = await ask(parts);

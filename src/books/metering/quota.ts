@@ -91,7 +91,7 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
       const trouble = troubleOf(troubles);
       if (trouble !== null) return booksClosed(trouble);
       const { principal, requestId, costMilli } = claim;
-      claim.admitted.asked = claim.alias;
+      claim.admitted.requestedModel = claim.alias;
       // Most accounts have no budgets within, and enter nothing of them.
       const set =
         principal.budgets === undefined
@@ -214,7 +214,7 @@ class LimitedEntry implements Admitted {
   readonly calls: readonly LimitState[];
   readonly form: LimitHeaderForm;
   readonly isSparing: boolean;
-  asked = '';
+  requestedModel = '';
   booked = false;
   /** Gives the places back. */
   readonly release: () => void;

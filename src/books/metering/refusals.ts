@@ -29,22 +29,22 @@ export function createRefusals(ledger: Pick<Ledger, 'note'>): Refusals {
   const recent = new Map<string, { next: number; ring: Refusal[] }>();
 
   function remember(refusal: Refusal): void {
-    let kept = recent.get(refusal.reason);
-    if (kept === undefined) {
-      kept = { next: 0, ring: [] };
-      recent.set(refusal.reason, kept);
+    let sameReason = recent.get(refusal.reason);
+    if (sameReason === undefined) {
+      sameReason = { next: 0, ring: [] };
+      recent.set(refusal.reason, sameReason);
     }
-    kept.ring[kept.next] = refusal;
-    kept.next = (kept.next + 1) % recentOfReason;
+    sameReason.ring[sameReason.next] = refusal;
+    sameReason.next = (sameReason.next + 1) % recentOfReason;
   }
 
   return {
     add(refusal) {
       remember(refusal);
       const { atMs, ms } = refusal;
-      const whose = `${refusal.reason} ${refusal.limit} ${refusal.account}`;
-      if (records.take(whose, atMs + ms)) ledger.note(refusalEvent(refusal));
-      return lines.take(whose, atMs + ms) ? 'line' : 'counted';
+      const group = `${refusal.reason} ${refusal.limit} ${refusal.account}`;
+      if (records.take(group, atMs + ms)) ledger.note(refusalEvent(refusal));
+      return lines.take(group, atMs + ms) ? 'line' : 'counted';
     },
     find(id, account) {
       for (const { ring } of recent.values()) {

@@ -34,7 +34,7 @@ export interface SeenProcess {
 /** Processes that share these books. */
 export interface Replicas {
   /** From now on the heartbeat of this process tells `facts`. */
-  tell(facts: () => Promise<ProcessFacts>): void;
+  report(facts: () => Promise<ProcessFacts>): void;
   /** Those that live, and those that ended within `goneShownMs`. May reject. */
   seen(): Promise<readonly SeenProcess[]>;
 }

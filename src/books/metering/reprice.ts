@@ -23,10 +23,10 @@ export function repriced(
   const price = typeof share === 'number' ? priceShare(list, share) : list;
   const answered = answerOf(event, target);
   const usage = answered?.usage ?? usageOf(event);
-  const ownUsd = usdOf(usage, price, atMs) ?? 0;
+  const listUsd = usdOf(usage, price, atMs) ?? 0;
   const besideUsd = besideOf(event, answered);
   if (besideUsd === null) return 'unclear';
-  const nextUsd = Math.round((ownUsd + besideUsd) * 1e9) / 1e9;
+  const nextUsd = Math.round((listUsd + besideUsd) * 1e9) / 1e9;
   if (nextUsd === costUsd) return 'the same';
   const usesCache = event.cachedInputTokens + event.cacheWriteTokens > 0;
   return {
@@ -35,7 +35,7 @@ export function repriced(
     savedUsd: usesCache ? cacheSavedUsd(usage, price, atMs) : event.savedUsd,
     route: {
       ...event.route,
-      attempts: event.route.attempts.map((one) => (one === answered ? { ...one, costUsd: ownUsd } : one)),
+      attempts: event.route.attempts.map((one) => (one === answered ? { ...one, costUsd: listUsd } : one)),
     },
   };
 }

@@ -38,11 +38,11 @@ export class RollingSum {
   #bucketNow = -1;
   #bucketEndsMs = Number.NEGATIVE_INFINITY;
 
-  constructor(long: Span, short: Span = long, keptMs = long.spanMs) {
+  constructor(long: Span, short: Span = long, retentionMs = long.spanMs) {
     this.#long = long;
     this.#longBuckets = long.spanMs / long.bucketMs;
     this.#shortBuckets = short.spanMs / short.bucketMs;
-    this.#keptBuckets = Math.ceil(keptMs / long.bucketMs);
+    this.#keptBuckets = Math.ceil(retentionMs / long.bucketMs);
   }
 
   /** Counts in the bucket of now; nothing when the amount is none. */

@@ -1,5 +1,5 @@
 /** A statement as it was when its month was closed: it never changes again. */
-export interface KeptStatement {
+export interface StoredStatement {
   /** `2026-10`. */
   month: string;
   timeZone: string;
@@ -13,9 +13,9 @@ export interface KeptStatement {
 /** The port of closed statements. */
 export interface StatementBook {
   /** Null: that month is not closed in that time zone. */
-  kept(month: string, timeZone: string): Promise<KeptStatement | null>;
+  stored(month: string, timeZone: string): Promise<StoredStatement | null>;
   /** The newest months first; at most 1,000. */
-  closed(): Promise<readonly Omit<KeptStatement, 'body'>[]>;
+  closed(): Promise<readonly Omit<StoredStatement, 'body'>[]>;
   /** Resolves to false, with nothing written, where it is closed already. */
-  keep(statement: KeptStatement): Promise<boolean>;
+  keep(statement: StoredStatement): Promise<boolean>;
 }

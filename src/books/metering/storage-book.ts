@@ -1,5 +1,5 @@
 import { type Failure, FailureError, type QuotaExceeded } from '../../kernel/failure.ts';
-import { createStorageCounts, type KeptKind, type StorageCountsParts } from './storage-counts.ts';
+import { createStorageCounts, type StorageCountsParts, type StoredKind } from './storage-counts.ts';
 import { createStorageHolds, type StorageHold } from './storage-hold.ts';
 
 /** What an account keeps on this server. */
@@ -34,9 +34,9 @@ export interface StorageBook {
    * Runs `write`, and counts `bytes` as kept. They are held meanwhile, so that of several writes at once those pass that
    * fit. Rejects as `write` does, and with the FailureError of `mayKeep`, before it, when they do not fit.
    */
-  keep<T>(account: string, kind: KeptKind, bytes: number, write: () => Promise<T>): Promise<T>;
+  keep<T>(account: string, kind: StoredKind, bytes: number, write: () => Promise<T>): Promise<T>;
   /** `bytes` below 0: so many were removed. */
-  add(account: string, kind: KeptKind, bytes: number): void;
+  add(account: string, kind: StoredKind, bytes: number): void;
   usage(account: string): Promise<StorageUsage>;
 }
 
@@ -98,7 +98,7 @@ export function createStorageBook(parts: StorageParts): StorageBook {
       if (full !== null) throw new FailureError(full);
       try {
         const written = await write();
-        hold.kept(bytes);
+        hold.stored(bytes);
         counts.add(account, kind, bytes);
         return written;
       } finally {

@@ -3,9 +3,9 @@ import type { Clock } from '../../kernel/clock.ts';
 /** Kinds that are measured now and then: what goes is seen at the next measuring. */
 export type MeasuredKind = 'pages' | 'crawls' | 'replies' | 'responses' | 'files';
 /** Kinds that are counted as they come. */
-export type KeptKind = MeasuredKind | 'pictures';
+export type StoredKind = MeasuredKind | 'pictures';
 
-export interface KeptBytes {
+export interface StoredBytes {
   account: string;
   kind: MeasuredKind;
   bytes: number;
@@ -13,9 +13,9 @@ export interface KeptBytes {
 
 /** What accounts keep, as far as it is known without asking the stores. */
 export interface StorageCounts {
-  of(account: string): Record<KeptKind, number>;
+  of(account: string): Record<StoredKind, number>;
   /** `bytes` below 0: so many were removed. */
-  add(account: string, kind: KeptKind, bytes: number): void;
+  add(account: string, kind: StoredKind, bytes: number): void;
   isMeasured(): boolean;
   /** Resolves when what is known is at most this old. Never rejects. */
   renewed(olderThanMs: number): Promise<void>;
@@ -23,7 +23,7 @@ export interface StorageCounts {
 
 export interface StorageCountsParts {
   /** Reads from the stores what everybody keeps. May reject: then the earlier numbers stay. */
-  measure(): Promise<readonly KeptBytes[]>;
+  measure(): Promise<readonly StoredBytes[]>;
   clock: Pick<Clock, 'monotonicMs'>;
 }
 
@@ -39,17 +39,17 @@ export function createStorageCounts({ measure, clock }: StorageCountsParts): Sto
   let measureTookMs = 0;
   let measuring: Promise<void> | null = null;
   /** Kept while it was measured: the measure may have come too early for them, so they count twice until the next. */
-  let keptMeanwhile: KeptBytes[] = [];
+  let addedMeanwhile: StoredBytes[] = [];
   /** Bytes by account, by the minute in which they were kept: at most 61 of them. */
   const pictures = new Map<number, Map<string, number>>();
 
   async function measureNow(): Promise<void> {
     const startMs = clock.monotonicMs();
-    keptMeanwhile = [];
+    addedMeanwhile = [];
     try {
-      const kept = await measure();
+      const counts = await measure();
       measured = new Map();
-      for (const { account, kind, bytes } of [...kept, ...keptMeanwhile]) addTo(measured, account, kind, bytes);
+      for (const { account, kind, bytes } of [...counts, ...addedMeanwhile]) addTo(measured, account, kind, bytes);
     } catch {
       // A part that cannot be read now is read next time.
     }
@@ -60,9 +60,9 @@ export function createStorageCounts({ measure, clock }: StorageCountsParts): Sto
   function picturesOf(account: string): number {
     const oldest = Math.floor((clock.monotonicMs() - pictureMs) / minuteMs);
     let bytes = 0;
-    for (const [minute, kept] of pictures) {
+    for (const [minute, minuteBytes] of pictures) {
       if (minute < oldest) pictures.delete(minute);
-      else bytes += kept.get(account) ?? 0;
+      else bytes += minuteBytes.get(account) ?? 0;
     }
     return bytes;
   }
@@ -81,13 +81,13 @@ export function createStorageCounts({ measure, clock }: StorageCountsParts): Sto
     },
     add(account, kind, bytes) {
       if (kind !== 'pictures') {
-        if (measuring !== null && bytes > 0) keptMeanwhile.push({ account, kind, bytes });
+        if (measuring !== null && bytes > 0) addedMeanwhile.push({ account, kind, bytes });
         return addTo(measured, account, kind, bytes);
       }
       const minute = Math.floor(clock.monotonicMs() / minuteMs);
-      const kept = pictures.get(minute) ?? new Map<string, number>();
-      pictures.set(minute, kept);
-      kept.set(account, (kept.get(account) ?? 0) + bytes);
+      const minuteBytes = pictures.get(minute) ?? new Map<string, number>();
+      pictures.set(minute, minuteBytes);
+      minuteBytes.set(account, (minuteBytes.get(account) ?? 0) + bytes);
     },
     isMeasured: () => measuredMs !== Number.NEGATIVE_INFINITY,
     renewed(olderThanMs) {

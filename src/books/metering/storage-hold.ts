@@ -7,7 +7,7 @@ export interface StorageHold {
   /** Of work whose bytes are known at its end: held where the account may keep anything more. */
   expect(bytes: number): Failure | null;
   /** Some of them are kept now, and counted there. */
-  kept(bytes: number): void;
+  stored(bytes: number): void;
   /** Gives back what is still held. Idempotent. */
   release(): void;
 }
@@ -24,9 +24,9 @@ export function createStorageHolds(): StorageHolds {
   return {
     bytes: (account) => held.get(account) ?? 0,
     open(account, full) {
-      let own = 0;
+      let heldBytes = 0;
       const move = (bytes: number) => {
-        own += bytes;
+        heldBytes += bytes;
         const all = (held.get(account) ?? 0) + bytes;
         if (all > 0) held.set(account, all);
         else held.delete(account);
@@ -42,8 +42,8 @@ export function createStorageHolds(): StorageHolds {
           if (failure === null) move(bytes);
           return failure;
         },
-        kept: (bytes) => move(-Math.min(bytes, own)),
-        release: () => move(-own),
+        stored: (bytes) => move(-Math.min(bytes, heldBytes)),
+        release: () => move(-heldBytes),
       };
     },
   };

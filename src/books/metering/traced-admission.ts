@@ -15,12 +15,12 @@ export function tracedAdmission(admission: Admission, clock: Pick<Clock, 'monoto
         const error = answer.kind === 'reserved' ? null : answer.kind;
         trace.step(stepOf('reserve', startedMs, clock, error));
       };
-      const asked = admission.reserve(claim);
-      if (!(asked instanceof Promise)) {
-        noted(asked);
-        return asked;
+      const outcome = admission.reserve(claim);
+      if (!(outcome instanceof Promise)) {
+        noted(outcome);
+        return outcome;
       }
-      return asked.then((answer) => {
+      return outcome.then((answer) => {
         noted(answer);
         return answer;
       });

@@ -103,9 +103,9 @@ export class CalendarPeriod {
 
   /** The first full hour in UTC that is on this date or later in the zone. No zone is further than 14 hours ahead. */
   #beginsMs(date: Date): number {
-    const wanted = date.toISOString().slice(0, 10);
+    const localDate = date.toISOString().slice(0, 10);
     let atMs = date.getTime() - 15 * hourMs;
-    while (this.#dateAt(atMs) < wanted) atMs += hourMs;
+    while (this.#dateAt(atMs) < localDate) atMs += hourMs;
     return atMs;
   }
 

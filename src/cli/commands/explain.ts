@@ -9,7 +9,7 @@ import type { ExplainedRequest, ExplainedTarget, Question } from '../../inferenc
 import { systemClock } from '../../kernel/clock.ts';
 import { factsOf } from '../../kernel/failure.ts';
 import { createHealth } from '../../routing/health.ts';
-import { plainWishes } from '../../routing/route.ts';
+import { defaultPreferences } from '../../routing/route.ts';
 import { CommandFailed } from '../command-failed.ts';
 import { principalOf } from '../key-holder.ts';
 import type { CliParts } from '../parts.ts';
@@ -41,7 +41,7 @@ export async function explain(source: string, flags: ExplainFlags, parts: CliPar
     snapshot,
     principal,
     raw: readBody(source, config.server.body_limit),
-    wishes: plainWishes,
+    wishes: defaultPreferences,
     health: createHealth({ clock: systemClock }),
     nowMs: systemClock.monotonicMs(),
     ruled: ruledAs(flags.header ?? []),

@@ -2,9 +2,9 @@ import type { Principal } from '../../books/auth/principal.ts';
 import type { Counters } from '../../books/metering/counters.ts';
 import type { Ledger, UsageGroup, UsageQuery } from '../../books/metering/ledger.ts';
 import { readCredit, readLimits } from '../../books/metering/limit-view.ts';
-import { type AskedParts, readParts } from '../../books/metering/part-budgets.ts';
+import { type RequestedParts, readParts } from '../../books/metering/part-budgets.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
-import { ownLimitsOf, raisedBy } from '../../books/metering/plan-rules.ts';
+import { limitsOfKey, raisedBy } from '../../books/metering/plan-rules.ts';
 import type { StorageBook } from '../../books/metering/storage-book.ts';
 import { usageRecord } from '../../books/metering/usage-record.ts';
 import { parseDistanceMs, parseInstantMs } from '../../config/scalars.ts';
@@ -42,11 +42,11 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
   const query = usageQueryOf(new URLSearchParams(exchange.search), principal, clock.wallMs());
   if ('kind' in query) return refused(query);
   const plan = raisedBy(plans().plan(principal.plan), principal.extraBudget, clock.wallMs());
-  const keyLimits = principal.limits === null ? null : ownLimitsOf(principal.limits, clock.wallMs());
+  const keyLimits = principal.limits === null ? null : limitsOfKey(principal.limits, clock.wallMs());
   const { account, tenant } = principal;
   try {
     const [limits, rows, stored, budgets, credit] = await Promise.all([
-      readLimits(counters, { account, tenant, plan, own: keyLimits }),
+      readLimits(counters, { account, tenant, plan, keyLimits }),
       ledger.usage(query),
       storage.usage(account),
       principal.budgets && readParts(counters, account, principal.budgets, partsIn(exchange.search)),
@@ -68,7 +68,7 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
 }
 
 /** The users, tags and models whose budgets are asked for, besides those that a budget names. */
-function partsIn(search: string): AskedParts {
+function partsIn(search: string): RequestedParts {
   const parameters = new URLSearchParams(search);
   const asked = (['user', 'tag', 'model'] as const).flatMap((kind) => {
     const value = parameters.get(kind);

@@ -154,7 +154,7 @@ async function putChunks(
       await contents.put(id, seq, sealer.seal(chunk, contextOf(row, seq)));
       keptBytes += chunk.length;
       onKept(tenant, chunk.length);
-      hold?.kept(chunk.length);
+      hold?.stored(chunk.length);
       seq += 1;
     }
   } catch (error) {

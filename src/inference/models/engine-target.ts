@@ -1,4 +1,4 @@
-import { ownData } from '../../config/data-rules.ts';
+import { builtInData } from '../../config/data-rules.ts';
 import { type EmbeddingEngine, engineProvider } from '../../engines/embedding-engine.ts';
 import type { EmbeddingFacts } from '../../formats/dialects/embeddings/format.ts';
 import { builtInHedge } from '../../routing/route.ts';
@@ -53,7 +53,7 @@ function engineTarget(model: string, { stream }: Pick<Target, 'stream'>): Target
     simulated: false,
     stream,
     body: {},
-    data: ownData,
+    data: builtInData,
   };
 }
 

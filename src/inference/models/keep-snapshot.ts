@@ -55,7 +55,7 @@ export interface SnapshotKeeper {
   snapshot(): Snapshot;
   /** Not null while the price list is loaded after a start: requests wait for it. */
   pricing(): Promise<void> | null;
-  /** Resolves when new requests go by it; `heard`: when those who are asked for their models have answered. */
+  /** Resolves when new requests go by it; `providersAsked`: when those who are asked for their models have answered. */
   reconfigure(config: Config, asking: 'every provider' | 'nobody'): Promise<TakenUp>;
   useLocals(locals: readonly LocalServer[]): Promise<void>;
   /** Loads prices and asks every provider for its models; resolves when all have answered or failed. */
@@ -151,7 +151,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
     async reconfigure(next, asking) {
       config = next;
       await renew();
-      return { heard: asking === 'nobody' ? Promise.resolve() : modelRefresh.look() };
+      return { providersAsked: asking === 'nobody' ? Promise.resolve() : modelRefresh.look() };
     },
     async useLocals(more) {
       locals = [...locals, ...more];

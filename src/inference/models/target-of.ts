@@ -1,4 +1,4 @@
-import { dataFactsOf, ownData } from '../../config/data-rules.ts';
+import { builtInData, dataFactsOf } from '../../config/data-rules.ts';
 import { isLoopback } from '../../config/loopback-host.ts';
 import type { CapabilitiesConfig, ModelConfig, TargetConfig, TimeoutsConfig } from '../../config/schema.ts';
 import { imageModelFacts } from '../../formats/dialects/images/format.ts';
@@ -62,7 +62,7 @@ export function targetOf(
     stream: source.stream ?? true,
     wholeByStream: first('whole_by_stream', source.timeouts, alias?.timeouts, config.timeouts) ?? false,
     body: source.body ?? {},
-    data: simulated ? ownData : dataFactsOf(config, source),
+    data: simulated ? builtInData : dataFactsOf(config, source),
     ...promptCachingOf(configured, source, alias),
     ...embeddingOf(connection, source, alias),
     ...imageOf(connection, source),

@@ -6,7 +6,7 @@ import type { ProviderConnection } from '../../formats/providers/connection.ts';
 import { scrub, scrubbedWord } from '../../formats/providers/scrub.ts';
 import { scrubMembers } from '../../formats/providers/scrub-members.ts';
 import { tooLongIn } from '../../formats/providers/too-long-errors.ts';
-import { type SaidInBody, waitInBody } from '../../routing/body-wait.ts';
+import { type ErrorBody, waitInBody } from '../../routing/body-wait.ts';
 import { coolingMs, retryAfterMs } from '../../routing/retry-after.ts';
 import type { ExpiredTimer } from '../../upstream/transport/timers.ts';
 import type { TransportError } from '../../upstream/transport/transport-error.ts';
@@ -106,7 +106,7 @@ export function scrubbedFault(found: Fault, connection: ProviderConnection): Fau
   };
 }
 
-function bodyOf({ message, members }: Fault): SaidInBody {
+function bodyOf({ message, members }: Fault): ErrorBody {
   return { message, ...(members !== undefined && { members }) };
 }
 

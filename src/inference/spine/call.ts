@@ -3,7 +3,7 @@ import type { Admitted } from '../../books/metering/admission.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { statusOf } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
-import { plainWishes, type RoutingWishes } from '../../routing/route.ts';
+import { defaultPreferences, type RoutingPreferences } from '../../routing/route.ts';
 import type { ServeServices } from './answer-cache.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
 import type { ChargedCall } from './held-call.ts';
@@ -33,7 +33,7 @@ export interface CallBounds {
   /** Leaves the call: what has run is charged as for a caller who left. Absent: it runs to its end. */
   signal?: AbortSignal;
   /** Absent: of no caller. */
-  wishes?: Partial<RoutingWishes>;
+  wishes?: Partial<RoutingPreferences>;
   /** Name of the trace that the call begins and ends, and what it is about; absent: it has none. */
   traced?: { route: string; about?: string };
   /** Takes the answer; absent: it is kept whole. */
@@ -66,7 +66,7 @@ export type WithinCall = Pick<ModelCall, 'requestId' | 'principal' | 'atMs' | 's
 
 /** The facts for attempts of such work, whose answer is kept. */
 export function keptWithin(call: WithinCall, answer: KeptAnswer): RunCall {
-  return { ...call, client: call.client ?? answer, sink: answer, callerHeaders: {}, wishes: plainWishes };
+  return { ...call, client: call.client ?? answer, sink: answer, callerHeaders: {}, wishes: defaultPreferences };
 }
 
 /**
@@ -100,7 +100,7 @@ export async function call<
           trace: trace ?? null,
           ...{ delivery: client, client, sink: client },
           callerHeaders: owner.headers ?? {},
-          wishes: wishes === undefined ? plainWishes : { ...plainWishes, ...wishes },
+          wishes: wishes === undefined ? defaultPreferences : { ...defaultPreferences, ...wishes },
           idempotencyKey: null,
         },
         input,

@@ -217,7 +217,7 @@ const limitWordsMax = 500;
 /** Report to a route of an attempt that failed so. */
 export function attemptEndOf(fault: Fault): AttemptEnd {
   const end = { class: fault.class, retryAfterMs: fault.retryAfterMs ?? null, status: fault.status ?? null };
-  if (fault.class === 'rate_limited') return { ...end, words: fault.message.slice(0, limitWordsMax) };
+  if (fault.class === 'rate_limited') return { ...end, message: fault.message.slice(0, limitWordsMax) };
   if (fault.tooLong !== undefined) return { ...end, tooLong: fault.tooLong };
   return fault.class === 'not_capable' ? { ...end, unmet: fault.message } : end;
 }

@@ -1,6 +1,6 @@
 import type { Principal } from '../../books/auth/principal.ts';
 import type { Health } from '../../routing/health.ts';
-import type { HedgeReason, RoutingWishes, RulesRecord, Verdict } from '../../routing/route.ts';
+import type { HedgeReason, RoutingPreferences, RulesRecord, Verdict } from '../../routing/route.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { CacheExplained } from './answer-cache.ts';
 import type { ReadLeft, RuledCall } from './ruled.ts';
@@ -10,7 +10,7 @@ export interface Question {
   snapshot: Snapshot;
   principal: Principal;
   raw: Buffer;
-  wishes: RoutingWishes;
+  wishes: RoutingPreferences;
   /** Of the caller, for rules: its tag and lower-case headers, and how full its limits are. Absent: none. */
   ruled?: Pick<RuledCall, 'tag' | 'callerHeaders' | 'atMs'> & { left: ReadLeft | null };
   health: Health;

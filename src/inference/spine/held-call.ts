@@ -3,7 +3,7 @@ import type { CacheUse } from '../../books/ledger/settled-request.ts';
 import type { Admitted, Claim, Delivered, Reservation } from '../../books/metering/admission.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Trace } from '../../kernel/trace.ts';
-import type { RouteRecord, RoutingWishes, RulesRecord } from '../../routing/route.ts';
+import type { RouteRecord, RoutingPreferences, RulesRecord } from '../../routing/route.ts';
 import type { EndedJob, JobProgress } from './job.ts';
 import type { SpineServices } from './services.ts';
 import type { HeaderList } from './sink.ts';
@@ -27,7 +27,7 @@ export interface ChargedCall {
   /** What steps say of it, as headers; absent: none applies. */
   stepHeaders?: (() => HeaderList) | undefined;
   /** Of its headers, the session; absent: it has none. */
-  wishes?: Pick<RoutingWishes, 'session'>;
+  wishes?: Pick<RoutingPreferences, 'session'>;
   /** Its session where neither headers nor body name one: the trace of its caller. Absent: there is none. */
   run?: string | undefined;
   /** Wall-clock and monotonic ms of arrival. */

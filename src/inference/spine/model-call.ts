@@ -1,5 +1,5 @@
 import type { Admitted } from '../../books/metering/admission.ts';
-import type { AttemptRecord, RoutingWishes } from '../../routing/route.ts';
+import type { AttemptRecord, RoutingPreferences } from '../../routing/route.ts';
 import type { Alias } from '../models/alias.ts';
 import type { AnswerGate, AnswerTexts, TargetChoice } from '../models/steps.ts';
 import type { KeepingSteps } from './after.ts';
@@ -14,7 +14,7 @@ export interface ModelCall extends ChargedCall {
   sink: Sink;
   /** The caller's own, lower-case names; of them only an allow-list reaches an upstream. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
-  wishes: RoutingWishes;
+  wishes: RoutingPreferences;
   /** Of `Idempotency-Key`; a stream runs whatever it says. */
   idempotencyKey: string | null;
   /** A step changed or refused it: logs and traces leave its texts out. Absent: none shows them. */

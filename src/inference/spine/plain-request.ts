@@ -1,6 +1,6 @@
 import { openAiChatId } from '../../formats/dialects/openai-chat/wire.ts';
 import { derivedTargets } from '../../routing/derived-targets.ts';
-import type { RouteCandidate, RouteQuery, RoutingWishes } from '../../routing/route.ts';
+import type { RouteCandidate, RouteQuery, RoutingPreferences } from '../../routing/route.ts';
 import type { Target } from '../../routing/target.ts';
 import type { Alias } from '../models/alias.ts';
 import type { RequestFacts } from './request-body.ts';
@@ -9,7 +9,7 @@ import type { RequestFacts } from './request-body.ts';
 export function plainQuery(
   { alias, candidates }: { alias: Alias; candidates: readonly RouteCandidate[] },
   { needs }: Pick<RequestFacts, 'needs'>,
-  { fallback }: Pick<RoutingWishes, 'fallback'>,
+  { fallback }: Pick<RoutingPreferences, 'fallback'>,
   tenant: string,
 ): RouteQuery {
   return {

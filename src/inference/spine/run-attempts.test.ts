@@ -109,7 +109,7 @@ test('F56 an error of ours before anything is sent ends that request, and leaves
 });
 
 const unwatched: SilenceWatch = {
-  began: (entry) => ({ entry, signs: 0, hedged: false, stalled: false, spokeAtMs: -1, longestGapMs: 0, at: 0 }),
+  began: (entry) => ({ entry, signs: 0, hedged: false, stalled: false, contentAtMs: -1, longestGapMs: 0, at: 0 }),
   ended() {},
   look() {},
 };
@@ -147,15 +147,15 @@ test('503 with the exact time only when nothing could be tried, or all of it was
 
 test('429 when providers alone say so, and 503 for what this machine waits for', async () => {
   const limits = [
-    { provider: 'up', words: 'answered 429: slow down' },
-    { provider: 'down', words: null },
+    { provider: 'up', message: 'answered 429: slow down' },
+    { provider: 'down', message: null },
   ];
   for (const classes of [[], ['rate_limited']]) {
     const failure = await refusedWith(1_400, classes, limits);
     assert.ok(failure.kind === 'upstreams-limited' && failure.retryAfterMs === 1_400);
     assert.match(failure.message, /\(up: answered 429: slow down; down: rate-limited\).*Try again in 2s\./);
   }
-  const own = [...limits, { provider: 'culvert', words: '40 % of the voice are here' }];
+  const own = [...limits, { provider: 'culvert', message: '40 % of the voice are here' }];
   assert.equal((await refusedWith(1_400, [], own)).kind, 'no-target');
   assert.equal((await refusedWith(1_400, ['rate_limited', 'transient'], limits)).kind, 'upstreams-failed');
 });

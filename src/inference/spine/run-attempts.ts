@@ -172,7 +172,7 @@ function exhausted<C>(
 /** In words that say whose limit it is; how they end is what Codex reads the wait from (clients.md §2b). */
 function upstreamsLimited<C>(job: Job<C>, limits: readonly UpstreamLimit[], waitMs: number): Failure {
   const { alias } = job.query;
-  const told = limits.map(({ provider, words }) => `${provider}: ${words ?? 'rate-limited'}`).join('; ');
+  const told = limits.map(({ provider, message }) => `${provider}: ${message ?? 'rate-limited'}`).join('; ');
   const waitS = Math.max(1, Math.ceil(waitMs / 1_000));
   const message = `Rate limit exceeded at every provider of model '${alias}' (${told})${boundWords(job)}. This is the provider's limit, not your plan's. Try again in ${waitS}s.`;
   return { kind: 'upstreams-limited', model: alias, retryAfterMs: waitMs, message };

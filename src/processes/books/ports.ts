@@ -38,7 +38,7 @@ export const askedPorts = {
   ),
   records: of<RecordStore>()('begin', 'take', 'letGo', 'read', 'arrived'),
   experiments: of<ExperimentBook>()('rate', 'feedbackOf', 'results', 'states', 'begin', 'takeOut', 'takeBack'),
-  statements: of<StatementBook>()('kept', 'closed', 'keep'),
+  statements: of<StatementBook>()('stored', 'closed', 'keep'),
   tally: of<SharedTally>()('read', 'add'),
   pace: of<SharedPace>()('take'),
 };

@@ -4,8 +4,8 @@ import type {
   AuditRow,
   BodyRuleRow,
   CredentialRow,
+  EntryRow,
   InvitationRow,
-  KeptRow,
   KeyRow,
   KeySecret,
   OperatorRow,
@@ -92,7 +92,7 @@ export interface PlanColumns {
 }
 
 export interface KeptColumns {
-  kind: KeptRow['kind'];
+  kind: EntryRow['kind'];
   name: string;
   definition: string;
   sealed: string | null;
@@ -191,7 +191,7 @@ export function storedOf(rows: {
     accounts: rows.accounts.map(accountOf),
     keys: rows.keys.map((key) => keyOf(key, secrets.get(key.id) ?? [])),
     plans: rows.plans.map(planOf),
-    kept: rows.kept.map(keptOf),
+    entries: rows.kept.map(keptOf),
     credentials: rows.credentials.map(credentialOf),
     operators: rows.operators.map(operatorOf),
     invitations: rows.invitations.map(invitationOf),
@@ -240,11 +240,11 @@ function planOf(row: PlanColumns): PlanRow {
   return { name: row.name, definition: fromJson(row.definition) as PlanRow['definition'], updatedMs: row.updated_ms };
 }
 
-function keptOf(row: KeptColumns): KeptRow {
+function keptOf(row: KeptColumns): EntryRow {
   return {
     kind: row.kind,
     name: row.name,
-    definition: fromJson(row.definition) as KeptRow['definition'],
+    definition: fromJson(row.definition) as EntryRow['definition'],
     sealed: row.sealed,
     version: row.version,
     createdMs: row.created_ms,

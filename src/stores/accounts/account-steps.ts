@@ -6,8 +6,8 @@ import type {
   BodyRuleRow,
   Change,
   CredentialRow,
+  EntryRow,
   InvitationRow,
-  KeptRow,
   KeySecret,
   KeySettings,
   OperatorRow,
@@ -256,7 +256,7 @@ function planStep(queries: Kysely<AccountTables>, { plan, was }: Extract<Change,
   );
 }
 
-function keptColumns({ createdMs, updatedMs, updatedBy, definition, ...row }: KeptRow): KeptColumns {
+function keptColumns({ createdMs, updatedMs, updatedBy, definition, ...row }: EntryRow): KeptColumns {
   return {
     ...row,
     definition: JSON.stringify(definition),

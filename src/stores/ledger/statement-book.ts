@@ -1,4 +1,4 @@
-import type { KeptStatement, StatementBook } from '../../books/metering/statement-book.ts';
+import type { StatementBook, StoredStatement } from '../../books/metering/statement-book.ts';
 import type { Row, SqlTables } from '../sql-tables.ts';
 
 const statementsMax = 1_000;
@@ -9,7 +9,7 @@ export function createStatementBook({ prefix, rows, write }: SqlTables): Stateme
   const insert = `INSERT INTO ${table} (month, time_zone, closed_ms, closed_by, body) VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (month, time_zone) DO NOTHING`;
   return {
-    async kept(month, timeZone) {
+    async stored(month, timeZone) {
       const [row] = await rows(`SELECT * FROM ${table} WHERE month = $1 AND time_zone = $2`, [month, timeZone]);
       return row === undefined ? null : { ...closedOf(row), body: String(row.body) };
     },
@@ -27,7 +27,7 @@ export function createStatementBook({ prefix, rows, write }: SqlTables): Stateme
   };
 }
 
-function closedOf(row: Row): Omit<KeptStatement, 'body'> {
+function closedOf(row: Row): Omit<StoredStatement, 'body'> {
   return {
     month: String(row.month),
     timeZone: String(row.time_zone),

@@ -53,7 +53,7 @@ export function createBoots(
   let beatingSinceMs: number | null = null;
   let timer: NodeJS.Timeout | null = null;
   let ended = false;
-  let facts: Parameters<Replicas['tell']>[0] | null = null;
+  let facts: Parameters<Replicas['report']>[0] | null = null;
 
   /** Facts that cannot be read keep no boot from beating. */
   async function told(): Promise<string | null> {
@@ -88,7 +88,7 @@ export function createBoots(
       return rows[0]?.living ?? 1;
     },
     replicas: {
-      tell(next) {
+      report(next) {
         facts = next;
         schedule(0);
       },

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type BucketsOf, isRefusal } from '../../books/ledger/batch-sums.ts';
 import { readReservation } from '../../books/ledger/columns.ts';
-import { trafficGrainsMs, trafficKeptMs } from '../../books/ledger/minute-sums.ts';
+import { trafficGrainsMs, trafficRetentionMs } from '../../books/ledger/minute-sums.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Replicas } from '../../books/metering/replicas.ts';
@@ -332,7 +332,7 @@ async function pruneLedger(run: Run, beforeMs: number, nowMs: number): Promise<n
   for (const grainMs of quotaGrainsMs) await inBatches(run, deleteBuckets, [grainMs, deadBefore(grainMs, nowMs)]);
   for (const grain of ['minute', 'hour'] as const) {
     const grainMs = trafficGrainsMs[grain];
-    const dead = Math.floor((nowMs - trafficKeptMs[grain]) / grainMs);
+    const dead = Math.floor((nowMs - trafficRetentionMs[grain]) / grainMs);
     for (const statement of deleteTraffic) await inBatches(run, statement, [grainMs, dead]);
   }
   return events;

@@ -1,4 +1,4 @@
-import type { KeptBytes } from '../../books/metering/storage-counts.ts';
+import type { StoredBytes } from '../../books/metering/storage-counts.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Migration, NewerSchema, type SchemaState } from '../migration.ts';
 import { keptBytesOf, storageLooks } from '../storage-sizes.ts';
@@ -194,8 +194,8 @@ export async function postgresFacts({ run }: Pick<Connections, 'run'>, clock: Cl
 }
 
 /** Bytes of accounts in the tables that replicas share. */
-export async function postgresStorageSizes({ rest }: Pick<Database, 'rest'>): Promise<KeptBytes[]> {
-  const sizes: KeptBytes[] = [];
+export async function postgresStorageSizes({ rest }: Pick<Database, 'rest'>): Promise<StoredBytes[]> {
+  const sizes: StoredBytes[] = [];
   // One after the other: it is nobody's hurry, and other queries need the connections.
   for (const look of storageLooks) sizes.push(...keptBytesOf(look, (await rest.run(look.sql('culvert.'))).rows));
   return sizes;

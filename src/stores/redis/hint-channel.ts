@@ -28,7 +28,7 @@ export function createRedisHints({
 }): HintChannel & { close(): void } {
   let stop = () => {};
   return {
-    tell(text) {
+    send(text) {
       if (text.length <= textMax) void link.run(hintScript, ['hints'], [text]);
     },
     listen(take) {

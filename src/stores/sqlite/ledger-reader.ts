@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { readEvent, readReservation } from '../../books/ledger/columns.ts';
-import { trafficGrainsMs, trafficKeptMs } from '../../books/ledger/minute-sums.ts';
+import { trafficGrainsMs, trafficRetentionMs } from '../../books/ledger/minute-sums.ts';
 import {
   type AttemptQuery,
   type AttemptSum,
@@ -246,7 +246,7 @@ const pauseMs = 20;
 /** Removes traffic that is too old for charts, name by name: each is one range of the primary key. */
 export async function pruneTraffic(database: Database, nowMs: number): Promise<void> {
   for (const grain of ['minute', 'hour'] as const)
-    await pruneGrain(database, trafficGrainsMs[grain], nowMs - trafficKeptMs[grain]);
+    await pruneGrain(database, trafficGrainsMs[grain], nowMs - trafficRetentionMs[grain]);
 }
 
 async function pruneGrain(database: Database, grainMs: number, beforeMs: number): Promise<void> {

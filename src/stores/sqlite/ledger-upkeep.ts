@@ -3,7 +3,7 @@ import { rollupSums, rollupTable } from '../../books/ledger/batch-sums.ts';
 import { cacheSums, cacheSumTable } from '../../books/ledger/cache-sums.ts';
 import { cellsOf } from '../../books/ledger/columns.ts';
 import { dayTables } from '../../books/ledger/day-sums.ts';
-import { trafficGrainsMs, trafficKeptMs, trafficSums, trafficTable } from '../../books/ledger/minute-sums.ts';
+import { trafficGrainsMs, trafficRetentionMs, trafficSums, trafficTable } from '../../books/ledger/minute-sums.ts';
 import {
   changedColumns,
   type Repriced,
@@ -146,7 +146,7 @@ export async function pruneAttempts(database: Database, nowMs: number): Promise<
   const remove = database.prepare('DELETE FROM attempt_sum WHERE grain_ms = ? AND bucket < ?');
   for (const grain of ['minute', 'hour'] as const) {
     const grainMs = trafficGrainsMs[grain];
-    const dead = Math.floor((nowMs - trafficKeptMs[grain]) / grainMs);
+    const dead = Math.floor((nowMs - trafficRetentionMs[grain]) / grainMs);
     const removeSome = () => {
       const first = Number(oldest.get(grainMs)?.bucket ?? dead);
       remove.run(grainMs, Math.min(dead, first + attemptBucketsAtOnce));

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { KeptBytes } from '../../books/metering/storage-counts.ts';
+import type { StoredBytes } from '../../books/metering/storage-counts.ts';
 import { yieldToMainThread } from '../../kernel/priority.ts';
 import { threadPort } from '../../kernel/thread-port.ts';
 import { keptBytesOf, storageLooks } from '../storage-sizes.ts';
 
 /** Bytes of accounts in the databases of a data folder. Blocks, so it is called in a thread. */
-export function storageSizes(path: string): KeptBytes[] {
+export function storageSizes(path: string): StoredBytes[] {
   return storageLooks.flatMap((look) => {
     const file = join(path, look.file);
     if (!existsSync(file)) return [];

@@ -65,8 +65,8 @@ export function createGuestDoor(clock: Clock, inForce: () => InForce): GuestDoor
     principal(request) {
       const token = tokens.principal(request.headers);
       if (token !== null) return token;
-      const asked = request.key === null ? null : webhook();
-      if (request.key !== null && asked !== null) return byWebhook(asked, request.key, request);
+      const answer = request.key === null ? null : webhook();
+      if (request.key !== null && answer !== null) return byWebhook(answer, request.key, request);
       const known = request.key === null && request.fromProxy() ? certificates() : null;
       return known === null ? null : byCertificate(known, request);
     },

@@ -64,14 +64,14 @@ export class KeyWebhook {
     const fromHere = this.#askingOf.get(of) ?? 0;
     if (this.#asking.size >= askingMax || fromHere >= askingOfAddressMax) return away('has too many questions');
     this.#askingOf.set(of, fromHere + 1);
-    const asked = this.#ask(key, digest, address).finally(() => {
+    const pending = this.#ask(key, digest, address).finally(() => {
       this.#asking.delete(digest);
       const left = (this.#askingOf.get(of) ?? 1) - 1;
       if (left > 0) this.#askingOf.set(of, left);
       else this.#askingOf.delete(of);
     });
-    this.#asking.set(digest, asked);
-    return asked;
+    this.#asking.set(digest, pending);
+    return pending;
   }
 
   async #ask(key: string, digest: string, address: string | null): Promise<TokenCaller | Failure> {

@@ -65,9 +65,9 @@ function apply(resource: JsonObject, { op, path, value }: PatchOperation): void 
 }
 
 /** Names of attributes are the same in upper and lower case (RFC 7643 §2.1). */
-function nameIn(resource: JsonObject, asked: string): string {
-  const lower = asked.toLowerCase();
-  return Object.keys(resource).find((name) => name.toLowerCase() === lower) ?? asked;
+function nameIn(resource: JsonObject, requested: string): string {
+  const lower = requested.toLowerCase();
+  return Object.keys(resource).find((name) => name.toLowerCase() === lower) ?? requested;
 }
 
 /** `emails[type eq "work"].value`. */

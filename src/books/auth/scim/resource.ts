@@ -72,8 +72,8 @@ function textOf(body: JsonObject, field: string): string | null {
 
 function nameOf(value: JsonValue): JsonObject | null {
   if (!isObject(value)) return null;
-  const kept = nameFields.filter((field) => isText(value[field] ?? null));
-  return Object.fromEntries(kept.map((field) => [field, value[field] ?? null]));
+  const parts = nameFields.filter((field) => isText(value[field] ?? null));
+  return Object.fromEntries(parts.map((field) => [field, value[field] ?? null]));
 }
 
 function emailsOf(value: JsonValue): JsonObject[] {

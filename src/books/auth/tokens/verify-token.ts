@@ -100,10 +100,10 @@ function claimOf(account: TokenIssuerConfig['account']): string {
 }
 
 /** A list that the token should have and has not lets it use none. */
-function modelsIn(payload: JWTPayload, wanted: TokenIssuerConfig['models']): string[] | Failure | null {
-  if (wanted === undefined) return null;
-  if (Array.isArray(wanted)) return wanted;
-  return textsIn(payload[wanted.claim]);
+function modelsIn(payload: JWTPayload, allowed: TokenIssuerConfig['models']): string[] | Failure | null {
+  if (allowed === undefined) return null;
+  if (Array.isArray(allowed)) return allowed;
+  return textsIn(payload[allowed.claim]);
 }
 
 function planIn(payload: JWTPayload, plans: TokenIssuerConfig['plans']): string | null {

@@ -1,5 +1,5 @@
 import { type PlanReadings, readLimits } from '../../../books/metering/limit-view.ts';
-import { ownLimitsOf } from '../../../books/metering/plan-rules.ts';
+import { limitsOfKey } from '../../../books/metering/plan-rules.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import { FailureError } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
@@ -59,8 +59,8 @@ function route(
 
 function limitsOf({ counters, plans, clock }: FirecrawlAccountParts, { principal }: Exchange): Promise<PlanReadings> {
   const { account, tenant, plan, limits } = callerOf({ principal });
-  const keyLimits = limits === null ? null : ownLimitsOf(limits, clock.wallMs());
-  return readLimits(counters, { account, tenant, plan: plans().plan(plan), own: keyLimits });
+  const keyLimits = limits === null ? null : limitsOfKey(limits, clock.wallMs());
+  return readLimits(counters, { account, tenant, plan: plans().plan(plan), keyLimits });
 }
 
 async function concurrency(parts: FirecrawlAccountParts, exchange: Exchange): Promise<JsonObject> {

@@ -4,7 +4,7 @@ import { ranksIn, rerankOf, type TextRank } from '../../../formats/dialects/forw
 import { noNeeds } from '../../../formats/neutral/request.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
 import type { Failure } from '../../../kernel/failure.ts';
-import { plainWishes } from '../../../routing/route.ts';
+import { defaultPreferences } from '../../../routing/route.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import { keptWithin, type WithinCall } from '../../spine/call.ts';
 import type { Plan } from '../../spine/endpoint.ts';
@@ -30,7 +30,7 @@ export interface RankedBy {
 export function rankPlan(snapshot: Snapshot, principal: Principal, { model, query }: RankedBy): Plan | Failure {
   const needs = { ...noNeeds, inputTokensEstimate: estimatedTokens(query.length) };
   const facts = { model, stream: false, user: null, needs, includeUsage: false, conversationStart: '' };
-  return forwardPlan(snapshot, { principal, wishes: plainWishes }, 'rerank', facts);
+  return forwardPlan(snapshot, { principal, wishes: defaultPreferences }, 'rerank', facts);
 }
 
 /**

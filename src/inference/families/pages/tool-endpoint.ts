@@ -1,6 +1,6 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import { costMilliOf } from '../../../books/metering/settlement.ts';
-import { ownData, writtenFacts } from '../../../config/data-rules.ts';
+import { builtInData, writtenFacts } from '../../../config/data-rules.ts';
 import { type Failure, FailureError } from '../../../kernel/failure.ts';
 import { isPaid } from '../../../tools/page-reader.ts';
 import type { ToolAnswer, ToolCharge, ToolJob } from '../../../tools/tool-call.ts';
@@ -74,7 +74,7 @@ export const toolEndpoint: WorkEndpoint<MadeOrder<ToolOrder>, ToolRequest, ToolP
 /** Which engine answers is known afterwards only, so each of them must be one that may get the search. */
 function barredEngine({ config, models }: Snapshot, principal: Principal): Failure | null {
   for (const { type, base_url, data } of config.tools.search.providers) {
-    const facts = type === 'corpus' ? ownData : writtenFacts(data, base_url);
+    const facts = type === 'corpus' ? builtInData : writtenFacts(data, base_url);
     const barred = models.barred(principal, facts, `search engine '${type}'`);
     if (barred !== null) return barred;
   }

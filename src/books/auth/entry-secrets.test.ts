@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSealer } from '../../kernel/seal.ts';
-import type { CredentialRow, KeptRow } from './account-store.ts';
-import { openDefinition, openKept, sealCredential, sealDefinition } from './kept-secrets.ts';
+import type { CredentialRow, EntryRow } from './account-store.ts';
+import { openDefinition, openEntries, sealCredential, sealDefinition } from './entry-secrets.ts';
 
 const ours = createSealer(['the secret of this server, 32 bytes'], 'credentials');
 const others = createSealer(['the secret of somebody else, 32 bytes'], 'credentials');
@@ -18,7 +18,7 @@ const definition = {
   proxy: 'http://user:hidden-proxy@10.0.0.2',
 };
 const identity = { kind: 'provider', name: 'acme' } as const;
-const row: KeptRow = {
+const row: EntryRow = {
   ...identity,
   ...sealDefinition(ours, identity, definition),
   version: 1,
@@ -41,7 +41,7 @@ test('what is kept shows no secret, and opens to what was written, under an earl
   const text = JSON.stringify([row, credential('k1')]);
   for (const hidden of ['hidden-header', 'hidden-proxy', 'secret-k1']) assert.ok(!text.includes(hidden), hidden);
   assert.deepEqual(openDefinition(ours, row), definition);
-  const { fragments, troubles } = openKept(rotated, { kept: [row], credentials: [credential('k1')] });
+  const { fragments, troubles } = openEntries(rotated, { entries: [row], credentials: [credential('k1')] });
   assert.equal(troubles.size, 0);
   assert.deepEqual(fragments[0]?.definition, {
     ...definition,
@@ -51,16 +51,16 @@ test('what is kept shows no secret, and opens to what was written, under an earl
 
 test('a credential that another secret sealed is named; the others of its provider are used', () => {
   const plain = { ...row, definition: { type: 'openai' }, sealed: null };
-  const one = openKept(ours, { kept: [plain], credentials: [credential('k1'), credential('k2', others)] });
+  const one = openEntries(ours, { entries: [plain], credentials: [credential('k1'), credential('k2', others)] });
   assert.match(one.troubles.get('provider acme') ?? '', /^credential k2 cannot be opened here/);
   assert.deepEqual(one.fragments[0]?.definition.credentials, [{ id: 'k1', api_key: 'secret-k1', weight: 1 }]);
-  const none = openKept(ours, { kept: [plain], credentials: [credential('k2', others)] });
+  const none = openEntries(ours, { entries: [plain], credentials: [credential('k2', others)] });
   assert.deepEqual(none.fragments, [], 'it must not be asked without a key');
-  assert.match(openKept(others, { kept: [row], credentials: [] }).troubles.get('provider acme') ?? '', /headers/);
+  assert.match(openEntries(others, { entries: [row], credentials: [] }).troubles.get('provider acme') ?? '', /headers/);
 });
 
 test('sealed bytes open in their own row alone', () => {
   const plain = { ...row, definition: { type: 'openai' }, sealed: null };
   const moved = { ...credential('k1'), id: 'k2' };
-  assert.match(openKept(ours, { kept: [plain], credentials: [moved] }).troubles.get('provider acme') ?? '', /k2/);
+  assert.match(openEntries(ours, { entries: [plain], credentials: [moved] }).troubles.get('provider acme') ?? '', /k2/);
 });

@@ -1,15 +1,15 @@
 import type { z } from 'zod';
-import type { KeptRow } from '../../books/auth/account-store.ts';
+import type { EntryRow } from '../../books/auth/account-store.ts';
 import type { Operation } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import type { EntryOperations } from './entry-operations.ts';
-import type { KeptKind, KeptRecords, KeptRows, Planned } from './kept.ts';
-import { creation, patching, patchSchema, removal, versionQuery } from './kept-row.ts';
+import type { EntryKind, EntryRecords, EntryRows, Planned } from './entry-records.ts';
 import type { Members } from './merge-patch.ts';
+import { creation, patching, patchSchema, removal, versionQuery } from './stored-row.ts';
 
 /** A kind of entry that is also made while Culvert runs: providers, models or MCP servers. */
-interface Kept<Reply extends z.ZodType> {
-  kind: KeptKind;
+interface EntryKindParts<Reply extends z.ZodType> {
+  kind: EntryKind;
   entries: EntryOperations<Reply>;
   /** The member of a new entry that is its name. */
   named: 'id' | 'name';
@@ -19,35 +19,35 @@ interface Kept<Reply extends z.ZodType> {
     summary: string;
     body: z.ZodType;
     /** Refuses a definition, or adds other rows. Default: the row alone. */
-    planOf?(definition: Members): (rows: KeptRows, name: string, actor: string) => Planned;
+    planOf?(definition: Members): (rows: EntryRows, name: string, actor: string) => Planned;
   };
   change: {
     summary: string;
     /** Refuses a patch, before the row is read and then by the content before and after it. */
-    guardOf?(patch: Members, name: string): (before: Members, after: Members, rows: KeptRows) => void;
+    guardOf?(patch: Members, name: string): (before: Members, after: Members, rows: EntryRows) => void;
   };
   remove: {
     summary: string;
     /** Refuses, before anything is read. */
     refuseUsed?(name: string): Promise<void>;
     /** Default: the row alone. */
-    plan?(row: KeptRow, rows: KeptRows): Planned;
+    plan?(row: EntryRow, rows: EntryRows): Planned;
     /** Removes what is stored elsewhere. */
     andThen?(name: string): Promise<unknown>;
   };
 }
 
 /** `add`, `change` and `remove` of stored entries. */
-export function keptOperations<Reply extends z.ZodType>(
+export function storedEntryOperations<Reply extends z.ZodType>(
   parts: AdminParts,
-  records: KeptRecords,
-  { kind, entries, named, show, add, change, remove }: Kept<Reply>,
+  records: EntryRecords,
+  { kind, entries, named, show, add, change, remove }: EntryKindParts<Reply>,
 ): Operation[] {
   const rowOf = (name: string, version: number | undefined, actor: string) =>
     ({ kind, name, version, actor, show: () => show(name) }) as const;
   const planOf =
     add.planOf ??
-    ((definition: Members) => (rows: KeptRows, name: string, actor: string) =>
+    ((definition: Members) => (rows: EntryRows, name: string, actor: string) =>
       creation(parts, rows, { kind, name }, definition, actor));
 
   return [

@@ -4,12 +4,12 @@ import type { LoggedBodies } from './services.ts';
 const keptCharsMax = 16 * 1024 * 1024;
 
 /** The newest bodies of keys that `telemetry.log.bodies` names, in memory, for views of a request. */
-export interface KeptBodies {
+export interface RecentBodies {
   add(bodies: LoggedBodies): void;
   find(requestId: string): LoggedBodies | null;
 }
 
-export function createKeptBodies(): KeptBodies {
+export function createRecentBodies(): RecentBodies {
   const kept = new Map<string, LoggedBodies>();
   let chars = 0;
   const size = ({ request, answer }: LoggedBodies) => request.length + answer.length;

@@ -1,11 +1,11 @@
 import { type DefinitionMarks, definitionMarks } from '../../config/marked-members.ts';
-import { fragmentKey, type KeptFragment } from '../../config/merge-kept.ts';
+import { fragmentKey, type StoredFragment } from '../../config/merge-stored.ts';
 import { guardSchema } from '../../config/schema-guards.ts';
 import { mcpUrlServerSchema } from '../../config/schema-mcp.ts';
 import { modelSchema } from '../../config/schema-models.ts';
 import { providerSchema } from '../../config/schema-providers.ts';
 import type { Sealer } from '../../kernel/seal.ts';
-import type { CredentialRow, KeptRow, Stored } from './account-store.ts';
+import type { CredentialRow, EntryRow, Stored } from './account-store.ts';
 
 let ofProviders: DefinitionMarks | undefined;
 let ofMcpServers: DefinitionMarks | undefined;
@@ -33,7 +33,7 @@ export function guardMarks(): DefinitionMarks {
 /** Prompts and rules for routes have no secrets. */
 const nothing: ReadonlySet<string> = new Set();
 
-function secretMembersOf(kind: KeptRow['kind'], definition: unknown): ReadonlySet<string> {
+function secretMembersOf(kind: EntryRow['kind'], definition: unknown): ReadonlySet<string> {
   if (kind === 'model') {
     ofModels ??= definitionMarks(modelSchema);
     return ofModels.membersWithBody(definition);
@@ -46,9 +46,9 @@ function secretMembersOf(kind: KeptRow['kind'], definition: unknown): ReadonlySe
 /** A definition for the store: possible secrets are taken out and sealed. It has no `credentials` and no `api_key`. */
 export function sealDefinition(
   sealer: Sealer,
-  row: Pick<KeptRow, 'kind' | 'name'>,
+  row: Pick<EntryRow, 'kind' | 'name'>,
   definition: Readonly<Record<string, unknown>>,
-): Pick<KeptRow, 'definition' | 'sealed'> {
+): Pick<EntryRow, 'definition' | 'sealed'> {
   const secretMembers = secretMembersOf(row.kind, definition);
   const isSecret = (member: string) => secretMembers.has(member);
   const plain = Object.entries(definition).filter(([member]) => !isSecret(member));
@@ -60,7 +60,7 @@ export function sealDefinition(
 }
 
 /** The definition as it was written; null when its secrets were sealed with another secret. */
-export function openDefinition(sealer: Sealer, row: KeptRow): Record<string, unknown> | null {
+export function openDefinition(sealer: Sealer, row: EntryRow): Record<string, unknown> | null {
   if (row.sealed === null) return { ...row.definition };
   const opened = open(sealer, row.sealed, fragmentKey(row));
   return opened === null ? null : { ...row.definition, ...(JSON.parse(opened) as Record<string, unknown>) };
@@ -75,29 +75,35 @@ export function openCredential(sealer: Sealer, row: CredentialRow): string | nul
   return open(sealer, row.sealed, contextOf(row));
 }
 
-export interface OpenedKept {
+export interface OpenedEntries {
   /** Credentials that can be used, as far as this process can say. */
-  fragments: readonly KeptFragment[];
+  fragments: readonly StoredFragment[];
   /** Secrets that cannot be opened here, by `fragmentKey`: a sentence each. Of a provider with other credentials these are used. */
   troubles: ReadonlyMap<string, string>;
 }
 
 /** The stored settings, in the form of the configuration file. */
-export function openKept(sealer: Sealer, { kept, credentials }: Pick<Stored, 'kept' | 'credentials'>): OpenedKept {
-  const fragments: KeptFragment[] = [];
+export function openEntries(
+  sealer: Sealer,
+  { entries, credentials }: Pick<Stored, 'entries' | 'credentials'>,
+): OpenedEntries {
+  const fragments: StoredFragment[] = [];
   const troubles = new Map<string, string>();
-  for (const row of kept) {
+  for (const row of entries) {
     const { kind, name } = row;
     const definition = openDefinition(sealer, row);
     if (definition === null) {
       troubles.set(fragmentKey(row), `what it keeps sealed, such as its headers, ${cannot}`);
       continue;
     }
-    const own = kind === 'provider' ? credentials.filter(({ provider }) => provider === name) : [];
-    const secrets = own.map((credential) => ({ credential, secret: openCredential(sealer, credential) }));
+    const providerCredentials = kind === 'provider' ? credentials.filter(({ provider }) => provider === name) : [];
+    const secrets = providerCredentials.map((credential) => ({
+      credential,
+      secret: openCredential(sealer, credential),
+    }));
     const lost = secrets.flatMap(({ credential, secret }) => (secret === null ? [credential.id] : []));
     if (lost.length > 0) troubles.set(fragmentKey(row), `credential ${lost.join(', ')} ${cannot}`);
-    if (lost.length > 0 && lost.length === own.length) continue;
+    if (lost.length > 0 && lost.length === providerCredentials.length) continue;
     const opened = secrets.flatMap(({ credential: { id, weight, rpm }, secret }) =>
       secret === null ? [] : [{ id, api_key: secret, weight, ...(rpm !== null && { rpm }) }],
     );

@@ -13,7 +13,7 @@ import type { DiskRoom } from '../stores/disk-room.ts';
 const gatherMs = 1_000;
 
 /** Reports refused requests: each to the metrics, some to the log and the books (`Refusals`). */
-export function tellRefused(
+export function reportRefused(
   log: Log,
   metrics: Pick<Metrics, 'refused'>,
   refusals: Pick<Refusals, 'add'>,
@@ -21,7 +21,7 @@ export function tellRefused(
   /** Requests without their own line: how many, by status and reason. */
   let more: Record<string, number> | null = null;
 
-  function sayMore(): void {
+  function logMore(): void {
     log.info({ requests: more }, 'more requests were refused');
     more = null;
   }
@@ -36,7 +36,7 @@ export function tellRefused(
     }
     if (more === null) {
       more = {};
-      setTimeout(sayMore, gatherMs).unref();
+      setTimeout(logMore, gatherMs).unref();
     }
     const name = `${status} ${reason}`;
     more[name] = (more[name] ?? 0) + 1;

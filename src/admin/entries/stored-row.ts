@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { KeptRow } from '../../books/auth/account-store.ts';
-import { sealDefinition } from '../../books/auth/kept-secrets.ts';
+import type { EntryRow } from '../../books/auth/account-store.ts';
+import { sealDefinition } from '../../books/auth/entry-secrets.ts';
 import { redactPart } from '../../config/redact.ts';
 import type { AdminParts } from '../parts.ts';
-import { type KeptRows, type Planned, withRow, writtenOf } from './kept.ts';
+import { type EntryRows, type Planned, withRow, writtenOf } from './entry-records.ts';
 import { type Members, patched } from './merge-patch.ts';
 
 const knownVersion = z.coerce
@@ -29,11 +29,11 @@ export const patchSchema = z
 /** Adds a row of new content, at its first version. */
 export function creation(
   parts: AdminParts,
-  rows: KeptRows,
-  identity: Pick<KeptRow, 'kind' | 'name'>,
+  rows: EntryRows,
+  identity: Pick<EntryRow, 'kind' | 'name'>,
   definition: Members,
   actor: string,
-): Planned & { after: KeptRows } {
+): Planned & { after: EntryRows } {
   const nowMs = parts.clock.wallMs();
   const sealed = sealDefinition(parts.setup.sealer(), identity, definition);
   const row = { ...identity, ...sealed, version: 1, createdMs: nowMs, updatedMs: nowMs, updatedBy: actor };
@@ -49,8 +49,8 @@ export function patching(
   parts: AdminParts,
   patch: Members,
   actor: string,
-  refuseUnsafe: (before: Members, after: Members, rows: KeptRows) => void = () => {},
-): (row: KeptRow, rows: KeptRows) => Planned {
+  refuseUnsafe: (before: Members, after: Members, rows: EntryRows) => void = () => {},
+): (row: EntryRow, rows: EntryRows) => Planned {
   return (row, rows) => {
     const before = writtenOf(parts, row);
     const after = patched(before, patch);
@@ -66,23 +66,23 @@ export function patching(
 }
 
 /** Removes a row. */
-export function removal(row: KeptRow, rows: KeptRows): Planned & { after: KeptRows } {
+export function removal(row: EntryRow, rows: EntryRows): Planned & { after: EntryRows } {
   return {
     changes: [{ kind: 'delete-kept', of: row.kind, name: row.name, was: row.version }],
     audit: { ...entryOf(row, 'delete'), before: redactPart(row.definition), after: null },
-    after: { ...rows, kept: rows.kept.filter((other) => other !== row) },
+    after: { ...rows, entries: rows.entries.filter((other) => other !== row) },
   };
 }
 
-function entryOf({ kind, name }: Pick<KeptRow, 'kind' | 'name'>, done: 'create' | 'update' | 'delete') {
+function entryOf({ kind, name }: Pick<EntryRow, 'kind' | 'name'>, done: 'create' | 'update' | 'delete') {
   return { action: `${kind}.${done}`, subject: name };
 }
 
 /** A change of something that belongs to a row: it gets its next version, with the author and the time. */
 export function stamp(
   { clock }: AdminParts,
-  row: KeptRow,
+  row: EntryRow,
   actor: string,
-): Pick<KeptRow, 'version' | 'updatedMs' | 'updatedBy'> {
+): Pick<EntryRow, 'version' | 'updatedMs' | 'updatedBy'> {
   return { version: row.version + 1, updatedMs: clock.wallMs(), updatedBy: actor };
 }

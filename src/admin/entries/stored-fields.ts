@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { KeptRow } from '../../books/auth/account-store.ts';
-import { openDefinition } from '../../books/auth/kept-secrets.ts';
-import { fragmentKey } from '../../config/merge-kept.ts';
+import type { EntryRow } from '../../books/auth/account-store.ts';
+import { openDefinition } from '../../books/auth/entry-secrets.ts';
+import { fragmentKey } from '../../config/merge-stored.ts';
 import { redactPart } from '../../config/redact.ts';
 import { timeField } from '../fields.ts';
 import type { AdminParts } from '../parts.ts';
@@ -13,7 +13,7 @@ const source = z
   );
 
 /** What providers and models in lists say of their origin. */
-export const keptFields = {
+export const storedFields = {
   source,
   version: z
     .int()
@@ -32,7 +32,7 @@ export const keptFields = {
 type Source = z.output<typeof source>;
 
 /** `row`: the row that is stored under the name; null: none. */
-export function shownKept({ setup }: AdminParts, from: Source, row: KeptRow | null) {
+export function shownStored({ setup }: AdminParts, from: Source, row: EntryRow | null) {
   if (row === null) {
     const nothing = { version: null, definition: null, problem: null, updated_at: null, updated_by: null };
     return { source: from, shadowed: false, ...nothing };

@@ -1,11 +1,11 @@
 /** The provider that nobody configures: models of the gateway's own process. */
-export const ownProvider = 'culvert';
+export const builtInProvider = 'culvert';
 
 /**
  * Models that targets may name there: the built-in ones, those of the system's programs, and those that `culvert add`
  * installs.
  */
-export const ownModels: readonly string[] = [
+export const builtInModels: readonly string[] = [
   'culvert-lexical-1024',
   'espeak-ng',
   'bge-m3',

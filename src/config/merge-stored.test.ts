@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { stringify } from 'yaml';
 import { checkConfigText } from './check.ts';
 import { crossCheck } from './cross-check.ts';
-import { type KeptFragment, mergeKept } from './merge-kept.ts';
+import { mergeStored, type StoredFragment } from './merge-stored.ts';
 import { formatProblem } from './problem.ts';
 import type { Config } from './schema.ts';
 
@@ -14,12 +14,12 @@ function fileOf(written: Record<string, unknown>, implicitProviders: readonly st
   return checked.config;
 }
 
-const provider = (name: string, more: Record<string, unknown> = {}): KeptFragment => ({
+const provider = (name: string, more: Record<string, unknown> = {}): StoredFragment => ({
   kind: 'provider',
   name,
   definition: { type: 'openai', base_url: `http://10.0.0.1/${name}`, ...more },
 });
-const model = (name: string, targets: readonly string[], more: Record<string, unknown> = {}): KeptFragment => ({
+const model = (name: string, targets: readonly string[], more: Record<string, unknown> = {}): StoredFragment => ({
   kind: 'model',
   name,
   definition: { targets, ...more },
@@ -27,11 +27,11 @@ const model = (name: string, targets: readonly string[], more: Record<string, un
 
 test('nothing kept: the very configuration of the file', () => {
   const file = fileOf({ models: {} });
-  assert.equal(mergeKept(file, [], { OPENAI_API_KEY: 'sk-a' }).config, file);
+  assert.equal(mergeStored(file, [], { OPENAI_API_KEY: 'sk-a' }).config, file);
 });
 
 test('kept fragments are read as the file would be', () => {
-  const { config, left } = mergeKept(
+  const { config, left } = mergeStored(
     fileOf({}),
     [
       model('smart', ['acme/m1'], { timeouts: { idle: '5s' }, cost: 2 }),
@@ -50,7 +50,7 @@ test('the file wins a clash of names, and so does a key in the environment', () 
     providers: { acme: { type: 'ollama' } },
     models: { smart: { targets: ['acme/theirs'] } },
   });
-  const over = mergeKept(file, [provider('acme'), model('smart', ['acme/mine'])], {});
+  const over = mergeStored(file, [provider('acme'), model('smart', ['acme/mine'])], {});
   assert.deepEqual(
     [...over.left],
     [
@@ -59,14 +59,14 @@ test('the file wins a clash of names, and so does a key in the environment', () 
     ],
   );
   assert.equal(over.config.models.smart?.targets[0]?.model, 'theirs');
-  const beside = mergeKept(fileOf({}), [provider('openai'), provider('acme')], { OPENAI_API_KEY: 'sk-env' });
+  const beside = mergeStored(fileOf({}), [provider('openai'), provider('acme')], { OPENAI_API_KEY: 'sk-env' });
   assert.deepEqual([...beside.left.keys()], ['provider openai']);
   assert.deepEqual(Object.keys(beside.config.providers), ['openai', 'acme'], 'that of the environment stays');
   assert.equal(beside.config.providers.openai?.api_key, 'sk-env');
 });
 
 test('what the file took away is left out with what refers to it, and told; the rest works', () => {
-  const { config, left } = mergeKept(
+  const { config, left } = mergeStored(
     fileOf({ providers: { other: { type: 'ollama' } } }),
     [model('lost', ['gone/m']), model('behind', ['other/m'], { fallbacks: ['lost'] }), model('fine', ['other/m'])],
     {},
@@ -81,7 +81,7 @@ test('what the file took away is left out with what refers to it, and told; the 
 });
 
 test('a definition that no schema takes names its field', () => {
-  const { left } = mergeKept(fileOf({}), [provider('acme', { timeouts: { idle: 'soon' } })], {});
+  const { left } = mergeStored(fileOf({}), [provider('acme', { timeouts: { idle: 'soon' } })], {});
   const why = left.get('provider acme');
   assert.ok(why?.kind === 'unusable');
   assert.deepEqual(why.path, ['timeouts', 'idle']);
@@ -95,17 +95,17 @@ test('a kept model that takes a name from a pattern of the file gives way where 
       'other-*': { targets: ['up/*'] },
     },
   });
-  const { config, left } = mergeKept(file, [model('other-1', ['up/b'], { fallbacks: ['first'] })], {});
+  const { config, left } = mergeStored(file, [model('other-1', ['up/b'], { fallbacks: ['first'] })], {});
   assert.deepEqual(Object.keys(config.models), ['first', 'other-*']);
   assert.equal(left.get('model other-1')?.kind, 'unusable');
 });
 
 test('models that providers list stay beside the first alias that somebody makes', () => {
   const env = { OPENAI_API_KEY: 'sk-env' };
-  const { config } = mergeKept(fileOf({}), [model('smart', ['openai/gpt-x'])], env);
+  const { config } = mergeStored(fileOf({}), [model('smart', ['openai/gpt-x'])], env);
   assert.equal(config.providers.openai?.all_models, true);
   const named = fileOf({ providers: { up: { type: 'ollama' } }, models: { a: { targets: ['up/a'] } } });
-  const beside = mergeKept(named, [model('b', ['up/b']), provider('acme')], {}).config;
+  const beside = mergeStored(named, [model('b', ['up/b']), provider('acme')], {}).config;
   assert.equal(beside.providers.up?.all_models, undefined, 'where the file names models, it says which there are');
   assert.equal(beside.providers.acme?.all_models, true);
 });
@@ -134,7 +134,7 @@ test('whatever is kept, the whole passes the checks of a file, and each fragment
   const kept = fc.uniqueArray(fragment, { maxLength: 6, selector: ({ kind, name }) => `${kind} ${name}` });
   fc.assert(
     fc.property(kept, (fragments) => {
-      const { config, left } = mergeKept(file, fragments, {});
+      const { config, left } = mergeStored(file, fragments, {});
       assert.deepEqual(crossCheck(config, { implicitProviders: [] }), []);
       for (const { kind, name } of fragments) {
         const table = kind === 'provider' ? config.providers : config.models;

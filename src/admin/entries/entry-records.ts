@@ -1,6 +1,6 @@
-import type { AuditEntry, Change, CredentialRow, KeptRow, Stored } from '../../books/auth/account-store.ts';
-import { openDefinition, openKept } from '../../books/auth/kept-secrets.ts';
-import { fragmentKey, type LeftOut, type Merged, mergeKept, tableOf, tablePath } from '../../config/merge-kept.ts';
+import type { AuditEntry, Change, CredentialRow, EntryRow, Stored } from '../../books/auth/account-store.ts';
+import { openDefinition, openEntries } from '../../books/auth/entry-secrets.ts';
+import { fragmentKey, type LeftOut, type Merged, mergeStored, tableOf, tablePath } from '../../config/merge-stored.ts';
 import { formatPath } from '../../config/problem.ts';
 import { connectProviders } from '../../inference/models/connections.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
@@ -9,37 +9,37 @@ import { refuse, refuseWith } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { untilWritten } from './until-written.ts';
 
-export type KeptKind = KeptRow['kind'];
+export type EntryKind = EntryRow['kind'];
 
 /** Providers, models, MCP servers, prompts, guards and rules in the store. */
-export type KeptRows = Pick<Stored, 'kept' | 'credentials'>;
+export type EntryRows = Pick<Stored, 'entries' | 'credentials'>;
 
 /**
  * Largest number of stored entries. Each change checks all of them, which takes some 70 ms for this many.
  */
-const keptMax = 1_000;
+const entriesMax = 1_000;
 /** Result of a change of one stored row. */
 export interface Planned {
   changes: readonly Change[];
   audit: Pick<AuditEntry, 'action' | 'subject' | 'before' | 'after'>;
   /** The rows after the change, to be checked before anything is written; null: nothing can go wrong. */
-  after: KeptRows | null;
+  after: EntryRows | null;
 }
 
 /** How providers and models are changed that are kept in the store. */
-export interface KeptRecords {
-  rows(): Promise<KeptRows>;
+export interface EntryRecords {
+  rows(): Promise<EntryRows>;
   /** Refuses a name that is taken, with the entry that has it. */
-  create(kind: KeptKind, name: string, plan: (rows: KeptRows) => Planned, actor: string): Promise<void>;
+  create(kind: EntryKind, name: string, plan: (rows: EntryRows) => Planned, actor: string): Promise<void>;
   /**
    * Changes or removes a row of which the caller knows this version; undefined: whichever it has. One who knew an
    * earlier version gets 409 with `current`.
    */
-  change(of: RowChange, plan: (row: KeptRow, rows: KeptRows) => Planned): Promise<void>;
+  change(of: RowChange, plan: (row: EntryRow, rows: EntryRows) => Planned): Promise<void>;
 }
 
 export interface RowChange {
-  kind: KeptKind;
+  kind: EntryKind;
   name: string;
   version: number | undefined;
   actor: string;
@@ -47,12 +47,12 @@ export interface RowChange {
   show(): Promise<unknown>;
 }
 
-export function createKeptRecords(parts: AdminParts, records: Records): KeptRecords {
-  const rows = async (): Promise<KeptRows> => (await records.current(null)).stored;
+export function createEntryRecords(parts: AdminParts, records: Records): EntryRecords {
+  const rows = async (): Promise<EntryRows> => (await records.current(null)).stored;
 
   async function write({ changes, audit }: Planned, actor: string) {
     const done = await records.apply(changes, { actor, ...audit });
-    if (done === 'done') await parts.setup.heard();
+    if (done === 'done') await parts.setup.applied();
     return done;
   }
 
@@ -60,10 +60,10 @@ export function createKeptRecords(parts: AdminParts, records: Records): KeptReco
     rows,
     async create(kind, name, plan, actor) {
       const before = await rows();
-      if (before.kept.length >= keptMax) {
+      if (before.entries.length >= entriesMax) {
         refuse({
           kind: 'conflict',
-          message: `There are ${keptMax} providers, models, MCP servers, prompts, guards and rules already, as many as there may be. Remove some first.`,
+          message: `There are ${entriesMax} providers, models, MCP servers, prompts, guards and rules already, as many as there may be. Remove some first.`,
         });
       }
       if (rowIn(before, kind, name) !== null) refuse(taken(kind, name));
@@ -74,7 +74,7 @@ export function createKeptRecords(parts: AdminParts, records: Records): KeptReco
     async change({ kind, name, version, actor, show }, plan) {
       await untilWritten(`${noun[kind]} '${name}'`, async () => {
         const before = await rows();
-        const row = rowIn(before, kind, name) ?? refuse(notKept(parts, kind, name));
+        const row = rowIn(before, kind, name) ?? refuse(notStored(parts, kind, name));
         if (version !== undefined && version !== row.version)
           return refuseWith(changed(row, version), { current: await show() });
         const planned = plan(row, before);
@@ -85,33 +85,33 @@ export function createKeptRecords(parts: AdminParts, records: Records): KeptReco
   };
 }
 
-export function rowIn({ kept }: Pick<KeptRows, 'kept'>, kind: KeptKind, name: string): KeptRow | null {
-  return kept.find((row) => row.kind === kind && row.name === name) ?? null;
+export function rowIn({ entries }: Pick<EntryRows, 'entries'>, kind: EntryKind, name: string): EntryRow | null {
+  return entries.find((row) => row.kind === kind && row.name === name) ?? null;
 }
 
-export function credentialsIn({ credentials }: Pick<KeptRows, 'credentials'>, provider: string): CredentialRow[] {
+export function credentialsIn({ credentials }: Pick<EntryRows, 'credentials'>, provider: string): CredentialRow[] {
   return credentials.filter((row) => row.provider === provider);
 }
 
 /** The rows with this one in the place of the one with its name, or at the end. */
-export function withRow({ kept, credentials }: KeptRows, row: KeptRow): KeptRows {
-  return { credentials, kept: [...kept.filter((other) => fragmentKey(other) !== fragmentKey(row)), row] };
+export function withRow({ entries, credentials }: EntryRows, row: EntryRow): EntryRows {
+  return { credentials, entries: [...entries.filter((other) => fragmentKey(other) !== fragmentKey(row)), row] };
 }
 
 /** The written content, for callers that change it. Refuses when this server cannot open it. */
-export function writtenOf(parts: AdminParts, row: KeptRow): Record<string, unknown> {
+export function writtenOf(parts: AdminParts, row: EntryRow): Record<string, unknown> {
   const definition = openDefinition(parts.setup.sealer(), row);
   if (definition !== null) return definition;
   const message = `The ${noun[row.kind]} '${row.name}' was sealed with another storage.secret than this server has. Add that secret to storage.earlier_secrets, or remove the ${noun[row.kind]} and create it again.`;
   return refuse({ kind: 'conflict', message });
 }
 
-export function merge({ setup }: AdminParts, rows: KeptRows): Merged {
-  return mergeKept(setup.file(), openKept(setup.sealer(), rows).fragments, setup.env);
+export function merge({ setup }: AdminParts, rows: EntryRows): Merged {
+  return mergeStored(setup.file(), openEntries(setup.sealer(), rows).fragments, setup.env);
 }
 
 /** Refuses what would not work, by the field that is to blame, and what would take from others what they work with. */
-function check(parts: AdminParts, before: KeptRows, after: KeptRows, focus: Pick<KeptRow, 'kind' | 'name'>): void {
+function check(parts: AdminParts, before: EntryRows, after: EntryRows, focus: Pick<EntryRow, 'kind' | 'name'>): void {
   const row = rowIn(after, focus.kind, focus.name);
   if (row !== null && [row.name, ...keysIn(row.definition)].some((key) => key.includes('${'))) {
     refuse(
@@ -119,8 +119,8 @@ function check(parts: AdminParts, before: KeptRows, after: KeptRows, focus: Pick
     );
   }
   const { left, config } = merge(parts, after);
-  const own = left.get(fragmentKey(focus));
-  if (own !== undefined) refuseUnfit(parts, focus, own);
+  const leftOut = left.get(fragmentKey(focus));
+  if (leftOut !== undefined) refuseUnfit(parts, focus, leftOut);
   const others = [...left.keys()].filter((key) => key !== fragmentKey(focus));
   const earlier = others.length === 0 ? left : merge(parts, before).left;
   const broken = [...left].filter(([key]) => key !== fragmentKey(focus) && !earlier.has(key));
@@ -141,7 +141,7 @@ export function uncallable(problem: string): Failure {
   return invalid(field, problem);
 }
 
-function refuseUnfit(parts: AdminParts, { kind, name }: Pick<KeptRow, 'kind' | 'name'>, why: LeftOut): never {
+function refuseUnfit(parts: AdminParts, { kind, name }: Pick<EntryRow, 'kind' | 'name'>, why: LeftOut): never {
   if (why.kind === 'shadowed') return refuse(declared(parts, kind, name));
   const param = formatPath(why.path);
   return refuse(
@@ -178,7 +178,7 @@ function whyLeft(why: LeftOut): string {
 }
 
 /** Entries of the file or the environment are changed there. */
-export function declared({ setup, configFile }: AdminParts, kind: KeptKind, name: string): Failure {
+export function declared({ setup, configFile }: AdminParts, kind: EntryKind, name: string): Failure {
   const file = setup.file();
   const inFile = Object.hasOwn(tableOf(file, kind), name);
   const key = formatPath([...tablePath[kind], name]);
@@ -188,7 +188,7 @@ export function declared({ setup, configFile }: AdminParts, kind: KeptKind, name
   return { kind: 'conflict', message };
 }
 
-function notKept(parts: AdminParts, kind: KeptKind, name: string): Failure {
+function notStored(parts: AdminParts, kind: EntryKind, name: string): Failure {
   const file = parts.setup.file();
   if (Object.hasOwn(tableOf(file, kind), name)) return declared(parts, kind, name);
   const { providers, models } = parts.snapshot();
@@ -203,11 +203,11 @@ function notKept(parts: AdminParts, kind: KeptKind, name: string): Failure {
   return { kind: 'conflict', message };
 }
 
-function taken(kind: KeptKind, name: string): Failure {
+function taken(kind: EntryKind, name: string): Failure {
   return { kind: 'conflict', message: `${kind === 'mcp' ? 'An' : 'A'} ${noun[kind]} '${name}' exists already.` };
 }
 
-function changed({ kind, name, version, updatedBy, updatedMs }: KeptRow, known: number): Failure {
+function changed({ kind, name, version, updatedBy, updatedMs }: EntryRow, known: number): Failure {
   const at = new Date(updatedMs).toISOString();
   const message = `${updatedBy} changed the ${noun[kind]} '${name}' in the meantime, at ${at}. It has version ${version} now; yours was ${known}. Read \`current\` and change that.`;
   return { kind: 'conflict', message };

@@ -21,7 +21,7 @@ import { providersSchema } from './schema-providers.ts';
 import { routesSchema } from './schema-routes.ts';
 
 /** A provider, model, MCP server, prompt, guard or rule for routes that was set up while Culvert ran, as the file would have it, secrets in their places. */
-export interface KeptFragment {
+export interface StoredFragment {
   kind: 'provider' | 'model' | 'mcp' | 'prompt' | 'guard' | 'route';
   name: string;
   /** The definition in the form of `providers.NAME`, `models.NAME`, `mcp.servers.NAME`, `prompts.NAME`, `guards.NAME` or `routes.NAME`. */
@@ -41,11 +41,11 @@ export type LeftOut =
   /** `path` begins in the fragment; empty for the fragment as a whole, its name too. */
   | ({ kind: 'unusable' } & PathProblem);
 
-export function fragmentKey({ kind, name }: Pick<KeptFragment, 'kind' | 'name'>): string {
+export function fragmentKey({ kind, name }: Pick<StoredFragment, 'kind' | 'name'>): string {
   return `${kind} ${name}`;
 }
 
-type Used = Pick<KeptFragment, 'kind' | 'name'> & {
+type Used = Pick<StoredFragment, 'kind' | 'name'> & {
   value: ProviderConfig | ModelConfig | McpServerConfig | PromptConfig | GuardConfig | RouteConfig;
 };
 
@@ -55,7 +55,7 @@ type Used = Pick<KeptFragment, 'kind' | 'name'> & {
  * that refers to it, so that the file alone always works. Models that providers list stay separate models next
  * to stored ones.
  */
-export function mergeKept(config: Config, fragments: readonly KeptFragment[], env: Env): Merged {
+export function mergeStored(config: Config, fragments: readonly StoredFragment[], env: Env): Merged {
   const left = new Map<string, LeftOut>();
   if (fragments.length === 0) return { config, left };
   const base: Config = { ...config, providers: namedProviders(config, env) };
@@ -73,7 +73,10 @@ export function mergeKept(config: Config, fragments: readonly KeptFragment[], en
   }
 }
 
-function checkFragment(base: Config, { kind, name, definition }: KeptFragment): LeftOut | { kind: 'used'; used: Used } {
+function checkFragment(
+  base: Config,
+  { kind, name, definition }: StoredFragment,
+): LeftOut | { kind: 'used'; used: Used } {
   if (Object.hasOwn(tableOf(base, kind), name)) return { kind: 'shadowed' };
   if (kind === 'mcp' && Object.hasOwn(definition, 'command')) {
     return { kind: 'unusable', path: ['command'], message: 'only the configuration file can name a program' };
@@ -97,7 +100,7 @@ const schemas = {
 /** The table of a configuration that holds fragments of this kind, and its path. */
 export function tableOf(
   { providers, models, mcp, prompts, guards, routes }: Config,
-  kind: KeptFragment['kind'],
+  kind: StoredFragment['kind'],
 ): Readonly<Record<string, unknown>> {
   return { provider: providers, model: models, mcp: mcp.servers, prompt: prompts, guard: guards, route: routes }[kind];
 }
@@ -114,15 +117,15 @@ export const tablePath = {
 function merged(base: Config, used: readonly Used[]): Config {
   const of = (kind: Used['kind']) =>
     Object.fromEntries(used.filter((one) => one.kind === kind).map(({ name, value }) => [name, value]));
-  const keptProviders = of('provider') as Config['providers'];
-  const keptModels = of('model') as Config['models'];
-  const providers = { ...base.providers, ...withAllModels(keptProviders) };
+  const storedProviders = of('provider') as Config['providers'];
+  const storedModels = of('model') as Config['models'];
+  const providers = { ...base.providers, ...withAllModels(storedProviders) };
   // The first alias that an operator makes must not take away every other model.
-  const stay = Object.keys(base.models).length === 0 && Object.keys(keptModels).length > 0;
+  const stay = Object.keys(base.models).length === 0 && Object.keys(storedModels).length > 0;
   return {
     ...base,
     providers: stay ? withAllModels(providers) : providers,
-    models: { ...base.models, ...keptModels },
+    models: { ...base.models, ...storedModels },
     prompts: { ...base.prompts, ...(of('prompt') as Config['prompts']) },
     guards: { ...base.guards, ...(of('guard') as Config['guards']) },
     routes: { ...base.routes, ...(of('route') as Config['routes']) },
@@ -171,6 +174,6 @@ function keyAt(path: PathProblem['path']): string {
 }
 
 /** Undefined: its entries are checked alone. */
-function kindAt([table]: PathProblem['path']): KeptFragment['kind'] | undefined {
+function kindAt([table]: PathProblem['path']): StoredFragment['kind'] | undefined {
   return (['provider', 'model', 'prompt', 'guard', 'route'] as const).find((kind) => tablePath[kind][0] === table);
 }

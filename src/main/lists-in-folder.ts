@@ -5,7 +5,7 @@ import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data
 import type { GatewayOptions } from './gateway-options.ts';
 
 /** Lists of models and prices that earlier processes wrote. */
-export function keptIn(
+export function listsInFolder(
   { modelsFile, pricesFile }: Pick<DataFolder, 'modelsFile' | 'pricesFile'>,
   { log, seat }: { log: Pick<GatewayOptions['log'], 'warn'>; seat?: Seat },
 ): Pick<SnapshotParts, 'models' | 'prices'> {
