@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { type CompleteJson, createCompleteJson } from '../complete-json.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder, StreamMark } from '../dialect.ts';
 import { documentId, vendor } from './wire.ts';
 
@@ -89,6 +90,13 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
   return new AnswerStream(head);
 }
 
+type CallStart = Extract<NeutralEvent, { type: 'tool-call-start' }>;
+
+interface WaitingCall {
+  start: CallStart;
+  argumentsJson: string;
+}
+
 class AnswerStream implements StreamEncoder {
   readonly #state: AnswerState;
   #started = false;
@@ -96,7 +104,9 @@ class AnswerStream implements StreamEncoder {
   /** Index of the block that was opened last. */
   #index = -1;
   /** The tool call that is open. */
-  #call: number | null = null;
+  #call: { index: number; json: CompleteJson } | null = null;
+  /** Calls that began before the open one was whole: clients read one call after the other. */
+  readonly #waiting = new Map<number, WaitingCall>();
   #citations = 0;
 
   constructor(head: AnswerHead) {
@@ -108,8 +118,9 @@ class AnswerStream implements StreamEncoder {
   }
 
   step(event: NeutralEvent): string {
-    this.#state.take(event);
+    // This format has a place for one choice.
     if ('choice' in event && event.choice !== 0) return '';
+    this.#state.take(event);
     const frames = this.#framesOf(event);
     return frames === '' ? '' : this.#begin() + frames;
   }
@@ -128,14 +139,12 @@ class AnswerStream implements StreamEncoder {
         return this.#piece('thinking', event.text);
       case 'part-end':
         return this.#close();
-      case 'tool-call-start': {
-        const frames = this.#close();
-        this.#call = event.call;
-        const begun = { id: event.id, type: 'function', function: { name: event.name, arguments: '' } };
-        return frames + deltaOf('tool-call-start', event.call, { tool_calls: begun });
-      }
+      case 'tool-call-start':
+        if (this.#call === null || this.#call.json.complete) return this.#openCall(event);
+        this.#waiting.set(event.call, { start: event, argumentsJson: '' });
+        return '';
       case 'tool-call-delta':
-        return deltaOf('tool-call-delta', event.call, { tool_calls: { function: { arguments: event.argumentsJson } } });
+        return this.#arguments(event.call, event.argumentsJson);
       case 'citation': {
         const index = this.#citations++;
         const citations = this.#state.citation(event.citation, Math.max(this.#index, 0));
@@ -169,13 +178,57 @@ class AnswerStream implements StreamEncoder {
     return frames + deltaOf('content-delta', this.#index, { content: { [kind]: text } });
   }
 
-  #close(): string {
+  #openCall({ call: index, id, name }: CallStart): string {
+    const frames = this.#endPart();
+    this.#call = { index, json: createCompleteJson() };
+    const begun = { id, type: 'function', function: { name, arguments: '' } };
+    return frames + deltaOf('tool-call-start', index, { tool_calls: begun });
+  }
+
+  #arguments(index: number, argumentsJson: string): string {
+    const waiting = this.#waiting.get(index);
+    if (waiting !== undefined) {
+      waiting.argumentsJson += argumentsJson;
+      return '';
+    }
+    const frames = this.#argumentsPiece(index, argumentsJson);
+    return this.#waiting.size === 0 || this.#call?.json.complete === false ? frames : frames + this.#openWaiting();
+  }
+
+  #argumentsPiece(index: number, argumentsJson: string): string {
+    if (argumentsJson === '') return '';
+    if (this.#call?.index === index) this.#call.json.add(argumentsJson);
+    return deltaOf('tool-call-delta', index, { tool_calls: { function: { arguments: argumentsJson } } });
+  }
+
+  /** Opens the waiting calls, each once the one before it is whole. */
+  #openWaiting(): string {
+    let frames = '';
+    for (const [index, { start, argumentsJson }] of this.#waiting) {
+      if (this.#call?.json.complete === false) break;
+      this.#waiting.delete(index);
+      frames += this.#openCall(start) + this.#argumentsPiece(index, argumentsJson);
+    }
+    return frames;
+  }
+
+  #endPart(): string {
     const frames =
       (this.#block === null ? '' : frameOf('content-end', { index: this.#index })) +
-      (this.#call === null ? '' : frameOf('tool-call-end', { index: this.#call }));
+      (this.#call === null ? '' : frameOf('tool-call-end', { index: this.#call.index }));
     this.#block = null;
     this.#call = null;
     return frames;
+  }
+
+  /** Ends the open part, and gives the waiting calls. */
+  #close(): string {
+    let frames = '';
+    for (const [index, { start, argumentsJson }] of this.#waiting) {
+      this.#waiting.delete(index);
+      frames += this.#openCall(start) + this.#argumentsPiece(index, argumentsJson);
+    }
+    return frames + this.#endPart();
   }
 }
 
@@ -201,8 +254,8 @@ export function fold(head: AnswerHead): AnswerFold {
   return {
     lost: state.lost,
     add(event) {
-      state.take(event);
       if ('choice' in event && event.choice !== 0) return;
+      state.take(event);
       switch (event.type) {
         case 'text-delta':
         case 'refusal-delta':

@@ -4,6 +4,7 @@ import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { ProducedMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { argumentsObject } from '../arguments-text.ts';
+import { type CompleteJson, createCompleteJson } from '../complete-json.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { sealSignature } from './decode-messages.ts';
 import { Grounding } from './grounding.ts';
@@ -130,16 +131,18 @@ interface OpenCall {
   id: string;
   name: string;
   argumentsJson: string;
+  json: CompleteJson;
   proof: JsonObject;
 }
 
-/** Google gives a call whole, so its pieces wait for its end. */
+/** Google gives a call whole, so its pieces wait for its end. Pieces of several calls may come in turns. */
 class AnswerParts {
   readonly identity: AnswerIdentity;
   readonly lost = new Set<string>();
   readonly #sink: PartSink;
   readonly #showsThoughts: boolean;
-  readonly #open = new Map<number, OpenCall>();
+  /** By choice, then by call: those that have not been given, in the order of their starts. */
+  readonly #open = new Map<number, Map<number, OpenCall>>();
   readonly #reasons = new Map<number, FinishReason>();
   readonly #sources = new Sources(this.lost);
   #usage: Usage | null = null;
@@ -189,8 +192,10 @@ class AnswerParts {
       case 'tool-call-start':
         return this.#openCall(event);
       case 'tool-call-delta': {
-        const call = this.#open.get(event.choice);
-        if (call !== undefined) call.argumentsJson += event.argumentsJson;
+        const call = this.#open.get(event.choice)?.get(event.call);
+        if (call === undefined) return;
+        call.argumentsJson += event.argumentsJson;
+        call.json.add(event.argumentsJson);
         return;
       }
       case 'logprobs': {
@@ -202,7 +207,7 @@ class AnswerParts {
         this.#usage = event.usage;
         return;
       case 'finish':
-        this.#closeCall(event.choice);
+        this.#closeCalls(event.choice, 'whole');
         this.#reasons.set(event.choice, event.reason);
         if (event.filters !== undefined) this.#sources.rate(event.choice, event.filters);
         return;
@@ -213,21 +218,26 @@ class AnswerParts {
     }
   }
 
-  #openCall({ choice, id, name, signature, vendor }: Extract<NeutralEvent, { type: 'tool-call-start' }>): void {
-    this.#closeCall(choice);
-    this.#open.set(choice, { id, name, argumentsJson: '', proof: proofOf(signature, vendor) });
+  #openCall({ choice, call, id, name, signature, vendor }: Extract<NeutralEvent, { type: 'tool-call-start' }>): void {
+    this.#closeCalls(choice, 'whole');
+    const open = this.#open.get(choice) ?? new Map<number, OpenCall>();
+    this.#open.set(choice, open);
+    open.set(call, { id, name, argumentsJson: '', json: createCompleteJson(), proof: proofOf(signature, vendor) });
   }
 
-  #closeCall(choice: number): void {
-    const call = this.#open.get(choice);
-    if (call === undefined) return;
-    this.#open.delete(choice);
-    const { id, name, proof } = call;
-    this.#sink.part(choice, { functionCall: { id, name, args: argumentsOf(call.argumentsJson) }, ...proof });
+  /** Gives calls up to the first one whose arguments may still go on, or all. */
+  #closeCalls(choice: number, which: 'whole' | 'all'): void {
+    const open = this.#open.get(choice);
+    if (open === undefined) return;
+    for (const [call, { id, name, argumentsJson, json, proof }] of open) {
+      if (which === 'whole' && !json.complete) return;
+      open.delete(call);
+      this.#sink.part(choice, { functionCall: { id, name, args: argumentsOf(argumentsJson) }, ...proof });
+    }
   }
 
   #say(choice: number, part: JsonObject): void {
-    this.#closeCall(choice);
+    this.#closeCalls(choice, 'whole');
     this.#sink.part(choice, part);
   }
 
@@ -240,7 +250,7 @@ class AnswerParts {
 
   #end(): void {
     // A provider may say why it stopped before its last call.
-    for (const choice of [...this.#open.keys()]) this.#closeCall(choice);
+    for (const choice of this.#open.keys()) this.#closeCalls(choice, 'all');
     if (this.#reasons.size === 0) this.#reasons.set(0, 'stop');
     const words = [...this.#reasons].sort(([a], [b]) => a - b);
     this.#sink.end(

@@ -1,6 +1,7 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { type FinishReason, type NeutralEvent, parsedJson } from '../../neutral/event.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { toolInputOf } from '../anthropic-messages/encode-messages.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 
 /** Nanoseconds of a millisecond: the unit of durations there. */
@@ -31,6 +32,8 @@ class Told {
 
   /** Text, thought or nothing of this event. */
   take(event: NeutralEvent): { text?: string; thought?: string } | null {
+    // This format has a place for one choice.
+    if ('choice' in event && event.choice !== 0) return null;
     switch (event.type) {
       case 'start':
         this.#model = event.model ?? this.#model;
@@ -73,11 +76,10 @@ class Told {
 
   /** Calls whose arguments are whole, once; they come in one piece there. */
   calls(): JsonObject[] {
-    const calls = [...this.#calls].map(([index, { id, name, argumentsJson }]) => {
-      const given = parsedJson(argumentsJson);
-      if (!isObject(given) && argumentsJson !== '') this.lost.add('tool_calls.function.arguments');
-      return { id, function: { index, name, arguments: isObject(given) ? given : {} } };
-    });
+    const calls = [...this.#calls].map(([index, { id, name, argumentsJson }]) => ({
+      id,
+      function: { index, name, arguments: toolInputOf(argumentsJson).input },
+    }));
     this.#calls.clear();
     return calls;
   }
@@ -135,11 +137,11 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
     step(event) {
       const piece = told.take(event);
       if (piece !== null) return lineOf(told.line(piece, [], { done: false }));
-      if (event.type === 'finish') {
-        const calls = told.calls();
-        return calls.length === 0 ? '' : lineOf(told.line({}, calls, { done: false }));
-      }
-      return event.type === 'end' ? lineOf(told.line({}, told.calls(), told.done())) : '';
+      if (event.type !== 'end') return '';
+      // Pieces of several calls may come in turns, and a provider may end each of them with a reason.
+      const calls = told.calls();
+      const line = calls.length === 0 ? '' : lineOf(told.line({}, calls, { done: false }));
+      return line + lineOf(told.line({}, [], told.done()));
     },
   };
 }

@@ -198,7 +198,8 @@ export function candidatesOf({ providers }: Snapshot, alias: Alias): readonly Ro
   }
   if (candidates.length > 0) return candidates;
   if (alias.candidates.length === 0) return noneUsable(alias.id);
-  return invalid('model', `The model '${alias.id}' is of type ${alias.type}, not chat. Use a chat model.`);
+  const why = alias.type === 'chat' ? 'has no provider that can chat' : `is of type ${alias.type}, not chat`;
+  return invalid('model', `The model '${alias.id}' ${why}. Use a chat model.`);
 }
 
 /** The request's facts that routing needs. */

@@ -1,4 +1,4 @@
-import { backslash, quote } from '../../../kernel/json-marks.ts';
+import { backslash, quote } from '../../kernel/json-marks.ts';
 
 /** Whether the pieces of a JSON object that come one by one add up to a whole one. */
 export interface CompleteJson {
