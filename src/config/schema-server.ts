@@ -100,7 +100,7 @@ export const serverSchema = z
       .max(1_000_000)
       .optional()
       .describe(
-        'Connections that one address may have; trusted proxies as many as there are. Default: 2000, and no limit for loopback.',
+        'Connections that one address may have, or one network of 64 bits of IPv6; trusted proxies as many as there are. Default: 2000, and no limit for loopback.',
       ),
     overload: z
       .union([

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { createNetworkSet, plainAddress } from '../kernel/network.ts';
+import { clientNetwork, createNetworkSet, plainAddress } from '../kernel/network.ts';
 import type { Elsewhere } from '../kernel/sharing/elsewhere.ts';
 
 /**
@@ -16,7 +16,7 @@ const idleMs = 2_000;
 const looksMax = 64;
 /** How long a refused caller has to read its answer. */
 const lingerMs = 1_000;
-/** Connections of one address, when nothing is configured. */
+/** Connections of one address, or one network of IPv6, when nothing is configured. */
 const perAddressDefault = 2_000;
 const loopback = createNetworkSet(['127.0.0.0/8', '::1/128']);
 
@@ -47,30 +47,31 @@ export interface ConnectionCaps {
 
 /**
  * Takes as many connections as leave each of them a descriptor for its upstream: 400 streams on 256 descriptors had 214
- * that no provider could be asked for. Of one address no more than its share, unless it is a trusted proxy. To be called
+ * that no provider could be asked for. Of one address, or one network of IPv6, no more than its share, unless it is a trusted proxy. To be called
  * when the server listens, its own files being open.
  */
 export function capConnections(server: Server, parts: CapParts): ConnectionCaps {
   const max = connectionsMax();
-  const byAddress = new Map<string, number>();
+  const byNetwork = new Map<string, number>();
   const open: Opened = new Map();
   let dropped = 0;
   const [attach] = server.listeners('connection') as [(socket: Socket) => void];
 
   function take(socket: Socket): void {
     const address = plainAddress(socket.remoteAddress ?? '') ?? '';
-    const held = byAddress.get(address) ?? 0;
-    const why = full() ?? shareTaken(address, held + (parts.elsewhere?.held(nameOf(address)) ?? 0));
+    const network = clientNetwork(address);
+    const held = byNetwork.get(network) ?? 0;
+    const why = full() ?? shareTaken(address, held + (parts.elsewhere?.held(nameOf(network)) ?? 0));
     open.set(socket, { bytesRead: 0, sinceMs: performance.now() });
     parts.onTaken();
-    byAddress.set(address, held + 1);
-    if (parts.elsewhere !== null) tell(parts.elsewhere, address);
+    byNetwork.set(network, held + 1);
+    if (parts.elsewhere !== null) tell(parts.elsewhere, network);
     socket.once('close', () => {
       open.delete(socket);
-      const left = byAddress.get(address)! - 1;
-      if (left === 0) byAddress.delete(address);
-      else byAddress.set(address, left);
-      if (parts.elsewhere !== null) tell(parts.elsewhere, address);
+      const left = byNetwork.get(network)! - 1;
+      if (left === 0) byNetwork.delete(network);
+      else byNetwork.set(network, left);
+      if (parts.elsewhere !== null) tell(parts.elsewhere, network);
     });
     if (why === null) return attach.call(server, socket);
     parts.refuse(socket, why);
@@ -78,8 +79,8 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
     setTimeout(() => socket.destroy(), lingerMs).unref();
   }
 
-  function tell(elsewhere: Elsewhere, address: string): void {
-    elsewhere.tell(nameOf(address), byAddress.get(address) ?? 0, parts.perAddress() ?? perAddressDefault);
+  function tell(elsewhere: Elsewhere, network: string): void {
+    elsewhere.tell(nameOf(network), byNetwork.get(network) ?? 0, parts.perAddress() ?? perAddressDefault);
   }
 
   function full(): string | null {
@@ -109,9 +110,9 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
   return { max, open: () => open.keys() };
 }
 
-/** Name of an address's connections, for other processes. */
-function nameOf(address: string): string {
-  return `connections of ${address}`;
+/** Name of a network's connections, for other processes. */
+function nameOf(network: string): string {
+  return `connections of ${network}`;
 }
 
 /** Closes one that has been idle for long; false: there is none. */

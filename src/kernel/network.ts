@@ -66,6 +66,23 @@ function mappedIpv4(address: string): string | null {
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 }
 
+/**
+ * The network of a client, for what is counted by client: an IPv4 address alone, and the first 64 bits of an IPv6 address,
+ * since a client usually has all of them. '' for null.
+ */
+export function clientNetwork(address: string | null): string {
+  if (address === null || !address.includes(':')) return address ?? '';
+  const [head = '', tail] = address.toLowerCase().split('::');
+  const first = head.split(':').filter((part) => part !== '');
+  const rest = (tail ?? '').split(':').filter((part) => part !== '');
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - first.length - rest.length);
+  const groups = [...first, ...Array.from({ length: zeros }, () => '0'), ...rest];
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
+}
+
 /** Whether an address is in one of these networks. An invalid network holds no address, so the answer is no. */
 export function createNetworkSet(networks: readonly string[]): { has(address: string | null): boolean } {
   const list = new BlockList();

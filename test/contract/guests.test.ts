@@ -181,6 +181,23 @@ test('many unknown keys of one address leave the service some peace', async () =
   assert.equal((await ask(bearer(testKey))).status, 200);
 });
 
+test('after 100 wrong keys of one network it is asked for no more unknown ones, and right keys go on', async () => {
+  replyTo = ({ key }) => (key.startsWith('known') ? { status: 200, body: { account: 'team' } } : { status: 404 });
+  const from = (address: string, key: string) => ask({ ...bearer(key), 'x-forwarded-for': address });
+  assert.equal((await from('2001:db8:7:7::1', 'known-7')).status, 200);
+  const statuses: number[] = [];
+  for (let at = 0; at < 105; at++)
+    statuses.push((await from(`2001:db8:7:7::${at.toString(16)}`, `guess-${at}`)).status);
+  const count = (status: number) => statuses.filter((one) => one === status).length;
+  assert.deepEqual([count(401), count(429)], [100, 5]);
+  const closed = await from('2001:db8:7:7::1', 'known-8');
+  assert.equal(closed.status, 429);
+  assert.match(closed.error, /Too many wrong API keys came from this network/);
+  assert.equal((await from('2001:db8:7:7::1', 'known-7')).status, 200);
+  assert.equal((await from('2001:db8:7:8::1', 'known-8')).status, 200, 'another network');
+  assert.equal(questions.filter(({ key }) => key.startsWith('guess')).length, 100);
+});
+
 test('a certificate names its caller, in every form that proxies write', async () => {
   const der = billingCertificate.replace(/-----[^-]+-----|\n/g, '');
   const forms = [

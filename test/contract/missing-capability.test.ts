@@ -134,7 +134,9 @@ test('a model whose provider has no chat says so', async (t) => {
     providers: { voyage: { type: 'voyage', base_url: 'http://127.0.0.1:9/v1', api_key: 'a-key' } },
     models: { words: { targets: ['voyage/m'] } },
   });
-  const answer = await gateway.fetch('/v1/chat/completions', { json: { model: 'words', messages: [{ role: 'user', content: 'Hi' }] } });
+  const answer = await gateway.fetch('/v1/chat/completions', {
+    json: { model: 'words', messages: [{ role: 'user', content: 'Hi' }] },
+  });
   const { error } = (await answer.json()) as { error: { message: string } };
   assert.equal(answer.status, 400);
   assert.equal(error.message, "The model 'words' has no provider that can chat. Use a chat model.");

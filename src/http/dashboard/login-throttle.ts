@@ -1,6 +1,7 @@
 import type { SharedTally, Tallied } from '../../books/metering/tally.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { clientNetwork } from '../../kernel/network.ts';
 import { putNewest } from '../../kernel/put-newest.ts';
 
 /** Failed logins of one address, and of all together, until a window is over. */
@@ -15,20 +16,6 @@ interface Failures {
   count: number;
   /** Monotonic ms. */
   endsMs: number;
-}
-
-/** A client with one IPv6 address usually has the 2^64 of its network, too. */
-function neighbourhood(address: string | null): string {
-  if (address === null || !address.includes(':')) return address ?? '';
-  const [head = '', tail] = address.toLowerCase().split('::');
-  const first = head.split(':').filter((part) => part !== '');
-  const rest = (tail ?? '').split(':').filter((part) => part !== '');
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - first.length - rest.length);
-  const groups = [...first, ...Array.from({ length: zeros }, () => '0'), ...rest];
-  return groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':');
 }
 
 /** A login that is being looked at. It counts as failed until it has passed, so that many at once are few. */
@@ -60,14 +47,14 @@ export function createLoginThrottle(
   tally: SharedTally | null,
   logins: keyof typeof tooMany,
 ): LoginThrottle {
-  const namesOf = (address: string | null) => [`${logins}:${neighbourhood(address)}`, logins];
+  const namesOf = (address: string | null) => [`${logins}:${clientNetwork(address)}`, logins];
   const byAddress = new Map<string, Failures>();
   let all: Failures = { count: 0, endsMs: 0 };
 
   /** Failures of an address and of all addresses. */
   function counted(address: string | null): Tallied[] {
     const nowMs = clock.monotonicMs();
-    return [byAddress.get(neighbourhood(address)), all].map((failures) => {
+    return [byAddress.get(clientNetwork(address)), all].map((failures) => {
       const { count, endsMs } = current(failures, nowMs);
       return { count, leftMs: endsMs - nowMs };
     });
@@ -77,7 +64,7 @@ export function createLoginThrottle(
   function count(address: string | null): readonly Failures[] {
     const nowMs = clock.monotonicMs();
     all = current(all, nowMs);
-    const key = neighbourhood(address);
+    const key = clientNetwork(address);
     const ofAddress = current(byAddress.get(key), nowMs);
     putNewest(byAddress, key, ofAddress, addressesMax);
     const counts = [ofAddress, all];

@@ -3,16 +3,23 @@ import { z } from 'zod';
 import type { KeyWebhookConfig } from '../../../config/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
+import { clientNetwork } from '../../../kernel/network.ts';
+import { putNewest } from '../../../kernel/put-newest.ts';
 import { webhookHeaders } from '../../../kernel/webhook-headers.ts';
 import { keyPrefix } from '../key-directory.ts';
 import type { TokenCaller } from '../tokens/token-caller.ts';
 
-/** Keys that a process remembers; a forgotten one is asked for again. */
+/** Keys that a process remembers, and as many wrong ones; a forgotten one is asked for again. */
 const keysMax = 10_000;
 const keyLengthMax = 4_096;
 /** Questions at a time: unknown keys belong to nobody yet, so none may keep all places. */
 const askingMax = 64;
-const askingOfAddressMax = 8;
+const askingOfNetworkMax = 8;
+/** Wrong keys of one network within a window. Above it, only keys that were right before are asked for again. */
+const wrongKeysMax = 100;
+const wrongKeysWindowMs = 60_000;
+/** Networks with wrong keys that are remembered; the oldest one is forgotten. */
+const networksMax = 10_000;
 const answerBytesMax = 64 * 1_024;
 
 /** The caller of a key of another system, as its service answers. */
@@ -32,46 +39,83 @@ const away = (why: string): Failure => ({
   message: `The service that knows the API key ${why}. Try again.`,
 });
 
-interface Answered {
-  caller: TokenCaller | Failure;
+interface Answered<T> {
+  caller: T;
   /** Wall-clock ms. */
   untilMs: number;
+}
+
+interface WrongKeys {
+  count: number;
+  /** Wall-clock ms. */
+  endsMs: number;
 }
 
 /** Asks a service who the caller of a key is, and remembers its answers. */
 export class KeyWebhook {
   readonly #config: KeyWebhookConfig;
   readonly #clock: Pick<Clock, 'wallMs'>;
-  /** By the key's hash, oldest first. */
-  readonly #answers = new Map<string, Answered>();
+  readonly #keysMax: number;
+  /** By the key's hash, oldest first. Wrong keys are apart, so that a flood of them makes no right one forgotten. */
+  readonly #callers = new Map<string, Answered<TokenCaller>>();
+  readonly #refusals = new Map<string, Answered<Failure>>();
   readonly #asking = new Map<string, Promise<TokenCaller | Failure>>();
   readonly #askingOf = new Map<string, number>();
+  /** By network. */
+  readonly #wrongKeysOf = new Map<string, WrongKeys>();
 
-  constructor(config: KeyWebhookConfig, clock: Pick<Clock, 'wallMs'>) {
+  constructor(config: KeyWebhookConfig, clock: Pick<Clock, 'wallMs'>, bounds = { keysMax }) {
     this.#config = config;
     this.#clock = clock;
+    this.#keysMax = bounds.keysMax;
   }
 
   /** The caller of `key`, or why there is none. `address`: where the request comes from; null: unknown. */
   caller(key: string, address: string | null): Promise<TokenCaller | Failure> | TokenCaller | Failure {
     if (key.length > keyLengthMax || key.startsWith(keyPrefix)) return wrong;
     const digest = hash('sha256', key, 'hex');
-    const known = this.#answers.get(digest);
+    const known = this.#callers.get(digest) ?? this.#refusals.get(digest);
     if (known !== undefined && known.untilMs > this.#clock.wallMs()) return known.caller;
     const asking = this.#asking.get(digest);
     if (asking !== undefined) return asking;
-    const of = address ?? '';
-    const fromHere = this.#askingOf.get(of) ?? 0;
-    if (this.#asking.size >= askingMax || fromHere >= askingOfAddressMax) return away('has too many questions');
-    this.#askingOf.set(of, fromHere + 1);
+    const network = clientNetwork(address);
+    const closed = this.#callers.has(digest) ? null : this.#closed(network);
+    if (closed !== null) return closed;
+    const fromHere = this.#askingOf.get(network) ?? 0;
+    if (this.#asking.size >= askingMax || fromHere >= askingOfNetworkMax) return away('has too many questions');
+    this.#askingOf.set(network, fromHere + 1);
     const pending = this.#ask(key, digest, address).finally(() => {
       this.#asking.delete(digest);
-      const left = (this.#askingOf.get(of) ?? 1) - 1;
-      if (left > 0) this.#askingOf.set(of, left);
-      else this.#askingOf.delete(of);
+      const left = (this.#askingOf.get(network) ?? 1) - 1;
+      if (left > 0) this.#askingOf.set(network, left);
+      else this.#askingOf.delete(network);
     });
     this.#asking.set(digest, pending);
     return pending;
+  }
+
+  /** Why no unknown key of a network is asked for now; null: it may be. */
+  #closed(network: string): Failure | null {
+    const { count, endsMs } = this.#wrongKeys(network);
+    if (count < wrongKeysMax) return null;
+    const leftS = Math.ceil((endsMs - this.#clock.wallMs()) / 1_000);
+    return {
+      kind: 'quota-exceeded',
+      limit: 'logins',
+      window: null,
+      used: count,
+      allowed: wrongKeysMax,
+      freeAtMs: endsMs,
+      message: `Too many wrong API keys came from this network. Try again in ${leftS} s.`,
+    };
+  }
+
+  #wrongKeys(network: string): WrongKeys {
+    const nowMs = this.#clock.wallMs();
+    const known = this.#wrongKeysOf.get(network);
+    const endsMs = nowMs + wrongKeysWindowMs;
+    // A clock that was set back must not close a network for longer.
+    return known !== undefined && known.endsMs > nowMs && known.endsMs <= endsMs ? known : { count: 0, endsMs };
   }
 
   async #ask(key: string, digest: string, address: string | null): Promise<TokenCaller | Failure> {
@@ -92,23 +136,27 @@ export class KeyWebhook {
     } catch {
       return away('does not answer');
     }
-    if (status === 401 || status === 403 || status === 404) return this.#keep(digest, wrong, refusals);
+    if (status === 401 || status === 403 || status === 404) {
+      const wrongKeys = this.#wrongKeys(clientNetwork(address));
+      wrongKeys.count += 1;
+      putNewest(this.#wrongKeysOf, clientNetwork(address), wrongKeys, networksMax);
+      return this.#refused(digest, refusals);
+    }
     const read = status === 200 ? answerSchema.safeParse(parsed(text)) : null;
     if (read?.success !== true) return away(read === null ? `answered ${status}` : 'gave an answer without an account');
     const { expires_at: end } = read.data;
     const leftMs = end == null ? cache : Date.parse(end) - this.#clock.wallMs();
-    if (leftMs <= 0) return this.#keep(digest, wrong, refusals);
-    return this.#keep(digest, callerOf(read.data, digest), Math.min(cache, leftMs));
+    if (leftMs <= 0) return this.#refused(digest, refusals);
+    const caller = callerOf(read.data, digest);
+    const untilMs = this.#clock.wallMs() + Math.min(cache, leftMs);
+    putNewest(this.#callers, digest, { caller, untilMs }, this.#keysMax);
+    return caller;
   }
 
-  #keep(digest: string, caller: TokenCaller | Failure, forMs: number): TokenCaller | Failure {
-    this.#answers.delete(digest);
-    if (this.#answers.size >= keysMax) {
-      const [oldest] = this.#answers.keys();
-      if (oldest !== undefined) this.#answers.delete(oldest);
-    }
-    this.#answers.set(digest, { caller, untilMs: this.#clock.wallMs() + forMs });
-    return caller;
+  #refused(digest: string, forMs: number): Failure {
+    this.#callers.delete(digest);
+    putNewest(this.#refusals, digest, { caller: wrong, untilMs: this.#clock.wallMs() + forMs }, this.#keysMax);
+    return wrong;
   }
 }
 
