@@ -31,7 +31,7 @@ function routerOf(routes: readonly Route[]) {
   const paths = routes.map(({ method, path }) => `${method} ${path}`).join('\n');
   if (paths === newest.paths) return newest.router;
   const router = createRouter({ maxParamLength: pathPartCharsMax });
-  for (const [at, { method, path }] of routes.entries()) router.on(method, path, () => undefined, at);
+  for (const [at, { method, path }] of routes.entries()) router.on(method, path, () => undefined, { at });
   newest = { paths, router };
   return router;
 }
@@ -56,7 +56,7 @@ export class RouteTable {
   /** A GET route answers HEAD too, as RFC 9110 §9.1 demands; node leaves the body out. */
   find(method: string, path: string): FoundRoute | null {
     const found = this.router.find(method as 'GET', path) ?? (method === 'HEAD' ? this.router.find('GET', path) : null);
-    const route = this.routes[(found?.store ?? -1) as number];
+    const route = found === null ? undefined : this.routes[found.store.at];
     return found === null || route === undefined ? this.below(method, path) : { route, params: found.params, path };
   }
 
@@ -64,7 +64,7 @@ export class RouteTable {
   private below(method: string, path: string): FoundRoute | null {
     const other = otherBaseOf(path);
     const found = other === null ? null : this.router.find(method as 'GET', other.path);
-    const route = this.routes[(found?.store ?? -1) as number];
+    const route = found === null ? undefined : this.routes[found.store.at];
     if (other === null || found === null || route?.auth !== 'key') return null;
     const { deployment } = other;
     const params = deployment === undefined ? found.params : { ...found.params, deployment };

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openAiChat } from '../formats/dialects/openai-chat/index.ts';
+import type { Route } from './exchange.ts';
+import { RouteTable } from './route-table.ts';
+
+function routes(): Route[] {
+  const route = (method: Route['method'], path: string): Route => ({
+    method,
+    path,
+    auth: 'key',
+    quota: 'none',
+    summary: 'Test',
+    dialect: openAiChat,
+    handle: async () => undefined,
+  });
+  return [route('POST', '/v1/chat/completions'), route('GET', '/v1/models'), route('GET', '/v1/models/:model')];
+}
+
+test('every route is found, the first too, and refuses another method', () => {
+  const table = new RouteTable(routes());
+  for (const { method, path } of routes()) assert.equal(table.find(method, path)?.route.path, path);
+  assert.equal(table.find('GET', '/v1/models/a%2Fb')?.params.model, 'a/b');
+  assert.equal(table.refusalOf('GET', '/v1/chat/completions').failure.kind, 'method-not-allowed');
+  assert.equal(table.refusalOf('GET', '/v1/nothing').failure.kind, 'not-found');
+});
+
+test('gateways of one process have their own routes, of the same paths or not', () => {
+  const [first, second, third] = [routes(), routes(), routes().slice(1)];
+  const tables = [first, second, third].map((own) => new RouteTable(own));
+  assert.equal(tables[0]?.find('GET', '/v1/models')?.route, first[1]);
+  assert.equal(tables[1]?.find('GET', '/v1/models')?.route, second[1]);
+  assert.equal(tables[2]?.find('GET', '/v1/models')?.route, third[0]);
+  assert.equal(tables[2]?.find('POST', '/v1/chat/completions'), null);
+});
