@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runWarm } from './warm-commands.ts';
 
 /** A link to the program by the name that an installed one has, which its hints repeat. */
 export const culvertBin = join(dirname(fileURLToPath(import.meta.url)), 'bin', 'culvert');
@@ -137,8 +138,21 @@ export interface Ran {
   stderr: string;
 }
 
-/** Runs one command to its end; `input` is its standard input. Lines of progress are left out of what it said. */
-export function runCommand(
+/**
+ * Runs one command to its end; `input` is its standard input. Lines of progress are left out of what it said. It shares a
+ * process with other commands, unless it has an input or `alone` says that it has one of its own.
+ */
+export async function runCommand(
+  args: readonly string[],
+  options: Pick<ProcessOptions, 'env' | 'bin' | 'executable'> & { cwd: string; input?: string; alone?: boolean },
+): Promise<Ran> {
+  const { input, alone, bin, executable } = options;
+  if (input !== undefined || alone || bin !== undefined || executable !== undefined) return runAlone(args, options);
+  const { code, stdout, stderr } = await runWarm({ args, cwd: options.cwd, env: cleanEnv(options.env) });
+  return { code, stdout, stderr: stderr.replaceAll(progressLine, '') };
+}
+
+function runAlone(
   args: readonly string[],
   options: Pick<ProcessOptions, 'env' | 'bin' | 'executable'> & { cwd: string; input?: string },
 ): Promise<Ran> {

@@ -183,11 +183,11 @@ describe('first minutes', { concurrency: 3 }, () => {
   test('in a clone every hint begins with npm run culvert --, as do the lines of help', async (t) => {
     const cwd = temporaryFolder(t);
     const env = { npm_package_name: 'culvert-gateway', npm_lifecycle_event: 'culvert' };
-    const mistyped = await runCommand(['keyz'], { cwd, env });
+    const mistyped = await runCommand(['keyz'], { cwd, env, alone: true });
     assert.match(mistyped.stderr, /Did you mean 'npm run culvert -- keys'\?/);
-    const asked = await runCommand(['chat', 'Hi'], { cwd, env });
+    const asked = await runCommand(['chat', 'Hi'], { cwd, env, alone: true });
     assert.match(asked.stderr, /Start one with npm run culvert -- start/);
-    const help = await runCommand(['keys', 'create', '--help'], { cwd, env });
+    const help = await runCommand(['keys', 'create', '--help'], { cwd, env, alone: true });
     assert.match(help.stdout, /^Usage: npm run culvert -- keys create /);
     assert.match(help.stdout, /KEY=\$\(npm run -s culvert -- keys create /, "npm's own lines are no part of the key");
     const start = await startProcess(t, { cwd, env: { ...env, npm_lifecycle_event: 'start' } });
