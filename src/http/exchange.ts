@@ -99,7 +99,7 @@ export interface Route {
   endpoint?: string;
   /** Dialect of its error bodies. */
   dialect: Pick<CallerDialect, 'errorBody' | 'errorHeaders' | 'errorFrame' | 'wire'>;
-  otherFormat?: OtherFormat;
+  otherFormats?: readonly OtherFormat[];
   /** Lets in who sends proof of another kind than a key; null: nothing of that kind was sent. */
   lets?(headers: IncomingHttpHeaders): Principal | Failure | null;
   /** Tells who signed a request that has no key; null: it is not signed, or the caller left. */

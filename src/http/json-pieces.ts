@@ -7,13 +7,20 @@ import { BodyPace, wrongEncoding, wrongMediaType } from './read-body.ts';
  * another content type (415), more than `bytesMax` (413), one that comes too slowly (408), and one that breaks off.
  */
 export async function* jsonPieces(exchange: Exchange, bytesMax: number): AsyncGenerator<Buffer> {
+  const refused = exchange.givenBody === null ? wrongMediaType(exchange.request.headers['content-type']) : null;
+  if (refused !== null) throw new FailureError(refused);
+  yield* bodyPieces(exchange, bytesMax);
+}
+
+/** The same for a body of any content type. */
+export async function* bodyPieces(exchange: Exchange, bytesMax: number): AsyncGenerator<Buffer> {
   if (exchange.givenBody !== null) {
     yield exchange.givenBody;
     return;
   }
   const { request, response } = exchange;
-  const { 'content-type': type, 'content-encoding': encoding, 'content-length': declared, expect } = request.headers;
-  const refused = wrongEncoding(encoding) ?? wrongMediaType(type);
+  const { 'content-encoding': encoding, 'content-length': declared, expect } = request.headers;
+  const refused = wrongEncoding(encoding);
   if (refused !== null) throw new FailureError(refused);
   if (declared !== undefined && Number(declared) > bytesMax) throw new FailureError(tooLarge(bytesMax));
   if (expect !== undefined) response.writeContinue();

@@ -155,7 +155,7 @@ export class Reception {
       route:
         found === null
           ? null
-          : found.route.otherFormat === undefined
+          : found.route.otherFormats === undefined
             ? found.route
             : inFormatOf(found.route, request.headers),
       atMs,
@@ -314,8 +314,7 @@ export class Reception {
 }
 
 function inFormatOf(route: Route, headers: IncomingMessage['headers']): Route {
-  const { otherFormat } = route;
-  return otherFormat === undefined || headers[otherFormat.header] === undefined ? route : otherFormat.route;
+  return route.otherFormats?.find(({ header }) => headers[header] !== undefined)?.route ?? route;
 }
 
 /** Letters, digits, `.-_~` and, for IPv6 literals and ports, `[]:%`. */

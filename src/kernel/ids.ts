@@ -67,6 +67,11 @@ export function newSortedId(prefix: string, nowMs: number): string {
   return `${prefix}${Math.floor(nowMs).toString(36).padStart(9, '0')}${randomBase62(16)}`;
 }
 
+/** The same in small letters and digits alone, which names of files at Google have. */
+export function newPlainSortedId(prefix: string, nowMs: number): string {
+  return `${prefix}${Math.floor(nowMs).toString(36).padStart(9, '0')}${randomBase36(16)}`;
+}
+
 /** Whether `newSortedId` may have made the id. */
 export function isSortedId(prefix: string, id: string): boolean {
   return id.length === prefix.length + 25 && id.startsWith(prefix) && sortedPart.test(id.slice(prefix.length));

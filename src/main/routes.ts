@@ -15,6 +15,8 @@ import { filesRoutes } from '../http/routes/files/files.ts';
 import { messageBatchesRoutes } from '../http/routes/files/message-batches.ts';
 import { signedFilesRoute } from '../http/routes/files/signed-files.ts';
 import { forwardedRoutes } from '../http/routes/forwarded.ts';
+import { googleFilesRoutes } from '../http/routes/google/files.ts';
+import { withGoogleFormat } from '../http/routes/google/names.ts';
 import { healthRoutes } from '../http/routes/health.ts';
 import { imageRoutes } from '../http/routes/images.ts';
 import { mcpRoutes } from '../http/routes/mcp.ts';
@@ -167,7 +169,8 @@ function scrapeOf(metrics: Metrics, seat: Seat | undefined): Metrics['render'] {
 
 function batchRoutes(services: Services, { paths: endpoints, ...batches }: OpenedBatches): Route[] {
   const parts = { services, ...batches };
-  return [...filesRoutes(parts), ...batchesRoutes({ ...parts, endpoints }), ...messageBatchesRoutes(parts)];
+  const own = [...filesRoutes(parts), ...batchesRoutes({ ...parts, endpoints }), ...messageBatchesRoutes(parts)];
+  return withGoogleFormat(own, googleFilesRoutes(parts));
 }
 
 /** `all`: the whole table, these routes among it. */

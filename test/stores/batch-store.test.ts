@@ -46,7 +46,11 @@ for (const driver of drivers) {
     await store.growFile('file-1', 7);
     await store.putChunk('file-1', 0, bytes('content'));
     assert.equal(await store.findFile('dev/test', 'file-1', 100), null);
+    assert.equal((await store.findUnfinished('dev/test', 'file-1'))!.bytes, 7);
+    assert.equal(await store.findUnfinished('dev/other', 'file-1'), null);
+    await store.putChunk('file-1', 0, bytes('content'));
     await store.completeFile('file-1');
+    assert.equal(await store.findUnfinished('dev/test', 'file-1'), null);
     const found = await store.findFile('dev/test', 'file-1', 100);
     assert.deepEqual([found!.bytes, Buffer.from(found!.facts).toString()], [7, 'name']);
     assert.equal(await store.findFile('dev/other', 'file-1', 100), null);

@@ -12,6 +12,8 @@ export interface BatchStore extends JobStore<BatchRow> {
   growFile(id: string, bytes: number): Promise<void>;
   completeFile(id: string): Promise<void>;
   findFile(tenant: string, id: string, nowMs: number): Promise<FileRow | null>;
+  /** A file that is not complete yet. */
+  findUnfinished(tenant: string, id: string): Promise<FileRow | null>;
   listFiles(listed: ListedFiles): Promise<FileRow[]>;
   removeFile(id: string): Promise<void>;
   /** Files that expired, and incomplete ones from before `unfinishedMs`. */

@@ -6,6 +6,8 @@ export type InlineFile = { name: string; field: string } & (
   | { kind: 'text'; text: string }
   /** `pdf`: a document. */
   | { kind: 'image' | 'pdf'; mediaType: string; base64: string }
+  /** A sound or a video, by the type that its owner gave. Only formats that take one as a file know what to do with it. */
+  | { kind: 'media'; mediaType: string; base64: string }
 );
 
 /** The file of an id that stands in a body; undefined: it is none of those that were uploaded here. */
@@ -27,6 +29,12 @@ export function dataUrlOf({ mediaType, base64 }: { mediaType: string; base64: st
 /** A text as a part of formats that have no place for text files, with the name that people know it by. */
 export function namedText({ name, text }: { name: string; text: string }): string {
   return `${name}\n\n${text}`;
+}
+
+/** Throws a FailureError where a sound or a video cannot be. */
+export function noMedia({ field, name }: InlineFile): never {
+  const shown = JSON.stringify(name.slice(0, 60));
+  throw new FailureError(invalid(field, `The file ${shown} is neither a picture nor a PDF nor a text ('${field}').`));
 }
 
 /** Throws a FailureError where a picture is wanted. */

@@ -179,9 +179,15 @@ class Search {
         // The vendor's own go by words.
         return holder.type === 'anthropic' && !text.startsWith('skill_') ? undefined : this.#found(name, text, use);
       case 'file-uri':
-        return isPublicAddress(text) ? undefined : this.#found(name, fileName(text), use);
+        return this.#foundFile(name, text, use);
       default:
     }
+  }
+
+  #foundFile(name: string | number, text: string, use: NamedObject['use']): void {
+    const upload = uploadOfUri(text);
+    if (upload !== null) this.#found(name, upload, use);
+    else if (!isPublicAddress(text)) this.#found(name, fileName(text), use);
   }
 
   #tableIn(kind: MemberKind): MemberTable {
@@ -235,6 +241,12 @@ function isPublicAddress(uri: string): boolean {
   return (
     !/googleapis|\.clients\d*\.google\./.test(place) || /^https?:\/\/(?:[\w-]+\.)?storage\.googleapis\.com\//.test(uri)
   );
+}
+
+/** Our id of a file that was uploaded here, by the name or address that Google's clients got; null: it is another one. */
+export function uploadOfUri(uri: string): string | null {
+  const name = /^(?:https?:\/\/[^/?#]+\/v1(?:beta)?\/)?files\/([0-9a-z]{9}[0-9A-Za-z]{16})$/.exec(uri)?.[1];
+  return name === undefined ? null : `file-${name}`;
 }
 
 /** `files/abc` of Google's address of it, which names the same. */

@@ -9,6 +9,7 @@ import { bodyHandler } from '../model-call.ts';
 import { conversationRoute } from './conversation.ts';
 import { countingHandler } from './count-tokens.ts';
 import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
+import { googleVersions } from './google/names.ts';
 
 /**
  * `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent?alt=sse`, also below `/v1`: Google's format
@@ -24,7 +25,7 @@ export function geminiRoutes(services: Services): Route[] {
     { dialect: gemini, answer: (totalTokens) => ({ totalTokens }) },
     (exchange, body) => bodyToCount(services, exchange, body),
   );
-  const conversations = versions.map((version) => {
+  const conversations = googleVersions.map((version) => {
     const conversation = conversationRoute(services, {
       path: `/${version}/models/*`,
       summary: "A conversation in Google's format, its tokens, or embeddings, by the method behind the model",
@@ -79,9 +80,6 @@ async function bodyToCount({ bodies }: Services, exchange: Exchange, body: Buffe
 function embeddingModelOf(exchange: Exchange): string | null {
   return /^(.+):(?:embedContent|batchEmbedContents)$/s.exec(exchange.params['*'] ?? '')?.[1] ?? null;
 }
-
-/** Google's SDKs take the first up to their version 2, the other from 3 on. */
-const versions = ['v1beta', 'v1'] as const;
 
 function withMethodOfPath(exchange: Exchange, body: Buffer): Buffer | Failure {
   const called = /^(.+):([A-Za-z]+)$/s.exec(exchange.params['*'] ?? '');

@@ -96,23 +96,25 @@ function parametersIn(path: string): Json[] {
   return names.map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
 }
 
-function headersOf({ otherFormat }: Route): Json[] {
-  if (otherFormat === undefined) return [];
+function headersOf({ otherFormats = [] }: Route): Json[] {
   const description = 'With it, the call and its answer are in the format of the vendor whose clients send it.';
-  return [{ name: otherFormat.header, in: 'header', description, schema: { type: 'string' } }];
+  return otherFormats.map(({ header }) => ({ name: header, in: 'header', description, schema: { type: 'string' } }));
 }
 
-async function bodyOf({ body, otherFormat }: Route): Promise<Json> {
+async function bodyOf({ body, otherFormats }: Route): Promise<Json> {
   if (body === undefined) return { required: false, content: { 'application/json': { schema: { type: 'object' } } } };
   const schemaOfBody = await body.schema();
-  const other = await otherFormat?.route.body?.schema();
-  const schema = other === undefined ? schemaOfBody : eitherOf(schemaOfBody, other);
+  const others = await Promise.all((otherFormats ?? []).map(({ route }) => route.body?.schema()));
+  const schema = others.reduce<JsonSchema>(
+    (all, other) => (other === undefined ? all : eitherOf(all, other)),
+    schemaOfBody,
+  );
   const json = body.json === undefined ? {} : { 'application/json': { schema: body.json() } };
   return { required: true, content: { [body.form ?? 'application/json']: { schema }, ...json } };
 }
 
 /** The members of both, and what one or the other needs. */
-function eitherOf({ required, ...rest }: JsonSchema, other: JsonSchema): JsonSchema {
+function eitherOf({ required = [], ...rest }: JsonSchema, other: JsonSchema): JsonSchema {
   const properties = { ...(other.properties as JsonObject), ...(rest.properties as JsonObject) };
-  return { ...rest, properties, anyOf: [{ required }, { required: other.required }] };
+  return { ...rest, properties, anyOf: [{ required }, { required: other.required ?? [] }] };
 }

@@ -6,6 +6,7 @@ import type { Services } from '../endpoints/services.ts';
 import type { UpstreamAccess } from './batch-parts.ts';
 import { type Batches, createBatches } from './batches.ts';
 import { createLineCalls } from './line-calls.ts';
+import type { ResumableFiles } from './resumable-files.ts';
 import type { StoredFiles } from './stored-files.ts';
 import type { Uploads } from './uploads.ts';
 import { upstreamClient } from './upstream/upstream-client.ts';
@@ -23,6 +24,7 @@ export interface BatchesOptions {
 
 export interface OpenedBatches {
   files(): Promise<StoredFiles>;
+  resumable(): Promise<ResumableFiles>;
   batches(): Promise<Batches>;
   /** Paths that lines may name. */
   paths: readonly string[];
@@ -51,10 +53,10 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
     waitingBytesMax: Number.POSITIVE_INFINITY,
   });
   let closed = false;
-  let opening: Promise<{ files: StoredFiles; batches: Batches }> | null = null;
+  let opening: Promise<{ files: StoredFiles; resumable: ResumableFiles; batches: Batches }> | null = null;
 
   async function open() {
-    const { store, others, files } = await uploads.open();
+    const { store, others, files, resumable } = await uploads.open();
     const { sealer, clock, retentionMs, onKept } = uploads;
     const batches = createBatches({
       store,
@@ -73,7 +75,7 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
       onTrouble,
     });
     await batches.start(others);
-    return { files, batches };
+    return { files, resumable, batches };
   }
 
   function opened() {
@@ -90,6 +92,7 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
   }
   return {
     files: async () => (await opened()).files,
+    resumable: async () => (await opened()).resumable,
     batches: async () => (await opened()).batches,
     paths: calls.paths,
     async close() {

@@ -2,7 +2,7 @@ import type { BatchStore, FileRow, ListedFiles } from '../../books/metering/batc
 import type { StorageHold } from '../../books/metering/storage-hold.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import { newSortedId } from '../../kernel/ids.ts';
+import { newPlainSortedId } from '../../kernel/ids.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { FileContents } from './file-contents.ts';
 
@@ -78,18 +78,8 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
       await store.completeFile(written.id);
       return written;
     },
-    async write(tenant, { purpose, name, mediaType, keptForMs, hold }, content) {
-      const createdMs = clock.wallMs();
-      const id = newSortedId('file-', createdMs);
-      const row = {
-        id,
-        tenant,
-        purpose,
-        bytes: 0,
-        createdMs,
-        expiresMs: createdMs + (keptForMs ?? parts.retentionMs()),
-        facts: sealer.seal(Buffer.from(namedAs(name, mediaType)), contextOf({ id, tenant }, 'name')),
-      };
+    async write(tenant, { hold, ...file }, content) {
+      const row = newRow(parts, tenant, file, clock.wallMs());
       await store.putFile(row);
       await putChunks(parts, row, { content, hold, removed: () => removed(row) });
       return opened(row);
@@ -115,7 +105,7 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
         const sealed = await contents.get(id, seq);
         if (sealed === null)
           throw new UnreadableFile(`the file ${id} ends before its length: it was deleted meanwhile`);
-        yield sealer.open(sealed, contextOf({ id, tenant }, seq)) ?? unreadable(id);
+        yield sealer.open(sealed, sealedAs({ id, tenant }, seq)) ?? unreadable(id);
       }
     },
     async sweep(nowMs) {
@@ -131,8 +121,28 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
   return files;
 }
 
-function openedRow(sealer: Sealer, row: FileRow): StoredFile {
-  const name = sealer.open(row.facts, contextOf(row, 'name'));
+/** The row of a file without any bytes yet. */
+export function newRow(
+  { sealer, retentionMs }: Pick<StoredFilesParts, 'sealer' | 'retentionMs'>,
+  tenant: string,
+  { purpose, name, mediaType, keptForMs }: Omit<NewFile, 'hold'>,
+  createdMs: number,
+): FileRow {
+  const id = newPlainSortedId('file-', createdMs);
+  return {
+    id,
+    tenant,
+    purpose,
+    bytes: 0,
+    createdMs,
+    expiresMs: createdMs + (keptForMs ?? retentionMs()),
+    facts: sealer.seal(Buffer.from(namedAs(name, mediaType)), sealedAs({ id, tenant }, 'name')),
+  };
+}
+
+/** A row with the name that its owner gave it. Throws an UnreadableFile where another secret sealed it. */
+export function openedRow(sealer: Sealer, row: FileRow): StoredFile {
+  const name = sealer.open(row.facts, sealedAs(row, 'name'));
   if (name === null) return unreadable(row.id);
   const [given = '', mediaType = null] = name.toString('utf8').split('\0', 2);
   return { ...row, name: given, mediaType };
@@ -151,7 +161,7 @@ async function putChunks(
     for await (const chunk of inChunks(content)) {
       row.bytes += chunk.length;
       await store.growFile(id, row.bytes);
-      await contents.put(id, seq, sealer.seal(chunk, contextOf(row, seq)));
+      await contents.put(id, seq, sealer.seal(chunk, sealedAs(row, seq)));
       keptBytes += chunk.length;
       onKept(tenant, chunk.length);
       hold?.stored(chunk.length);
@@ -167,7 +177,7 @@ async function putChunks(
 }
 
 /** The same bytes in pieces of `chunkBytes`; the last one may be shorter. */
-async function* inChunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+export async function* inChunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let waiting: Uint8Array[] = [];
   let bytes = 0;
   for await (let piece of content) {
@@ -190,7 +200,8 @@ function namedAs(name: string, mediaType: string | null | undefined): string {
   return mediaType == null ? plain : `${plain}\0${mediaType}`;
 }
 
-function contextOf({ tenant, id }: Pick<FileRow, 'tenant' | 'id'>, part: number | 'name'): string {
+/** Context of a sealed part of a file: it opens for this tenant, file and place alone. */
+export function sealedAs({ tenant, id }: Pick<FileRow, 'tenant' | 'id'>, part: number | 'name'): string {
   return JSON.stringify([tenant, id, part]);
 }
 

@@ -4,6 +4,7 @@ import type { FileStore } from '../../kernel/file-store.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { FindUpload } from '../families/chat/inline-uploads.ts';
 import { contentsInFiles, contentsInRows } from './file-contents.ts';
+import { createResumableFiles, type ResumableFiles } from './resumable-files.ts';
 import { createStoredFiles, type StoredFile, type StoredFiles, shownPurposes, UnreadableFile } from './stored-files.ts';
 
 /** Files and batches, in tables that are opened when they are first asked for. */
@@ -29,6 +30,7 @@ export interface OpenUploads {
   store: BatchStore;
   others: 'alone' | 'may-live';
   files: StoredFiles;
+  resumable: ResumableFiles;
 }
 
 /** Files of `/v1/files`. */
@@ -46,7 +48,8 @@ export function createUploads({ stores, bucket, ...parts }: UploadsParts): Uploa
   async function openFiles(): Promise<OpenUploads> {
     const { store, others } = await stores.batches();
     const contents = bucket === null ? contentsInRows(store) : contentsInFiles(bucket);
-    return { store, others, files: createStoredFiles({ store, contents, ...parts }) };
+    const kept = { store, contents, ...parts };
+    return { store, others, files: createStoredFiles(kept), resumable: createResumableFiles(kept) };
   }
 
   function open(): Promise<OpenUploads> {
@@ -66,7 +69,8 @@ export function createUploads({ stores, bucket, ...parts }: UploadsParts): Uploa
       const { files } = await open();
       const file = await files.find(tenant, id);
       if (file === null || !shownPurposes.includes(file.purpose)) return null;
-      return { name: file.name, bytes: file.bytes, content: () => contentOf(files, file) };
+      const { name, bytes, mediaType } = file;
+      return { name, bytes, mediaType, content: () => contentOf(files, file) };
     },
   };
 }

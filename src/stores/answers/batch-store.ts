@@ -41,6 +41,11 @@ function filesIn({ prefix, rows, write }: SqlTables) {
       const [row] = await rows(sql, [id, tenant, nowMs]);
       return row === undefined ? null : fileOf(row);
     },
+    async findUnfinished(tenant, id) {
+      const sql = `SELECT ${columns} FROM ${file} WHERE id = $1 AND tenant = $2 AND complete = 0`;
+      const [row] = await rows(sql, [id, tenant]);
+      return row === undefined ? null : fileOf(row);
+    },
     async listFiles(listed) {
       const { values, place, behind, order } = pageOf(listed);
       const purposes = listed.purposes.map(place).join(', ');
@@ -58,9 +63,10 @@ function filesIn({ prefix, rows, write }: SqlTables) {
       return (await rows(sql, [nowMs, unfinishedMs, limit])).map(fileOf);
     },
     async putChunk(of, seq, content) {
-      await write([
-        { sql: `INSERT INTO ${chunk} (file, seq, content) VALUES ($1, $2, $3)`, values: [of, seq, content] },
-      ]);
+      // An upload that goes on where it broke off may write its last chunk again.
+      const sql = `INSERT INTO ${chunk} (file, seq, content) VALUES ($1, $2, $3)
+        ON CONFLICT (file, seq) DO UPDATE SET content = excluded.content`;
+      await write([{ sql, values: [of, seq, content] }]);
     },
     async chunk(of, seq) {
       const [row] = await rows(`SELECT content FROM ${chunk} WHERE file = $1 AND seq = $2`, [of, seq]);

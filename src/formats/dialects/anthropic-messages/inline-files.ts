@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { type FileOf, noPicture, withParts } from '../inline-files.ts';
+import { type FileOf, noMedia, noPicture, withParts } from '../inline-files.ts';
 
 /** The body with the content of files in place of their ids. */
 export function inlineFiles(body: JsonObject, fileOf: FileOf): JsonObject {
@@ -18,6 +18,7 @@ function inlined(block: JsonObject, fileOf: FileOf): JsonObject | null {
     const text = { type: 'text', media_type: 'text/plain', data: file.text };
     return { ...block, source: text, title: block.title ?? file.name };
   }
+  if (file.kind === 'media') return noMedia(file);
   const bytes = { type: 'base64', media_type: file.mediaType, data: file.base64 };
   if (file.kind === 'image') return { type: 'image', source: bytes, ...(cache != null && { cache_control: cache }) };
   return { ...block, source: bytes, title: block.title ?? file.name };

@@ -4,6 +4,7 @@ import { decodeStream, decodeWhole } from './decode-answer.ts';
 import { encodeStream, fold } from './encode-answer.ts';
 import { encodeRequest, withOperatorFields } from './encode-request.ts';
 import { errorBody, errorFrame, readError } from './errors.ts';
+import { inlineFiles } from './inline-files.ts';
 import { readInPassing } from './read-in-passing.ts';
 import { objects, readRequest } from './read-request.ts';
 import { requestSchema } from './request-fields.ts';
@@ -14,6 +15,7 @@ export const gemini: CallerDialect & UpstreamDialect = {
   readRequest,
   requestSchema,
   objects,
+  inlineFiles,
   encodeRequest,
   withOperatorFields,
   mediaByUrl: 'fetch',

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../kernel/json.ts';
-import { dataUrlOf, type FileOf, namedText, noPicture, withParts } from '../inline-files.ts';
+import { dataUrlOf, type FileOf, namedText, noMedia, noPicture, withParts } from '../inline-files.ts';
 
 /** The body with the content of files in place of their ids. Texts become text: few servers take files of text. */
 export function inlineFiles(body: JsonObject, fileOf: FileOf): JsonObject {
@@ -16,6 +16,8 @@ function inlined({ type, file_id: id, ...rest }: JsonObject, fileOf: FileOf): Js
       return { type: 'input_text', text: namedText(file) };
     case 'image':
       return { type: 'input_image', image_url: dataUrlOf(file), detail: rest.detail ?? 'auto' };
+    case 'media':
+      return noMedia(file);
     case 'pdf':
       return { type: 'input_file', filename: file.name, file_data: dataUrlOf(file) };
   }

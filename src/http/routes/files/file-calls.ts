@@ -30,9 +30,10 @@ export interface FileFormat {
 }
 
 /** Largest size of one file. */
-const fileBytesMax = 512 * 1024 * 1024;
+export const fileBytesMax = 512 * 1024 * 1024;
 const formBytesMax = fileBytesMax + 1024 * 1024;
-const fileNameCharsMax = 512;
+/** Longest name of a file. */
+export const fileNameCharsMax = 512;
 /** The file of this key. Throws a FailureError where there is none. */
 export async function fileOf({ files }: FilesParts, tenant: string, id: string): Promise<StoredFile> {
   const file = await (await files()).find(tenant, id);

@@ -3,6 +3,7 @@ import { purposes, type StoredFile, shownPurposes } from '../../../inference/bat
 import { FailureError, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Route } from '../../exchange.ts';
+import { withOtherFormat } from '../../other-format.ts';
 import type { FormField } from '../../read-multipart.ts';
 import { listed, oneOf } from '../list-page.ts';
 import { type StoredPlace, storedRoute } from '../stored-route.ts';
@@ -19,11 +20,7 @@ const keptForSMax = 30 * 24 * 3_600;
 
 /** `/v1/files`: OpenAI's files, kept here for their key; in Anthropic's format where `anthropic-version` is sent. */
 export function filesRoutes(parts: FilesParts): Route[] {
-  const anthropic = anthropicFilesRoutes(parts);
-  return openAiFilesRoutes(parts).map((route) => {
-    const other = anthropic.find(({ method, path }) => method === route.method && path === route.path);
-    return other === undefined ? route : { ...route, otherFormat: { header: 'anthropic-version', route: other } };
-  });
+  return withOtherFormat(openAiFilesRoutes(parts), 'anthropic-version', anthropicFilesRoutes(parts));
 }
 
 function openAiFilesRoutes(parts: FilesParts): Route[] {

@@ -122,7 +122,8 @@ async function begin(parts: MessageBatchesParts, exchange: Exchange, base: strin
   }
 }
 
-async function* held(pieces: AsyncIterable<Buffer>, hold: StorageHold): AsyncGenerator<Buffer> {
+/** The same pieces, counted as they come. Throws a FailureError where the account may keep no more. */
+export async function* held(pieces: AsyncIterable<Buffer>, hold: StorageHold): AsyncGenerator<Buffer> {
   for await (const piece of pieces) {
     const full = hold.grow(piece.length);
     if (full !== null) throw new FailureError(full);

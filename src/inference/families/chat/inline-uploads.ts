@@ -13,6 +13,8 @@ import { mediaTypeOf } from './fetch-media.ts';
 export interface UploadedFile {
   name: string;
   bytes: number;
+  /** The type that its owner gave; null: it is unknown. */
+  mediaType: string | null;
   /** Null: it was deleted meanwhile. */
   content(): Promise<Buffer | null>;
 }
@@ -82,16 +84,23 @@ async function readAll(
     const noRoom = held.take(Math.ceil(file.bytes * places.length * base64Growth));
     if (noRoom !== null) throw new FailureError(noRoom);
     const content = await file.content();
-    if (content !== null) files.set(id, { ...inlineOf(file.name, field, content), bytes: file.bytes });
+    if (content !== null) files.set(id, { ...inlineOf(file, field, content), bytes: file.bytes });
   }
   return files;
 }
 
-function inlineOf(name: string, field: string, content: Buffer): InlineFile {
+function inlineOf(
+  { name, mediaType: given }: Pick<UploadedFile, 'name' | 'mediaType'>,
+  field: string,
+  content: Buffer,
+): InlineFile {
   const mediaType = mediaTypeOf(content);
   if (mediaType !== null) {
     const kind = mediaType.startsWith('image/') ? 'image' : 'pdf';
     return { kind, name, field, mediaType, base64: content.toString('base64') };
+  }
+  if (given !== null && /^(?:audio|video)\//.test(given)) {
+    return { kind: 'media', name, field, mediaType: given, base64: content.toString('base64') };
   }
   if (!isUtf8(content) || content.includes(0)) {
     throw refused(field, `The file ${JSON.stringify(name.slice(0, 60))} is neither a picture nor a PDF nor a text`);

@@ -1,0 +1,32 @@
+import type { Services } from '../../../inference/endpoints/services.ts';
+import type { Exchange, Route } from '../../exchange.ts';
+import { linkBaseOf } from '../../link-base.ts';
+import { withOtherFormat } from '../../other-format.ts';
+
+/** Beginnings of paths. Google's SDKs take the first up to their version 2, the other from 3 on. */
+export const googleVersions = ['v1beta', 'v1'] as const;
+
+/** The header that Google's SDKs send their key in: its callers want Google's format where a path has several. */
+const googleKeyHeader = 'x-goog-api-key';
+
+/** The name of a file behind `files/`: without a dash, which Google's clients do not read in addresses. */
+export function fileNameOf(id: string): string {
+  return id.replace('file-', '');
+}
+
+/** The id of the file of this name. */
+export function fileIdOf(name: string): string {
+  return `file-${name}`;
+}
+
+/** The beginning of links to this server. */
+export function linkOf({ services }: { services: Services }, { request }: Exchange): string {
+  return linkBaseOf(request, services.snapshot().config.server);
+}
+
+/** Routes, with those of Google's at the same paths for callers with its header. */
+export function withGoogleFormat(routes: readonly Route[], google: readonly Route[]): Route[] {
+  const both = withOtherFormat(routes, googleKeyHeader, google);
+  const isNew = (one: Route) => !routes.some(({ method, path }) => method === one.method && path === one.path);
+  return [...both, ...google.filter(isNew)];
+}

@@ -1,0 +1,102 @@
+import type { FileRow } from '../../books/metering/batch-store.ts';
+import type { StorageHold } from '../../books/metering/storage-hold.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import {
+  chunkBytes,
+  inChunks,
+  type NewFile,
+  newRow,
+  openedRow,
+  type StoredFile,
+  type StoredFilesParts,
+  sealedAs,
+} from './stored-files.ts';
+
+/** Files that come in several requests, each behind the bytes that are kept. Nobody else finds them before their end. */
+export interface ResumableFiles {
+  /** Begins one without any bytes. What is never finished goes with a later sweep. */
+  begin(tenant: string, file: Omit<NewFile, 'hold'>): Promise<StoredFile>;
+  /** One that was begun, with the bytes that are kept; null: the tenant has none. */
+  find(tenant: string, id: string): Promise<StoredFile | null>;
+  /**
+   * Keeps `content` behind what is kept, and resolves to all bytes. Rejects as `content` does: whole chunks that came
+   * before stay. Another append to the same file is refused with a FailureError.
+   */
+  append(file: StoredFile, content: AsyncIterable<Uint8Array>, hold: StorageHold): Promise<number>;
+  /** Makes it a file as all others. */
+  finish(file: StoredFile): Promise<void>;
+  /** Removes it with its bytes. */
+  cancel(file: StoredFile): Promise<void>;
+}
+
+export function createResumableFiles(parts: StoredFilesParts): ResumableFiles {
+  const { store, contents, sealer, clock, onKept } = parts;
+  /** Ids of files that this process appends to. */
+  const busy = new Set<string>();
+
+  async function keptOf(row: FileRow): Promise<number> {
+    const last = Math.ceil(row.bytes / chunkBytes) - 1;
+    if (last < 0) return 0;
+    // A process that died between the two writes left a length without its chunk.
+    const sealed = await contents.get(row.id, last);
+    const chunk = sealed === null ? null : sealer.open(sealed, sealedAs(row, last));
+    return last * chunkBytes + (chunk?.length ?? 0);
+  }
+
+  async function put(file: StoredFile, content: AsyncIterable<Uint8Array>, hold: StorageHold): Promise<number> {
+    const { id, tenant } = file;
+    let seq = Math.floor(file.bytes / chunkBytes);
+    let kept = file.bytes;
+    const head = file.bytes % chunkBytes === 0 ? null : await contents.get(id, seq);
+    const begun = head === null ? null : sealer.open(head, sealedAs(file, seq));
+    try {
+      for await (const chunk of inChunks(begun === null ? content : joined(begun, content))) {
+        const bytes = seq * chunkBytes + chunk.length;
+        await store.growFile(id, bytes);
+        await contents.put(id, seq, sealer.seal(chunk, sealedAs(file, seq)));
+        onKept(tenant, bytes - kept);
+        hold.stored(bytes - kept);
+        kept = bytes;
+        seq += 1;
+      }
+    } catch (error) {
+      await store.growFile(id, kept);
+      throw error;
+    }
+    return kept;
+  }
+
+  return {
+    async begin(tenant, file) {
+      const row = newRow(parts, tenant, file, clock.wallMs());
+      await store.putFile(row);
+      return openedRow(sealer, row);
+    },
+    async find(tenant, id) {
+      const row = await store.findUnfinished(tenant, id);
+      return row === null ? null : openedRow(sealer, { ...row, bytes: await keptOf(row) });
+    },
+    async append(file, content, hold) {
+      if (busy.has(file.id)) throw new FailureError({ kind: 'conflict', message: beingAppended });
+      busy.add(file.id);
+      try {
+        return await put(file, content, hold);
+      } finally {
+        busy.delete(file.id);
+      }
+    },
+    finish: ({ id }) => store.completeFile(id),
+    async cancel({ id, tenant, bytes }) {
+      await contents.remove(id, Math.ceil(bytes / chunkBytes));
+      await store.removeFile(id);
+      onKept(tenant, -bytes);
+    },
+  };
+}
+
+const beingAppended = 'Another request is sending content of this upload. Wait for its end.';
+
+async function* joined(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield first;
+  yield* rest;
+}
