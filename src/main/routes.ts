@@ -40,7 +40,7 @@ import { unsupportedFirecrawlRoutes } from '../http/routes/tools/unsupported-fir
 import { usageRoute } from '../http/routes/usage.ts';
 import { vectorStoreRoutes } from '../http/routes/vector-stores.ts';
 import { vectorRoutes } from '../http/routes/vectors.ts';
-import { vendorApiRoutes } from '../http/routes/vendor-apis.ts';
+import { type SigningParts, vendorApiRoutes } from '../http/routes/vendor-apis.ts';
 import { videoRoutes } from '../http/routes/videos.ts';
 import { type OpenedBatches, openBatches } from '../inference/batches/open-batches.ts';
 import type { Services } from '../inference/endpoints/services.ts';
@@ -134,7 +134,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...imageRoutes(services),
     ...videoRoutes(services),
     signedFilesRoute(services.files),
-    ...vendorApiRoutes(services, { awsKeys: createAwsKeys(secrets.sealer('aws keys')), ring, bodies: parts.bodies }),
+    ...vendorApiRoutes(services, signingOf(parts), batches),
     ...modelRoutes(services),
     ...vectorStoreRoutes(parts.vectorStores, () => snapshot().config.vectors.stores.embedding_model),
     ...vectorRoutes({ services, endpoint: vectorCalls, engine: vectors, bodies: parts.bodies }),
@@ -165,6 +165,10 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
 /** The metrics of all workers, where there are several. */
 function scrapeOf(metrics: Metrics, seat: Seat | undefined): Metrics['render'] {
   return seat === undefined ? metrics.render : async () => renderSum(await seat.measured());
+}
+
+function signingOf({ books, callers: { ring }, bodies }: RoutesParts): SigningParts {
+  return { awsKeys: createAwsKeys(books.secrets.sealer('aws keys')), ring, bodies };
 }
 
 function batchRoutes(services: Services, { paths: endpoints, ...batches }: OpenedBatches): Route[] {

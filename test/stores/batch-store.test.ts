@@ -59,6 +59,10 @@ for (const driver of drivers) {
     assert.equal(await store.chunk('file-1', 1), null);
     assert.equal((await store.listFiles({ ...list, purposes: ['batch', 'vision'] })).length, 1);
     assert.equal((await store.listFiles({ ...list, purposes: ['vision'] })).length, 0);
+    await store.renewFile('file-1', 600, bytes('other name'));
+    const renewed = await store.findFile('dev/test', 'file-1', 550);
+    assert.deepEqual([renewed!.expiresMs, Buffer.from(renewed!.facts).toString()], [600, 'other name']);
+    await store.renewFile('file-1', 500, bytes('name'));
     assert.equal((await store.expiredFiles(499, 0, 10)).length, 0);
     assert.equal((await store.expiredFiles(500, 0, 10)).length, 1);
     await store.removeChunks('file-1');

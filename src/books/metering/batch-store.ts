@@ -11,6 +11,8 @@ export interface BatchStore extends JobStore<BatchRow> {
   /** Says how long an incomplete file is about to become. */
   growFile(id: string, bytes: number): Promise<void>;
   completeFile(id: string): Promise<void>;
+  /** Gives a file another end, with facts that say so. */
+  renewFile(id: string, expiresMs: number, facts: Uint8Array): Promise<void>;
   findFile(tenant: string, id: string, nowMs: number): Promise<FileRow | null>;
   /** A file that is not complete yet. */
   findUnfinished(tenant: string, id: string): Promise<FileRow | null>;

@@ -2,13 +2,16 @@ import { gemini } from '../../formats/dialects/gemini/index.ts';
 import { withPathMembers, withPathModel } from '../../formats/dialects/gemini/path-members.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
+import { refuse } from '../../inference/spine/sink.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { isObject } from '../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { bodyHandler } from '../model-call.ts';
+import { readJsonBody } from '../read-body.ts';
 import { conversationRoute } from './conversation.ts';
 import { countingHandler } from './count-tokens.ts';
 import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
+import { type CacheParts, withOwnCache } from './google/cached-contents.ts';
 import { googleVersions } from './google/names.ts';
 
 /**
@@ -16,7 +19,8 @@ import { googleVersions } from './google/names.ts';
  * over any provider. They count and cost as a chat completion does; `:embedContent` and `:batchEmbedContents` as a
  * request for embeddings does. `:countTokens` is free, and so is `GET /v1beta/models`, with `/{model}` or without.
  */
-export function geminiRoutes(services: Services): Route[] {
+export function geminiRoutes(parts: CacheParts): Route[] {
+  const { services } = parts;
   const embed = bodyHandler(services, embeddingsEndpoint(services, 'gemini-embeddings'), (exchange, body) =>
     withPathModel(body, embeddingModelOf(exchange)!),
   );
@@ -36,7 +40,8 @@ export function geminiRoutes(services: Services): Route[] {
     });
     return {
       ...conversation,
-      handle(exchange: Exchange) {
+      async handle(exchange: Exchange) {
+        if (!(await expandsCache(parts, exchange))) return;
         if (modelCountedOf(exchange) !== null) return count(exchange);
         return (embeddingModelOf(exchange) === null ? conversation.handle : embed)(exchange);
       },
@@ -58,6 +63,19 @@ export function geminiRoutes(services: Services): Route[] {
       handle: (exchange) => describeGeminiModel(services, exchange),
     },
   ];
+}
+
+/** Reads the body, with what a cache keeps in place of the cache's name. False: it was refused, or its caller left. */
+async function expandsCache(parts: CacheParts, exchange: Exchange): Promise<boolean> {
+  const raw = await readJsonBody(exchange, parts.services.snapshot().config.server.body_limit);
+  if (raw === null) return false;
+  const body = Buffer.isBuffer(raw) ? await withOwnCache(parts, exchange, raw) : raw;
+  if (!Buffer.isBuffer(body)) {
+    refuse(exchange.client, body, exchange.admitted?.headers ?? []);
+    return false;
+  }
+  exchange.givenBody = body;
+  return true;
 }
 
 function modelCountedOf(exchange: Exchange): string | null {

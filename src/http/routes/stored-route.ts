@@ -30,7 +30,7 @@ export interface StoredPlace extends Pick<Route, 'dialect'> {
 
 export const responsesPlace: StoredPlace = { endpoint: 'responses', dialect: openAiResponses };
 
-type Method = 'GET' | 'POST' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /**
  * A call whose JSON answer is there at once; null: it was answered already. Failures are thrown as FailureError. Reading
@@ -44,19 +44,20 @@ export function storedRoute(
   properties: JsonSchema = {},
   { endpoint, dialect, objects }: StoredPlace = responsesPlace,
 ): Route {
+  const hasBody = method === 'POST' || method === 'PATCH';
   return {
     method,
     path,
     summary,
     auth: 'key',
-    quota: method === 'POST' ? 'one' : 'free',
+    quota: hasBody ? 'one' : 'free',
     dialect,
-    ...(method === 'POST' && { endpoint, body: { schema: () => ({ type: 'object', properties }) } }),
+    ...(hasBody && { endpoint, body: { schema: () => ({ type: 'object', properties }) } }),
     async handle(exchange) {
       const { account, tenant } = callerOf(exchange);
       const headers = exchange.admitted?.headers ?? [];
       try {
-        const body = method === 'POST' ? await objectOf(exchange, objects ?? null) : {};
+        const body = hasBody ? await objectOf(exchange, objects ?? null) : {};
         if (body === null) return;
         const query = new URLSearchParams(exchange.search);
         const result = await answer({ tenant, account, exchange, params: exchange.params, query, body });

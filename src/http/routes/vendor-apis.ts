@@ -7,17 +7,23 @@ import { modelInfoRoute } from './azure.ts';
 import { bedrockRoutes } from './bedrock.ts';
 import { cohereRoutes } from './cohere.ts';
 import { geminiRoutes } from './gemini.ts';
+import { type CacheParts, cachedContentsRoutes } from './google/cached-contents.ts';
 import { ollamaRoutes } from './ollama.ts';
 
 /** Parts for callers that sign their requests. */
 export type SigningParts = Omit<SignedCallersParts & AwsCredentialsParts, 'clock' | 'bodyBytesMax'>;
 
 /** APIs of other vendors than OpenAI and Anthropic, at the paths that their SDKs ask. */
-export function vendorApiRoutes(services: Services, signing: SigningParts): Route[] {
+export function vendorApiRoutes(
+  services: Services,
+  signing: SigningParts,
+  { files }: Pick<CacheParts, 'files'>,
+): Route[] {
   const bodyBytesMax = () => services.snapshot().config.server.body_limit;
   const signed = createSignedCallers({ ...signing, clock: services.clock, bodyBytesMax });
   return [
-    ...geminiRoutes(services),
+    ...geminiRoutes({ services, files }),
+    ...cachedContentsRoutes({ services, files }),
     ...ollamaRoutes(services),
     ...aiGatewayRoutes(services),
     modelInfoRoute(services),

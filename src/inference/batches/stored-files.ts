@@ -16,6 +16,8 @@ export interface StoredFiles {
   list(listed: Omit<ListedFiles, 'nowMs'>): Promise<StoredFile[]>;
   /** False when it is not there. Rejects with a FailureError while a batch reads it. */
   remove(tenant: string, id: string): Promise<boolean>;
+  /** The same file with another name, until another time. */
+  renew(file: StoredFile, name: string, expiresMs: number): Promise<StoredFile>;
   /** Removes what nobody else ever saw. */
   discard(file: Pick<StoredFile, 'id' | 'bytes'>): Promise<void>;
   /** Throws an UnreadableFile when it is removed meanwhile. */
@@ -99,6 +101,10 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
       parts.onKept(tenant, -row.bytes);
       return true;
     },
+    async renew(file, name, expiresMs) {
+      await store.renewFile(file.id, expiresMs, sealedName(sealer, file, name, file.mediaType));
+      return { ...file, name, expiresMs };
+    },
     discard: removed,
     async *read({ id, tenant, bytes }) {
       for (let seq = 0; seq * chunkBytes < bytes; seq++) {
@@ -136,7 +142,7 @@ export function newRow(
     bytes: 0,
     createdMs,
     expiresMs: createdMs + (keptForMs ?? retentionMs()),
-    facts: sealer.seal(Buffer.from(namedAs(name, mediaType)), sealedAs({ id, tenant }, 'name')),
+    facts: sealedName(sealer, { id, tenant }, name, mediaType),
   };
 }
 
@@ -195,9 +201,15 @@ export async function* inChunks(content: AsyncIterable<Uint8Array>): AsyncGenera
 }
 
 /** Its name, and behind a NUL its type: files from before types were kept have the name alone. */
-function namedAs(name: string, mediaType: string | null | undefined): string {
+function sealedName(
+  sealer: Sealer,
+  file: Pick<FileRow, 'tenant' | 'id'>,
+  name: string,
+  mediaType: string | null | undefined,
+): Uint8Array {
   const plain = name.replaceAll('\0', '');
-  return mediaType == null ? plain : `${plain}\0${mediaType}`;
+  const facts = mediaType == null ? plain : `${plain}\0${mediaType}`;
+  return sealer.seal(Buffer.from(facts), sealedAs(file, 'name'));
 }
 
 /** Context of a sealed part of a file: it opens for this tenant, file and place alone. */

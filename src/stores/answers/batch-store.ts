@@ -35,6 +35,10 @@ function filesIn({ prefix, rows, write }: SqlTables) {
     async completeFile(id) {
       await write([{ sql: `UPDATE ${file} SET complete = 1 WHERE id = $1`, values: [id] }]);
     },
+    async renewFile(id, expiresMs, facts) {
+      const sql = `UPDATE ${file} SET expires_ms = $2, facts = $3 WHERE id = $1`;
+      await write([{ sql, values: [id, expiresMs, facts] }]);
+    },
     async findFile(tenant, id, nowMs) {
       const sql = `SELECT ${columns} FROM ${file}
         WHERE id = $1 AND tenant = $2 AND complete = 1 AND expires_ms > $3`;

@@ -1,0 +1,40 @@
+import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { asInReference } from './read-request.ts';
+
+/** What a cache keeps of requests that name it. */
+export interface CachedContent {
+  contents: JsonValue[];
+  systemInstruction?: JsonValue;
+  tools?: JsonValue;
+  toolConfig?: JsonValue;
+}
+
+/** Members that a request may not have beside a cache that keeps them, as at Google. */
+const keptMembers = ['systemInstruction', 'tools', 'toolConfig'] as const;
+
+/** Kept parts of the body that makes a cache, spelt as in Google's reference. */
+export function cachedContentOf(written: JsonObject): CachedContent {
+  const body = asInReference(written);
+  const kept: CachedContent = { contents: Array.isArray(body.contents) ? body.contents : [] };
+  for (const name of keptMembers) if (body[name] != null) kept[name] = body[name];
+  return kept;
+}
+
+/** The cache that a body names, spelt either way; null: it names none. */
+export function cacheNamedBy({ cachedContent, cached_content: inSnakeCase }: JsonObject): string | null {
+  const name = cachedContent ?? inSnakeCase;
+  return typeof name === 'string' ? name : null;
+}
+
+/** The body with what its cache keeps in front of its own contents. Throws a FailureError for what the cache has already. */
+export function withCachedContent(written: JsonObject, kept: CachedContent): JsonObject {
+  const { cachedContent: _, ...body } = asInReference(written);
+  for (const name of keptMembers) {
+    if (body[name] == null) continue;
+    const message = `A request with 'cachedContent' cannot have '${name}', too. Give it to the cache when you create it.`;
+    throw new FailureError(invalid(name, message));
+  }
+  const own = Array.isArray(body.contents) ? body.contents : [];
+  return { ...body, ...kept, contents: [...kept.contents.filter(isObject), ...own] };
+}

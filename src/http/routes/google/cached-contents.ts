@@ -1,0 +1,192 @@
+import { cachedContentOf, cacheNamedBy, withCachedContent } from '../../../formats/dialects/gemini/cached-content.ts';
+import { gemini } from '../../../formats/dialects/gemini/index.ts';
+import { withPathMembers } from '../../../formats/dialects/gemini/path-members.ts';
+import { requestSchema } from '../../../formats/dialects/gemini/request-fields.ts';
+import {
+  type CachedContentFacts,
+  type CachedContents,
+  createCachedContents,
+} from '../../../inference/batches/cached-contents.ts';
+import type { StoredFiles } from '../../../inference/batches/stored-files.ts';
+import type { Services } from '../../../inference/endpoints/services.ts';
+import { countTokens } from '../../../inference/families/chat/count-tokens.ts';
+import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { callerOf, type Exchange, type Route } from '../../exchange.ts';
+import { wholeOf } from '../list-page.ts';
+import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
+import { googleVersions } from './names.ts';
+
+export interface CacheParts {
+  services: Services;
+  files(): Promise<StoredFiles>;
+}
+
+const keptForMsDefault = 3_600_000;
+const keptForMsMax = 30 * 24 * 3_600_000;
+
+/** Google's `cachedContents` (`client.caches`): beginnings of requests that are kept here, for models of any provider. */
+export function cachedContentsRoutes(parts: CacheParts): Route[] {
+  const { services } = parts;
+  const place: StoredPlace = { endpoint: 'cached-contents', dialect: gemini, objects: services.bodies };
+  const caches = () => cachesIn(parts);
+  const properties = { model: { type: 'string' }, displayName: { type: 'string' }, ...timeProperties };
+  return googleVersions.flatMap((version) => {
+    const path = `/${version}/cachedContents`;
+    const one = `${path}/:name`;
+    const shown = (facts: CachedContentFacts | null, { params }: StoredCall) => {
+      if (facts === null) throw new FailureError(cacheNotFound(params.name ?? '', 'name'));
+      return shownCache(facts);
+    };
+    return [
+      storedRoute(
+        'POST',
+        path,
+        'Keep the beginning of requests under a name',
+        async (call) => shownCache(await create(parts, call)),
+        { ...(requestSchema().properties as JsonObject), ...properties },
+        place,
+      ),
+      storedRoute('GET', path, 'The kept beginnings of this key', (call) => listed(parts, call), {}, place),
+      storedRoute(
+        'GET',
+        one,
+        'The facts of a kept beginning',
+        async (call) => shown(await (await caches()).find(call.tenant, call.params.name ?? ''), call),
+        {},
+        place,
+      ),
+      storedRoute(
+        'PATCH',
+        one,
+        'Keep a beginning until another time',
+        async (call) => {
+          const expiresMs = expiryOf(services, call.body);
+          if (expiresMs === null)
+            throw new FailureError(invalid('ttl', "Send 'ttl', such as \"3600s\", or 'expireTime'."));
+          return shown(await (await caches()).keepUntil(call.tenant, call.params.name ?? '', expiresMs), call);
+        },
+        timeProperties,
+        place,
+      ),
+      storedRoute(
+        'DELETE',
+        one,
+        'Delete a kept beginning',
+        async (call) => {
+          const name = call.params.name ?? '';
+          if (!(await (await caches()).remove(call.tenant, name))) throw new FailureError(cacheNotFound(name, 'name'));
+          return {};
+        },
+        {},
+        place,
+      ),
+    ];
+  });
+}
+
+const timeProperties = { ttl: { type: 'string', pattern: '^\\d+(\\.\\d+)?s$' }, expireTime: { type: 'string' } };
+
+async function cachesIn({ services, files }: CacheParts): Promise<CachedContents> {
+  return createCachedContents(await files(), () => services.clock.wallMs());
+}
+
+async function create(parts: CacheParts, { tenant, account, exchange, body }: StoredCall): Promise<CachedContentFacts> {
+  const { services } = parts;
+  const { model: written, displayName, display_name: inSnakeCase = displayName } = body;
+  if (typeof written !== 'string')
+    throw new FailureError(invalid('model', "Missing 'model': send the name of a model."));
+  const model = written.replace(/^models\//, '');
+  const atMs = services.clock.wallMs();
+  const expiresMs = expiryOf(services, body);
+  const kept = cachedContentOf(body);
+  if (kept.contents.length === 0 && kept.systemInstruction === undefined && kept.tools === undefined) {
+    throw new FailureError(invalid('contents', "Send 'contents', 'systemInstruction' or 'tools' to keep."));
+  }
+  // Whatever is no part of a request is found here, and not when a request names the cache.
+  const asked = { ...kept, contents: kept.contents.length === 0 ? [{ parts: [{ text: '.' }] }] : kept.contents };
+  const counted = await countTokens(services, {
+    dialect: 'gemini',
+    principal: callerOf(exchange),
+    body: withPathMembers(Buffer.from(JSON.stringify(asked)), model, false),
+    callerHeaders: exchange.request.headers,
+  });
+  if (counted.kind !== 'counted') throw new FailureError(counted);
+  const hold = await services.storage.hold(account);
+  if ('kind' in hold) throw new FailureError(hold);
+  try {
+    const shownName = typeof inSnakeCase === 'string' ? inSnakeCase.slice(0, 128) : null;
+    const facts = { model, displayName: shownName, tokens: counted.inputTokens, body };
+    const keptForMs = expiresMs === null ? keptForMsDefault : Math.max(1, expiresMs - atMs);
+    return await (await cachesIn(parts)).create(tenant, { ...facts, keptForMs }, hold);
+  } finally {
+    hold.release();
+  }
+}
+
+async function listed(parts: CacheParts, { tenant, query }: StoredCall): Promise<JsonObject> {
+  const size = wholeOf(query, 'pageSize', 1_000) ?? 50;
+  const found = await (await cachesIn(parts)).list(tenant, query.get('pageToken') || null, size + 1);
+  const page = found.slice(0, size);
+  const last = page.at(-1);
+  return {
+    cachedContents: page.map(shownCache),
+    ...(found.length > size && last !== undefined && { nextPageToken: last.name }),
+  };
+}
+
+/** Wall-clock ms; null: the body says nothing about it. Throws a FailureError that names the field. */
+function expiryOf({ clock }: Services, body: JsonObject): number | null {
+  const { ttl, expireTime, expire_time: inSnakeCase = expireTime } = body;
+  const field = ttl == null ? 'expireTime' : 'ttl';
+  const value = ttl ?? inSnakeCase;
+  if (value == null) return null;
+  const text = typeof value === 'string' ? value : '';
+  const seconds = field === 'ttl' ? Number(/^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(text)?.[1] ?? Number.NaN) : Number.NaN;
+  const expiresMs = field === 'ttl' ? clock.wallMs() + seconds * 1_000 : Date.parse(text);
+  const keptForMs = expiresMs - clock.wallMs();
+  if (keptForMs > 0 && keptForMs <= keptForMsMax) return Math.ceil(expiresMs);
+  const form = field === 'ttl' ? 'a time such as "3600s"' : 'a time to come, such as "2030-01-01T00:00:00Z"';
+  throw new FailureError(invalid(field, `'${field}' must be ${form}, within 30 days.`));
+}
+
+function cacheNotFound(name: string, param: string): Failure {
+  const message = `There is no cache 'cachedContents/${name.slice(0, 80)}'. It may have expired, or belong to another key.`;
+  return { kind: 'not-found', param, message };
+}
+
+function shownCache({ name, model, displayName, tokens, createdMs, updatedMs, expiresMs }: CachedContentFacts) {
+  return {
+    name: `cachedContents/${name}`,
+    model: `models/${model}`,
+    ...(displayName !== null && { displayName }),
+    createTime: new Date(createdMs).toISOString(),
+    updateTime: new Date(updatedMs).toISOString(),
+    expireTime: new Date(expiresMs).toISOString(),
+    usageMetadata: { totalTokenCount: tokens },
+  };
+}
+
+const ownName = /^cachedContents\/([0-9a-z]{25})$/;
+
+/**
+ * A body with what its cache keeps, as if its caller had sent it whole. The same bytes where it names none of ours: a
+ * cache that Google keeps goes there.
+ */
+export async function withOwnCache(parts: CacheParts, exchange: Exchange, raw: Buffer): Promise<Buffer | Failure> {
+  if (!raw.includes('"cachedContent"') && !raw.includes('"cached_content"')) return raw;
+  const { tenant } = callerOf(exchange);
+  const read = await parts.services.bodies.readObject(tenant, raw);
+  if (!read.ok) return read.failure;
+  const [, name] = ownName.exec(cacheNamedBy(read.value) ?? '') ?? [];
+  if (name === undefined) return raw;
+  const kept = await (await cachesIn(parts)).read(tenant, name);
+  if (kept === null) return cacheNotFound(name, 'cachedContent');
+  try {
+    const whole = Buffer.from(JSON.stringify(withCachedContent(read.value, kept)));
+    return exchange.held?.take(whole.length) ?? whole;
+  } catch (error) {
+    if (error instanceof FailureError) return error.failure;
+    throw error;
+  }
+}
