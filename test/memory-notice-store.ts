@@ -42,16 +42,16 @@ export function memoryNoticeStore(): NoticeStore & { queued(): readonly Notice[]
       for (const notice of due) notice.nextMs = leaseUntilMs;
       return due.map(({ nextMs: _, ...notice }) => notice);
     },
-    async delivered(id: string) {
+    async retry(id: string, { tries, nextMs }: { tries: number; nextMs: number }) {
+      await turn();
+      const notice = notices.get(id);
+      if (notice !== undefined) notices.set(id, { ...notice, tries, nextMs });
+    },
+    async end(id: string) {
       await turn();
       notices.delete(id);
     },
-    async failed(id: string, tries: number, nextMs: number | null) {
-      await turn();
-      const notice = notices.get(id);
-      if (nextMs === null || notice === undefined) notices.delete(id);
-      else notices.set(id, { ...notice, tries, nextMs });
-    },
+    list: () => Promise.reject(new Error('no history is kept here')),
   };
   return store;
 }

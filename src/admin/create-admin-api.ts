@@ -39,6 +39,7 @@ import { routeOperations } from './entries/routes.ts';
 import { explainOperations } from './explain.ts';
 import { guardTestOperations } from './guard-tests.ts';
 import { healthOperations } from './health.ts';
+import { noticeOperations } from './notices.ts';
 import { openApiOf } from './open-api.ts';
 import { accessOf, DetailedFailure, type Operation, refuse } from './operation.ts';
 import { overviewOperations } from './overview.ts';
@@ -101,6 +102,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...configurationOperations(parts, records),
     ...secretOperations(parts, records, entryRecords),
     ...alertOperations(parts),
+    ...noticeOperations(parts, records),
     ...healthOperations(parts),
     ...clusterOperations(parts),
   ];

@@ -52,6 +52,11 @@ export function placeOf(cursor: string): number {
   return /^\d{1,15}$/.test(text) ? Number(text) : badCursor();
 }
 
+/** The parts of a cursor that has this form. */
+export function textOf(cursor: string, form: RegExp): RegExpExecArray {
+  return form.exec(decoded(cursor)) ?? badCursor();
+}
+
 /** The cursor is opaque, so that nobody builds one. */
 export function encoded(text: string): string {
   return Buffer.from(text).toString('base64url');

@@ -4,6 +4,7 @@ import type { SetupReport } from '../books/auth/setup.ts';
 import type { CacheStore } from '../books/metering/cache-store.ts';
 import type { Counters } from '../books/metering/counters.ts';
 import type { Ledger } from '../books/metering/ledger.ts';
+import type { NoticeStore } from '../books/metering/notice-store.ts';
 import type { PlanBook } from '../books/metering/plan-book.ts';
 import type { SeenProcess } from '../books/metering/replicas.ts';
 import type { ConfigResult } from '../config/check.ts';
@@ -95,6 +96,8 @@ export interface AdminParts {
   findings(): Promise<readonly Finding[]>;
   /** Who answers for each capability, and which programs would add more. */
   capabilities(): Promise<readonly Finding[]>;
+  /** Alerts and notices that wait, and what became of others; may reject. */
+  notices: Pick<NoticeStore, 'list'>;
   /** Sends a test message to a receiver of alerts; null when it arrived, else why it did not. */
   tryAlert(receiver: string): Promise<string | null>;
   /** A backup, ready to be read; rejects with a FailureError where none can be made. */

@@ -143,9 +143,29 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
   },
   alerts: {
     group: seeWhatHappens,
-    description: 'send a test message to the receivers of alerts',
+    description: 'list alerts and quota notices, and send a test message to the receivers of alerts',
     example: 'culvert alerts test',
     commands: {
+      list: lists<{ kind?: string; limit: number }>({
+        description: 'list alerts and quota notices of the last 30 days, newest first, and whether they arrived',
+        options: [
+          ['--kind <kind>', 'only alerts, or only quota', { choices: ['alerts', 'quota'] }],
+          ['--limit <rows>', 'how many', { read: whole(1, 100_000), default: 100 }],
+        ],
+        example: 'culvert alerts list --kind alerts',
+        path: '/notices',
+        query: ({ kind }) => ({ kind }),
+        rowsMax: ({ limit }) => limit,
+        columns: [
+          ['time', (row) => shownTime(row.created_at)],
+          ['receiver', (row) => row.receiver],
+          ['state', (row) => String(row.state).replace('_', ' ')],
+          ['tries', (row) => row.tries],
+          ['subject', (row) => row.subject],
+          ['reason', (row) => row.reason],
+        ],
+        empty: 'No alert or notice was sent in the last 30 days.',
+      }),
       test: calls<AlertsTriedReply>({
         description: 'send a test message to every receiver of telemetry.alerts.to',
         example: 'culvert alerts test',

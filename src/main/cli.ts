@@ -20,11 +20,13 @@ import { FailureError, invalid } from '../kernel/failure.ts';
 import { createSealer } from '../kernel/seal.ts';
 import { createHealth } from '../routing/health.ts';
 import { createMcpGrantStore } from '../stores/accounts/mcp-grant-store.ts';
+import { createNoticeStore } from '../stores/answers/notice-store.ts';
 import { openCache } from '../stores/cache/open-cache.ts';
 import type { Stores } from '../stores/opened-stores.ts';
 import type { Database } from '../stores/postgres/database.ts';
 import { readBackup } from '../stores/read-backup.ts';
 import { openSecrets, type Secrets } from '../stores/secrets.ts';
+import type { OwnTables } from '../stores/sql-tables.ts';
 import { writeBackup } from '../stores/sqlite/backup.ts';
 import { dataFolderAt, openDataFolder, whyUnusable } from '../stores/sqlite/data-folder.ts';
 import { migrateDataFolder, pendingMigrations, sqliteFacts } from '../stores/sqlite/facts.ts';
@@ -95,7 +97,7 @@ const withoutServer = { room: null, onTrouble: console.error };
 
 /** Charges nothing and takes no lock (except for embedded vectors): a server may run on the same stores. */
 async function adminApi(config: Config, configFile: string | null, version: string): ReturnType<CliParts['adminApi']> {
-  const { store, ledger, mcpGrants, close, ...stores } = await openForAdmin(config);
+  const { store, ledger, tables, close, ...stores } = await openForAdmin(config);
   const { env } = process;
   const folder = openDataFolder(config.storage.data_dir);
   const secrets = openSecrets(config, folder);
@@ -137,7 +139,8 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     processes: async () => stores.replicas?.seen() ?? [],
     engines: localEngines(config, snapshot, transport),
     mcp: null,
-    mcpGrants: grantsIn(mcpGrants, secrets),
+    mcpGrants: grantsIn(createMcpGrantStore(tables), secrets),
+    notices: createNoticeStore(tables),
     sessions: null,
     configFile,
     configText: () => configText(configFile),
@@ -178,9 +181,7 @@ function localEngines(config: Config, { localSearch }: Snapshot, transport: Tran
 
 async function openForAdmin(
   config: Config,
-): Promise<
-  Pick<Stores, 'ledger' | 'booksId' | 'replicas' | 'close'> & { store: AccountStore; mcpGrants: McpGrantStore }
-> {
+): Promise<Pick<Stores, 'ledger' | 'booksId' | 'replicas' | 'close'> & { store: AccountStore; tables: OwnTables }> {
   const options = {
     bootId: randomUUID(),
     clock,
@@ -192,16 +193,16 @@ async function openForAdmin(
     const folder = openDataFolder(config.storage.data_dir);
     const store = openSqliteAccountStore(folder.culvertDb);
     const ledger = openSqliteLedger({ ...options, file: folder.ledgerDb });
-    const mcpGrants = createMcpGrantStore(openCulvertTables(folder.culvertDb));
+    const tables = openCulvertTables(folder.culvertDb);
     return {
       store,
       ledger,
       booksId: async () => options.bootId,
       replicas: null,
-      mcpGrants,
+      tables,
       async close() {
         await ledger.shutdown();
-        await mcpGrants.close();
+        await tables.close();
         await store.close();
       },
     };
@@ -218,7 +219,7 @@ async function openForAdmin(
     ledger,
     booksId: () => readBooksId(database.rest.run),
     replicas: ledger.replicas,
-    mcpGrants: createMcpGrantStore(tablesIn(database)),
+    tables: tablesIn(database),
     async close() {
       await ledger.shutdown();
       await database.close();

@@ -16,6 +16,7 @@ import type { Storage } from './storage.ts';
 export function serverLooks(
   {
     storage,
+    books,
     recentBodies,
     sinks,
     services,
@@ -24,6 +25,7 @@ export function serverLooks(
     options: { seat },
   }: {
     storage: Storage;
+    books: { stores: Pick<AdminParts, 'notices'> };
     recentBodies: RecentBodies;
     sinks: Pick<RecordDelivery, 'standing'>;
     services: Pick<Services, 'files'>;
@@ -37,12 +39,13 @@ export function serverLooks(
     clock: Clock;
     version: string;
   } & Pick<AdminParts, 'snapshot' | 'troubles'>,
-): Pick<AdminParts, 'bodies' | 'findings' | 'capabilities' | 'backup' | 'tryAlert' | 'processes'> {
+): Pick<AdminParts, 'bodies' | 'findings' | 'capabilities' | 'backup' | 'tryAlert' | 'notices' | 'processes'> {
   const { folder, clock, version, snapshot } = parts;
   let download: ReturnType<typeof createBackupDownload> | null = null;
   return {
     bodies: recentBodies.find,
     processes,
+    notices: books.stores.notices,
     tryAlert: createAlertTest(sendAlert, clock),
     async findings() {
       const { runningFindings } = await import('../cli/doctor/running.ts');

@@ -30,6 +30,7 @@ import { adminSetup } from '../../src/main/setup.ts';
 import { createHealth } from '../../src/routing/health.ts';
 import { createMcpGrantStore } from '../../src/stores/accounts/mcp-grant-store.ts';
 import { createSessionStore } from '../../src/stores/accounts/session-store.ts';
+import { createNoticeStore } from '../../src/stores/answers/notice-store.ts';
 import { openSecrets } from '../../src/stores/secrets.ts';
 import { openDataFolder } from '../../src/stores/sqlite/data-folder.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
@@ -87,6 +88,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
   let processes: readonly SeenProcess[] = [];
   let findings: readonly Finding[] = [{ check: 'disk', state: 'ok', message: '50 GB are free', fix: null }];
 
+  const notices = createNoticeStore(openCulvertTables(join(folder, 'culvert.db')));
   const sessionStore = createSessionStore(openCulvertTables(join(folder, 'culvert.db')));
   const mcpGrantStore = createMcpGrantStore(openCulvertTables(join(folder, 'culvert.db')));
   const rules = { session_idle: 3_600_000, session_max: 86_400_000 };
@@ -123,6 +125,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     ledger,
     plans,
     counters,
+    notices,
     snapshot: () => snapshot,
     planning: planningWithoutStores(plans, () => current),
     health,
@@ -179,6 +182,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     await ledger.shutdown();
     await sessionStore.close();
     await mcpGrantStore.close();
+    await notices.close();
     await store.close().catch(() => undefined);
     rmSync(folder, { recursive: true, force: true });
   });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
+import type { NoticesReply } from '../../src/admin/notices.ts';
 import { createNoticeDelivery, type DeliveryParts, retryGapsMs } from '../../src/books/metering/notice-delivery.ts';
 import type { Notice } from '../../src/books/metering/notice-store.ts';
 import type { Plan } from '../../src/books/metering/plan.ts';
@@ -12,7 +13,7 @@ import { createTransport } from '../../src/upstream/transport/send.ts';
 import { fakeClock } from '../fake-clock.ts';
 import { listening } from '../listening.ts';
 import { memoryNoticeStore } from '../memory-notice-store.ts';
-import { overUpstreams, startGateway } from '../start-gateway.ts';
+import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
@@ -302,6 +303,54 @@ test('a plan with notify tells its webhook as callers use up a window, across a 
     used: 8,
     allowed: 10,
   });
+});
+
+test('the history says what became of a notice, to operators who may see its account', async (t) => {
+  const { url } = await startReceiver(t, (response, number) => void response.writeHead(number === 0 ? 500 : 204).end());
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, {
+    ...overUpstreams(upstream.url),
+    plans: { default: { rpm: 'off', windows: { '5h': 10 }, notify: { at: [0.1, 0.2], webhook: url, secret } } },
+  });
+  const admin = async (
+    method: string,
+    path: string,
+    { key = adminKey, json }: { key?: string; json?: object } = {},
+  ) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const body = json === undefined ? null : JSON.stringify(json);
+    const answer = await fetch(`${gateway.url}/admin/v1/${path}`, { method, headers, body });
+    assert.ok(answer.ok, await answer.clone().text());
+    return answer.json();
+  };
+  const hello = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
+  const ask = async () => (await gateway.fetch('/v1/chat/completions', { json: hello })).text();
+  const listed = async (key?: string) =>
+    ((await admin('GET', 'notices', { ...(key && { key }) })) as NoticesReply).data;
+  await ask();
+  await until('the first try has failed', async () => (await listed())[0]?.tries === 1);
+  const [waiting] = await listed();
+  assert.deepEqual([waiting!.kind, waiting!.receiver, waiting!.state], ['quota', 'default', 'waiting']);
+  assert.equal(waiting!.reason, `${new URL(url).host} answered 500`);
+  assert.ok(Date.parse(waiting!.next_try_at!) > Date.parse(waiting!.created_at));
+  assert.equal(waiting!.subject, 'The account dev used 10 % of 5h.');
+  await ask();
+  await until('the second one arrived', async () => (await listed())[0]?.state === 'delivered');
+  const [delivered, still] = await listed();
+  assert.deepEqual([delivered!.tries, delivered!.reason, delivered!.next_try_at], [1, null, null]);
+  assert.equal(still!.id, waiting!.id);
+
+  await admin('POST', 'accounts', { json: { id: 'elsewhere', plan: 'default' } });
+  const operator = (name: string, accounts: string[]) =>
+    admin('POST', 'operators', { json: { name, role: 'viewer', accounts } }) as Promise<{ key: string }>;
+  assert.deepEqual(await listed((await operator('away', ['elsewhere'])).key), []);
+  assert.equal((await listed((await operator('here', ['dev', 'elsewhere'])).key)).length, 2);
+  const wrong = await fetch(`${gateway.url}/admin/v1/notices?cursor=bm8`, {
+    headers: { authorization: `Bearer ${adminKey}` },
+  });
+  assert.equal(wrong.status, 400);
+  assert.match(await wrong.text(), /cursor: expected the next_cursor of an earlier response/);
 });
 
 test('an alert goes out at once while a hundred notices to a receiver that hangs wait', async (t) => {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { SMTPServer } from 'smtp-server';
+import type { NoticesReply } from '../../src/admin/notices.ts';
 import type { AlertMessage } from '../../src/books/metering/alert-message.ts';
 import { webhookHeaders } from '../../src/kernel/webhook-headers.ts';
 import { listening } from '../listening.ts';
@@ -124,6 +125,32 @@ describe('alerts', { concurrency: true }, () => {
     assert.match(letter!.text, /Message-ID: <msg_\w{24}@culvert>/);
     assert.match(letter!.text, /Problem: The model chat has no healthy target\./);
     assert.equal(mail.tries(), 2, 'what the server refused for now came again');
+    const history = async (query = '') => {
+      const headers = { authorization: `Bearer ${adminKey}` };
+      const answer = await fetch(`${gateway.url}/admin/v1/notices?${query}`, { headers });
+      return (await answer.json()) as NoticesReply;
+    };
+    const arrived = async () => (await history()).data.filter(({ state }) => state === 'delivered');
+    await until('the history has all three', async () => (await arrived()).length >= 3);
+    const rows = (await arrived()).filter(({ subject }) => subject.startsWith('Problem: The provider up1 is down'));
+    assert.deepEqual(rows.map(({ receiver, tries }) => [receiver, tries]).toSorted(), [
+      ['chat', 1],
+      ['hook', 1],
+      ['mail', 2],
+    ]);
+    assert.deepEqual((await history('kind=quota')).data, []);
+    const seen = [];
+    for (let query = 'kind=alerts&limit=1'; query !== ''; ) {
+      const { data, next_cursor } = await history(query);
+      seen.push(...data);
+      query = next_cursor === null ? '' : `kind=alerts&limit=1&cursor=${next_cursor}`;
+    }
+    const all = (await history('kind=alerts')).data;
+    assert.deepEqual(
+      seen.map(({ id }) => id),
+      all.map(({ id }) => id),
+      'page by page',
+    );
 
     // It stays down: nobody is notified again.
     for (let at = 0; at < 2; at += 1) await ask(gateway.url);

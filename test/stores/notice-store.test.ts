@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Crossing, Notice } from '../../src/books/metering/notice-store.ts';
+import { type Crossing, type Notice, noticeHistory } from '../../src/books/metering/notice-store.ts';
 import { drivers } from './drivers.ts';
 
 const nowMs = 1_750_000_000_000;
@@ -92,13 +92,59 @@ for (const driver of drivers) {
     const notices = await store.notices();
     for (const at of [1, 2, 3]) await notices.cross({ ...crossing, share: at / 10 }, notice(`msg_${at}`));
     await notices.due(nowMs, nowMs + 10, 10);
-    await notices.delivered('msg_1');
-    await notices.failed('msg_2', 1, nowMs + 60);
-    await notices.failed('msg_3', 8, null);
+    await notices.end('msg_1', { state: 'delivered', tries: 1, reason: null, endedMs: nowMs });
+    await notices.retry('msg_2', { tries: 1, nextMs: nowMs + 60, reason: 'it answered 500' });
+    await notices.end('msg_3', { state: 'given_up', tries: 8, reason: 'it answered 500', endedMs: nowMs });
     assert.deepEqual(await notices.due(nowMs + 59, nowMs + 1_000, 10), []);
     assert.deepEqual(await notices.due(nowMs + 60, nowMs + 1_000, 10), [{ ...notice('msg_2'), tries: 1 }]);
     // Reported notices stay reported.
     assert.equal((await notices.crossed()).length, 3);
+    await notices.close();
+  });
+
+  test(`${driver.name}: the list has what waits and what ended, newest first, page by page, of one kind too`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const [notices, other] = [await store.notices(), await store.notices()];
+    for (const at of [1, 2, 3]) await notices.cross({ ...crossing, share: at / 10 }, notice(`msg_${at}`, nowMs + at));
+    await notices.cross({ ...crossing, share: 0.9 }, { ...notice('msg_4', nowMs + 3), plan: 'alert pager' });
+    await notices.end('msg_1', { state: 'delivered', tries: 1, reason: null, endedMs: nowMs + 5 });
+    await notices.retry('msg_2', { tries: 1, nextMs: nowMs + 60, reason: 'it answered 500' });
+    await notices.end('msg_3', { state: 'given_up', tries: 8, reason: 'it answered 502', endedMs: nowMs + 6 });
+    const all = await other.list({ limit: 10, before: null, kind: null });
+    assert.deepEqual(
+      all.map(({ id, state, tries, reason, nextMs, endedMs }) => [id, state, tries, reason, nextMs, endedMs]),
+      [
+        ['msg_4', 'waiting', 0, null, nowMs + 3, null],
+        ['msg_3', 'given_up', 8, 'it answered 502', null, nowMs + 6],
+        ['msg_2', 'waiting', 1, 'it answered 500', nowMs + 60, null],
+        ['msg_1', 'delivered', 1, null, null, nowMs + 5],
+      ],
+    );
+    const pages = [all.slice(0, 1), all.slice(1, 3), all.slice(3)];
+    for (const [at, page] of pages.entries()) {
+      const before = at === 0 ? null : pages[at - 1]!.at(-1)!;
+      assert.deepEqual(await other.list({ limit: page.length, before, kind: null }), page);
+    }
+    assert.deepEqual(await other.list({ limit: 10, before: null, kind: 'alerts' }), all.slice(0, 1));
+    assert.deepEqual(await other.list({ limit: 2, before: all[1]!, kind: 'quota' }), all.slice(2));
+    for (const one of [notices, other]) await one.close();
+  });
+
+  test(`${driver.name}: the history ends after its time`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const notices = await store.notices();
+    for (const at of [1, 2, 3]) await notices.cross({ ...crossing, share: at / 10 }, notice(`msg_${at}`));
+    const ended = { state: 'delivered', tries: 1, reason: null } as const;
+    const { ageMaxMs } = noticeHistory;
+    for (const [at, endedMs] of [nowMs, nowMs + ageMaxMs, nowMs + ageMaxMs + 1].entries()) {
+      await notices.end(`msg_${at + 1}`, { ...ended, endedMs });
+    }
+    const left = await notices.list({ limit: 10, before: null, kind: null });
+    assert.deepEqual(left.map(({ id }) => id).toSorted(), ['msg_2', 'msg_3']);
     await notices.close();
   });
 }

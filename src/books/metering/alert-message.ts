@@ -17,9 +17,10 @@ interface ReportedAlert {
   since: string;
 }
 
-const prefix = 'alert ';
+/** Begins the `plan` of a notice for a receiver of alerts: no plan has a name with a space. */
+export const alertPlanPrefix = 'alert ';
 
-/** A notice for a receiver of alerts: no plan has a name with a space. */
+/** A notice for a receiver of alerts. */
 export function alertNotice(
   receiver: string,
   { raised, resolved }: { raised: readonly AlertRow[]; resolved: readonly AlertRow[] },
@@ -31,12 +32,12 @@ export function alertNotice(
     data: { raised: raised.map(reported), resolved: resolved.map(reported) },
   };
   const id = `msg_${randomBase62(24)}`;
-  return { id, plan: prefix + receiver, body: JSON.stringify(message), createdMs: nowMs, tries: 0 };
+  return { id, plan: alertPlanPrefix + receiver, body: JSON.stringify(message), createdMs: nowMs, tries: 0 };
 }
 
 /** Whom a notice is for; null: it is a plan's. */
 export function receiverOf({ plan }: Notice): string | null {
-  return plan.startsWith(prefix) ? plan.slice(prefix.length) : null;
+  return plan.startsWith(alertPlanPrefix) ? plan.slice(alertPlanPrefix.length) : null;
 }
 
 /** One line that says the most of it, for a subject. */

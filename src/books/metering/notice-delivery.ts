@@ -84,12 +84,12 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
       const sent = receiver === null ? await postOf(notice) : await alert(receiver, notice);
       if (sent === 'sent') {
         if (failing.delete(subject)) onTrouble(`${subject} arrive again`);
-        return store.delivered(notice.id);
+        const { id, tries } = notice;
+        return store.end(id, { state: 'delivered', tries: tries + 1, reason: null, endedMs: clock.wallMs() });
       }
-      onTrouble(
-        `notice ${notice.id} was dropped, because ${receiver ?? `the plan ${notice.plan}`} has no webhook any more`,
-      );
-      return store.failed(notice.id, notice.tries, null);
+      reason = `${receiver ?? `The plan ${notice.plan}`} has no webhook any more.`;
+      onTrouble(`notice ${notice.id} was dropped: ${reason}`);
+      return store.end(notice.id, { state: 'dropped', tries: notice.tries, reason, endedMs: clock.wallMs() });
     } catch (error) {
       reason = error instanceof Error ? error.message : String(error);
     }
@@ -98,7 +98,8 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
     if (gapMs === null) onTrouble(`notice ${notice.id} (${subject}) was given up after ${tries} tries: ${reason}`);
     else if (!failing.has(subject)) onTrouble(`${subject} do not arrive, and are tried again: ${reason}`);
     failing.add(subject);
-    return store.failed(notice.id, tries, gapMs === null ? null : clock.wallMs() + gapMs);
+    if (gapMs !== null) return store.retry(notice.id, { tries, nextMs: clock.wallMs() + gapMs, reason });
+    return store.end(notice.id, { state: 'given_up', tries, reason, endedMs: clock.wallMs() });
   }
 
   async function postOf(notice: Notice): Promise<'sent' | 'gone'> {

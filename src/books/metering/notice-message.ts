@@ -7,6 +7,13 @@ import { amountOf } from './quota-message.ts';
 /** The caller whose request moved a limit. */
 export type Mover = Pick<Principal, 'account' | 'keyName' | 'plan'>;
 
+/** A message as the webhook of a plan gets it. */
+export interface QuotaMessage {
+  type: 'quota.threshold' | 'quota.soft_limit';
+  timestamp: string;
+  data: Readonly<Record<string, unknown>> & { account: string; key?: string; limit: string; share: number };
+}
+
 const softPrefix = 'soft:';
 
 /** The amount of a limit that warns, as a limit for notices. */
@@ -26,7 +33,7 @@ export function thresholdNotice(
   { used, leavesAtMs }: LimitState,
   nowMs: number,
 ): Notice {
-  const body = {
+  const body: QuotaMessage = {
     type: isSoft(limit) ? 'quota.soft_limit' : 'quota.threshold',
     timestamp: new Date(nowMs).toISOString(),
     data: {
@@ -50,4 +57,11 @@ export function thresholdNotice(
     createdMs: nowMs,
     tries: 0,
   };
+}
+
+/** The message in one sentence. */
+export function quotaSubject({ type, data: { account, key, limit, share } }: QuotaMessage): string {
+  const who = key === undefined ? `The account ${account}` : `The key ${key} of the account ${account}`;
+  if (type === 'quota.soft_limit') return `${who} passed the soft limit of ${limit}.`;
+  return `${who} used ${Math.round(share * 100)} % of ${limit}.`;
 }

@@ -17,10 +17,31 @@ export interface NoticeStore {
    * Those of the plans `but` stay where they are.
    */
   due(nowMs: number, leaseUntilMs: number, limit: number, but?: readonly string[]): Promise<readonly Notice[]>;
-  delivered(id: string): Promise<void>;
-  /** Another try at `nextMs`; null gives up. */
-  failed(id: string, tries: number, nextMs: number | null): Promise<void>;
+  /** Another try at `nextMs`. `reason`: why the last one failed. */
+  retry(id: string, failed: { tries: number; nextMs: number; reason: string }): Promise<void>;
+  /** The notice leaves the queue, and is kept in the history. */
+  end(id: string, ended: EndedNotice): Promise<void>;
+  /** The queue and the history together, newest first; `before`: those after this one in that order. */
+  list(query: NoticeQuery): Promise<readonly ListedNotice[]>;
 }
+
+export interface EndedNotice {
+  state: 'delivered' | 'given_up' | 'dropped';
+  tries: number;
+  /** Null: it was delivered. */
+  reason: string | null;
+  endedMs: number;
+}
+
+export interface NoticeQuery {
+  limit: number;
+  before: Pick<Notice, 'id' | 'createdMs'> | null;
+  /** Whether they are for receivers of alerts, or for plans; null: both. */
+  kind: 'alerts' | 'quota' | null;
+}
+
+/** The history holds this many, and none that ended longer ago. */
+export const noticeHistory = { rowsMax: 10_000, ageMaxMs: 30 * 86_400_000 } as const;
 
 export interface Crossing {
   scope: string;
@@ -38,4 +59,11 @@ export interface Notice {
   body: string;
   createdMs: number;
   tries: number;
+}
+
+/** `nextMs`: while it waits, its next try. `reason`: why the last try failed. */
+export interface ListedNotice extends Notice, Pick<EndedNotice, 'reason'> {
+  state: 'waiting' | EndedNotice['state'];
+  nextMs: number | null;
+  endedMs: number | null;
 }

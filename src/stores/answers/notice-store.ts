@@ -1,11 +1,18 @@
-import type { Notice, NoticeStore } from '../../books/metering/notice-store.ts';
+import { alertPlanPrefix } from '../../books/metering/alert-message.ts';
+import { type ListedNotice, type Notice, type NoticeStore, noticeHistory } from '../../books/metering/notice-store.ts';
 import type { OwnTables } from '../sql-tables.ts';
 
 /** Notices, and what was reported of each window, over either database. */
 export function createNoticeStore({ prefix, rows, write, close }: OwnTables): NoticeStore & Pick<OwnTables, 'close'> {
   const crossing = `${prefix}crossing`;
   const notice = `${prefix}notice`;
-  const remove = (id: string) => ({ sql: `DELETE FROM ${notice} WHERE id = $1`, values: [id] });
+  const ended = `${prefix}ended_notice`;
+  const listed = `SELECT * FROM (
+      SELECT id, plan, body, created_ms, tries, 'waiting' AS state, reason, next_ms, NULL AS ended_ms FROM ${notice}
+      UNION ALL
+      SELECT id, plan, body, created_ms, tries, state, reason, NULL AS next_ms, ended_ms FROM ${ended}
+    ) AS every`;
+  const ofKind = { alerts: `plan LIKE '${alertPlanPrefix}%'`, quota: `plan NOT LIKE '${alertPlanPrefix}%'` };
   return {
     async cross({ scope, limit, share, crossedMs }, { id, plan, body, createdMs, tries }) {
       const note = `INSERT INTO ${crossing} (scope, limit_id, share, crossed_ms) VALUES ($1, $2, $3, $4)
@@ -44,12 +51,27 @@ export function createNoticeStore({ prefix, rows, write, close }: OwnTables): No
       const leased = (await rows(lease, [nowMs, limit, leaseUntilMs, ...but])).map(noticeOf);
       return leased.toSorted((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
     },
-    async delivered(id) {
-      await write([remove(id)]);
+    async retry(id, { tries, nextMs, reason }) {
+      const sql = `UPDATE ${notice} SET tries = $2, next_ms = $3, reason = $4 WHERE id = $1`;
+      await write([{ sql, values: [id, tries, nextMs, reason] }]);
     },
-    async failed(id, tries, nextMs) {
-      const sql = `UPDATE ${notice} SET tries = $2, next_ms = $3 WHERE id = $1`;
-      await write([nextMs === null ? remove(id) : { sql, values: [id, tries, nextMs] }]);
+    async end(id, { state, tries, reason, endedMs }) {
+      const move = `INSERT INTO ${ended} (id, plan, body, created_ms, tries, state, reason, ended_ms)
+        SELECT id, plan, body, created_ms, $2, $3, $4, $5 FROM ${notice} WHERE id = $1 ON CONFLICT DO NOTHING`;
+      const over = `DELETE FROM ${ended} WHERE ended_ms < $1 OR ended_ms <= (
+        SELECT ended_ms FROM ${ended} ORDER BY ended_ms DESC LIMIT 1 OFFSET ${noticeHistory.rowsMax})`;
+      await write([
+        { sql: move, values: [id, tries, state, reason, endedMs] },
+        { sql: `DELETE FROM ${notice} WHERE id = $1`, values: [id] },
+        { sql: over, values: [endedMs - noticeHistory.ageMaxMs] },
+      ]);
+    },
+    async list({ limit, before, kind }) {
+      const following = before === null ? 'true' : '(created_ms < $2 OR (created_ms = $2 AND id < $3))';
+      const where = `${kind === null ? 'true' : ofKind[kind]} AND ${following}`;
+      const place = before === null ? [] : [before.createdMs, before.id];
+      const sql = `${listed} WHERE ${where} ORDER BY created_ms DESC, id DESC LIMIT $1`;
+      return (await rows(sql, [limit, ...place])).map(listedOf);
     },
     close,
   };
@@ -62,5 +84,15 @@ function noticeOf(row: Record<string, unknown>): Notice {
     body: String(row.body),
     createdMs: Number(row.created_ms),
     tries: Number(row.tries),
+  };
+}
+
+function listedOf(row: Record<string, unknown>): ListedNotice {
+  return {
+    ...noticeOf(row),
+    state: String(row.state) as ListedNotice['state'],
+    reason: row.reason === null ? null : String(row.reason),
+    nextMs: row.next_ms === null ? null : Number(row.next_ms),
+    endedMs: row.ended_ms === null ? null : Number(row.ended_ms),
   };
 }

@@ -10,6 +10,7 @@ import {
   awayLines,
   batchTables,
   bodyTable,
+  noticeHistory,
   noticeTables,
   replyTable,
   responseTables,
@@ -294,4 +295,5 @@ export const migrations: readonly Migration[] = [
   // Of these no backup holds rows.
   { version: 51, name: 'bodies', sql: postgresDdl(accounts.bodyRuleTable, bodyTable) },
   { version: 52, name: 'rules for routes set up at run time', sql: keptRoutes },
+  { version: 53, name: 'history of notices and alerts', sql: postgresDdl(noticeHistory) },
 ];

@@ -35,6 +35,21 @@ export const noticeTables: Ddl = `
   ) ROWS;
   CREATE INDEX notice_due ON @notice (next_ms);`;
 
+export const noticeHistory: Ddl = `
+  ALTER TABLE @notice ADD COLUMN reason TEXT;
+  CREATE TABLE @ended_notice (
+    id TEXT PRIMARY KEY,
+    plan TEXT NOT NULL,
+    body TEXT NOT NULL,
+    created_ms WHOLE NOT NULL,
+    tries INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    reason TEXT,
+    ended_ms WHOLE NOT NULL
+  ) ROWS;
+  CREATE INDEX ended_notice_age ON @ended_notice (ended_ms);
+  CREATE INDEX ended_notice_order ON @ended_notice (created_ms, id);`;
+
 export const alertTable: Ddl = `
   CREATE TABLE @alert (
     name TEXT PRIMARY KEY,

@@ -65,7 +65,16 @@ const key = {
 } as const;
 
 /** Logins, alerts and notices of the running server, its schema's version, and whose bodies are kept for a time. */
-const leftOut = ['alert', 'body_rule', 'login_token', 'mcp_login', 'notice', 'session', 'store_version'];
+const leftOut = [
+  'alert',
+  'body_rule',
+  'ended_notice',
+  'login_token',
+  'mcp_login',
+  'notice',
+  'session',
+  'store_version',
+];
 
 /** A folder in use: accounts, settled requests, two of them of one instant, and one that runs. */
 async function filled(t: TestContext) {

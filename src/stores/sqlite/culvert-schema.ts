@@ -5,6 +5,7 @@ import {
   awayLines,
   batchTables,
   bodyTable,
+  noticeHistory,
   noticeTables,
   replyTable,
   responseTables,
@@ -150,6 +151,7 @@ export const culvertMigrations: readonly Migration[] = [
       DROP TABLE kept_21;
     `,
   },
+  { version: 23, name: 'history of notices and alerts', sql: sqliteDdl(noticeHistory) },
 ];
 
 /** `responses.db`. A separate file: it may grow to many GB, and its writes would hold up those of accounts. */

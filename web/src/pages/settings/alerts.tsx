@@ -10,9 +10,19 @@ import { Section } from '../../parts/page.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { configQuery } from './config-query.ts';
+import { NoticeHistory } from './notice-history.tsx';
 
-/** Receivers of alerts, and whether a test message reaches them. */
+/** Receivers of alerts, whether a test message reaches them, and what was sent. */
 export function Alerts() {
+  return (
+    <>
+      <Receivers />
+      <NoticeHistory />
+    </>
+  );
+}
+
+function Receivers() {
   const { data, error, refetch } = useQuery(configQuery);
   const may = useMay('settings', 'write');
   const test = useMutation({ mutationFn: () => call<AlertsTriedReply>('POST', '/admin/v1/alerts/test') });

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { type AlertMessage, alertSubject, receiverOf } from '../books/metering/alert-message.ts';
+import { type QuotaMessage, quotaSubject } from '../books/metering/notice-message.ts';
+import type { ListedNotice } from '../books/metering/notice-store.ts';
+import type { Records } from './directory.ts';
+import { listOf, pageFields, timeField } from './fields.ts';
+import { jsonOperation, type Operation } from './operation.ts';
+import { encoded, textOf } from './page.ts';
+import type { AdminParts } from './parts.ts';
+import { type AccountScope, isWithin } from './scope.ts';
+
+const noticeSchema = z.object({
+  id: z.string().describe('The webhook-id, the same at every try.'),
+  kind: z.enum(['alerts', 'quota']),
+  receiver: z.string().describe('Of alerts, the name of the receiver; of quota, the plan that names the webhook.'),
+  state: z.enum(['waiting', 'delivered', 'given_up', 'dropped']),
+  subject: z.string().describe('One sentence that sums the message up.'),
+  tries: z.int(),
+  reason: z.string().nullable().describe('Why the last try failed; null: none did, or the notice arrived.'),
+  created_at: timeField,
+  next_try_at: timeField.nullable(),
+  ended_at: timeField.nullable().describe('Time at which it arrived, was given up or was dropped.'),
+  message: z.unknown().describe('The body as it is signed and sent.'),
+});
+
+const noticesReply = listOf(noticeSchema);
+
+/** For pages that show it. */
+export type NoticesReply = z.output<typeof noticesReply>;
+
+/** Rows that one page for an operator of some accounts is chosen from. */
+const lookedAtMax = 5_000;
+
+/** `/notices`: alerts and quota notices, with what became of them. */
+export function noticeOperations({ notices }: AdminParts, records: Records): Operation[] {
+  return [
+    jsonOperation({
+      method: 'GET',
+      path: '/notices',
+      area: 'settings',
+      summary: 'Lists alerts and quota notices of the last 30 days, newest first, and whether they arrived.',
+      query: z.strictObject({
+        ...pageFields,
+        kind: z.enum(['alerts', 'quota']).optional().describe('Only alerts, or only notices about quota.'),
+      }),
+      reply: noticesReply,
+      async run({ query: { limit, cursor, kind = null }, operator: { accounts } }) {
+        const looked = accounts === null ? limit : lookedAtMax;
+        const before = cursor === undefined ? null : placeOf(cursor);
+        const rows = await records.asking(() => notices.list({ limit: looked + 1, before, kind }));
+        const visible = rows.slice(0, looked).filter((row) => isVisible(row, accounts));
+        const shown = visible.slice(0, limit);
+        const last = visible.length > shown.length ? shown.at(-1) : rows.length > looked ? rows[looked - 1] : undefined;
+        const next = last === undefined ? null : encoded(`${last.createdMs} ${last.id}`);
+        return { data: shown.map(noticeShown), next_cursor: next };
+      },
+    }),
+  ];
+}
+
+/** Alerts are about the whole server, so that operators of some accounts see notices of their accounts alone. */
+function isVisible(notice: ListedNotice, scope: AccountScope): boolean {
+  if (scope === null) return true;
+  const { data } = JSON.parse(notice.body) as { data?: { account?: unknown } };
+  return receiverOf(notice) === null && typeof data?.account === 'string' && isWithin([data.account], scope);
+}
+
+function noticeShown(notice: ListedNotice): z.input<typeof noticeSchema> {
+  const { id, state, tries, reason, createdMs, nextMs, endedMs, body, plan } = notice;
+  const receiver = receiverOf(notice);
+  const message = JSON.parse(body) as AlertMessage | QuotaMessage;
+  return {
+    id,
+    kind: receiver === null ? 'quota' : 'alerts',
+    receiver: receiver ?? plan,
+    state,
+    subject: message.type === 'alerts' ? alertSubject(message) : quotaSubject(message),
+    tries,
+    reason,
+    created_at: timeOf(createdMs),
+    next_try_at: nextMs === null ? null : timeOf(nextMs),
+    ended_at: endedMs === null ? null : timeOf(endedMs),
+    message,
+  };
+}
+
+function timeOf(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
+
+function placeOf(cursor: string): Pick<ListedNotice, 'createdMs' | 'id'> {
+  const [, createdMs, id] = textOf(cursor, /^(\d{1,15}) (msg_\w{1,64})$/);
+  return { createdMs: Number(createdMs), id: id! };
+}
