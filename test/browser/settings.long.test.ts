@@ -5,6 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { after, suite, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { chromiumMissing } from '../chromium.ts';
+import { overUpstreams, startGateway } from '../start-gateway.ts';
+import { closedPort } from '../start-process.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 import { openPage, settled } from './open-page.ts';
 import { startSeededGateway } from './seeded-gateway.ts';
 
@@ -65,6 +69,29 @@ suite('the settings', { skip }, () => {
     const change = page.getByRole('dialog');
     await change.getByText('Lena').first().waitFor();
     assert.ok(!(await change.innerText()).includes(key));
+  });
+
+  test('list alerts and notices that were sent, and say why one did not arrive', async (t) => {
+    const upstream = await startUpstream();
+    t.after(() => upstream.close());
+    const notify = { at: [0.1], webhook: `http://127.0.0.1:${await closedPort()}/hook`, secret: 'x'.repeat(32) };
+    const own = await startGateway(t, {
+      ...overUpstreams(upstream.url),
+      plans: { default: { rpm: 'off', windows: { '5h': 10 }, notify } },
+    });
+    const json = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
+    await (await own.fetch('/v1/chat/completions', { json })).text();
+    const page = await openPage(t, own, '/dashboard/settings?tab=alerts');
+    const row = page.getByRole('row').filter({ hasText: 'The account dev used 10 % of 5h.' });
+    await row.getByText('waiting').waitFor();
+    await until('the first try has failed', async () => {
+      const reason = await row.getByText('waiting').getAttribute('title');
+      return reason?.includes('127.0.0.1') === true;
+    });
+    await row.getByRole('button', { name: 'Show' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('The next try is at').waitFor();
+    assert.match(await dialog.locator('pre').innerText(), /"type": "quota.threshold"/);
   });
 
   test('end the session of another browser', async (t) => {
