@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { type AlertMessage, alertSubject, receiverOf } from '../books/metering/alert-message.ts';
+import { type AlertMessage, alertPlanPrefix, alertSubject, receiverOf } from '../books/metering/alert-message.ts';
 import { type QuotaMessage, quotaSubject } from '../books/metering/notice-message.ts';
 import type { ListedNotice } from '../books/metering/notice-store.ts';
 import type { Records } from './directory.ts';
 import { listOf, pageFields, timeField } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
-import { encoded, textOf } from './page.ts';
+import { encoded, groupsOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
 import { type AccountScope, isWithin } from './scope.ts';
 
@@ -46,8 +46,9 @@ export function noticeOperations({ notices }: AdminParts, records: Records): Ope
       reply: noticesReply,
       async run({ query: { limit, cursor, kind = null }, operator: { accounts } }) {
         const looked = accounts === null ? limit : lookedAtMax;
+        const plans = kind === null ? null : { beginWith: alertPlanPrefix, others: kind === 'quota' };
         const before = cursor === undefined ? null : placeOf(cursor);
-        const rows = await records.asking(() => notices.list({ limit: looked + 1, before, kind }));
+        const rows = await records.asking(() => notices.list({ limit: looked + 1, before, plans }));
         const visible = rows.slice(0, looked).filter((row) => isVisible(row, accounts));
         const shown = visible.slice(0, limit);
         const last = visible.length > shown.length ? shown.at(-1) : rows.length > looked ? rows[looked - 1] : undefined;
@@ -89,6 +90,6 @@ function timeOf(atMs: number): string {
 }
 
 function placeOf(cursor: string): Pick<ListedNotice, 'createdMs' | 'id'> {
-  const [, createdMs, id] = textOf(cursor, /^(\d{1,15}) (msg_\w{1,64})$/);
-  return { createdMs: Number(createdMs), id: id! };
+  const { createdMs, id } = groupsOf(cursor, /^(?<createdMs>\d{1,15}) (?<id>msg_\w{1,64})$/);
+  return { createdMs: Number(createdMs), id: String(id) };
 }

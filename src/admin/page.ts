@@ -52,9 +52,9 @@ export function placeOf(cursor: string): number {
   return /^\d{1,15}$/.test(text) ? Number(text) : badCursor();
 }
 
-/** The parts of a cursor that has this form. */
-export function textOf(cursor: string, form: RegExp): RegExpExecArray {
-  return form.exec(decoded(cursor)) ?? badCursor();
+/** The named groups of a cursor that has this form. */
+export function groupsOf(cursor: string, form: RegExp): Readonly<Record<string, string>> {
+  return form.exec(decoded(cursor))?.groups ?? badCursor();
 }
 
 /** The cursor is opaque, so that nobody builds one. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Crossing, type Notice, noticeHistory } from '../../src/books/metering/notice-store.ts';
+import type { Crossing, Notice } from '../../src/books/metering/notice-store.ts';
+import { noticeHistory } from '../../src/stores/answers/notice-store.ts';
 import { drivers } from './drivers.ts';
 
 const nowMs = 1_750_000_000_000;
@@ -113,7 +114,7 @@ for (const driver of drivers) {
     await notices.end('msg_1', { state: 'delivered', tries: 1, reason: null, endedMs: nowMs + 5 });
     await notices.retry('msg_2', { tries: 1, nextMs: nowMs + 60, reason: 'it answered 500' });
     await notices.end('msg_3', { state: 'given_up', tries: 8, reason: 'it answered 502', endedMs: nowMs + 6 });
-    const all = await other.list({ limit: 10, before: null, kind: null });
+    const all = await other.list({ limit: 10, before: null, plans: null });
     assert.deepEqual(
       all.map(({ id, state, tries, reason, nextMs, endedMs }) => [id, state, tries, reason, nextMs, endedMs]),
       [
@@ -126,10 +127,16 @@ for (const driver of drivers) {
     const pages = [all.slice(0, 1), all.slice(1, 3), all.slice(3)];
     for (const [at, page] of pages.entries()) {
       const before = at === 0 ? null : pages[at - 1]!.at(-1)!;
-      assert.deepEqual(await other.list({ limit: page.length, before, kind: null }), page);
+      assert.deepEqual(await other.list({ limit: page.length, before, plans: null }), page);
     }
-    assert.deepEqual(await other.list({ limit: 10, before: null, kind: 'alerts' }), all.slice(0, 1));
-    assert.deepEqual(await other.list({ limit: 2, before: all[1]!, kind: 'quota' }), all.slice(2));
+    assert.deepEqual(
+      await other.list({ limit: 10, before: null, plans: { beginWith: 'alert ', others: false } }),
+      all.slice(0, 1),
+    );
+    assert.deepEqual(
+      await other.list({ limit: 2, before: all[1]!, plans: { beginWith: 'alert ', others: true } }),
+      all.slice(2),
+    );
     for (const one of [notices, other]) await one.close();
   });
 
@@ -143,7 +150,7 @@ for (const driver of drivers) {
     for (const [at, endedMs] of [nowMs, nowMs + ageMaxMs, nowMs + ageMaxMs + 1].entries()) {
       await notices.end(`msg_${at + 1}`, { ...ended, endedMs });
     }
-    const left = await notices.list({ limit: 10, before: null, kind: null });
+    const left = await notices.list({ limit: 10, before: null, plans: null });
     assert.deepEqual(left.map(({ id }) => id).toSorted(), ['msg_2', 'msg_3']);
     await notices.close();
   });

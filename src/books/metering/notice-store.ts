@@ -36,12 +36,9 @@ export interface EndedNotice {
 export interface NoticeQuery {
   limit: number;
   before: Pick<Notice, 'id' | 'createdMs'> | null;
-  /** Whether they are for receivers of alerts, or for plans; null: both. */
-  kind: 'alerts' | 'quota' | null;
+  /** Only those whose `plan` begins with this text, or only the others; null: all. */
+  plans: { beginWith: string; others: boolean } | null;
 }
-
-/** The history holds this many, and none that ended longer ago. */
-export const noticeHistory = { rowsMax: 10_000, ageMaxMs: 30 * 86_400_000 } as const;
 
 export interface Crossing {
   scope: string;

@@ -1,18 +1,14 @@
-import { alertPlanPrefix } from '../../books/metering/alert-message.ts';
-import { type ListedNotice, type Notice, type NoticeStore, noticeHistory } from '../../books/metering/notice-store.ts';
+import type { EndedNotice, ListedNotice, Notice, NoticeQuery, NoticeStore } from '../../books/metering/notice-store.ts';
 import type { OwnTables } from '../sql-tables.ts';
+
+/** The history holds this many, and none that ended longer ago. */
+export const noticeHistory = { rowsMax: 10_000, ageMaxMs: 30 * 86_400_000 } as const;
 
 /** Notices, and what was reported of each window, over either database. */
 export function createNoticeStore({ prefix, rows, write, close }: OwnTables): NoticeStore & Pick<OwnTables, 'close'> {
   const crossing = `${prefix}crossing`;
   const notice = `${prefix}notice`;
   const ended = `${prefix}ended_notice`;
-  const listed = `SELECT * FROM (
-      SELECT id, plan, body, created_ms, tries, 'waiting' AS state, reason, next_ms, NULL AS ended_ms FROM ${notice}
-      UNION ALL
-      SELECT id, plan, body, created_ms, tries, state, reason, NULL AS next_ms, ended_ms FROM ${ended}
-    ) AS every`;
-  const ofKind = { alerts: `plan LIKE '${alertPlanPrefix}%'`, quota: `plan NOT LIKE '${alertPlanPrefix}%'` };
   return {
     async cross({ scope, limit, share, crossedMs }, { id, plan, body, createdMs, tries }) {
       const note = `INSERT INTO ${crossing} (scope, limit_id, share, crossed_ms) VALUES ($1, $2, $3, $4)
@@ -55,24 +51,8 @@ export function createNoticeStore({ prefix, rows, write, close }: OwnTables): No
       const sql = `UPDATE ${notice} SET tries = $2, next_ms = $3, reason = $4 WHERE id = $1`;
       await write([{ sql, values: [id, tries, nextMs, reason] }]);
     },
-    async end(id, { state, tries, reason, endedMs }) {
-      const move = `INSERT INTO ${ended} (id, plan, body, created_ms, tries, state, reason, ended_ms)
-        SELECT id, plan, body, created_ms, $2, $3, $4, $5 FROM ${notice} WHERE id = $1 ON CONFLICT DO NOTHING`;
-      const over = `DELETE FROM ${ended} WHERE ended_ms < $1 OR ended_ms <= (
-        SELECT ended_ms FROM ${ended} ORDER BY ended_ms DESC LIMIT 1 OFFSET ${noticeHistory.rowsMax})`;
-      await write([
-        { sql: move, values: [id, tries, state, reason, endedMs] },
-        { sql: `DELETE FROM ${notice} WHERE id = $1`, values: [id] },
-        { sql: over, values: [endedMs - noticeHistory.ageMaxMs] },
-      ]);
-    },
-    async list({ limit, before, kind }) {
-      const following = before === null ? 'true' : '(created_ms < $2 OR (created_ms = $2 AND id < $3))';
-      const where = `${kind === null ? 'true' : ofKind[kind]} AND ${following}`;
-      const place = before === null ? [] : [before.createdMs, before.id];
-      const sql = `${listed} WHERE ${where} ORDER BY created_ms DESC, id DESC LIMIT $1`;
-      return (await rows(sql, [limit, ...place])).map(listedOf);
-    },
+    end: async (id, how) => void (await write(endOf(notice, ended, id, how))),
+    list: (query) => rows(...listedNotices(notice, ended, query)).then((found) => found.map(listedOf)),
     close,
   };
 }
@@ -85,6 +65,33 @@ function noticeOf(row: Record<string, unknown>): Notice {
     createdMs: Number(row.created_ms),
     tries: Number(row.tries),
   };
+}
+
+/** The statements that move a notice into the history, and forget what is too old. */
+function endOf(notice: string, ended: string, id: string, { state, tries, reason, endedMs }: EndedNotice) {
+  const move = `INSERT INTO ${ended} (id, plan, body, created_ms, tries, state, reason, ended_ms)
+    SELECT id, plan, body, created_ms, $2, $3, $4, $5 FROM ${notice} WHERE id = $1 ON CONFLICT DO NOTHING`;
+  const over = `DELETE FROM ${ended} WHERE ended_ms < $1 OR ended_ms <= (
+    SELECT ended_ms FROM ${ended} ORDER BY ended_ms DESC LIMIT 1 OFFSET ${noticeHistory.rowsMax})`;
+  return [
+    { sql: move, values: [id, tries, state, reason, endedMs] },
+    { sql: `DELETE FROM ${notice} WHERE id = $1`, values: [id] },
+    { sql: over, values: [endedMs - noticeHistory.ageMaxMs] },
+  ];
+}
+
+/** The statement of a list, and its values. */
+function listedNotices(notice: string, ended: string, { limit, before, plans }: NoticeQuery): [string, unknown[]] {
+  const { beginWith, others } = plans ?? { beginWith: '', others: false };
+  const following = before === null ? '' : ' AND (created_ms < $3 OR (created_ms = $3 AND id < $4))';
+  const sql = `SELECT * FROM (
+      SELECT id, plan, body, created_ms, tries, 'waiting' AS state, reason, next_ms, NULL AS ended_ms FROM ${notice}
+      UNION ALL
+      SELECT id, plan, body, created_ms, tries, state, reason, NULL AS next_ms, ended_ms FROM ${ended}
+    ) AS every_notice
+    WHERE substr(plan, 1, length($2)) ${others ? '<>' : '='} $2${following}
+    ORDER BY created_ms DESC, id DESC LIMIT $1`;
+  return [sql, [limit, beginWith, ...(before === null ? [] : [before.createdMs, before.id])]];
 }
 
 function listedOf(row: Record<string, unknown>): ListedNotice {
