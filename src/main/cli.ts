@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { createAdminApi } from '../admin/create-admin-api.ts';
 import { type AccountStore, nothingStored, type Stored } from '../books/auth/account-store.ts';
-import type { McpGrantStore } from '../books/auth/mcp-grant-store.ts';
 import { createSetup } from '../books/auth/setup.ts';
 import { createPlanBook } from '../books/metering/plan-book.ts';
 import { bucketsOf } from '../books/metering/scope.ts';
@@ -139,8 +138,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     processes: async () => stores.replicas?.seen() ?? [],
     engines: localEngines(config, snapshot, transport),
     mcp: null,
-    mcpGrants: grantsIn(createMcpGrantStore(tables), secrets),
-    notices: createNoticeStore(tables),
+    ...listsIn(tables, secrets),
     sessions: null,
     configFile,
     configText: () => configText(configFile),
@@ -168,9 +166,11 @@ async function adminApi(config: Config, configFile: string | null, version: stri
   };
 }
 
-function grantsIn(store: McpGrantStore, secrets: Secrets) {
+function listsIn(tables: OwnTables, secrets: Secrets) {
+  const store = createMcpGrantStore(tables);
   const sealer = () => createSealer(secrets.all(), mcpGrantsPurpose);
-  return createMcpGrants({ open: async () => store, sealer, clock });
+  const mcpGrants = createMcpGrants({ open: async () => store, sealer, clock });
+  return { mcpGrants, notices: createNoticeStore(tables) };
 }
 
 /** Nobody searches in this process, so all engines count as never asked. */
