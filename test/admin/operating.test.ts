@@ -276,6 +276,7 @@ test('the OpenAPI document names every operation once, with what it takes and gi
     '/admin/v1/models/{id}/results',
     '/admin/v1/models/{id}/results.csv',
     '/admin/v1/models/{id}/variants/{variant}/restore',
+    '/admin/v1/notices',
     '/admin/v1/operators',
     '/admin/v1/operators/{id}',
     '/admin/v1/operators/{id}/rotate',
