@@ -64,4 +64,6 @@ function entryOf({ id, listedAs, candidates }: Alias): JsonObject {
 const methodsOf: Readonly<Record<string, readonly string[]>> = {
   chat: ['generateContent', 'streamGenerateContent', 'countTokens'],
   embedding: ['embedContent', 'batchEmbedContents'],
+  speech: ['generateContent', 'streamGenerateContent'],
+  image: ['generateContent', 'streamGenerateContent', 'predict'],
 };

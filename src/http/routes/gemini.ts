@@ -12,6 +12,7 @@ import { conversationRoute } from './conversation.ts';
 import { countingHandler } from './count-tokens.ts';
 import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
 import { type CacheParts, withOwnCache } from './google/cached-contents.ts';
+import { mediaHandler } from './google/media.ts';
 import { googleVersions } from './google/names.ts';
 
 /**
@@ -29,6 +30,7 @@ export function geminiRoutes(parts: CacheParts): Route[] {
     { dialect: gemini, answer: (totalTokens) => ({ totalTokens }) },
     (exchange, body) => bodyToCount(services, exchange, body),
   );
+  const answersByMedia = mediaHandler(services);
   const conversations = googleVersions.map((version) => {
     const conversation = conversationRoute(services, {
       path: `/${version}/models/*`,
@@ -43,6 +45,7 @@ export function geminiRoutes(parts: CacheParts): Route[] {
       async handle(exchange: Exchange) {
         if (!(await expandsCache(parts, exchange))) return;
         if (modelCountedOf(exchange) !== null) return count(exchange);
+        if (await answersByMedia(exchange)) return;
         return (embeddingModelOf(exchange) === null ? conversation.handle : embed)(exchange);
       },
     };
@@ -104,7 +107,7 @@ function withMethodOfPath(exchange: Exchange, body: Buffer): Buffer | Failure {
   const [, model, method] = called ?? [];
   if (model === undefined || (method !== 'generateContent' && method !== 'streamGenerateContent')) {
     const message =
-      'The methods of models are {model}:generateContent, :streamGenerateContent?alt=sse, :countTokens, :embedContent and :batchEmbedContents.';
+      'The methods of models are {model}:generateContent, :streamGenerateContent?alt=sse, :countTokens, :embedContent, :batchEmbedContents and :predict.';
     return { kind: 'not-found', message };
   }
   const stream = method === 'streamGenerateContent';

@@ -1,0 +1,161 @@
+import { mediaAnswer, picturesIn, predictions, soundPart } from '../../../formats/dialects/gemini/media-answer.ts';
+import { lossHeader, lossHeaderName } from '../../../formats/neutral/loss.ts';
+import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../../../inference/spine/sink.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+
+/** A request for media in Google's format. */
+export interface AskedMedia {
+  model: string;
+  /** `predictions`: pictures by `:predict`. */
+  kind: 'sound' | 'pictures' | 'predictions';
+  form: 'whole' | 'events';
+  /** Fields that were left out, in the caller's words. */
+  lost: readonly string[];
+}
+
+/** Largest size of an answer that is kept whole, in base64. */
+const wholeCharsMax = 256 * 1024 * 1024;
+
+/** Fields of the families in the words of Google's callers. */
+const words: Readonly<Record<string, string>> = {
+  input: 'contents',
+  prompt: 'contents',
+  images: 'contents',
+  image: 'contents',
+  voice: 'generationConfig.speechConfig.voiceConfig.prebuiltVoiceConfig.voiceName',
+  instructions: 'systemInstruction',
+  size: 'generationConfig.imageConfig',
+  n: 'generationConfig.candidateCount',
+};
+/** The same where `:predict` asks. */
+const predictedWords: typeof words = {
+  prompt: 'instances',
+  size: 'parameters.aspectRatio',
+  n: 'parameters.sampleCount',
+};
+
+/** The caller as a family of media sees it: takes an answer in OpenAI's format, and gives it on in Google's. */
+export class MediaDelivery implements Delivery {
+  readonly #next: Delivery;
+  readonly #asked: AskedMedia;
+  #headers: HeaderList = [];
+  #started = false;
+  #text = '';
+  /** Sound of a whole answer, piece by piece. */
+  readonly #sound: Buffer[] = [];
+  #chars = 0;
+  #usage: JsonObject = {};
+
+  constructor(next: Delivery, asked: AskedMedia) {
+    this.#next = next;
+    this.#asked = asked;
+  }
+
+  get gone(): boolean {
+    return this.#next.gone;
+  }
+
+  get committed(): boolean {
+    return this.#started || this.#next.committed;
+  }
+
+  get finished(): Promise<void> {
+    return this.#next.finished ?? Promise.resolve();
+  }
+
+  onGone(listener: () => void): void {
+    this.#next.onGone(listener);
+  }
+
+  onDrain(listener: () => void): void {
+    this.#next.onDrain(listener);
+  }
+
+  expect(earlyHeaders: HeaderList): void {
+    // Comments of a stream would be in front of a whole answer.
+    if (this.#asked.form === 'events') this.#next.expect(earlyHeaders);
+  }
+
+  start(_form: AnswerForm, headers: HeaderList): void {
+    this.#started = true;
+    const { kind, lost } = this.#asked;
+    this.#headers = headersFor(headers, lost, kind === 'predictions' ? predictedWords : words);
+    if (this.#asked.form === 'events') this.#next.start('events', this.#headers);
+  }
+
+  chunk(chunk: Bytes): Pace {
+    if (this.#asked.form === 'whole') this.#chars += chunk.length;
+    if (this.#chars > wholeCharsMax) return 'ready';
+    this.#text += chunk.toString();
+    if (this.#asked.kind !== 'sound') return 'ready';
+    const events = this.#text.split('\n\n');
+    this.#text = events.pop() ?? '';
+    const pieces = events.flatMap((event) => this.#soundIn(event));
+    if (pieces.length === 0) return 'ready';
+    if (this.#asked.form === 'events') return this.#next.chunk(pieces.map((piece) => this.#framed(piece)).join(''));
+    for (const piece of pieces) this.#sound.push(Buffer.from(piece, 'base64'));
+    return 'ready';
+  }
+
+  end(failed: Failed | null): void {
+    const { kind, form, model } = this.#asked;
+    const inWords = kind === 'predictions' ? predictedWords : words;
+    if (failed !== null) return this.#next.end({ ...failed, failure: failureIn(inWords, failed.failure) });
+    if (this.#chars > wholeCharsMax) return this.#next.end({ failure: tooLarge, headers: this.#headers });
+    const answer = kind === 'sound' ? null : (JSON.parse(this.#text) as JsonObject);
+    const usage = isObject(answer?.usage) ? answer.usage : this.#usage;
+    const parts =
+      answer !== null
+        ? picturesIn(answer).map(({ mimeType, base64 }) => ({ inlineData: { mimeType, data: base64 } }))
+        : form === 'whole'
+          ? [soundPart(Buffer.concat(this.#sound).toString('base64'))]
+          : [];
+    const body = JSON.stringify(
+      kind === 'predictions' && answer !== null ? predictions(answer) : mediaAnswer(parts, model, { usage }),
+    );
+    if (form === 'whole') this.#next.start('whole', this.#headers);
+    this.#next.chunk(form === 'whole' ? body : `data: ${body}\r\n\r\n`);
+    this.#next.end(null);
+  }
+
+  #framed(base64: string): string {
+    return `data: ${JSON.stringify(mediaAnswer([soundPart(base64)], this.#asked.model, null))}\r\n\r\n`;
+  }
+
+  /** Base64 of an event's sound. */
+  #soundIn(event: string): string[] {
+    const line = event.split('\n').find((one) => one.startsWith('data: '));
+    if (line === undefined) return [];
+    const data = JSON.parse(line.slice('data: '.length)) as JsonObject;
+    if (isObject(data.usage)) this.#usage = data.usage;
+    return typeof data.audio === 'string' && data.audio !== '' ? [data.audio] : [];
+  }
+}
+
+const tooLarge: Failure = {
+  kind: 'unsupported',
+  message: 'The answer is too large for one piece. Ask for a stream, for fewer pictures, or for a shorter text.',
+};
+
+function failureIn(inWords: typeof words, failure: Failure): Failure {
+  if (failure.kind !== 'invalid-request' || failure.param === null) return failure;
+  const { param, message } = failure;
+  const word = inWords[param.replace(/[[.].*/s, '')];
+  return word === undefined
+    ? failure
+    : { ...failure, param: word, message: message.replaceAll(`'${param}'`, `'${word}'`) };
+}
+
+/** Without the type, which is another one here, and with what this format could not say. */
+function headersFor(headers: HeaderList, lost: readonly string[], inWords: typeof words): string[] {
+  const kept: string[] = [];
+  const fields = [...lost];
+  for (let at = 0; at < headers.length; at += 2) {
+    const [name = '', value = ''] = headers.slice(at, at + 2);
+    if (name === lossHeaderName) fields.push(...value.split(', ').map((field) => inWords[field] ?? field));
+    else if (name !== 'content-type') kept.push(name, value);
+  }
+  const losses = fields.map((field) => ({ field, why: 'unsupported' as const }));
+  return fields.length === 0 ? kept : [...kept, lossHeaderName, lossHeader(losses)];
+}

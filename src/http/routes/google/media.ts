@@ -1,0 +1,72 @@
+import {
+  type MediaRequest,
+  pictureRequestOf,
+  predictedPicturesOf,
+  speechRequestOf,
+} from '../../../formats/dialects/gemini/media-request.ts';
+import type { Services } from '../../../inference/endpoints/services.ts';
+import { imageEditsEndpoint, imagesEndpoint } from '../../../inference/families/images/endpoint.ts';
+import { editFilesMax } from '../../../inference/families/images/image-edit.ts';
+import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';
+import { refuse } from '../../../inference/spine/sink.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { callerOf, type Exchange } from '../../exchange.ts';
+import { asReceived, bodyHandler, uploadHandler } from '../../model-call.ts';
+import { readEditBody } from '../../read-edit-body.ts';
+import { type AskedMedia, MediaDelivery } from './media-delivery.ts';
+import { linkOf } from './names.ts';
+
+type Read = (body: JsonObject, model: string) => MediaRequest | Failure;
+
+/** A method of a model that makes media, and how its body is read. */
+interface MediaCall extends Pick<AskedMedia, 'model' | 'kind' | 'form'> {
+  read: Read;
+}
+
+/**
+ * Answers requests to models that speak or draw, whatever their providers speak: by the families of speech and of
+ * pictures. False, and nothing done, for all other models. The exchange has its body already.
+ */
+export function mediaHandler(services: Services): (exchange: Exchange) => Promise<boolean> {
+  const linkBase = (exchange: Exchange) => linkOf({ services }, exchange);
+  const speak = bodyHandler(services, speechEndpoint(services), asReceived);
+  const draw = bodyHandler(services, imagesEndpoint(services), (exchange, body) => ({
+    body,
+    linkBase: linkBase(exchange),
+  }));
+  const change = uploadHandler(
+    services,
+    imageEditsEndpoint(services),
+    editFilesMax,
+    (exchange, form) => ({ form, linkBase: linkBase(exchange) }),
+    (exchange, call) => readEditBody(services, exchange, call),
+  );
+  return async (exchange) => {
+    const call = callOf(services, exchange);
+    if (call === null || exchange.givenBody === null) return false;
+    const body = await services.bodies.readObject(callerOf(exchange).tenant, exchange.givenBody);
+    const asked = body.ok ? call.read(body.value, call.model) : body.failure;
+    if ('kind' in asked) {
+      refuse(exchange.client, asked, exchange.admitted?.headers ?? []);
+      return true;
+    }
+    const { kind, form, model } = call;
+    const client = new MediaDelivery(exchange.client, { kind, form, model, lost: asked.lost });
+    const handle = kind === 'sound' ? speak : asked.body.images === undefined ? draw : change;
+    await handle({ ...exchange, client, givenBody: Buffer.from(JSON.stringify(asked.body)) });
+    return true;
+  };
+}
+
+function callOf(services: Services, exchange: Exchange): MediaCall | null {
+  const [, model, method] =
+    /^(.+):(generateContent|streamGenerateContent|predict)$/s.exec(exchange.params['*'] ?? '') ?? [];
+  if (model === undefined) return null;
+  if (method === 'predict') return { model, kind: 'predictions', form: 'whole', read: predictedPicturesOf };
+  const alias = services.snapshot().models.resolve(model, callerOf(exchange));
+  if ('kind' in alias) return null;
+  const form = method === 'generateContent' ? 'whole' : 'events';
+  if (alias.listedAs === 'speech') return { model, kind: 'sound', form, read: speechRequestOf };
+  return alias.listedAs === 'image' ? { model, kind: 'pictures', form, read: pictureRequestOf } : null;
+}
