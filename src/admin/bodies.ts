@@ -122,7 +122,7 @@ async function search(
   { text, limit, before }: { text: string | null; limit: number; before: string | null },
 ): Promise<{ rows: Match[]; searched: number; next_cursor: string | null }> {
   const keeper = keeperOf(parts);
-  const { wordsOf: textsOf } = await import('../inference/endpoints/shown-bodies.ts');
+  const { searchableTexts: textsOf } = await import('../inference/endpoints/shown-bodies.ts');
   const untilMs = parts.clock.monotonicMs() + searchMaxMs;
   const rows: Match[] = [];
   let searched = 0;

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { keptBytesMax } from '../inference/endpoints/body-keeper.ts';
+import { storedBytesMax } from '../inference/endpoints/body-keeper.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import type { Endpoint, Plan } from '../inference/spine/endpoint.ts';
 import { readIdempotencyKey } from '../inference/spine/idempotency.ts';
@@ -181,7 +181,7 @@ function kept(
   if (of === null) return call;
   let model: string | null = null;
   const sink = new LoggedSink(call.sink, delivery, {
-    ...{ requestId, path, principal, body, bytesMax: keptBytesMax, wallMs: () => clock.wallMs() },
+    ...{ requestId, path, principal, body, bytesMax: storedBytesMax, wallMs: () => clock.wallMs() },
     write({ status, request, answer, error = null }, media) {
       if (of !== 'all' && (model === null || !of.has(model))) return;
       const { account, run, keyId } = principal;

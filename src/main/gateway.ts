@@ -11,7 +11,7 @@ import { urlOf, whyNotListening } from '../http/listening.ts';
 import { createGatewayServer, type GatewayServer } from '../http/server.ts';
 import { createRecentBodies } from '../inference/endpoints/recent-bodies.ts';
 import { createProviderObjects } from '../inference/families/chat/provider-objects.ts';
-import { createAliasWatch, tellFinished } from '../inference/models/ended-requests.ts';
+import { createAliasWatch, reportFinished } from '../inference/models/ended-requests.ts';
 import { createRollbacks, KnownOut } from '../inference/models/rollbacks.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import { addTargetGauges } from '../inference/models/target-gauges.ts';
@@ -166,7 +166,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   });
   const sinks = await openSinks({ config, store: ledger.records, post, env, proxyOf, clock, onTrouble });
   const files = openFiles({ config, books, env, proxyOf, clock, onTrouble, opened });
-  const finished = tellFinished({ log, logRequest: requestLog(log), metrics, aliases }, snapshot, upstreams.hooks);
+  const finished = reportFinished({ log, logRequest: requestLog(log), metrics, aliases }, snapshot, upstreams.hooks);
   const common = { ...upstreams, recentBodies, books, cache, clock, plans, storage, sinks, notices, sendAlert };
   const { promise: listening, resolve: listens } = Promise.withResolvers<string>();
   const shared = { ...common, vectors, listening, resolve, proxyOf, log, onTrouble, opened, traces };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { processesOf, whyTooManyProcesses } from '../config/declared.ts';
 import { urlOf } from '../http/listening.ts';
-import { createKeptItems } from '../inference/families/chat/kept-items.ts';
+import { createItemMemory } from '../inference/families/chat/item-memory.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { openPrimaryBooks } from '../processes/books/primary-books.ts';
 import { StartRefused } from '../processes/lifetime.ts';
@@ -42,7 +42,7 @@ export async function startWorkers({
           throw error;
         })
       : null;
-  const items = createKeptItems({ clock });
+  const items = createItemMemory({ clock });
   const vectors =
     config.vectors.engine === 'qdrant'
       ? null

@@ -16,13 +16,13 @@ import { openGuardPorts } from '../inference/endpoints/guard-ports.ts';
 import type { RecentBodies } from '../inference/endpoints/recent-bodies.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import { createMediaFetcher } from '../inference/families/chat/fetch-media.ts';
-import { createKeptItems, type KeptItems } from '../inference/families/chat/kept-items.ts';
+import { createItemMemory, type ItemMemory } from '../inference/families/chat/item-memory.ts';
 import type { ProviderObjects } from '../inference/families/chat/provider-objects.ts';
 import { createTokenCounter } from '../inference/families/chat/token-counter.ts';
 import { createEmbeddingCodec } from '../inference/families/embeddings/embedding-codec.ts';
 import { createPictureFetcher } from '../inference/families/images/fetch-picture.ts';
 import { createImageCodec } from '../inference/families/images/image-codec.ts';
-import { createKeptResponses } from '../inference/families/responses/kept-responses.ts';
+import { createStoredResponses } from '../inference/families/responses/stored-responses.ts';
 import { createVoiceLists } from '../inference/families/speech/voice-lists.ts';
 import { createIdempotency } from '../inference/spine/idempotency.ts';
 import { RefusedFormats } from '../inference/spine/refused-formats.ts';
@@ -89,7 +89,7 @@ export function openServices(parts: ServicesParts): OpenedServices {
     sealer: secrets.sealer('batches'),
     clock,
     retentionMs: () => snapshot().config.storage.files_retention,
-    onKept: (tenant, bytes) => storage.book.add(accountOfTenant(tenant), 'files', bytes),
+    onStored: (tenant, bytes) => storage.book.add(accountOfTenant(tenant), 'files', bytes),
   });
   const base = openBaseServices({ ...parts, uploads });
   const mcp = openMcp({ ...parts, services: base });
@@ -118,8 +118,8 @@ export function openServices(parts: ServicesParts): OpenedServices {
 }
 
 /** Items of converted answers; the primary keeps those of all workers. */
-function createItems({ clock, options: { seat } }: Pick<ServicesParts, 'clock' | 'options'>): KeptItems {
-  return seat === undefined ? createKeptItems({ clock }) : { keep: seat.keepItems, find: seat.findItems };
+function createItems({ clock, options: { seat } }: Pick<ServicesParts, 'clock' | 'options'>): ItemMemory {
+  return seat === undefined ? createItemMemory({ clock }) : { keep: seat.keepItems, find: seat.findItems };
 }
 
 /** Opens the services of all families' requests, without the tools of this server. */
@@ -201,10 +201,10 @@ function openStoring({
       mayKeep: (tenant, bytes) =>
         book.keep(accountOfTenant(tenant), 'replies', bytes, async () => true).catch(() => false),
     }),
-    responses: createKeptResponses({
-      ...{ open, keptBefore: storedBefore, sealer: secrets.sealer('responses'), bootId, clock },
+    responses: createStoredResponses({
+      ...{ open, storedBefore, sealer: secrets.sealer('responses'), bootId, clock },
       retentionMs: () => snapshot().config.storage.responses.retention,
-      kept: (tenant, bytes, write) => book.keep(accountOfTenant(tenant), 'responses', bytes, write),
+      counted: (tenant, bytes, write) => book.keep(accountOfTenant(tenant), 'responses', bytes, write),
     }),
   };
 }

@@ -35,13 +35,13 @@ function encodeEverywhere(body: ConversationBody): void {
       const whole = { ...order, model: 'some-model', maxOutputTokens: 4_096, stream: true, body: {}, child };
       let encoded = body.encode(whole);
       assert.ok(!(encoded instanceof Promise));
-      if (encoded.ok && 'mediaWanted' in encoded.value) {
-        const media = encoded.value.mediaWanted.map(({ url }) => [url, { mediaType: 'image/png', base64: 'AAAA' }]);
+      if (encoded.ok && 'neededMedia' in encoded.value) {
+        const media = encoded.value.neededMedia.map(({ url }) => [url, { mediaType: 'image/png', base64: 'AAAA' }]);
         encoded = body.encode({ ...whole, media: Object.fromEntries(media) });
       }
       assert.ok(!(encoded instanceof Promise));
       if (!encoded.ok) assert.equal(statusOf(encoded.failure), 400);
-      else if ('mediaWanted' in encoded.value) assert.fail('media were given and are wanted still');
+      else if ('neededMedia' in encoded.value) assert.fail('media were given and are wanted still');
       else JSON.parse(encoded.value.bytes.toString());
     }
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import {
   type EncodeOrder,
-  type MediaWanted,
+  type NeededMedia,
   readConversation,
 } from '../../src/inference/families/chat/conversation-body.ts';
 import type { EncodedBody } from '../../src/inference/spine/encode-forwarded.ts';
@@ -53,7 +53,7 @@ for (const name of readdirSync(home).sort()) {
   }
 }
 
-function sentOf(encoded: EncodedBody | MediaWanted): { body: unknown; lost: string[] } {
+function sentOf(encoded: EncodedBody | NeededMedia): { body: unknown; lost: string[] } {
   if (!('bytes' in encoded)) throw new Error('nothing is fetched here');
   return {
     body: JSON.parse(encoded.bytes.toString()),

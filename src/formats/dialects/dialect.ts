@@ -4,7 +4,7 @@ import type { NeutralEvent } from '../neutral/event.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { NeutralRequest, RequestNeeds } from '../neutral/request.ts';
-import type { ServerToolsAsked } from '../neutral/server-tool.ts';
+import type { RequestedServerTools } from '../neutral/server-tool.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { JsonSchema } from './described-check.ts';
 import type { FileOf } from './inline-files.ts';
@@ -35,7 +35,7 @@ export interface CallerDialect {
   /** `readRequest` for a body whose tokens are only counted, where that lets more be left out. */
   readForCount?(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CountedRequest>;
   /** JSON Schema of the bodies that `readRequest`, or `readForCount`, takes: of the same table that checks them. */
-  requestSchema(wanted: 'answer' | 'count'): JsonSchema;
+  requestSchema(purpose: 'answer' | 'count'): JsonSchema;
   /** References of its bodies, as written, to objects at providers. */
   objects: ObjectsInBodies;
   /** A checked body with the content of files in place of their ids; absent: the format has no place for it. */
@@ -118,7 +118,7 @@ export interface RequestExtras {
   /** What is to be kept of it, and the kept response that it continues; null: nothing. */
   state: RequestState | null;
   /** Tools that the answering server runs. The failure is for requests whose tools this gateway must run. Null: none. */
-  serverTools: Result<ServerToolsAsked> | null;
+  serverTools: Result<RequestedServerTools> | null;
   /**
    * Ids of the answer that can be named later. `all`: the provider keeps the answer itself. `objects`: only objects
    * that come with it, such as containers and files. Null: none.
@@ -245,7 +245,7 @@ export interface EncodedRequest {
   body: JsonObject;
   losses: Loss[];
   /** Fields of the request's `lost` for which this format has a place after all. */
-  kept?: readonly string[];
+  recovered?: readonly string[];
   /** What the encoder did that the decoder of this attempt's answer must undo: hand it to decodeStream/decodeWhole. */
   decode?: DecodeOptions;
 }

@@ -14,7 +14,7 @@ export function faultInside(
   error: UpstreamError,
   classOf: (status: number, error: UpstreamError) => FaultClass,
 ): Fault {
-  const status = statusTold(body);
+  const status = reportedStatus(body);
   return {
     class: classOf(status ?? 200, error),
     status,
@@ -27,16 +27,16 @@ export function faultInside(
 }
 
 /** The status that the answer should have had: Groq, OpenRouter, Google and others repeat it in the error. */
-function statusTold(body: unknown): number | null {
+function reportedStatus(body: unknown): number | null {
   const holder: unknown = Array.isArray(body) ? body[0] : body;
   if (!isObject(holder)) return null;
-  for (const said of isObject(holder.error) ? [holder.error, holder] : [holder]) {
-    for (const value of [said.status_code, said.code, said.status]) {
+  for (const candidate of isObject(holder.error) ? [holder.error, holder] : [holder]) {
+    for (const value of [candidate.status_code, candidate.code, candidate.status]) {
       const status = statusIn(value);
       if (status !== null) return status;
     }
     // OpenAI's word for every 400, beside codes that are new each year.
-    if (said.type === 'invalid_request_error') return 400;
+    if (candidate.type === 'invalid_request_error') return 400;
   }
   return null;
 }

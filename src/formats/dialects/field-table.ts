@@ -55,13 +55,13 @@ export function checkFields(
   table: ReadonlyMap<string, readonly [check: Check, place?: unknown, write?: unknown, ours?: Check]>,
   body: JsonObject,
   required: ReadonlyMap<string, string>,
-  whose: 'all' | 'ours' = 'all',
+  scope: 'all' | 'ours' = 'all',
 ): Complaint | null {
   for (const [name, send] of required) if (body[name] === undefined) return complain(name, undefined, send);
   for (const name in body) {
     const value = body[name];
     if (value === undefined || (value === null && !required.has(name))) continue;
-    const complaint = (table.get(name)?.[whose === 'all' ? 0 : 3] ?? anyJson)(value);
+    const complaint = (table.get(name)?.[scope === 'all' ? 0 : 3] ?? anyJson)(value);
     if (complaint !== null) return within(name, complaint);
   }
   return null;
@@ -94,14 +94,14 @@ export interface LeftOver {
   vendor: JsonObject | null;
 }
 
-/** Puts every field of a checked body where it goes. `says`: false for a value without a meaning. */
+/** Puts every field of a checked body where it goes. `isMeaningful`: false for a value without a meaning. */
 export function placeFields<Body extends JsonObject, Context>(
   table: FieldTable<Body, Context, never>,
   request: NeutralRequest,
   body: Body,
   context: Context,
   beyond: readonly [string, JsonValue][] = noFields,
-  says: ((value: JsonValue) => boolean) | null = null,
+  isMeaningful: ((value: JsonValue) => boolean) | null = null,
 ): LeftOver {
   const hints: [string, JsonValue][] = [];
   const vendor: [string, JsonValue][] = [];
@@ -114,7 +114,7 @@ export function placeFields<Body extends JsonObject, Context>(
     if (typeof place === 'function') place = place(request, body, context) ?? 'read';
     if (place === 'read') continue;
     if (place !== 'hint' && place !== 'vendor') request[place] = value as never;
-    else if (says === null || says(value)) (place === 'hint' ? hints : vendor).push([name, value]);
+    else if (isMeaningful === null || isMeaningful(value)) (place === 'hint' ? hints : vendor).push([name, value]);
   }
   vendor.push(...beyond);
   // fromEntries defines members, so a `__proto__` from the wire stays a plain member (S21).
@@ -135,7 +135,7 @@ export function writtenFields<To>(table: FieldTable<never, never, To>): readonly
 }
 
 /** The caller's field for each word that encoders have for a member, where the two differ. `holder`: what the fields are in. */
-export function wordsOfFields(table: FieldTable<never, never, never>, holder = ''): [word: string, field: string][] {
+export function fieldNames(table: FieldTable<never, never, never>, holder = ''): [word: string, field: string][] {
   return [...table].flatMap(([name, [, place, write]]): [string, string][] => {
     const member = write?.member ?? memberOf(place);
     return member === null || wordOf(member) === `${holder}${name}` ? [] : [[wordOf(member), `${holder}${name}`]];

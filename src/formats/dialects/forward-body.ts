@@ -40,9 +40,9 @@ export function forwardBody(
   parsed: JsonObject,
   scan: JsonScan,
   target: ForwardTarget,
-  own: { values: Map<string, string>; losses: Loss[] },
+  callerFields: { values: Map<string, string>; losses: Loss[] },
 ): ForwardBody {
-  const { values, losses } = own;
+  const { values, losses } = callerFields;
   for (const name in target.body) {
     const value = JSON.stringify(target.body[name]) as string | undefined;
     if (value !== undefined) values.set(name, value);

@@ -22,7 +22,7 @@ export interface PromptCacheOrder extends PromptCaching {
 }
 
 /** Members by which callers and operators decide on caching themselves. */
-const ownNames: MemberNames = {
+const cacheMembers: MemberNames = {
   folded: new Set(
     'cache_control cachePoint prompt_cache_key prompt_cache_retention prompt_cache_options cachedContent cached_content'
       .split(' ')
@@ -34,7 +34,7 @@ const ownNames: MemberNames = {
 /** Whether somebody has decided on caching in this body. */
 export function decidesOnCaching(body: JsonValue): boolean {
   const survey = { count: 0, hasNamed: false };
-  surveyMembers(body, ownNames, survey);
+  surveyMembers(body, cacheMembers, survey);
   return survey.hasNamed;
 }
 

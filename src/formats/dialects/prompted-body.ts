@@ -187,12 +187,12 @@ const withMessages: Record<CallerDialectId, (body: JsonObject, before: readonly 
   'openai-responses'(body, before) {
     const texts = systemTexts(before);
     const { input, instructions } = body;
-    const own = typeof instructions === 'string' && instructions !== '' ? [instructions] : [];
+    const instructionTexts = typeof instructions === 'string' && instructions !== '' ? [instructions] : [];
     const first = turns(before).map(turnOf['openai-responses']);
     const items = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
     return {
       ...body,
-      ...(texts.length > 0 && { instructions: [...texts, ...own].join('\n\n') }),
+      ...(texts.length > 0 && { instructions: [...texts, ...instructionTexts].join('\n\n') }),
       ...((first.length > 0 || (input ?? null) === null) && { input: inFront(first, items) }),
     };
   },
@@ -200,11 +200,11 @@ const withMessages: Record<CallerDialectId, (body: JsonObject, before: readonly 
     const name = body.system_instruction === undefined ? 'systemInstruction' : 'system_instruction';
     const system = body[name];
     const parts = systemTexts(before).map((text) => ({ text }));
-    const own = isObject(system) && Array.isArray(system.parts) ? system : { parts: [] };
+    const systemParts = isObject(system) && Array.isArray(system.parts) ? system : { parts: [] };
     const first = turns(before).map(turnOf.gemini);
     return {
       ...body,
-      ...(parts.length > 0 && { [name]: { ...own, parts: inFront(parts, own.parts) } }),
+      ...(parts.length > 0 && { [name]: { ...systemParts, parts: inFront(parts, systemParts.parts) } }),
       contents: inFront(first, body.contents),
     };
   },

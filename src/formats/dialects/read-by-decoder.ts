@@ -40,10 +40,10 @@ export function readByDecoder(
         seen.terminal = true;
         if (closing !== undefined) Object.assign(seen, { closing: '' });
       }
-      const said = contentChars(event);
-      if (said === null) continue;
+      const eventChars = contentChars(event);
+      if (eventChars === null) continue;
       shows = true;
-      chars += said;
+      chars += eventChars;
     }
     seen.outputTokensSeen = estimatedTokens(chars);
     return { shows, fault: null };

@@ -5,7 +5,7 @@ import { type AddressSource, addAddresses } from '../neutral/known-addresses.ts'
 import type {
   FileSearchTool,
   McpServerTool,
-  ServerToolsAsked,
+  RequestedServerTools,
   WebFetchTool,
   WebSearchTool,
 } from '../neutral/server-tool.ts';
@@ -29,7 +29,7 @@ interface At {
 }
 
 /** What a conversation says, by whom: the addresses that a model may fetch stand in it. */
-export type Said = Iterable<readonly [AddressSource, JsonValue | undefined]>;
+export type AddressSources = Iterable<readonly [AddressSource, JsonValue | undefined]>;
 
 /** Whether a request's list may hold tools that whoever answers runs. Most hold none: this allocates nothing. */
 export function hasServerTools(tools: JsonValue | undefined): tools is JsonValue[] {
@@ -43,7 +43,7 @@ export function hasServerTools(tools: JsonValue | undefined): tools is JsonValue
 }
 
 /** `read` may throw a FailureError: the failure is that of whoever must run the tools here. */
-export function asked(read: () => ServerToolsAsked | null): Result<ServerToolsAsked> | null {
+export function requestedServerTools(read: () => RequestedServerTools | null): Result<RequestedServerTools> | null {
   try {
     const value = read();
     return value === null ? null : { ok: true, value };
@@ -54,12 +54,16 @@ export function asked(read: () => ServerToolsAsked | null): Result<ServerToolsAs
 }
 
 /** A tool in OpenAI's words; null for one that this gateway has no counterpart for, such as code. */
-export function openAiServerTool(tool: JsonObject, at: At, said: () => Said): ServerToolsAsked['tools'][number] | null {
+export function openAiServerTool(
+  tool: JsonObject,
+  at: At,
+  addressSources: () => AddressSources,
+): RequestedServerTools['tools'][number] | null {
   const { type } = tool;
   if (typeof type !== 'string') return null;
   // A search of what the provider has kept of the web: nobody else has that.
   if (webSearchTypes.test(type)) return tool.external_web_access === false ? null : webSearch(tool, at);
-  if (webFetchTypes.test(type)) return webFetchTool(tool, at, { said, cited: 'unless refused' });
+  if (webFetchTypes.test(type)) return webFetchTool(tool, at, { addressSources, cited: 'unless refused' });
   if (type === 'file_search') return fileSearch(tool, at);
   // A connector is a service that OpenAI alone reaches.
   if (type === 'mcp') return tool.connector_id == null ? mcpServer(tool, at) : null;
@@ -80,20 +84,20 @@ function webSearch(tool: JsonObject, at: At): WebSearchTool {
 /** Members of a search of the web, wherever a format has them. */
 export function webSearchTool(
   { path, field }: At,
-  said: Record<'detail' | 'allowed' | 'blocked' | 'location' | 'callsMax', JsonValue | undefined>,
+  settings: Record<'detail' | 'allowed' | 'blocked' | 'location' | 'callsMax', JsonValue | undefined>,
 ): WebSearchTool {
-  const { detail } = said;
+  const { detail } = settings;
   if (detail != null && detail !== 'low' && detail !== 'medium' && detail !== 'high') {
     throw refused(`${path}.search_context_size`, "must be 'low', 'medium' or 'high'");
   }
-  const country = isObject(said.location) ? said.location.country : null;
+  const country = isObject(settings.location) ? settings.location.country : null;
   return {
     kind: 'web_search',
     field,
-    callsMax: count(said.callsMax, `${path}.max_uses`),
+    callsMax: count(settings.callsMax, `${path}.max_uses`),
     detail: detail ?? 'medium',
-    allowedDomains: texts(said.allowed, `${path}.allowed_domains`, domainsMax),
-    blockedDomains: texts(said.blocked, `${path}.blocked_domains`, domainsMax),
+    allowedDomains: texts(settings.allowed, `${path}.allowed_domains`, domainsMax),
+    blockedDomains: texts(settings.blocked, `${path}.blocked_domains`, domainsMax),
     country: typeof country === 'string' && /^[a-z]{2}$/i.test(country) ? country : null,
   };
 }
@@ -102,7 +106,7 @@ export function webSearchTool(
 export function webFetchTool(
   tool: JsonObject,
   { path, field }: At,
-  { said, cited }: { said: () => Said; cited: 'unless refused' | 'if asked' },
+  { addressSources, cited }: { addressSources: () => AddressSources; cited: 'unless refused' | 'if asked' },
 ): WebFetchTool {
   const allowedDomains = texts(tool.allowed_domains, `${path}.allowed_domains`, domainsMax);
   const blockedDomains = texts(tool.blocked_domains, `${path}.blocked_domains`, domainsMax);
@@ -111,7 +115,7 @@ export function webFetchTool(
   }
   const sources = urlSources(tool.url_sources, `${path}.url_sources`);
   const known = new Set<string>();
-  for (const [source, value] of said()) if (sources.has(source)) addAddresses(value, known);
+  for (const [source, value] of addressSources()) if (sources.has(source)) addAddresses(value, known);
   const { enabled } = isObject(tool.citations) ? tool.citations : {};
   return {
     kind: 'web_fetch',
@@ -123,21 +127,21 @@ export function webFetchTool(
     cited: typeof enabled === 'boolean' ? enabled : cited === 'unless refused',
     cache: tool.use_cache === false ? 'fresh' : 'used',
     known: [...known],
-    hears: sources.has('server'),
+    followsFound: sources.has('server'),
   };
 }
 
 const urlSourceNames = { user_input: 'user', client_tool_results: 'client', server_tool_results: 'server' } as const;
 
 /** Whose addresses a model may fetch: everybody's, where nothing is said. */
-function urlSources(said: JsonValue | undefined, path: string): ReadonlySet<AddressSource> {
+function urlSources(setting: JsonValue | undefined, path: string): ReadonlySet<AddressSource> {
   const all = new Set<AddressSource>(Object.values(urlSourceNames));
-  if (said == null) return all;
-  if (!isObject(said)) throw refused(path, 'must be an object');
+  if (setting == null) return all;
+  if (!isObject(setting)) throw refused(path, 'must be an object');
   for (const [name, source] of Object.entries(urlSourceNames)) {
-    const wish = said[name];
-    if (wish == null || (isObject(wish) && wish.type === 'all')) continue;
-    if (!isObject(wish) || wish.type !== 'none')
+    const sourceSetting = setting[name];
+    if (sourceSetting == null || (isObject(sourceSetting) && sourceSetting.type === 'all')) continue;
+    if (!isObject(sourceSetting) || sourceSetting.type !== 'none')
       throw refused(`${path}.${name}`, "must be of the type 'all' or 'none'");
     all.delete(source);
   }
@@ -195,42 +199,42 @@ function mcpServer(tool: JsonObject, { path, field }: At): McpServerTool {
 /** The same for an MCP server. */
 export function mcpServerTool(
   { path, field }: At,
-  said: Record<'label' | 'url' | 'description' | 'allowed', JsonValue | undefined> & {
+  settings: Record<'label' | 'url' | 'description' | 'allowed', JsonValue | undefined> & {
     headers: readonly (readonly [string, string])[];
     approval: McpServerTool['approval'];
   },
 ): McpServerTool {
-  const { label, url } = said;
+  const { label, url } = settings;
   if (typeof label !== 'string' || !/^[A-Za-z][\w-]{0,63}$/.test(label)) {
     throw refused(`${path}.server_label`, 'must be a letter and up to 63 letters, digits, _ or -');
   }
   if (url != null && (typeof url !== 'string' || !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))) {
     throw refused(`${path}.server_url`, 'must be an https: URL');
   }
-  if (!said.headers.every(([name, value]) => headerName.test(name) && headerValue.test(value))) {
+  if (!settings.headers.every(([name, value]) => headerName.test(name) && headerValue.test(value))) {
     throw refused(`${path}.headers`, 'and the authorization must be names and values that HTTP takes');
   }
-  const { allowed } = said;
+  const { allowed } = settings;
   return {
     kind: 'mcp',
     field,
     callsMax: null,
     label,
     url: (url as string | null | undefined) ?? null,
-    description: typeof said.description === 'string' ? said.description : '',
-    headers: Object.fromEntries(said.headers.map(([name, value]) => [name.toLowerCase(), value])),
+    description: typeof settings.description === 'string' ? settings.description : '',
+    headers: Object.fromEntries(settings.headers.map(([name, value]) => [name.toLowerCase(), value])),
     allowed: allowed == null ? null : texts(allowed, `${path}.allowed_tools`, mcpToolsMax),
-    approval: said.approval,
+    approval: settings.approval,
     isListed: false,
   };
 }
 
 /** OpenAI asks for every call, where nothing else is said. */
-function approvalOf(said: JsonValue | undefined, path: string): McpServerTool['approval'] {
-  if (said == null || said === 'always') return 'always';
-  if (said === 'never') return 'never';
-  if (!isObject(said)) throw refused(path, "must be 'always', 'never' or an object with tool names");
-  const { always, never } = said;
+function approvalOf(setting: JsonValue | undefined, path: string): McpServerTool['approval'] {
+  if (setting == null || setting === 'always') return 'always';
+  if (setting === 'never') return 'never';
+  if (!isObject(setting)) throw refused(path, "must be 'always', 'never' or an object with tool names");
+  const { always, never } = setting;
   if (isObject(never)) return { never: texts(never.tool_names, `${path}.never.tool_names`, mcpToolsMax) };
   return isObject(always) ? 'always' : 'never';
 }

@@ -59,8 +59,8 @@ export function firstTexts(max: number, takes: (text: string) => boolean = () =>
   return {
     fit(texts: string[]) {
       if (texts.length <= max && texts.every(takes)) return texts;
-      const kept = texts.filter(takes).slice(0, max);
-      return kept.length > 0 ? kept : undefined;
+      const sent = texts.filter(takes).slice(0, max);
+      return sent.length > 0 ? sent : undefined;
     },
     why: 'narrowed',
   };

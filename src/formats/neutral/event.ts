@@ -175,17 +175,17 @@ const stopReasons: Readonly<Record<string, FinishReason>> = {
 };
 
 /**
- * A `stop_reason` → neutral; `own`: the words of one vendor. An unknown word is a plain stop: vendors add reasons over
+ * A `stop_reason` → neutral; `ofDialect`: the words of one vendor. An unknown word is a plain stop: vendors add reasons over
  * time, and the answer is whole. `toolCalls`: tool calls that the answer made; they decide where the word does not say
  * so, because OpenAI's clients run tools by the finish reason. `unwrapped`: forced calls that carried structured output.
  */
 export function finishReasonOf(
   stopReason: string,
-  own: Readonly<Record<string, FinishReason>>,
+  ofDialect: Readonly<Record<string, FinishReason>>,
   { toolCalls, unwrapped }: { toolCalls: number; unwrapped: number },
 ): FinishReason {
-  const words = Object.hasOwn(own, stopReason) ? own : stopReasons;
-  const reason = Object.hasOwn(words, stopReason) ? words[stopReason] : undefined;
+  const reasons = Object.hasOwn(ofDialect, stopReason) ? ofDialect : stopReasons;
+  const reason = Object.hasOwn(reasons, stopReason) ? reasons[stopReason] : undefined;
   if (reason !== undefined) return reason;
   // The forced call is the answer's text, not a call.
   if (stopReason === 'tool_use') return toolCalls === 0 && unwrapped > 0 ? 'stop' : 'tool-calls';

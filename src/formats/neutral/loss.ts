@@ -11,12 +11,12 @@ export interface Loss {
 export function lossesOfRest(request: object, taken: ReadonlySet<string>): Loss[] {
   const losses: Loss[] = [];
   for (const [name, value] of Object.entries(request)) {
-    if (!taken.has(name) && saysSomething(value)) losses.push({ field: fieldOf(name), why: 'unsupported' });
+    if (!taken.has(name) && isMeaningful(value)) losses.push({ field: fieldOf(name), why: 'unsupported' });
   }
   return losses;
 }
 
-function saysSomething(value: unknown): boolean {
+function isMeaningful(value: unknown): boolean {
   if (value === null || value === undefined || value === false || value === '') return false;
   return typeof value !== 'object' || Object.keys(value).length > 0;
 }

@@ -62,6 +62,6 @@ function resultsBehind(messages: readonly NeutralMessage[], at: number): ToolRes
 }
 
 function asText({ callId, parts, isError }: ToolResult): NeutralPart[] {
-  const said = isError ? 'failed' : 'answered';
-  return [{ type: 'text', text: `[the tool call ${callId}, which is not shown, ${said}:]` }, ...parts];
+  const outcome = isError ? 'failed' : 'answered';
+  return [{ type: 'text', text: `[the tool call ${callId}, which is not shown, ${outcome}:]` }, ...parts];
 }

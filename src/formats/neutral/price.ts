@@ -152,8 +152,8 @@ function count(usage: Usage, audioMsMin: number): void {
     read - readSound + sound + seen + written - input,
     Math.min(read - readSound, seen),
   );
-  const spoken = Math.min(usage.audioOutputTokens ?? 0, output);
-  const drawn = Math.min(usage.imageOutputTokens ?? 0, output - spoken);
+  const audioOutput = Math.min(usage.audioOutputTokens ?? 0, output);
+  const drawn = Math.min(usage.imageOutputTokens ?? 0, output - audioOutput);
   counts[0] = input;
   counts[1] = read;
   counts[2] = written;
@@ -163,8 +163,8 @@ function count(usage: Usage, audioMsMin: number): void {
   counts[6] = seen;
   counts[7] = readSeen;
   counts[8] = output;
-  counts[9] = Math.min(usage.reasoningTokens ?? 0, output - spoken - drawn);
-  counts[10] = spoken;
+  counts[9] = Math.min(usage.reasoningTokens ?? 0, output - audioOutput - drawn);
+  counts[10] = audioOutput;
   counts[11] = drawn;
   counts[12] = usage.characters ?? 0;
   const audioMs = usage.audioMs ?? 0;
@@ -200,13 +200,13 @@ function compiledRates(rates: Rates): Pick<CompiledTier, 'costing'> {
     .sort((a, b) => b.marks.length - a.marks.length);
   const sums = units.map((_, at) => ({ at, nanoUsd: 0 }));
   /** The rest of each priced unit, which is in none of its priced parts: a factor for each unit's count. */
-  const rest: { marks: readonly string[]; own: readonly number[] }[] = [];
+  const rest: { marks: readonly string[]; factors: readonly number[] }[] = [];
   for (const { at, marks, rate, per } of priced) {
     if (rate === undefined) continue;
     const parts = rest.filter((part) => marks.every((mark) => part.marks.includes(mark)));
-    const own = units.map((_, i) => parts.reduce((left, part) => left - (part.own[i] ?? 0), Number(i === at)));
-    rest.push({ marks, own });
-    for (const sum of sums) sum.nanoUsd += ((own[sum.at] ?? 0) * rate * 1e9) / per;
+    const factors = units.map((_, i) => parts.reduce((left, part) => left - (part.factors[i] ?? 0), Number(i === at)));
+    rest.push({ marks, factors });
+    for (const sum of sums) sum.nanoUsd += ((factors[sum.at] ?? 0) * rate * 1e9) / per;
   }
   return { costing: sums.filter(({ nanoUsd }) => nanoUsd !== 0) };
 }

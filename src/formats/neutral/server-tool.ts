@@ -37,7 +37,7 @@ export interface WebFetchTool extends OfRequest {
   /** Addresses that the conversation names (`addressKey`). The model may read these. */
   known: readonly string[];
   /** Whether it may read addresses that a search or a page of this answer names. */
-  hears: boolean;
+  followsFound: boolean;
 }
 
 export interface FileSearchTool extends OfRequest {
@@ -78,14 +78,14 @@ export interface ApprovedCall {
 }
 
 /** A request's settings of such tools. */
-export interface ServerToolsAsked {
+export interface RequestedServerTools {
   tools: readonly ServerTool[];
   /** Calls of all of them together; null: the caller does not say. */
   callsMax: number | null;
   /** The tool that the model must call; null: it may choose. */
   choice: ServerToolKind | null;
   /** Names of the caller's own tools next to them. */
-  ownNames: readonly string[];
+  clientToolNames: readonly string[];
   /** Calls that wait for nothing but this request; absent: none. */
   approvals?: readonly ApprovedCall[];
 }

@@ -8,17 +8,17 @@ export interface ServerTurn {
   /** Fields of the request that they replace, as losses name them. */
   fields: readonly string[];
   /** Turns of the model, and what it was given, since the caller's own messages. */
-  said: readonly NeutralMessage[];
+  messages: readonly NeutralMessage[];
   /** `free`: a call that the caller demanded has been made. An object: the function that the model must call. */
   choice: 'as asked' | 'free' | 'none' | { name: string };
 }
 
 /** The request as the model gets it in this turn: nothing that the functions replace is left in it, or counts as lost. */
 export function withServerTurn(request: NeutralRequest, turn: ServerTurn): NeutralRequest {
-  const { offered, fields, said, choice } = turn;
+  const { offered, fields, messages, choice } = turn;
   const next: NeutralRequest = {
     ...request,
-    messages: said.length === 0 ? request.messages : [...request.messages, ...said],
+    messages: messages.length === 0 ? request.messages : [...request.messages, ...messages],
     tools: [...(request.tools ?? []), ...offered],
   };
   if (typeof choice === 'object') next.toolChoice = { type: 'tool', name: choice.name };

@@ -68,13 +68,13 @@ function droppableUnits(messages: readonly NeutralMessage[]): number[][] {
 
 /** The unit of each message, as the index of its first one; undefined: it stays. */
 function unitsByTurn(messages: readonly NeutralMessage[]): (number | undefined)[] {
-  const lastAsked = messages.findLastIndex(({ role }) => role === 'user');
+  const lastUserTurn = messages.findLastIndex(({ role }) => role === 'user');
   let unit = -1;
   let before: NeutralMessage['role'] | null = null;
   return messages.map(({ role }, index) => {
-    if (role === 'system' || role === 'developer' || index === lastAsked) return undefined;
-    const begins = index < lastAsked ? 'user' : 'assistant';
-    const isNext = unit < lastAsked && index > lastAsked;
+    if (role === 'system' || role === 'developer' || index === lastUserTurn) return undefined;
+    const begins = index < lastUserTurn ? 'user' : 'assistant';
+    const isNext = unit < lastUserTurn && index > lastUserTurn;
     if (unit < 0 || isNext || (role === begins && before !== begins)) unit = index;
     before = role;
     return unit;

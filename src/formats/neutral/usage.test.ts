@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { estimatedTokens, tellsNoCount, toldCount } from './usage.ts';
+import { estimatedTokens, reportedCount, reportsInvalidCount } from './usage.ts';
 
 test('token estimates: nothing is nothing, prose about four bytes a token', () => {
   const estimated = (text: string) => estimatedTokens(Buffer.byteLength(text));
@@ -11,11 +11,11 @@ test('token estimates: nothing is nothing, prose about four bytes a token', () =
 });
 
 test('a count is a whole number from zero to a thousand million; nothing else is believed', () => {
-  for (const count of [0, 1, 1_000_000_000]) assert.equal(toldCount(count), count);
-  for (const other of [-1, 0.5, 1_000_000_001, '7', null, undefined]) assert.equal(toldCount(other), null);
+  for (const count of [0, 1, 1_000_000_000]) assert.equal(reportedCount(count), count);
+  for (const other of [-1, 0.5, 1_000_000_001, '7', null, undefined]) assert.equal(reportedCount(other), null);
   assert.equal(
-    tellsNoCount({ input_tokens: 0, output_tokens: null }, ['input_tokens', 'output_tokens', 'absent']),
+    reportsInvalidCount({ input_tokens: 0, output_tokens: null }, ['input_tokens', 'output_tokens', 'absent']),
     false,
   );
-  assert.equal(tellsNoCount({ input_tokens: 0, output_tokens: -1 }, ['input_tokens', 'output_tokens']), true);
+  assert.equal(reportsInvalidCount({ input_tokens: 0, output_tokens: -1 }, ['input_tokens', 'output_tokens']), true);
 });

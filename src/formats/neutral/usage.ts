@@ -35,10 +35,10 @@ export interface Usage {
 }
 
 /** Sums several calls: every count that one of them gave. */
-export function sumOf(before: Usage | null, own: Usage): Usage {
-  if (before === null) return own;
+export function sumOf(before: Usage | null, added: Usage): Usage {
+  if (before === null) return added;
   const sum: Usage = { ...before };
-  for (const [name, count] of Object.entries(own) as [keyof Usage, number][]) sum[name] = (sum[name] ?? 0) + count;
+  for (const [name, count] of Object.entries(added) as [keyof Usage, number][]) sum[name] = (sum[name] ?? 0) + count;
   return sum;
 }
 
@@ -48,18 +48,18 @@ export function sumOf(before: Usage | null, own: Usage): Usage {
 export type UsageSource = 'upstream' | 'counted' | 'estimated' | 'abandoned' | 'none';
 
 /** No request uses so much of anything: who tells more has counted wrong, and the books could not hold all of it. */
-const toldCountMax = 1_000_000_000;
+const reportedCountMax = 1_000_000_000;
 
 /** Tokens or searches from an upstream; null for anything but a count, so that others may count. */
-export function toldCount(value: JsonValue | undefined): number | null {
-  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= toldCountMax
+export function reportedCount(value: JsonValue | undefined): number | null {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= reportedCountMax
     ? (value as number)
     : null;
 }
 
 /** Whether one of these members is present but not a count: then the others are not believed either. */
-export function tellsNoCount(usage: JsonObject, names: readonly string[]): boolean {
-  for (const name of names) if (usage[name] != null && toldCount(usage[name]) === null) return true;
+export function reportsInvalidCount(usage: JsonObject, names: readonly string[]): boolean {
+  for (const name of names) if (usage[name] != null && reportedCount(usage[name]) === null) return true;
   return false;
 }
 
@@ -79,7 +79,7 @@ export function estimatedTokens(length: number): number {
 }
 
 /** Shorter bodies are not looked into: what they hold is few tokens, whatever it is. */
-const lookedIntoBytesMin = 4_096;
+const parsedBytesMin = 4_096;
 /** Words of prose end sooner. */
 const base64CharsMin = 1_024;
 /** Tokens of a picture, a page of a document or a thought that is handed back: 1,092 × 1,092 pixels at Anthropic. */
@@ -90,7 +90,7 @@ const base64TokensMax = 1_590;
  * encrypted thoughts) as at most `base64TokensMax`, wherever it is. `bodyBytes` is the length of its JSON.
  */
 export function estimatedInput(body: JsonValue, bodyBytes: number): number {
-  if (bodyBytes < lookedIntoBytesMin) return estimatedTokens(bodyBytes);
+  if (bodyBytes < parsedBytesMin) return estimatedTokens(bodyBytes);
   const found = { bytes: 0, tokens: 0 };
   findBase64(body, found);
   return estimatedTokens(Math.max(0, bodyBytes - found.bytes)) + found.tokens;

@@ -18,15 +18,15 @@ export const classifyError: Classify = (provider, status, error, dialect): Fault
     provider.families === undefined || dialect === undefined || provider.dialect === 'bedrock-converse';
   const errorDialect = isProviderFormat ? provider.dialect : dialect;
   const classOf = errorDialect === 'openai-responses' ? classOfError : classOfDialect[errorDialect];
-  return ruledClass(provider, status, error) ?? classInWords(provider, classOf(status, error), status, error);
+  return ruledClass(provider, status, error) ?? classByText(provider, classOf(status, error), status, error);
 };
 
-type ErrorWords = Pick<UpstreamError, 'code' | 'message'> & Partial<Pick<UpstreamError, 'param'>>;
+type ErrorText = Pick<UpstreamError, 'code' | 'message'> & Partial<Pick<UpstreamError, 'param'>>;
 
 /**
  * The class by the provider's own rules; null: none. They hold for an error inside an answer too, by its own status.
  */
-export function ruledClass(provider: Provider, status: number, error: ErrorWords | null): FaultClass | null {
+export function ruledClass(provider: Provider, status: number, error: ErrorText | null): FaultClass | null {
   return classBy(provider.errors, status, error);
 }
 
@@ -34,11 +34,11 @@ export function ruledClass(provider: Provider, status: number, error: ErrorWords
  * `found`, or a better class by the words, of any vendor: any service may be a proxy of another and pass its error on.
  * `status` null: the error had none.
  */
-export function classInWords(
+export function classByText(
   provider: Provider,
   found: FaultClass,
   status: number | null,
-  error: ErrorWords | null,
+  error: ErrorText | null,
 ): FaultClass {
   const rules = ofAnyVendor[found];
   if (rules === undefined) return found;
@@ -46,8 +46,8 @@ export function classInWords(
   const mayBeTooLong = found !== 'transient' || status === 500;
   if (error !== null && mayBeTooLong && tooLongIn(provider, error) !== null) return 'too_long';
   // What a message quotes may be the caller's words.
-  const words = error === null ? null : { ...error, message: error.message.replace(quoted, '') };
-  return classBy(rules, status ?? 400, words) ?? found;
+  const errorText = error === null ? null : { ...error, message: error.message.replace(quoted, '') };
+  return classBy(rules, status ?? 400, errorText) ?? found;
 }
 
 const quoted = /(?<!\w)(['"`])[^'"`\n]{1,200}\1(?!\w)/g;
@@ -92,12 +92,12 @@ const classOfDialect = {
 // Patterns run over words of the upstream's choosing: a bounded piece of them says it all.
 const matchedCharsMax = 2_000;
 
-function classBy(rules: readonly ErrorRule[], status: number, error: ErrorWords | null): FaultClass | null {
+function classBy(rules: readonly ErrorRule[], status: number, error: ErrorText | null): FaultClass | null {
   for (const rule of rules) if (matches(rule, status, error)) return rule.class;
   return null;
 }
 
-function matches(rule: ErrorRule, status: number, error: ErrorWords | null): boolean {
+function matches(rule: ErrorRule, status: number, error: ErrorText | null): boolean {
   if (rule.status !== undefined && rule.status !== status) return false;
   if (rule.code === undefined) return true;
   if (error === null) return false;

@@ -139,7 +139,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
   const messagesAt = provider.dialect === 'anthropic-messages' ? chat : messages;
   const dialects = dialectsOf(facts);
   const { families = [] } = provider;
-  const spoken = new Set([...dialects, ...families.flatMap((family) => family.dialects)]);
+  const supported = new Set([...dialects, ...families.flatMap((family) => family.dialects)]);
   const { host, hostname } = new URL(base.origin);
   const parts = {
     name,
@@ -151,8 +151,8 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     basePath: base.path,
     chats: chat !== null,
     chatPath: chat === null || provider.chatPath !== undefined ? null : base.path + chat,
-    responsesPath: responses && spoken.has('openai-responses') ? base.path + responses : null,
-    messagesPath: messagesAt && spoken.has('anthropic-messages') ? pathOf(messagesAt, base.path) : null,
+    responsesPath: responses && supported.has('openai-responses') ? base.path + responses : null,
+    messagesPath: messagesAt && supported.has('anthropic-messages') ? pathOf(messagesAt, base.path) : null,
     forwardPaths: forwardPathsOf(facts, base.path),
     embeds: embeddingFactsOf(provider, isElsewhere(facts) ? 'elsewhere' : 'at home'),
     images: (isElsewhere(facts) ? provider.imagesElsewhere : undefined) ?? provider.images ?? null,
@@ -195,8 +195,8 @@ function dialectsOf({ provider, baseUrl, dialects }: ConnectionFacts): readonly 
     return isHome ? [dialect, ...speaksToo] : [dialect];
   }
   const carried = carriedDialects(provider);
-  const spoken = dialects.filter((one) => carried.includes(one));
-  return spoken.length > 0 ? spoken : [dialect];
+  const supported = dialects.filter((one) => carried.includes(one));
+  return supported.length > 0 ? supported : [dialect];
 }
 
 function forwardPathsOf(

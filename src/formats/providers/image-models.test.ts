@@ -136,7 +136,7 @@ test('Fireworks answers pictures as data URLs, and draws with its FLUX models al
     base64: ['data:image/png;base64,QUJD'],
     finishReason: 'SUCCESS',
   });
-  assert.deepEqual(answer, { images: [{ base64: 'QUJD', revisedPrompt: null }], usage: null, told: {} });
+  assert.deepEqual(answer, { images: [{ base64: 'QUJD', revisedPrompt: null }], usage: null, reported: {} });
   assert.equal(imageModelFacts(imagesOfFireworks, 'accounts/fireworks/models/llama-v3'), null);
 });
 
@@ -219,7 +219,7 @@ test('drafts among a Gemini model’s thoughts are not the picture', () => {
   const inlineData = { mimeType: 'image/png', data: 'QUJD' };
   const parts = [{ thought: true, inlineData: { ...inlineData, data: 'RFJB' } }, { text: 'Here.' }, { inlineData }];
   const answer = imageFormats.gemini.decode({ candidates: [{ content: { parts }, finishReason: 'STOP' }] });
-  assert.deepEqual(answer, { images: [{ base64: 'QUJD', revisedPrompt: null }], usage: null, told: {} });
+  assert.deepEqual(answer, { images: [{ base64: 'QUJD', revisedPrompt: null }], usage: null, reported: {} });
   const refused = imageFormats.gemini.decode({ candidates: [{ finishReason: 'IMAGE_SAFETY' }] });
   assert.ok('class' in refused && refused.class === 'filtered');
   const words = imageFormats.gemini.decode({

@@ -78,8 +78,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
       const rows = ownedBy(list, 'vllm');
       if (rows === null) return null;
       const facts = json(version);
-      const tells = isObject(facts) && typeof facts.version === 'string';
-      if (!tells && !rows.some((row) => typeof row.max_model_len === 'number')) return null;
+      const hasVersion = isObject(facts) && typeof facts.version === 'string';
+      if (!hasVersion && !rows.some((row) => typeof row.max_model_len === 'number')) return null;
       return { list, note: null };
     },
   },
@@ -94,8 +94,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
       const list = json(models);
       const rows = ownedBy(list, 'sglang');
       if (rows === null) return null;
-      const tells = typeof objectIn(info)?.model_path === 'string';
-      return tells || rows.some((row) => typeof row.max_model_len === 'number') ? { list, note: null } : null;
+      const hasModelPath = typeof objectIn(info)?.model_path === 'string';
+      return hasModelPath || rows.some((row) => typeof row.max_model_len === 'number') ? { list, note: null } : null;
     },
   },
   {
@@ -238,11 +238,11 @@ export const localFingerprints: readonly LocalFingerprint[] = [
     paths: ['/config', '/', '/search?format=json'],
     recognise([config, root, search]) {
       const facts = objectIn(config);
-      const tells = typeof facts?.instance_name === 'string' && Array.isArray(facts.engines);
+      const isInstance = typeof facts?.instance_name === 'string' && Array.isArray(facts.engines);
       // Its list of engines may be longer than a probe reads.
       const isPage = /<meta[^>]+name="generator"[^>]+content="searxng/i.test(textIn(root));
-      if (!tells && !isPage) return null;
-      if (!tells && search?.status !== 400 && search?.status !== 403) return null;
+      if (!isInstance && !isPage) return null;
+      if (!isInstance && search?.status !== 400 && search?.status !== 403) return null;
       if (search?.status !== 403) return { list: null, note: null };
       return { list: null, note: "it refuses JSON until 'search.formats' in its settings.yml has json", use: 'listed' };
     },

@@ -1,7 +1,7 @@
 /** Longest message of an upstream that reaches a caller, a log or the ledger. */
 export const scrubbedCharsMax = 500;
 /** Part of the upstream's text that is read: patterns never run over more. */
-const lookedAtCharsMax = 4_000;
+const scannedCharsMax = 4_000;
 
 /** Facts of a `ProviderConnection` that no message may tell. */
 export interface ScrubKnown {
@@ -49,9 +49,9 @@ function withoutHosts(text: string, { hosts }: ScrubKnown): string {
 }
 
 function boundedPiece(message: string): string {
-  if (message.length <= lookedAtCharsMax) return message;
+  if (message.length <= scannedCharsMax) return message;
   // A secret cut in two by the bound would not be recognised: the last, broken word goes.
-  const piece = message.slice(0, lookedAtCharsMax);
+  const piece = message.slice(0, scannedCharsMax);
   const end = piece.search(/\S+$/);
   return end < 0 ? piece : piece.slice(0, end);
 }

@@ -6,9 +6,9 @@ import {
   metadataSchema,
 } from '../../inference/families/responses/conversation-fields.ts';
 import { conversationNotFound } from '../../inference/families/responses/expand.ts';
-import { keepsFor, notKept } from '../../inference/families/responses/keeps-for.ts';
-import type { KeptConversation } from '../../inference/families/responses/kept-responses.ts';
+import { keepsFor, notStored } from '../../inference/families/responses/keeps-for.ts';
 import { listOf, readPage, unknownAfter } from '../../inference/families/responses/pages.ts';
+import type { StoredConversation } from '../../inference/families/responses/stored-responses.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { callerOf, type Route } from '../exchange.ts';
@@ -113,10 +113,10 @@ async function shown({ responses }: Services, { tenant }: StoredCall, id: string
 
 /** Throws why nothing is kept for this key, or no more. */
 async function makeSure(services: Services, { exchange, account }: StoredCall): Promise<void> {
-  const why = keepsFor(services.snapshot(), callerOf(exchange)) ? await services.storage.mayKeep(account) : notKept;
+  const why = keepsFor(services.snapshot(), callerOf(exchange)) ? await services.storage.mayKeep(account) : notStored;
   if (why !== null) throw new FailureError(why);
 }
 
-function shownConversation({ id, createdMs, metadata }: KeptConversation): JsonObject {
+function shownConversation({ id, createdMs, metadata }: StoredConversation): JsonObject {
   return { id, object: 'conversation', created_at: Math.floor(createdMs / 1_000), metadata };
 }

@@ -5,7 +5,7 @@ import type { BackgroundRuns } from '../../inference/families/responses/backgrou
 import { compacted } from '../../inference/families/responses/compaction.ts';
 import { responsesEndpoint } from '../../inference/families/responses/endpoint.ts';
 import { chainItems, expandedForCount, responseNotFound } from '../../inference/families/responses/expand.ts';
-import { followKept, followRun } from '../../inference/families/responses/follow-response.ts';
+import { followRun, followStored } from '../../inference/families/responses/follow-response.ts';
 import { pageOf, readPage } from '../../inference/families/responses/pages.ts';
 import { refuse, type Sink, sendWhole } from '../../inference/spine/sink.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
@@ -67,7 +67,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns, 
         const after = startingAfter(query);
         const headers = exchange.admitted?.headers ?? [];
         if (run !== null) await followRun(run, exchange.client, after, headers);
-        else await followKept(responses, { tenant, id }, exchange.client, after, headers);
+        else await followStored(responses, { tenant, id }, exchange.client, after, headers);
         return null;
       }
       if (stored !== null) return stored.response;

@@ -2,7 +2,7 @@ import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { remixSchema, videoSchema } from '../../formats/dialects/videos/read-request.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { type VideoInput, videoRemixEndpoint, videosEndpoint } from '../../inference/families/videos/endpoint.ts';
-import { deleteVideo, ownVideos, videoAt, videoContent } from '../../inference/families/videos/jobs.ts';
+import { deleteVideo, tenantVideos, videoAt, videoContent } from '../../inference/families/videos/jobs.ts';
 import { sendVideo } from '../../inference/families/videos/stream-content.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
@@ -90,7 +90,7 @@ async function listed(services: Services, tenant: string, query: URLSearchParams
   if (!(Number.isInteger(limit) && limit >= 0 && limit <= 100)) {
     throw new FailureError(invalid('limit', "'limit' is a whole number, 0 to 100."));
   }
-  const { videos: newestFirst, unlisted } = await ownVideos(services, tenant);
+  const { videos: newestFirst, unlisted } = await tenantVideos(services, tenant);
   const all = query.get('order') === 'asc' ? newestFirst.toReversed() : newestFirst;
   const after = query.get('after');
   const from = after === null ? 0 : all.findIndex(({ id }) => id === after) + 1;

@@ -155,7 +155,7 @@ async function answerLine(work: Work, { seq, bytes, before }: Line): Promise<voi
     const { state, text } = resultLine(batch.format, line.customId, how, context);
     const result = run.sealer.seal(Buffer.from(text), resultContext(batch, seq));
     await notes.end({ seq, requestId, state, result, bytes: result.length });
-    run.onKept(batch.tenant, result.length);
+    run.onStored(batch.tenant, result.length);
   };
   if ('failure' in line) return end({ kind: 'unasked', why: line.failure });
   const { keyId, endpoint, headers } = batch;

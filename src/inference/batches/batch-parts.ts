@@ -23,7 +23,7 @@ export interface BatchParts {
   clock: Clock;
   retentionMs(): number;
   /** Counts what is kept for the account's storage. */
-  onKept(tenant: string, bytes: number): void;
+  onStored(tenant: string, bytes: number): void;
   publicUrl(): string | undefined;
   /** Callers of this process who wait for an answer now. */
   waiting(): number;

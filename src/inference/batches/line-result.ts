@@ -36,10 +36,10 @@ function openAiLine(customId: string | null, end: LineEnd, context: ErrorContext
 
 function openAiError(why: 'cancelled' | 'expired' | Failure, { nowMs }: ErrorContext): JsonObject {
   if (typeof why === 'object') return { code: 'invalid_request', message: factsOf(why, nowMs).message };
-  return { code: `batch_${why}`, message: neverAsked[why] };
+  return { code: `batch_${why}`, message: neverSent[why] };
 }
 
-const neverAsked = {
+const neverSent = {
   cancelled: 'This request was not executed, because the batch was cancelled.',
   expired: 'This request could not be executed before the completion window expired.',
 };

@@ -57,7 +57,7 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
 
   async function open() {
     const { store, others, files, resumable } = await uploads.open();
-    const { sealer, clock, retentionMs, onKept } = uploads;
+    const { sealer, clock, retentionMs, onStored } = uploads;
     const batches = createBatches({
       store,
       files,
@@ -67,7 +67,7 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
       sealer,
       clock,
       retentionMs,
-      onKept,
+      onStored,
       publicUrl: () => snapshot().config.server.public_url,
       waiting: options.running,
       upstream: { ...upstreamAccess(services), taken: new Set<string>(), onTrouble },
@@ -87,7 +87,7 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
     return opening;
   }
 
-  if (uploads.kept()) {
+  if (uploads.mayHaveStored()) {
     opened().catch((error: unknown) => onTrouble(`batches could not be continued: ${String(error)}`));
   }
   return {

@@ -63,7 +63,7 @@ export interface StoredFilesParts {
   clock: Clock;
   retentionMs(): number;
   /** Called with the bytes that are kept, for the account's storage; below 0: with those removed. */
-  onKept(tenant: string, bytes: number): void;
+  onStored(tenant: string, bytes: number): void;
 }
 
 export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
@@ -98,7 +98,7 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
       if (row === null) return false;
       if (await store.isRead(id)) throw new FailureError({ kind: 'conflict', message: isRead(id) });
       await removed(row);
-      parts.onKept(tenant, -row.bytes);
+      parts.onStored(tenant, -row.bytes);
       return true;
     },
     async renew(file, name, expiresMs) {
@@ -156,26 +156,26 @@ export function openedRow(sealer: Sealer, row: FileRow): StoredFile {
 
 /** Keeps the content chunk by chunk, and none of it where one of them fails. */
 async function putChunks(
-  { store, contents, sealer, onKept }: StoredFilesParts,
+  { store, contents, sealer, onStored }: StoredFilesParts,
   row: Pick<FileRow, 'id' | 'tenant' | 'bytes'>,
   { content, hold, removed }: { content: AsyncIterable<Uint8Array>; hold: NewFile['hold']; removed(): Promise<void> },
 ): Promise<void> {
   const { id, tenant } = row;
   let seq = 0;
-  let keptBytes = 0;
+  let storedBytes = 0;
   try {
     for await (const chunk of inChunks(content)) {
       row.bytes += chunk.length;
       await store.growFile(id, row.bytes);
       await contents.put(id, seq, sealer.seal(chunk, sealedAs(row, seq)));
-      keptBytes += chunk.length;
-      onKept(tenant, chunk.length);
+      storedBytes += chunk.length;
+      onStored(tenant, chunk.length);
       hold?.stored(chunk.length);
       seq += 1;
     }
   } catch (error) {
     await removed().then(
-      () => onKept(tenant, -keptBytes),
+      () => onStored(tenant, -storedBytes),
       () => undefined,
     );
     throw error;

@@ -8,7 +8,7 @@ import { createResumableFiles, type ResumableFiles } from './resumable-files.ts'
 import { createStoredFiles, type StoredFile, type StoredFiles, shownPurposes, UnreadableFile } from './stored-files.ts';
 
 /** Files and batches, in tables that are opened when they are first asked for. */
-export interface KeptBatches {
+export interface StoredBatches {
   /** `others`: whether another process may be at work at the batches. */
   batches(): Promise<{ store: BatchStore; others: 'alone' | 'may-live' }>;
   /** Whether there may be some already: then a start continues them. */
@@ -16,14 +16,14 @@ export interface KeptBatches {
 }
 
 export interface UploadsParts {
-  stores: KeptBatches;
+  stores: StoredBatches;
   /** Where contents are; null: in rows. */
   bucket: FileStore | null;
   sealer: Sealer;
   clock: Clock;
   retentionMs(): number;
   /** Counts what is kept for the account's storage. */
-  onKept(tenant: string, bytes: number): void;
+  onStored(tenant: string, bytes: number): void;
 }
 
 export interface OpenUploads {
@@ -34,10 +34,10 @@ export interface OpenUploads {
 }
 
 /** Files of `/v1/files`. */
-export interface Uploads extends Pick<UploadsParts, 'sealer' | 'clock' | 'retentionMs' | 'onKept'> {
+export interface Uploads extends Pick<UploadsParts, 'sealer' | 'clock' | 'retentionMs' | 'onStored'> {
   open(): Promise<OpenUploads>;
   /** Whether there may be some already. */
-  kept(): boolean;
+  mayHaveStored(): boolean;
   /** For requests that name them. */
   find: FindUpload;
 }
@@ -63,7 +63,7 @@ export function createUploads({ stores, bucket, ...parts }: UploadsParts): Uploa
   return {
     ...parts,
     open,
-    kept: stores.batchesKept,
+    mayHaveStored: stores.batchesKept,
     async find(tenant, id) {
       if (opening === null && !stores.batchesKept()) return null;
       const { files } = await open();

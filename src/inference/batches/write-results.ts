@@ -8,7 +8,7 @@ import { lineBytesMax } from './upstream/upstream-client.ts';
 
 /** Purposes of files that batches make. */
 export const outputPurpose = 'batch_output';
-export const ownPurpose = 'message_batch';
+export const resultsPurpose = 'message_batch';
 
 const resultsAtOnce = 32;
 
@@ -28,7 +28,7 @@ export type Gaps = { why: 'cancelled' | 'expired'; input: StoredFile } | null;
 export async function writeResults(run: BatchRun, results: Results): Promise<string> {
   const { batch, files } = run;
   const file = {
-    purpose: batch.format === 'openai' ? outputPurpose : ownPurpose,
+    purpose: batch.format === 'openai' ? outputPurpose : resultsPurpose,
     name: `${batch.id}_${results.name}.jsonl`,
     keptForMs: batch.outputKeptForMs,
   };
@@ -39,10 +39,10 @@ export async function writeResults(run: BatchRun, results: Results): Promise<str
 /** In the order of the lines. */
 async function* resultsOf(run: BatchRun, { which, gaps }: Results): AsyncGenerator<Buffer> {
   const { batch, files, clock } = run;
-  const isWanted = (state: 'succeeded' | 'errored') => which === 'all' || which === state;
+  const isIncluded = (state: 'succeeded' | 'errored') => which === 'all' || which === state;
   const answered = answeredLines(run);
   if (gaps === null || which === 'succeeded') {
-    for await (const { state, text } of answered) if (isWanted(state)) yield text;
+    for await (const { state, text } of answered) if (isIncluded(state)) yield text;
     return;
   }
   let next = await answered.next();
@@ -50,7 +50,7 @@ async function* resultsOf(run: BatchRun, { which, gaps }: Results): AsyncGenerat
   for await (const bytes of linesOf(files.read(gaps.input), lineBytesMax)) {
     seq += 1;
     if (!next.done && next.value.seq === seq) {
-      if (isWanted(next.value.state)) yield next.value.text;
+      if (isIncluded(next.value.state)) yield next.value.text;
       next = await answered.next();
       continue;
     }

@@ -7,11 +7,11 @@ import type { Failure } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 
 /** Largest part of a request, and of an answer, that is kept: the loop looks through it for credentials. */
-export const keptBytesMax = 2 * 1024 * 1024;
+export const storedBytesMax = 2 * 1024 * 1024;
 /** Bodies that wait until they are written; further ones are left out. */
 const underwayMaxBytes = 64 * 1024 * 1024;
 /** A sealed text unpacks to no more than this: request, answer and a media answer in base64. */
-const unpackedMaxBytes = 6 * keptBytesMax;
+const unpackedMaxBytes = 6 * storedBytesMax;
 /** Bytes written between two looks at `bytesMax`. */
 const sweptEveryBytes = 16 * 1024 * 1024;
 

@@ -31,10 +31,10 @@ threadPort().on('message', (message: WorkerOrder) => {
     if (body === undefined) return threadPort().postMessage({ id, result: { ok: false, failure: bodyLost } });
     const encoded = encode(body, message.order);
     if (encoded instanceof Promise) throw new Error('a body in a worker encodes synchronously');
-    if (!encoded.ok || 'mediaWanted' in encoded.value) return threadPort().postMessage({ id, result: encoded });
+    if (!encoded.ok || 'neededMedia' in encoded.value) return threadPort().postMessage({ id, result: encoded });
     const { bytes } = encoded.value;
-    const own = new Uint8Array(Buffer.from(bytes as string));
-    threadPort().postMessage({ id, result: { ok: true, value: { ...encoded.value, bytes: own } } }, [own.buffer]);
+    const copy = new Uint8Array(Buffer.from(bytes as string));
+    threadPort().postMessage({ id, result: { ok: true, value: { ...encoded.value, bytes: copy } } }, [copy.buffer]);
   } catch (error) {
     threadPort().postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
@@ -46,11 +46,11 @@ function encode(body: AnyBody, order: AnyOrder) {
   return body.encode(order as never);
 }
 
-function look(id: number, raw: Uint8Array<ArrayBuffer>, kind: string, asked: BodyLook): void {
-  const result = lookInto(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), kind, asked);
+function look(id: number, raw: Uint8Array<ArrayBuffer>, kind: string, question: BodyLook): void {
+  const result = lookInto(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), kind, question);
   if (!result.ok || !Buffer.isBuffer(result.value)) return threadPort().postMessage({ id, result });
-  const own = new Uint8Array(result.value);
-  threadPort().postMessage({ id, result: { ok: true, value: own } }, [own.buffer]);
+  const transferred = new Uint8Array(result.value);
+  threadPort().postMessage({ id, result: { ok: true, value: transferred } }, [transferred.buffer]);
 }
 
 function read(id: number, raw: Uint8Array<ArrayBuffer>, kind: BodyKind): void {

@@ -44,14 +44,14 @@ export function createBodyWorkers(): AllBodies {
     if ('kind' in turn) return { ok: false, failure: turn } as const;
     if (idle !== null) clearTimeout(idle);
     try {
-      const looked = await turns.run(tenant, null, () =>
+      const answer = await turns.run(tenant, null, () =>
         thread.ask<Result<LookedUp<L>>>((id) => {
-          const own = new Uint8Array(raw);
-          return { message: { id, kind: 'look', raw: own, bodyKind, look }, transfer: [own.buffer] };
+          const copy = new Uint8Array(raw);
+          return { message: { id, kind: 'look', raw: copy, bodyKind, look }, transfer: [copy.buffer] };
         }),
       );
-      if (!looked.ok || !(looked.value instanceof Uint8Array)) return looked;
-      return { ok: true, value: Buffer.from(looked.value.buffer) as LookedUp<L> } as const;
+      if (!answer.ok || !(answer.value instanceof Uint8Array)) return answer;
+      return { ok: true, value: Buffer.from(answer.value.buffer) as LookedUp<L> } as const;
     } catch (error) {
       return lostOf(error);
     } finally {
@@ -103,7 +103,7 @@ export function createBodyWorkers(): AllBodies {
             })),
           )
           .catch(lostOf);
-        if (!result.ok || 'mediaWanted' in result.value) return result;
+        if (!result.ok || 'neededMedia' in result.value) return result;
         const { bytes } = result.value;
         return {
           ok: true,
@@ -121,7 +121,7 @@ export function createBodyWorkers(): AllBodies {
 }
 
 /** Data from the thread. */
-type RemoteEncoded = { bytes: Uint8Array<ArrayBuffer> } | { mediaWanted: unknown };
+type RemoteEncoded = { bytes: Uint8Array<ArrayBuffer> } | { neededMedia: unknown };
 
 function failureOf(error: unknown): Failure {
   if (error instanceof FailureError) return error.failure;
@@ -136,6 +136,6 @@ function lostOf(error: unknown): { ok: false; failure: Failure } {
 
 function readOrder(id: number, raw: Buffer, bodyKind: BodyKind): { message: WorkerOrder; transfer: ArrayBuffer[] } {
   // A copy: an Idempotency-Key, a kept response and files that the body names need its bytes afterwards.
-  const own = new Uint8Array(raw);
-  return { message: { id, kind: 'read', raw: own, bodyKind }, transfer: [own.buffer] };
+  const copy = new Uint8Array(raw);
+  return { message: { id, kind: 'read', raw: copy, bodyKind }, transfer: [copy.buffer] };
 }

@@ -19,7 +19,7 @@ export function createModerate(services: Omit<Services, 'serverTools'>): Moderat
   const moderations = forwardedEndpoint(services, 'moderations');
   const chat = chatEndpoint({ ...services, serverTools: { ports: null } }, 'chat', 'openai-chat');
 
-  async function asked(endpoint: typeof moderations | typeof chat, body: JsonObject, signal: AbortSignal) {
+  async function answerTo(endpoint: typeof moderations | typeof chat, body: JsonObject, signal: AbortSignal) {
     const owner = { principal: serverPrincipal, tag: 'guard' };
     const bytes = Buffer.from(JSON.stringify(body));
     const outcome = await (endpoint.id === 'moderations'
@@ -34,13 +34,13 @@ export function createModerate(services: Omit<Services, 'serverTools'>): Moderat
     if (typeof model !== 'string' || !Array.isArray(input)) throw new Error('it moderates a list for a model');
     const alias = services.snapshot().models.resolve(model, serverPrincipal);
     if ('kind' in alias) throw new Error('the model cannot be asked');
-    if (alias.type !== 'chat') return await asked(moderations, { model, input }, signal);
+    if (alias.type !== 'chat') return await answerTo(moderations, { model, input }, signal);
     const results = input.map(async (text) => {
       const messages = [
         { role: 'system', content: instruction },
         { role: 'user', content: `---\n${String(text)}\n---` },
       ];
-      return resultOf(await asked(chat, { model, messages, max_tokens: answerTokensMax, temperature: 0 }, signal));
+      return resultOf(await answerTo(chat, { model, messages, max_tokens: answerTokensMax, temperature: 0 }, signal));
     });
     return { results: await Promise.all(results) };
   };
@@ -50,9 +50,9 @@ function resultOf(answer: JsonValue): JsonObject {
   const [choice] = isObject(answer) && Array.isArray(answer.choices) ? answer.choices : [];
   const message = isObject(choice) ? choice.message : null;
   const content = isObject(message) ? message.content : null;
-  const said = /^\W*(safe|unsafe)\b\W*(.*)/is.exec(typeof content === 'string' ? content : '');
-  if (said === null) throw new Error('the model says neither safe nor unsafe');
-  const [, word = '', rest = ''] = said;
+  const verdict = /^\W*(safe|unsafe)\b\W*(.*)/is.exec(typeof content === 'string' ? content : '');
+  if (verdict === null) throw new Error('the model says neither safe nor unsafe');
+  const [, word = '', rest = ''] = verdict;
   const flagged = word.toLowerCase() === 'unsafe';
   const named = rest
     .split(/[,\n]/)

@@ -35,16 +35,16 @@ function chatOf(dialect: CallerDialectId, { request, answer }: BodyTexts): Shown
 
 /** Pictures, speech, texts that are completed or embedded: what was asked, and what came. */
 function otherOf(path: string, bodies: BodyTexts): ShownConversation | null {
-  const asked = objectOf(bodies.request);
-  if (asked === null) return null;
+  const request = objectOf(bodies.request);
+  if (request === null) return null;
   const answer = objectOf(bodies.answer);
-  const input = textsOf(asked.prompt ?? asked.input ?? null);
+  const input = textsOf(request.prompt ?? request.input ?? null);
   const produced: ShownPart[] = /\/images\//.test(path)
     ? listOf(answer?.data).map(pictureOf)
     : /\/completions$/.test(path)
       ? listOf(answer?.choices).map(({ text }) => ({ type: 'text', text: String(text ?? '') }))
       : mediaOf(bodies);
-  const { prompt: _, input: __, model: ___, ...settings } = asked;
+  const { prompt: _, input: __, model: ___, ...settings } = request;
   return {
     turns: [
       ...turn(
@@ -97,14 +97,14 @@ function textsOf(value: JsonValue): string[] {
 }
 
 /** All words of bodies, each text on its own. */
-export function wordsOf(path: string, bodies: BodyTexts): string[] {
+export function searchableTexts(path: string, bodies: BodyTexts): string[] {
   const shown = conversationOf(path, bodies);
-  const words = (parts: readonly ShownPart[]): string[] =>
+  const textsOf = (parts: readonly ShownPart[]): string[] =>
     parts.flatMap(({ text, name, parts: inner = [] }) => [
       ...(name === undefined ? [] : [name]),
       ...(text === undefined ? [] : [text]),
-      ...words(inner),
+      ...textsOf(inner),
     ]);
   if (shown === null) return [bodies.request, bodies.answer, ...(bodies.error === null ? [] : [bodies.error])];
-  return [...shown.turns.flatMap(({ parts }) => words(parts)), ...(bodies.error === null ? [] : [bodies.error])];
+  return [...shown.turns.flatMap(({ parts }) => textsOf(parts)), ...(bodies.error === null ? [] : [bodies.error])];
 }

@@ -57,15 +57,15 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
   const providers = { ...namedProviders(config, env), ...localProviders(config, sources.locals) };
   const real = connectProviders(providers, null).connected;
   const stoodIn = simulatedModels(sources, real);
-  const wanted = stoodIn.length > 0;
-  if (wanted && simulatorUrl === null) return { kind: 'needs-simulator' };
-  if (wanted) {
+  const needsSimulator = stoodIn.length > 0;
+  if (needsSimulator && simulatorUrl === null) return { kind: 'needs-simulator' };
+  if (needsSimulator) {
     Object.assign(providers, builtProviders({ [simulatorName]: { type: 'openai', base_url: `${simulatorUrl}/v1` } }));
   }
-  const { connected, problems } = connectProviders(providers, wanted ? simulatorName : null);
+  const { connected, problems } = connectProviders(providers, needsSimulator ? simulatorName : null);
   problems.push(...embeddingProblems({ models: config.models, providers: connected }));
   const simulator = connected.get(simulatorName);
-  if (wanted && simulator !== undefined) known.put(simulator, stoodIn);
+  if (needsSimulator && simulator !== undefined) known.put(simulator, stoodIn);
   const models = createModelTable({
     models: config.models,
     providers: connected,

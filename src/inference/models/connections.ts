@@ -7,7 +7,7 @@ import { createRoute } from '../../upstream/transport/create-route.ts';
 import { authorizerFor, regionOf } from './authorizer-for.ts';
 
 /** Prefix of keys that another Culvert has issued. */
-const ownKeyPrefix = 'sk-cv-';
+const gatewayKeyPrefix = 'sk-cv-';
 
 /** A provider as configured and as it is called. */
 export interface ConfiguredProvider {
@@ -62,7 +62,7 @@ export function connectProviders(
       dialects: config.dialects ?? null,
       serverTools: config.server_tools ?? null,
       batches: config.batches,
-      traced: config.trace ?? credentials.some(({ api_key }) => api_key.startsWith(ownKeyPrefix)),
+      traced: config.trace ?? credentials.some(({ api_key }) => api_key.startsWith(gatewayKeyPrefix)),
     });
     if (made.ok) connected.set(name, { connection: made.connection, config, simulated: name === simulator });
     else problems.push(made.message);

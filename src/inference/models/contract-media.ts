@@ -84,16 +84,16 @@ export function mediaSource(type: MediaType, parts: MediaSourceParts): MediaSour
 
 /** The model of a provider for one of the contract's; the smallest id among equals, whatever a list's order. */
 export function modelFor(alias: string, type: MediaType, models: readonly DiscoveredModel[]): DiscoveredModel {
-  const wanted = [...(wantedFor[alias] ?? []), ...usualFor[type]];
+  const patterns = [...(patternsOfAlias[alias] ?? []), ...usualFor[type]];
   const rank = ({ id }: DiscoveredModel) => {
-    const at = wanted.findIndex((pattern) => pattern.test(id.toLowerCase()));
-    return at < 0 ? wanted.length : at;
+    const at = patterns.findIndex((pattern) => pattern.test(id.toLowerCase()));
+    return at < 0 ? patterns.length : at;
   };
   return models.toSorted((one, other) => rank(one) - rank(other) || (one.id < other.id ? -1 : 1))[0]!;
 }
 
 /** The models that the contract's names come from, wherever they run. */
-const wantedFor: Readonly<Record<string, readonly RegExp[]>> = {
+const patternsOfAlias: Readonly<Record<string, readonly RegExp[]>> = {
   'stt-large-v3-turbo': [/whisper-large-v3-turbo$/, /large-v3-turbo/],
   'stt-large-v3': [/whisper-large-v3$/, /large-v3(?!-turbo)/],
   'stt-1': [/whisper-1$/],

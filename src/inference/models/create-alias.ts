@@ -37,7 +37,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
   return {
     aliasOf,
     aliasOfKnown,
-    knownMatches: (pattern, model) => matchesAmong(parts.known, pattern, model),
+    knownMatches: (pattern, model) => matchingTargets(parts.known, pattern, model),
     simulatedFor,
   };
 
@@ -61,7 +61,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       cost: model.cost,
       attempts: model.attempts,
       hedge: hedgeOf(model),
-      ...wishesOf(model),
+      ...modelPreferences(model),
       ...(cachesPrompts(model) && { promptCache: 'auto' as const }),
       ...(model.cache !== undefined && { cache: cacheOf(model.cache) }),
       ownedBy: targets[0]?.provider ?? 'culvert',
@@ -185,7 +185,7 @@ function totalMsOf(candidates: readonly RouteCandidate[]): number {
   return Math.max(1, ...candidates.map(({ target }) => target.timeouts.totalMs));
 }
 
-function matchesAmong(known: AliasParts['known'], pattern: string, model: ModelConfig): string[] {
+function matchingTargets(known: AliasParts['known'], pattern: string, model: ModelConfig): string[] {
   const ids = new Set<string>();
   for (const target of model.targets) {
     for (const listed of known.get(target.provider) ?? []) {
@@ -208,7 +208,7 @@ function cacheOf({ ttl, scope, tool_calls, semantic }: NonNullable<ModelConfig['
   return { ...exact, semantic: { ...rule, errorMax, deadlineMs } };
 }
 
-function wishesOf({
+function modelPreferences({
   prefer,
   on_filter: onFilter,
   answer_model: answerModel,

@@ -15,7 +15,7 @@ interface RequestMetrics {
 }
 
 /** Listener of every request that has ended: metrics, a line in the log, and the operator of refused credentials. */
-export function tellFinished(
+export function reportFinished(
   parts: {
     log: { warn: Report };
     /** Writes the line of a request. */
@@ -147,17 +147,17 @@ export function createAliasWatch(parts: {
       follow();
       const nowMs = clock.monotonicMs();
       const wallMs = clock.wallMs();
-      const gone: string[] = [];
+      const forgotten: string[] = [];
       const back: string[] = [];
       for (const [label, one] of watched) {
         one.ill = isIll(label, nowMs) ? one.ill + 1 : 0;
         if (one.failures > 0 && one.ill === 0 && wallMs - one.lastFailureMs >= backAfterMs) one.failures = 0;
         const down = isDown(one);
-        if (down !== one.down) (down ? gone : back).push(label);
+        if (down !== one.down) (down ? forgotten : back).push(label);
         one.down = down;
       }
-      if (gone.length > 0)
-        log.error({ models: gone.slice(0, namesListedMax) }, sentenceOf(gone, 'down: no target answers'));
+      if (forgotten.length > 0)
+        log.error({ models: forgotten.slice(0, namesListedMax) }, sentenceOf(forgotten, 'down: no target answers'));
       if (back.length > 0) log.warn({ models: back.slice(0, namesListedMax) }, sentenceOf(back, 'back'));
     },
   };

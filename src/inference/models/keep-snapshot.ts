@@ -129,7 +129,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
     known,
     snapshot: () => snapshot,
     renew,
-    onHeard(provider) {
+    onListed(provider) {
       const nowMs = clock.monotonicMs();
       for (const target of snapshot.models.targets())
         if (target.provider === provider) health.checked(target, 'passed', 0, nowMs);

@@ -113,7 +113,7 @@ export interface ModelRefreshParts {
   /** The lists have changed: a snapshot with them is wanted. */
   renew(): Promise<void>;
   /** A provider's list was had just now: it answers. */
-  onHeard(provider: string): void;
+  onListed(provider: string): void;
   /** A provider's list could not be had; `unheard` when nothing can be called there until it is. Once per trouble. */
   onTrouble(provider: string, message: string, weight: 'unheard' | 'stale'): void;
   onError(error: unknown): void;
@@ -138,15 +138,15 @@ export function createModelRefresh(parts: ModelRefreshParts): ModelRefresh {
     try {
       const { providers } = parts.snapshot();
       if (await parts.known.refresh(providers)) await parts.renew();
-      for (const name of providers.keys()) if (parts.known.lastLook.get(name)?.ok === true) parts.onHeard(name);
-      tellTroubles();
+      for (const name of providers.keys()) if (parts.known.lastLook.get(name)?.ok === true) parts.onListed(name);
+      reportTroubles();
     } catch (error) {
       parts.onError(error);
     }
     askUnheardLater();
   }
 
-  function tellTroubles(): void {
+  function reportTroubles(): void {
     const { providers, models } = parts.snapshot();
     for (const name of providers.keys()) {
       const last = parts.known.lastLook.get(name);

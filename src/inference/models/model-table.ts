@@ -113,14 +113,14 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
 
   const list = (principal: Principal) =>
     [...aliases.values()].flatMap((alias) => {
-      const own = opened(alias, principal);
-      return own === null || 'kind' in own ? [] : [own];
+      const exact = opened(alias, principal);
+      return exact === null || 'kind' in exact ? [] : [exact];
     });
 
   function resolve(model: string, principal: Principal): Alias | Failure {
     const alias = aliases.get(model) ?? (hasPatterns ? matchedBy(model) : null);
-    const own = alias === null ? null : opened(alias, principal);
-    if (own !== null) return own;
+    const exact = alias === null ? null : opened(alias, principal);
+    if (exact !== null) return exact;
     const unheardOf = alias === null ? mayComeFrom(model, principal) : null;
     if (unheardOf !== null) {
       const shown = model.slice(0, 256);
@@ -197,13 +197,13 @@ function permissionsOf({ plans }: Pick<ModelTableParts, 'plans'>) {
       ofKey = { book, aliases: new WeakMap() };
       found.set(principal, ofKey);
     }
-    let own = ofKey.aliases.get(alias);
-    if (own === undefined) {
+    let forKey = ofKey.aliases.get(alias);
+    if (forKey === undefined) {
       const may = principal.moved?.model === alias.id || (isFor(alias, principal) && allowed(alias.id, principal));
-      own = may ? forCaller(alias, principal, dataRulesOf(book.plan(principal.plan), principal)) : null;
-      ofKey.aliases.set(alias, own);
+      forKey = may ? forCaller(alias, principal, dataRulesOf(book.plan(principal.plan), principal)) : null;
+      ofKey.aliases.set(alias, forKey);
     }
-    return own;
+    return forKey;
   }
 
   return { allowed, opened };

@@ -55,10 +55,10 @@ export type Tried = 'applies' | { unmet: UnmetRule } | { late: LateFact };
 
 const applies = 'applies' as const;
 
-/** Tries one rule. `looked`: late facts that were looked up, with an answer or without. */
-export function tryRule({ parts }: RouteRule, facts: RuleFacts, looked: ReadonlySet<LateFact>): Tried {
+/** Tries one rule. `available`: late facts that were looked up, with an answer or without. */
+export function tryRule({ parts }: RouteRule, facts: RuleFacts, available: ReadonlySet<LateFact>): Tried {
   for (const part of parts) {
-    const late = part.late.length === 0 ? undefined : part.late.find((fact) => !looked.has(fact));
+    const late = part.late.length === 0 ? undefined : part.late.find((fact) => !available.has(fact));
     if (late !== undefined) return { late };
     if (!part.holds(facts)) return part.unmet;
   }

@@ -31,11 +31,11 @@ const noTransport: Transport = {
 export async function snapshotOfStart(
   config: Config,
   env: NodeJS.ProcessEnv,
-  kept: Pick<SnapshotParts, 'models' | 'prices'> & { dataDir: string },
+  stored: Pick<SnapshotParts, 'models' | 'prices'> & { dataDir: string },
 ): Promise<{ snapshot: Snapshot; problems: readonly string[] }> {
   const known = createKnownModels({
     transport: noTransport,
-    recall: kept.models.recall,
+    recall: stored.models.recall,
     keep() {},
   });
   const usesLocals = env.CULVERT_AUTODETECT === '1' || config.autodetect === 'on';
@@ -44,7 +44,7 @@ export async function snapshotOfStart(
     env,
     locals: usesLocals ? await probeLocalServers({ probeGet }) : [],
     known,
-    engines: enginesOf(kept.dataDir, env),
+    engines: enginesOf(stored.dataDir, env),
     simulatorUrl: nobodyThere,
     nowMs: Date.now(),
   };
@@ -53,7 +53,7 @@ export async function snapshotOfStart(
   const prices = createPrices({
     transport: noTransport,
     clock: systemClock,
-    saved: kept.prices,
+    saved: stored.prices,
     warn: (message) => void warnings.push(message),
   });
   if (built.kind === 'built' && (await prices.load(config, built.snapshot.providers.values())))

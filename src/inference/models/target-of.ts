@@ -147,17 +147,17 @@ function capabilitiesOf(
   facts: ReturnType<typeof modelFacts>,
   ...layers: (CapabilitiesConfig | undefined)[]
 ): Capabilities {
-  const say = (name: keyof CapabilitiesConfig, otherwise: boolean) =>
+  const capability = (name: keyof CapabilitiesConfig, otherwise: boolean) =>
     layers.reduce((value, config) => config?.[name] ?? value, otherwise);
   return {
-    vision: say('vision', facts?.vision ?? true),
-    tools: say('tools', facts?.tools ?? true),
-    reasoning: say('reasoning', facts?.reasoning ?? true),
-    audioIn: say('audio_in', true),
-    logprobs: say('logprobs', quirks.logprobs),
-    jsonSchema: say('json_schema', quirks.jsonSchema),
-    nativeN: say('native_n', quirks.nativeN),
-    streaming: say('streaming', true),
+    vision: capability('vision', facts?.vision ?? true),
+    tools: capability('tools', facts?.tools ?? true),
+    reasoning: capability('reasoning', facts?.reasoning ?? true),
+    audioIn: capability('audio_in', true),
+    logprobs: capability('logprobs', quirks.logprobs),
+    jsonSchema: capability('json_schema', quirks.jsonSchema),
+    nativeN: capability('native_n', quirks.nativeN),
+    streaming: capability('streaming', true),
   };
 }
 

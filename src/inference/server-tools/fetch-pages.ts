@@ -47,13 +47,13 @@ export class PageFetches {
     const url = key === null ? null : URL.parse(/^https?:/i.test(text) ? text : `https://${text}`);
     if (url === null || key === null) return refused('invalid_tool_input', 'This is not an address of the web.');
     if (!mayRead(tool, url)) return refused('url_not_allowed', 'The request does not allow this domain.');
-    if (!tool.known.includes(key) && !(tool.hears && this.#foundAddresses.has(key))) {
+    if (!tool.known.includes(key) && !(tool.followsFound && this.#foundAddresses.has(key))) {
       const message = 'Only addresses that the user, a search or a page has named can be read.';
       return refused('url_not_in_prior_context', message);
     }
     this.count += 1;
     const page = await this.#ports.fetchPage(this.#owner, url.href, tool, async (next) => mayRead(tool, next), signal);
-    if ('kind' in page) return refused(faultOf(page), factsOf(page, 0).message);
+    if ('kind' in page) return refused(toolFaultOf(page), factsOf(page, 0).message);
     const { costMilli } = page;
     const end = URL.parse(page.url);
     // A page that was kept has followed its redirects already.
@@ -93,8 +93,8 @@ function mayRead({ allowedDomains, blockedDomains }: WebFetchTool, url: URL): bo
 function isWithin({ hostname, pathname }: URL, domain: string): boolean {
   const place = URL.parse(/^https?:\/\//i.test(domain) ? domain : `https://${domain}`);
   if (place === null) return false;
-  const [host, wanted] = [hostname, place.hostname].map((name) => name.replace(/\.$/, ''));
-  if (host !== wanted && !host!.endsWith(`.${wanted}`)) return false;
+  const [host, allowedHost] = [hostname, place.hostname].map((name) => name.replace(/\.$/, ''));
+  if (host !== allowedHost && !host!.endsWith(`.${allowedHost}`)) return false;
   const [start = '', ...others] = place.pathname.replace(/\/$/, '').split('*');
   if (others.length === 0) return pathname === start || pathname.startsWith(`${start}/`);
   if (!pathname.startsWith(start)) return false;
@@ -107,7 +107,7 @@ function isWithin({ hostname, pathname }: URL, domain: string): boolean {
   });
 }
 
-function faultOf(failure: Failure): ServerToolFault | null {
+function toolFaultOf(failure: Failure): ServerToolFault | null {
   switch (failure.kind) {
     case 'page-refused':
       if (failure.code === 'url_blocked' || failure.code === 'page_redirects') return 'url_not_allowed';

@@ -69,6 +69,6 @@ function listed({ name, description, inputSchema, annotations }: McpServerFuncti
 }
 
 /** Whether the caller wants to be asked before this tool is called. */
-export function wantsApproval({ approval }: McpServerTool, name: string): boolean {
+export function needsApproval({ approval }: McpServerTool, name: string): boolean {
   return typeof approval === 'string' ? approval === 'always' : !approval.never.includes(name);
 }

@@ -3,10 +3,10 @@ import type { NeutralMessage, NeutralPart, NeutralTool } from '../../formats/neu
 import type {
   FileSearchTool,
   McpServerTool,
+  RequestedServerTools,
   ServerCall,
   ServerResult,
   ServerToolStep,
-  ServerToolsAsked,
   WebFetchTool,
   WebSearchTool,
 } from '../../formats/neutral/server-tool.ts';
@@ -15,7 +15,7 @@ import { type Failure, factsOf, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
 import { PageFetches } from './fetch-pages.ts';
-import { type OpenedServers, openServers, wantsApproval } from './mcp-servers.ts';
+import { needsApproval, type OpenedServers, openServers } from './mcp-servers.ts';
 import { type OfferedTool, offeredSearches } from './offered-tools.ts';
 import type { SourceMarks } from './source-marks.ts';
 import { sourceText } from './source-text.ts';
@@ -29,7 +29,7 @@ const callTimeoutMs = 60_000;
 
 export interface ToolRun {
   ports: ServerToolPorts;
-  asked: ServerToolsAsked;
+  requested: RequestedServerTools;
   owner: ToolOwner;
   marks: SourceMarks;
   /** Ms until the whole answer must be there. */
@@ -89,10 +89,10 @@ export class ToolRunner {
 
   /** Before all else. Null: the tools are there; otherwise why a server's are not. */
   async open(): Promise<Failure | null> {
-    const { asked, ports, owner } = this.#run;
-    const taken = new Set(asked.ownNames);
-    this.#offer(offeredSearches(asked, taken));
-    const servers = asked.tools.filter((tool): tool is McpServerTool => tool.kind === 'mcp');
+    const { requested, ports, owner } = this.#run;
+    const taken = new Set(requested.clientToolNames);
+    this.#offer(offeredSearches(requested, taken));
+    const servers = requested.tools.filter((tool): tool is McpServerTool => tool.kind === 'mcp');
     if (servers.length === 0) return null;
     const opened = await openServers(ports, owner, servers, taken, this.#bounds());
     if ('kind' in opened) return opened;
@@ -121,14 +121,14 @@ export class ToolRunner {
 
   /** The tool that the model must call in its first turn. */
   get choice(): ServerTurn['choice'] {
-    const { choice } = this.#run.asked;
+    const { choice } = this.#run.requested;
     const demanded = [...this.#offered.values()].find(({ of }) => of.kind === choice);
     return demanded === undefined ? 'as asked' : { name: demanded.function.name };
   }
 
   /** No further call is allowed. */
   get isSpent(): boolean {
-    return this.#calls >= Math.min(callsMaxOfAll, this.#run.asked.callsMax ?? callsMaxOfAll);
+    return this.#calls >= Math.min(callsMaxOfAll, this.#run.requested.callsMax ?? callsMaxOfAll);
   }
 
   /** Runs all calls of a turn in parallel. */
@@ -147,7 +147,7 @@ export class ToolRunner {
   async approved(): Promise<{ messages: NeutralMessage[]; costMilli: number }> {
     const messages: NeutralMessage[] = [];
     let costMilli = 0;
-    for (const { id, label, name, argumentsJson, approve } of this.#run.asked.approvals ?? []) {
+    for (const { id, label, name, argumentsJson, approve } of this.#run.requested.approvals ?? []) {
       const all = [...this.#offered.values()];
       const tool = all.find(({ of, mcp }) => of.kind === 'mcp' && of.label === label && mcp?.name === name);
       const call: TurnCall = { id, name: tool?.function.name ?? `${label}__${name}`, argumentsJson };
@@ -192,7 +192,7 @@ export class ToolRunner {
     const args = objectIn(call.argumentsJson);
     if (args === null) return refused(call, 'The arguments must be a JSON object.');
     const { argumentsJson } = call;
-    if (approvalId === null && wantsApproval(of as McpServerTool, name)) {
+    if (approvalId === null && needsApproval(of as McpServerTool, name)) {
       this.#tell({ at: 'approval', call: { kind: 'mcp', id: call.id, label, name, argumentsJson, approvalId } });
       return { part: null, costMilli: 0, wrong: null };
     }
@@ -261,8 +261,8 @@ export class ToolRunner {
     const first = marks.sources.length;
     marks.sources.push(...found.sources);
     if (of.kind === 'web_search') this.#pages.addSources(found.sources);
-    const words = found.sources.map((source, at) => sourceText(source, first + at));
-    const text = words.length === 0 ? 'Nothing was found.' : words.join('\n\n');
+    const texts = found.sources.map((source, at) => sourceText(source, first + at));
+    const text = texts.length === 0 ? 'Nothing was found.' : texts.join('\n\n');
     const result = { failure: null, sources: found.sources, text };
     return { result, costMilli: found.costMilli, wrong: null };
   }

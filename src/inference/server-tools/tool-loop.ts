@@ -1,5 +1,5 @@
 import type { NeutralMessage } from '../../formats/neutral/request.ts';
-import type { ServerToolsAsked } from '../../formats/neutral/server-tool.ts';
+import type { RequestedServerTools } from '../../formats/neutral/server-tool.ts';
 import type { ServerTurn } from '../../formats/neutral/server-turn.ts';
 import { estimatedTokens } from '../../formats/neutral/usage.ts';
 import { newRequestId } from '../../kernel/ids.ts';
@@ -27,7 +27,7 @@ export interface ToolLoop {
   services: SpineServices;
   ports: ServerToolPorts;
   endpoint: Pick<Endpoint<never, RequestBody>, 'id' | 'cost'>;
-  asked: ServerToolsAsked;
+  requested: RequestedServerTools;
   planned: PlannedCall;
   /** The first turn's job, whose cost is held. */
   job: Job;
@@ -47,7 +47,7 @@ type TurnEnd = { kind: 'read' } | { kind: 'over' } | { kind: 'failed'; failed: F
  * the client's answer in every case, once.
  */
 export async function runToolLoop(loop: ToolLoop): Promise<void> {
-  const { services, ports, asked, planned, job } = loop;
+  const { services, ports, requested, planned, job } = loop;
   const answer = new LoopAnswer(job, loop.writtenFor);
   const leaving = new AbortController();
   let client: ChildClient | null = null;
@@ -60,7 +60,7 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
   const { principal, requestId, tag } = planned.call;
   const runner = new ToolRunner({
     ports,
-    asked,
+    requested,
     owner: { principal, requestId, tag: tag ?? job.tag ?? null },
     marks: answer.marks,
     leftMs: () => job.deadlineMs - services.clock.monotonicMs(),
@@ -88,8 +88,8 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     const choice = n === 0 ? runner.choice : isLast ? 'none' : 'free';
     const order: ServerTurn = {
       offered: runner.offered,
-      fields: asked.tools.map(({ field }) => field),
-      said: messages,
+      fields: requested.tools.map(({ field }) => field),
+      messages,
       choice,
     };
     let end: TurnEnd = { kind: 'over' };
@@ -120,9 +120,9 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     };
     if (n === 0) await run(job);
     else {
-      const refused = await runPlan(services, loop.endpoint, laterTurn(loop, messages), async (own) => {
-        await run(own);
-        attempts += own.progress.attempts.length;
+      const refused = await runPlan(services, loop.endpoint, laterTurn(loop, messages), async (turnJob) => {
+        await run(turnJob);
+        attempts += turnJob.progress.attempts.length;
       });
       if (refused !== null) return { kind: 'failed', failed: { failure: refused, headers: job.headers } };
     }

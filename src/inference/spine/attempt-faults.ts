@@ -1,7 +1,7 @@
 import type { UpstreamDialect, UpstreamError } from '../../formats/dialects/dialect.ts';
 import { codeForCallers } from '../../formats/dialects/fault-inside.ts';
 import { type Fault, fault } from '../../formats/neutral/outcome.ts';
-import { classInWords, classifyError, ruledClass } from '../../formats/providers/classify.ts';
+import { classByText, classifyError, ruledClass } from '../../formats/providers/classify.ts';
 import type { ProviderConnection } from '../../formats/providers/connection.ts';
 import { scrub, scrubbedWord } from '../../formats/providers/scrub.ts';
 import { scrubMembers } from '../../formats/providers/scrub-members.ts';
@@ -86,7 +86,7 @@ export function faultInAnswer(found: Fault, connection: ProviderConnection, nowM
   const { provider } = connection;
   const said = { code, message, param };
   const ruled = status === null ? null : ruledClass(provider, status, said);
-  const faultClass = ruled ?? classInWords(provider, found.class, status, said);
+  const faultClass = ruled ?? classByText(provider, found.class, status, said);
   return {
     ...scrubbedFault(found, connection),
     class: faultClass,

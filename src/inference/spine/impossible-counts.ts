@@ -1,4 +1,4 @@
-import { toldCount } from '../../formats/neutral/usage.ts';
+import { reportedCount } from '../../formats/neutral/usage.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 
 /** A count of tokens that may be none: below 0, no whole number, of ten digits and more, or no number at all. */
@@ -76,7 +76,7 @@ function correct(usage: JsonObject, own: OwnCounts | null): boolean {
 }
 
 function isImpossible(told: JsonValue | undefined): boolean {
-  return told !== null && toldCount(told) === null;
+  return told !== null && reportedCount(told) === null;
 }
 
 const inputName = /^(?:prompt_tokens|input_tokens|promptTokenCount)$/;

@@ -13,7 +13,7 @@ import type { VectorStores } from './vector-stores.ts';
 
 export interface VectorStoresOptions {
   services: ServeServices;
-  stores: KeptVectorStores;
+  stores: StoredVectorStores;
   uploads: Pick<Uploads, 'open'>;
   endpoint: VectorEndpoint;
   /** Reads HTML and PDFs. */
@@ -27,7 +27,7 @@ export interface VectorStoresOptions {
 }
 
 /** Vector stores, in tables that are opened when they are first asked for. */
-export interface KeptVectorStores {
+export interface StoredVectorStores {
   /** `others`: whether another process may be at work at their files. */
   vectorStores(): Promise<{ rows: VectorStoreRows; others: 'alone' | 'may-live' }>;
   /** Whether there may be some already: then a start continues them. */

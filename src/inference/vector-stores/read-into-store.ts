@@ -86,7 +86,7 @@ async function readWhole(
 
 async function contentOf(files: StoredFiles, { tenant, file }: StoreFile): Promise<Content | FileError> {
   const found = await files.find(tenant, file);
-  if (found === null) return gone;
+  if (found === null) return fileDeleted;
   if (found.bytes > fileBytesMax) {
     const message = `The file has more than ${fileBytesMax / 1024 / 1024} MB. Divide it into several files.`;
     return { code: 'invalid_file', message };
@@ -94,7 +94,7 @@ async function contentOf(files: StoredFiles, { tenant, file }: StoreFile): Promi
   try {
     return { ...found, content: await bytesOf(files, found) };
   } catch (error) {
-    if (error instanceof UnreadableFile) return gone;
+    if (error instanceof UnreadableFile) return fileDeleted;
     throw error;
   }
 }
@@ -105,7 +105,7 @@ interface Content {
   content: Uint8Array<ArrayBuffer>;
 }
 
-const gone: FileError = { code: 'invalid_file', message: 'The file was deleted before it was read.' };
+const fileDeleted: FileError = { code: 'invalid_file', message: 'The file was deleted before it was read.' };
 
 async function bytesOf(files: StoredFiles, file: StoredFile): Promise<Uint8Array<ArrayBuffer>> {
   const content = new Uint8Array(file.bytes);

@@ -16,7 +16,7 @@ export interface StoreBatch extends StoreBatchRow {
 }
 
 /** Query of a list: `after` and `before` are ids that callers see. */
-export interface ListAsked extends Pick<RowPage, 'order' | 'limit'> {
+export interface ListPage extends Pick<RowPage, 'order' | 'limit'> {
   after: string | null;
   before: string | null;
 }
@@ -54,7 +54,7 @@ export function createStoreReads({
       if (found.status === 'expired') throw new FailureError(storeExpired(id));
       return found;
     },
-    async list(tenant: string, { after, before, ...page }: ListAsked): Promise<VectorStore[]> {
+    async list(tenant: string, { after, before, ...page }: ListPage): Promise<VectorStore[]> {
       return opened(await rows.listStores(tenant, { ...page, from: placeOf(after, before) }));
     },
     async file(tenant: string, storeId: string, id: string): Promise<StoreFile> {
@@ -63,7 +63,7 @@ export function createStoreReads({
       if (row === null) throw notFound(`There is no file '${id}' in the vector store '${storeId}'.`);
       return openFile(sealer, row);
     },
-    async listFiles(tenant: string, of: FilesOf, { after, before, ...page }: ListAsked): Promise<StoreFile[]> {
+    async listFiles(tenant: string, of: FilesOf, { after, before, ...page }: ListPage): Promise<StoreFile[]> {
       await store(tenant, of.store);
       const beyond = after ?? before;
       const from = beyond === null ? null : await rows.findFile(of.store, beyond);

@@ -72,8 +72,8 @@ function encode(request: CallerRequest, provider: UpstreamDialect, target: Encod
   const neutral = named?.request ?? asked;
   const encoded = provider.encodeRequest(neutral, target);
   if (!encoded.ok) throw errorOf(inCallersWords(encoded.failure, request));
-  const { kept = [], losses } = encoded.value;
-  const lost = (neutral.lost ?? []).filter(({ field }) => !kept.includes(field));
+  const { recovered = [], losses } = encoded.value;
+  const lost = (neutral.lost ?? []).filter(({ field }) => !recovered.includes(field));
   return {
     encoded: encoded.value,
     dropped: [...lost, ...losses].map((loss) => lossInCallersWords(loss, request)),

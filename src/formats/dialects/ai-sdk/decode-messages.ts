@@ -61,11 +61,11 @@ function partsOf(part: JsonObject): NeutralPart[] {
 /** Proofs come back where they were put: in `providerOptions`. */
 function thoughtOf({ text, providerOptions }: JsonObject): NeutralPart {
   const options = isObject(providerOptions) ? providerOptions : {};
-  const own = isObject(options[ours]) ? options[ours] : {};
+  const gatewayOptions = isObject(options[ours]) ? options[ours] : {};
   const words = stringOr(text, '');
-  const redacted = typeof own.redacted === 'string' ? unseal(own.redacted) : null;
+  const redacted = typeof gatewayOptions.redacted === 'string' ? unseal(gatewayOptions.redacted) : null;
   if (redacted !== null) return { type: 'redacted-reasoning', data: redacted.payload, vendor: redacted.vendor };
-  const proof = typeof own.signature === 'string' ? unseal(own.signature) : null;
+  const proof = typeof gatewayOptions.signature === 'string' ? unseal(gatewayOptions.signature) : null;
   if (proof !== null) return { type: 'reasoning', text: words, signature: proof.payload, vendor: proof.vendor };
   const { anthropic } = options;
   const signature = isObject(anthropic) ? anthropic.signature : null;

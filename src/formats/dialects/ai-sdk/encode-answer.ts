@@ -28,7 +28,7 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
   let inputJson = '';
   let metadata: JsonObject = {};
 
-  const say = (part: JsonObject) => {
+  const writePart = (part: JsonObject) => {
     out += frameOf(part);
   };
   function delta(type: string, text: string): void {
@@ -36,21 +36,21 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
   }
   const sink: BlockSink = {
     start(answerId, model) {
-      say({ type: 'stream-start', warnings: [] });
-      say({ type: 'response-metadata', ...identityOf(answerId, model, head) });
+      writePart({ type: 'stream-start', warnings: [] });
+      writePart({ type: 'response-metadata', ...identityOf(answerId, model, head) });
     },
     open(opened) {
       block = opened;
       id = opened.type === 'tool_use' ? opened.id : String(blocks++);
       inputJson = '';
       metadata = {};
-      if (opened.type === 'text') say({ type: 'text-start', id });
-      else if (opened.type === 'thinking') say({ type: 'reasoning-start', id });
-      else if (opened.type === 'tool_use') say({ type: 'tool-input-start', id, toolName: opened.name });
+      if (opened.type === 'text') writePart({ type: 'text-start', id });
+      else if (opened.type === 'thinking') writePart({ type: 'reasoning-start', id });
+      else if (opened.type === 'tool_use') writePart({ type: 'tool-input-start', id, toolName: opened.name });
       else if (opened.type === 'redacted_thinking') {
         metadata = { providerMetadata: { [ours]: { redacted: opened.data } } };
-        say({ type: 'reasoning-start', id, ...metadata });
-      } else for (const file of filesIn(opened.block, head, lost)) say(file);
+        writePart({ type: 'reasoning-start', id, ...metadata });
+      } else for (const file of filesIn(opened.block, head, lost)) writePart(file);
     },
     text: (text) => delta('text-delta', text),
     thinking: (text) => delta('reasoning-delta', text),
@@ -61,15 +61,15 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
       inputJson += json;
       delta('tool-input-delta', json);
     },
-    citation: (citation) => say(sourceOf(citation, sources++)),
+    citation: (citation) => writePart(sourceOf(citation, sources++)),
     lose: (part) => void lost.add(part),
     close() {
-      if (block.type === 'text') say({ type: 'text-end', id });
+      if (block.type === 'text') writePart({ type: 'text-end', id });
       else if (block.type === 'thinking' || block.type === 'redacted_thinking') {
-        say({ type: 'reasoning-end', id, ...metadata });
+        writePart({ type: 'reasoning-end', id, ...metadata });
       } else if (block.type === 'tool_use') {
-        say({ type: 'tool-input-end', id });
-        say({ type: 'tool-call', toolCallId: id, toolName: block.name, input: inputJson || '{}' });
+        writePart({ type: 'tool-input-end', id });
+        writePart({ type: 'tool-call', toolCallId: id, toolName: block.name, input: inputJson || '{}' });
       }
     },
     end(reason, stopSequence, usage) {
@@ -106,11 +106,11 @@ export function fold(head: AnswerHead): AnswerFold {
       text = '';
       signature = '';
     },
-    text(said) {
-      text += said;
+    text(piece) {
+      text += piece;
     },
-    thinking(said) {
-      text += said;
+    thinking(piece) {
+      text += piece;
     },
     signature(proof) {
       signature += proof;

@@ -9,14 +9,14 @@ export function eventsOf(answer: Buffer): NeutralEvent[] {
     whole !== null && Array.isArray(whole.content) ? [...whole.content.filter(isObject), whole] : partsIn(text);
   let calls = 0;
   return parts.flatMap((part): NeutralEvent[] => {
-    const said = stringOr(part.delta ?? part.text, '');
+    const delta = stringOr(part.delta ?? part.text, '');
     switch (part.type) {
       case 'text':
       case 'text-delta':
-        return [{ type: 'text-delta', choice: 0, text: said }];
+        return [{ type: 'text-delta', choice: 0, text: delta }];
       case 'reasoning':
       case 'reasoning-delta':
-        return [{ type: 'reasoning-delta', choice: 0, text: said }];
+        return [{ type: 'reasoning-delta', choice: 0, text: delta }];
       case 'tool-call': {
         const call = calls++;
         const [id, name, argumentsJson] = [part.toolCallId, part.toolName, part.input].map((one) => stringOr(one, ''));

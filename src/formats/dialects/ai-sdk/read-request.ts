@@ -18,7 +18,7 @@ import { gatewayOnlyFields } from '../forward-body.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
 import { cacheOf, decodePrompt } from './decode-messages.ts';
 import { optionsOf } from './provider-options.ts';
-import { faultOf, isKnown } from './request-fields.ts';
+import { invalidFieldIn, isKnown } from './request-fields.ts';
 
 /** Files that a provider keeps. */
 export const objects = objectsBy({
@@ -35,7 +35,7 @@ export const objects = objectsBy({
 
 /** Checks a call of the AI SDK. The route adds model, stream and version of its headers (`withCallMembers`). */
 export function readRequest(raw: Buffer, body: JsonObject, _: JsonScan): Result<CallerRequest> {
-  const failure = faultOf(body);
+  const failure = invalidFieldIn(body);
   if (failure !== null) return { ok: false, failure };
   const options = optionsOf(body.providerOptions);
   const reasoning = reasoningOf(body.reasoning) ?? options.reasoning;

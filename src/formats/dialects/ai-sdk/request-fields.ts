@@ -141,7 +141,7 @@ const fields = new Map<string, readonly [Check]>([
 const required = new Map([['prompt', 'an array of at least one message']]);
 
 /** The first fault of a body, which names its field; null when there is none. */
-export function faultOf(body: JsonObject): Failure | null {
+export function invalidFieldIn(body: JsonObject): Failure | null {
   const complaint = checkFields(fields, body, required);
   return complaint === null ? null : asFailure(complaint);
 }

@@ -2,7 +2,7 @@ import type { NeutralEvent } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { BlockSink } from './block-sink.ts';
 import { BlockWriter } from './block-writer.ts';
-import type { AnswerWishes } from './read-request.ts';
+import type { AnswerOptions } from './read-request.ts';
 import { vendor } from './wire.ts';
 
 /** Events that wait for the call before them to be complete; those of one call together, whatever order they came in. */
@@ -19,7 +19,7 @@ const waitingEventsMax = 10_000;
  * choice has a place in this format. `owner`: the format of the blocks, whose own proofs go on as they are.
  */
 export function createAnswerBlocks(
-  thoughts: AnswerWishes['thoughts'],
+  thoughts: AnswerOptions['thoughts'],
   sink: BlockSink,
   owner: string = vendor,
 ): (event: NeutralEvent) => void {

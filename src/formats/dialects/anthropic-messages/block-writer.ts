@@ -7,7 +7,7 @@ import type { ServerToolStep } from '../../neutral/server-tool.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { type CompleteJson, createCompleteJson } from '../complete-json.ts';
 import type { BlockSink, OpenedBlock } from './block-sink.ts';
-import type { AnswerWishes } from './read-request.ts';
+import type { AnswerOptions } from './read-request.ts';
 import { type Sealed, seal, thoughtItself, withProof } from './seal.ts';
 import { callBlock, resultBlock } from './server-tool-blocks.ts';
 
@@ -20,7 +20,7 @@ type Open =
 
 /** Writes events as blocks, in the order in which they are given: opens, fills and closes them. */
 export class BlockWriter {
-  readonly #thoughts: AnswerWishes['thoughts'];
+  readonly #thoughts: AnswerOptions['thoughts'];
   readonly #sink: BlockSink;
   /** The format that the blocks are written in: proofs of all others are sealed. */
   readonly #owner: string;
@@ -32,7 +32,7 @@ export class BlockWriter {
   /** Sources that came before the text which rests on them. */
   #citations: Citation[] = [];
 
-  constructor(thoughts: AnswerWishes['thoughts'], sink: BlockSink, owner: string) {
+  constructor(thoughts: AnswerOptions['thoughts'], sink: BlockSink, owner: string) {
     this.#thoughts = thoughts;
     this.#sink = sink;
     this.#owner = owner;
@@ -128,10 +128,10 @@ export class BlockWriter {
     this.#sink.close();
   }
 
-  #text(said: string): void {
-    if (said === '') return;
+  #text(piece: string): void {
+    if (piece === '') return;
     if (this.#open?.type !== 'text') this.#openText();
-    this.#sink.text(said);
+    this.#sink.text(piece);
   }
 
   #openText(): void {

@@ -22,8 +22,8 @@ export function readCitation(block: JsonObject, span: Span | null): Citation {
 const foreign = '';
 
 /** Pages as a search of Anthropic's tells them, files and documents as documents of the request. */
-export function citationBlock({ url, title, quote, fileId, document, own }: Citation): JsonObject {
-  if (own?.vendor === vendor) return own.block;
+export function citationBlock({ url, title, quote, fileId, document, own: fromVendor }: Citation): JsonObject {
+  if (fromVendor?.vendor === vendor) return fromVendor.block;
   // A page that was fetched is a document, one of a search is not.
   if (url !== null && document === undefined) {
     const words = { cited_text: quote, encrypted_index: foreign };
@@ -42,8 +42,8 @@ export function citationBlock({ url, title, quote, fileId, document, own }: Cita
 }
 
 /** The citations that Anthropic takes back: its own; null when all are. */
-export function ownCitations(citations: JsonValue | undefined): JsonValue[] | null {
+export function vendorCitations(citations: JsonValue | undefined): JsonValue[] | null {
   if (!Array.isArray(citations)) return null;
-  const own = citations.filter((one) => (one as JsonObject | null)?.encrypted_index !== foreign);
-  return own.length === citations.length ? null : own;
+  const fromVendor = citations.filter((one) => (one as JsonObject | null)?.encrypted_index !== foreign);
+  return fromVendor.length === citations.length ? null : fromVendor;
 }

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { finishReasonOf, type NeutralEvent, parsedData, stringOr } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
-import { tellsNoCount, toldCount, type Usage } from '../../neutral/usage.ts';
+import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { readCitation } from './citations.ts';
 import { faultOfError, readError } from './errors.ts';
@@ -39,7 +39,7 @@ type OpenBlock =
 const openBlocksMax = 256;
 
 /** Anthropic's words beside those. */
-const ownReasons = { refusal: 'content-filter', pause_turn: 'pause' } as const;
+const anthropicReasons = { refusal: 'content-filter', pause_turn: 'pause' } as const;
 
 class AnswerDecoder implements StreamDecoder {
   readonly #unwrapTool: string | undefined;
@@ -66,8 +66,8 @@ class AnswerDecoder implements StreamDecoder {
     this.#events = [];
     // The type stands in the data too: servers that leave out `event:` are read as well.
     if (this.#over || data === '') return this.#events;
-    const said = parsedData(data);
-    if (said === null || !this.#read(said)) this.#malformed += 1;
+    const parsed = parsedData(data);
+    if (parsed === null || !this.#read(parsed)) this.#malformed += 1;
     return this.#events;
   }
 
@@ -255,7 +255,7 @@ class AnswerDecoder implements StreamDecoder {
     if (this.#finished || typeof word !== 'string') return;
     this.#finished = true;
     for (const index of [...this.#open.keys()]) this.#closeBlock(index);
-    const reason = finishReasonOf(word, ownReasons, {
+    const reason = finishReasonOf(word, anthropicReasons, {
       toolCalls: this.#toolCalls,
       unwrapped: this.#unwrapped,
     });
@@ -326,19 +326,19 @@ export class UsageCounts {
    */
   take(usage: JsonValue | undefined): boolean {
     if (!isObject(usage)) return false;
-    this.impossible ||= tellsNoCount(usage, mainCounts);
-    const input = toldCount(usage.input_tokens);
-    const output = toldCount(usage.output_tokens);
+    this.impossible ||= reportsInvalidCount(usage, mainCounts);
+    const input = reportedCount(usage.input_tokens);
+    const output = reportedCount(usage.output_tokens);
     this.#input = input ?? this.#input;
-    this.#cacheRead = toldCount(usage.cache_read_input_tokens) ?? this.#cacheRead;
-    this.#cacheWrite = toldCount(usage.cache_creation_input_tokens) ?? this.#cacheWrite;
+    this.#cacheRead = reportedCount(usage.cache_read_input_tokens) ?? this.#cacheRead;
+    this.#cacheWrite = reportedCount(usage.cache_creation_input_tokens) ?? this.#cacheWrite;
     this.output = output ?? this.output;
     if (isObject(usage.cache_creation))
-      this.#cacheWrite1h = toldCount(usage.cache_creation.ephemeral_1h_input_tokens) ?? this.#cacheWrite1h;
+      this.#cacheWrite1h = reportedCount(usage.cache_creation.ephemeral_1h_input_tokens) ?? this.#cacheWrite1h;
     if (isObject(usage.server_tool_use))
-      this.#searches = toldCount(usage.server_tool_use.web_search_requests) ?? this.#searches;
+      this.#searches = reportedCount(usage.server_tool_use.web_search_requests) ?? this.#searches;
     const details = usage.output_tokens_details;
-    if (isObject(details)) this.#thinking = toldCount(details.thinking_tokens) ?? this.#thinking;
+    if (isObject(details)) this.#thinking = reportedCount(details.thinking_tokens) ?? this.#thinking;
     if (Array.isArray(usage.iterations)) this.#beside = countsBeside(usage.iterations);
     return !this.impossible && (input !== null || output !== null);
   }
@@ -366,10 +366,10 @@ function countsBeside(iterations: readonly JsonValue[]): InputAndOutput {
   const sum = { ...nothing };
   for (const run of iterations) {
     if (!isObject(run) || !apart.has(run.type)) continue;
-    const read = toldCount(run.cache_read_input_tokens) ?? 0;
-    const written = toldCount(run.cache_creation_input_tokens) ?? 0;
-    sum.inputTokens += (toldCount(run.input_tokens) ?? 0) + read + written;
-    sum.outputTokens += toldCount(run.output_tokens) ?? 0;
+    const read = reportedCount(run.cache_read_input_tokens) ?? 0;
+    const written = reportedCount(run.cache_creation_input_tokens) ?? 0;
+    sum.inputTokens += (reportedCount(run.input_tokens) ?? 0) + read + written;
+    sum.outputTokens += reportedCount(run.output_tokens) ?? 0;
     sum.cachedInputTokens += read;
     sum.cacheWriteTokens += written;
   }

@@ -6,7 +6,7 @@ import { createAnswerBlocks } from './answer-blocks.ts';
 import type { BlockSink, OpenedBlock } from './block-sink.ts';
 import { citationBlock } from './citations.ts';
 import { toolInputOf } from './encode-messages.ts';
-import { wishesOf } from './read-request.ts';
+import { answerOptionsOf } from './read-request.ts';
 
 /**
  * Events as Anthropic's stream. Every event is named and every block is closed, because clients lose the answer
@@ -14,7 +14,7 @@ import { wishesOf } from './read-request.ts';
  * frame.
  */
 export function encodeStream(head: AnswerHead): StreamEncoder {
-  const wishes = wishesOf(head);
+  const options = answerOptionsOf(head);
   let out = '';
   let index = -1;
 
@@ -32,7 +32,7 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
         content: [],
         stop_reason: null,
         stop_sequence: null,
-        usage: startUsage(wishes.inputTokens),
+        usage: startUsage(options.inputTokens),
       };
       out += frame('message_start', { type: 'message_start', message }) + frame('ping', { type: 'ping' });
     },
@@ -58,12 +58,12 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
     },
     end(reason, stopSequence, usage, filters) {
       const stopped = { stop_reason: stopReasons[reason], stop_sequence: stopSequence };
-      const counted = usage === null ? startUsage(wishes.inputTokens) : wireUsage(usage);
+      const counted = usage === null ? startUsage(options.inputTokens) : wireUsage(usage);
       out += frame('message_delta', { type: 'message_delta', delta: stopped, usage: counted, ...filters });
       out += frame('message_stop', { type: 'message_stop' });
     },
   };
-  const add = createAnswerBlocks(wishes.thoughts, sink);
+  const add = createAnswerBlocks(options.thoughts, sink);
   const encoder: StreamEncoder & { lost: Set<string> | undefined } = {
     lost: undefined,
     step(event) {
@@ -77,7 +77,7 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
 
 /** Events as one whole message: what a client would put together from `encodeStream`'s frames. */
 export function fold(head: AnswerHead): AnswerFold {
-  const wishes = wishesOf(head);
+  const options = answerOptionsOf(head);
   const content: JsonValue[] = [];
   const lost = new Set<string>();
   let block: JsonObject = {};
@@ -90,7 +90,7 @@ export function fold(head: AnswerHead): AnswerFold {
     content,
     stop_reason: null,
     stop_sequence: null,
-    usage: startUsage(wishes.inputTokens),
+    usage: startUsage(options.inputTokens),
   };
   const sink: BlockSink = {
     start(id, model) {
@@ -129,7 +129,7 @@ export function fold(head: AnswerHead): AnswerFold {
       if (usage !== null) message.usage = wireUsage(usage);
     },
   };
-  return { lost, add: createAnswerBlocks(wishes.thoughts, sink), result: () => message };
+  return { lost, add: createAnswerBlocks(options.thoughts, sink), result: () => message };
 }
 
 function frame(name: string, data: JsonObject): string {

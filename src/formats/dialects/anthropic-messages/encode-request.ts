@@ -27,7 +27,7 @@ const takes = [
   'responseFormat.description',
   'reasoning',
 ] as const;
-type Asked = Taken<(typeof takes)[number]>;
+type EncodedMembers = Taken<(typeof takes)[number]>;
 
 /**
  * A neutral request as a Messages body. Losses have the names of OpenAI's fields, the only dialect that is converted
@@ -47,7 +47,7 @@ export const encodeRequest = encoderOf({
   encode,
 });
 
-function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
+function encode(request: EncodedMembers, target: EncodeTarget): Result<EncodedRequest> {
   const encoding: Encoding = { losses: [], failure: null };
   const rules = rulesOf(target.model);
   const foreign = openAiAlone(request);
@@ -64,11 +64,11 @@ function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
       : encodeTools(request, turns, rules, encoding);
   if (encoding.failure !== null) return { ok: false, failure: encoding.failure };
 
-  const own = request.extensions?.[vendor];
+  const vendorFields = request.extensions?.[vendor];
   const limit = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
   const maxTokens = Math.min(request.maxOutputTokens ?? target.maxOutputTokens ?? maxTokensDefault, limit);
   const body: MessagesBody & JsonObject = {
-    ...own,
+    ...vendorFields,
     model: target.model,
     max_tokens: maxTokens,
     messages: turns,
@@ -88,7 +88,7 @@ function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
         );
   if (thinking.thinking !== undefined) body.thinking = thinking.thinking;
   if (thinking.effort !== undefined || format?.kind === 'native') {
-    const output: JsonObject = isObject(own?.output_config) ? { ...own.output_config } : {};
+    const output: JsonObject = isObject(vendorFields?.output_config) ? { ...vendorFields.output_config } : {};
     if (thinking.effort !== undefined) output.effort = thinking.effort;
     if (format?.kind === 'native') output.format = format.format;
     body.output_config = output;
@@ -107,7 +107,7 @@ const field = 'response_format';
 /** Null when it is refused. */
 function encodeFormat(
   format: Exclude<NeutralResponseFormat, { type: 'text' }>,
-  request: Asked,
+  request: EncodedMembers,
   rules: ModelRules,
   encoding: Encoding,
 ): EncodedFormat | null {
@@ -132,7 +132,7 @@ function encodeFormat(
 /** The tool that stands in for a format, beside the caller's: the model calls one of them, or several of the caller's. */
 function withStandIn(
   tool: Tool,
-  request: Asked,
+  request: EncodedMembers,
   turns: readonly Turn[],
   rules: ModelRules,
   encoding: Encoding,
@@ -230,10 +230,10 @@ function effortWord(reasoning: NeutralReasoning): string {
 
 /** Below max_tokens, which counts thoughts and answer together: a quarter is kept for the answer. Null: no room. */
 function budgetFor(reasoning: NeutralReasoning, maxTokens: number): number | null {
-  const wanted = reasoning.budgetTokens ?? budgetByEffort.get(reasoning.effort ?? '') ?? budgetUsual;
+  const budget = reasoning.budgetTokens ?? budgetByEffort.get(reasoning.effort ?? '') ?? budgetUsual;
   const room = Math.floor(maxTokens * 0.75);
   if (room < budgetMin) return null;
-  return Math.max(budgetMin, Math.min(wanted, room));
+  return Math.max(budgetMin, Math.min(budget, room));
 }
 
 /**
@@ -252,7 +252,12 @@ interface EncodedTools {
   tool_choice?: ToolChoice;
 }
 
-function encodeTools(request: Asked, turns: readonly Turn[], rules: ModelRules, encoding: Encoding): EncodedTools {
+function encodeTools(
+  request: EncodedMembers,
+  turns: readonly Turn[],
+  rules: ModelRules,
+  encoding: Encoding,
+): EncodedTools {
   if (request.toolChoice !== undefined) encoding.failure ??= missingTool(request);
   if (request.tools === undefined || request.tools.length === 0) {
     if (request.toolChoice?.type === 'auto') lose(encoding, 'tool_choice', 'unsupported');
@@ -282,7 +287,7 @@ function inputSchema(parameters: JsonObject | undefined): JsonObject {
   return parameters.type === undefined ? { type: 'object', ...parameters } : parameters;
 }
 
-function toolChoice(request: Asked, rules: ModelRules, encoding: Encoding): ToolChoice | null {
+function toolChoice(request: EncodedMembers, rules: ModelRules, encoding: Encoding): ToolChoice | null {
   const choice = request.toolChoice ?? { type: 'auto' };
   const single = request.parallelToolCalls === false ? { disable_parallel_tool_use: true as const } : {};
   switch (choice.type) {

@@ -60,8 +60,8 @@ export function readError(body: unknown): UpstreamError | null {
   if (typeof error === 'string') return { message: error.slice(0, messageCharsMax), code: '', param: null };
   if (!isObject(error)) {
     if (body.type !== 'error' && Array.isArray(body.content)) return null;
-    const said = typeof body.message === 'string' ? body.message : body.detail;
-    if (typeof said === 'string') return { message: said.slice(0, messageCharsMax), code: '', param: null };
+    const text = typeof body.message === 'string' ? body.message : body.detail;
+    if (typeof text === 'string') return { message: text.slice(0, messageCharsMax), code: '', param: null };
     return body.type === 'error' ? { message: 'The error has no description.', code: '', param: null } : null;
   }
   const details = isObject(error.details) ? error.details.error_code : undefined;

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
-import { ownCitations } from './citations.ts';
+import { vendorCitations } from './citations.ts';
 import { unseal } from './seal.ts';
-import { isOwnStep } from './server-tool-blocks.ts';
+import { isGatewayStep } from './server-tool-blocks.ts';
 import type { CallerBlock, CallerBody, CallerMessage } from './wire.ts';
 
 /** The form of ids that Anthropic accepts. */
@@ -39,19 +39,19 @@ export function historyForAnthropic({ messages }: CallerBody, losses: Loss[]): J
 /** Null when it can stay. */
 function mendedContent({ role, content }: CallerMessage, losses: Loss[], pictures: JsonObject[]): JsonObject[] | null {
   if (!Array.isArray(content)) return null;
-  let kept: JsonObject[] | null = null;
+  let changed: JsonObject[] | null = null;
   for (const [i, block] of content.entries()) {
     const drawn = role === 'assistant' && block.type === 'image';
     if (drawn) pictures.push(block);
     const mended = drawn ? null : mendedBlock(block, role, losses);
     if (mended === block) {
-      kept?.push(block);
+      changed?.push(block);
       continue;
     }
-    kept ??= content.slice(0, i);
-    if (mended !== null) kept.push(mended);
+    changed ??= content.slice(0, i);
+    if (mended !== null) changed.push(mended);
   }
-  return kept;
+  return changed;
 }
 
 /** The same block when it is fine, null when it must go. */
@@ -68,23 +68,23 @@ function mendedBlock(block: CallerBlock, role: CallerMessage['role'], losses: Lo
       lose(losses, 'messages.redacted_thinking');
       return null;
     case 'text':
-      return role === 'assistant' && block.text === '' ? null : withOwnCitations(block);
+      return role === 'assistant' && block.text === '' ? null : withVendorCitations(block);
     case 'tool_use':
       return withId(block, 'id');
     case 'tool_result':
       return withId(block, 'tool_use_id');
     default:
-      if (!isOwnStep(block)) return block;
+      if (!isGatewayStep(block)) return block;
       lose(losses, `messages.${block.type}`);
       return null;
   }
 }
 
-function withOwnCitations(block: CallerBlock): JsonObject {
-  const own = ownCitations(block.citations);
-  if (own === null) return block;
+function withVendorCitations(block: CallerBlock): JsonObject {
+  const fromVendor = vendorCitations(block.citations);
+  if (fromVendor === null) return block;
   const { citations: _, ...rest } = block;
-  return own.length === 0 ? rest : { ...rest, citations: own };
+  return fromVendor.length === 0 ? rest : { ...rest, citations: fromVendor };
 }
 
 function withId(block: CallerBlock, member: 'id' | 'tool_use_id'): JsonObject {

@@ -47,32 +47,32 @@ export function narrowSchema(schema: JsonObject): NarrowedSchema {
 }
 
 function narrow(schema: JsonObject, run: { narrowed: boolean }): JsonObject {
-  const kept: [string, JsonValue][] = [];
+  const members: [string, JsonValue][] = [];
   const dropped: string[] = [];
   for (const [key, value] of Object.entries(schema)) {
     if (value === undefined || key === 'additionalProperties') continue;
     if (refuses(key, value)) dropped.push(`${key}: ${JSON.stringify(value)}`);
-    else if (key === 'oneOf') kept.push(['anyOf', narrowValue(value, run)]);
+    else if (key === 'oneOf') members.push(['anyOf', narrowValue(value, run)]);
     else if (key === 'properties' || key === '$defs' || key === 'definitions')
-      kept.push([key, narrowNamed(value, run)]);
-    else if (key === 'items' || key === 'anyOf' || key === 'allOf') kept.push([key, narrowValue(value, run)]);
-    else kept.push([key, value]);
+      members.push([key, narrowNamed(value, run)]);
+    else if (key === 'items' || key === 'anyOf' || key === 'allOf') members.push([key, narrowValue(value, run)]);
+    else members.push([key, value]);
   }
   const more = schema.additionalProperties;
   if (describesObject(schema)) {
     // Absent means "may have more", which a model held to a schema does not use: only a stated wish is lost.
     if (more !== undefined && more !== false) run.narrowed = true;
-    kept.push(['additionalProperties', false]);
+    members.push(['additionalProperties', false]);
   } else if (more !== undefined) {
-    kept.push(['additionalProperties', more]);
+    members.push(['additionalProperties', more]);
   }
   if (dropped.length > 0) {
     run.narrowed = true;
-    const said = typeof schema.description === 'string' ? `${schema.description} ` : '';
-    kept.push(['description', `${said}(${dropped.join(', ')})`]);
+    const description = typeof schema.description === 'string' ? `${schema.description} ` : '';
+    members.push(['description', `${description}(${dropped.join(', ')})`]);
   }
   // fromEntries defines members, so a `__proto__` from the wire stays a plain member (S21).
-  return Object.fromEntries(kept);
+  return Object.fromEntries(members);
 }
 
 function refuses(key: string, value: JsonValue): boolean {

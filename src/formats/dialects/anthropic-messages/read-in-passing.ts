@@ -65,10 +65,10 @@ export function readInPassing(): PassingReader {
     if (event === null) return fails(type === 'error' ? faultOfError({}) : brokenLine);
     switch (type) {
       case 'content_block_delta':
-        return saysSomething(event.delta) ? firstContent() : nothing;
+        return hasContent(event.delta) ? firstContent() : nothing;
       case 'content_block_start':
         given.push(...filesGiven(event.content_block));
-        return contentSeen || data.length > smallBlockChars || saysSomething(event.content_block)
+        return contentSeen || data.length > smallBlockChars || hasContent(event.content_block)
           ? firstContent()
           : nothing;
       case 'message_start':
@@ -137,8 +137,8 @@ export function readInPassing(): PassingReader {
 
 /** The message itself, for those who ask that it be kept, and the container that it ran in. */
 function answerGiven(message: JsonObject): GivenId[] {
-  const own: GivenId[] = typeof message.id === 'string' ? [{ id: message.id, nameable: 'if-kept' }] : [];
-  return [...own, ...containerGiven(message)];
+  const messageId: GivenId[] = typeof message.id === 'string' ? [{ id: message.id, nameable: 'if-kept' }] : [];
+  return [...messageId, ...containerGiven(message)];
 }
 
 /** For servers that leave out the `event:` line; null when the data cannot be read. */
@@ -154,7 +154,7 @@ function endsNested(data: string): boolean {
 }
 
 /** Text, thinking, arguments or a call's beginning; not a signature, not an empty block. */
-function saysSomething(part: unknown): boolean {
+function hasContent(part: unknown): boolean {
   if (!isObject(part)) return false;
   switch (part.type) {
     case 'tool_use':
@@ -175,6 +175,6 @@ function filesGiven(value: JsonValue | undefined): GivenId[] {
   if (Array.isArray(value)) return value.flatMap(filesGiven);
   // The caller's own server may say anything.
   if (!isObject(value) || value.type === 'mcp_tool_result') return [];
-  const own: GivenId[] = typeof value.file_id === 'string' ? [{ id: value.file_id, nameable: 'always' }] : [];
-  return [...own, ...filesGiven(value.content)];
+  const fileId: GivenId[] = typeof value.file_id === 'string' ? [{ id: value.file_id, nameable: 'always' }] : [];
+  return [...fileId, ...filesGiven(value.content)];
 }

@@ -14,13 +14,13 @@ import { estimatedInput } from '../../neutral/usage.ts';
 import type { AnswerHead, CallerRequest, CountedRequest, ForwardTarget, Result } from '../dialect.ts';
 import { someExtras } from '../extras.ts';
 import { fallbackModelsOf } from '../fallback-models.ts';
-import { placeFields, wordsOfFields } from '../field-table.ts';
+import { fieldNames, placeFields } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
 import { historyForAnthropic } from './history-for-anthropic.ts';
 import { checkRequest, endUserOf, isNames, requestFields } from './request-fields.ts';
-import { isOwnStep, partOfStep } from './server-tool-blocks.ts';
+import { isGatewayStep, partOfStep } from './server-tool-blocks.ts';
 import { serverToolsOf } from './server-tools.ts';
 import {
   type CallerBlock,
@@ -32,7 +32,7 @@ import {
 } from './wire.ts';
 
 /** Parts of the request that an answer in another dialect must heed; plain data, of `CallerRequest.echo`. */
-export interface AnswerWishes extends JsonObject {
+export interface AnswerOptions extends JsonObject {
   /** `sealed`: thinking blocks without their text, but with the data for the next turn. */
   thoughts: 'shown' | 'sealed' | 'hidden';
   /** Usage in `message_start` before anybody has counted. */
@@ -40,8 +40,8 @@ export interface AnswerWishes extends JsonObject {
 }
 
 /** The wishes of `readRequest` for its answer; everything is shown by default. */
-export function wishesOf({ echo }: AnswerHead): AnswerWishes {
-  return (echo as AnswerWishes | undefined) ?? { thoughts: 'shown', inputTokens: 0 };
+export function answerOptionsOf({ echo }: AnswerHead): AnswerOptions {
+  return (echo as AnswerOptions | undefined) ?? { thoughts: 'shown', inputTokens: 0 };
 }
 
 /** Checks a body and keeps it unchanged: parts that only a conversion needs are built on demand. */
@@ -51,7 +51,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
   const { body: request, vendors } = checked.value;
   const needs = needsOf(request, raw.length);
   const nativeOnly = vendors ?? (request.max_tokens === 0 ? noOutput : null);
-  const wishes: AnswerWishes = { thoughts: thoughtsOf(request.thinking), inputTokens: needs.inputTokensEstimate };
+  const echo: AnswerOptions = { thoughts: thoughtsOf(request.thinking), inputTokens: needs.inputTokensEstimate };
   return {
     ok: true,
     value: {
@@ -63,7 +63,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       needs,
       user: endUserOf(request),
       conversationStart: conversationStart(request),
-      echo: wishes,
+      echo,
       wordFor: callersWord,
       neutral: () => toNeutral(request),
       forward: (target) => prepareForTarget(raw, request, scan, target),
@@ -100,7 +100,7 @@ export function readForCount(raw: Buffer, body: JsonObject, scan: JsonScan): Res
 /* Bodies that only a provider of this format takes are read too: nothing below is sure of more than `ours` of the table. */
 
 /** A thinking block stands before the text only for those who asked for one: others read `content[0].text`. */
-function thoughtsOf(thinking: CallerThinking | null | undefined): AnswerWishes['thoughts'] {
+function thoughtsOf(thinking: CallerThinking | null | undefined): AnswerOptions['thoughts'] {
   if (thinking?.type !== 'enabled' && thinking?.type !== 'adaptive') return 'hidden';
   return thinking.display === 'omitted' ? 'sealed' : 'shown';
 }
@@ -126,7 +126,7 @@ function conversationStart({ system, messages }: CallerBody): string {
 
 /** Fields of a Messages request by the words that encoders of other dialects tell losses and refusals in. */
 const words: ReadonlyMap<string, string> = new Map([
-  ...wordsOfFields(requestFields),
+  ...fieldNames(requestFields),
   ['reasoning_effort', 'thinking'],
   ['response_format', 'output_config.format'],
   ['max_completion_tokens', 'max_tokens'],
@@ -191,12 +191,12 @@ function prepareForTarget(rawBody: Buffer, parsed: CallerBody, scan: JsonScan, t
 
 /** The budget for thoughts is part of the limit and must stay below it. */
 function clampLimit(
-  { max_tokens: asked, thinking }: CallerBody,
+  { max_tokens: requestedMax, thinking }: CallerBody,
   limit: number | null,
   values: Map<string, string>,
   losses: Loss[],
 ): void {
-  if (typeof asked !== 'number' || limit === null || asked <= limit) return;
+  if (typeof requestedMax !== 'number' || limit === null || requestedMax <= limit) return;
   values.set('max_tokens', String(limit));
   losses.push({ field: 'max_tokens', why: 'clamped' });
   const budget = thinking?.budget_tokens;
@@ -262,7 +262,7 @@ const messageMembers: ReadonlySet<string> = new Set(['role', 'content']);
 function decodeMessage(message: CallerMessage, losses: Losses): NeutralMessage[] {
   losses.addUnknown(message, messageMembers, 'messages');
   const { content, role } = message;
-  if (Array.isArray(content) && content.some(isOwnStep)) return turnsWithSteps(content, losses);
+  if (Array.isArray(content) && content.some(isGatewayStep)) return turnsWithSteps(content, losses);
   const parts = decodeContent(content, losses);
   return parts.length === 0 ? [] : [{ role, parts }];
 }
@@ -271,9 +271,9 @@ function decodeMessage(message: CallerMessage, losses: Losses): NeutralMessage[]
 function turnsWithSteps(content: readonly CallerBlock[], losses: Losses): NeutralMessage[] {
   const turns: (NeutralMessage & { parts: NeutralPart[] })[] = [];
   for (const block of content) {
-    const own = isOwnStep(block) ? partOfStep(block) : null;
-    const parts = own === null ? decodeContent([block], losses) : [own];
-    const role = own?.type === 'tool-result' ? 'tool' : 'assistant';
+    const stepPart = isGatewayStep(block) ? partOfStep(block) : null;
+    const parts = stepPart === null ? decodeContent([block], losses) : [stepPart];
+    const role = stepPart?.type === 'tool-result' ? 'tool' : 'assistant';
     const last = turns.at(-1);
     if (last?.role === role) last.parts.push(...parts);
     else if (parts.length > 0) turns.push({ role, parts: [...parts] });
@@ -285,17 +285,17 @@ function turnsWithSteps(content: readonly CallerBlock[], losses: Losses): Neutra
 const efforts: ReadonlySet<string> = new Set(['low', 'medium', 'high']);
 
 function decodeReasoning({ thinking, output_config: config }: CallerBody, losses: Losses): NeutralReasoning | null {
-  const asked = thinking?.type === 'enabled' || thinking?.type === 'adaptive';
+  const isRequested = thinking?.type === 'enabled' || thinking?.type === 'adaptive';
   const word = config?.effort;
   if (typeof word !== 'string') {
-    if (!asked) return null;
+    if (!isRequested) return null;
     // Said, since models of others do not think unless they are told to.
     return thinking.budget_tokens === undefined ? { effort: 'medium' } : { budgetTokens: thinking.budget_tokens };
   }
   if (efforts.has(word)) return { effort: word };
   // Anthropic goes further than others do: a word above theirs would be refused by most.
   losses.add('output_config.effort', word === 'xhigh' || word === 'max' ? 'clamped' : 'unknown');
-  return word === 'xhigh' || word === 'max' ? { effort: 'high' } : asked ? { effort: 'medium' } : null;
+  return word === 'xhigh' || word === 'max' ? { effort: 'high' } : isRequested ? { effort: 'medium' } : null;
 }
 
 /**

@@ -24,7 +24,7 @@ import { cacheOf, type Losses, messages, systemContent } from './decode-messages
 import type { ModelRules } from './model-rules.ts';
 import { type CallerBody, type CustomTool, isCustomTool, type MessagesBody } from './wire.ts';
 
-const ownTool = members("an object with 'name' and 'input_schema'", {
+const functionTool = members("an object with 'name' and 'input_schema'", {
   type: stringOf(1, 128),
   cache_control: object,
   name: needed(stringOf(1, 256), 'the name of the tool'),
@@ -37,8 +37,8 @@ const vendorTool = members("an object with 'type'", {
   cache_control: object,
   name: string,
 });
-const tool = described({ anyOf: [schemaOf(ownTool), schemaOf(vendorTool)] }, (value) =>
-  (isObject(value) && typeof value.type === 'string' && value.type !== 'custom' ? vendorTool : ownTool)(value),
+const tool = described({ anyOf: [schemaOf(functionTool), schemaOf(vendorTool)] }, (value) =>
+  (isObject(value) && typeof value.type === 'string' && value.type !== 'custom' ? vendorTool : functionTool)(value),
 );
 
 const choiceSend = 'an object such as {"type":"auto"}';
@@ -235,8 +235,8 @@ const requiredFields = {
  * Types and bounds of a Messages request; the first fault found names its field. The body is the caller's itself, not a
  * copy, so unknown fields stay.
  */
-export function checkRequest(body: JsonObject, wanted: RequestFor): Result<Checked<CallerBody>> {
-  const needed = requiredFields[body.max_tokens === null ? 'answer' : wanted];
+export function checkRequest(body: JsonObject, purpose: RequestFor): Result<Checked<CallerBody>> {
+  const needed = requiredFields[body.max_tokens === null ? 'answer' : purpose];
   return judged(requestFields, body, needed, checkFields(requestFields, body, needed));
 }
 
@@ -272,4 +272,4 @@ function named(id: string): string {
 }
 
 /** Schema of such a body for `/openapi.json`. */
-export const requestSchema = (wanted: RequestFor) => bodySchema(requestFields, requiredFields[wanted]);
+export const requestSchema = (purpose: RequestFor) => bodySchema(requestFields, requiredFields[purpose]);

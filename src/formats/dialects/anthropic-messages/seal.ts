@@ -52,6 +52,6 @@ export function withProof(id: string, proof: Sealed | null): string {
 export function withoutProof(id: string): { id: string; proof: Sealed | null } {
   const match = id.includes(mark) ? pattern.exec(id) : null;
   if (match === null) return { id, proof: null };
-  const [, own = '', vendor = '', payload = ''] = match;
-  return { id: own, proof: { vendor, payload: Buffer.from(payload, 'base64url').toString('utf8') } };
+  const [, bareId = '', vendor = '', payload = ''] = match;
+  return { id: bareId, proof: { vendor, payload: Buffer.from(payload, 'base64url').toString('utf8') } };
 }

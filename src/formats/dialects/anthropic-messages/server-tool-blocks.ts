@@ -6,9 +6,9 @@ import type { OpenedBlock } from './block-sink.ts';
 import type { CallerBlock } from './wire.ts';
 
 /** How ids of calls begin that this gateway made. */
-const ownIds = { server_tool_use: 'srvtoolu_cv_', mcp_tool_use: 'mcptoolu_cv_' } as const;
+const gatewayIds = { server_tool_use: 'srvtoolu_cv_', mcp_tool_use: 'mcptoolu_cv_' } as const;
 /** Text of a page, as later requests send it back: Anthropic's own is encrypted. */
-const ownText = 'cv1.';
+const gatewayMark = 'cv1.';
 
 /** Anthropic's word for a call that no code made. */
 const byModel = { caller: { type: 'direct' } };
@@ -25,7 +25,7 @@ export function callBlock(call: ServerCall): { opened: CallBlock; inputJson: str
     case 'file_search':
       return null;
     case 'mcp': {
-      const id = ownIds.mcp_tool_use + call.id;
+      const id = gatewayIds.mcp_tool_use + call.id;
       const opened = { id, name: call.name, as: 'mcp_tool_use', beside: { server_name: call.label } } as const;
       return { opened, inputJson: call.argumentsJson };
     }
@@ -33,7 +33,7 @@ export function callBlock(call: ServerCall): { opened: CallBlock; inputJson: str
 }
 
 function serverToolUse({ kind, id }: ServerCall): CallBlock {
-  return { id: ownIds.server_tool_use + id, name: kind, as: 'server_tool_use', beside: byModel };
+  return { id: gatewayIds.server_tool_use + id, name: kind, as: 'server_tool_use', beside: byModel };
 }
 
 /** Null as above. */
@@ -45,12 +45,12 @@ export function resultBlock(call: ServerCall, result: ServerResult): JsonObject 
         type: 'web_search_result',
         url,
         title,
-        encrypted_content: ownText + Buffer.from(quote).toString('base64'),
+        encrypted_content: gatewayMark + Buffer.from(quote).toString('base64'),
         page_age: age,
       }));
       return {
         type: 'web_search_tool_result',
-        tool_use_id: ownIds.server_tool_use + call.id,
+        tool_use_id: gatewayIds.server_tool_use + call.id,
         ...byModel,
         content: failure === null ? pages : { type: 'web_search_tool_result_error', error_code: code ?? 'unavailable' },
       };
@@ -60,7 +60,7 @@ export function resultBlock(call: ServerCall, result: ServerResult): JsonObject 
       const error = { type: 'web_fetch_tool_result_error', error_code: code ?? 'unavailable' };
       return {
         type: 'web_fetch_tool_result',
-        tool_use_id: ownIds.server_tool_use + call.id,
+        tool_use_id: gatewayIds.server_tool_use + call.id,
         ...byModel,
         content: page === undefined ? error : fetchedPage(page, result),
       };
@@ -70,7 +70,7 @@ export function resultBlock(call: ServerCall, result: ServerResult): JsonObject 
     case 'mcp':
       return {
         type: 'mcp_tool_result',
-        tool_use_id: ownIds.mcp_tool_use + call.id,
+        tool_use_id: gatewayIds.mcp_tool_use + call.id,
         is_error: failure !== null,
         content: [{ type: 'text', text: failure ?? text }],
       };
@@ -92,12 +92,12 @@ function fetchedPage({ url, title, quote }: ServerSource, { fetchedAt }: ServerR
 }
 
 /** Whether this gateway made the call or the result: no provider knows its id. */
-export function isOwnStep({ type, id, tool_use_id: callId }: JsonObject): boolean {
+export function isGatewayStep({ type, id, tool_use_id: callId }: JsonObject): boolean {
   // Bodies that only Anthropic may judge hold anything.
   if (typeof type !== 'string') return false;
   if (type !== 'server_tool_use' && type !== 'mcp_tool_use' && !type.endsWith('_tool_result')) return false;
   const named = type.endsWith('_tool_use') ? id : callId;
-  return Object.values(ownIds).some((mark) => typeof named === 'string' && named.startsWith(mark));
+  return Object.values(gatewayIds).some((mark) => typeof named === 'string' && named.startsWith(mark));
 }
 
 /** Such a block as a call of a function, or its result. */
@@ -128,8 +128,10 @@ function textOf(found: JsonObject): string {
     const { title, source } = found.content;
     return linesOf(title, found.url, isObject(source) ? source.data : null);
   }
-  const kept = stringOr(found.encrypted_content, '');
-  const text = kept.startsWith(ownText) ? Buffer.from(kept.slice(ownText.length), 'base64').toString() : '';
+  const encryptedContent = stringOr(found.encrypted_content, '');
+  const text = encryptedContent.startsWith(gatewayMark)
+    ? Buffer.from(encryptedContent.slice(gatewayMark.length), 'base64').toString()
+    : '';
   return linesOf(found.title, found.url, text);
 }
 

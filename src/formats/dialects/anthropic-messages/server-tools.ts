@@ -1,12 +1,12 @@
 import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
-import type { ServerTool, ServerToolsAsked } from '../../neutral/server-tool.ts';
+import type { RequestedServerTools, ServerTool } from '../../neutral/server-tool.ts';
 import type { Result } from '../dialect.ts';
 import {
-  asked,
+  type AddressSources,
   hasServerTools,
   mcpServerTool,
   openAiServerTool,
-  type Said,
+  requestedServerTools,
   webFetchTool,
   webSearchTool,
 } from '../server-tool-fields.ts';
@@ -19,20 +19,25 @@ const webFetchTypes = /^web_fetch_\d{8}$/;
  * The tools of a request that whoever answers runs by itself: a search of the web, reading its pages, MCP servers, and a
  * search of vector collections in OpenAI's words. Null: there are none that this gateway could run.
  */
-export function serverToolsOf(body: CallerBody): Result<ServerToolsAsked> | null {
+export function serverToolsOf(body: CallerBody): Result<RequestedServerTools> | null {
   if (!hasServerTools(body.tools) && !Array.isArray(body.mcp_servers)) return null;
-  return asked(() => {
+  return requestedServerTools(() => {
     const all = (Array.isArray(body.tools) ? body.tools : []).map((tool): JsonObject => (isObject(tool) ? tool : {}));
     const tools = all.flatMap((tool, index) => toolOf(body, tool, index));
     const servers = Array.isArray(body.mcp_servers) ? body.mcp_servers : [];
     tools.push(...servers.flatMap((server, index) => serverOf(server, `mcp_servers[${index}]`, all)));
     if (tools.length === 0) return null;
     const named = body.tool_choice?.type === 'tool' ? body.tool_choice.name : null;
-    const ownNames = all.flatMap(({ name, type }) =>
+    const clientToolNames = all.flatMap(({ name, type }) =>
       typeof name === 'string' && (type == null || type === 'custom') ? [name] : [],
     );
     const kind = named === 'web_search' || named === 'web_fetch' || named === 'file_search' ? named : null;
-    return { tools, callsMax: null, choice: kind !== null && !ownNames.includes(kind) ? kind : null, ownNames };
+    return {
+      tools,
+      callsMax: null,
+      choice: kind !== null && !clientToolNames.includes(kind) ? kind : null,
+      clientToolNames,
+    };
   });
 }
 
@@ -44,20 +49,20 @@ function toolOf(body: CallerBody, tool: JsonObject, index: number): ServerTool[]
     return read === null ? [] : [read];
   }
   if (typeof type === 'string' && webFetchTypes.test(type)) {
-    return [webFetchTool(tool, at, { said: () => saidIn(body), cited: 'if asked' })];
+    return [webFetchTool(tool, at, { addressSources: () => addressSourcesIn(body), cited: 'if asked' })];
   }
   if (typeof type !== 'string' || !webSearchTypes.test(type)) return [];
-  const said = {
+  const settings = {
     detail: undefined,
     allowed: tool.allowed_domains,
     blocked: tool.blocked_domains,
     location: tool.user_location,
     callsMax: tool.max_uses,
   };
-  return [webSearchTool(at, said)];
+  return [webSearchTool(at, settings)];
 }
 
-function* saidIn({ system, messages }: CallerBody): Said {
+function* addressSourcesIn({ system, messages }: CallerBody): AddressSources {
   yield ['user', system];
   for (const { role, content } of messages) {
     if (!Array.isArray(content)) {
@@ -79,7 +84,7 @@ function serverOf(server: JsonValue, path: string, tools: readonly JsonObject[])
   const toolset = tools.find(({ type, mcp_server_name: name }) => type === 'mcp_toolset' && name === server.name);
   const older = isObject(server.tool_configuration) ? server.tool_configuration : {};
   if (older.enabled === false) return [];
-  const said = {
+  const settings = {
     label: server.name,
     url: server.url,
     description: undefined,
@@ -90,7 +95,7 @@ function serverOf(server: JsonValue, path: string, tools: readonly JsonObject[])
     allowed: older.allowed_tools ?? (toolset === undefined ? undefined : allowedBy(toolset)),
     approval: 'never' as const,
   };
-  return [mcpServerTool({ path, field: 'mcp_servers' }, said)];
+  return [mcpServerTool({ path, field: 'mcp_servers' }, settings)];
 }
 
 /** The names that a toolset allows; undefined: all. */

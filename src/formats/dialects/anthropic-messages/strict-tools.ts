@@ -22,11 +22,11 @@ export function strictSchemas(
   tools.forEach((tool, index) => {
     const schema = tool.parameters ?? { type: 'object', properties: {} };
     if (tool.strict !== true || strict.size >= toolsMax || isRecursive(schema)) return;
-    const own: Complexity = { optional: 0, unions: 0 };
-    count(schema, own);
-    if (total.optional + own.optional > optionalMax || total.unions + own.unions > unionsMax) return;
-    total.optional += own.optional;
-    total.unions += own.unions;
+    const complexity: Complexity = { optional: 0, unions: 0 };
+    count(schema, complexity);
+    if (total.optional + complexity.optional > optionalMax || total.unions + complexity.unions > unionsMax) return;
+    total.optional += complexity.optional;
+    total.unions += complexity.unions;
     strict.set(index, narrowSchema(schema.type === undefined ? { type: 'object', ...schema } : schema));
   });
   return strict;

@@ -3,7 +3,7 @@ import type { Citation } from '../../neutral/citation.ts';
 import { finishReasonOf, type NeutralEvent, parsedData, stringOr } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
-import { tellsNoCount, toldCount, type Usage } from '../../neutral/usage.ts';
+import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { faultOfError, readError } from './errors.ts';
 import { vendor } from './wire.ts';
@@ -33,7 +33,7 @@ const openBlocksMax = 256;
 const counts = ['inputTokens', 'outputTokens', 'cacheReadInputTokens', 'cacheWriteInputTokens'];
 
 /** Bedrock's words beside those. */
-const ownReasons = { guardrail_intervened: 'content-filter', content_filtered: 'content-filter' } as const;
+const bedrockReasons = { guardrail_intervened: 'content-filter', content_filtered: 'content-filter' } as const;
 
 class AnswerDecoder implements StreamDecoder {
   readonly #unwrapTool: string | undefined;
@@ -55,8 +55,8 @@ class AnswerDecoder implements StreamDecoder {
   step({ event, data }: SseEvent): NeutralEvent[] {
     this.#events = [];
     if (this.#over) return this.#events;
-    const said = parsedData(data);
-    if (said === null || !this.#read(event, said)) this.#malformed += 1;
+    const parsed = parsedData(data);
+    if (parsed === null || !this.#read(event, parsed)) this.#malformed += 1;
     return this.#events;
   }
 
@@ -89,7 +89,7 @@ class AnswerDecoder implements StreamDecoder {
 
   #wholeBlock(index: number, block: JsonObject): void {
     const { toolUse, reasoningContent, citationsContent, text, image } = block;
-    const delta = (said: JsonObject) => this.#delta(index, said);
+    const delta = (delta: JsonObject) => this.#delta(index, delta);
     if (isObject(toolUse)) {
       this.#openTool(index, toolUse);
       delta({ toolUse: { input: JSON.stringify(toolUse.input ?? {}) } });
@@ -152,8 +152,8 @@ class AnswerDecoder implements StreamDecoder {
     this.#say({ type: 'start', id: null, model: null, createdS: null });
   }
 
-  #openTool(index: number, { toolUseId, name: told }: JsonObject): void {
-    const name = stringOr(told, '');
+  #openTool(index: number, { toolUseId, name: toolName }: JsonObject): void {
+    const name = stringOr(toolName, '');
     this.#lastPart = null;
     if (name !== '' && name === this.#unwrapTool) {
       this.#unwrapped += 1;
@@ -249,7 +249,7 @@ class AnswerDecoder implements StreamDecoder {
     this.#say({ type: 'text-delta', choice: 0, text });
   }
 
-  #stop({ stopReason, additionalModelResponseFields: own }: JsonObject): void {
+  #stop({ stopReason, additionalModelResponseFields: modelFields }: JsonObject): void {
     if (this.#finished || typeof stopReason !== 'string') return;
     for (const index of [...this.#open.keys()]) this.#close(index);
     if (stopReason.startsWith('malformed_')) {
@@ -258,26 +258,26 @@ class AnswerDecoder implements StreamDecoder {
       return;
     }
     this.#finished = true;
-    const reason = finishReasonOf(stopReason, ownReasons, {
+    const reason = finishReasonOf(stopReason, bedrockReasons, {
       toolCalls: this.#toolCalls,
       unwrapped: this.#unwrapped,
     });
-    const stopSequence = isObject(own) ? stringOr(own.stop_sequence, null) : null;
+    const stopSequence = isObject(modelFields) ? stringOr(modelFields.stop_sequence, null) : null;
     this.#say({ type: 'finish', choice: 0, reason, stopSequence });
   }
 
   #usage(usage: JsonValue | undefined): void {
     if (!isObject(usage)) return;
-    const input = toldCount(usage.inputTokens);
-    const output = toldCount(usage.outputTokens);
+    const input = reportedCount(usage.inputTokens);
+    const output = reportedCount(usage.outputTokens);
     if (input === null && output === null) return;
-    const read = toldCount(usage.cacheReadInputTokens) ?? 0;
-    const written = toldCount(usage.cacheWriteInputTokens) ?? 0;
+    const read = reportedCount(usage.cacheReadInputTokens) ?? 0;
+    const written = reportedCount(usage.cacheWriteInputTokens) ?? 0;
     // Bedrock counts cached input apart from inputTokens, the neutral form inside of it: added here.
     const told: Usage = { inputTokens: (input ?? 0) + read + written, outputTokens: output ?? 0 };
     if (usage.cacheReadInputTokens !== undefined) told.cachedInputTokens = read;
     if (usage.cacheWriteInputTokens !== undefined) told.cacheWriteTokens = written;
-    this.#say({ type: 'usage', usage: told, ...(tellsNoCount(usage, counts) && { impossible: true as const }) });
+    this.#say({ type: 'usage', usage: told, ...(reportsInvalidCount(usage, counts) && { impossible: true as const }) });
   }
 
   #say(event: NeutralEvent): void {
@@ -294,14 +294,14 @@ function readCitation(citation: JsonObject): Citation {
   const { title, source, sourceContent, location } = citation;
   const place = isObject(location) ? location : {};
   const web = isObject(place.web) ? stringOr(place.web.url, null) : null;
-  const told = stringOr(source, '');
-  const url = web ?? (/^https?:/i.test(told) ? told : null);
+  const sourceText = stringOr(source, '');
+  const url = web ?? (/^https?:/i.test(sourceText) ? sourceText : null);
   const inDocument = Object.values(place).find(
     (one): one is JsonObject => isObject(one) && typeof one.documentIndex === 'number',
   );
   return {
     url,
-    title: stringOr(title, url === null ? told : ''),
+    title: stringOr(title, url === null ? sourceText : ''),
     quote: listOf(sourceContent)
       .map(({ text }) => stringOr(text, ''))
       .join(''),

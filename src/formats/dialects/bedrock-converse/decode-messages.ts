@@ -84,7 +84,7 @@ function sourceOf({ source }: JsonObject, mediaType: string): MediaSource {
 function documentOf(document: JsonObject): NeutralPart {
   const { source, format, name, citations } = document;
   const { text, content } = isObject(source) ? source : {};
-  const words = typeof text === 'string' ? text : Array.isArray(content) ? wordsOf(content) : null;
+  const words = typeof text === 'string' ? text : Array.isArray(content) ? joinedTexts(content) : null;
   return {
     type: 'document',
     source: words === null ? sourceOf(document, mediaTypeOf(stringOr(format, 'txt'))) : textSource(words),
@@ -96,13 +96,13 @@ function documentOf(document: JsonObject): NeutralPart {
 function foundOf({ source, title, content, citations }: JsonObject): NeutralPart {
   return {
     type: 'document',
-    source: textSource(wordsOf(content)),
+    source: textSource(joinedTexts(content)),
     name: stringOr(title, '') || stringOr(source, ''),
     ...(isObject(citations) && citations.enabled === true && { cited: true as const }),
   };
 }
 
-function wordsOf(texts: JsonValue | undefined): string {
+function joinedTexts(texts: JsonValue | undefined): string {
   return textsOf(texts)
     .map((part) => (part.type === 'text' ? part.text : ''))
     .join('\n');
@@ -160,10 +160,10 @@ export function mayHoldSealed(raw: Buffer): boolean {
 
 /** The turns for Bedrock itself: proofs of other vendors mean nothing to it. */
 export function withoutSealed(messages: readonly JsonObject[]): JsonObject[] {
-  return messages.map((message) => ({ ...message, content: (message.content as JsonObject[]).flatMap(ownBlock) }));
+  return messages.map((message) => ({ ...message, content: (message.content as JsonObject[]).flatMap(withoutProofs) }));
 }
 
-function ownBlock(block: JsonObject): JsonObject[] {
+function withoutProofs(block: JsonObject): JsonObject[] {
   for (const name of ['toolUse', 'toolResult'] as const) {
     const one = block[name];
     if (isObject(one)) {

@@ -183,10 +183,10 @@ function citationOf({ url, title, quote, document, own }: Citation): JsonObject 
 }
 
 function stopOf(reason: FinishReason, stopSequence: string | null, head: AnswerHead): JsonObject {
-  const asked = head.echo?.stopSequence === true && stopSequence !== null;
+  const showsSequence = head.echo?.stopSequence === true && stopSequence !== null;
   return {
     stopReason: stopReasons[reason],
-    ...(asked && { additionalModelResponseFields: { stop_sequence: stopSequence } }),
+    ...(showsSequence && { additionalModelResponseFields: { stop_sequence: stopSequence } }),
   };
 }
 

@@ -32,7 +32,7 @@ const takes = [
   'responseFormat.description',
   'reasoning',
 ] as const;
-type Asked = Taken<(typeof takes)[number]>;
+type EncodedMembers = Taken<(typeof takes)[number]>;
 
 /** What decides how a field is written: `sampling` is refused where the model thinks. */
 interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
@@ -62,7 +62,7 @@ export const encodeRequest = encoderOf({
   encode,
 });
 
-function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
+function encode(request: EncodedMembers, target: EncodeTarget): Result<EncodedRequest> {
   const encoding: Encoding = { rules: rulesOf(target.model), losses: [], failure: null };
   const foreign = openAiAlone(request);
   if (foreign !== null) refuse(encoding, foreign.field, foreign.message);
@@ -74,14 +74,14 @@ function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
   const tokens = target.maxOutputTokens ?? tokensMin;
   if (tokens !== undefined) inferenceConfig.maxTokens = tokens;
   writeFields(fields, request, { maxOutputTokens: target.maxOutputTokens, sampling }, inferenceConfig, encoding.losses);
-  const own = { ...thoughts, ...topKOf(request, thoughts, encoding) };
+  const modelFields = { ...thoughts, ...topKOf(request, thoughts, encoding) };
   if (encoding.failure !== null) return { ok: false, failure: encoding.failure };
 
   const body: ConverseBody & JsonObject = { ...request.extensions?.[vendor], messages: turns };
   if (system.length > 0) body.system = system;
   if (Object.keys(inferenceConfig).length > 0) body.inferenceConfig = inferenceConfig;
   if (toolConfig !== null) body.toolConfig = toolConfig;
-  if (Object.keys(own).length > 0) body.additionalModelRequestFields = own;
+  if (Object.keys(modelFields).length > 0) body.additionalModelRequestFields = modelFields;
   if (format?.kind === 'native') body.outputConfig = { textFormat: format.textFormat };
   const encoded: EncodedRequest = { body, losses: encoding.losses };
   if (format?.kind === 'forced-tool') encoded.decode = { unwrapTool: format.tool.name };
@@ -94,14 +94,14 @@ const merged = ['inferenceConfig', 'additionalModelRequestFields'] as const;
 export function withOperatorFields(body: JsonObject, fields: Readonly<Record<string, unknown>>): JsonObject {
   const joined: JsonObject = { ...body, ...(fields as JsonObject) };
   for (const name of merged) {
-    const [asked, set] = [body[name], fields[name]];
-    if (isObject(asked) && isObject(set)) joined[name] = { ...asked, ...set };
+    const [requested, set] = [body[name], fields[name]];
+    if (isObject(requested) && isObject(set)) joined[name] = { ...requested, ...set };
   }
   return joined;
 }
 
 /** Where the model has it, among `additionalModelRequestFields`: Converse has no member for it. */
-function topKOf({ topK }: Asked, thoughts: JsonObject, encoding: Encoding): JsonObject {
+function topKOf({ topK }: EncodedMembers, thoughts: JsonObject, encoding: Encoding): JsonObject {
   if (topK === undefined) return {};
   const { rules } = encoding;
   if (rules.topK === 'none' || thoughts.thinking !== undefined) {
@@ -136,7 +136,7 @@ interface EncodedReasoning {
 }
 
 /** Sampling goes where the model thinks: Claude refuses it then, and Nova at high effort. */
-function encodeReasoning(request: Asked, target: EncodeTarget, encoding: Encoding): EncodedReasoning {
+function encodeReasoning(request: EncodedMembers, target: EncodeTarget, encoding: Encoding): EncodedReasoning {
   const none: EncodedReasoning = { thoughts: {}, sampling: 'taken' };
   const { reasoning } = request;
   if (reasoning === undefined || (reasoning.effort === undefined && reasoning.budgetTokens === undefined)) return none;
@@ -193,7 +193,7 @@ function effortOf({ effort, budgetTokens }: NeutralReasoning): 'low' | 'medium' 
 
 type EncodedFormat = { kind: 'native'; textFormat: JsonObject } | { kind: 'forced-tool'; tool: ToolSpec };
 
-function encodeFormat(request: Asked, encoding: Encoding): EncodedFormat | null {
+function encodeFormat(request: EncodedMembers, encoding: Encoding): EncodedFormat | null {
   const format = request.responseFormat;
   if (format === undefined || format.type === 'text') return null;
   if (format.type === 'json-schema' && encoding.rules.jsonSchema === 'native') {
@@ -212,7 +212,7 @@ function encodeFormat(request: Asked, encoding: Encoding): EncodedFormat | null 
 
 /** Null: no tools. `forced` is the tool that stands in for a response format. */
 function encodeTools(
-  request: Asked,
+  request: EncodedMembers,
   turns: readonly Turn[],
   forced: ToolSpec | null,
   encoding: Encoding,

@@ -19,8 +19,8 @@ export function readError(body: unknown): UpstreamError | null {
   if (typeof message !== 'string' && typeof error.__type !== 'string') return null;
   // `com.amazonaws.bedrock#ThrottlingException`
   const code = typeof name === 'string' ? name.slice(name.lastIndexOf('#') + 1) : '';
-  const said = typeof message === 'string' ? message.slice(0, messageCharsMax) : '';
-  return { message: said || code || 'The provider did not describe its error.', code, param: null };
+  const text = typeof message === 'string' ? message.slice(0, messageCharsMax) : '';
+  return { message: text || code || 'The provider did not describe its error.', code, param: null };
 }
 
 /** The fault of an exception inside a stream, or of an error body inside a 200. */

@@ -70,14 +70,14 @@ function betasIn(raw: Buffer, scan: JsonScan): string | null {
 
 /** The object without top-level members of these names, its values as they came. */
 function without(raw: Buffer, { members }: JsonScan, names: readonly string[]): Buffer {
-  const kept: Buffer[] = [];
+  const pieces: Buffer[] = [];
   for (let i = 0; i < members.length; i += 4) {
     const [keyStart = 0, keyEnd = 0, , valueEnd = 0] = members.slice(i, i + 4);
     if (names.includes(raw.toString('latin1', keyStart, keyEnd))) continue;
-    kept.push(kept.length === 0 ? opening : comma, raw.subarray(keyStart - 1, valueEnd));
+    pieces.push(pieces.length === 0 ? opening : comma, raw.subarray(keyStart - 1, valueEnd));
   }
-  const all = kept.length === 0 ? [opening, closing] : [...kept, closing];
-  return kept.length === (members.length / 4) * 2 ? raw : Buffer.concat(all);
+  const all = pieces.length === 0 ? [opening, closing] : [...pieces, closing];
+  return pieces.length === (members.length / 4) * 2 ? raw : Buffer.concat(all);
 }
 
 const opening = Buffer.from('{');

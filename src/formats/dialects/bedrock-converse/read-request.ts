@@ -16,9 +16,9 @@ import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
 import { decodeSystem, decodeTools, decodeTurns, mayHoldSealed, withoutSealed } from './decode-messages.ts';
 import { withOperatorFields } from './encode-request.ts';
-import { ownFieldsOf } from './own-fields.ts';
+import { modelFieldsOf } from './model-fields.ts';
 import { withoutPathMembers } from './path-members.ts';
-import { faultOf, isShared } from './request-fields.ts';
+import { invalidFieldIn, isShared } from './request-fields.ts';
 
 /** Files in a bucket of the operator's account are named by their address alone. */
 export const objects = objectsBy({
@@ -37,10 +37,10 @@ export const objects = objectsBy({
  * adds model and stream (`withPathMembers`).
  */
 export function readRequest(raw: Buffer, body: JsonObject, _: JsonScan): Result<CallerRequest> {
-  const failure = faultOf(body);
+  const failure = invalidFieldIn(body);
   if (failure !== null) return { ok: false, failure };
-  const own = ownFieldsOf(body);
-  const nativeOnly = askedOfBedrockAlone(body);
+  const modelFields = modelFieldsOf(body);
+  const nativeOnly = bedrockOnlyFailure(body);
   const paths = Array.isArray(body.additionalModelResponseFieldPaths) ? body.additionalModelResponseFieldPaths : [];
   return {
     ok: true,
@@ -50,20 +50,20 @@ export function readRequest(raw: Buffer, body: JsonObject, _: JsonScan): Result<
       includeUsage: true,
       n: 1,
       seed: null,
-      needs: needsOf(body, raw.length, own.reasoning),
+      needs: needsOf(body, raw.length, modelFields.reasoning),
       user: null,
       conversationStart: conversationStart(body),
       ...(paths.includes('/stop_sequence') && { echo: { stopSequence: true } }),
       wordFor: (field) => wordFor(field, decodeSystem(body.system).length),
       extras: nativeOnly === null ? null : someExtras({ nativeOnly }),
-      neutral: () => neutralOf(body, own),
+      neutral: () => neutralOf(body, modelFields),
       forward: (target) => forward(raw, body, target),
     },
   };
 }
 
 /** What changes the answer and no other provider has. */
-function askedOfBedrockAlone(body: JsonObject): Failure | null {
+function bedrockOnlyFailure(body: JsonObject): Failure | null {
   if (isObject(body.guardrailConfig)) {
     return onlyBedrock('guardrailConfig', 'applies this guardrail. Use a guard of this gateway, or leave it out');
   }
@@ -131,12 +131,12 @@ function startIn(block: JsonValue): string {
   return text.slice(0, endCharsMax) + text.slice(-endCharsMax);
 }
 
-function neutralOf(body: JsonObject, own: ReturnType<typeof ownFieldsOf>): NeutralRequest {
+function neutralOf(body: JsonObject, modelFields: ReturnType<typeof modelFieldsOf>): NeutralRequest {
   const { maxTokens, temperature, topP, stopSequences } = configOf(body);
   const tools = decodeTools(toolsOf(body));
   const choice = choiceOf(body);
   const format = formatOf(body);
-  const lost = lossesOf(body, own.lost);
+  const lost = lossesOf(body, modelFields.lost);
   const { serviceTier } = body;
   const tier = isObject(serviceTier) ? stringOr(serviceTier.type, 'default') : 'default';
   return {
@@ -147,12 +147,12 @@ function neutralOf(body: JsonObject, own: ReturnType<typeof ownFieldsOf>): Neutr
     ...(typeof maxTokens === 'number' && { maxOutputTokens: maxTokens }),
     ...(typeof temperature === 'number' && { temperature }),
     ...(typeof topP === 'number' && { topP }),
-    ...(own.topK !== null && { topK: own.topK }),
+    ...(modelFields.topK !== null && { topK: modelFields.topK }),
     ...(Array.isArray(stopSequences) && stopSequences.length > 0 && { stop: stopSequences as string[] }),
     ...(tools.length > 0 && { tools }),
     ...(choice !== null && { toolChoice: choice }),
     ...(format !== null && { responseFormat: format }),
-    ...(own.reasoning !== null && { reasoning: own.reasoning }),
+    ...(modelFields.reasoning !== null && { reasoning: modelFields.reasoning }),
     ...(tier !== 'default' && { hints: { service_tier: tier } }),
     ...(lost.length > 0 && { lost }),
   };
@@ -187,13 +187,13 @@ function parsedSchema(text: string): JsonObject | null {
   }
 }
 
-function lossesOf(body: JsonObject, ownLost: readonly string[]): Loss[] {
+function lossesOf(body: JsonObject, lostModelFields: readonly string[]): Loss[] {
   const fields = Object.keys(body).filter(
     (name) => !isShared(name) && !gatewayOnlyFields.has(name) && (body[name] ?? null) !== null,
   );
   const paths = Array.isArray(body.additionalModelResponseFieldPaths) ? body.additionalModelResponseFieldPaths : [];
   const isPathLost = paths.some((path) => path !== '/stop_sequence');
-  const all = [...fields, ...ownLost, ...(isPathLost ? ['additionalModelResponseFieldPaths'] : [])];
+  const all = [...fields, ...lostModelFields, ...(isPathLost ? ['additionalModelResponseFieldPaths'] : [])];
   return all.map((field) => ({ field, why: 'unsupported' }));
 }
 
@@ -201,8 +201,8 @@ function lossesOf(body: JsonObject, ownLost: readonly string[]): Loss[] {
 function forward(raw: Buffer, body: JsonObject, target: ForwardTarget): ForwardBody {
   const losses: Loss[] = [];
   const changed = changedBody(raw, body, target, losses);
-  const own = changed === null ? withoutPathMembers(raw) : null;
-  if (own !== null) return { bytes: own, losses };
+  const unchanged = changed === null ? withoutPathMembers(raw) : null;
+  if (unchanged !== null) return { bytes: unchanged, losses };
   const { model: _, stream: __, ...rest } = changed ?? body;
   return { bytes: JSON.stringify(rest), losses };
 }

@@ -13,13 +13,13 @@ export interface TextBlock {
 const quoteCharsMax = 1_000;
 
 /** One of Cohere's citations rests on several sources: one of ours for each. */
-export function citationsOf(said: JsonObject, block: TextBlock | undefined): Citation[] {
-  const span = block === undefined ? undefined : spanIn(block, said);
-  const sources = Array.isArray(said.sources) ? said.sources.filter(isObject) : [];
+export function citationsOf(citation: JsonObject, block: TextBlock | undefined): Citation[] {
+  const span = block === undefined ? undefined : spanIn(block, citation);
+  const sources = Array.isArray(citation.sources) ? citation.sources.filter(isObject) : [];
   return sources.map((source) => ({
     ...readSource(source),
     ...(span !== undefined && { span }),
-    own: { vendor, block: said },
+    own: { vendor, block: citation },
   }));
 }
 

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { finishReasonOf, isEndMark, type NeutralEvent, parsedData, stringOr } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
-import { tellsNoCount, toldCount, type Usage } from '../../neutral/usage.ts';
+import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import { ArgumentsText } from '../arguments-text.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
@@ -44,8 +44,8 @@ class AnswerDecoder implements StreamDecoder {
   step({ data }: SseEvent): NeutralEvent[] {
     this.#events = [];
     if (this.#over || isEndMark(data)) return this.#events;
-    const said = parsedData(data);
-    if (said === null || !this.#read(said)) this.#malformed += 1;
+    const parsed = parsedData(data);
+    if (parsed === null || !this.#read(parsed)) this.#malformed += 1;
     return this.#events;
   }
 
@@ -79,14 +79,14 @@ class AnswerDecoder implements StreamDecoder {
   }
 
   /** Reads one event; false when it is none of this format. Never throws, whatever it is given. */
-  #read(said: JsonObject): boolean {
-    const { type, index } = said;
-    const delta = isObject(said.delta) ? said.delta : {};
+  #read(event: JsonObject): boolean {
+    const { type, index } = event;
+    const delta = isObject(event.delta) ? event.delta : {};
     const message = isObject(delta.message) ? delta.message : {};
     const at = typeof index === 'number' ? index : 0;
     switch (type) {
       case 'message-start':
-        this.#start(said.id);
+        this.#start(event.id);
         return true;
       case 'content-start':
       case 'content-delta':
@@ -112,12 +112,12 @@ class AnswerDecoder implements StreamDecoder {
         this.#citation(message.citations);
         return true;
       case 'message-end':
-        this.#start(said.id);
+        this.#start(event.id);
         this.#end(delta);
         return true;
       case undefined:
-        if (readError(said) === null) return false;
-        this.#failed(said);
+        if (readError(event) === null) return false;
+        this.#failed(event);
         return true;
       default:
         // The ends of parts, events for debugging, and those that Cohere adds over time.
@@ -158,9 +158,9 @@ class AnswerDecoder implements StreamDecoder {
     if (text !== '') this.#say({ type: 'text-delta', choice: 0, text });
   }
 
-  #call(index: number, { id, function: said }: JsonObject): void {
+  #call(index: number, { id, function: fn }: JsonObject): void {
     this.#lastPart = null;
-    const name = isObject(said) ? stringOr(said.name, '') : '';
+    const name = isObject(fn) ? stringOr(fn.name, '') : '';
     if (name !== '' && name === this.#unwrapTool) {
       this.#unwrapped += 1;
       // The model may call this one twice: two objects in a row are no JSON.
@@ -170,12 +170,12 @@ class AnswerDecoder implements StreamDecoder {
       this.#say({ type: 'tool-call-start', choice: 0, call: this.#toolCalls, id: stringOr(id, ''), name });
       this.#toolCalls += 1;
     }
-    this.#arguments(index, said);
+    this.#arguments(index, fn);
   }
 
-  #arguments(index: number, said: JsonValue | undefined): void {
+  #arguments(index: number, fn: JsonValue | undefined): void {
     const call = this.#calls.get(index);
-    const piece = isObject(said) ? stringOr(said.arguments, '') : '';
+    const piece = isObject(fn) ? stringOr(fn.arguments, '') : '';
     if (call === undefined || piece === '') return;
     // Of a call that carries structured output, the arguments are the answer's text.
     if (call === null) return this.#text(index, piece);
@@ -188,7 +188,7 @@ class AnswerDecoder implements StreamDecoder {
   #citation(said: JsonObject): void {
     // Those of plans and thoughts are none of the answer.
     if (typeof said.type === 'string' && said.type !== 'TEXT_CONTENT') return;
-    const index = toldCount(said.content_index);
+    const index = reportedCount(said.content_index);
     const block = index === null ? [...this.#texts.values()].at(-1) : this.#texts.get(index);
     for (const citation of citationsOf(said, block)) this.#say({ type: 'citation', choice: 0, citation });
   }
@@ -215,14 +215,14 @@ class AnswerDecoder implements StreamDecoder {
   #usage(usage: JsonValue | undefined): void {
     if (!isObject(usage)) return;
     const { billed_units: billed, tokens, cached_tokens: cached } = usage;
-    const counts = isObject(billed) && toldCount(billed.input_tokens) !== null ? billed : tokens;
+    const counts = isObject(billed) && reportedCount(billed.input_tokens) !== null ? billed : tokens;
     if (!isObject(counts)) return;
-    const inputTokens = toldCount(counts.input_tokens);
-    const outputTokens = toldCount(counts.output_tokens);
-    const impossible = tellsNoCount(counts, ['input_tokens', 'output_tokens']);
+    const inputTokens = reportedCount(counts.input_tokens);
+    const outputTokens = reportedCount(counts.output_tokens);
+    const impossible = reportsInvalidCount(counts, ['input_tokens', 'output_tokens']);
     if (inputTokens === null && outputTokens === null && !impossible) return;
     const told: Usage = { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 };
-    const read = toldCount(cached);
+    const read = reportedCount(cached);
     // The template is cached as well, and is none of the billed input.
     if (read !== null) told.cachedInputTokens = Math.min(read, told.inputTokens);
     this.#say({ type: 'usage', usage: told, ...(impossible && { impossible: true as const }) });

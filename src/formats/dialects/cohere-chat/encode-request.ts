@@ -9,7 +9,7 @@ import { standInTool } from '../stand-in-tool.ts';
 import { clamp, encoderOf, fieldsOf, firstTexts, type Taken, tokenLimit, when, writeFields } from '../taken-fields.ts';
 import { type Encoding, encodeMessages, lose } from './encode-messages.ts';
 import { rulesOf } from './model-rules.ts';
-import { type CohereBody, ownFields, vendor } from './wire.ts';
+import { type CohereBody, cohereOnlyFields, vendor } from './wire.ts';
 
 const takes = [
   'messages',
@@ -21,7 +21,7 @@ const takes = [
   'responseFormat.description',
   'reasoning',
 ] as const;
-type Asked = Taken<(typeof takes)[number]>;
+type EncodedMembers = Taken<(typeof takes)[number]>;
 
 /** What decides how a field is written: the target, and the body as far as it is made. */
 interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
@@ -51,17 +51,17 @@ export const encodeRequest = encoderOf({
   vendor,
   takes,
   fields,
-  borrows: { [openAiChatId]: new Set(ownFields) },
+  borrows: { [openAiChatId]: new Set(cohereOnlyFields) },
   encode,
 });
 
-function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
+function encode(request: EncodedMembers, target: EncodeTarget): Result<EncodedRequest> {
   const { responseFormat } = request;
-  const wantsFormat = responseFormat !== undefined && responseFormat.type !== 'text';
+  const hasFormat = responseFormat !== undefined && responseFormat.type !== 'text';
   const encoding: Encoding = {
     rules: rulesOf(target.model),
     // Cohere refuses documents together with a format.
-    documents: wantsFormat ? 'as-text' : 'beside',
+    documents: hasFormat ? 'as-text' : 'beside',
     losses: [],
     failure: null,
   };
@@ -72,7 +72,7 @@ function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
     encoding.failure ??= invalid('messages', 'The messages have no content. Send at least one with text or a picture.');
   }
   if (request.toolChoice !== undefined) encoding.failure ??= missingTool(request);
-  const own = ownFieldsOf(request);
+  const cohereFields = cohereFieldsOf(request);
   const body: CohereBody = { model: target.model, messages };
   if (target.stream) body.stream = true;
   writeFields(fields, request, { maxOutputTokens: target.maxOutputTokens, body }, body, encoding.losses);
@@ -83,29 +83,29 @@ function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
 
   Object.assign(
     body,
-    own,
+    cohereFields,
     documents.length > 0 &&
-      Array.isArray(own.documents) && {
-        documents: [...documents, ...own.documents],
+      Array.isArray(cohereFields.documents) && {
+        documents: [...documents, ...cohereFields.documents],
       },
   );
   const value: EncodedRequest = { body, losses: encoding.losses };
-  if (documents.length > 0) value.kept = ['messages.document.citations'];
+  if (documents.length > 0) value.recovered = ['messages.document.citations'];
   if (unwrapTool !== null) value.decode = { unwrapTool };
   return { ok: true, value };
 }
 
 /** Cohere's own members among those that the caller added to OpenAI's. */
-function ownFieldsOf({ extensions }: Asked): JsonObject {
+function cohereFieldsOf({ extensions }: EncodedMembers): JsonObject {
   const added = extensions?.[openAiChatId];
-  const own: JsonObject = {};
-  if (added === undefined) return own;
-  for (const name of ownFields) if (added[name] !== undefined) own[name] = added[name];
-  return own;
+  const fields: JsonObject = {};
+  if (added === undefined) return fields;
+  for (const name of cohereOnlyFields) if (added[name] !== undefined) fields[name] = added[name];
+  return fields;
 }
 
 /** The name of the tool that stands in for a format: Cohere refuses a format beside tools. Null: none does. */
-function putToolsAndFormat(body: JsonObject, request: Asked, encoding: Encoding): string | null {
+function putToolsAndFormat(body: JsonObject, request: EncodedMembers, encoding: Encoding): string | null {
   const { tools = [], toolChoice, responseFormat, parallelToolCalls } = request;
   const format = responseFormat?.type === 'text' ? undefined : responseFormat;
   const mayCall = tools.length > 0 && toolChoice?.type !== 'none';

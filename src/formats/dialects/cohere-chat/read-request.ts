@@ -6,7 +6,7 @@ import { type ForwardBody, forwardBody, gatewayOnlyFields } from '../forward-bod
 import { memberKinds, objectsBy } from '../named-objects.ts';
 import { openAiChat } from '../openai-chat/index.ts';
 import { thinkingOf } from './encode-request.ts';
-import { faultOf, isShared } from './request-fields.ts';
+import { invalidFieldIn, isShared } from './request-fields.ts';
 import { documentId } from './wire.ts';
 
 /** Nothing in a body names an object at a provider. */
@@ -19,7 +19,7 @@ export const objects = objectsBy({
  * same, with its documents before the last turn of the user.
  */
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
-  const failure = faultOf(body);
+  const failure = invalidFieldIn(body);
   if (failure !== null) return { ok: false, failure };
   const read = openAiChat.readRequest(raw, chatOf(body), scan);
   if (!read.ok) return read;
@@ -111,14 +111,14 @@ function callOf(call: JsonValue): JsonObject {
 
 /** Null where a turn has calls alone. */
 function contentOf(parts: readonly JsonObject[], hasCalls: boolean): JsonValue {
-  const said = parts.flatMap((part): JsonObject[] => {
+  const texts = parts.flatMap((part): JsonObject[] => {
     if (part.type === 'thinking') return [];
     if (part.type !== 'document') return [part];
     const { document } = part;
     const data = isObject(document) ? document.data : document;
     return [{ type: 'text', text: typeof data === 'string' ? data : JSON.stringify(data) }];
   });
-  return said.length === 0 ? (hasCalls ? null : '') : said;
+  return texts.length === 0 ? (hasCalls ? null : '') : texts;
 }
 
 interface GivenDocument {

@@ -119,7 +119,7 @@ const required = new Map([
 ]);
 
 /** The first fault of a body, which names its field; null when there is none. */
-export function faultOf(body: JsonObject): Failure | null {
+export function invalidFieldIn(body: JsonObject): Failure | null {
   const complaint = checkFields(fields, body, required);
   return complaint === null ? null : asFailure(complaint);
 }

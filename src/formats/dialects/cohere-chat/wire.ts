@@ -14,7 +14,7 @@ export type CohereBody = JsonObject & {
 export const vendor = 'cohere-chat';
 
 /** Members of Cohere's own that callers of OpenAI's format may add to a body; they go as they came. */
-export const ownFields = [
+export const cohereOnlyFields = [
   'documents',
   'citation_options',
   'safety_mode',

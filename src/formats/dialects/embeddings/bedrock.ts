@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { toldCount } from '../../neutral/usage.ts';
+import { reportedCount } from '../../neutral/usage.ts';
 import { cohereEmbeddings } from './cohere.ts';
 import { type EmbeddingFormat, type EmbeddingOrder, inputTypeFor, lossesOf } from './format.ts';
 import { readRows } from './read-rows.ts';
@@ -38,7 +38,7 @@ export const bedrockEmbeddings: EmbeddingFormat = {
     const { embedding, embeddings, inputTextTokenCount } = isObject(body) ? body : {};
     if (Array.isArray(embedding)) {
       const read = readRows([embedding], count);
-      return 'class' in read ? read : { ...read, inputTokens: toldCount(inputTextTokenCount) };
+      return 'class' in read ? read : { ...read, inputTokens: reportedCount(inputTextTokenCount) };
     }
     if (Array.isArray(embeddings) && embeddings.every(isObject)) {
       const read = readRows(
@@ -73,9 +73,9 @@ const novaPurposes: Readonly<Record<string, string>> = {
 };
 
 function novaBody(order: EmbeddingOrder): JsonObject {
-  const asked = inputTypeFor(order) ?? 'search_query';
+  const inputType = inputTypeFor(order) ?? 'search_query';
   const singleEmbeddingParams: JsonObject = {
-    embeddingPurpose: novaPurposes[asked] ?? asked,
+    embeddingPurpose: novaPurposes[inputType] ?? inputType,
     text: { truncationMode: 'NONE', value: textOf(order) },
   };
   if (order.dimensions !== null) singleEmbeddingParams.embeddingDimension = order.dimensions;

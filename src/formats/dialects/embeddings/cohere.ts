@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { toldCount } from '../../neutral/usage.ts';
+import { reportedCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
 import { malformed, readRows } from './read-rows.ts';
@@ -25,6 +25,6 @@ export const cohereEmbeddings: EmbeddingFormat = {
     const read = readRows(vectors, count);
     if ('class' in read) return read;
     const units = isObject(meta) && isObject(meta.billed_units) ? meta.billed_units : {};
-    return { ...read, inputTokens: toldCount(units.input_tokens) };
+    return { ...read, inputTokens: reportedCount(units.input_tokens) };
   },
 };

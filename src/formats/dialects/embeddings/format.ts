@@ -58,7 +58,7 @@ export interface EmbeddingFacts {
   /** Takes tokens for text. */
   takesTokens: boolean;
   /**
-   * Models that shorten their vectors on demand. `asked`: nobody here knows, so it gets the callers' wish and judges
+   * Models that shorten their vectors on demand. `requestedType`: nobody here knows, so it gets the callers' wish and judges
    * itself; a pattern: those do, and get the length that the alias declares, too.
    */
   dimensions: 'never' | 'asked' | RegExp;
@@ -67,7 +67,7 @@ export interface EmbeddingFacts {
   /** Absent: nobody here knows, so services of OpenAI's format get the caller's word unchanged. */
   inputType?: InputTypeFacts | 'refused' | undefined;
   /**
-   * Form in which vectors are requested. `base64`: always so, the cheapest to read; `asked`: as the caller wants them,
+   * Form in which vectors are requested. `base64`: always so, the cheapest to read; `requestedType`: as the caller wants them,
    * for servers that may not know base64; absent: the field is left out.
    */
   encoding?: VectorEncoding | 'asked';
@@ -93,8 +93,8 @@ export function inputTypeFor({ model, request, facts }: EmbeddingOrder): string 
   const known = facts.inputType;
   if (known === undefined || known === 'refused') return null;
   const asymmetric = known.asymmetric === 'all' || known.asymmetric.test(model);
-  const asked = request.inputType ?? (asymmetric ? request.purpose : null);
-  return asked === null ? null : (known.words[asked as InputType] ?? asked);
+  const requestedType = request.inputType ?? (asymmetric ? request.purpose : null);
+  return requestedType === null ? null : (known.words[requestedType as InputType] ?? requestedType);
 }
 
 /** The member that tells an order's purpose as it goes to a service of OpenAI's format; null: none does. */
@@ -131,8 +131,8 @@ export function lossesOf({ request, facts }: EmbeddingOrder, { extra }: { extra:
     break;
   }
   const asItIs = extra === 'taken' && facts.inputType === undefined && request.inputTypeWord !== null;
-  const told = typeof facts.inputType === 'object' || asItIs;
-  if (request.inputType !== null && !told) {
+  const isPassedOn = typeof facts.inputType === 'object' || asItIs;
+  if (request.inputType !== null && !isPassedOn) {
     losses.push({ field: 'input_type', why: 'unsupported' });
   }
   if (request.user !== null && facts.takesUser !== true) losses.push({ field: 'user', why: 'unsupported' });

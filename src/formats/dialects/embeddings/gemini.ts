@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { toldCount } from '../../neutral/usage.ts';
+import { reportedCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
 import { malformed, readRows } from './read-rows.ts';
@@ -33,6 +33,6 @@ export const geminiEmbeddings: EmbeddingFormat = {
       count,
     );
     if ('class' in read) return read;
-    return { ...read, inputTokens: isObject(usageMetadata) ? toldCount(usageMetadata.promptTokenCount) : null };
+    return { ...read, inputTokens: isObject(usageMetadata) ? reportedCount(usageMetadata.promptTokenCount) : null };
   },
 };

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { toldCount } from '../../neutral/usage.ts';
+import { reportedCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, lossesOf } from './format.ts';
 import { malformed, readRows } from './read-rows.ts';
@@ -17,6 +17,6 @@ export const ollamaEmbeddings: EmbeddingFormat = {
     const { embeddings, prompt_eval_count: inputTokens } = isObject(body) ? body : {};
     if (!Array.isArray(embeddings)) return errorInside(body) ?? malformed("the answer has no 'embeddings'");
     const read = readRows(embeddings, count);
-    return 'class' in read ? read : { ...read, inputTokens: toldCount(inputTokens) };
+    return 'class' in read ? read : { ...read, inputTokens: reportedCount(inputTokens) };
   },
 };

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
-import { toldCount } from '../../neutral/usage.ts';
+import { reportedCount } from '../../neutral/usage.ts';
 import { faultInList } from '../forwarded/read-whole.ts';
 import {
   type EmbeddingFormat,
@@ -62,5 +62,5 @@ function inOrder(data: readonly JsonValue[], count: number): (JsonValue | undefi
 /** Voyage and Jina tell the total alone. */
 function inputTokens(usage: JsonValue | undefined): number | null {
   if (!isObject(usage)) return null;
-  return toldCount(usage.prompt_tokens) ?? toldCount(usage.total_tokens);
+  return reportedCount(usage.prompt_tokens) ?? reportedCount(usage.total_tokens);
 }

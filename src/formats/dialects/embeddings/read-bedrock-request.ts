@@ -60,17 +60,17 @@ export function readBedrockRequest(body: JsonObject): Result<EmbeddingRequest> {
   if ((images ?? inputImage ?? null) !== null) {
     return { ok: false, failure: invalid(images == null ? 'inputImage' : 'images', 'Only texts are embedded here.') };
   }
-  const asked = askedIn(body);
-  if (asked === null) {
+  const settings = settingsIn(body);
+  if (settings === null) {
     const message = "Missing 'inputText': send a text, or Cohere's 'texts', or Nova's 'singleEmbeddingParams'.";
     return { ok: false, failure: invalid('inputText', message) };
   }
-  const { form, input, size, others } = asked;
+  const { form, input, size, others } = settings;
   const read = readEmbeddingRequest({ model, input, dimensions: size ?? null, ...others });
   return read.ok ? { ok: true, value: { ...read.value, answerForm: form } } : read;
 }
 
-interface Asked {
+interface EmbeddingSettings {
   form: AnswerForm;
   input: JsonValue;
   size: JsonValue | undefined;
@@ -79,7 +79,7 @@ interface Asked {
 }
 
 /** Null: there is no text in it. */
-function askedIn(body: JsonObject): Asked | null {
+function settingsIn(body: JsonObject): EmbeddingSettings | null {
   const { inputText, dimensions: size, normalize, embeddingConfig, texts, singleEmbeddingParams: single } = body;
   if (typeof inputText === 'string') {
     const length = isObject(embeddingConfig) ? embeddingConfig.outputEmbeddingLength : size;

@@ -5,7 +5,7 @@ import { type Complaint, described, type JsonSchema, schemaOf } from '../describ
 import type { Result } from '../dialect.ts';
 import { arrayOf, asFailure, cleanUser, complain, integerIn, oneOf, optional, string, stringOf } from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
-import { faultOf, schemaBesideModel } from '../forwarded/read-fields.ts';
+import { invalidFieldIn, schemaBesideModel } from '../forwarded/read-fields.ts';
 
 /** Inputs of one request (design §6). */
 export const inputsMax = 2_048;
@@ -34,7 +34,7 @@ export function embeddingSchema(): JsonSchema {
 
 /** The body of `POST /v1/embeddings`; the first fault found names its field. */
 export function readEmbeddingRequest(body: JsonObject): Result<EmbeddingRequest> {
-  const wrong = faultOf(body, null);
+  const wrong = invalidFieldIn(body, null);
   if (wrong !== null) return { ok: false, failure: wrong };
   for (const [name, rule] of Object.entries(rules)) {
     const complaint = optional(body, name, rule);

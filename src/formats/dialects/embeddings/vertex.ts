@@ -1,11 +1,11 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { toldCount } from '../../neutral/usage.ts';
+import { reportedCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
 import { malformed, readRows } from './read-rows.ts';
 
 /** Models that Vertex asks by `embedContent`, one text a call, as Google's own SDK does; all others by `predict`. */
-export function isAskedByContent(model: string): boolean {
+export function usesContentMethod(model: string): boolean {
   return (model.includes('gemini') && !/gemini-embedding-001$/.test(model)) || model.includes('maas');
 }
 
@@ -22,7 +22,7 @@ export const vertexEmbeddings: EmbeddingFormat = {
     const texts = inputs.kind === 'texts' ? inputs.texts : [];
     const size: JsonObject = dimensions === null ? {} : { outputDimensionality: dimensions };
     const losses = lossesOf(order, { extra: own === order.request.extra ? 'taken' : 'lost' });
-    if (isAskedByContent(model)) {
+    if (usesContentMethod(model)) {
       const config: JsonObject = { ...own, ...(taskType !== null && { taskType }), ...size };
       const content = { role: 'user', parts: texts.map((text) => ({ text })) };
       return { body: { content, ...(Object.keys(config).length > 0 && { embedContentConfig: config }) }, losses };
@@ -35,8 +35,8 @@ export const vertexEmbeddings: EmbeddingFormat = {
     if (!isObject(body)) return malformed('the answer is not a JSON object');
     if (isObject(body.embedding)) {
       const read = readRows([body.embedding.values], count);
-      const told = isObject(body.usageMetadata) ? toldCount(body.usageMetadata.promptTokenCount) : null;
-      return 'class' in read ? read : { ...read, inputTokens: told };
+      const tokens = isObject(body.usageMetadata) ? reportedCount(body.usageMetadata.promptTokenCount) : null;
+      return 'class' in read ? read : { ...read, inputTokens: tokens };
     }
     if (!Array.isArray(body.predictions)) return errorInside(body) ?? malformed("the answer has no 'predictions'");
     const embeddings = body.predictions.map((one) => (isObject(one) && isObject(one.embeddings) ? one.embeddings : {}));
@@ -50,6 +50,8 @@ export const vertexEmbeddings: EmbeddingFormat = {
 
 /** Null unless each text was counted. */
 function tokensOf(embeddings: readonly Record<string, JsonValue | undefined>[]): number | null {
-  const counts = embeddings.map(({ statistics }) => (isObject(statistics) ? toldCount(statistics.token_count) : null));
+  const counts = embeddings.map(({ statistics }) =>
+    isObject(statistics) ? reportedCount(statistics.token_count) : null,
+  );
   return counts.reduce((sum, one) => (sum === null || one === null ? null : sum + one), 0);
 }

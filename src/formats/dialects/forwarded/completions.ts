@@ -7,7 +7,7 @@ import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts'
 import { anyJson, arrayOf, boolean, integerIn, object, string, textOr } from '../fields.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
-import { faultOf, forwardedRequest, schemaBesideModel, streamOf } from './read-fields.ts';
+import { forwardedRequest, invalidFieldIn, schemaBesideModel, streamOf } from './read-fields.ts';
 import { errorInside, faultInList } from './read-whole.ts';
 
 /** OpenAI's older text completions: a prompt is continued. Base models and code infilling still live on it. */
@@ -17,7 +17,7 @@ export const completions: ForwardedEndpoint = {
   path: '/v1/completions',
   summary: "Continue a text in OpenAI's older format",
   readRequest(raw, body, scan) {
-    const wrong = faultOf(body, null);
+    const wrong = invalidFieldIn(body, null);
     if (wrong !== null) return { ok: false, failure: wrong };
     const streamed = streamOf(body);
     if ('kind' in streamed) return { ok: false, failure: streamed };

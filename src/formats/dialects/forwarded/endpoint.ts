@@ -20,7 +20,7 @@ export interface ForwardedEndpoint {
   requestSchema(): JsonSchema;
   readInPassing(): PassingReader;
   /** The answer in the shape that callers get, whichever service gave it. Absent: as it came. */
-  shape?(answer: JsonValue, wish: JsonObject): JsonObject;
+  shape?(answer: JsonValue, echo: JsonObject): JsonObject;
 }
 
 /** A body that can go to targets serving the same endpoint, and to no other. */

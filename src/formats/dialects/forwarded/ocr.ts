@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { toldCount, type Usage } from '../../neutral/usage.ts';
+import { reportedCount, type Usage } from '../../neutral/usage.ts';
 import { boolean, object } from '../fields.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { readUnstreamed, schemaBesideModel } from './read-fields.ts';
@@ -23,6 +23,6 @@ export const ocr: ForwardedEndpoint = {
 
 /** Providers charge by the page, which counts as an image here. */
 function usageOf({ usage_info: info }: JsonObject): Usage {
-  const pages = isObject(info) ? toldCount(info.pages_processed) : null;
+  const pages = isObject(info) ? reportedCount(info.pages_processed) : null;
   return { inputTokens: 0, outputTokens: 0, ...(pages !== null && { images: pages }) };
 }

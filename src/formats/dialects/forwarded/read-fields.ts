@@ -21,7 +21,7 @@ export interface ForwardedFacts {
 }
 
 /** The fault of the members that every such body has; null when there is none. */
-export function faultOf(body: JsonObject, defaultModel: string | null): Failure | null {
+export function invalidFieldIn(body: JsonObject, defaultModel: string | null): Failure | null {
   const { model, user } = body;
   if (model === undefined || model === null) {
     if (defaultModel === null) {
@@ -86,7 +86,7 @@ export function readUnstreamed(
   defaultModel: string | null = null,
 ): ForwardedEndpoint['readRequest'] {
   return (raw, body, scan) => {
-    const wrong = faultOf(body, defaultModel);
+    const wrong = invalidFieldIn(body, defaultModel);
     if (wrong !== null) return { ok: false, failure: wrong };
     const value = forwardedRequest(raw, body, scan, {
       defaultModel,

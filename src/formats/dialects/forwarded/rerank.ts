@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import { toldCount } from '../../neutral/usage.ts';
+import { reportedCount } from '../../neutral/usage.ts';
 import { arrayOf, boolean, integerIn, object, string, textOr } from '../fields.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint, ForwardedRequest } from './endpoint.ts';
@@ -126,16 +126,16 @@ function usageOfMeta(meta: JsonValue | undefined): Usage | null {
   for (const counts of [meta.tokens, meta.billed_units]) {
     if (!isObject(counts)) continue;
     const { input_tokens, output_tokens, total_tokens } = counts;
-    const told = neutralUsage({
+    const usage = neutralUsage({
       ...(input_tokens !== undefined && { prompt_tokens: input_tokens }),
       ...(output_tokens !== undefined && { completion_tokens: output_tokens }),
       ...(total_tokens !== undefined && { total_tokens }),
     });
-    if (told !== null) return told;
+    if (usage !== null) return usage;
   }
   return null;
 }
 
 function searchesOf(counts: JsonValue | undefined): number | null {
-  return isObject(counts) ? toldCount(counts.search_units) : null;
+  return isObject(counts) ? reportedCount(counts.search_units) : null;
 }

@@ -4,7 +4,7 @@ import { type FinishReason, type NeutralEvent, parsedData, stringOr } from '../.
 import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import { tellsNoCount, toldCount } from '../../neutral/usage.ts';
+import { reportedCount, reportsInvalidCount } from '../../neutral/usage.ts';
 import type { SseEvent, StreamDecoder } from '../dialect.ts';
 import { faultOfError, readError } from './errors.ts';
 import { callersName } from './function-name.ts';
@@ -351,19 +351,19 @@ const mainCounts = ['promptTokenCount', 'candidatesTokenCount', 'totalTokenCount
 /** `usageMetadata` as told in each chunk, each time for the whole answer so far; null when it tells nothing. */
 export function usageOf(metadata: JsonValue | undefined): Usage | null {
   if (!isObject(metadata) || tellsImpossible(metadata)) return null;
-  const prompt = toldCount(metadata.promptTokenCount);
-  if (prompt === null && toldCount(metadata.totalTokenCount) === null) return null;
-  const thoughts = toldCount(metadata.thoughtsTokenCount);
+  const prompt = reportedCount(metadata.promptTokenCount);
+  if (prompt === null && reportedCount(metadata.totalTokenCount) === null) return null;
+  const thoughts = reportedCount(metadata.thoughtsTokenCount);
   const usage: Usage = {
     // Cached input is part of the prompt's count here; what server-side tools fed in is not.
-    inputTokens: (prompt ?? 0) + (toldCount(metadata.toolUsePromptTokenCount) ?? 0),
+    inputTokens: (prompt ?? 0) + (reportedCount(metadata.toolUsePromptTokenCount) ?? 0),
     // Thoughts are counted apart from the candidates' tokens here, inside output everywhere else: add.
-    outputTokens: (toldCount(metadata.candidatesTokenCount) ?? 0) + (thoughts ?? 0),
+    outputTokens: (reportedCount(metadata.candidatesTokenCount) ?? 0) + (thoughts ?? 0),
   };
   // Models of the first 2.5 previews told the total of their thoughts alone.
-  const beside = (toldCount(metadata.totalTokenCount) ?? 0) - usage.inputTokens - usage.outputTokens;
+  const beside = (reportedCount(metadata.totalTokenCount) ?? 0) - usage.inputTokens - usage.outputTokens;
   if (prompt !== null && beside > 0) usage.outputTokens += beside;
-  const cached = toldCount(metadata.cachedContentTokenCount);
+  const cached = reportedCount(metadata.cachedContentTokenCount);
   if (cached !== null) usage.cachedInputTokens = cached;
   if (thoughts !== null) usage.reasoningTokens = thoughts;
   for (const [name, details, modality] of partsToldApart) {
@@ -386,10 +386,10 @@ const partsToldApart = [
 function countOf(details: JsonValue | undefined, modality: string): number {
   if (!Array.isArray(details)) return 0;
   const found = details.find((detail) => isObject(detail) && detail.modality === modality);
-  return isObject(found) ? (toldCount(found.tokenCount) ?? 0) : 0;
+  return isObject(found) ? (reportedCount(found.tokenCount) ?? 0) : 0;
 }
 
 /** Its earlier counts are not believed any more. */
 export function tellsImpossible(metadata: JsonValue | undefined): boolean {
-  return isObject(metadata) && tellsNoCount(metadata, mainCounts);
+  return isObject(metadata) && reportsInvalidCount(metadata, mainCounts);
 }

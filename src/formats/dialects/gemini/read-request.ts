@@ -6,7 +6,7 @@ import type { RequestNeeds } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
 import { someExtras } from '../extras.ts';
-import { wordsOfFields } from '../field-table.ts';
+import { fieldNames } from '../field-table.ts';
 import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
 import { type MemberKinds, memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
 import { decodeSystem, mayHoldSealed, unsealSignature } from './decode-messages.ts';
@@ -135,7 +135,7 @@ function startIn(part: JsonObject): string {
 
 /** OpenAI's names of fields, which encoders use for losses and refusals, in the words of Google's callers. */
 const words: ReadonlyMap<string, string> = new Map([
-  ...wordsOfFields(generationFields, 'generationConfig.'),
+  ...fieldNames(generationFields, 'generationConfig.'),
   ['logprobs', 'generationConfig.responseLogprobs'],
   ['reasoning_effort', 'generationConfig.thinkingConfig'],
   ['thinking.budget_tokens', 'generationConfig.thinkingConfig.thinkingBudget'],

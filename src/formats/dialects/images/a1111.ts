@@ -9,7 +9,15 @@ import { malformed, pictureIn } from './read-answer.ts';
  * Members of its own that callers may give. Others choose scripts, settings and files on its machine, which are not a
  * caller's to choose.
  */
-const own = ['negative_prompt', 'seed', 'steps', 'cfg_scale', 'sampler_name', 'scheduler', 'denoising_strength'];
+const a1111Fields = [
+  'negative_prompt',
+  'seed',
+  'steps',
+  'cfg_scale',
+  'sampler_name',
+  'scheduler',
+  'denoising_strength',
+];
 
 /** The others are numbers. */
 const texts = new Set(['negative_prompt', 'sampler_name', 'scheduler']);
@@ -23,7 +31,7 @@ export const a1111Images: ImageFormat = {
   encode(order) {
     const { model, count, request, source } = order;
     const body: JsonObject = {};
-    for (const name of own) {
+    for (const name of a1111Fields) {
       const value = request.extra[name];
       if (value !== undefined) body[name] = texts.has(name) ? value : asNumber(value);
     }
@@ -45,7 +53,7 @@ export const a1111Images: ImageFormat = {
         body.inpainting_mask_invert = 1;
       }
     }
-    return { body, losses: [...fieldsFor(order).losses, ...unknownIn(order, own)] };
+    return { body, losses: [...fieldsFor(order).losses, ...unknownIn(order, a1111Fields)] };
   },
   decode(body) {
     const list = isObject(body) ? body.images : undefined;
@@ -56,6 +64,6 @@ export const a1111Images: ImageFormat = {
       if (image === null) return malformed('the answer holds an entry without a picture');
       images.push(image);
     }
-    return images.length === 0 ? malformed('the answer holds no picture') : { images, usage: null, told: {} };
+    return images.length === 0 ? malformed('the answer holds no picture') : { images, usage: null, reported: {} };
   },
 };

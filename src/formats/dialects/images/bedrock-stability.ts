@@ -11,11 +11,11 @@ export const bedrockStabilityImages: ImageFormat = {
   id: 'bedrock-stability',
   encode(order) {
     const { request, facts } = order;
-    const told = ratioFor(facts.sizes, request.size);
+    const ratio = ratioFor(facts.sizes, request.size);
     const { fields, losses } = fieldsFor(order);
     const body: JsonObject = { ...request.extra, prompt: request.prompt, ...fields };
-    if (told.ratio !== null) body.aspect_ratio = told.ratio;
-    return { body, losses: [...losses, ...told.losses] };
+    if (ratio.ratio !== null) body.aspect_ratio = ratio.ratio;
+    return { body, losses: [...losses, ...ratio.losses] };
   },
   decode(body) {
     if (!isObject(body)) return malformed('the answer is not an object');
@@ -27,6 +27,8 @@ export const bedrockStabilityImages: ImageFormat = {
         : malformed(`drew no picture (${reason.slice(0, 64)})`);
     }
     const picture = pictureIn(image, undefined);
-    return picture === null ? malformed('the answer holds no picture') : { images: [picture], usage: null, told: {} };
+    return picture === null
+      ? malformed('the answer holds no picture')
+      : { images: [picture], usage: null, reported: {} };
   },
 };

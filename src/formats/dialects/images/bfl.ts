@@ -13,15 +13,15 @@ export const bflImages: ImageFormat = {
   id: 'bfl',
   encode(order) {
     const { request, facts, source } = order;
-    const told = ratioFor(facts.sizes, request.size);
+    const ratio = ratioFor(facts.sizes, request.size);
     const { fields, losses } = fieldsFor(order);
     const body: JsonObject = { ...request.extra, prompt: request.prompt, ...fields };
     if (facts.sizes.kind !== 'ratios' && request.size !== null) Object.assign(body, { ...request.size });
-    if (told.ratio !== null) body.aspect_ratio = told.ratio;
+    if (ratio.ratio !== null) body.aspect_ratio = ratio.ratio;
     for (const [index, { base64 }] of (source?.pictures ?? []).entries()) {
       body[index === 0 ? 'input_image' : `input_image_${index + 1}`] = base64;
     }
-    return { body, losses: [...losses, ...told.losses] };
+    return { body, losses: [...losses, ...ratio.losses] };
   },
   job: {
     at: (begun) => (typeof begun.polling_url === 'string' ? begun.polling_url : null),
@@ -33,7 +33,7 @@ export const bflImages: ImageFormat = {
     const { status, result } = body;
     if (status === 'Request Moderated' || status === 'Content Moderated') return refusedContent(status);
     const image = isObject(result) ? pictureIn(result.sample, undefined) : null;
-    if (status === 'Ready' && image !== null) return { images: [image], usage: null, told: {} };
+    if (status === 'Ready' && image !== null) return { images: [image], usage: null, reported: {} };
     if (typeof status === 'string' && status !== 'Ready')
       return fault('transient', `the task ended: ${status.slice(0, 100)}`);
     return errorInside(body) ?? malformed('the answer holds no picture');

@@ -24,6 +24,6 @@ export const falImages: ImageFormat = {
       const image = isObject(one) ? pictureIn(one.url, undefined) : null;
       return image === null ? [] : [image];
     });
-    return images.length > 0 ? { images, usage: null, told: {} } : malformed('the answer holds no picture');
+    return images.length > 0 ? { images, usage: null, reported: {} } : malformed('the answer holds no picture');
   },
 };

@@ -9,10 +9,10 @@ export const fireworksImages: ImageFormat = {
   id: 'fireworks',
   encode(order) {
     const { request, facts } = order;
-    const told = ratioFor(facts.sizes, request.size);
+    const ratio = ratioFor(facts.sizes, request.size);
     const body: JsonObject = { ...request.extra, prompt: request.prompt };
-    if (told.ratio !== null) body.aspect_ratio = told.ratio;
-    return { body, losses: [...fieldsFor(order).losses, ...told.losses] };
+    if (ratio.ratio !== null) body.aspect_ratio = ratio.ratio;
+    return { body, losses: [...fieldsFor(order).losses, ...ratio.losses] };
   },
   decode(body) {
     const error = errorInside(body);
@@ -23,7 +23,7 @@ export const fireworksImages: ImageFormat = {
       const image = pictureIn(one, undefined);
       return image === null ? [] : [image];
     });
-    if (images.length > 0) return { images, usage: null, told: {} };
+    if (images.length > 0) return { images, usage: null, reported: {} };
     return body.finishReason === 'CONTENT_FILTERED'
       ? refusedContent('CONTENT_FILTERED')
       : malformed('the answer holds no picture');

@@ -74,7 +74,7 @@ export interface DecodedImages {
   images: readonly DecodedImage[];
   usage: ImageTokens | null;
   /** Facts that the upstream gives of its image; OpenAI's members. */
-  told: Readonly<Record<string, string>>;
+  reported: Readonly<Record<string, string>>;
 }
 
 /** A picture in base64, without a `data:` in front, or where it lies. */

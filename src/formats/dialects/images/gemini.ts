@@ -31,7 +31,7 @@ export const geminiImages: ImageFormat = {
     const candidates = Array.isArray(body.candidates) ? body.candidates.filter(isObject) : [];
     const images = candidates.flatMap(picturesOf);
     if (images.length === 0) return whyNone(body, candidates);
-    return { images, usage: tokensIn(body.usageMetadata), told: {} };
+    return { images, usage: tokensIn(body.usageMetadata), reported: {} };
   },
 };
 

@@ -10,9 +10,9 @@ export const imagenImages: ImageFormat = {
   encode(order) {
     const { request, facts, count } = order;
     const { fields, losses } = fieldsFor(order);
-    const told = ratioFor(facts.sizes, request.size);
+    const ratio = ratioFor(facts.sizes, request.size);
     const parameters: JsonObject = { sampleCount: count, includeRaiReason: true };
-    if (told.ratio !== null) parameters.aspectRatio = told.ratio;
+    if (ratio.ratio !== null) parameters.aspectRatio = ratio.ratio;
     if (fields.output_format !== undefined) {
       const outputOptions: JsonObject = { mimeType: `image/${fields.output_format}` };
       if (fields.output_compression !== undefined) outputOptions.compressionQuality = fields.output_compression;
@@ -20,7 +20,7 @@ export const imagenImages: ImageFormat = {
     }
     return {
       body: { instances: [{ prompt: request.prompt }], parameters },
-      losses: [...losses, ...told.losses, ...unknownIn(order)],
+      losses: [...losses, ...ratio.losses, ...unknownIn(order)],
     };
   },
   decode(body) {
@@ -32,7 +32,7 @@ export const imagenImages: ImageFormat = {
       const image = pictureIn(one.bytesBase64Encoded, one.prompt);
       return image === null ? [] : [image];
     });
-    if (images.length > 0) return { images, usage: null, told: {} };
+    if (images.length > 0) return { images, usage: null, reported: {} };
     const reason = predictions.map(({ raiFilteredReason }) => raiFilteredReason).find((one) => typeof one === 'string');
     return reason === undefined ? malformed('the answer holds no picture') : refusedContent(reason);
   },

@@ -29,19 +29,19 @@ export function fieldsFor({ request, facts }: Pick<ImageOrder, 'request' | 'fact
 } {
   const fields: Partial<Record<ImageField, string | number>> = {};
   const losses = lossesOfRest(request, taken);
-  for (const [field, value] of Object.entries(wishesIn(request)) as [ImageField, string | number | null][]) {
+  for (const [field, value] of Object.entries(requestedFields(request)) as [ImageField, string | number | null][]) {
     if (value === null) continue;
     if (facts.takes !== 'all' && !facts.takes.includes(field)) {
       if (!isWhatComesAnyway(field, value, facts)) losses.push({ field, why: 'unsupported' });
       continue;
     }
-    const said = field === 'quality' ? qualityFor(facts.qualities, value as string) : value;
-    if (said !== null) fields[field] = said;
+    const sent = field === 'quality' ? qualityFor(facts.qualities, value as string) : value;
+    if (sent !== null) fields[field] = sent;
   }
   return { fields, losses };
 }
 
-function wishesIn(request: ImageRequest): Record<ImageField, string | number | null> {
+function requestedFields(request: ImageRequest): Record<ImageField, string | number | null> {
   return {
     quality: request.quality,
     style: request.style,
@@ -83,8 +83,8 @@ function qualityFor(known: readonly string[] | undefined, quality: string): stri
 export function ratioFor(sizes: ImageSizes, size: ImageSize | null): { ratio: string | null; losses: Loss[] } {
   if (size === null || sizes.kind !== 'ratios') return { ratio: null, losses: [] };
   const ratio = ratioOf(sizes.ratios, size);
-  const asAsked = ratio !== null && sizes.ratios[ratio] === sizeText(size);
-  return { ratio, losses: asAsked ? [] : [{ field: 'size', why: 'clamped' }] };
+  const isExact = ratio !== null && sizes.ratios[ratio] === sizeText(size);
+  return { ratio, losses: isExact ? [] : [{ field: 'size', why: 'clamped' }] };
 }
 
 /** Members that a format has no place for. */

@@ -48,7 +48,7 @@ export const novaCanvasImages: ImageFormat = {
       const image = pictureIn(one, undefined);
       return image === null ? [] : [image];
     });
-    if (images.length > 0) return { images, usage: null, told: {} };
+    if (images.length > 0) return { images, usage: null, reported: {} };
     return typeof body.error === 'string' ? refusedContent(body.error) : malformed('the answer holds no picture');
   },
 };

@@ -17,9 +17,9 @@ function encode(order: ImageOrder): EncodedImages {
   const { size } = request;
   if (size === null) return { body, losses };
   if (facts.sizes.kind === 'ratios') {
-    const told = ratioFor(facts.sizes, size);
-    if (told.ratio !== null) body.aspect_ratio = told.ratio;
-    return { body, losses: [...losses, ...told.losses] };
+    const ratio = ratioFor(facts.sizes, size);
+    if (ratio.ratio !== null) body.aspect_ratio = ratio.ratio;
+    return { body, losses: [...losses, ...ratio.losses] };
   }
   if (facts.sizeAs === 'sides') Object.assign(body, size);
   else body.size = sizeText(size);
@@ -40,22 +40,22 @@ function decode(body: unknown): ReturnType<ImageFormat['decode']> {
   // The event of a stream's finished image has them.
   const [first] = body.data;
   const holder = isObject(first) && typeof first.type === 'string' ? first : body;
-  return { images, usage: tokensIn(holder.usage), told: toldIn(holder) };
+  return { images, usage: tokensIn(holder.usage), reported: reportedIn(holder) };
 }
 
 function imageIn(one: JsonObject): DecodedImage | null {
   return pictureIn(one.b64_json, one.revised_prompt) ?? pictureIn(one.url, one.revised_prompt);
 }
 
-const toldNames = ['background', 'output_format', 'quality', 'size'] as const;
+const reportedNames = ['background', 'output_format', 'quality', 'size'] as const;
 
-function toldIn(body: JsonObject): Record<string, string> {
-  const told: Record<string, string> = {};
-  for (const name of toldNames) {
+function reportedIn(body: JsonObject): Record<string, string> {
+  const reported: Record<string, string> = {};
+  for (const name of reportedNames) {
     const value = body[name];
-    if (typeof value === 'string' && value !== '' && value.length <= 64) told[name] = value;
+    if (typeof value === 'string' && value !== '' && value.length <= 64) reported[name] = value;
   }
-  return told;
+  return reported;
 }
 
 function tokensIn(usage: JsonValue | undefined): ImageTokens | null {

@@ -1,6 +1,6 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
-import { toldCount } from '../../neutral/usage.ts';
+import { reportedCount } from '../../neutral/usage.ts';
 import type { DecodedImage } from './format.ts';
 
 export function malformed(message: string): Fault {
@@ -27,5 +27,5 @@ export function pictureIn(value: JsonValue | undefined, revisedPrompt: JsonValue
 
 /** Of a member that counts tokens. */
 export function countOf(holder: JsonValue | undefined, name: string): number | null {
-  return isObject(holder) ? toldCount(holder[name]) : null;
+  return isObject(holder) ? reportedCount(holder[name]) : null;
 }

@@ -17,7 +17,7 @@ import {
   stringOf,
 } from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
-import { faultOf, schemaBesideModel } from '../forwarded/read-fields.ts';
+import { invalidFieldIn, schemaBesideModel } from '../forwarded/read-fields.ts';
 
 /** As OpenAI's newest models allow. */
 const promptCharsMax = 32_000;
@@ -84,7 +84,7 @@ export function imageVariationSchema(): JsonSchema {
 
 /** The fields of `POST /v1/images/generations` and `/v1/images/edits`; the first fault found names its field. */
 export function readImageRequest(body: JsonObject): Result<ImageRequest> {
-  const wrong = faultOf(body, null);
+  const wrong = invalidFieldIn(body, null);
   if (wrong !== null) return { ok: false, failure: wrong };
   const missing = required(body, 'prompt', prompt, promptSend);
   if (missing !== null) return { ok: false, failure: asFailure(missing) };
@@ -134,9 +134,9 @@ function requestOf(body: JsonObject, size: ImageSize | null): ImageRequest {
 /** OpenAI's models of these names know base64 alone, so its clients read that and ask for nothing. */
 const givesBase64 = /(^|\/)(gpt-image|chatgpt-image)/;
 
-function answerFormOf({ response_format: asked, stream, model }: JsonObject): ImageRequest['answerForm'] {
+function answerFormOf({ response_format: format, stream, model }: JsonObject): ImageRequest['answerForm'] {
   if (stream === true) return 'b64_json';
-  if (asked === 'url' || asked === 'b64_json') return asked;
+  if (format === 'url' || format === 'b64_json') return format;
   return givesBase64.test(model as string) ? 'b64_json' : 'url';
 }
 

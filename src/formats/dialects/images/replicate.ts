@@ -13,11 +13,11 @@ export const replicateImages: ImageFormat = {
   id: 'replicate',
   encode(order) {
     const { request, facts } = order;
-    const told = ratioFor(facts.sizes, request.size);
+    const ratio = ratioFor(facts.sizes, request.size);
     const { fields, losses } = fieldsFor(order);
     const input: JsonObject = { ...request.extra, prompt: request.prompt, ...fields };
-    if (told.ratio !== null) input.aspect_ratio = told.ratio;
-    return { body: { input }, losses: [...losses, ...told.losses] };
+    if (ratio.ratio !== null) input.aspect_ratio = ratio.ratio;
+    return { body: { input }, losses: [...losses, ...ratio.losses] };
   },
   decode(body) {
     if (!isObject(body)) return malformed('the answer is no object');
@@ -26,16 +26,16 @@ export const replicateImages: ImageFormat = {
       return fault('transient', 'the picture was not ready within a minute');
     }
     if (status === 'failed' || status === 'canceled') {
-      const said = typeof error === 'string' ? error.slice(0, 500) : '';
-      return /nsfw|sensitive|safety/i.test(said)
-        ? fault('filtered', `refused the request for its content (${said})`)
-        : fault('transient', `the prediction ${status}: ${said}`);
+      const message = typeof error === 'string' ? error.slice(0, 500) : '';
+      return /nsfw|sensitive|safety/i.test(message)
+        ? fault('filtered', `refused the request for its content (${message})`)
+        : fault('transient', `the prediction ${status}: ${message}`);
     }
     const images = (Array.isArray(output) ? output : [output]).flatMap((one): DecodedImage[] => {
       const image = pictureIn(one, undefined);
       return image === null ? [] : [image];
     });
-    if (images.length > 0) return { images, usage: null, told: {} };
+    if (images.length > 0) return { images, usage: null, reported: {} };
     return errorInside(body) ?? malformed('the answer holds no picture');
   },
 };

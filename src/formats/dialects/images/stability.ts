@@ -9,19 +9,19 @@ export const stabilityImages: ImageFormat = {
   id: 'stability',
   encode(order) {
     const { model, request, facts } = order;
-    const told = ratioFor(facts.sizes, request.size);
+    const ratio = ratioFor(facts.sizes, request.size);
     const { fields, losses } = fieldsFor(order);
     const body: JsonObject = { ...request.extra, prompt: request.prompt, ...fields };
-    if (told.ratio !== null) body.aspect_ratio = told.ratio;
+    if (ratio.ratio !== null) body.aspect_ratio = ratio.ratio;
     // One path is for several models, which a field tells apart.
     if (model.startsWith('sd3')) body.model = model;
-    return { body, losses: [...losses, ...told.losses] };
+    return { body, losses: [...losses, ...ratio.losses] };
   },
   decode(body) {
     if (!isObject(body)) return malformed('the answer is no object');
     if (body.finish_reason === 'CONTENT_FILTERED') return refusedContent('CONTENT_FILTERED');
     const image = pictureIn(body.image, undefined);
-    if (image !== null) return { images: [image], usage: null, told: {} };
+    if (image !== null) return { images: [image], usage: null, reported: {} };
     return errorInside(body) ?? malformed('the answer holds no picture');
   },
 };

@@ -14,7 +14,7 @@ interface Call {
 }
 
 /** An answer as far as it came, whole or streamed. */
-class Told {
+class AnswerState {
   readonly lost = new Set<string>();
   usage: Usage | null = null;
   reason: FinishReason = 'stop';
@@ -69,9 +69,9 @@ class Told {
     }
   }
 
-  #first<T>(told: T): T {
+  #first<T>(value: T): T {
     this.#firstMs ??= this.#head.elapsedMs?.() ?? null;
-    return told;
+    return value;
   }
 
   /** Calls whose arguments are whole, once; they come in one piece there. */
@@ -131,17 +131,17 @@ const doneReasons = {
 
 /** Lines of JSON, the last of which says `done`. */
 export function encodeStream(head: AnswerHead): StreamEncoder {
-  const told = new Told(head);
+  const state = new AnswerState(head);
   return {
-    lost: told.lost,
+    lost: state.lost,
     step(event) {
-      const piece = told.take(event);
-      if (piece !== null) return lineOf(told.line(piece, [], { done: false }));
+      const piece = state.take(event);
+      if (piece !== null) return lineOf(state.line(piece, [], { done: false }));
       if (event.type !== 'end') return '';
       // Pieces of several calls may come in turns, and a provider may end each of them with a reason.
-      const calls = told.calls();
-      const line = calls.length === 0 ? '' : lineOf(told.line({}, calls, { done: false }));
-      return line + lineOf(told.line({}, [], told.done()));
+      const calls = state.calls();
+      const line = calls.length === 0 ? '' : lineOf(state.line({}, calls, { done: false }));
+      return line + lineOf(state.line({}, [], state.done()));
     },
   };
 }
@@ -152,16 +152,16 @@ export function lineOf(json: JsonObject): string {
 
 /** What a client would put together from the lines. */
 export function fold(head: AnswerHead): AnswerFold {
-  const told = new Told(head);
+  const state = new AnswerState(head);
   let text = '';
   let thought = '';
   return {
-    lost: told.lost,
+    lost: state.lost,
     add(event) {
-      const piece = told.take(event);
+      const piece = state.take(event);
       text += piece?.text ?? '';
       thought += piece?.thought ?? '';
     },
-    result: () => told.line({ text, thought }, told.calls(), told.done()),
+    result: () => state.line({ text, thought }, state.calls(), state.done()),
   };
 }

@@ -7,9 +7,9 @@ export function eventsOf(answer: Buffer): NeutralEvent[] {
     .toString('utf8')
     .split('\n')
     .flatMap((line): NeutralEvent[] => {
-      const told = parsedData(line);
-      if (told === null) return [];
-      const message = isObject(told.message) ? told.message : told;
+      const parsed = parsedData(line);
+      if (parsed === null) return [];
+      const message = isObject(parsed.message) ? parsed.message : parsed;
       const text = message.content ?? message.response;
       return [
         ...(typeof message.thinking === 'string'
@@ -17,12 +17,12 @@ export function eventsOf(answer: Buffer): NeutralEvent[] {
           : []),
         ...(typeof text === 'string' ? [{ type: 'text-delta', choice: 0, text } as const] : []),
         ...callsOf(message.tool_calls),
-        ...(told.done === true
+        ...(parsed.done === true
           ? [
               {
                 type: 'finish',
                 choice: 0,
-                reason: told.done_reason === 'length' ? 'length' : 'stop',
+                reason: parsed.done_reason === 'length' ? 'length' : 'stop',
                 stopSequence: null,
               } as const,
             ]

@@ -4,7 +4,7 @@ import type { CallerRequest, Result } from '../dialect.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
 import { openAiChat } from '../openai-chat/index.ts';
 import { pathForm } from './path-form.ts';
-import { faultOf, handled } from './request-fields.ts';
+import { handled, invalidFieldIn } from './request-fields.ts';
 
 /** A body that names nothing at a provider. */
 export const objects = objectsBy({
@@ -17,7 +17,7 @@ export const objects = objectsBy({
  */
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
   const form = body[pathForm] === 'generate' ? 'generate' : 'chat';
-  const failure = faultOf(body, form);
+  const failure = invalidFieldIn(body, form);
   if (failure !== null) return { ok: false, failure };
   const read = openAiChat.readRequest(raw, chatOf(body, form), scan);
   if (!read.ok) return read;

@@ -122,7 +122,7 @@ export const handled = {
 } as const;
 
 /** The first fault of a body, which names its field; null: none. */
-export function faultOf(body: JsonObject, form: 'chat' | 'generate') {
+export function invalidFieldIn(body: JsonObject, form: 'chat' | 'generate') {
   const [fields, required] = form === 'chat' ? [chatFields, requiredOfChat] : [generateFields, requiredOfGenerate];
   const complaint = checkFields(fields, body, required);
   return complaint === null ? null : asFailure(complaint);

@@ -7,10 +7,10 @@ import { openAiChatId } from './wire.ts';
 export function readAnnotation(annotation: JsonObject, choice: number): NeutralEvent {
   const own = { vendor: openAiChatId, block: annotation };
   // OpenAI's other format has the members in the annotation itself, and some servers mix the two.
-  const said = isObject(annotation.url_citation) ? annotation.url_citation : annotation;
-  if (typeof said.url !== 'string') return { type: 'vendor-part', choice, field: 'annotations', ...own };
-  const citation = { url: said.url, title: stringOr(said.title, ''), quote: stringOr(said.content, ''), own };
-  return { type: 'citation', choice, citation: { ...citation, ...spanOf(said.start_index, said.end_index) } };
+  const cited = isObject(annotation.url_citation) ? annotation.url_citation : annotation;
+  if (typeof cited.url !== 'string') return { type: 'vendor-part', choice, field: 'annotations', ...own };
+  const citation = { url: cited.url, title: stringOr(cited.title, ''), quote: stringOr(cited.content, ''), own };
+  return { type: 'citation', choice, citation: { ...citation, ...spanOf(cited.start_index, cited.end_index) } };
 }
 
 /** OpenRouter tells 0 and 0 where it does not know. */

@@ -111,14 +111,14 @@ export function faultInWhole(body: unknown): Fault | null {
   if (!Array.isArray(choices)) return fault('malformed', "the answer has no 'choices'");
   if (choices.length === 0) return fault('malformed', 'the answer is empty');
   for (const choice of choices) {
-    if (!isObject(choice) || !(isObject(choice.message) || saysWhy(choice)))
+    if (!isObject(choice) || !(isObject(choice.message) || hasReason(choice)))
       return fault('malformed', 'the answer has a choice without a message');
   }
   return null;
 }
 
 /** Azure leaves the message out where it filtered it. */
-function saysWhy({ message, finish_reason: reason }: JsonObject): boolean {
+function hasReason({ message, finish_reason: reason }: JsonObject): boolean {
   return (message === undefined || message === null) && reason === 'content_filter';
 }
 
@@ -157,10 +157,10 @@ export class ChunkReader {
   /** `[DONE]` has come. */
   #marked = false;
 
-  /** `usageOf`: the vendor's form of usage. `choicesAsked`: `n` of the request. */
-  constructor(usageOf: UsageOf = usual, choicesAsked = 1) {
+  /** `usageOf`: the vendor's form of usage. `choicesRequested`: `n` of the request. */
+  constructor(usageOf: UsageOf = usual, choicesRequested = 1) {
     this.#usageOf = usageOf;
-    this.#choicesAsked = choicesAsked;
+    this.#choicesAsked = choicesRequested;
   }
 
   /** Appends the events of `chunk`. */
@@ -204,11 +204,11 @@ export class ChunkReader {
   finishMarked(events: NeutralEvent[]): void {
     this.#marked = true;
     const counted = this.#counted && [...this.#choices.values()].every(({ toolCalls }) => toolCalls.areWhole());
-    if (counted || this.allSaidReason()) this.finishAll(events);
+    if (counted || this.allHaveReason()) this.finishAll(events);
   }
 
   /** Whether every choice that began has said a finish reason, whatever came behind it. */
-  allSaidReason(): boolean {
+  allHaveReason(): boolean {
     return [...this.#choices.values()].every(({ finish }) => finish !== null);
   }
 
@@ -245,9 +245,9 @@ export class ChunkReader {
     const index = typeof value.index === 'number' ? value.index : 0;
     if (!Number.isInteger(index) || index < 0 || index >= choicesMax) return this.#skip();
     const choice = this.#choiceAt(index, chunk.id);
-    const said = value.delta ?? value.message;
+    const delta = value.delta ?? value.message;
     const before = events.length;
-    if (isObject(said)) readDelta(said, index, choice, events);
+    if (isObject(delta)) readDelta(delta, index, choice, events);
     if (choice.finished && events.slice(before).some(isContent)) choice.finished = false;
     if (isObject(value.content_filter_results)) Object.assign(choice.filtered, value.content_filter_results);
     if (isObject(value.logprobs)) events.push({ type: 'logprobs', choice: index, logprobs: value.logprobs });
@@ -297,7 +297,7 @@ export class ChunkReader {
     const unplaced = choice.toolCalls.unfinished();
     this.skipped += unplaced - choice.skipped;
     choice.skipped = unplaced;
-    const told = this.filtersOf(index);
+    const filters = this.filtersOf(index);
     // Several servers, and OpenAI itself for a forced tool, say `stop` after a tool call.
     if (reason === 'stop' && choice.toolCalls.announced > 0)
       choice.finish = { reason: 'tool-calls', stopSequence: null };
@@ -305,7 +305,7 @@ export class ChunkReader {
     else if (reason === 'stop' && typeof stopReason === 'string')
       choice.finish = { reason: 'stop-sequence', stopSequence: stopReason };
     else choice.finish = { reason, stopSequence: null };
-    events.push({ type: 'finish', choice: index, ...choice.finish, ...told });
+    events.push({ type: 'finish', choice: index, ...choice.finish, ...filters });
   }
 
   /** What Azure's filter has found so far, the prompt's with the first choice. */

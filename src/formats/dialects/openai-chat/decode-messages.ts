@@ -84,13 +84,13 @@ function assistant(value: JsonObject): Complaint | null {
   if (fault !== null) return fault;
   if (value.content !== undefined && value.content !== null) return content(value, 'assistant');
   // Reasoning alone counts: models have answered so, and clients send it back.
-  const says =
+  const hasContent =
     isFilled(value.tool_calls) ||
     isFilled(value.function_call) ||
     isFilled(value.refusal) ||
     isFilled(value.audio) ||
     thoughtIn(value) !== '';
-  return says ? null : complain('content', value.content, "a string, or 'tool_calls' beside it");
+  return hasContent ? null : complain('content', value.content, "a string, or 'tool_calls' beside it");
 }
 
 function isFilled(value: JsonValue | undefined): boolean {
@@ -241,8 +241,8 @@ function assistantParts(message: ChatMessage, content: NeutralPart[]): NeutralPa
 
 /** A picture that the model drew, as answers have it. */
 function drawn(picture: JsonValue): NeutralPart[] {
-  const said = isObject(picture) ? picture.image_url : undefined;
-  const url = isObject(said) ? said.url : undefined;
+  const imageUrl = isObject(picture) ? picture.image_url : undefined;
+  const url = isObject(imageUrl) ? imageUrl.url : undefined;
   return typeof url === 'string' ? [{ type: 'image', source: mediaSource(url) }] : [];
 }
 

@@ -131,9 +131,9 @@ class ChunkEncoder implements StreamEncoder {
 
   #annotate(choice: number, annotation: JsonObject): void {
     this.#annotations ??= new Map();
-    const told = this.#annotations.get(choice);
-    if (told === undefined) this.#annotations.set(choice, [annotation]);
-    else if (told.length < citationsMax) told.push(annotation);
+    const sent = this.#annotations.get(choice);
+    if (sent === undefined) this.#annotations.set(choice, [annotation]);
+    else if (sent.length < citationsMax) sent.push(annotation);
     else this.#lose('annotations');
   }
 

@@ -50,7 +50,7 @@ export function encodeMessages(messages: readonly NeutralMessage[], reasoning: '
     if (message.role === 'assistant') {
       const turn = assistantMessage(parts, encoding);
       // A turn of nothing but what this format cannot say (foreign thoughts, a provider's own tools) is left out.
-      if (!saysNothing(turn, parts)) wire.push({ ...turn, ...name });
+      if (!isEmptyTurn(turn, parts)) wire.push({ ...turn, ...name });
     } else {
       const content = contentOf(parts, encoding);
       // As with the assistant's; but empty text stays empty.
@@ -63,7 +63,7 @@ export function encodeMessages(messages: readonly NeutralMessage[], reasoning: '
   return { messages: wire, losses: encoding.losses, unsayable: encoding.unsayable };
 }
 
-function saysNothing(turn: JsonObject, parts: readonly NeutralPart[]): boolean {
+function isEmptyTurn(turn: JsonObject, parts: readonly NeutralPart[]): boolean {
   return turn.content === '' && Object.keys(turn).length === 2 && !parts.some((part) => part.type === 'text');
 }
 

@@ -21,7 +21,7 @@ const takes = [
   'responseFormat.description',
   'reasoning',
 ] as const;
-type Asked = Taken<(typeof takes)[number]>;
+type EncodedMembers = Taken<(typeof takes)[number]>;
 
 /**
  * A neutral request as OpenAI's. The output limit goes as `max_completion_tokens`, clamped to the target's; fields of
@@ -29,7 +29,7 @@ type Asked = Taken<(typeof takes)[number]>;
  */
 export const encodeRequest = encoderOf({ vendor: openAiChatId, takes, fields: encodedFields, hints: 'all', encode });
 
-function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
+function encode(request: EncodedMembers, target: EncodeTarget): Result<EncodedRequest> {
   const reasoning = target.omit.includes('reasoning_content') ? 'omit' : 'send';
   const { messages, losses, unsayable } = encodeMessages(request.messages, reasoning);
   if (unsayable !== null) {
@@ -43,8 +43,9 @@ function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
     const message = 'The messages have no content. Send at least one with text, a picture or a tool result.';
     return { ok: false, failure: invalid('messages', message) };
   }
-  const own = request.extensions?.[openAiChatId];
-  const missing = own?.tools !== undefined || own?.tool_choice !== undefined ? null : missingTool(request);
+  const vendorFields = request.extensions?.[openAiChatId];
+  const missing =
+    vendorFields?.tools !== undefined || vendorFields?.tool_choice !== undefined ? null : missingTool(request);
   if (missing !== null) return { ok: false, failure: missing };
   const body: JsonObject = { model: target.model, messages };
   writeFields(encodedFields, request, target, body, losses);
@@ -77,7 +78,7 @@ function putAll(body: JsonObject, members: JsonObject): void {
   }
 }
 
-function putTools(body: JsonObject, request: Asked): void {
+function putTools(body: JsonObject, request: EncodedMembers): void {
   const custom = request.extensions?.[openAiChatId]?.tools;
   const tools = (request.tools ?? []).map(({ name, description, parameters, strict }): JsonObject => {
     const definition: JsonObject = { name };
@@ -113,14 +114,14 @@ function wireFormat(format: NeutralResponseFormat): JsonObject {
 }
 
 /** A budget in tokens becomes the nearest of OpenAI's words. */
-function effortOf({ reasoning }: Asked, losses: Loss[]): string | undefined {
+function effortOf({ reasoning }: EncodedMembers, losses: Loss[]): string | undefined {
   if (reasoning?.effort !== undefined || reasoning?.budgetTokens === undefined) return reasoning?.effort;
   losses.push({ field: 'thinking.budget_tokens', why: 'narrowed' });
   if (reasoning.budgetTokens <= 2_048) return 'low';
   return reasoning.budgetTokens <= 8_192 ? 'medium' : 'high';
 }
 
-function putExtensions(body: JsonObject, { extensions }: Asked): void {
+function putExtensions(body: JsonObject, { extensions }: EncodedMembers): void {
   const { tools: _tools, tool_choice: _choice, ...rest } = extensions?.[openAiChatId] ?? {};
   putAll(body, rest);
 }

@@ -97,8 +97,8 @@ const common = new Set(['message', 'detail', 'type', 'code', 'param', 'status', 
 
 /** Further members of an error, under the vendor's names. */
 export function membersOf(error: JsonObject): Pick<UpstreamError, 'members'> {
-  const own = Object.entries(error).filter(([name, value]) => !common.has(name) && value !== null);
-  return own.length === 0 ? {} : { members: Object.fromEntries(own) };
+  const vendorMembers = Object.entries(error).filter(([name, value]) => !common.has(name) && value !== null);
+  return vendorMembers.length === 0 ? {} : { members: Object.fromEntries(vendorMembers) };
 }
 
 function wordIn(value: JsonValue | undefined): string | null {

@@ -40,8 +40,8 @@ export function readDelta(delta: JsonObject, choice: number, state: DeltaState, 
 /** Pictures as OpenRouter and others tell them, in `images` or among the parts of the content. */
 function readPictures(pictures: readonly JsonValue[], choice: number, events: NeutralEvent[]): void {
   for (const one of pictures) {
-    const said = isObject(one) ? (one.image_url ?? one.url) : one;
-    const url = isObject(said) ? said.url : said;
+    const imageUrl = isObject(one) ? (one.image_url ?? one.url) : one;
+    const url = isObject(imageUrl) ? imageUrl.url : imageUrl;
     if (typeof url === 'string' && url !== '') {
       events.push({ type: 'media', choice, media: producedPicture(url) });
     }

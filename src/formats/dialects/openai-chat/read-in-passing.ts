@@ -150,7 +150,7 @@ class SeenInPassing implements PassingFacts {
 
   /** At `[DONE]`: every choice has said a reason, or the usage has come and no content since. */
   isWholeWhenMarked(): boolean {
-    return (this.#reader?.allSaidReason() ?? false) || this.countedAt === this.characters;
+    return (this.#reader?.allHaveReason() ?? false) || this.countedAt === this.characters;
   }
 
   /** At the end of the bytes: no text came behind the last reason. */
@@ -250,8 +250,8 @@ class TextFinder {
 function idsGivenIn({ choices }: JsonObject): GivenId[] {
   const given: GivenId[] = [];
   for (const choice of Array.isArray(choices) ? (choices as JsonObject[]) : []) {
-    const said = (choice?.message ?? choice?.delta) as JsonObject | null | undefined;
-    const id = (said?.audio as JsonObject | null | undefined)?.id;
+    const delta = (choice?.message ?? choice?.delta) as JsonObject | null | undefined;
+    const id = (delta?.audio as JsonObject | null | undefined)?.id;
     if (typeof id === 'string') given.push({ id, nameable: 'always' });
   }
   return given;

@@ -120,8 +120,9 @@ export function prepareForTarget(raw: Buffer, body: JsonObject, scan: JsonScan, 
   const losses: Loss[] = [];
   const values = new Map([['model', JSON.stringify(target.model)]]);
   for (const name of ['max_completion_tokens', 'max_tokens'] as const) {
-    const asked = body[name];
-    if (typeof asked !== 'number' || target.maxOutputTokens === null || asked <= target.maxOutputTokens) continue;
+    const requested = body[name];
+    if (typeof requested !== 'number' || target.maxOutputTokens === null || requested <= target.maxOutputTokens)
+      continue;
     values.set(name, String(target.maxOutputTokens));
     losses.push({ field: name, why: 'clamped' });
   }

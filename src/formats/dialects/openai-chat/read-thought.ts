@@ -10,8 +10,8 @@ export function thoughtIn({ reasoning_content: thought, reasoning, reasoning_det
   if (!Array.isArray(details)) return '';
   let text = '';
   for (const detail of details) {
-    const said = isObject(detail) ? (detail.text ?? detail.summary) : null;
-    if (typeof said === 'string') text += said;
+    const thought = isObject(detail) ? (detail.text ?? detail.summary) : null;
+    if (typeof thought === 'string') text += thought;
   }
   return text;
 }

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { tellsNoCount, toldCount, type Usage } from '../../neutral/usage.ts';
+import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 
 const mainCounts = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
 
@@ -9,40 +9,42 @@ const mainCounts = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
  * added, so that the parts give the total.
  */
 export function neutralUsage(value: JsonValue | undefined): Usage | null {
-  if (!isObject(value) || tellsNoCount(value, mainCounts)) return null;
-  const total = toldCount(value.total_tokens);
-  const prompt = toldCount(value.prompt_tokens);
-  const completion = toldCount(value.completion_tokens);
+  if (!isObject(value) || reportsInvalidCount(value, mainCounts)) return null;
+  const total = reportedCount(value.total_tokens);
+  const prompt = reportedCount(value.prompt_tokens);
+  const completion = reportedCount(value.completion_tokens);
   if (prompt === null && completion === null && total === null) return null;
   const input = detailsIn(value, 'prompt_tokens_details');
   const output = detailsIn(value, 'completion_tokens_details');
   // DeepSeek and Moonshot name the cached part themselves.
   const cached =
-    toldCount(input.cached_tokens) ?? toldCount(value.prompt_cache_hit_tokens) ?? toldCount(value.cached_tokens);
-  const written = toldCount(input.cache_write_tokens);
-  const reasoning = toldCount(output.reasoning_tokens) ?? toldCount(value.reasoning_tokens);
-  const heard = toldCount(input.audio_tokens);
+    reportedCount(input.cached_tokens) ??
+    reportedCount(value.prompt_cache_hit_tokens) ??
+    reportedCount(value.cached_tokens);
+  const written = reportedCount(input.cache_write_tokens);
+  const reasoning = reportedCount(output.reasoning_tokens) ?? reportedCount(value.reasoning_tokens);
+  const audioInput = reportedCount(input.audio_tokens);
 
   const inputTokens = prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0));
   const usage: Usage = { inputTokens, outputTokens: completion ?? Math.max(0, (total ?? 0) - inputTokens) };
   const beside = (total ?? 0) - usage.inputTokens - usage.outputTokens;
-  const searched = toldCount(value.citation_tokens);
+  const searched = reportedCount(value.citation_tokens);
   if (searched !== null) {
     // Perplexity charges for what it read and thought in its research, and counts it in neither part.
     usage.inputTokens += searched;
-    usage.outputTokens += toldCount(value.reasoning_tokens) ?? 0;
+    usage.outputTokens += reportedCount(value.reasoning_tokens) ?? 0;
   } else if (beside > 0) {
     // Mistral counts audio beside the prompt, and some layers count cached tokens so. Otherwise it is reasoning: at
     // xAI, and in Google's layer, which does not say so.
-    const isInput = beside === heard || beside === cached || beside === (cached ?? 0) + (written ?? 0);
+    const isInput = beside === audioInput || beside === cached || beside === (cached ?? 0) + (written ?? 0);
     usage[isInput && beside !== reasoning ? 'inputTokens' : 'outputTokens'] += beside;
   }
   if (cached !== null) usage.cachedInputTokens = Math.min(cached, usage.inputTokens);
   if (written !== null) usage.cacheWriteTokens = written;
   if (reasoning !== null) usage.reasoningTokens = reasoning;
-  const spoken = toldCount(output.audio_tokens);
-  if (heard !== null && heard > 0) usage.audioInputTokens = heard;
-  if (spoken !== null && spoken > 0) usage.audioOutputTokens = spoken;
+  const audioOutput = reportedCount(output.audio_tokens);
+  if (audioInput !== null && audioInput > 0) usage.audioInputTokens = audioInput;
+  if (audioOutput !== null && audioOutput > 0) usage.audioOutputTokens = audioOutput;
   return usage;
 }
 

@@ -308,10 +308,10 @@ function choiceFitsTools(choice: 'required' | JsonObject, { tools }: JsonObject)
   if (offered.length === 0) return complain('tools', undefined, "the tools that 'tool_choice' is to choose from");
   if (!isObject(choice) || (choice.type !== 'function' && choice.type !== 'custom')) return null;
   const kind = choice.type;
-  const wanted = nameIn(choice, kind);
+  const name = nameIn(choice, kind);
   const names = offered.map((offer) => (isObject(offer) ? nameIn(offer, kind) : null));
-  if (names.includes(wanted)) return null;
-  return within('tool_choice', complain(`${kind}.name`, wanted ?? undefined, "the name of one of 'tools'"));
+  if (names.includes(name)) return null;
+  return within('tool_choice', complain(`${kind}.name`, name ?? undefined, "the name of one of 'tools'"));
 }
 
 function nameIn(holder: JsonObject, kind: string): string | null {

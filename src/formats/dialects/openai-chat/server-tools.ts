@@ -1,46 +1,53 @@
 import { FailureError, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, wordsOf } from '../../../kernel/json.ts';
-import type { ServerTool, ServerToolsAsked } from '../../neutral/server-tool.ts';
+import type { RequestedServerTools, ServerTool } from '../../neutral/server-tool.ts';
 import type { Result } from '../dialect.ts';
-import { asked, count, hasServerTools, openAiServerTool, type Said, webSearchTool } from '../server-tool-fields.ts';
+import {
+  type AddressSources,
+  count,
+  hasServerTools,
+  openAiServerTool,
+  requestedServerTools,
+  webSearchTool,
+} from '../server-tool-fields.ts';
 import type { ChatRequest } from './wire.ts';
 
 /**
  * The tools of a request that whoever answers runs by itself: OpenAI's `web_search_options`, and those that its newer
  * format has. Null: there are none that this gateway could run.
  */
-export function serverToolsOf(body: ChatRequest): Result<ServerToolsAsked> | null {
+export function serverToolsOf(body: ChatRequest): Result<RequestedServerTools> | null {
   if (!isObject(body.web_search_options) && !hasServerTools(body.tools)) return null;
-  return asked(() => {
+  return requestedServerTools(() => {
     const all = (Array.isArray(body.tools) ? body.tools : []).map((tool): JsonObject => (isObject(tool) ? tool : {}));
     const tools = all.flatMap((tool, index): ServerTool[] => {
       const at = { path: `tools[${index}]`, field: `tools.${wordsOf(tool.type)}` };
-      const read = openAiServerTool(tool, at, () => saidIn(body));
+      const read = openAiServerTool(tool, at, () => addressSourcesIn(body));
       if (read?.kind === 'mcp' && read.approval !== 'never') throw noApproval(index);
       return read === null ? [] : [read];
     });
     const { web_search_options: options } = body;
     if (isObject(options)) {
       const { user_location: location } = options;
-      const said = {
+      const settings = {
         detail: options.search_context_size,
         allowed: undefined,
         blocked: undefined,
         location: isObject(location) && isObject(location.approximate) ? location.approximate : location,
         callsMax: undefined,
       };
-      tools.push(webSearchTool({ path: 'web_search_options', field: 'web_search_options' }, said));
+      tools.push(webSearchTool({ path: 'web_search_options', field: 'web_search_options' }, settings));
     }
     if (tools.length === 0) return null;
-    const ownNames = all.flatMap(({ function: own, custom }) => {
-      const { name } = isObject(own) ? own : isObject(custom) ? custom : {};
+    const clientToolNames = all.flatMap(({ function: fn, custom }) => {
+      const { name } = isObject(fn) ? fn : isObject(custom) ? custom : {};
       return typeof name === 'string' ? [name] : [];
     });
-    return { tools, callsMax: count(body.max_tool_calls, 'max_tool_calls'), choice: null, ownNames };
+    return { tools, callsMax: count(body.max_tool_calls, 'max_tool_calls'), choice: null, clientToolNames };
   });
 }
 
-function* saidIn({ messages }: ChatRequest): Said {
+function* addressSourcesIn({ messages }: ChatRequest): AddressSources {
   for (const { role, content, annotations } of messages) {
     if (role === 'tool' || role === 'function') yield ['client', content];
     else if (role === 'assistant') yield ['server', annotations];

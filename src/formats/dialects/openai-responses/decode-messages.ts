@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { argumentsOrEmpty } from '../arguments-text.ts';
-import { unpackThought } from './kept-thought.ts';
-import { type ContentPart, type InputFile, type InputItem, isOwnStep, openAiResponsesId } from './wire.ts';
+import { unpackThought } from './packed-thought.ts';
+import { type ContentPart, type InputFile, type InputItem, isGatewayStep, openAiResponsesId } from './wire.ts';
 
 /** Messages, and for each the index of the input item that it began with (-1: `instructions`, or a text input). */
 export interface DecodedInput {
@@ -32,12 +32,12 @@ export function decodeInput(instructions: string | null, input: string | readonl
   /** A proof that stands on the call which follows. */
   let proof: { signature: string; vendor: string } | null = null;
   input.forEach((item, index) => {
-    const kept = item.type === 'reasoning' && item.encrypted_content ? unpackThought(item.encrypted_content) : null;
-    if (kept?.kind === 'call') {
-      proof = { signature: kept.proof, vendor: kept.vendor };
+    const thought = item.type === 'reasoning' && item.encrypted_content ? unpackThought(item.encrypted_content) : null;
+    if (thought?.kind === 'call') {
+      proof = { signature: thought.proof, vendor: thought.vendor };
       return;
     }
-    const mcp = isOwnStep(item) ? mcpMessages(item) : null;
+    const mcp = isGatewayStep(item) ? mcpMessages(item) : null;
     if (mcp !== null) {
       messages.push(...mcp);
       origins.push(index, index);
@@ -91,17 +91,17 @@ function assistantParts(item: InputItem): NeutralPart[] | null {
     case 'message':
     case undefined:
     case null:
-      if (item.role === 'assistant') return contentParts(item.content ?? []).filter(saysSomething);
-      return item.role === undefined ? [kept(item)] : null;
+      if (item.role === 'assistant') return contentParts(item.content ?? []).filter(hasContent);
+      return item.role === undefined ? [keptPart(item)] : null;
     case 'function_call_output':
     case 'custom_tool_call_output':
       return null;
     case 'image_generation_call':
-      return typeof item.result === 'string' && item.result !== '' ? [drawn(item, item.result)] : [kept(item)];
+      return typeof item.result === 'string' && item.result !== '' ? [drawn(item, item.result)] : [keptPart(item)];
     // Calls of the provider's own tools stand where the assistant made them; so do references. What this gateway ran is
     // in the words of the answer.
     default:
-      return isOwnStep(item) ? [] : [kept(item)];
+      return isGatewayStep(item) ? [] : [keptPart(item)];
   }
 }
 
@@ -121,11 +121,11 @@ function mcpMessages(item: InputItem): NeutralMessage[] | null {
 }
 
 /** An empty text says nothing, and other formats refuse it. */
-function saysSomething(part: NeutralPart): boolean {
+function hasContent(part: NeutralPart): boolean {
   return part.type !== 'text' || part.text !== '';
 }
 
-function kept(item: InputItem): NeutralPart {
+function keptPart(item: InputItem): NeutralPart {
   return { type: 'vendor', vendor: openAiResponsesId, block: item };
 }
 

@@ -6,7 +6,7 @@ import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { AnswerEvents } from './answer-events.ts';
 import { CallItems, type CallStart } from './call-items.ts';
 import { annotationOf } from './citations.ts';
-import { type KeptThought, packThought } from './kept-thought.ts';
+import { type PackedThought, packThought } from './packed-thought.ts';
 import {
   type ItemStatus,
   type MessageItem,
@@ -22,7 +22,7 @@ import {
   wireItem,
 } from './response-object.ts';
 import { includedOf, ServerToolItems } from './server-tool-items.ts';
-import { openAiResponsesId, ownIdMark } from './wire.ts';
+import { gatewayIdMark, openAiResponsesId } from './wire.ts';
 
 /**
  * Events as the full sequence of Responses: created, in_progress, for each item added, its parts and deltas, done, and
@@ -186,7 +186,7 @@ class Answer {
   }
 
   #id(prefix: string): string {
-    return `${prefix}_${ownIdMark}${this.#salt}_${this.#items.length}`;
+    return `${prefix}_${gatewayIdMark}${this.#salt}_${this.#items.length}`;
   }
 
   #added(item: OutputItem): void {
@@ -262,7 +262,7 @@ class Answer {
   }
 
   /** The provider's own encryption stays unchanged; others' proofs are packed, so that they find their way back. */
-  #proof(thought: KeptThought): void {
+  #proof(thought: PackedThought): void {
     const item = this.#thoughtItem();
     item.encrypted = thought.vendor === openAiResponsesId ? thought.proof : packThought(thought);
     this.#close();

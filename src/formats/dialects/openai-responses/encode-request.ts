@@ -27,7 +27,7 @@ const takes = [
   'reasoning',
   'reasoning.summary',
 ] as const;
-type Asked = Taken<(typeof takes)[number]>;
+type EncodedMembers = Taken<(typeof takes)[number]>;
 
 /** Hints that this format has as well. */
 const knownHints: ReadonlySet<string> = new Set([
@@ -54,21 +54,21 @@ export const encodeRequest = encoderOf({
   encode,
 });
 
-function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
+function encode(request: EncodedMembers, target: EncodeTarget): Result<EncodedRequest> {
   const { items, losses, failure } = encodeInput(request.messages);
-  const own = request.extensions?.[openAiResponsesId] ?? {};
-  const missing = ownTools(own).length > 0 ? null : missingTool(request);
-  const refusal = failure ?? (items.length === 0 ? nothingSaid : (missing ?? beyondThis(request)));
+  const vendorFields = request.extensions?.[openAiResponsesId] ?? {};
+  const missing = vendorTools(vendorFields).length > 0 ? null : missingTool(request);
+  const refusal = failure ?? (items.length === 0 ? emptyInput : (missing ?? beyondThis(request)));
   if (refusal !== null) return { ok: false, failure: refusal };
   const body: JsonObject = { model: target.model, input: items };
   writeFields(encodedFields, request, target, body, losses);
-  Object.assign(body, encodeTools(request, own));
-  put(body, 'text', textOf(request, own));
+  Object.assign(body, encodeTools(request, vendorFields));
+  put(body, 'text', textOf(request, vendorFields));
   const reasoning = reasoningOf(request, losses);
   put(body, 'reasoning', reasoning);
-  put(body, 'include', includeOf(request, reasoning, own));
+  put(body, 'include', includeOf(request, reasoning, vendorFields));
   putHints(body, request, losses);
-  putExtensions(body, own);
+  putExtensions(body, vendorFields);
   // Responses are kept by default, which a caller that did not ask for it does not expect.
   body.store ??= false;
   body.stream = target.stream;
@@ -76,12 +76,12 @@ function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
   return { ok: true, value: { body, losses, ...(stop.length > 0 && { decode: { stop } }) } };
 }
 
-const nothingSaid = invalid(
+const emptyInput = invalid(
   'messages',
   'The messages have no content. Send at least one with text, a picture or a tool result.',
 );
 
-function beyondThis(request: Asked): Failure | null {
+function beyondThis(request: EncodedMembers): Failure | null {
   if ((request.n ?? 1) > 1)
     return invalid('n', 'The provider of this model gives one choice per request. Leave n out, or send 1.');
   const chat = request.extensions?.[openAiChatId];
@@ -100,10 +100,10 @@ function put(body: JsonObject, name: string, value: JsonValue | undefined): void
   Object.defineProperty(body, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-function textOf(request: Asked, own: JsonObject): JsonObject | undefined {
+function textOf(request: EncodedMembers, vendorFields: JsonObject): JsonObject | undefined {
   const text: JsonObject = {};
   if (request.responseFormat !== undefined) text.format = wireFormat(request.responseFormat);
-  put(text, 'verbosity', own['text.verbosity'] ?? request.extensions?.[openAiChatId]?.verbosity);
+  put(text, 'verbosity', vendorFields['text.verbosity'] ?? request.extensions?.[openAiChatId]?.verbosity);
   return Object.keys(text).length > 0 ? text : undefined;
 }
 
@@ -123,7 +123,7 @@ function wireFormat(format: NeutralResponseFormat): JsonObject {
 }
 
 /** A budget in tokens becomes the nearest of OpenAI's words, and whoever sets one wants to see the thoughts. */
-function reasoningOf({ reasoning }: Asked, losses: Loss[]): JsonObject | undefined {
+function reasoningOf({ reasoning }: EncodedMembers, losses: Loss[]): JsonObject | undefined {
   if (reasoning === undefined) return undefined;
   const { effort, budgetTokens, summary } = reasoning;
   const wire: JsonObject = {};
@@ -136,23 +136,27 @@ function reasoningOf({ reasoning }: Asked, losses: Loss[]): JsonObject | undefin
   return Object.keys(wire).length > 0 ? wire : undefined;
 }
 
-function includeOf(request: Asked, reasoning: JsonObject | undefined, own: JsonObject): JsonValue[] | undefined {
-  const include: JsonValue[] = Array.isArray(own.include) ? [...own.include] : [];
+function includeOf(
+  request: EncodedMembers,
+  reasoning: JsonObject | undefined,
+  vendorFields: JsonObject,
+): JsonValue[] | undefined {
+  const include: JsonValue[] = Array.isArray(vendorFields.include) ? [...vendorFields.include] : [];
   // Nothing is stored, so the thoughts must come along to be of use in the next turn.
   if (reasoning !== undefined && reasoning.effort !== 'none') include.push('reasoning.encrypted_content');
   if (request.logprobs === true) include.push(outputLogprobs);
   return include.length > 0 ? include : undefined;
 }
 
-function putHints(body: JsonObject, request: Asked, losses: Loss[]): void {
+function putHints(body: JsonObject, request: EncodedMembers, losses: Loss[]): void {
   for (const [name, value] of Object.entries(request.hints ?? {})) {
     if (name === 'metadata') put(body, name, textsOf(value, losses) ?? undefined);
     else if (knownHints.has(name)) put(body, name, value);
   }
 }
 
-function putExtensions(body: JsonObject, own: JsonObject): void {
-  for (const [name, value] of Object.entries(own)) {
+function putExtensions(body: JsonObject, vendorFields: JsonObject): void {
+  for (const [name, value] of Object.entries(vendorFields)) {
     // `tools.…` and the like are restored where they belong.
     if (name.includes('.') || name === 'include' || Object.hasOwn(body, name)) continue;
     put(body, name, value);
@@ -164,18 +168,20 @@ interface EncodedTools {
   tool_choice?: JsonValue;
 }
 
-/** `own` is what this dialect's own decoder kept: the provider's tools among it, as `tools.<type>`. */
-function encodeTools(request: Asked, own: JsonObject): EncodedTools {
-  const tools = [...(request.tools ?? []).map(encodeTool), ...ownTools(own)];
+/** `vendorFields` is what this dialect's own decoder kept: the provider's tools among it, as `tools.<type>`. */
+function encodeTools(request: EncodedMembers, vendorFields: JsonObject): EncodedTools {
+  const tools = [...(request.tools ?? []).map(encodeTool), ...vendorTools(vendorFields)];
   if (tools.length === 0) return {};
   const choice = choiceOf(request);
   return { tools, ...(choice !== undefined && { tool_choice: choice }) };
 }
 
 /** The provider's tools among what this dialect's own decoder kept. */
-function ownTools(own: JsonObject): JsonObject[] {
-  const kept = Object.entries(own).filter(([name, value]) => /^tools\.[^[]/.test(name) && Array.isArray(value));
-  return kept.flatMap(([, value]) => value as JsonObject[]);
+function vendorTools(vendorFields: JsonObject): JsonObject[] {
+  const toolLists = Object.entries(vendorFields).filter(
+    ([name, value]) => /^tools\.[^[]/.test(name) && Array.isArray(value),
+  );
+  return toolLists.flatMap(([, value]) => value as JsonObject[]);
 }
 
 function encodeTool(tool: NeutralTool): JsonObject {
@@ -192,7 +198,7 @@ function encodeTool(tool: NeutralTool): JsonObject {
   };
 }
 
-function choiceOf({ toolChoice, tools }: Asked): JsonValue | undefined {
+function choiceOf({ toolChoice, tools }: EncodedMembers): JsonValue | undefined {
   if (toolChoice?.type !== 'tool') return toolChoice?.type;
   const { name } = toolChoice;
   const custom = tools?.some((tool) => tool.name === name && tool.custom !== undefined) ?? false;

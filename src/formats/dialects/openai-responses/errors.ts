@@ -70,8 +70,8 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
 export function errorFrame(failure: Failure, context: ErrorContext, mark?: StreamMark): string {
   const { requestId, nowMs, publicUrl } = context;
   const facts = factsOf(failure, nowMs);
-  const said = { code: errorCode(failure, facts), message: facts.message, members: vendorMembers(failure) };
-  const state = { status: 'failed', ...said } as const;
+  const parts = { code: errorCode(failure, facts), message: facts.message, members: vendorMembers(failure) };
+  const state = { status: 'failed', ...parts } as const;
   const response = {
     id: mark?.id ?? `resp_${saltOf(requestId)}`,
     createdS: Math.floor(nowMs / 1_000),

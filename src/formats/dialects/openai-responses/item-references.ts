@@ -1,14 +1,14 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { ItemReference } from '../dialect.ts';
 import { isGiven } from '../fields.ts';
-import { type InputItem, isOwnId, type ResponsesRequest } from './wire.ts';
+import { type InputItem, isGatewayId, type ResponsesRequest } from './wire.ts';
 
 /**
  * References to a text or a call at a provider. A thought may be missing: only the model's view of its own history
  * depends on it.
  */
 export function isReference(item: InputItem): boolean {
-  return refersToAnother(item) && !isOwnId(item.id) && !isThoughtId(item.id);
+  return refersToAnother(item) && !isGatewayId(item.id) && !isThoughtId(item.id);
 }
 
 function refersToAnother({ type, role }: InputItem): boolean {
@@ -24,7 +24,7 @@ export function referencesIn({ input }: ResponsesRequest): ItemReference[] | nul
   if (!Array.isArray(input)) return null;
   let references: ItemReference[] | null = null;
   for (const [at, item] of input.entries()) {
-    if (!refersToAnother(item) || !isOwnId(item.id)) continue;
+    if (!refersToAnother(item) || !isGatewayId(item.id)) continue;
     references ??= [];
     references.push({ id: String(item.id), field: `input[${at}]`, use: isThoughtId(item.id) ? 'thought' : 'needed' });
   }

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { folded } from '../../../kernel/parse-object.ts';
 import { memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
-import { isOwnId } from './wire.ts';
+import { isGatewayId } from './wire.ts';
 
 /**
  * Places in a request that name responses, conversations, prompts, files, stores and containers of OpenAI. A tool of
@@ -43,7 +43,7 @@ const rules: NamingRules = {
   items: memberKinds({ id: 'item-id', approval_request_id: 'label' }),
   itemUse(item, id) {
     // No provider knows items that were made here.
-    if (isOwnId(id)) return null;
+    if (isGatewayId(id)) return null;
     return isWhole(item) && isPlainlySpelt(item) ? 'label' : 'reference';
   },
 };

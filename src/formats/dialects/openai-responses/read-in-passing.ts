@@ -177,11 +177,11 @@ export function gatherWhole(): WholeGatherer {
   return {
     step({ event, data }) {
       if (event.endsWith('.delta')) return;
-      const told = parsedData(data);
-      if (told === null) return;
-      if (told.type === 'response.output_item.done' && isObject(told.item)) items.push(told.item);
-      else if (told.type === 'response.completed' || told.type === 'response.incomplete') {
-        last = isObject(told.response) ? told.response : null;
+      const parsed = parsedData(data);
+      if (parsed === null) return;
+      if (parsed.type === 'response.output_item.done' && isObject(parsed.item)) items.push(parsed.item);
+      else if (parsed.type === 'response.completed' || parsed.type === 'response.incomplete') {
+        last = isObject(parsed.response) ? parsed.response : null;
       }
     },
     whole() {

@@ -8,15 +8,22 @@ import { estimatedInput } from '../../neutral/usage.ts';
 import type { CallerRequest, ForwardTarget, RequestExtras, RequestState, Result } from '../dialect.ts';
 import { someExtras } from '../extras.ts';
 import { fallbackModelsOf } from '../fallback-models.ts';
-import { placeFields, wordsOfFields } from '../field-table.ts';
+import { fieldNames, placeFields } from '../field-table.ts';
 import { cleanUser, isGiven } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { decodeInput } from './decode-messages.ts';
 import { isReference, referencesIn, withItems } from './item-references.ts';
-import { unpackThought } from './kept-thought.ts';
-import { asksLogprobs, checkRequest, decodeTools, outputLogprobs, requestFields } from './request-fields.ts';
+import { unpackThought } from './packed-thought.ts';
+import { checkRequest, decodeTools, outputLogprobs, requestFields, requestsLogprobs } from './request-fields.ts';
 import { serverToolsOf } from './server-tools.ts';
-import { type InputItem, isOwnId, isOwnStep, openAiResponsesId, type ResponsesRequest, type WireTool } from './wire.ts';
+import {
+  type InputItem,
+  isGatewayId,
+  isGatewayStep,
+  openAiResponsesId,
+  type ResponsesRequest,
+  type WireTool,
+} from './wire.ts';
 
 /** Checks a body and keeps it unchanged: parts that only a conversion needs are built on demand. */
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
@@ -171,28 +178,31 @@ function newValues(
   losses: Loss[],
 ): Map<string, string> {
   const values = new Map([['model', JSON.stringify(target.model)]]);
-  const asked = body.max_output_tokens;
-  if (typeof asked === 'number' && target.maxOutputTokens !== null && asked > target.maxOutputTokens) {
+  const requestedMax = body.max_output_tokens;
+  if (typeof requestedMax === 'number' && target.maxOutputTokens !== null && requestedMax > target.maxOutputTokens) {
     values.set('max_output_tokens', String(target.maxOutputTokens));
     losses.push({ field: 'max_output_tokens', why: 'clamped' });
   }
   const items = Array.isArray(body.input) ? body.input : [];
   const foreign = items.some(isForeignThought);
   if (foreign) losses.push({ field: 'input.reasoning', why: 'unsupported' });
-  const steps = items.filter(isOwnStep);
+  const steps = items.filter(isGatewayStep);
   for (const type of new Set(steps.map((item) => item.type))) {
     losses.push({ field: `input.${type}`, why: 'unsupported' });
   }
-  if (foreign || steps.length > 0 || items.some(isOwnPicture)) {
-    const kept = items.filter((item) => !isForeignThought(item) && !isOwnStep(item));
-    values.set('input', JSON.stringify(kept.map((item) => (isOwnPicture(item) ? shownPicture(item) : item))));
+  if (foreign || steps.length > 0 || items.some(isGatewayPicture)) {
+    const passedItems = items.filter((item) => !isForeignThought(item) && !isGatewayStep(item));
+    values.set(
+      'input',
+      JSON.stringify(passedItems.map((item) => (isGatewayPicture(item) ? shownPicture(item) : item))),
+    );
   } else if (input === 'with items') values.set('input', JSON.stringify(body.input));
   return values;
 }
 
 /** Drawn by another provider's model: this one knows no such call, and is shown the picture. */
-function isOwnPicture({ type, id }: InputItem): boolean {
-  return type === 'image_generation_call' && isOwnId(id);
+function isGatewayPicture({ type, id }: InputItem): boolean {
+  return type === 'image_generation_call' && isGatewayId(id);
 }
 
 function shownPicture({ result, output_format: format }: InputItem): JsonObject {
@@ -201,10 +211,11 @@ function shownPicture({ result, output_format: format }: InputItem): JsonObject 
 }
 
 function isForeignThought(item: InputItem): boolean {
-  if (item.type === 'item_reference') return isOwnId(item.id) && String(item.id).startsWith('rs_');
+  if (item.type === 'item_reference') return isGatewayId(item.id) && String(item.id).startsWith('rs_');
   if (item.type !== 'reasoning') return false;
   return (
-    isOwnId(item.id) || (typeof item.encrypted_content === 'string' && unpackThought(item.encrypted_content) !== null)
+    isGatewayId(item.id) ||
+    (typeof item.encrypted_content === 'string' && unpackThought(item.encrypted_content) !== null)
   );
 }
 
@@ -257,7 +268,7 @@ function needsOf(body: ResponsesRequest, bodyBytes: number): RequestNeeds {
     vision: media.vision,
     audioIn: media.audioIn,
     tools: toolsOf(body).some(({ type }) => type === 'function' || type === 'custom'),
-    logprobs: asksLogprobs(body),
+    logprobs: requestsLogprobs(body),
     jsonSchema: body.text?.format?.type === 'json_schema',
     reasoning: (body.reasoning?.effort ?? 'none') !== 'none',
     n: 1,
@@ -300,14 +311,14 @@ function toNeutral(body: ResponsesRequest): Decoded {
   // A choice among tools that nobody else has is not a choice. A required call of tools that only the provider has: a
   // target that cannot make it has to say so.
   if (choice !== null && (tools.length > 0 || choice.type === 'required')) request.toolChoice = choice;
-  const left = placeFields(requestFields, request, body, undefined, [...beyond, ...partsBeyond(body)], saysSomething);
+  const left = placeFields(requestFields, request, body, undefined, [...beyond, ...partsBeyond(body)], hasValue);
   if (left.hints !== null) request.hints = left.hints;
   if (left.vendor !== null) request.extensions = { [openAiResponsesId]: left.vendor };
   return { request, origins };
 }
 
 /** Codex sends an empty object with every request. */
-function saysSomething(value: JsonValue): boolean {
+function hasValue(value: JsonValue): boolean {
   return !isObject(value) || Object.keys(value).length > 0;
 }
 
@@ -324,7 +335,7 @@ function partsBeyond({ text, include }: ResponsesRequest): [string, JsonValue][]
 
 /** Names here of fields that encoders of other dialects name in OpenAI's older format. */
 const words: ReadonlyMap<string, string> = new Map([
-  ...wordsOfFields(requestFields),
+  ...fieldNames(requestFields),
   ['max_completion_tokens', 'max_output_tokens'],
   ['response_format', 'text.format'],
   ['response_format.json_schema.schema', 'text.format.schema'],

@@ -1,25 +1,25 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
-import { tellsNoCount, toldCount, type Usage } from '../../neutral/usage.ts';
+import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 
 const mainCounts = ['input_tokens', 'output_tokens'];
 
 /** A `usage` object in neutral terms; null when it holds no counts. */
 export function neutralUsage(value: JsonValue | undefined): Usage | null {
-  if (!isObject(value) || tellsNoCount(value, mainCounts)) return null;
-  const input = toldCount(value.input_tokens);
-  const output = toldCount(value.output_tokens);
+  if (!isObject(value) || reportsInvalidCount(value, mainCounts)) return null;
+  const input = reportedCount(value.input_tokens);
+  const output = reportedCount(value.output_tokens);
   if (input === null && output === null) return null;
   const usage: Usage = { inputTokens: input ?? 0, outputTokens: output ?? 0 };
   // What a server counts beside the two it has thought: xAI's chat, Google's layers.
-  const beside = (toldCount(value.total_tokens) ?? 0) - usage.inputTokens - usage.outputTokens;
+  const beside = (reportedCount(value.total_tokens) ?? 0) - usage.inputTokens - usage.outputTokens;
   if (beside > 0) usage.outputTokens += beside;
   const inputDetails = isObject(value.input_tokens_details) ? value.input_tokens_details : {};
   const outputDetails = isObject(value.output_tokens_details) ? value.output_tokens_details : {};
-  const cached = toldCount(inputDetails.cached_tokens);
+  const cached = reportedCount(inputDetails.cached_tokens);
   if (cached !== null) usage.cachedInputTokens = Math.min(cached, usage.inputTokens);
-  const written = toldCount(inputDetails.cache_write_tokens);
+  const written = reportedCount(inputDetails.cache_write_tokens);
   if (written !== null && written > 0) usage.cacheWriteTokens = written;
-  const reasoning = toldCount(outputDetails.reasoning_tokens);
+  const reasoning = reportedCount(outputDetails.reasoning_tokens);
   if (reasoning !== null) usage.reasoningTokens = reasoning;
   return usage;
 }

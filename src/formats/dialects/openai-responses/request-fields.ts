@@ -97,12 +97,12 @@ const reasoning = members("an object with 'effort' or 'summary'", {
 /** Parts of the answer that a caller asks for: one that other dialects' answers have too. */
 export const outputLogprobs = 'message.output_text.logprobs';
 
-export function asksLogprobs({ include, top_logprobs: top }: JsonObject): boolean {
+export function requestsLogprobs({ include, top_logprobs: top }: JsonObject): boolean {
   return (Array.isArray(include) && include.includes(outputLogprobs)) || (typeof top === 'number' && top > 0);
 }
 
 function putLogprobs(request: NeutralRequest, body: ResponsesRequest): undefined {
-  if (asksLogprobs(body)) request.logprobs = true;
+  if (requestsLogprobs(body)) request.logprobs = true;
   const top = body.top_logprobs ?? 0;
   if (top > 0) request.topLogprobs = top;
 }

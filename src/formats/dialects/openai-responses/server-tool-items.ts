@@ -123,8 +123,8 @@ function ranItem(call: ServerCall, { failure, sources, text }: ServerResult, inc
       return { type: 'file_search_call', status, queries: [call.query], results: included.passages ? results : null };
     }
     case 'mcp': {
-      const said = failure === null ? { output: text, error: null } : { output: null, error: failure };
-      return { ...mcpCall(call), status, arguments: call.argumentsJson, ...said };
+      const result = failure === null ? { output: text, error: null } : { output: null, error: failure };
+      return { ...mcpCall(call), status, arguments: call.argumentsJson, ...result };
     }
   }
 }

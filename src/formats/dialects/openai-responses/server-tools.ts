@@ -1,17 +1,23 @@
 import { isObject, type JsonObject, wordsOf } from '../../../kernel/json.ts';
-import type { ApprovedCall, ServerTool, ServerToolKind, ServerToolsAsked } from '../../neutral/server-tool.ts';
+import type { ApprovedCall, RequestedServerTools, ServerTool, ServerToolKind } from '../../neutral/server-tool.ts';
 import type { Result } from '../dialect.ts';
-import { asked, count, hasServerTools, openAiServerTool, type Said } from '../server-tool-fields.ts';
-import { type InputItem, isOwnStep, type ResponsesRequest } from './wire.ts';
+import {
+  type AddressSources,
+  count,
+  hasServerTools,
+  openAiServerTool,
+  requestedServerTools,
+} from '../server-tool-fields.ts';
+import { type InputItem, isGatewayStep, type ResponsesRequest } from './wire.ts';
 
 /** The tools of a request that whoever answers runs by itself; null: there are none that this gateway could run. */
-export function serverToolsOf(body: ResponsesRequest): Result<ServerToolsAsked> | null {
+export function serverToolsOf(body: ResponsesRequest): Result<RequestedServerTools> | null {
   if (!hasServerTools(body.tools)) return null;
-  return asked(() => {
+  return requestedServerTools(() => {
     const all = Array.isArray(body.tools) ? body.tools.filter(isObject) : [];
     const tools = all.flatMap((tool, index): ServerTool[] => {
       const at = { path: `tools[${index}]`, field: `tools.${wordsOf(tool.type)}` };
-      const read = openAiServerTool(tool, at, () => saidIn(body));
+      const read = openAiServerTool(tool, at, () => addressSourcesIn(body));
       if (read === null || !isAllowed(tool, body.tool_choice)) return [];
       return [read.kind === 'mcp' ? { ...read, isListed: isListed(body, read.label) } : read];
     });
@@ -22,7 +28,7 @@ export function serverToolsOf(body: ResponsesRequest): Result<ServerToolsAsked> 
       ...(approvals.length > 0 && { approvals }),
       callsMax: count(body.max_tool_calls, 'max_tool_calls'),
       choice: serverChoice(body.tool_choice),
-      ownNames: all.flatMap(({ name }) => (typeof name === 'string' ? [name] : [])),
+      clientToolNames: all.flatMap(({ name }) => (typeof name === 'string' ? [name] : [])),
     };
   });
 }
@@ -31,7 +37,7 @@ function itemsOf({ input }: ResponsesRequest): readonly InputItem[] {
   return Array.isArray(input) ? input.filter(isObject) : [];
 }
 
-function* saidIn(body: ResponsesRequest): Said {
+function* addressSourcesIn(body: ResponsesRequest): AddressSources {
   yield ['user', body.instructions];
   if (typeof body.input === 'string') yield ['user', body.input];
   for (const { type, role, content, output, action } of itemsOf(body)) {
@@ -53,7 +59,7 @@ function approvalsIn(body: ResponsesRequest): ApprovedCall[] {
   const newest = items.slice(items.findLastIndex(isModels) + 1);
   return newest.flatMap(({ type, approval_request_id: id, approve }): ApprovedCall[] => {
     if (type !== 'mcp_approval_response') return [];
-    const question = items.find((one) => one.id === id && one.type === 'mcp_approval_request' && isOwnStep(one));
+    const question = items.find((one) => one.id === id && one.type === 'mcp_approval_request' && isGatewayStep(one));
     if (question?.type !== 'mcp_approval_request' || typeof question.name !== 'string') return [];
     const { name, server_label: label, arguments: argumentsJson = '{}' } = question;
     return [{ id: String(id), label: String(label), name, argumentsJson, approve: approve === true }];

@@ -88,16 +88,16 @@ interface JsonSchemaFormat extends JsonObject {
 export type TextFormat = (JsonObject & { type: 'text' | 'json_object' }) | JsonSchemaFormat;
 
 /** Ids that this gateway gave to converted items: no provider knows them. */
-export const ownIdMark = 'cv_';
+export const gatewayIdMark = 'cv_';
 
-export function isOwnId(id: JsonValue | undefined): boolean {
+export function isGatewayId(id: JsonValue | undefined): boolean {
   return typeof id === 'string' && /^(?:msg|rs|fc|ctc|ig|ws|fs|mcp|mcpl|mcpr)_cv_/.test(id);
 }
 
 /** Whether the item tells of a tool that this gateway ran, or answers a question of its own. */
-export function isOwnStep({ id, type, approval_request_id: question }: JsonObject): boolean {
-  if (type === 'mcp_approval_response') return typeof question === 'string' && ownSteps.test(question);
-  return typeof id === 'string' && ownSteps.test(id);
+export function isGatewayStep({ id, type, approval_request_id: question }: JsonObject): boolean {
+  if (type === 'mcp_approval_response') return typeof question === 'string' && gatewaySteps.test(question);
+  return typeof id === 'string' && gatewaySteps.test(id);
 }
 
-const ownSteps = /^(?:ws|fs|mcp|mcpl|mcpr)_cv_/;
+const gatewaySteps = /^(?:ws|fs|mcp|mcpl|mcpr)_cv_/;

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
-import { toldCount } from '../../neutral/usage.ts';
+import { reportedCount } from '../../neutral/usage.ts';
 import type { RealtimeEvent } from './events.ts';
 import { type EventForm, EventWriter, ResponseWriter } from './response-writer.ts';
 import { firstSettings, type SessionSettings, shownSession, updated } from './session-settings.ts';
@@ -331,7 +331,7 @@ function partOf(part: JsonValue): JsonObject[] {
 
 /** In OpenAI's words. */
 function usageOf(metadata: JsonObject): JsonObject {
-  const count = (name: string) => toldCount(metadata[name]) ?? 0;
+  const count = (name: string) => reportedCount(metadata[name]) ?? 0;
   const input = count('promptTokenCount') + count('toolUsePromptTokenCount');
   const thoughts = count('thoughtsTokenCount');
   // Vertex has the names of its plain answers.
@@ -341,7 +341,7 @@ function usageOf(metadata: JsonObject): JsonObject {
     const details = metadata[name];
     if (!Array.isArray(details)) return 0;
     const found = details.find((one) => isObject(one) && one.modality === modality);
-    return isObject(found) ? (toldCount(found.tokenCount) ?? 0) : 0;
+    return isObject(found) ? (reportedCount(found.tokenCount) ?? 0) : 0;
   };
   return {
     total_tokens: input + output,

@@ -49,8 +49,8 @@ export class EventWriter {
   /** The caller put this into the conversation. */
   taken({ previous_item_id: previous }: RealtimeEvent, item: JsonObject): void {
     const id = typeof item.id === 'string' ? item.id : this.id('item');
-    const told = { ...item, id, object: 'realtime.item', status: 'completed' };
-    this.item(told, typeof previous === 'string' ? previous : null);
+    const doneItem = { ...item, id, object: 'realtime.item', status: 'completed' };
+    this.item(doneItem, typeof previous === 'string' ? previous : null);
   }
 
   truncated({ item_id, content_index, audio_end_ms }: RealtimeEvent): void {
@@ -176,10 +176,10 @@ export class ResponseWriter {
     const place = this.#inMessage(id);
     this.#message = null;
     if (this.#kind === 'audio') this.#events.write('response.output_audio.done', place);
-    const said = this.#kind === 'audio' ? { transcript: text } : { text };
-    this.#events.write(`response.${this.#textName}.done`, { ...place, ...said });
+    const textPart = this.#kind === 'audio' ? { transcript: text } : { text };
+    this.#events.write(`response.${this.#textName}.done`, { ...place, ...textPart });
     this.#events.write('response.content_part.done', { ...place, part: this.#part(text) });
-    const content = this.#events.form === 'older' ? this.#part(text) : { type: `output_${this.#kind}`, ...said };
+    const content = this.#events.form === 'older' ? this.#part(text) : { type: `output_${this.#kind}`, ...textPart };
     this.#endItem({ id, object: 'realtime.item', type: 'message', role: 'assistant', status, content: [content] });
   }
 

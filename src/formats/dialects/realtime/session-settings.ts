@@ -89,12 +89,19 @@ export function updated(
 export function shownSession(id: string, model: string, settings: SessionSettings): JsonObject {
   const { instructions, output, formats, voice, tools } = settings;
   const modalities = output === 'audio' ? ['audio'] : ['text'];
-  const told = { id, object: 'realtime.session', type: 'realtime', model, instructions, output_modalities: modalities };
+  const shown = {
+    id,
+    object: 'realtime.session',
+    type: 'realtime',
+    model,
+    instructions,
+    output_modalities: modalities,
+  };
   const audio = {
     input: { format: shownFormat(formats.input) },
     output: { format: shownFormat(formats.output), voice },
   };
-  return { ...told, tools: tools.map((tool) => ({ type: 'function', ...tool })), audio };
+  return { ...shown, tools: tools.map((tool) => ({ type: 'function', ...tool })), audio };
 }
 
 /** The older API names a format by a word. */

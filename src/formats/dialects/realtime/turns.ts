@@ -14,7 +14,7 @@ export interface TurnEnd {
 /** The events by which what a session is charged for begins and ends. */
 export interface TurnEvents {
   /** Of the caller's. */
-  asks: string;
+  requests: string;
   begins: string;
   ends: readonly string[];
   /** In one that begins or ends a turn; null: it has none. */
@@ -26,7 +26,7 @@ export interface TurnEvents {
 
 /** Responses of a model. */
 export const responseTurns: TurnEvents = {
-  asks: 'response.create',
+  requests: 'response.create',
   begins: 'response.created',
   ends: ['response.done'],
   idIn: ({ response }) => wordIn((response as { id?: unknown } | undefined)?.id),
@@ -39,7 +39,7 @@ export const responseTurns: TurnEvents = {
 
 /** What the caller said until it was silent, or until it committed it: each is written down by itself. */
 export const transcriptionTurns: TurnEvents = {
-  asks: 'input_audio_buffer.commit',
+  requests: 'input_audio_buffer.commit',
   begins: 'input_audio_buffer.committed',
   ends: ['conversation.item.input_audio_transcription.completed', 'conversation.item.input_audio_transcription.failed'],
   idIn: ({ item_id }) => wordIn(item_id),

@@ -1,11 +1,11 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { tellsNoCount, toldCount, type Usage } from '../../neutral/usage.ts';
+import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 
 /** The `usage` of a `response.done`; null when it holds no counts. */
 export function realtimeUsage(value: JsonValue | undefined): Usage | null {
-  if (!isObject(value) || tellsNoCount(value, ['input_tokens', 'output_tokens'])) return null;
-  const input = toldCount(value.input_tokens);
-  const output = toldCount(value.output_tokens);
+  if (!isObject(value) || reportsInvalidCount(value, ['input_tokens', 'output_tokens'])) return null;
+  const input = reportedCount(value.input_tokens);
+  const output = reportedCount(value.output_tokens);
   if (input === null && output === null) return null;
   const usage: Usage = { inputTokens: input ?? 0, outputTokens: output ?? 0 };
   const of = objectOf(value.input_token_details);
@@ -20,8 +20,8 @@ export function realtimeUsage(value: JsonValue | undefined): Usage | null {
     audioOutputTokens: made.audio_tokens,
     reasoningTokens: made.reasoning_tokens,
   } satisfies Partial<Record<keyof Usage, JsonValue | undefined>>;
-  for (const [name, told] of Object.entries(counts) as [keyof typeof counts, JsonValue | undefined][]) {
-    const count = toldCount(told);
+  for (const [name, value] of Object.entries(counts) as [keyof typeof counts, JsonValue | undefined][]) {
+    const count = reportedCount(value);
     if (count !== null && count > 0) usage[name] = count;
   }
   return usage;

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import { toldCount } from '../../neutral/usage.ts';
+import { reportedCount } from '../../neutral/usage.ts';
 import { lossesOf, type SpeechDialect } from './format.ts';
 
 /**
@@ -70,7 +70,7 @@ function rateOf(mimeType: JsonValue | undefined): number | null {
 
 function usageOf({ usageMetadata }: JsonObject): Usage | null {
   if (!isObject(usageMetadata)) return null;
-  const inputTokens = toldCount(usageMetadata.promptTokenCount);
+  const inputTokens = reportedCount(usageMetadata.promptTokenCount);
   if (inputTokens === null) return null;
-  return { inputTokens, outputTokens: toldCount(usageMetadata.candidatesTokenCount) ?? 0 };
+  return { inputTokens, outputTokens: reportedCount(usageMetadata.candidatesTokenCount) ?? 0 };
 }

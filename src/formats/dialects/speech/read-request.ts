@@ -17,7 +17,7 @@ import {
   textOr,
 } from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
-import { faultOf, schemaBesideModel } from '../forwarded/read-fields.ts';
+import { invalidFieldIn, schemaBesideModel } from '../forwarded/read-fields.ts';
 
 const voiceCharsMax = 128;
 const instructionsCharsMax = 32_768;
@@ -42,7 +42,7 @@ export function speechSchema(): JsonSchema {
 
 /** The body of `POST /v1/audio/speech`; the first fault found names its field. How long `input` may be is not looked at. */
 export function readSpeechRequest(body: JsonObject): Result<SpeechRequest> {
-  const wrong = faultOf(body, null) ?? faultOfInput(body.input);
+  const wrong = invalidFieldIn(body, null) ?? invalidInput(body.input);
   if (wrong !== null) return refuse(wrong);
   const voice = readVoice(body.voice);
   if (!voice.ok) return voice;
@@ -82,7 +82,7 @@ export function tooLong({ characters }: Pick<SpeechRequest, 'characters'>, chara
   );
 }
 
-function faultOfInput(input: JsonValue | undefined): Failure | null {
+function invalidInput(input: JsonValue | undefined): Failure | null {
   if (input === undefined || string(input) !== null) return asFailure(complain('input', input, inputSend));
   return (input as string).trim() === ''
     ? invalid('input', "'input' is empty, so there is nothing to speak. Send some text.")

@@ -82,11 +82,11 @@ export interface FoundVoice {
  * (`voices` of the alias), `listed` the server's own list.
  */
 export function findVoice(
-  asked: string,
+  requestedVoice: string,
   facts: VoiceFacts,
   { mapped, listed }: { mapped: string | undefined; listed: readonly string[] },
 ): FoundVoice | null {
-  const name = mapped ?? asked;
+  const name = mapped ?? requestedVoice;
   const found: FoundVoice = { name, how: 'as asked' };
   if (listed.includes(name) || facts.names.includes(name)) {
     // The callers' name may be another one there.

@@ -34,17 +34,17 @@ export const assemblyAiTranscription: TranscriptionDialect = {
     if (!isObject(body)) return fault('malformed', 'the answer is no object');
     const { status, error, text, language_code: language } = body;
     if (status === 'error') {
-      const said = typeof error === 'string' ? error.slice(0, 500) : '';
+      const message = typeof error === 'string' ? error.slice(0, 500) : '';
       // What it says of files is the caller's to hear: the next target would say the same.
-      const isOfTheFile = /audio|file|duration|language|decode|transcod/i.test(said);
-      return fault(isOfTheFile ? 'caller_fault' : 'transient', `could not write it down: ${said}`);
+      const isOfTheFile = /audio|file|duration|language|decode|transcod/i.test(message);
+      return fault(isOfTheFile ? 'caller_fault' : 'transient', `could not write it down: ${message}`);
     }
     if (typeof text !== 'string') return fault('malformed', 'the answer has no transcript');
     const segments = readSegments(inSeconds(body.utterances));
     const words = readWords(inSeconds(body.words));
     const durationS = secondsOf(body.audio_duration);
-    const heard = typeof language === 'string' ? language : request.language;
-    return plainAnswer(request, { text, language: heard, durationS, segments, words });
+    const detected = typeof language === 'string' ? language : request.language;
+    return plainAnswer(request, { text, language: detected, durationS, segments, words });
   },
 };
 

@@ -35,8 +35,8 @@ export const deepgramTranscription: TranscriptionDialect = {
     const metadata = isObject(body) && isObject(body.metadata) ? body.metadata : {};
     const durationS = secondsOf(metadata.duration);
     const language = isObject(channel) ? channel.detected_language : undefined;
-    const heard = typeof language === 'string' ? language : request.language;
-    return plainAnswer(request, { text: best.transcript, language: heard, durationS, segments, words });
+    const detected = typeof language === 'string' ? language : request.language;
+    return plainAnswer(request, { text: best.transcript, language: detected, durationS, segments, words });
   },
 };
 

@@ -2,7 +2,7 @@ import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { TranscriptionRequest } from '../../neutral/transcript.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import { toldCount } from '../../neutral/usage.ts';
+import { reportedCount } from '../../neutral/usage.ts';
 import { readError } from '../openai-chat/errors.ts';
 import { lossesOf, pathFor, type TranscriptionDialect } from './format.ts';
 
@@ -74,12 +74,12 @@ function textOf(parts: JsonValue | undefined): string {
 
 function usageOf(metadata: JsonValue | undefined): Usage | null {
   if (!isObject(metadata)) return null;
-  const inputTokens = toldCount(metadata.promptTokenCount);
+  const inputTokens = reportedCount(metadata.promptTokenCount);
   if (inputTokens === null) return null;
-  const thoughts = toldCount(metadata.thoughtsTokenCount) ?? 0;
+  const thoughts = reportedCount(metadata.thoughtsTokenCount) ?? 0;
   return {
     inputTokens,
-    outputTokens: (toldCount(metadata.candidatesTokenCount) ?? 0) + thoughts,
+    outputTokens: (reportedCount(metadata.candidatesTokenCount) ?? 0) + thoughts,
     ...(thoughts > 0 && { reasoningTokens: thoughts }),
   };
 }

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { fault } from '../../neutral/outcome.ts';
 import type { TranscriptionRequest } from '../../neutral/transcript.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import { toldCount } from '../../neutral/usage.ts';
+import { reportedCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type FormPart, formBody } from './form-body.ts';
 import { lossesAtOpenAi, missingTimes, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
@@ -18,9 +18,9 @@ export const openAiTranscription: TranscriptionDialect = {
     const { model, request, file, facts, stream, boundary } = order;
     const losses = lossesAtOpenAi(request);
     const fields: FormPart[] = [{ name: 'model', value: model }];
-    const add = (name: string, value: string | null, inCallersWords = name) => {
+    const add = (name: string, value: string | null, callerField = name) => {
       if (value === null) return;
-      if (facts.omit?.includes(name)) losses.push({ field: inCallersWords, why: 'unsupported' });
+      if (facts.omit?.includes(name)) losses.push({ field: callerField, why: 'unsupported' });
       else fields.push({ name, value });
     };
     if (!facts.omit?.includes('response_format')) {
@@ -80,11 +80,11 @@ export function usageOf(usage: JsonValue | undefined, durationS: number | null):
   const seconds = durationS ?? durationOf(usage);
   if (inputTokens === null && outputTokens === null && seconds === null) return null;
   const details = isObject(counts.input_token_details) ? counts.input_token_details : {};
-  const heard = countIn(details, 'audio_tokens');
+  const audioTokens = countIn(details, 'audio_tokens');
   return {
     inputTokens: inputTokens ?? 0,
     outputTokens: outputTokens ?? 0,
-    ...(heard !== null && { audioInputTokens: heard }),
+    ...(audioTokens !== null && { audioInputTokens: audioTokens }),
     ...(seconds !== null && { audioMs: Math.round(seconds * 1_000) }),
   };
 }
@@ -95,7 +95,7 @@ function durationOf(usage: JsonValue | undefined): number | null {
 
 function countIn(object: JsonObject, ...names: string[]): number | null {
   for (const name of names) {
-    const count = toldCount(object[name]);
+    const count = reportedCount(object[name]);
     if (count !== null) return count;
   }
   return null;

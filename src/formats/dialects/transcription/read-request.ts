@@ -10,7 +10,7 @@ import { described, type JsonSchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
 import { arrayOf, asFailure, boolean, cleanUser, complain, numberIn, oneOf, string, stringOf } from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
-import { faultOf, schemaBesideModel } from '../forwarded/read-fields.ts';
+import { invalidFieldIn, schemaBesideModel } from '../forwarded/read-fields.ts';
 
 const languageCharsMax = 32;
 const promptCharsMax = 32_768;
@@ -62,7 +62,7 @@ export function readTranscriptionRequest(
   const get = (name: string) => values.get(name) ?? null;
 
   const common: JsonObject = Object.fromEntries(values);
-  const wrong = faultOf(common, null) ?? faultOfTexts(get('language'), get('prompt'));
+  const wrong = invalidFieldIn(common, null) ?? invalidTexts(get('language'), get('prompt'));
   if (wrong !== null) return refuse(wrong);
   const format = get('response_format') ?? 'json';
   const formats = transcriptFormats.filter((one) => task === 'transcribe' || one !== 'diarized_json');
@@ -97,7 +97,7 @@ export function readTranscriptionRequest(
   };
 }
 
-function faultOfTexts(language: string | null, prompt: string | null): Failure | null {
+function invalidTexts(language: string | null, prompt: string | null): Failure | null {
   if (
     language !== null &&
     !(language.length <= languageCharsMax && /^[A-Za-z]{2,}([-_ ][A-Za-z0-9]+)*$/.test(language))

@@ -4,7 +4,7 @@ import { described, type JsonSchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
 import { asFailure, cleanUser, complain, required, stringOf } from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
-import { faultOf, schemaBesideModel } from '../forwarded/read-fields.ts';
+import { invalidFieldIn, schemaBesideModel } from '../forwarded/read-fields.ts';
 import type { VideoRequest } from './format.ts';
 
 const promptCharsMax = 32_000;
@@ -46,7 +46,7 @@ export function readRemix(body: JsonObject): Result<string> {
 
 /** The members of a body or the fields of a form; the first fault found names its field. */
 export function readVideoRequest(body: JsonObject): Result<VideoRequest> {
-  const wrong = faultOf(body, null);
+  const wrong = invalidFieldIn(body, null);
   if (wrong !== null) return { ok: false, failure: wrong };
   const missing = required(body, 'prompt', prompt, promptSend);
   if (missing !== null) return { ok: false, failure: asFailure(missing) };

@@ -51,9 +51,9 @@ export const deepgram: Provider = {
 /** `{stt: [{canonical_name}], tts: [{architecture}]}`; a voice is no separate model here. */
 function listModels(body: unknown): DiscoveredModel[] {
   const { stt, tts } = isObject(body) ? body : {};
-  const heard = namesIn(stt, 'canonical_name').map((id) => ({ id, type: 'transcription' as const }));
-  const spoken = namesIn(tts, 'architecture').map((id) => ({ id, type: 'speech' as const }));
-  return [...heard, ...spoken].slice(0, listedModelsMax);
+  const transcriptionModels = namesIn(stt, 'canonical_name').map((id) => ({ id, type: 'transcription' as const }));
+  const speechModels = namesIn(tts, 'architecture').map((id) => ({ id, type: 'speech' as const }));
+  return [...transcriptionModels, ...speechModels].slice(0, listedModelsMax);
 }
 
 function namesIn(list: JsonValue | undefined, member: string): string[] {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { DialectId } from '../../dialects/dialect.ts';
-import { isAskedByContent } from '../../dialects/embeddings/vertex.ts';
+import { usesContentMethod } from '../../dialects/embeddings/vertex.ts';
 import { openAiQuirks } from '../openai-like.ts';
 import { pathSegment } from '../path-segment.ts';
 import { claudeCaching } from '../prompt-caching.ts';
@@ -66,9 +66,9 @@ export const vertex: Provider = {
   embeds: {
     format: 'vertex',
     path: '',
-    pathOf: (model) => `${pathOfGoogle(model)}:${isAskedByContent(model) ? 'embedContent' : 'predict'}`,
+    pathOf: (model) => `${pathOfGoogle(model)}:${usesContentMethod(model) ? 'embedContent' : 'predict'}`,
     batch: 250,
-    singly: (model) => isAskedByContent(model) || /gemini-embedding/.test(model),
+    singly: (model) => usesContentMethod(model) || /gemini-embedding/.test(model),
     // 20,000 by its own count, which ours may miss by half.
     batchTokens: 10_000,
     takesTokens: false,

@@ -7,7 +7,7 @@ import { type Batches, batchNotFound } from '../../../inference/batches/batches.
 import { requestElements } from '../../../inference/batches/request-elements.ts';
 import type { StoredFiles } from '../../../inference/batches/stored-files.ts';
 import { lineBytesMax } from '../../../inference/batches/upstream/upstream-client.ts';
-import { ownPurpose } from '../../../inference/batches/write-results.ts';
+import { resultsPurpose } from '../../../inference/batches/write-results.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import type { ObjectReader } from '../../../inference/spine/body-reader.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
@@ -101,7 +101,7 @@ async function begin(parts: MessageBatchesParts, exchange: Exchange, base: strin
   try {
     const pieces = jsonPieces(exchange, bodyBytesMax);
     const files = await parts.files();
-    const facts = { purpose: ownPurpose, name: 'requests', keptForMs: 2 * windowMs, hold };
+    const facts = { purpose: resultsPurpose, name: 'requests', keptForMs: 2 * windowMs, hold };
     const lines = linesIn(pieces, tenant, parts.services.bodies);
     const { id } = await files.create(tenant, facts, held(lines, hold));
     const headers: Record<string, string> = {};

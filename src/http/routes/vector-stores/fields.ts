@@ -1,6 +1,6 @@
 import { checkedMetadata } from '../../../inference/families/responses/conversation-fields.ts';
 import type { Chunking, FileAttributes, StoreFacts } from '../../../inference/vector-stores/store-facts.ts';
-import type { ListAsked } from '../../../inference/vector-stores/store-reads.ts';
+import type { ListPage } from '../../../inference/vector-stores/store-reads.ts';
 import type { AttachedFile } from '../../../inference/vector-stores/vector-stores.ts';
 import { FailureError, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
@@ -99,7 +99,7 @@ export function attributesOf(value: JsonValue | undefined, at: string): FileAttr
 }
 
 /** The page that a list is asked for. */
-export function listAsked(query: URLSearchParams): ListAsked {
+export function listAsked(query: URLSearchParams): ListPage {
   const page = listed(query, { limitMax: 100, limit: 20 });
   const before = query.get('before');
   if (page.after !== null && before !== null) throw wrong('before', "and 'after' exclude each other");

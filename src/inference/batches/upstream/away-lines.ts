@@ -6,8 +6,8 @@ import type { BatchPart } from './batch-part.ts';
 import { createFollower } from './follow-parts.ts';
 import { type GatheredLines, gatherLines } from './gather-lines.ts';
 import { holdFirst, sumOf } from './hold-first.ts';
-import { KeptParts } from './kept-parts.ts';
 import { sendPart } from './send-part.ts';
+import { StoredParts } from './stored-parts.ts';
 
 /** Which lines of a batch are not here. */
 export interface AwayView {
@@ -56,14 +56,14 @@ const gatherShare = 0.05;
 /** Resumes what a process before this one left. */
 export async function openAwayLines(run: BatchRun, input: StoredFile, over: AbortSignal): Promise<AwayLines> {
   const { batch, clock, signal, upstream } = run;
-  const kept = new KeptParts(run);
-  const look = createFollower(run, kept, over);
+  const parts = new StoredParts(run);
+  const look = createFollower(run, parts, over);
   const waiting = new Set<number>();
   let waitingUntilMs = 0;
   let gatherMs = 0;
   let hasGathered = false;
   let isClosed = false;
-  await kept.resume();
+  await parts.resume();
 
   function mayGo(): boolean {
     const { createdMs, deadlineMs } = batch;
@@ -74,7 +74,7 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
   async function send(gathered: GatheredLines): Promise<void> {
     // What one batch of an account is expected to use must be noted before another one asks what is left.
     const part = await run.holding.run(batch.account, null, () => hold(gathered));
-    if (part !== null) await sendPart(run, kept, part, { before: 'unsent', over });
+    if (part !== null) await sendPart(run, parts, part, { before: 'unsent', over });
   }
 
   async function hold(gathered: GatheredLines): Promise<BatchPart | null> {
@@ -82,7 +82,7 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
     const expectedOfOthers = await run.store.expected(batch.account);
     const { held, count, refused } = await holdFirst(run.calls, batch.keyId, gathered, expectedOfOthers);
     const lines = gathered.lines.slice(0, count);
-    if (refused !== null && mayWait(refused, count + kept.open().length)) {
+    if (refused !== null && mayWait(refused, count + parts.open().length)) {
       for (const { seq } of gathered.lines.slice(count)) waiting.add(seq);
       waitingUntilMs = clock.wallMs() + Math.max(gatherMs / gatherShare, waitMsOf(refused, clock.wallMs()));
     }
@@ -94,32 +94,32 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
       ...{ place, lines: count, ...sumOf(lines), sinceMs: clock.wallMs(), upstream: null, succeeded: 0 },
       content: { id: content.id, bytes: lines.at(-1)!.endBytes, fileBytes: content.bytes },
     };
-    return kept.add(made, held, lines);
+    return parts.add(made, held, lines);
   }
 
   return {
-    isUsed: () => kept.all.length > 0,
+    isUsed: () => parts.all.length > 0,
     isWaiting: (seq) => waiting.has(seq),
-    partOf: (id) => kept.all.find((part) => part.id === id) ?? null,
-    isFresh: (part) => kept.isOurs(part),
-    hasReturned: () => kept.returned().length > 0,
+    partOf: (id) => parts.all.find((part) => part.id === id) ?? null,
+    isFresh: (part) => parts.isOurs(part),
+    hasReturned: () => parts.returned().length > 0,
     async taken() {
-      for (const part of kept.returned()) await kept.end(part);
+      for (const part of parts.returned()) await parts.end(part);
     },
     async submit() {
-      for (const part of kept.open()) {
-        if (part.at === 'ready') await sendPart(run, kept, part, { before: 'maybe-sent', over });
+      for (const part of parts.open()) {
+        if (part.at === 'ready') await sendPart(run, parts, part, { before: 'maybe-sent', over });
       }
       const isNeeded = !hasGathered || waiting.size > 0;
       waiting.clear();
       if (!isNeeded || signal.aborted || over.aborted || !mayGo()) return;
       hasGathered = true;
       const beganMs = clock.monotonicMs();
-      const all = await gatherLines(run, input, { over, closed: kept.closed });
+      const all = await gatherLines(run, input, { over, closed: parts.closed });
       gatherMs = clock.monotonicMs() - beganMs;
       for (const gathered of all) {
-        const isWanted = !signal.aborted && !kept.closed.has(gathered.place.provider);
-        await (isWanted ? send(gathered) : run.files.discard(gathered.content));
+        const isSendable = !signal.aborted && !parts.closed.has(gathered.place.provider);
+        await (isSendable ? send(gathered) : run.files.discard(gathered.content));
       }
     },
     async next() {
@@ -131,9 +131,9 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
           overMs ??= clock.monotonicMs();
           if (clock.monotonicMs() - overMs > cancelWaitMsMax) return false;
         }
-        if (kept.open().length === 0 && waiting.size === 0) return false;
+        if (parts.open().length === 0 && waiting.size === 0) return false;
         let isTaken = false;
-        for (const part of kept.open()) isTaken = (await look(part)) || isTaken;
+        for (const part of parts.open()) isTaken = (await look(part)) || isTaken;
         if (isTaken) return true;
         const leftMs = waiting.size === 0 ? Number.POSITIVE_INFINITY : waitingUntilMs - clock.wallMs();
         if (leftMs <= 0) return true;
@@ -145,7 +145,7 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
     },
     close() {
       isClosed = true;
-      kept.close();
+      parts.close();
     },
   };
 }

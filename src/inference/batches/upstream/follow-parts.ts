@@ -3,7 +3,7 @@ import { type BatchRun, resultContext } from '../batch-parts.ts';
 import { LeaseLost } from '../line-notes.ts';
 import type { BatchProgress } from './batch-api.ts';
 import { type BatchPart, lineNamed } from './batch-part.ts';
-import { apiOf, clientOf, type KeptParts } from './kept-parts.ts';
+import { apiOf, clientOf, type StoredParts } from './stored-parts.ts';
 import { type UpstreamClient, UpstreamTrouble } from './upstream-client.ts';
 
 /** Lines that are given up and asked one by one may be paid twice: first a fault has so long to pass, by its status. */
@@ -23,7 +23,7 @@ const rowBytesAtOnce = 4 * 1024 * 1024;
  */
 export function createFollower(
   run: BatchRun,
-  kept: KeptParts,
+  parts: StoredParts,
   over: AbortSignal,
 ): (part: BatchPart) => Promise<boolean> {
   const cancelled = new Set<number>();
@@ -43,7 +43,7 @@ export function createFollower(
   return async (part) => {
     const client = clientOf(run.upstream, part);
     if (client === null || part.upstream === null) {
-      await kept.giveUp(part, 'it is no longer configured');
+      await parts.giveUp(part, 'it is no longer configured');
       return true;
     }
     const { upstream: id } = part;
@@ -56,19 +56,19 @@ export function createFollower(
         if (!(refused instanceof UpstreamTrouble && mayPass(refused))) cancelled.add(part.id);
       }
       const progress = await apiOf(part).look(client, id);
-      await kept.noteProgress(part, progress.succeeded);
+      await parts.noteProgress(part, progress.succeeded);
       if (!progress.ended) {
         troubled.delete(part.id);
         return false;
       }
       const areOurs = await takeAnswers(run, part, client, progress);
-      await kept.takenBack(part);
+      await parts.takenBack(part);
       if (areOurs) await tidyUp(run, part, client, progress);
       return true;
     } catch (error) {
       if (!(error instanceof UpstreamTrouble)) throw error;
       if (!isLost(part, error)) return false;
-      await kept.giveUp(part, error.message);
+      await parts.giveUp(part, error.message);
       return true;
     }
   };

@@ -60,11 +60,11 @@ export async function prepareLine(
   let claim: Claim | null = null;
   let job: Job | null = null;
   // What is kept here may be gone when the answer comes, and nobody could read the line any more.
-  let needsKept = false;
+  let needsStoredItems = false;
   const noting =
     <A extends unknown[], R>(find: (...args: A) => R) =>
     (...args: A): R => {
-      needsKept = true;
+      needsStoredItems = true;
       return find(...args);
     };
   const { transport, uploads, responses, items } = services;
@@ -86,9 +86,9 @@ export async function prepareLine(
     },
     admission: {
       ...services.admission,
-      reserve(asked) {
-        claim = asked;
-        return reserveNothing(asked);
+      reserve(claimed) {
+        claim = claimed;
+        return reserveNothing(claimed);
       },
     },
     settlement: noSettlement,
@@ -99,14 +99,14 @@ export async function prepareLine(
       const plan = await inner.plan(snapshot, call, request);
       return 'kind' in plan ? plan : planForBatches(plan, snapshot);
     },
-    trials(asked, made) {
+    trials(planned, made) {
       job = made;
-      return inner.trials(asked, made);
+      return inner.trials(planned, made);
     },
   }));
   await knownEntry(endpoints, endpoint)(given, owner, body, { signal: leaving.signal });
   const [request] = sent;
-  if (needsKept || request === undefined || sent.length > 1 || claim === null || job === null) return null;
+  if (needsStoredItems || request === undefined || sent.length > 1 || claim === null || job === null) return null;
   return preparedOf(services, request, claim, job);
 }
 

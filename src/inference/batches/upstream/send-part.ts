@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { atProvider, type BatchRun } from '../batch-parts.ts';
 import type { BatchOrder } from './batch-api.ts';
 import type { BatchPart } from './batch-part.ts';
-import { apiOf, clientOf, type KeptParts } from './kept-parts.ts';
+import { apiOf, clientOf, type StoredParts } from './stored-parts.ts';
 import { UpstreamTrouble } from './upstream-client.ts';
 
 const triesMax = 3;
@@ -14,11 +14,11 @@ const againMs = 2_000;
  */
 export async function sendPart(
   run: BatchRun,
-  kept: KeptParts,
+  parts: StoredParts,
   part: BatchPart,
   { before, over }: { before: 'unsent' | 'maybe-sent'; over: AbortSignal },
 ): Promise<void> {
-  let mayHaveHeard = false;
+  let mayHaveArrived = false;
   let why = 'it is no longer configured';
   for (let tries = 1; tries <= triesMax; tries++) {
     if (run.signal.aborted) return;
@@ -27,23 +27,23 @@ export async function sendPart(
     try {
       const order = orderOf(run, part);
       const isTaken = (id: string) => run.upstream.taken.has(atProvider(part.place.provider, id));
-      const found = before === 'maybe-sent' || mayHaveHeard ? await apiOf(part).find(client, order, isTaken) : null;
+      const found = before === 'maybe-sent' || mayHaveArrived ? await apiOf(part).find(client, order, isTaken) : null;
       if (found === null && over.aborted) {
         why = 'the batch is over';
         break;
       }
       part.isGuess = found !== null && apiOf(part).guesses === true;
-      return await kept.sent(part, found ?? (await apiOf(part).begin(client, order)));
+      return await parts.sent(part, found ?? (await apiOf(part).begin(client, order)));
     } catch (error) {
       if (!(error instanceof UpstreamTrouble)) throw error;
       why = error.message;
       // A request that was refused began nothing.
-      mayHaveHeard ||= error.status === null || error.status >= 500;
+      mayHaveArrived ||= error.status === null || error.status >= 500;
       if (error.final) break;
       await pause(againMs * tries, undefined, { signal: run.signal }).catch(() => undefined);
     }
   }
-  await kept.giveUp(part, why);
+  await parts.giveUp(part, why);
 }
 
 function orderOf({ batch, files }: BatchRun, part: BatchPart): BatchOrder {

@@ -77,7 +77,7 @@ export function upstreamClient(
       const { status, bytes } = await wholeAnswer(transport, request, bounds).catch(troubled);
       const answer = parsedJson(bytes.toString('utf8'));
       if (status < 300) return isObject(answer) ? answer : {};
-      throw new UpstreamTrouble(scrub(`${status}: ${wordsOf(answer)}`, connection), status);
+      throw new UpstreamTrouble(scrub(`${status}: ${errorTextOf(answer)}`, connection), status);
     },
     async *lines(path) {
       const request = { ...address(path, credential.get), method: 'GET', body: null } as const;
@@ -105,7 +105,7 @@ function troubled(error: unknown): never {
   throw error;
 }
 
-function wordsOf(answer: unknown): string {
+function errorTextOf(answer: unknown): string {
   const error = isObject(answer) ? (answer.error ?? answer) : null;
   const message = isObject(error) ? (error.message ?? error.detail) : error;
   return typeof message === 'string' ? message.slice(0, 500) : 'without a reason';

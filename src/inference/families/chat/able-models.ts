@@ -23,7 +23,7 @@ export async function withAbleModels(
   const { needs } = conversation.body.facts;
   const asking: Conversation = { ...conversation, media: () => nothingFetched };
   const known = new Map<string, boolean>();
-  const canSay = async (target: Target): Promise<boolean> => {
+  const canEncode = async (target: Target): Promise<boolean> => {
     const place = `${providers.get(target.provider)?.connection.provider.id} ${dialectFor(target, conversation.dialect)}`;
     const before = known.get(place);
     if (before !== undefined) return before;
@@ -35,7 +35,7 @@ export async function withAbleModels(
   for (const other of models.list(principal)) {
     if (other.id === alias.id || other.type !== alias.type) continue;
     const [target] = other.candidates.filter((one) => unmetNeed(one.target, needs) === null).map((one) => one.target);
-    if (target !== undefined && (await canSay(target))) able.push(other);
+    if (target !== undefined && (await canEncode(target))) able.push(other);
   }
   return orUse(failure, able);
 }

@@ -7,7 +7,7 @@ import type { RouteCandidate } from '../../../routing/route.ts';
 export interface KnownObject {
   named: NamedObject;
   /** The row of the asking tenant; null when it was not given the id. */
-  own: GivenObject | null;
+  tenantRow: GivenObject | null;
   /** The rows of other tenants. */
   others: readonly GivenObject[];
   /** Providers at which the operator shares it with everybody. */
@@ -24,7 +24,7 @@ export interface Bound {
 /**
  * A 404 for an id that the tenant was never given, whether it exists or not; null: the tenant may name all of these.
  */
-export function strangerAmong(objects: readonly KnownObject[]): Failure | null {
+export function unknownObjectFailure(objects: readonly KnownObject[]): Failure | null {
   for (const object of objects) if (!mayBeNamed(object)) return objectNotFound(object.named.field);
   return null;
 }
@@ -51,16 +51,21 @@ export function bindCandidates(
   return { kind: 'bound', candidates: left, field };
 }
 
-function mayBeNamed({ named, own, others, sharedAt }: KnownObject): boolean {
-  if (own !== null || sharedAt.size > 0) return true;
+function mayBeNamed({ named, tenantRow, others, sharedAt }: KnownObject): boolean {
+  if (tenantRow !== null || sharedAt.size > 0) return true;
   return named.use === 'label' && others.length === 0;
 }
 
-function reaching({ own, others, sharedAt }: KnownObject, candidates: readonly RouteCandidate[]): RouteCandidate[] {
-  if (own !== null) {
-    const there = withCredentials(candidates, (credential) => credential === own.credential);
+function reaching(
+  { tenantRow, others, sharedAt }: KnownObject,
+  candidates: readonly RouteCandidate[],
+): RouteCandidate[] {
+  if (tenantRow !== null) {
+    const there = withCredentials(candidates, (credential) => credential === tenantRow.credential);
     // Its own model first: its stored thoughts are of no use to others.
-    return there.map((candidate) => (candidate.target.id === own.target ? candidate : { ...candidate, awkward: true }));
+    return there.map((candidate) =>
+      candidate.target.id === tenantRow.target ? candidate : { ...candidate, awkward: true },
+    );
   }
   const at = candidates.filter(({ target }) => sharedAt.has(target.provider));
   const homes = new Set(others.map(({ credential }) => credential));

@@ -9,12 +9,12 @@ import { canonicalBody, canonicalOf, digestOf, longNumbersIn } from '../../spine
 import { RecentCanonicals } from './recent-canonical.ts';
 
 /** The result of `canonicalRead` for a body that is not read yet. */
-export function canonicalConversation(raw: Buffer, dialect: CallerDialectId, wanted?: 'question'): Result<Canonical> {
+export function canonicalConversation(raw: Buffer, dialect: CallerDialectId, part?: 'question'): Result<Canonical> {
   const parsed = parseBody(raw);
   if (!parsed.ok) return parsed;
   const { body, scan } = parsed.value;
   const read = dialects[dialect].readRequest(raw, body, scan);
-  return read.ok ? { ok: true, value: canonicalRead({ raw, body, read: read.value, dialect }, wanted) } : read;
+  return read.ok ? { ok: true, value: canonicalRead({ raw, body, read: read.value, dialect }, part) } : read;
 }
 
 /** A conversation as it came, and as it was read. */
@@ -29,15 +29,15 @@ export interface ReadConversation {
  * All that can change the answer of a conversation, equal for all formats in which it can be said. What its neutral form
  * does not hold brings the whole body in, so that no field is left out of it.
  */
-export function canonicalRead(conversation: ReadConversation, wanted?: 'question'): Canonical {
+export function canonicalRead(conversation: ReadConversation, part?: 'question'): Canonical {
   const { raw, dialect } = conversation;
-  return recent.of({ raw, dialect, wanted }, () => canonicalAnew(conversation, wanted));
+  return recent.of({ raw, dialect, part }, () => canonicalAnew(conversation, part));
 }
 
 /** A function of the body alone, so that one memory serves all tenants. */
 const recent = new RecentCanonicals();
 
-function canonicalAnew({ raw, body, read, dialect }: ReadConversation, wanted: 'question' | undefined): Canonical {
+function canonicalAnew({ raw, body, read, dialect }: ReadConversation, part: 'question' | undefined): Canonical {
   const text = raw.toString('utf8');
   const { extras } = read;
   const state = extras?.state ?? null;
@@ -54,7 +54,7 @@ function canonicalAnew({ raw, body, read, dialect }: ReadConversation, wanted: '
   const canonical = { ...canonicalOf(fields), ...(isLabelled && { labelled: true as const }) };
   const isElsewhere = request.messages.some(({ parts }) => parts.some(liesElsewhere));
   if (isElsewhere) return { ...canonical, elsewhere: true };
-  const isPlain = wanted === 'question' && beside === undefined && fallbacks === undefined;
+  const isPlain = part === 'question' && beside === undefined && fallbacks === undefined;
   const question = isPlain ? questionIn(request) : null;
   return question === null ? canonical : { ...canonical, question };
 }

@@ -23,12 +23,12 @@ const requestBytesMax = 1024 * 1024;
  */
 export function contentOf(dialectId: CallerDialectId, request: Buffer, answer: Buffer): TracedContent {
   return {
-    input: JSON.stringify(messagesAsked(dialectId, request)),
+    input: JSON.stringify(requestMessages(dialectId, request)),
     output: JSON.stringify(messagesAnswered(eventsOf(dialectId, answer))),
   };
 }
 
-function messagesAsked(dialectId: CallerDialectId, request: Buffer): Message[] {
+function requestMessages(dialectId: CallerDialectId, request: Buffer): Message[] {
   if (request.length > requestBytesMax) return [];
   const messages = requestOf(dialectId, request)?.neutral.messages ?? [];
   return messages.map(({ role, parts }) => ({ role, parts: parts.map(partOf) }));
@@ -90,7 +90,7 @@ function messagesAnswered(events: readonly NeutralEvent[]): Message[] {
     choices[choice] ??= { role: 'assistant', parts: [] };
     return choices[choice];
   };
-  const say = (choice: number, type: string, text: string) => {
+  const addMessage = (choice: number, type: string, text: string) => {
     const { parts } = of(choice);
     const last = parts.at(-1);
     if (last?.type === type) last.content = String(last.content) + text;
@@ -100,10 +100,10 @@ function messagesAnswered(events: readonly NeutralEvent[]): Message[] {
     switch (event.type) {
       case 'text-delta':
       case 'refusal-delta':
-        say(event.choice, 'text', event.text);
+        addMessage(event.choice, 'text', event.text);
         break;
       case 'reasoning-delta':
-        say(event.choice, 'reasoning', event.text);
+        addMessage(event.choice, 'reasoning', event.text);
         break;
       case 'tool-call-start': {
         const call = { type: 'tool_call', id: event.id, name: event.name, arguments: '' };

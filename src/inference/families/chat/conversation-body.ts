@@ -27,10 +27,10 @@ import { cutToContext } from './cut-to-context.ts';
 
 /** A checked conversation and what can be made of it. */
 export interface ConversationBody extends RequestBody<ConversationFacts> {
-  /** `MediaWanted`: to be asked again with them in `order.media`. */
+  /** `NeededMedia`: to be asked again with them in `order.media`. */
   encode(
     order: EncodeOrder,
-  ): Result<EncodedConversation | MediaWanted> | Promise<Result<EncodedConversation | MediaWanted>>;
+  ): Result<EncodedConversation | NeededMedia> | Promise<Result<EncodedConversation | NeededMedia>>;
 }
 
 export interface EncodedConversation extends EncodedBody {
@@ -72,8 +72,8 @@ export interface EncodeOrder extends ForwardOrder {
 }
 
 /** Media that a target accepts inline only and the caller named by URL. */
-export interface MediaWanted {
-  mediaWanted: readonly MediaUrl[];
+export interface NeededMedia {
+  neededMedia: readonly MediaUrl[];
 }
 
 /** Parses and checks; the failure is a 400 in every case. */
@@ -128,17 +128,17 @@ function bodyOf(conversation: ReadConversation, named: readonly NamedObject[]): 
       extras: extras === null && named.length === 0 ? null : { ...(extras ?? noExtras), named },
     },
     encode(order) {
-      const asked = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);
+      const withItems = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);
       const isAsItCame = order.dialect === dialectId && order.turn === undefined;
-      const encoded = isAsItCame ? encodeForwarded(asked, order, fitOf(order).quirks) : converted(asked, order);
-      if (!encoded.ok || 'mediaWanted' in encoded.value) return encoded;
+      const encoded = isAsItCame ? encodeForwarded(withItems, order, fitOf(order).quirks) : converted(withItems, order);
+      if (!encoded.ok || 'neededMedia' in encoded.value) return encoded;
       if (order.promptCache !== undefined && !decidesOnCaching(callers)) {
         encoded.value.bytes = withPromptCache(encoded.value.bytes, order.dialect, order.promptCache);
       }
       if (order.schema !== 'wanted') return encoded;
       return { ok: true, value: { ...encoded.value, schema: schemaOf(request) } };
     },
-    canonical: (wanted) => (extras === null ? canonicalRead(conversation, wanted) : null),
+    canonical: (part) => (extras === null ? canonicalRead(conversation, part) : null),
     release() {},
   };
 }
@@ -149,18 +149,23 @@ function schemaOf(request: CallerRequest): JsonObject | undefined {
   return responseFormat?.type === 'json-schema' ? responseFormat.schema : undefined;
 }
 
-function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBody | MediaWanted> {
+function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBody | NeededMedia> {
   const { extras } = callers;
   if (extras !== null && extras.nativeOnly !== null && (order.turn === undefined || extras.nativeFor !== 'choice')) {
     return { ok: false, failure: extras.nativeOnly };
   }
-  const own = callers.neutral();
-  const whole = order.turn === undefined ? own : withServerTurn(own, order.turn);
-  const { asked, request, cut } =
-    whole.truncation === undefined ? { asked: whole, request: callers, cut: [] } : cutToContext(callers, whole, order);
+  const received = callers.neutral();
+  const whole = order.turn === undefined ? received : withServerTurn(received, order.turn);
+  const {
+    neutral: fitting,
+    request,
+    cut,
+  } = whole.truncation === undefined
+    ? { neutral: whole, request: callers, cut: [] }
+    : cutToContext(callers, whole, order);
   // Anthropic takes longer names than all others do.
-  const named = order.dialect === 'anthropic-messages' ? null : fitToolNames(asked);
-  let neutral = named?.request ?? asked;
+  const named = order.dialect === 'anthropic-messages' ? null : fitToolNames(fitting);
+  let neutral = named?.request ?? fitting;
   if (order.child !== null) {
     neutral.n = 1;
     if (order.child.seed !== null) neutral.seed = order.child.seed;
@@ -168,9 +173,9 @@ function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBo
   const { quirks, omit, members: ofProvider, fits } = fitOf(order);
   const dialect = dialects[order.dialect];
   if (dialect.mediaByUrl === 'fetch') {
-    const wanted = mediaUrlsIn(neutral);
-    if (wanted.length > 0) {
-      if (order.media === undefined) return { ok: true, value: { mediaWanted: wantedInCallersWords(wanted, request) } };
+    const needed = mediaUrlsIn(neutral);
+    if (needed.length > 0) {
+      if (order.media === undefined) return { ok: true, value: { neededMedia: inCallerFields(needed, request) } };
       neutral = withMediaInline(neutral, order.media);
     }
   }
@@ -180,15 +185,15 @@ function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBo
     stream: order.stream,
     omit: order.reasoning === 'refused' ? [...omit, ...reasoningFields] : omit,
   });
-  if (!encoded.ok) return { ok: false, failure: inCallersWords(encoded.failure, request) };
+  if (!encoded.ok) return { ok: false, failure: failureInCallerFields(encoded.failure, request) };
   const isAlone = Object.keys(order.body).length === 0;
   const joined = isAlone
     ? encoded.value.body
     : (dialect.withOperatorFields?.(encoded.value.body, order.body) ?? { ...encoded.value.body, ...order.body });
   // The operator's own fields may be any.
   const fitted = fits && isAlone ? { body: joined, losses: [] } : applyQuirks(joined as JsonObject, quirks);
-  const { kept = [] } = encoded.value;
-  const lost = (neutral.lost ?? []).filter(({ field }) => !kept.includes(field));
+  const { recovered = [] } = encoded.value;
+  const lost = (neutral.lost ?? []).filter(({ field }) => !recovered.includes(field));
   const losses = [...lost, ...encoded.value.losses, ...fitted.losses];
   const { members, losses: lostBetas } =
     ofProvider === undefined ? { members: undefined, losses: [] } : membersFor(ofProvider, order.betas);
@@ -199,7 +204,7 @@ function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBo
     value: {
       bytes: JSON.stringify(body),
       losses: [
-        ...(request.wordFor === undefined ? losses : lossesInCallersWords(losses, request.wordFor)),
+        ...(request.wordFor === undefined ? losses : lossesInCallerFields(losses, request.wordFor)),
         ...lostBetas,
         ...cut,
       ],
@@ -249,17 +254,17 @@ function newFit(provider: Provider, model: string, dialect: DialectId): ModelFit
 /** By which dialects ask for reasoning: models that do not reason refuse them, whatever their API says. */
 const reasoningFields = ['reasoning_effort', 'reasoning'] as const;
 
-function wantedInCallersWords(wanted: readonly MediaUrl[], { wordFor }: CallerRequest): readonly MediaUrl[] {
-  return wordFor === undefined ? wanted : wanted.map((one) => ({ ...one, param: wordFor(one.param) }));
+function inCallerFields(needed: readonly MediaUrl[], { wordFor }: CallerRequest): readonly MediaUrl[] {
+  return wordFor === undefined ? needed : needed.map((one) => ({ ...one, param: wordFor(one.param) }));
 }
 
-function inCallersWords(failure: Failure, request: CallerRequest): Failure {
+function failureInCallerFields(failure: Failure, request: CallerRequest): Failure {
   if (request.wordFor === undefined || failure.kind !== 'invalid-request' || failure.param === null) return failure;
   const param = request.wordFor(failure.param);
   return { ...failure, param, message: failure.message.replaceAll(`'${failure.param}'`, `'${param}'`) };
 }
 
-function lossesInCallersWords(losses: readonly Loss[], wordFor: (field: string) => string): readonly Loss[] {
+function lossesInCallerFields(losses: readonly Loss[], wordFor: (field: string) => string): readonly Loss[] {
   return losses.map((loss) => ({ ...loss, field: wordFor(loss.field) }));
 }
 

@@ -19,12 +19,12 @@ import type {
   ConversationFacts,
   EncodedConversation,
   EncodeOrder,
-  MediaWanted,
+  NeededMedia,
 } from './conversation-body.ts';
 import { ConvertedAnswer, StreamedSource, WholeSource } from './converted-answer.ts';
 import type { RequestMedia } from './fetch-media.ts';
 import { GatheredStream } from './gathered-stream.ts';
-import { keptInPassing } from './passed-answers.ts';
+import { storingPassedBytes } from './passed-answers.ts';
 
 /** State that the attempts at one conversation share. */
 export interface Conversation {
@@ -80,10 +80,10 @@ export function conversationTrial<C extends Chunk>(
     const choices = conversation.child === null ? facts.n : 1;
     const place: AnswerPlace<C> = { answer, job, schema: prepared.schema };
     const written = writtenFor === null ? taker : new EncodedAnswer(taker, writtenFor);
-    const kept =
+    const cachedForm =
       keeping === undefined || prepared.answer === 'converted'
         ? null
-        : keptInPassing(keeping, written, place, prepared.upstreamDialect.id, { ...facts, choices });
+        : storingPassedBytes(keeping, written, place, prepared.upstreamDialect.id, { ...facts, choices });
     const body: PreparedBody = {
       bytes: prepared.bytes,
       streamed: prepared.streamed,
@@ -92,12 +92,12 @@ export function conversationTrial<C extends Chunk>(
       reader: (contentType, onGiven) => {
         const { usageOf } = job.providers.get(attempt.target.provider)!.connection.provider;
         const answerModel = name === undefined ? undefined : { dialect, name };
-        const options = { onGiven, usageOf, choices, answerModel, taker: kept?.takerOf(contentType) };
+        const options = { onGiven, usageOf, choices, answerModel, taker: cachedForm?.takerOf(contentType) };
         return readerFor(facts, prepared, dialects[dialect], contentType, options);
       },
     };
-    const steps = kept !== null || keeping === undefined ? after : [keeping.first, keeping.last];
-    const sink = steps === null ? (kept?.sink ?? written) : throughSteps(steps, written, place);
+    const steps = cachedForm !== null || keeping === undefined ? after : [keeping.first, keeping.last];
+    const sink = steps === null ? (cachedForm?.sink ?? written) : throughSteps(steps, written, place);
     return new Attempt(parts, job, attempt, body, sink);
   };
   const prepared = prepareFor(attempt.target, conversation, job);
@@ -138,18 +138,18 @@ export function prepareFor(
   const encoded = body.encode(order);
   return encoded instanceof Promise ? encoded.then(prepared) : prepared(encoded);
 
-  function prepared(encoded: Result<EncodedConversation | MediaWanted>) {
+  function prepared(encoded: Result<EncodedConversation | NeededMedia>) {
     if (!encoded.ok) return encoded.failure;
-    if ('mediaWanted' in encoded.value) return withMedia(encoded.value.mediaWanted);
+    if ('neededMedia' in encoded.value) return withMedia(encoded.value.neededMedia);
     // A child's answer is merged with others: its bytes cannot be the caller's even in the same dialect.
     // Steps read what they pass on.
     const answer = child === null && after === null ? encoded.value.answer : 'converted';
     return { ...encoded.value, answer, upstreamDialect: dialects[order.dialect] } as const;
   }
 
-  async function withMedia(wanted: readonly MediaUrl[]): Promise<PreparedConversation | Failure> {
+  async function withMedia(needed: readonly MediaUrl[]): Promise<PreparedConversation | Failure> {
     if (order.media !== undefined) throw new Error('media were given and are wanted still');
-    const fetched = await media().get(wanted);
+    const fetched = await media().get(needed);
     if (!fetched.ok) return fetched.failure;
     order.media = fetched.value;
     return prepared(await body.encode(order));

@@ -14,7 +14,7 @@ import { postJson } from '../../../upstream/transport/get-json.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import { bindTo } from './bind-request.ts';
 import { type NamingCount, readForCount } from './count-request.ts';
-import { aliasAsked, candidatesOf } from './endpoint.ts';
+import { candidatesOf, requestedAlias } from './endpoint.ts';
 import { isUpload, withUploads } from './inline-uploads.ts';
 import type { CountServices } from './services.ts';
 
@@ -91,7 +91,7 @@ async function reachingTarget(
 }
 
 function candidatesFor(snapshot: Snapshot, principal: Principal, model: string): readonly RouteCandidate[] | Failure {
-  const alias = aliasAsked(snapshot, model, principal);
+  const alias = requestedAlias(snapshot, model, principal);
   return 'kind' in alias ? alias : candidatesOf(snapshot, alias);
 }
 
@@ -123,8 +123,8 @@ async function countThere(
   try {
     // Services with a separate path for counting take the body as it is.
     const wraps = dialect === 'gemini' && connection.provider.countPath === undefined;
-    const asked = wraps ? asCountRequest(bytes, target.model) : bytes;
-    const { status, body } = await postJson(transport, address, asked, upstreamTimeoutMs);
+    const countRequest = wraps ? asCountRequest(bytes, target.model) : bytes;
+    const { status, body } = await postJson(transport, address, countRequest, upstreamTimeoutMs);
     const tokens = status === 200 && isObject(body) ? (body.input_tokens ?? body.totalTokens) : null;
     return typeof tokens === 'number' ? { kind: 'counted', inputTokens: tokens, by: target } : null;
   } catch {

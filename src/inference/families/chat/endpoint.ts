@@ -19,13 +19,13 @@ import { contentOf } from './content-of.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
 import {
-  type Among,
   answersAlone,
   type ChatCall,
   type ChatPlan,
   type PlainTrials,
   planWithExtras,
   trialsWithExtras,
+  type UnboundPlan,
   withFiles,
 } from './extras.ts';
 import { callsOf, runChoices } from './fan-out.ts';
@@ -65,10 +65,10 @@ export function chatEndpoint(
     keeps: ({ facts: { extras } }) => (extras === null || answersAlone(extras) ? 'events' : null),
     plan: (snapshot, { principal, wishes, variant }, { facts }) =>
       planOf(services, snapshot, { principal, wishes, variant, dialect: dialectId }, facts),
-    trials(asked, job) {
-      const plain = trialsOf(services, id, dialects[dialectId], asked, job);
-      const { extras } = asked.plan;
-      return extras === undefined ? plain.trials : trialsWithExtras(services, endpoint, asked, extras, job, plain);
+    trials(planned, job) {
+      const plain = trialsOf(services, id, dialects[dialectId], planned, job);
+      const { extras } = planned.plan;
+      return extras === undefined ? plain.trials : trialsWithExtras(services, endpoint, planned, extras, job, plain);
     },
     traced: (raw, answer) => contentOf(dialectId, raw, answer),
   };
@@ -81,23 +81,23 @@ export function planOf(
   snapshot: Snapshot,
   call: ChatCall,
   facts: ConversationFacts,
-  use: Among['use'] = 'call',
+  use: UnboundPlan['use'] = 'call',
 ): ChatPlan | Failure | Promise<ChatPlan | Failure> {
-  const alias = call.variant?.id === facts.model ? call.variant : aliasAsked(snapshot, facts.model, call.principal);
+  const alias = call.variant?.id === facts.model ? call.variant : requestedAlias(snapshot, facts.model, call.principal);
   if ('kind' in alias) return alias;
   const candidates = candidatesOf(snapshot, alias);
   if ('kind' in candidates) return candidates;
-  const among: Among = { alias, charged: alias, candidates, use };
+  const unbound: UnboundPlan = { alias, charged: alias, candidates, use };
   const { extras } = facts;
-  if (extras === null) return planOver(snapshot, call, facts, among);
-  return planWithExtras(services, snapshot, call, { ...facts, extras }, among, planOver);
+  if (extras === null) return planOver(snapshot, call, facts, unbound);
+  return planWithExtras(services, snapshot, call, { ...facts, extras }, unbound, planOver);
 }
 
 function planOver(
   snapshot: Snapshot,
   call: ChatCall,
   facts: ConversationFacts,
-  { alias, charged, candidates, use }: Among,
+  { alias, charged, candidates, use }: UnboundPlan,
 ): Plan | Failure {
   const incapable = noneCapable(alias, candidates, facts.needs, () => snapshot.models.list(call.principal));
   if (incapable !== null && use === 'call') return incapable;
@@ -181,7 +181,7 @@ function betasIn({ 'anthropic-beta': betas }: Job['callerHeaders']): string | un
 }
 
 /** The model that the caller named, or its replacement when nobody has it. */
-export function aliasAsked(snapshot: Snapshot, model: string, principal: Principal): Alias | Failure {
+export function requestedAlias(snapshot: Snapshot, model: string, principal: Principal): Alias | Failure {
   const found = snapshot.models.resolve(model, principal);
   return 'kind' in found && found.kind === 'model-unknown' ? (snapshot.models.standIn(principal) ?? found) : found;
 }

@@ -19,7 +19,7 @@ import { type AnswerIds, bindTo, keeperOf } from './bind-request.ts';
 import type { ConversationBody, ConversationExtras, ConversationFacts } from './conversation-body.ts';
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
 import { isUpload, withUploads } from './inline-uploads.ts';
-import { itemMissing } from './kept-items.ts';
+import { itemMissing } from './item-memory.ts';
 import { RecordedSink } from './recorded-sink.ts';
 import { namedElsewhere, runsToolsAt, type ToolsHere, toolsHere } from './server-tools.ts';
 import type { ChatServices, PlanServices } from './services.ts';
@@ -47,7 +47,7 @@ export interface ChatPlan extends Plan {
 export type ChatCall = Pick<ModelCall, 'principal' | 'wishes' | 'variant'> & { dialect: CallerDialectId };
 
 /** Candidates when nothing binds the request. */
-export interface Among {
+export interface UnboundPlan {
   alias: Alias;
   charged: ChargedAs;
   candidates: readonly RouteCandidate[];
@@ -56,7 +56,12 @@ export interface Among {
 }
 
 /** The plan of a conversation without extras. */
-export type PlanOver = (snapshot: Snapshot, call: ChatCall, facts: ConversationFacts, among: Among) => Plan | Failure;
+export type PlanOver = (
+  snapshot: Snapshot,
+  call: ChatCall,
+  facts: ConversationFacts,
+  unbound: UnboundPlan,
+) => Plan | Failure;
 
 /** Whether body and plan alone say what the answer depends on: nothing that was kept, no tool that runs. */
 export function answersAlone({
@@ -108,7 +113,7 @@ export async function planWithExtras(
   snapshot: Snapshot,
   call: ChatCall,
   facts: ConversationFacts & { extras: ConversationExtras },
-  { alias, ...among }: Among,
+  { alias, ...among }: UnboundPlan,
   planOver: PlanOver,
 ): Promise<ChatPlan | Failure> {
   const { fallbackModels, references } = facts.extras;
@@ -126,18 +131,18 @@ export async function planWithExtras(
   const tools =
     serverTools === null ? null : toolsHere(ports, snapshot, call.dialect, { serverTools, n: facts.n }, candidates);
   if (tools !== null && 'kind' in tools) return tools;
-  const asked = tools === null ? facts : offering(tools, facts, candidates);
-  const { extras } = asked;
-  const bound = extras.named.length > 0 ? await bindTo(services, snapshot, call, asked, candidates) : null;
+  const withTools = tools === null ? facts : offering(tools, facts, candidates);
+  const { extras } = withTools;
+  const bound = extras.named.length > 0 ? await bindTo(services, snapshot, call, withTools, candidates) : null;
   if (bound !== null && bound.kind !== 'bound') return bound;
   const reachable = { ...among, alias, charged, candidates: bound?.candidates ?? candidates };
   const unspoken = unspokenBy(snapshot, call, extras, reachable.candidates);
   if (unspoken !== null) return unspoken;
-  const plan = planOver(snapshot, call, asked, reachable);
+  const plan = planOver(snapshot, call, withTools, reachable);
   if ('kind' in plan) return plan;
   const { tenant } = call.principal;
   const ids = extras.answerGives === null ? null : await keeperOf(services, call, extras);
-  const keep: WrittenFor['keep'] = (kept) => services.items.keep(tenant, kept);
+  const keep: WrittenFor['keep'] = (items) => services.items.keep(tenant, items);
   return {
     ...plan,
     bound: bound?.field,
@@ -150,12 +155,12 @@ export async function planWithExtras(
 export function withFallbacks(
   { models, providers }: Snapshot,
   alias: Alias,
-  own: readonly RouteCandidate[],
+  aliasCandidates: readonly RouteCandidate[],
   fallbackModels: readonly string[],
   principal: Principal,
 ): readonly RouteCandidate[] | Failure {
-  if (fallbackModels.length === 0) return own;
-  const candidates = [...own];
+  if (fallbackModels.length === 0) return aliasCandidates;
+  const candidates = [...aliasCandidates];
   let rank = Math.max(...candidates.map((candidate) => candidate.rank));
   for (const model of fallbackModels) {
     if (model === alias.id) continue;
@@ -189,10 +194,10 @@ function offering(
   candidates: readonly RouteCandidate[],
 ): ConversationFacts & { extras: ConversationExtras } {
   const { needs, extras } = facts;
-  const isWanted = tools.use === 'needed' || candidates.some(({ target }) => target.capabilities.tools);
+  const isOffered = tools.use === 'needed' || candidates.some(({ target }) => target.capabilities.tools);
   return {
     ...facts,
-    needs: { ...needs, tools: needs.tools || isWanted },
+    needs: { ...needs, tools: needs.tools || isOffered },
     extras: {
       ...extras,
       named: namedElsewhere(extras.named, tools),
@@ -227,12 +232,12 @@ export interface PlainTrials {
 export function trialsWithExtras(
   services: ChatServices,
   endpoint: Pick<Endpoint<never, RequestBody>, 'id' | 'cost'>,
-  asked: Asked<ConversationBody, ChatPlan>,
+  planned: Asked<ConversationBody, ChatPlan>,
   { tools, unwritten }: PlannedExtras,
   job: Job,
   plain: PlainTrials,
 ): Trials {
-  const trials = tools === null ? plain.trials : trialsWithTools(services, endpoint, asked, tools, job, plain);
+  const trials = tools === null ? plain.trials : trialsWithTools(services, endpoint, planned, tools, job, plain);
   if (unwritten === null) return trials;
   const sink = new RecordedSink(job, unwritten);
   job.sink = sink;
@@ -261,7 +266,7 @@ function trialsWithTools(
     services,
     ports,
     endpoint,
-    asked: tools,
+    requested: tools,
     planned: { snapshot, call, plan, facts: request.facts },
     writtenFor,
     steps: { remedy },
@@ -269,8 +274,8 @@ function trialsWithTools(
       const { dialect } = conversation;
       const runsToolsFor = (target: Target) => runsToolsAt(snapshot.providers, dialect, tools, turn, target);
       const media = () => conversation.media(job.client);
-      const asked: Conversation = { ...conversation, turn, runsToolsFor, media };
-      return (answer) => conversationTrial(services, job, asked, answer, null);
+      const withTurn: Conversation = { ...conversation, turn, runsToolsFor, media };
+      return (answer) => conversationTrial(services, job, withTurn, answer, null);
     },
   };
   // A sink that keeps the answer is before the job's own by then.

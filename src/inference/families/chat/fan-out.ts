@@ -52,14 +52,14 @@ export async function runFanOut(parts: ContestParts, job: Job, choices: Choices)
   );
   const ends = await Promise.allSettled(
     children.map(async (child, index) => {
-      const asked: Conversation = {
+      const single: Conversation = {
         ...conversation,
         child: { seed: seed === null ? null : seed + index },
         media: () => conversation.media(child.client),
       };
       try {
         await runAttempts(parts, child, {
-          trial: (answer) => conversationTrial(parts, child, asked, answer, null),
+          trial: (answer) => conversationTrial(parts, child, single, answer, null),
           remedy,
         });
       } catch (error) {

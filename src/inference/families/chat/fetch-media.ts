@@ -7,7 +7,7 @@ import { type Fetched, guardedFetch } from '../../../net/guarded-fetch.ts';
 /** Fetches what callers name by URL, for targets that take it inline only. */
 export interface MediaFetcher {
   /** All of it or the first failure: a 400 that names the part. `timeoutMs` is for all together. */
-  fetch(wanted: readonly MediaUrl[], timeoutMs: number, signal: AbortSignal): Promise<Result<FetchedMedia>>;
+  fetch(needed: readonly MediaUrl[], timeoutMs: number, signal: AbortSignal): Promise<Result<FetchedMedia>>;
 }
 
 /** Most different URLs of one request. */
@@ -24,7 +24,7 @@ export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: Re
   let running = 0;
 
   async function fetchAll(
-    wanted: readonly MediaUrl[],
+    needed: readonly MediaUrl[],
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<Result<FetchedMedia>> {
@@ -32,7 +32,7 @@ export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: Re
     const stop = new AbortController();
     const all = AbortSignal.any([signal, stop.signal]);
     const media: Record<string, { mediaType: string; base64: string }> = Object.create(null);
-    const queue = [...wanted];
+    const queue = [...needed];
     let bytesLeft = bytesMax;
     let failure: Result<FetchedMedia> | null = null;
 
@@ -49,13 +49,13 @@ export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: Re
         }
       }
     };
-    await Promise.all(Array.from({ length: Math.min(atOnceMax, wanted.length) }, work));
+    await Promise.all(Array.from({ length: Math.min(atOnceMax, needed.length) }, work));
     return failure ?? { ok: true, value: media };
   }
 
   return {
-    async fetch(wanted, timeoutMs, signal) {
-      const different = [...new Map(wanted.map((one) => [one.url, one])).values()];
+    async fetch(needed, timeoutMs, signal) {
+      const different = [...new Map(needed.map((one) => [one.url, one])).values()];
       const last = different[urlsMax];
       if (last !== undefined) return refuse(last, `a request may name at most ${urlsMax} by URL`);
       if (running >= runningMax) {
@@ -79,11 +79,11 @@ const acceptOf = {
 
 type ReadMedia = Result<{ mediaType: string; base64: string; bytes: number }>;
 
-function readFetched(wanted: MediaUrl, fetched: Fetched): ReadMedia {
-  if (!fetched.ok) return refuse(wanted, fetched.message);
-  if (fetched.status < 200 || fetched.status >= 300) return refuse(wanted, `its server answered ${fetched.status}`);
-  const mediaType = typeFor(wanted.kind, fetched.body, fetched.contentType);
-  if (mediaType === null) return refuse(wanted, `its content is not a ${wordOf[wanted.kind]}`);
+function readFetched(medium: MediaUrl, fetched: Fetched): ReadMedia {
+  if (!fetched.ok) return refuse(medium, fetched.message);
+  if (fetched.status < 200 || fetched.status >= 300) return refuse(medium, `its server answered ${fetched.status}`);
+  const mediaType = typeFor(medium.kind, fetched.body, fetched.contentType);
+  if (mediaType === null) return refuse(medium, `its content is not a ${wordOf[medium.kind]}`);
   const { body } = fetched;
   return { ok: true, value: { mediaType, base64: body.toString('base64'), bytes: body.length } };
 }
@@ -125,7 +125,7 @@ export function mediaTypeOf(bytes: Buffer): string | null {
 
 /** One request's media: fetched once, however many attempts and choices need them. */
 export interface RequestMedia {
-  get(wanted: readonly MediaUrl[]): Promise<Result<FetchedMedia>>;
+  get(needed: readonly MediaUrl[]): Promise<Result<FetchedMedia>>;
 }
 
 /**
@@ -138,11 +138,11 @@ export function createRequestMedia(
 ): RequestMedia {
   let fetching: Promise<Result<FetchedMedia>> | null = null;
   return {
-    get(wanted) {
+    get(needed) {
       if (fetching === null) {
         const leaving = new AbortController();
         request.onGone(() => leaving.abort());
-        fetching = fetcher.fetch(wanted, Math.max(0, request.leftMs()), leaving.signal);
+        fetching = fetcher.fetch(needed, Math.max(0, request.leftMs()), leaving.signal);
       }
       return fetching;
     },

@@ -17,7 +17,7 @@ export interface GivenObjectsParts {
 export type GivingAttempt = Pick<RouteAttempt, 'target' | 'credential'>;
 
 /** The time for which OpenAI keeps responses. */
-const objectKeptForMs = 30 * 24 * 3_600_000;
+const objectRetentionMs = 30 * 24 * 3_600_000;
 /** Ids of one tenant; beyond it the oldest are forgotten. */
 const objectsPerTenantMax = 1_000_000;
 /** Between two looks at how many a tenant has. */
@@ -59,7 +59,7 @@ export class GivenObjects {
 
   /** Remembers ids that an attempt's answer gave to a tenant. Never throws: what cannot be written is tried again. */
   give(tenant: string, { target, credential }: GivingAttempt, ids: readonly string[]): void {
-    const expiresMs = this.#parts.clock.wallMs() + objectKeptForMs;
+    const expiresMs = this.#parts.clock.wallMs() + objectRetentionMs;
     for (const id of ids) {
       const row = { idHash: hashOf(id), tenant, target: target.id, credential: credential.id, expiresMs };
       this.#waiting.set(keyOf(row), row);
@@ -84,17 +84,17 @@ export class GivenObjects {
     }
   }
 
-  /** All that is known of these ids, of all tenants; `wanted`: those of them that are worth a second look. */
-  async find(tenant: string, hashes: readonly string[], wanted: readonly string[]): Promise<GivenObject[]> {
+  /** All that is known of these ids, of all tenants; `rechecked`: those of them that are worth a second look. */
+  async find(tenant: string, hashes: readonly string[], rechecked: readonly string[]): Promise<GivenObject[]> {
     const { clock } = this.#parts;
     // An id that this process has just given out may not be written yet.
-    const own = hashes.flatMap((idHash) => this.#waiting.get(keyOf({ idHash, tenant })) ?? []);
+    const waiting = hashes.flatMap((idHash) => this.#waiting.get(keyOf({ idHash, tenant })) ?? []);
     const from = await this.#store();
-    const found = [...(await from.find(hashes, clock.wallMs())), ...own];
+    const found = [...(await from.find(hashes, clock.wallMs())), ...waiting];
     const { lookAgainAfterMs } = from;
     if (lookAgainAfterMs === null) return found;
     const known = new Set(found.map(({ idHash }) => idHash));
-    const missing = wanted.filter((hash) => !known.has(hash));
+    const missing = rechecked.filter((hash) => !known.has(hash));
     if (missing.length === 0) return found;
     await this.#pause(lookAgainAfterMs);
     return [...found, ...(await from.find(missing, clock.wallMs()))];

@@ -10,7 +10,7 @@ import { ConvertedAnswer, StreamedSource } from './converted-answer.ts';
 /* Answers in their caller's own format that are kept as the bytes that came. A request without a cache enters nothing here. */
 
 /** The sink for such an answer, and what takes its bytes once its `Content-Type` is known. */
-export function keptInPassing<C>(
+export function storingPassedBytes<C>(
   keeping: KeepingSteps,
   next: AttemptSink,
   place: AnswerPlace<C>,
@@ -18,7 +18,7 @@ export function keptInPassing<C>(
   { stream, choices, ...facts }: Pick<ConversationFacts, 'stream' | 'needs' | 'echo'> & { choices: number },
 ): { sink: AttemptSink; takerOf(contentType: string): PassedTaker } {
   const { inputTokensEstimate } = facts.needs;
-  const form = { dialect, streamed: stream, contentType: '', choices, inputTokensEstimate, wishes: wishesOf(facts) };
+  const form = { dialect, streamed: stream, contentType: '', choices, inputTokensEstimate, wishes: echoKey(facts) };
   const { answer, job } = place;
   const { usageOf } = job.providers.get(answer.attempt.target.provider)?.connection.provider ?? {};
   const sink = keeping.passed(next, place, readingOf(form, usageOf));
@@ -54,25 +54,25 @@ export function passedAnswers(
   const usageOf = ({ snapshot }: Asked<unknown, Plan>, provider: string) =>
     snapshot.providers.get(provider)?.connection.provider.usageOf;
   return {
-    events(asked, provider, form, bytes) {
-      const reading = readingOf(form, usageOf(asked, provider));
+    events(planned, provider, form, bytes) {
+      const reading = readingOf(form, usageOf(planned, provider));
       if (!form.streamed) return reading.whole(JSON.parse(bytes.toString('utf8')));
       const reader = reading.stream();
       const events = [...(reader.push(bytes) ?? []), ...(reader.finish() ?? [])];
       return reader.fault === null ? events : null;
     },
-    again(asked, provider, form, bytes) {
-      const { facts } = asked.request;
+    again(planned, provider, form, bytes) {
+      const { facts } = planned.request;
       const { dialect, streamed, contentType, choices, inputTokensEstimate } = form;
-      if (dialect !== callers.id || streamed !== facts.stream || form.wishes !== wishesOf(facts)) return null;
-      const name = modelOf(asked.plan, facts);
+      if (dialect !== callers.id || streamed !== facts.stream || form.wishes !== echoKey(facts)) return null;
+      const name = modelOf(planned.plan, facts);
       return {
-        id: idPrefix + asked.call.requestId.slice(4),
+        id: idPrefix + planned.call.requestId.slice(4),
         like: `${facts.includeUsage} ${name ?? ''}`,
         bytes() {
           const answerModel = name === undefined ? undefined : { dialect: callers.id, name };
-          const told = { usageOf: usageOf(asked, provider), answerModel };
-          const options = { ...told, contentType, choices, inputTokensEstimate };
+          const reading = { usageOf: usageOf(planned, provider), answerModel };
+          const options = { ...reading, contentType, choices, inputTokensEstimate };
           const reader = streamed
             ? new PassedStream(callers, facts.includeUsage ? 'show' : 'hide', options)
             : new PassedWhole(callers, options);
@@ -86,7 +86,7 @@ export function passedAnswers(
 }
 
 /** Parts of a request that its answer must follow, without the estimate of its size. */
-function wishesOf({ echo }: Pick<ConversationFacts, 'echo'>): string {
+function echoKey({ echo }: Pick<ConversationFacts, 'echo'>): string {
   return echo === undefined ? '' : JSON.stringify({ ...echo, inputTokens: null });
 }
 

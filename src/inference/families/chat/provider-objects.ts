@@ -5,7 +5,7 @@ import type { NamedObject } from '../../../formats/dialects/named-objects.ts';
 import { type Failure, FailureError } from '../../../kernel/failure.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { ConfiguredProvider } from '../../models/connections.ts';
-import { type Bound, bindCandidates, type KnownObject, strangerAmong } from './bind-candidates.ts';
+import { type Bound, bindCandidates, type KnownObject, unknownObjectFailure } from './bind-candidates.ts';
 import { GivenObjects, type GivenObjectsParts, type GivingAttempt, hashOf } from './given-objects.ts';
 
 /**
@@ -26,7 +26,7 @@ export interface ProviderObjects {
    * The targets that may answer a request that names these ids. 404 for an id that the tenant was never given, 503 when
    * the owner cannot be found out.
    */
-  bind(asked: BindQuery): Promise<Bound | Failure>;
+  bind(query: BindQuery): Promise<Bound | Failure>;
   /** The credential that gave this id to a tenant; null: none did. Rejects when the database cannot be asked. */
   credentialOf(tenant: string, id: string): Promise<string | null>;
   /**
@@ -51,7 +51,7 @@ export interface BindQuery {
 }
 
 /** Ids of one request between which others have their turn. */
-const lookedForAtOnce = 128;
+const idsPerLookup = 128;
 
 export function createProviderObjects(parts: GivenObjectsParts): ProviderObjects {
   const objects = new GivenObjects(parts);
@@ -63,9 +63,9 @@ export function createProviderObjects(parts: GivenObjectsParts): ProviderObjects
     ready: () => objects.ready(),
     give: (tenant, attempt, ids) => objects.give(tenant, attempt, ids),
     recorded: (tenant, ids) => objects.recorded(tenant, ids),
-    async bind(asked) {
+    async bind(query) {
       try {
-        return await bind(objects, asked);
+        return await bind(objects, query);
       } catch (error) {
         if (error instanceof FailureError) return error.failure;
         throw error;
@@ -83,18 +83,18 @@ export function createProviderObjects(parts: GivenObjectsParts): ProviderObjects
   };
 }
 
-async function bind(given: GivenObjects, asked: BindQuery): Promise<Bound | Failure> {
-  const named = distinct(asked.named);
+async function bind(given: GivenObjects, query: BindQuery): Promise<Bound | Failure> {
+  const named = distinct(query.named);
   const objects: KnownObject[] = [];
-  for (let at = 0; at < named.length; at += lookedForAtOnce) {
+  for (let at = 0; at < named.length; at += idsPerLookup) {
     if (at > 0) await nextTurn();
-    const some = await known(given, asked, named.slice(at, at + lookedForAtOnce));
-    const stranger = strangerAmong(some);
+    const some = await known(given, query, named.slice(at, at + idsPerLookup));
+    const stranger = unknownObjectFailure(some);
     // Refused without a look at the rest: a stranger's thousands cost no more than one.
     if (stranger !== null) return stranger;
     objects.push(...some);
   }
-  return bindCandidates(asked.model, objects, asked.candidates);
+  return bindCandidates(query.model, objects, query.candidates);
 }
 
 async function known(
@@ -115,7 +115,7 @@ async function known(
     const rows = found.get(idHash) ?? [];
     return {
       named: one,
-      own: rows.findLast((row) => row.tenant === tenant) ?? null,
+      tenantRow: rows.findLast((row) => row.tenant === tenant) ?? null,
       others: rows.filter((row) => row.tenant !== tenant),
       sharedAt: sharersOf(one.id, providers),
     };

@@ -7,10 +7,10 @@ import { RecentCanonicals } from './recent-canonical.ts';
 test('a body is read twice, then its form is known, and no other body, format or wish has it', () => {
   const recent = new RecentCanonicals();
   let reads = 0;
-  const of = (text: string, dialect: 'openai-chat' | 'anthropic-messages' = 'openai-chat', wanted?: 'question') =>
-    recent.of({ raw: Buffer.from(text), dialect, wanted }, (): Canonical => {
+  const of = (text: string, dialect: 'openai-chat' | 'anthropic-messages' = 'openai-chat', part?: 'question') =>
+    recent.of({ raw: Buffer.from(text), dialect, part }, (): Canonical => {
       reads += 1;
-      return { fields: { text, dialect, wanted: String(wanted) } };
+      return { fields: { text, dialect, wanted: String(part) } };
     });
   for (let round = 0; round < 5; round++) assert.deepEqual(of('a').fields.text, 'a');
   assert.equal(reads, 2);
@@ -26,7 +26,7 @@ test('long bodies and long questions are read each time', () => {
   const recent = new RecentCanonicals();
   let reads = 0;
   const ask = (raw: Buffer, text: string) =>
-    recent.of({ raw, dialect: 'openai-chat', wanted: 'question' }, () => {
+    recent.of({ raw, dialect: 'openai-chat', part: 'question' }, () => {
       reads += 1;
       return { fields: {}, question: { text, before: '' } };
     });

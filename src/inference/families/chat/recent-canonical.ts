@@ -6,7 +6,7 @@ import type { Canonical } from '../../models/steps.ts';
 export interface CanonicalOrder {
   raw: Buffer;
   dialect: CallerDialectId;
-  wanted: 'question' | undefined;
+  part: 'question' | undefined;
 }
 
 interface Known extends Omit<CanonicalOrder, 'raw'> {
@@ -31,18 +31,18 @@ export class RecentCanonicals {
   readonly #seen = new Float64Array(slots);
 
   /** The form of a body; `read` makes it where it is not known. */
-  of({ raw, dialect, wanted }: CanonicalOrder, read: () => Canonical): Canonical {
+  of({ raw, dialect, part }: CanonicalOrder, read: () => Canonical): Canonical {
     if (raw.length > bodyBytesMax) return read();
     const digest = hash('sha256', raw, 'hex');
     const slot = Number.parseInt(digest.slice(0, 3), 16) % slots;
     const known = this.#known[slot];
-    if (known?.digest === digest && known.dialect === dialect && known.wanted === wanted) return known.canonical;
+    if (known?.digest === digest && known.dialect === dialect && known.part === part) return known.canonical;
     const canonical = read();
     const mark = Number.parseInt(digest.slice(3, 15), 16);
     const isAgain = this.#seen[slot] === mark;
     this.#seen[slot] = mark;
     const isShort = (canonical.question?.text.length ?? 0) <= questionCharsMax;
-    if (isAgain && isShort) this.#known[slot] = { digest, dialect, wanted, canonical };
+    if (isAgain && isShort) this.#known[slot] = { digest, dialect, part, canonical };
     return canonical;
   }
 }

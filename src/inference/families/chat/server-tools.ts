@@ -1,6 +1,6 @@
 import type { CallerDialectId, Result } from '../../../formats/dialects/dialect.ts';
 import type { NamedObject } from '../../../formats/dialects/named-objects.ts';
-import type { ServerTool, ServerToolsAsked } from '../../../formats/neutral/server-tool.ts';
+import type { RequestedServerTools, ServerTool } from '../../../formats/neutral/server-tool.ts';
 import type { ServerTurn } from '../../../formats/neutral/server-turn.ts';
 import { runsTools } from '../../../formats/providers/runs-tools.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';
@@ -12,7 +12,7 @@ import type { Snapshot } from '../../models/snapshot.ts';
 import type { ServerToolPorts } from '../../server-tools/tool-ports.ts';
 
 /** Tools that this gateway runs for a request, at targets that do not run them themselves. */
-export interface ToolsHere extends ServerToolsAsked {
+export interface ToolsHere extends RequestedServerTools {
   /** `needed`: an answer without them would be another one. */
   use: 'needed' | 'wished';
 }
@@ -25,25 +25,25 @@ export function toolsHere(
   ports: Pick<ServerToolPorts, 'has'> | null,
   { providers }: Pick<Snapshot, 'providers'>,
   dialect: CallerDialectId,
-  { serverTools, n }: { serverTools: Result<ServerToolsAsked>; n: number },
+  { serverTools, n }: { serverTools: Result<RequestedServerTools>; n: number },
   candidates: readonly RouteCandidate[],
 ): ToolsHere | Failure | null {
   if (!serverTools.ok) {
     const vendorsJudge = dialect !== 'openai-chat' && candidates.every(({ target }) => speaks(target, dialect));
     return vendorsJudge ? null : serverTools.failure;
   }
-  const asked = serverTools.value;
-  const theirs = candidates.filter(({ target }) => runsItself(providers, dialect, target, asked.tools));
+  const requested = serverTools.value;
+  const theirs = candidates.filter(({ target }) => runsItself(providers, dialect, target, requested.tools));
   if (theirs.length === candidates.length) return null;
-  const tools = n === 1 && ports !== null ? asked.tools.filter(({ kind }) => ports.has(kind)) : [];
-  const missing = asked.tools.find((tool) => !tools.includes(tool));
+  const tools = n === 1 && ports !== null ? requested.tools.filter(({ kind }) => ports.has(kind)) : [];
+  const missing = requested.tools.find((tool) => !tools.includes(tool));
   // A demanded call is more than a wish.
-  if (missing !== undefined && (isOurs(missing, dialect) || asked.choice !== null)) {
+  if (missing !== undefined && (isOurs(missing, dialect) || requested.choice !== null)) {
     return theirs.length > 0 ? null : nobodyRuns(missing, n);
   }
   if (tools.length === 0) return null;
-  const isNeeded = asked.choice !== null || tools.some((tool) => isOurs(tool, dialect));
-  return { ...asked, tools, use: isNeeded ? 'needed' : 'wished' };
+  const isNeeded = requested.choice !== null || tools.some((tool) => isOurs(tool, dialect));
+  return { ...requested, tools, use: isNeeded ? 'needed' : 'wished' };
 }
 
 /** Whether this gateway runs the tools of this turn at the target. Once it has run one, it runs all. */
@@ -51,10 +51,10 @@ export function runsToolsAt(
   providers: Snapshot['providers'],
   dialect: CallerDialectId,
   { tools, use }: ToolsHere,
-  { said }: ServerTurn,
+  { messages }: ServerTurn,
   target: Target,
 ): boolean {
-  if (said.length > 0) return true;
+  if (messages.length > 0) return true;
   if (runsItself(providers, dialect, target, tools)) return false;
   return use === 'needed' || target.capabilities.tools;
 }

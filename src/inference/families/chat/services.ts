@@ -9,7 +9,7 @@ import type { SpineServices } from '../../spine/services.ts';
 import type { ConversationBody } from './conversation-body.ts';
 import type { MediaFetcher } from './fetch-media.ts';
 import type { FindUpload } from './inline-uploads.ts';
-import type { KeptItems } from './kept-items.ts';
+import type { ItemMemory } from './item-memory.ts';
 import type { ProviderObjects } from './provider-objects.ts';
 import type { TokenCounter } from './token-counter.ts';
 
@@ -19,7 +19,7 @@ export interface ChatServices extends SpineServices {
   /** The plans in force. */
   plans(): PlanBook;
   objects: ProviderObjects;
-  items: KeptItems;
+  items: ItemMemory;
   schemas: SchemaCheck;
   /** Files that callers uploaded; `find` is null where a body may name none. */
   uploads: {

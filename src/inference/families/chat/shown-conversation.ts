@@ -59,15 +59,15 @@ export interface ShownMedia {
 
 /** Turns of a request and its answer, both in the caller's format. What cannot be read, such as a cut body, is left out. */
 export function shownConversation(dialectId: CallerDialectId, request: Buffer, answer: Buffer): ShownConversation {
-  const asked = requestOf(dialectId, request);
+  const read = requestOf(dialectId, request);
   return {
-    turns: [...(asked?.neutral.messages.map(askedTurn) ?? []), ...answeredTurns(eventsOf(dialectId, answer))],
-    tools: asked?.neutral.tools?.map(({ name, description = null }) => ({ name, description })) ?? [],
-    settings: asked === null ? [] : settingsOf(asked.body),
+    turns: [...(read?.neutral.messages.map(shownTurn) ?? []), ...answeredTurns(eventsOf(dialectId, answer))],
+    tools: read?.neutral.tools?.map(({ name, description = null }) => ({ name, description })) ?? [],
+    settings: read === null ? [] : settingsOf(read.body),
   };
 }
 
-function askedTurn({ role, parts }: NeutralRequest['messages'][number], index: number): ShownTurn {
+function shownTurn({ role, parts }: NeutralRequest['messages'][number], index: number): ShownTurn {
   return { role, from: 'request', index, parts: parts.map(partOf), finish: null };
 }
 
@@ -155,7 +155,7 @@ function answeredTurns(events: readonly NeutralEvent[]): ShownTurn[] {
     } else if (event.type === 'tool-call-delta') {
       const call = calls.get(`${choice} ${event.call}`);
       if (call !== undefined) call.text = `${call.text ?? ''}${event.argumentsJson}`;
-    } else if (event.type === 'audio-delta') hear(turn, sounds, event.audio);
+    } else if (event.type === 'audio-delta') addSound(turn, sounds, event.audio);
     else addContent(turn, event);
   }
   return turns.filter((turn) => turn !== undefined);
@@ -164,11 +164,11 @@ function answeredTurns(events: readonly NeutralEvent[]): ShownTurn[] {
 function addContent(turn: ShownTurn, event: NeutralEvent): void {
   switch (event.type) {
     case 'text-delta':
-      return say(turn, 'text', event.text);
+      return addText(turn, 'text', event.text);
     case 'refusal-delta':
-      return say(turn, 'refusal', event.text);
+      return addText(turn, 'refusal', event.text);
     case 'reasoning-delta':
-      return say(turn, 'thought', event.text);
+      return addText(turn, 'thought', event.text);
     case 'redacted-reasoning':
       turn.parts.push({ type: 'thought', name: 'encrypted' });
       return;
@@ -195,14 +195,14 @@ function citedOf({ title, url, quote }: Citation): Pick<ShownPart, 'name' | 'tex
 }
 
 /** Longer by a piece, where the last part is of this type. */
-function say({ parts }: ShownTurn, type: 'text' | 'refusal' | 'thought', text: string): void {
+function addText({ parts }: ShownTurn, type: 'text' | 'refusal' | 'thought', text: string): void {
   const last = parts.at(-1);
   if (last?.type === type && last.name === undefined) last.text = `${last.text ?? ''}${text}`;
   else if (text !== '') parts.push({ type, text });
 }
 
 /** Spoken answers come in pieces of base64, with what was said. */
-function hear(turn: ShownTurn, sounds: Map<number, ShownPart>, { data, transcript }: JsonObject): void {
+function addSound(turn: ShownTurn, sounds: Map<number, ShownPart>, { data, transcript }: JsonObject): void {
   let sound = sounds.get(turn.index);
   if (sound === undefined) {
     sound = { type: 'audio', text: '', media: { type: null, base64: '', url: null } };

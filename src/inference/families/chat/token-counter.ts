@@ -36,9 +36,9 @@ export function createTokenCounter(): TokenCounter {
       // The one that was used last has its tables.
       const thread = idle.pop()!;
       try {
-        const own = new Uint8Array(raw);
-        const order: Omit<CountOrder, 'id'> = { raw: own, dialect };
-        return await thread.run<Result<Counted>>(order, [own.buffer]);
+        const copy = new Uint8Array(raw);
+        const order: Omit<CountOrder, 'id'> = { raw: copy, dialect };
+        return await thread.run<Result<Counted>>(order, [copy.buffer]);
       } finally {
         idle.push(thread);
         turn.giveBack();

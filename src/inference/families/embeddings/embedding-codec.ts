@@ -33,7 +33,7 @@ export function createEmbeddingCodec(): EmbeddingCodec {
   return {
     async decode(tenant, bytes, format, count) {
       if (bytes.length <= offLoopBodyBytes) return decodeEmbeddings(bytes, format, count);
-      const movable = ownBytes(bytes);
+      const movable = copiedBytes(bytes);
       return offLoop(tenant, (id) => ({ id, kind: 'decode', bytes: movable, format, count }), movable.buffer);
     },
     async encode(tenant, answer, form) {
@@ -56,7 +56,7 @@ export function decodeEmbeddings(bytes: Buffer, format: EmbeddingFormatId, count
 }
 
 /** Moved, not copied, where the memory is the body's alone. */
-function ownBytes(bytes: Buffer): Uint8Array<ArrayBuffer> {
+function copiedBytes(bytes: Buffer): Uint8Array<ArrayBuffer> {
   const alone = bytes.byteOffset === 0 && bytes.buffer.byteLength === bytes.length;
   return alone ? new Uint8Array(bytes.buffer as ArrayBuffer) : new Uint8Array(bytes);
 }

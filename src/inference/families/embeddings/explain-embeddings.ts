@@ -15,12 +15,12 @@ import { embeddingPlan, embeddingWay } from './endpoint.ts';
 /** The way that a body would take at `/v1/embeddings`, by the same code, without sending anything. */
 export async function explainEmbeddings(question: Question): Promise<ExplainedRequest | Failure> {
   const { snapshot, wishes, health, nowMs } = question;
-  const asked = readEmbeddings(question.raw, 'embeddings');
-  if (!asked.ok) return asked.failure;
+  const request = readEmbeddings(question.raw, 'embeddings');
+  if (!request.ok) return request.failure;
   const ruled =
-    snapshot.rules === null ? null : await explainRules(snapshot, endpoint, question, question.raw, asked.value);
+    snapshot.rules === null ? null : await explainRules(snapshot, endpoint, question, question.raw, request.value);
   if (ruled !== null && 'kind' in ruled) return ruled;
-  const body = ruled?.value ?? asked.value;
+  const body = ruled?.value ?? request.value;
   const principal = ruled?.call.principal ?? question.principal;
   const { facts } = body;
   const way = embeddingWay(snapshot, facts, principal);

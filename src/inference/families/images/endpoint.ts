@@ -45,7 +45,7 @@ export function imagesEndpoint(services: ImageServices): Endpoint<ImageInput, Im
       return read.ok ? { ok: true, value: { ...read.value, linkBase, edit: null } } : read;
     },
     readable: (call, { body, linkBase }) =>
-      readableBody(services.bodies, call, body, 'images', (own) => ({ body: own, linkBase })),
+      readableBody(services.bodies, call, body, 'images', (copied) => ({ body: copied, linkBase })),
     content: ({ body }) => body,
     ...drawing(services),
   };
@@ -63,7 +63,7 @@ export function imageEditsEndpoint(services: ImageServices): Endpoint<ImageEditI
       if ('kind' in edit) return { ok: false, failure: edit };
       return { ok: true, value: { ...imageBody(read.value, edit), linkBase, edit } };
     },
-    readable: (_call, { form, linkBase }) => readableForm(form, (own) => ({ form: own, linkBase })),
+    readable: (_call, { form, linkBase }) => readableForm(form, (changed) => ({ form: changed, linkBase })),
     content: ({ form }) => contentOfForm(form),
     ...drawing(services),
   };

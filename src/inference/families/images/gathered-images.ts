@@ -9,16 +9,16 @@ export class GatheredImages {
   readonly images: GatheredImage[] = [];
   /** The upstream's facts of its image, from the call that was answered first. */
   reported: Readonly<Record<string, string>> | null = null;
-  readonly wanted: number;
+  readonly requested: number;
   #tokens: ImageTokens | null = null;
   #allReported = true;
 
-  constructor(wanted: number) {
-    this.wanted = wanted;
+  constructor(requested: number) {
+    this.requested = requested;
   }
 
   get missing(): number {
-    return this.wanted - this.images.length;
+    return this.requested - this.images.length;
   }
 
   /** Usage of all calls; null when one of them gave none. */

@@ -73,7 +73,7 @@ export function readImages(bytes: Buffer, format: ImageFormatId, as: PictureForm
     if (read === null) return fault('malformed', 'answered something that is not a whole PNG, JPEG or WebP');
     images.push(read);
   }
-  return { images, usage: decoded.usage, reported: decoded.told };
+  return { images, usage: decoded.usage, reported: decoded.reported };
 }
 
 function readImage(image: DecodedImage, as: PictureForm): ReadImage | null {

@@ -27,12 +27,12 @@ const answerBytesMax = 1024 * 1024;
 const textCharsMax = 100_000;
 
 /** A result is wrapped in an object of ours: a server may add members of any name to it. */
-type Asked = { kind: 'result'; result: McpResult } | Extract<McpEnd, { kind: 'failed' }>;
+type CallEnd = { kind: 'result'; result: McpResult } | Extract<McpEnd, { kind: 'failed' }>;
 
 /** A server, however it is reached. */
 interface Reached {
   tools: readonly McpServerFunction[];
-  ask(name: string, args: JsonObject, bounds: CallBounds): Promise<Asked>;
+  ask(name: string, args: JsonObject, bounds: CallBounds): Promise<CallEnd>;
   close(): Promise<void>;
 }
 

@@ -15,7 +15,7 @@ export interface McpOrder {
 }
 
 interface McpRequest extends ReadRequest {
-  asked: UpstreamCall;
+  requested: UpstreamCall;
   write: McpOrder['write'];
 }
 
@@ -25,21 +25,21 @@ export const mcpEndpoint: WorkEndpoint<MadeOrder<McpOrder>, McpRequest> = {
   readable: (_call, order) => order.readable(),
   async read({ principal }, { prepare, write }) {
     try {
-      return { ok: true, value: { asked: await prepare(principal), write, release() {} } };
+      return { ok: true, value: { requested: await prepare(principal), write, release() {} } };
     } catch (error) {
       if (error instanceof FailureError) return { ok: false, failure: error.failure };
       throw error;
     }
   },
-  plan({ config: { costs } }, _call, { asked: { about, called } }) {
+  plan({ config: { costs } }, _call, { requested: { about, called } }) {
     const charge = { endpoint: 'mcp-call', alias: about, tier: null, costMilli: costMilliOf(costs, 'mcp') };
     return { charge, mcp: { ...called, outcome: null, bytes: 0 } };
   },
-  async work({ call, request: { asked, write } }) {
-    const done = await asked.run(leavingOf(call.client));
-    const answer = done.kind === 'failed' ? refusedWith(done.failure) : written(asked, done.result, write);
+  async work({ call, request: { requested, write } }) {
+    const done = await requested.run(leavingOf(call.client));
+    const answer = done.kind === 'failed' ? refusedWith(done.failure) : written(requested, done.result, write);
     const bytes = answer.body === null ? 0 : Buffer.byteLength(answer.body);
-    const mcp = { ...asked.called, outcome: outcomeOf(done), bytes };
+    const mcp = { ...requested.called, outcome: outcomeOf(done), bytes };
     return call.client.gone ? { body: null, failure: null, mcp } : { ...answer, mcp };
   },
 };

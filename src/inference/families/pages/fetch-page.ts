@@ -33,8 +33,8 @@ export function createPageFetch(
         },
       };
     };
-    const asked = { url: address, formats: ['markdown'], ...(cache === 'fresh' && { maxAge: 0 }) };
-    const order = madeOrder<ToolOrder>('scrape', asked, (fields) => ({
+    const request = { url: address, formats: ['markdown'], ...(cache === 'fresh' && { maxAge: 0 }) };
+    const order = madeOrder<ToolOrder>('scrape', request, (fields) => ({
       prepare: () => prepare(fields),
       write: () => '',
     }));

@@ -26,7 +26,7 @@ import { type CrawlServices, createCrawlMeter } from './crawled-page.ts';
 export interface CrawlsOptions {
   services: CrawlServices;
   config(): Config;
-  stores: KeptCrawls;
+  stores: StoredCrawls;
   /** Seals the callers' secrets in crawls. */
   sealer: Sealer;
   ring: Pick<KeyRing, 'principalOf'>;
@@ -42,7 +42,7 @@ export interface CrawlsOptions {
 }
 
 /** Crawls that outlive processes; opened when they are first asked for. */
-export interface KeptCrawls {
+export interface StoredCrawls {
   /** `others`: whether another process may be at work at them. */
   crawls(): Promise<{ store: CrawlStore; others: 'alone' | 'may-live'; pace: SharedPace | null }>;
   /** Whether there may be some already: then a start continues them. */
@@ -118,7 +118,7 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
     crawls: lazily(opened),
     meter,
     sink,
-    patterns: (tenant, wished) => refusalOfPatterns(threads, tenant, wished),
+    patterns: (tenant, patterns) => refusalOfPatterns(threads, tenant, patterns),
     writer: ({ keyId }, { scrape }) => (isWritten(scrape) && options.model.modelFor(keyId) === null ? noModel : null),
     async guard(url, param): Promise<Failure | null> {
       const verdict = await guard().check(new URL(url));
@@ -143,11 +143,11 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
 /** The same, opened when it is first asked. */
 function lazily(opened: () => Promise<Crawls>): OpenedCrawls['crawls'] {
   return {
-    create: async (...asked) => (await opened()).create(...asked),
-    find: async (...asked) => (await opened()).find(...asked),
-    list: async (...asked) => (await opened()).list(...asked),
-    cancel: async (...asked) => (await opened()).cancel(...asked),
-    results: async (...asked) => (await opened()).results(...asked),
-    errors: async (...asked) => (await opened()).errors(...asked),
+    create: async (...args) => (await opened()).create(...args),
+    find: async (...args) => (await opened()).find(...args),
+    list: async (...args) => (await opened()).list(...args),
+    cancel: async (...args) => (await opened()).cancel(...args),
+    results: async (...args) => (await opened()).results(...args),
+    errors: async (...args) => (await opened()).errors(...args),
   };
 }

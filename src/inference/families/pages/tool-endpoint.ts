@@ -49,13 +49,13 @@ export const toolEndpoint: WorkEndpoint<MadeOrder<ToolOrder>, ToolRequest, ToolP
     const barred = charge.tool === 'search' ? barredEngine(snapshot, principal) : null;
     if (barred !== null) return barred;
     const costMilli = milliWith(charge.pagesMax);
-    const own = { charge: { endpoint: charge.tool, alias: '', tier: null, costMilli }, milliWith };
+    const plan = { charge: { endpoint: charge.tool, alias: '', tier: null, costMilli }, milliWith };
     const isCached = tools.search.cache !== undefined;
-    const isAsked = isCached || callerHeaders['x-culvert-cache'] !== undefined;
-    if (charge.tool !== 'search' || !isAsked) return own;
+    const usesCache = isCached || callerHeaders['x-culvert-cache'] !== undefined;
+    if (charge.tool !== 'search' || !usesCache) return plan;
     const shared = sharedSearch(snapshot, sharedUntilMs, write);
     // The ledger and the cache have this name in the place of a model.
-    return { ...own, ...(isCached && { charge: { ...own.charge, alias: 'tools.search' } }), shared };
+    return { ...plan, ...(isCached && { charge: { ...plan.charge, alias: 'tools.search' } }), shared };
   },
   async work({ call, plan, request: { job, write } }) {
     const answer = await job.run(leavingOf(call.client));
@@ -88,15 +88,15 @@ function sharedSearch(
 ): SharedWork {
   const { cache, providers } = tools.search;
   const engines = providers.map(({ api_key: _, ...engine }) => engine);
-  const keptMilli = costMilliOf(costs, 'cached');
+  const cachedMilli = costMilliOf(costs, 'cached');
   return {
     rule: cache === undefined || untilMs === undefined ? undefined : { ttlMs: cache.ttl, scope: cache.scope },
     configuration: { engines, localSearch, scrape: tools.scrape },
     untilMs: untilMs ?? 0,
-    keptMilli,
-    write(kept) {
-      const answer = JSON.parse(kept) as ToolAnswer;
-      return write({ ...answer, body: { ...answer.body, cached: true, creditsUsed: keptMilli / 1_000 } });
+    keptMilli: cachedMilli,
+    write(cached) {
+      const answer = JSON.parse(cached) as ToolAnswer;
+      return write({ ...answer, body: { ...answer.body, cached: true, creditsUsed: cachedMilli / 1_000 } });
     },
   };
 }

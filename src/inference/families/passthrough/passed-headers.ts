@@ -4,7 +4,7 @@ import type { UpstreamHeaders } from '../../../upstream/transport/upstream-call.
 type CallerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Headers of one connection, or set for the upstream here. */
-const ownHeaders = new Set([
+const gatewayHeaders = new Set([
   'accept-encoding',
   'connection',
   'content-length',
@@ -29,7 +29,7 @@ const ownHeaders = new Set([
   'x-real-ip',
   'x-request-id',
 ]);
-const ownPrefixes = /^(?:x-culvert-|x-forwarded-|proxy-|sec-|cf-)/;
+const gatewayPrefixes = /^(?:x-culvert-|x-forwarded-|proxy-|sec-|cf-)/;
 /** `secretHeader` would take it for a key. */
 const passedAnyway = 'idempotency-key';
 
@@ -46,7 +46,7 @@ export function requestHeaders(caller: CallerHeaders, credential: CredentialHead
   );
   for (const [name, value] of Object.entries(caller)) {
     const text = Array.isArray(value) ? value.join(', ') : value;
-    const stays = ownHeaders.has(name) || ownPrefixes.test(name) || perConnection.has(name);
+    const stays = gatewayHeaders.has(name) || gatewayPrefixes.test(name) || perConnection.has(name);
     const isSecret = secretHeader.test(name) && name !== passedAnyway;
     if (text !== undefined && !stays && !isSecret && printable(text)) headers.set(name, text);
   }

@@ -14,7 +14,7 @@ export interface AnswerParts {
 }
 
 /** A piece of speech ends with a sentence of so many characters at least. */
-const spokenCharsMin = 24;
+const sentenceCharsMin = 24;
 
 /** One response: the chat model's words, and their sound. */
 export class CascadeAnswer {
@@ -105,7 +105,7 @@ export class CascadeAnswer {
 function sentenceEnd(text: string): number {
   const found = /[.!?…]["')\]]*\s|[。！？]|\n/g;
   for (let match = found.exec(text); match !== null; match = found.exec(text)) {
-    if (found.lastIndex >= spokenCharsMin) return found.lastIndex;
+    if (found.lastIndex >= sentenceCharsMin) return found.lastIndex;
   }
   return -1;
 }

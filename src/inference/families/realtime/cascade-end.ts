@@ -15,7 +15,7 @@ import { type AnswerParts, CascadeAnswer } from './cascade-answer.ts';
 import { CascadeConversation, textOf } from './cascade-conversation.ts';
 import { soundReader } from './session-sound.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
-import { type Heard, SpeechDetector, sampleRateHz } from './speech-detector.ts';
+import { type DetectedSpeech, SpeechDetector, sampleRateHz } from './speech-detector.ts';
 
 export interface CascadeParts extends Pick<AnswerParts, 'steps' | 'call'> {
   id: string;
@@ -160,7 +160,7 @@ export class CascadeEnd implements SessionEnd {
     if (typeof audio !== 'string') return this.#events.error('audio must be base64.', 'audio', event_id);
     const sound = this.#readSound(Buffer.from(audio, 'base64'));
     if (this.#detector !== null) {
-      for (const heard of this.#detector.push(sound)) this.#detected(heard);
+      for (const found of this.#detector.push(sound)) this.#detected(found);
     } else if (this.#soundBytes + sound.length > soundBytesMax) {
       this.#events.error(`The sound is longer than ${soundMaxMs / 1_000} s. Commit it earlier.`, 'audio', event_id);
     } else {
@@ -172,16 +172,16 @@ export class CascadeEnd implements SessionEnd {
   /** The item that holds what the caller is saying. */
   #speaking = '';
 
-  #detected(heard: Heard): void {
-    if (heard.kind === 'begins') {
+  #detected(found: DetectedSpeech): void {
+    if (found.kind === 'begins') {
       this.#speaking = this.#events.id('item');
       this.#stop('turn_detected');
-      this.#events.write('input_audio_buffer.speech_started', { audio_start_ms: heard.atMs, item_id: this.#speaking });
+      this.#events.write('input_audio_buffer.speech_started', { audio_start_ms: found.atMs, item_id: this.#speaking });
       return;
     }
-    this.#events.write('input_audio_buffer.speech_stopped', { audio_end_ms: heard.atMs, item_id: this.#speaking });
+    this.#events.write('input_audio_buffer.speech_stopped', { audio_end_ms: found.atMs, item_id: this.#speaking });
     const { turns } = this.#settings;
-    this.#heard(heard.sound, this.#speaking, turns.by === 'silence' && turns.responds ? 'responds' : 'waits');
+    this.#heard(found.sound, this.#speaking, turns.by === 'silence' && turns.responds ? 'responds' : 'waits');
   }
 
   /** One turn of the caller. */
@@ -191,9 +191,9 @@ export class CascadeEnd implements SessionEnd {
       const { steps, call, transcription, answers } = this.#parts;
       const wav = Buffer.concat([wavHeader({ rateHz: sampleRateHz, channels: 1 }, sound.length), sound]);
       const { hints } = this.#settings;
-      const words = await steps.transcribe({ call, signal: this.#left.signal }, transcription, wav, hints);
-      if (typeof words !== 'string') return this.#unheard(itemId, words);
-      const content = [{ type: 'input_audio', transcript: words }];
+      const transcript = await steps.transcribe({ call, signal: this.#left.signal }, transcription, wav, hints);
+      if (typeof transcript !== 'string') return this.#unheard(itemId, transcript);
+      const content = [{ type: 'input_audio', transcript }];
       this.#events.item({
         id: itemId,
         object: 'realtime.item',
@@ -204,11 +204,11 @@ export class CascadeEnd implements SessionEnd {
       });
       if (this.#settings.transcribes || answers === null) {
         const usage = { type: 'duration', seconds: sound.length / (sampleRateHz * 2) };
-        const event = { item_id: itemId, content_index: 0, transcript: words, usage };
+        const event = { item_id: itemId, content_index: 0, transcript, usage };
         this.#events.write('conversation.item.input_audio_transcription.completed', event);
       }
-      if (words.trim() === '' || answers === null) return;
-      this.#conversation.say({ role: 'user', content: words });
+      if (transcript.trim() === '' || answers === null) return;
+      this.#conversation.say({ role: 'user', content: transcript });
       if (then === 'responds') await this.#respond(null);
     });
   }

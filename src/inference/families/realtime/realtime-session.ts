@@ -123,7 +123,7 @@ class Session implements LongWork {
       return;
     }
     const { meter, turns, caller, upstream } = this.#parts;
-    if (meter !== null && mayBe(frame, turns.asks) && eventIn(frame)?.type === turns.asks) {
+    if (meter !== null && mayBe(frame, turns.requests) && eventIn(frame)?.type === turns.requests) {
       const reserving = meter.requested();
       if (reserving !== null) return this.#wait(reserving, frame, binary);
     }

@@ -68,7 +68,7 @@ export class SocketEnd implements SessionEnd {
 
   listen(listener: EndListener): void {
     this.#listener = listener;
-    for (const tell of this.#early.splice(0)) tell(listener);
+    for (const deliver of this.#early.splice(0)) deliver(listener);
     this.#socket.resume();
   }
 

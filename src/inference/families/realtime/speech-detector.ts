@@ -16,7 +16,7 @@ export interface DetectorTimes {
 }
 
 /** Begin or end of speech. */
-export type Heard = { kind: 'begins'; atMs: number } | { kind: 'ends'; atMs: number; sound: Buffer };
+export type DetectedSpeech = { kind: 'begins'; atMs: number } | { kind: 'ends'; atMs: number; sound: Buffer };
 
 /** Finds speech by its loudness in sound that comes in pieces. `soundMaxMs` of speech end it too. */
 export class SpeechDetector {
@@ -35,19 +35,19 @@ export class SpeechDetector {
     this.#soundMaxMs = soundMaxMs;
   }
 
-  push(sound: Buffer): Heard[] {
+  push(sound: Buffer): DetectedSpeech[] {
     const bytes = this.#rest.length === 0 ? sound : Buffer.concat([this.#rest, sound]);
-    const found: Heard[] = [];
+    const found: DetectedSpeech[] = [];
     let at = 0;
     for (; at + frameBytes <= bytes.length; at += frameBytes) {
-      const heard = this.#frame(bytes.subarray(at, at + frameBytes));
-      if (heard !== null) found.push(heard);
+      const detected = this.#frame(bytes.subarray(at, at + frameBytes));
+      if (detected !== null) found.push(detected);
     }
     this.#rest = bytes.subarray(at);
     return found;
   }
 
-  #frame(frame: Buffer): Heard | null {
+  #frame(frame: Buffer): DetectedSpeech | null {
     this.#heardMs += frameMs;
     this.#frames.push(frame);
     const isLoud = loudness(frame) >= speechLevel;

@@ -7,12 +7,12 @@ import type { ModelCall } from '../../spine/model-call.ts';
 import { serve } from '../../spine/serve.ts';
 import { BackgroundRun } from './background-run.ts';
 import { responsesEndpoint } from './endpoint.ts';
-import { keptItems } from './input-items.ts';
-import { saltOfId } from './kept-responses.ts';
+import { storedItems } from './input-items.ts';
 import { cancelledResponse, hasEnded, interruptedResponse } from './response-states.ts';
-import type { KeptItem } from './sealed-rows.ts';
+import type { StoredItem } from './sealed-rows.ts';
 import type { ResponsesServices } from './services.ts';
 import { statelessRequest } from './stateless-request.ts';
+import { saltOfId } from './stored-responses.ts';
 
 /** Responses that run without their callers. */
 export interface BackgroundRuns {
@@ -86,7 +86,7 @@ export function createBackgroundRuns(services: ResponsesServices): BackgroundRun
       previous_response_id: previous,
       ...(conversation !== null && { conversation: { id: conversation } }),
     };
-    const input = keptItems(body.input, saltOfId(call.requestId));
+    const input = storedItems(body.input, saltOfId(call.requestId));
     try {
       await responses.put(tenant, { id, previous, conversation, input, response, runs: true });
     } catch (error) {
@@ -135,17 +135,17 @@ export function createBackgroundRuns(services: ResponsesServices): BackgroundRun
     begin,
     find: (tenant, id) => runs.get(keyOf(tenant, id))?.run ?? null,
     async cancel(tenant, id) {
-      const kept = await responses.find(tenant, id);
-      if (kept === null) return null;
-      if (kept.response.background !== true) throw new FailureError(notInBackground);
-      if (hasEnded(kept.status)) return kept.response;
+      const stored = await responses.find(tenant, id);
+      if (stored === null) return null;
+      if (stored.response.background !== true) throw new FailureError(notInBackground);
+      if (hasEnded(stored.status)) return stored.response;
       const running = runs.get(keyOf(tenant, id));
       if (running !== undefined) {
         running.run.cancel();
         running.stop.abort();
         await running.done;
       } else {
-        const response = cancelledResponse(kept.response);
+        const response = cancelledResponse(stored.response);
         await responses.change(tenant, { id, conversation: null, input: [], response, end: { frames: null } });
       }
       return (await responses.find(tenant, id))?.response ?? null;
@@ -169,7 +169,7 @@ const notInBackground = invalid(null, 'Only a response that was asked for with "
 async function keepEnd(
   { responses, onTrouble }: ResponsesServices,
   run: BackgroundRun,
-  { conversation, input, triesMax }: { conversation: string | null; input: KeptItem[]; triesMax(): number },
+  { conversation, input, triesMax }: { conversation: string | null; input: StoredItem[]; triesMax(): number },
 ): Promise<void> {
   const { tenant, id, response } = run;
   // Nothing of what came to no end belongs to the conversation.

@@ -1,4 +1,4 @@
-import { ownIdMark } from '../../../formats/dialects/openai-responses/wire.ts';
+import { gatewayIdMark } from '../../../formats/dialects/openai-responses/wire.ts';
 import { type Failure, FailureError } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { KeptAnswer } from '../../spine/kept-answer.ts';
@@ -6,9 +6,9 @@ import type { ModelCall } from '../../spine/model-call.ts';
 import { serve } from '../../spine/serve.ts';
 import type { HeaderList } from '../../spine/sink.ts';
 import type { ResponsesEndpoint } from './endpoint.ts';
-import { ownItems } from './input-items.ts';
-import { saltOfId } from './kept-responses.ts';
+import { inputItems } from './input-items.ts';
 import type { ResponsesServices } from './services.ts';
+import { saltOfId } from './stored-responses.ts';
 import { compactionMark } from './summaries.ts';
 
 const question =
@@ -25,17 +25,17 @@ export async function compacted(
   body: JsonObject,
 ): Promise<{ answer: JsonObject; headers: HeaderList }> {
   const { model, instructions, previous_response_id, input } = body;
-  const asked: JsonObject = {
+  const request: JsonObject = {
     model,
     ...(instructions !== undefined && { instructions }),
     ...(previous_response_id !== undefined && { previous_response_id }),
-    input: [...ownItems(input), { type: 'message', role: 'user', content: question }],
+    input: [...inputItems(input), { type: 'message', role: 'user', content: question }],
     store: false,
   };
   const client = new KeptAnswer();
   call.client.onGone(() => client.leave());
-  const own = { ...call, delivery: client, client, sink: client, idempotencyKey: null };
-  await serve(services, endpoint, own, Buffer.from(JSON.stringify(asked)));
+  const summaryCall = { ...call, delivery: client, client, sink: client, idempotencyKey: null };
+  await serve(services, endpoint, summaryCall, Buffer.from(JSON.stringify(request)));
   const { outcome } = client;
   if (outcome?.kind !== 'answered') throw new FailureError(outcome?.failure ?? { kind: 'internal' });
   const response = JSON.parse(outcome.body.toString('utf8')) as JsonObject;
@@ -49,7 +49,7 @@ export async function compacted(
     output: [
       {
         type: 'compaction',
-        id: `cmp_${ownIdMark}${salt}`,
+        id: `cmp_${gatewayIdMark}${salt}`,
         encrypted_content: compactionMark + services.responses.sealText(call.principal.tenant, summary),
       },
     ],

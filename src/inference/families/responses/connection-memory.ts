@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { itemsOf, keptItems, ownItems, sentAgain } from './input-items.ts';
-import { outputOf, saltOfId } from './kept-responses.ts';
+import { inputItems, itemsOf, sentAgain, storedItems } from './input-items.ts';
+import { outputOf, saltOfId } from './stored-responses.ts';
 
 /** Items of one connection; a conversation with more is not remembered. */
 const charsMax = 8 * 1024 * 1024;
@@ -33,13 +33,13 @@ export class ConnectionMemory {
     const { previous_response_id: previous, ...rest } = body;
     if (previous === undefined || previous === null || previous !== this.#id) return body;
     const before = (JSON.parse(this.#items) as unknown[]).filter(isObject);
-    return { ...rest, input: [...before, ...ownItems(rest.input)] };
+    return { ...rest, input: [...before, ...inputItems(rest.input)] };
   }
 
   /** `body`: as it was sent to the model. `response`: its answer, with its id. */
   keep(body: JsonObject, response: JsonObject, requestId: string): void {
-    const kept = { input: keptItems(body.input, saltOfId(requestId)), response };
-    const items = JSON.stringify(sentAgain(itemsOf([kept])));
+    const remembered = { input: storedItems(body.input, saltOfId(requestId)), response };
+    const items = JSON.stringify(sentAgain(itemsOf([remembered])));
     this.forget();
     const isSmall = items.length <= charsMax && this.#share.chars + items.length <= tenantCharsMax;
     if (!isSmall || typeof response.id !== 'string' || !Array.isArray(outputOf(response))) return;

@@ -3,9 +3,9 @@ import { checkRequest } from '../../../formats/dialects/openai-responses/request
 import { FailureError, invalid } from '../../../kernel/failure.ts';
 import { newRequestId } from '../../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { keptItems } from './input-items.ts';
-import { saltOfId } from './kept-responses.ts';
-import type { KeptItem } from './sealed-rows.ts';
+import { storedItems } from './input-items.ts';
+import type { StoredItem } from './sealed-rows.ts';
+import { saltOfId } from './stored-responses.ts';
 
 const itemsMax = 1_000;
 const pairsMax = 16;
@@ -21,7 +21,7 @@ export const metadataSchema: JsonSchema = {
 };
 
 /** Items as they are kept, by the check of a request's input. Throws a FailureError that names the field. */
-export function checkedItems(items: JsonValue | undefined): KeptItem[] {
+export function checkedItems(items: JsonValue | undefined): StoredItem[] {
   if (!Array.isArray(items) || items.length > itemsMax) {
     throw new FailureError(invalid('items', `'items' must be an array of at most ${itemsMax} items.`));
   }
@@ -32,7 +32,7 @@ export function checkedItems(items: JsonValue | undefined): KeptItem[] {
     const param = failure.param?.replace(/^input/, 'items') ?? 'items';
     throw new FailureError(invalid(param, failure.message.replaceAll("'input", "'items")));
   }
-  return keptItems(items, saltOfId(newRequestId(Date.now())));
+  return storedItems(items, saltOfId(newRequestId(Date.now())));
 }
 
 /** Throws a FailureError that names the field. */

@@ -12,11 +12,11 @@ import type { ConversationBody } from '../chat/conversation-body.ts';
 import { chatEndpoint } from '../chat/endpoint.ts';
 import type { ChatPlan } from '../chat/extras.ts';
 import { conversationNotFound, expanded, previousNotFound } from './expand.ts';
-import { keptItems } from './input-items.ts';
+import { storedItems } from './input-items.ts';
 import { KeepingSink } from './keeping-sink.ts';
 import { keepsFor } from './keeps-for.ts';
-import { addedOf, saltOfId } from './kept-responses.ts';
 import type { ResponsesServices } from './services.ts';
+import { addedOf, saltOfId } from './stored-responses.ts';
 import { withSummaries } from './summaries.ts';
 
 /** A response asked for, with what is kept of it and what it continues. */
@@ -70,14 +70,14 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     async plan(snapshot, call, request) {
       const plan = await chat.plan(snapshot, call, request);
       const { turn } = request;
-      if ('kind' in plan) return turn === null ? plan : asNotFound(failureInCallersWords(plan, turn), request);
+      if ('kind' in plan) return turn === null ? plan : asNotFound(failureInCallerFields(plan, turn), request);
       if (turn === null) return { ...plan, keeper: 'nobody' };
-      const bound = inCallersWords(plan.bound, turn);
+      const bound = boundInCallerFields(plan.bound, turn);
       return { ...plan, bound, keeper: await keeperOf(services, snapshot, call.principal, turn, plan) };
     },
-    trials(asked, job) {
-      const trials = chat.trials(asked, job);
-      const { call, request, plan } = asked;
+    trials(planned, job) {
+      const trials = chat.trials(planned, job);
+      const { call, request, plan } = planned;
       const { turn } = request;
       if (turn === null || plan.keeper !== 'gateway') return trials;
       const sink = new KeepingSink(
@@ -150,14 +150,14 @@ function withTurn(body: ConversationBody, turn: Turn | null): TurnBody {
 }
 
 /** An item that was put before the input is named by what the caller sent in its place. */
-function inCallersWords(field: Plan['bound'], { continues, previous }: Turn): Plan['bound'] {
+function boundInCallerFields(field: Plan['bound'], { continues, previous }: Turn): Plan['bound'] {
   if (continues !== 'kept' || field?.startsWith('input[') !== true) return field;
   return previous === null ? 'conversation' : 'previous_response_id';
 }
 
-function failureInCallersWords(failure: Failure, turn: Turn): Failure {
+function failureInCallerFields(failure: Failure, turn: Turn): Failure {
   if (failure.kind !== 'invalid-request' || failure.param === null) return failure;
-  const param = inCallersWords(failure.param, turn) ?? failure.param;
+  const param = boundInCallerFields(failure.param, turn) ?? failure.param;
   return param === failure.param ? failure : invalid(param, failure.message.replaceAll(failure.param, param));
 }
 
@@ -185,8 +185,8 @@ async function keeperOf(
   // An answer of several turns is no response that a provider has.
   if (continues === 'nothing' && (extras?.tools ?? null) === null && oneKeeps(query.targets, providers))
     return 'provider';
-  const mayBeKept = keepsFor(now(), principal) && (await storage.mayKeep(principal.account)) === null;
-  return mayBeKept ? 'gateway' : 'nobody';
+  const mayBeStored = keepsFor(now(), principal) && (await storage.mayKeep(principal.account)) === null;
+  return mayBeStored ? 'gateway' : 'nobody';
 }
 
 /** Whether all of these are one provider, which is asked in this format and keeps responses itself. */
@@ -223,7 +223,7 @@ async function keep(
 ): Promise<boolean> {
   try {
     const { input } = JSON.parse(raw.toString('utf8')) as JsonObject;
-    const items = keptItems(input, saltOfId(requestId));
+    const items = storedItems(input, saltOfId(requestId));
     if (!store) return await responses.addItems(principal.tenant, conversation!, [...items, ...addedOf(response)]);
     const id = String(response.id);
     await responses.put(principal.tenant, { id, previous, conversation, input: items, response, runs: false });

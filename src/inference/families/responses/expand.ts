@@ -1,18 +1,18 @@
 import type { RequestState } from '../../../formats/dialects/dialect.ts';
 import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { itemsOf, ownItems, sentAgain } from './input-items.ts';
-import { type KeptResponses, turnsMax } from './kept-responses.ts';
+import { inputItems, itemsOf, sentAgain } from './input-items.ts';
 import { hasEnded } from './response-states.ts';
-import type { KeptItem } from './sealed-rows.ts';
+import type { StoredItem } from './sealed-rows.ts';
 import type { ResponsesServices } from './services.ts';
+import { type StoredResponses, turnsMax } from './stored-responses.ts';
 
 /**
  * A request with all that it continues before its own input, and without the ids that name it. Null when that is not
  * kept here. `onBegun` gets the id of its conversation, or of the response with which it began.
  */
 export async function expanded(
-  kept: KeptResponses,
+  responses: StoredResponses,
   tenant: string,
   raw: Buffer,
   { previous, conversation }: Pick<RequestState, 'previous' | 'conversation'>,
@@ -20,7 +20,7 @@ export async function expanded(
   onBegun?: (id: string) => void,
 ): Promise<Buffer | Failure | null> {
   try {
-    return await expandedNow(kept, tenant, raw, { previous, conversation }, bodyBytesMax, onBegun);
+    return await expandedNow(responses, tenant, raw, { previous, conversation }, bodyBytesMax, onBegun);
   } catch (error) {
     if (error instanceof FailureError) return error.failure;
     throw error;
@@ -28,7 +28,7 @@ export async function expanded(
 }
 
 async function expandedNow(
-  kept: KeptResponses,
+  responses: StoredResponses,
   tenant: string,
   raw: Buffer,
   { previous, conversation }: Pick<RequestState, 'previous' | 'conversation'>,
@@ -40,18 +40,18 @@ async function expandedNow(
   }
   const before =
     previous === null
-      ? await conversationItems(kept, tenant, conversation!)
-      : await chainItems(kept, tenant, previous, onBegun);
+      ? await conversationItems(responses, tenant, conversation!)
+      : await chainItems(responses, tenant, previous, onBegun);
   if (conversation !== null) onBegun?.(conversation);
   if (before === null || 'kind' in before) return before;
   const { previous_response_id: _, conversation: __, ...body } = JSON.parse(raw.toString('utf8')) as JsonObject;
-  const whole = Buffer.from(JSON.stringify({ ...body, input: [...sentAgain(before), ...ownItems(body.input)] }));
+  const whole = Buffer.from(JSON.stringify({ ...body, input: [...sentAgain(before), ...inputItems(body.input)] }));
   return whole.length > bodyBytesMax ? { kind: 'body-too-large', limitBytes: bodyBytesMax } : whole;
 }
 
 /** The same for a body whose tokens are only counted; as it came when it continues nothing that is kept here. */
 export async function expandedForCount(
-  { responses: kept, bodies }: Pick<ResponsesServices, 'responses' | 'bodies'>,
+  { responses, bodies }: Pick<ResponsesServices, 'responses' | 'bodies'>,
   tenant: string,
   raw: Buffer,
   bodyBytesMax: number,
@@ -66,18 +66,18 @@ export async function expandedForCount(
     conversation: typeof conversation === 'string' ? conversation : null,
   };
   if (named.previous === null && named.conversation === null) return raw;
-  return (await expanded(kept, tenant, raw, named, bodyBytesMax)) ?? raw;
+  return (await expanded(responses, tenant, raw, named, bodyBytesMax)) ?? raw;
 }
 
 /** Null when it is not kept here. */
 export async function chainItems(
-  kept: KeptResponses,
+  responses: StoredResponses,
   tenant: string,
   id: string,
   onBegun?: (id: string) => void,
-): Promise<KeptItem[] | Failure | null> {
-  const chain = await kept.chain(tenant, id);
-  if (chain === null) return (await kept.find(tenant, id)) === null ? null : previousNotFound();
+): Promise<StoredItem[] | Failure | null> {
+  const chain = await responses.chain(tenant, id);
+  if (chain === null) return (await responses.find(tenant, id)) === null ? null : previousNotFound();
   const running = chain.find(({ status }) => !hasEnded(status));
   if (running === undefined) {
     onBegun?.(chain[0]?.id ?? id);
@@ -88,12 +88,12 @@ export async function chainItems(
 }
 
 async function conversationItems(
-  kept: KeptResponses,
+  responses: StoredResponses,
   tenant: string,
   id: string,
-): Promise<KeptItem[] | Failure | null> {
-  if ((await kept.conversation(tenant, id)) === null) return null;
-  return kept.items(tenant, id, { order: 'asc', after: null, limit: 4 * turnsMax });
+): Promise<StoredItem[] | Failure | null> {
+  if ((await responses.conversation(tenant, id)) === null) return null;
+  return responses.items(tenant, id, { order: 'asc', after: null, limit: 4 * turnsMax });
 }
 
 /** In OpenAI's words, which clients act on. */

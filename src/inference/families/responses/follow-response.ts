@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Delivery, HeaderList } from '../../spine/sink.ts';
 import { type BackgroundRun, sequenceOf } from './background-run.ts';
-import type { KeptResponses } from './kept-responses.ts';
 import { hasEnded } from './response-states.ts';
+import type { StoredResponses } from './stored-responses.ts';
 
 /** How often a response that runs in another process is asked for. */
 const lookIntervalMs = 500;
@@ -30,18 +30,18 @@ export function followRun(run: BackgroundRun, client: Delivery, after: number, h
 }
 
 /** The same of a response that is kept, once it has ended. False: it was deleted meanwhile. */
-export async function followKept(
-  kept: KeptResponses,
+export async function followStored(
+  responses: StoredResponses,
   { tenant, id }: { tenant: string; id: string },
   client: Delivery,
   after: number,
   headers: HeaderList,
 ): Promise<void> {
   client.start('events', headers);
-  let found = await kept.find(tenant, id);
+  let found = await responses.find(tenant, id);
   while (found !== null && !hasEnded(found.status) && !client.gone) {
     await pause(lookIntervalMs);
-    found = await kept.find(tenant, id);
+    found = await responses.find(tenant, id);
   }
   if (found !== null) {
     const frames = found.frames()?.split(/(?<=\n\n)/) ?? [lastFrame(found.response, after)];

@@ -1,8 +1,8 @@
-import { ownIdMark } from '../../../formats/dialects/openai-responses/wire.ts';
+import { gatewayIdMark } from '../../../formats/dialects/openai-responses/wire.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import type { KeptResponse } from './kept-responses.ts';
-import { outputOf } from './kept-responses.ts';
-import type { KeptItem } from './sealed-rows.ts';
+import type { StoredItem } from './sealed-rows.ts';
+import type { StoredResponse } from './stored-responses.ts';
+import { outputOf } from './stored-responses.ts';
 
 /** How ids of items begin, by their type. */
 const idPrefixes: Readonly<Record<string, string>> = {
@@ -22,19 +22,19 @@ const idPrefixes: Readonly<Record<string, string>> = {
 };
 
 /** The items of `input`: a text alone is a message of the user's. */
-export function ownItems(input: JsonValue | undefined): JsonObject[] {
+export function inputItems(input: JsonValue | undefined): JsonObject[] {
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
   return Array.isArray(input) ? input.filter(isObject) : [];
 }
 
 /** The items of `input` as they are kept and listed: each has a type and an id, which `salt` makes unique. */
-export function keptItems(input: JsonValue | undefined, salt: string): KeptItem[] {
-  return ownItems(input).map((item, at): KeptItem => {
+export function storedItems(input: JsonValue | undefined, salt: string): StoredItem[] {
+  return inputItems(input).map((item, at): StoredItem => {
     const type = typeof item.type === 'string' ? item.type : item.role === undefined ? 'item_reference' : 'message';
     const id =
       typeof item.id === 'string' && item.id !== ''
         ? item.id
-        : `${idPrefixes[type] ?? 'item'}_${ownIdMark}${salt}i${at}`;
+        : `${idPrefixes[type] ?? 'item'}_${gatewayIdMark}${salt}i${at}`;
     if (type !== 'message') return { ...item, type, id };
     return { ...item, type, id, status: item.status ?? 'completed', content: parts(item) };
   });
@@ -49,7 +49,7 @@ function parts({ role, content }: JsonObject): JsonValue {
 }
 
 /** All that a model reads of kept responses, the oldest first. */
-export function itemsOf(chain: readonly Pick<KeptResponse, 'input' | 'response'>[]): KeptItem[] {
+export function itemsOf(chain: readonly Pick<StoredResponse, 'input' | 'response'>[]): StoredItem[] {
   return chain.flatMap(({ input, response }) => [...input, ...outputOf(response)]);
 }
 
@@ -67,7 +67,7 @@ const wholeTypes: ReadonlySet<JsonValue | undefined> = new Set([
  * that belongs to a call's id, and another provider knows none. A thought that only its own provider could look up is left
  * out whole.
  */
-export function sentAgain(items: readonly KeptItem[]): JsonObject[] {
+export function sentAgain(items: readonly StoredItem[]): JsonObject[] {
   return items.flatMap((item): JsonObject[] => {
     if (item.type === 'reasoning') {
       return typeof item.encrypted_content === 'string' && item.encrypted_content !== '' ? [item] : [];

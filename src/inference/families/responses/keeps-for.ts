@@ -10,7 +10,7 @@ export function keepsFor({ config }: Pick<Snapshot, 'config'>, { account, keyNam
 }
 
 /** For what cannot be done without keeping anything. */
-export const notKept: Failure = {
+export const notStored: Failure = {
   kind: 'forbidden',
   message:
     'This server keeps no responses for this key. The operator may change that (storage.responses); until then send the whole conversation.',

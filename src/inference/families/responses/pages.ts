@@ -1,6 +1,6 @@
 import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
-import type { KeptItem } from './sealed-rows.ts';
+import type { StoredItem } from './sealed-rows.ts';
 
 /** Which part of a list a caller wants. */
 export interface Page {
@@ -28,7 +28,7 @@ function wrong(param: string, message: string): FailureError {
 }
 
 /** The page of a list that is there whole, in its own order. Throws a FailureError for an `after` that is not in it. */
-export function pageOf(items: readonly KeptItem[], { limit, order, after }: Page): JsonObject {
+export function pageOf(items: readonly StoredItem[], { limit, order, after }: Page): JsonObject {
   const ordered = order === 'asc' ? items : items.toReversed();
   const at = after === null ? -1 : ordered.findIndex(({ id }) => id === after);
   if (after !== null && at < 0) throw new FailureError(unknownAfter(after));
@@ -40,7 +40,7 @@ export function unknownAfter(after: string): Failure {
 }
 
 /** OpenAI's list; one item more than `limit` says that others follow. */
-export function listOf(found: readonly KeptItem[], limit: number): JsonObject {
+export function listOf(found: readonly StoredItem[], limit: number): JsonObject {
   const data = found.slice(0, limit);
   return {
     object: 'list',

@@ -2,7 +2,7 @@ import type { ItemRow } from '../../../books/metering/response-store.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Sealer } from '../../../kernel/seal.ts';
 
-export type KeptItem = JsonObject & { id: string };
+export type StoredItem = JsonObject & { id: string };
 
 /** Sealed parts of a row, named in the seal: no part can be put in another's place. */
 type What = 'input' | 'answer' | 'events' | 'metadata' | 'item';
@@ -15,8 +15,8 @@ export interface SealedRows {
   text(sealed: Uint8Array, tenant: string, id: string, what: What): string;
   /** The JSON in it. Throws as `text` does. */
   open<T>(sealed: Uint8Array, tenant: string, id: string, what: What): T;
-  items(tenant: string, conversation: string, items: readonly KeptItem[]): ItemRow[];
-  item(tenant: string, conversation: string, row: ItemRow): KeptItem;
+  items(tenant: string, conversation: string, items: readonly StoredItem[]): ItemRow[];
+  item(tenant: string, conversation: string, row: ItemRow): StoredItem;
 }
 
 export function sealedRows(sealer: Sealer): SealedRows {

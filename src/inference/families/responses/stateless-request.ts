@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import type { ResponsesEndpoint } from './endpoint.ts';
 import { conversationNotFound, expanded, previousNotFound } from './expand.ts';
-import { keepsFor, notKept } from './keeps-for.ts';
+import { keepsFor, notStored } from './keeps-for.ts';
 import type { ResponsesServices } from './services.ts';
 
 /** A request that runs without its caller: as a stream, of which nothing is kept, with all that it continues. */
@@ -21,7 +21,7 @@ export async function statelessRequest(
   body: JsonObject,
 ): Promise<StatelessRequest> {
   const { principal } = call;
-  const why = keepsFor(services.snapshot(), principal) ? await services.storage.mayKeep(principal.account) : notKept;
+  const why = keepsFor(services.snapshot(), principal) ? await services.storage.mayKeep(principal.account) : notStored;
   if (why !== null) throw new FailureError(why);
   if (body.store === false) throw new FailureError(needsStore);
   const { background: _, ...rest } = body;

@@ -1,7 +1,7 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
-import type { KeptResponses } from './kept-responses.ts';
 import type { ResponsesServices } from './services.ts';
+import type { StoredResponses } from './stored-responses.ts';
 
 /** Begins what a compaction of ours holds, which sets it apart from a provider's. */
 export const compactionMark = 'culvert.compacted.';
@@ -19,7 +19,7 @@ export function withSummaries(
 }
 
 interface SummaryServices extends Pick<ResponsesServices, 'bodies'> {
-  responses: Pick<KeptResponses, 'openText'>;
+  responses: Pick<StoredResponses, 'openText'>;
 }
 
 async function summariesIn(

@@ -19,7 +19,7 @@ export interface SoundReader extends AnswerReader {
 /** Fewer bytes than any format's header and first samples: no sound. */
 const soundBytesMin = 64;
 /** An error in words is not read beyond this. */
-const wordsBytesMax = 64 * 1024;
+const textBytesMax = 64 * 1024;
 
 /** For an answer whose body is the audio; `requested`: its format. */
 export function readSoundBytes(contentType: string, requested: AudioFormat): SoundReader {
@@ -38,8 +38,8 @@ class SoundBytes implements SoundReader {
   #held: Buffer[] = [];
   #heldBytes = 0;
 
-  constructor(inWords: boolean, requested: AudioFormat) {
-    this.#inWords = inWords;
+  constructor(isText: boolean, requested: AudioFormat) {
+    this.#inWords = isText;
     this.came = { format: requested, rateHz: null };
   }
 
@@ -52,12 +52,12 @@ class SoundBytes implements SoundReader {
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
     if (this.#inWords) {
-      if (this.#heldBytes > wordsBytesMax) this.fault = notSound();
+      if (this.#heldBytes > textBytesMax) this.fault = notSound();
       return null;
     }
     if (this.#heldBytes < soundBytesMin) return null;
     const start = Buffer.concat(this.#held);
-    if (looksLikeWords(start)) {
+    if (looksLikeText(start)) {
       this.#inWords = true;
       return null;
     }
@@ -75,7 +75,7 @@ class SoundBytes implements SoundReader {
   finish(): null {
     if (this.contentEvents > 0 || this.fault !== null) return null;
     if (this.#heldBytes === 0) this.fault = fault('malformed', 'sent an empty answer');
-    else this.fault = errorInWords(Buffer.concat(this.#held)) ?? notSound();
+    else this.fault = errorInText(Buffer.concat(this.#held)) ?? notSound();
     return null;
   }
 }
@@ -85,13 +85,13 @@ function notSound(): Fault {
 }
 
 /** An error in the body of a 200. */
-function errorInWords(bytes: Buffer): Fault | null {
+function errorInText(bytes: Buffer): Fault | null {
   const { value, fault: unreadable } = parseAnswer(bytes);
   return unreadable === null ? errorInside(value) : null;
 }
 
 /** PCM may be any bytes, but not 64 of them that all are letters, digits and signs. */
-function looksLikeWords(start: Buffer): boolean {
+function looksLikeText(start: Buffer): boolean {
   for (let i = 0; i < soundBytesMin; i += 1) {
     const byte = start[i]!;
     if (byte > 0x7e || (byte < 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) return false;

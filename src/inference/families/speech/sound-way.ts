@@ -65,7 +65,7 @@ function throughConverter(conversion: Conversion, parts: SoundWayParts): SoundWa
   };
   stream.on('drain', onDrain);
   stream.on('end', () => over(header === null ? null : fault('malformed', 'sent empty audio')));
-  stream.on('error', (error) => over(faultOfConversion(error)));
+  stream.on('error', (error) => over(conversionFault(error)));
   stream.on('close', () => over(fault('malformed', 'sent audio that could not be converted')));
   return {
     write(sound) {
@@ -99,7 +99,7 @@ function throughConverter(conversion: Conversion, parts: SoundWayParts): SoundWa
  * Sound that cannot be read is the fault of who sent it. Trouble of our own says nothing against a target: others are
  * tried, whose sound may need no conversion.
  */
-function faultOfConversion(error: unknown): Fault {
+function conversionFault(error: unknown): Fault {
   if (error instanceof AudioFault) {
     const ours = error.reason === 'crashed' || error.reason === 'stalled';
     return fault(ours ? 'gateway_fault' : 'malformed', `sent audio that ${error.message}`);

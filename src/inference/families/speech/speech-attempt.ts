@@ -15,8 +15,8 @@ import { otherFormat, otherFormatsMax, refusesFormat } from '../../spine/refused
 import type { AttemptSeen, Trial } from '../../spine/trial.ts';
 import { readGeminiAnswer, readSoundBytes, type SoundReader } from './read-sound.ts';
 import type { SpeechServices } from './services.ts';
+import { type SoundForm, SpeechAnswer } from './speech-answer.ts';
 import { bestToConvert, conversionOf, type SpeechPlan, type SpeechSource } from './speech-way.ts';
-import { type SoundForm, SpokenAnswer } from './spoken-answer.ts';
 
 /** The text to speak, and the way for each target. */
 export interface SpeechRun {
@@ -53,7 +53,7 @@ class SpeechTrial implements Trial {
   readonly #answer: Answer;
   #plan: SpeechPlan;
   #stopped: Fault | null = null;
-  #spoken!: SpokenAnswer;
+  #spoken!: SpeechAnswer;
   #call!: Attempt;
 
   constructor(
@@ -126,7 +126,7 @@ class SpeechTrial implements Trial {
     const requested: SoundForm = { format: plan.ask, rateHz: facts.pcmRateHz ?? null };
     const { tenant, inputTokensEstimate } = this.#job;
     let reader: SoundReader | null = null;
-    const spoken = new SpokenAnswer(this.#answer, {
+    const spoken = new SpeechAnswer(this.#answer, {
       transcoder,
       tenant,
       request,
@@ -187,7 +187,7 @@ class SpeechEngineTrial implements Trial {
   readonly #engine: SpeechEngine;
   readonly #made: SoundForm;
   readonly #answer: Answer;
-  readonly #spoken: SpokenAnswer;
+  readonly #spoken: SpeechAnswer;
   readonly #stopped = new AbortController();
   /** Wakes the engine's loop that waits for the reader. */
   #onDrain: (() => void) | null = null;
@@ -213,7 +213,7 @@ class SpeechEngineTrial implements Trial {
     const { tenant, inputTokensEstimate } = job;
     const { transcoder } = services;
     const sound = { came: () => this.#made, reportedUsage: () => null };
-    this.#spoken = new SpokenAnswer(answer, { transcoder, tenant, request, plan, form, ...sound, inputTokensEstimate });
+    this.#spoken = new SpeechAnswer(answer, { transcoder, tenant, request, plan, form, ...sound, inputTokensEstimate });
   }
 
   async run(): Promise<Fault | null> {

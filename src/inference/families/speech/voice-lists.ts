@@ -21,7 +21,7 @@ const answerMaxMs = 2_000;
 const voicesMax = 1_000;
 const nameCharsMax = 128;
 
-interface Heard {
+interface VoiceList {
   names: readonly string[];
   atMs: number;
 }
@@ -29,23 +29,23 @@ interface Heard {
 export function createVoiceLists(parts: { transport: Transport; clock: Clock; snapshot: () => Snapshot }): VoiceLists {
   const { transport, clock, snapshot } = parts;
   // By connection: a provider with a new configuration is asked again.
-  const heard = new WeakMap<ProviderConnection, Heard>();
+  const lists = new WeakMap<ProviderConnection, VoiceList>();
   const asking = new Map<ProviderConnection, Promise<void>>();
   const connectionOf = (provider: string) => snapshot().providers.get(provider)?.connection;
 
   async function ask(connection: ProviderConnection, path: string): Promise<void> {
     const address = encodeGet(connection, connection.basePath + path);
     const answer = await getJson(transport, address, answerMaxMs).catch(() => null);
-    const before = heard.get(connection)?.names ?? [];
+    const before = lists.get(connection)?.names ?? [];
     const names = answer?.status === 200 ? readVoiceList(answer.body) : [];
     // A failed list is requested again later, and the earlier one stays.
-    heard.set(connection, { names: names.length > 0 ? names : before, atMs: clock.monotonicMs() });
+    lists.set(connection, { names: names.length > 0 ? names : before, atMs: clock.monotonicMs() });
   }
 
   return {
     known(provider) {
       const connection = connectionOf(provider);
-      return connection === undefined ? [] : (heard.get(connection)?.names ?? []);
+      return connection === undefined ? [] : (lists.get(connection)?.names ?? []);
     },
     async refresh(providers) {
       await Promise.all(
@@ -53,7 +53,7 @@ export function createVoiceLists(parts: { transport: Transport; clock: Clock; sn
           const connection = connectionOf(provider);
           const path = connection?.speech?.voiceList;
           if (connection === undefined || path === undefined) return undefined;
-          const last = heard.get(connection);
+          const last = lists.get(connection);
           if (last !== undefined && clock.monotonicMs() - last.atMs < freshMs) return undefined;
           let running = asking.get(connection);
           if (running === undefined) {

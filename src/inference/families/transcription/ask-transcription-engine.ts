@@ -100,7 +100,7 @@ export class TranscriptionEngineTrial implements Trial {
       });
       return ended === 'left' ? this.#fault : null;
     } catch (error) {
-      return this.#fault ?? faultOf(error);
+      return this.#fault ?? engineFault(error);
     }
   }
 
@@ -139,7 +139,7 @@ export class TranscriptionEngineTrial implements Trial {
   }
 }
 
-function faultOf(error: unknown): Fault {
+function engineFault(error: unknown): Fault {
   if (error instanceof AudioFault && (error.reason === 'unreadable' || error.reason === 'too-long')) {
     return { ...fault('caller_fault', `the audio ${error.message}`, 400), param: 'file' };
   }

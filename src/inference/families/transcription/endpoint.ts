@@ -45,7 +45,7 @@ export function transcriptionEndpoint(
       const sound = createUploadedSound({ transcoder: services.transcoder.of(principal.tenant) }, file, sniffed);
       return { ok: true, value: { facts: factsOf(request, sound), request, sound, release: () => sound.release() } };
     },
-    readable: (_call, form) => readableForm(form, (own) => own),
+    readable: (_call, form) => readableForm(form, (changed) => changed),
     content: (form) => contentOfForm(form),
     keeps: () => 'bytes',
     plan(snapshot, { principal, wishes }, { facts, request, sound }) {

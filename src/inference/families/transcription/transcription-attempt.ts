@@ -44,7 +44,7 @@ type TrialParts = AttemptParts & { refusedFormats: RefusedFormats };
 const orderTimeoutMs = 30_000;
 
 /** Lossless formats before lossy ones. */
-const bestToHear: readonly SentAs[] = ['wav', 'flac', 'mp3'];
+const formatsByQuality: readonly SentAs[] = ['wav', 'flac', 'mp3'];
 
 /** One attempt at an upstream; the file is read again for each, in a format that it takes. */
 export class TranscriptionTrial implements Trial {
@@ -81,7 +81,7 @@ export class TranscriptionTrial implements Trial {
     const refused = [sendAs ?? this.#run.sound.sniffed.extension];
     let outcome = first;
     while (outcome !== null && this.#stopped === null && refusesFormat(outcome) && refused.length <= otherFormatsMax) {
-      const other = otherFormat(outcome, bestToHear, refused);
+      const other = otherFormat(outcome, formatsByQuality, refused);
       if (other === null) break;
       outcome = await this.#send(other);
       if (outcome === null) this.#parts.refusedFormats.remember('transcription', target.id, refused);
@@ -183,7 +183,7 @@ export class TranscriptionTrial implements Trial {
       return fault('not_capable', `a file of this length: it takes at most ${mb} MB`);
     } catch (error) {
       if (deadlineMs <= clock.monotonicMs() + 1) return fault('deadline', 'the deadline passed');
-      return faultOfConversion(error);
+      return conversionFault(error);
     } finally {
       clearTimeout(deadline);
     }
@@ -194,7 +194,7 @@ export class TranscriptionTrial implements Trial {
 const ofTheFile: ReadonlySet<Fault['class']> = new Set(['caller_fault', 'filtered', 'gateway_fault', 'not_capable']);
 
 /** Sound that cannot be read is its sender's fault; trouble of our own says nothing against a target. */
-function faultOfConversion(error: unknown): Fault {
+function conversionFault(error: unknown): Fault {
   if (error instanceof AudioFault) {
     if (error.reason === 'crashed' || error.reason === 'stalled')
       return fault('gateway_fault', `the audio ${error.message}`);

@@ -36,8 +36,8 @@ export function createCrawlSink(
     const ids = page.points.map(({ id }) => id);
     const answer = await ask(page, 'post-points', { ids, with_payload: true, with_vector: false });
     if ('kind' in answer) return false;
-    const kept = new Map((answer.result as readonly KeptPoint[]).map(({ id, payload }) => [id, payload]));
-    return page.points.every(({ id, payload }) => isDeepStrictEqual(kept.get(id), payload));
+    const payloads = new Map((answer.result as readonly StoredPoint[]).map(({ id, payload }) => [id, payload]));
+    return page.points.every(({ id, payload }) => isDeepStrictEqual(payloads.get(id), payload));
   }
 
   return {
@@ -60,7 +60,7 @@ export function createCrawlSink(
   };
 }
 
-interface KeptPoint {
+interface StoredPoint {
   id: string;
   payload: JsonObject;
 }

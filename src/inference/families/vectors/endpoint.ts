@@ -54,7 +54,7 @@ export interface Embedding {
   way: EmbeddingWay;
   body: EmbeddingBody;
   /** The vectors themselves are wanted, or their length alone. */
-  wanted: 'vectors' | 'size';
+  result: 'vectors' | 'size';
   /** Length of a vector, where only that is wanted and it is known; else null. */
   size: number | null;
 }
@@ -150,15 +150,15 @@ function planOf(snapshot: Snapshot, call: ModelCall, { texts, rerank, effect }: 
   return { charge: chargeFor(snapshot, embedding, ranking), unbooked, embedding, ranking };
 }
 
-function embeddingOf(snapshot: Snapshot, { principal }: ModelCall, asked: TextsToEmbed): Embedding | Failure {
-  const sizeOnly = asked.texts.length === 0;
-  const empty = asked.texts.indexOf('');
+function embeddingOf(snapshot: Snapshot, { principal }: ModelCall, request: TextsToEmbed): Embedding | Failure {
+  const sizeOnly = request.texts.length === 0;
+  const empty = request.texts.indexOf('');
   if (empty !== -1) return invalid('text', `Text ${empty} of this call is empty, so there is nothing to embed.`);
-  const body = textsBody(sizeOnly ? { ...asked, texts: [probeText] } : asked);
+  const body = textsBody(sizeOnly ? { ...request, texts: [probeText] } : request);
   const way = embeddingWay(snapshot, body.facts, principal);
   if ('kind' in way) return way;
   const declared = way.alias.dimensions ?? way.candidates[0]?.target.embedding?.dimensions ?? null;
-  return { snapshot, way, body, wanted: sizeOnly ? 'size' : 'vectors', size: sizeOnly ? declared : null };
+  return { snapshot, way, body, result: sizeOnly ? 'size' : 'vectors', size: sizeOnly ? declared : null };
 }
 
 /** One call counts in the limits of one tier: models of two cannot share it. */
@@ -212,14 +212,14 @@ async function embed(
   services: VectorServices,
   call: ModelCall,
   held: HeldCall | null,
-  { snapshot, way, body, wanted, size }: Embedding,
+  { snapshot, way, body, result, size }: Embedding,
   parts: JobProgress[],
 ): Promise<Embedded | Failure> {
   if (size !== null) return { size, vectors: new Float32Array(0) };
   if (held === null) throw new Error('nothing is held for texts to embed');
   const { outcome, progress } = await embedTexts(services, snapshot, call, { body, way, reserved: held.reserved });
   parts.push(progress);
-  return 'kind' in outcome || wanted === 'vectors' ? outcome : { size: outcome.size, vectors: new Float32Array(0) };
+  return 'kind' in outcome || result === 'vectors' ? outcome : { size: outcome.size, vectors: new Float32Array(0) };
 }
 
 async function rank(

@@ -89,7 +89,7 @@ export function videoRemixEndpoint(services: VideoServices): Endpoint<RemixInput
       return { ok: true, value: bodyOf(request, null, { id, credential: source.home.credential }) };
     },
     readable: (call, { body, id }) =>
-      readableBody(services.bodies, call, body, 'video-remix', (own) => ({ body: own, id })),
+      readableBody(services.bodies, call, body, 'video-remix', (changed) => ({ body: changed, id })),
     content: ({ body, id }) => Buffer.concat([Buffer.from(id), body]),
     async plan(snapshot, { principal, wishes }, { facts, request, remixOf }) {
       const found = modelOfTarget(snapshot, request.model, principal);

@@ -162,7 +162,7 @@ export interface Unlisted {
  * The tenant's videos at every provider that lists any, the newest first, and who gave no list; a 400 where none has
  * one, a 503 where none gave it.
  */
-export async function ownVideos(
+export async function tenantVideos(
   asking: Asking,
   tenant: string,
 ): Promise<{ videos: JsonObject[]; unlisted: readonly Unlisted[] }> {
@@ -258,13 +258,13 @@ interface HomeRequest {
 }
 
 /** Whatever its status. Throws a 503 when no answer came. */
-async function askOnce(asking: Asking, home: AskedHome, request: HomeRequest): Promise<HomeAnswer> {
+async function askOnce(asking: Asking, home: CalledHome, request: HomeRequest): Promise<HomeAnswer> {
   const answered = await tried(asking, home, request, timeoutMs);
   if (answered === null) throw new FailureError(unanswered(home.connection, 'did not answer'));
   return answered;
 }
 
-type AskedHome = Pick<VideoHome, 'connection' | 'headers'>;
+type CalledHome = Pick<VideoHome, 'connection' | 'headers'>;
 
 interface HomeAnswer {
   status: number;
@@ -274,7 +274,7 @@ interface HomeAnswer {
 /** Null when no answer came. */
 async function tried(
   { transport }: Asking,
-  { connection, headers }: AskedHome,
+  { connection, headers }: CalledHome,
   { method, path, body }: HomeRequest,
   withinMs: number,
 ): Promise<HomeAnswer | null> {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../../../../test/fake-clock.ts';
-import { allCharsMax, createKeptItems, itemCharsMax, itemKeptForMs, tenantCharsMax } from './kept-items.ts';
+import { allCharsMax, createItemMemory, itemCharsMax, itemRetentionMs, tenantCharsMax } from './item-memory.ts';
 
 function setUp() {
   const clock = fakeClock();
-  const items = createKeptItems({ clock });
+  const items = createItemMemory({ clock });
   const message = (id: string, chars = 10) => ({ id, type: 'message', content: 'x'.repeat(chars) });
   const has = (tenant: string, id: string) =>
     Object.hasOwn(items.find(tenant, [{ id, field: 'input[0]', use: 'needed' }]), id);
@@ -19,7 +19,7 @@ test('S25 an item serves the tenant that was given it, for an hour', () => {
     [has('a', 'msg_1'), has('b', 'msg_1'), has('a', 'msg_2'), has('a', '__proto__')],
     [true, false, false, false],
   );
-  clock.advance(itemKeptForMs - 1);
+  clock.advance(itemRetentionMs - 1);
   assert.equal(has('a', 'msg_1'), true);
   clock.advance(1);
   assert.equal(has('a', 'msg_1'), false);
@@ -63,9 +63,9 @@ test('all tenants together have room for so much: those who have most lose their
 test('what has expired gives its room back to others', () => {
   const { clock, message, has, keep } = setUp();
   for (let i = 0; i < 31; i += 1) keep('idle', message(`msg_${i}`, itemCharsMax / 2));
-  clock.advance(itemKeptForMs);
+  clock.advance(itemRetentionMs);
   keep('busy', message('msg_1'));
   assert.equal(has('busy', 'msg_1'), true);
-  clock.advance(-itemKeptForMs);
+  clock.advance(-itemRetentionMs);
   assert.equal(has('idle', 'msg_30'), false, 'it is gone, not only old');
 });

@@ -5,26 +5,26 @@ import { newRequestId } from '../../../kernel/ids.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Sealer } from '../../../kernel/seal.ts';
 import { failedResponse, interruptedResponse } from './response-states.ts';
-import type { KeptItem } from './sealed-rows.ts';
+import type { StoredItem } from './sealed-rows.ts';
 import { bytesOf, type SealedRows, sealedRows } from './sealed-rows.ts';
 
 /** Responses and conversations of tenants, opened and sealed on their way from and to the store. */
-export interface KeptResponses {
+export interface StoredResponses {
   put(tenant: string, response: NewResponse): Promise<void>;
   /** False when it no longer runs: its end is kept already. */
-  change(tenant: string, change: KeptChange): Promise<boolean>;
-  find(tenant: string, id: string): Promise<KeptResponse | null>;
+  change(tenant: string, change: ResponseChange): Promise<boolean>;
+  find(tenant: string, id: string): Promise<StoredResponse | null>;
   /** A response and all before it, the oldest first; null when one of them is not there. */
-  chain(tenant: string, id: string): Promise<KeptResponse[] | null>;
+  chain(tenant: string, id: string): Promise<StoredResponse[] | null>;
   remove(tenant: string, id: string): Promise<boolean>;
   stopped: ResponseStore['stopped'];
 
-  putConversation(tenant: string, metadata: JsonObject, items: readonly KeptItem[]): Promise<KeptConversation>;
-  conversation(tenant: string, id: string): Promise<KeptConversation | null>;
+  putConversation(tenant: string, metadata: JsonObject, items: readonly StoredItem[]): Promise<StoredConversation>;
+  conversation(tenant: string, id: string): Promise<StoredConversation | null>;
   setMetadata(tenant: string, id: string, metadata: JsonObject): Promise<boolean>;
   removeConversation(tenant: string, id: string): Promise<boolean>;
-  addItems(tenant: string, conversation: string, items: readonly KeptItem[]): Promise<boolean>;
-  items(tenant: string, conversation: string, page: ItemPage): Promise<KeptItem[]>;
+  addItems(tenant: string, conversation: string, items: readonly StoredItem[]): Promise<boolean>;
+  items(tenant: string, conversation: string, page: ItemPage): Promise<StoredItem[]>;
   removeItem(tenant: string, conversation: string, id: string): Promise<boolean>;
 
   /** A text that its tenant keeps itself, as base64url that no other tenant's key opens; null: it cannot be read. */
@@ -35,30 +35,30 @@ export interface KeptResponses {
   sweep(nowMs: number): Promise<number>;
 }
 
-export interface KeptResponse {
+export interface StoredResponse {
   id: string;
   previous: string | null;
   conversation: string | null;
   status: string;
   createdMs: number;
   /** Its own, without those of the responses before it. */
-  input: KeptItem[];
+  input: StoredItem[];
   /** The response that callers get. */
   response: JsonObject;
   /** The frames of its stream; null: they were not kept. */
   frames(): string | null;
 }
 
-export interface NewResponse extends Pick<KeptResponse, 'id' | 'previous' | 'conversation' | 'input' | 'response'> {
+export interface NewResponse extends Pick<StoredResponse, 'id' | 'previous' | 'conversation' | 'input' | 'response'> {
   /** It goes on in this process after it was shown. */
   runs: boolean;
 }
 
-export interface KeptChange extends Pick<KeptResponse, 'id' | 'conversation' | 'input' | 'response'> {
+export interface ResponseChange extends Pick<StoredResponse, 'id' | 'conversation' | 'input' | 'response'> {
   end: 'runs on' | { frames: string | null };
 }
 
-export interface KeptConversation {
+export interface StoredConversation {
   id: string;
   createdMs: number;
   metadata: JsonObject;
@@ -72,10 +72,10 @@ export interface ItemPage {
   id?: string;
 }
 
-export interface KeptResponsesParts {
+export interface StoredResponsesParts {
   open(): Promise<ResponseStore>;
   /** Whether there may be something to sweep although nobody has opened it since the start. */
-  keptBefore(): boolean;
+  storedBefore(): boolean;
   /** Used for kept responses alone. */
   sealer: Sealer;
   bootId: string;
@@ -85,7 +85,7 @@ export interface KeptResponsesParts {
    * Runs `write`, whose bytes count against the account's storage. Rejects with a FailureError, before it, when they do
    * not fit.
    */
-  kept<T>(tenant: string, bytes: number, write: () => Promise<T>): Promise<T>;
+  counted<T>(tenant: string, bytes: number, write: () => Promise<T>): Promise<T>;
 }
 
 /** Turns of one conversation that one request reads again. */
@@ -93,7 +93,7 @@ export const turnsMax = 2_000;
 /** A continued response expires later again once it has lost so much of its time: not at every turn. */
 const renewedAfterMs = 24 * 3_600_000;
 
-export function createKeptResponses(parts: KeptResponsesParts): KeptResponses {
+export function createStoredResponses(parts: StoredResponsesParts): StoredResponses {
   let opening: Promise<ResponseStore> | null = null;
   const store = (): Promise<ResponseStore> => {
     opening ??= parts.open().catch((error: unknown) => {
@@ -111,13 +111,13 @@ export function createKeptResponses(parts: KeptResponsesParts): KeptResponses {
     openText: (tenant, sealed) =>
       parts.sealer.open(Buffer.from(sealed, 'base64url'), textContext(tenant))?.toString('utf8') ?? null,
     async sweep(nowMs) {
-      return opening === null && !parts.keptBefore() ? 0 : (await store()).sweep(nowMs);
+      return opening === null && !parts.storedBefore() ? 0 : (await store()).sweep(nowMs);
     },
   };
 }
 
 interface Shelf {
-  parts: KeptResponsesParts;
+  parts: StoredResponsesParts;
   store(): Promise<ResponseStore>;
   expiresMs(): number;
   sealed: SealedRows;
@@ -126,9 +126,9 @@ interface Shelf {
 function responsesIn({ parts, store, expiresMs, sealed }: Shelf) {
   const { clock, bootId } = parts;
 
-  async function opened(tenant: string, row: FoundResponse): Promise<KeptResponse> {
+  async function opened(tenant: string, row: FoundResponse): Promise<StoredResponse> {
     const { id, previous, conversation, createdMs, events } = row;
-    const input = sealed.open<KeptItem[]>(row.input, tenant, id, 'input');
+    const input = sealed.open<StoredItem[]>(row.input, tenant, id, 'input');
     const frames = () => (events === null ? null : sealed.text(events, tenant, id, 'events'));
     const found = sealed.open<JsonObject>(row.answer, tenant, id, 'answer');
     if (!row.orphaned)
@@ -138,7 +138,7 @@ function responsesIn({ parts, store, expiresMs, sealed }: Shelf) {
     return { id, previous, conversation, status: 'failed', createdMs, input, response, frames };
   }
 
-  async function change(tenant: string, { id, conversation, input, response, end }: KeptChange): Promise<boolean> {
+  async function change(tenant: string, { id, conversation, input, response, end }: ResponseChange): Promise<boolean> {
     const items = conversation === null ? [] : sealed.items(tenant, conversation, [...input, ...addedOf(response)]);
     const events = end === 'runs on' || end.frames === null ? null : sealed.seal(end.frames, tenant, id, 'events');
     const answer = sealed.seal(response, tenant, id, 'answer');
@@ -147,7 +147,7 @@ function responsesIn({ parts, store, expiresMs, sealed }: Shelf) {
     if (end === 'runs on') return into.change({ ...row, end }, items);
     try {
       const write = () => into.change({ ...row, end: { events } }, items);
-      return await parts.kept(tenant, answer.length + (events?.length ?? 0) + bytesOf(items), write);
+      return await parts.counted(tenant, answer.length + (events?.length ?? 0) + bytesOf(items), write);
     } catch (error) {
       if (!(error instanceof FailureError) || error.failure.kind !== 'quota-exceeded') throw error;
       // Its end must be seen, so that nobody waits for it.
@@ -170,7 +170,7 @@ function responsesIn({ parts, store, expiresMs, sealed }: Shelf) {
         answer: sealed.seal(response, tenant, id, 'answer'),
       };
       const into = await store();
-      await parts.kept(tenant, row.input.length + row.answer.length + bytesOf(items), () => into.put(row, items));
+      await parts.counted(tenant, row.input.length + row.answer.length + bytesOf(items), () => into.put(row, items));
     },
     async find(tenant, id) {
       const row = await (await store()).find(tenant, id, clock.wallMs());
@@ -188,7 +188,7 @@ function responsesIn({ parts, store, expiresMs, sealed }: Shelf) {
     },
     remove: async (tenant, id) => (await store()).remove(tenant, id),
     stopped: async (keys) => (await store()).stopped(keys),
-  } satisfies Partial<KeptResponses>;
+  } satisfies Partial<StoredResponses>;
 }
 
 function conversationsIn({ parts, store, expiresMs, sealed }: Shelf) {
@@ -206,7 +206,7 @@ function conversationsIn({ parts, store, expiresMs, sealed }: Shelf) {
         metadata: sealed.seal(metadata, tenant, id, 'metadata'),
       };
       const into = await store();
-      await parts.kept(tenant, row.metadata.length + bytesOf(rows), () => into.putConversation(row, rows));
+      await parts.counted(tenant, row.metadata.length + bytesOf(rows), () => into.putConversation(row, rows));
       return { id, createdMs, metadata };
     },
     async conversation(tenant, id) {
@@ -220,14 +220,14 @@ function conversationsIn({ parts, store, expiresMs, sealed }: Shelf) {
     async addItems(tenant, conversation, items) {
       const rows = sealed.items(tenant, conversation, items);
       const into = await store();
-      return parts.kept(tenant, bytesOf(rows), () => into.addItems(tenant, conversation, rows, expiresMs()));
+      return parts.counted(tenant, bytesOf(rows), () => into.addItems(tenant, conversation, rows, expiresMs()));
     },
     async items(tenant, conversation, { order, after, limit, id = null }) {
       const rows = await (await store()).items({ tenant, conversation, order, after, limit, id });
       return rows.map((row) => sealed.item(tenant, conversation, row));
     },
     removeItem: async (tenant, conversation, id) => (await store()).removeItem(tenant, conversation, id),
-  } satisfies Partial<KeptResponses>;
+  } satisfies Partial<StoredResponses>;
 }
 
 function textContext(tenant: string): string {
@@ -238,7 +238,7 @@ function textContext(tenant: string): string {
 const uniqueIdCharsMin = 20;
 
 /** The items of an answer as its conversation gets them, each with an id that no other item of it has. */
-export function addedOf(response: JsonObject): KeptItem[] {
+export function addedOf(response: JsonObject): StoredItem[] {
   const salt = saltOfId(String(response.id).replace('resp_', 'req_'));
   return outputOf(response).map((item) =>
     item.id.length >= uniqueIdCharsMin ? item : { ...item, id: `${item.id}_${salt}` },
@@ -246,9 +246,9 @@ export function addedOf(response: JsonObject): KeptItem[] {
 }
 
 /** The items of an answer that have an id, as all have. */
-export function outputOf({ output }: JsonObject): KeptItem[] {
+export function outputOf({ output }: JsonObject): StoredItem[] {
   return (Array.isArray(output) ? output : []).filter(
-    (item): item is KeptItem => typeof (item as JsonObject | null)?.id === 'string',
+    (item): item is StoredItem => typeof (item as JsonObject | null)?.id === 'string',
   );
 }
 

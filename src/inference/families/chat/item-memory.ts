@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
  * Items of converted answers, which a later request of the same tenant may name instead of sending them. In the memory of
  * this process, or of the primary of several workers: a restart forgets them, and other replicas do not know them.
  */
-export interface KeptItems {
+export interface ItemMemory {
   /** Items with an id. Those that are too large are not kept. */
   keep(tenant: string, items: readonly JsonObject[]): void;
   /** The referenced items that are there, by id. */
@@ -17,12 +17,12 @@ export interface KeptItems {
 type FoundItems = Readonly<Record<string, JsonObject>>;
 
 /** Items that this process keeps. */
-export interface ItemsHere extends KeptItems {
-  find(...of: Parameters<KeptItems['find']>): FoundItems;
+export interface ItemsHere extends ItemMemory {
+  find(...of: Parameters<ItemMemory['find']>): FoundItems;
 }
 
 /** A tool loop takes minutes, with a person in it at times more. */
-export const itemKeptForMs = 3_600_000;
+export const itemRetentionMs = 3_600_000;
 /** Longer ones, such as pictures, are not kept. */
 export const itemCharsMax = 256 * 1024;
 /** Beyond it a tenant's oldest go. */
@@ -32,7 +32,7 @@ export const allCharsMax = 32 * 1024 * 1024;
 /** Rough size of an entry apart from its text. */
 const entryChars = 256;
 
-interface KeptItem {
+interface StoredEntry {
   json: string;
   chars: number;
   untilMs: number;
@@ -40,16 +40,16 @@ interface KeptItem {
 
 /** One tenant's, the oldest first. */
 interface Shelf {
-  items: Map<string, KeptItem>;
+  items: Map<string, StoredEntry>;
   chars: number;
 }
 
-export function createKeptItems({ clock }: { clock: Pick<Clock, 'monotonicMs'> }): ItemsHere {
+export function createItemMemory({ clock }: { clock: Pick<Clock, 'monotonicMs'> }): ItemsHere {
   /** The tenant that received something last comes last. */
   const shelves = new Map<string, Shelf>();
   let allChars = 0;
 
-  function drop(tenant: string, shelf: Shelf, id: string, item: KeptItem): void {
+  function drop(tenant: string, shelf: Shelf, id: string, item: StoredEntry): void {
     shelf.items.delete(id);
     shelf.chars -= item.chars;
     allChars -= item.chars;
@@ -72,7 +72,7 @@ export function createKeptItems({ clock }: { clock: Pick<Clock, 'monotonicMs'> }
   }
 
   function shelfOf(tenant: string): Shelf {
-    const shelf = shelves.get(tenant) ?? { items: new Map<string, KeptItem>(), chars: 0 };
+    const shelf = shelves.get(tenant) ?? { items: new Map<string, StoredEntry>(), chars: 0 };
     shelves.delete(tenant);
     shelves.set(tenant, shelf);
     return shelf;
@@ -89,10 +89,10 @@ export function createKeptItems({ clock }: { clock: Pick<Clock, 'monotonicMs'> }
         const shelf = shelfOf(tenant);
         const before = shelf.items.get(item.id);
         if (before !== undefined) drop(tenant, shelf, item.id, before);
-        const kept = { json, chars: json.length + entryChars, untilMs: nowMs + itemKeptForMs };
-        shelf.items.set(item.id, kept);
-        shelf.chars += kept.chars;
-        allChars += kept.chars;
+        const entry = { json, chars: json.length + entryChars, untilMs: nowMs + itemRetentionMs };
+        shelf.items.set(item.id, entry);
+        shelf.chars += entry.chars;
+        allChars += entry.chars;
         shelves.set(tenant, shelf);
         while (shelf.chars > tenantCharsMax) dropOldest(tenant, shelf);
         while (allChars > allCharsMax) dropOldest(...largest(shelves));

@@ -19,7 +19,7 @@ export interface SoundForm {
   rateHz: number | null;
 }
 
-export interface SpokenParts {
+export interface SpeechAnswerParts {
   transcoder: SharedTranscoder;
   tenant: string;
   request: SpeechRequest;
@@ -38,9 +38,9 @@ export interface SpokenParts {
  * The answer to a request for speech: takes audio as it is made, converts it if necessary, and gives it out. A break
  * after that is a reset, never a short file.
  */
-export class SpokenAnswer implements AttemptSink {
+export class SpeechAnswer implements AttemptSink {
   losses: readonly Loss[];
-  readonly #parts: SpokenParts;
+  readonly #parts: SpeechAnswerParts;
   readonly #answer: Answer;
   readonly #outlet: SoundOutlet;
   #source: AttemptSource | null = null;
@@ -50,7 +50,7 @@ export class SpokenAnswer implements AttemptSink {
   #fault: Fault | null = null;
   #bytesOut = 0;
 
-  constructor(answer: Answer, parts: SpokenParts) {
+  constructor(answer: Answer, parts: SpeechAnswerParts) {
     this.#answer = answer;
     this.#parts = parts;
     this.losses = parts.plan.losses;

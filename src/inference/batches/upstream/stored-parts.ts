@@ -18,7 +18,7 @@ export interface LineOfPart {
 }
 
 /** The parts of one batch: what is noted of them, and what this process holds for them. Rejects with a LeaseLost. */
-export class KeptParts {
+export class StoredParts {
   readonly all: BatchPart[];
   /** Providers whose batch API took nothing. */
   readonly closed = new Set<string>();
@@ -100,8 +100,8 @@ export class KeptParts {
   }
 
   /** So many of its lines were answered there. */
-  async noteProgress(part: BatchPart, told: number): Promise<void> {
-    const succeeded = Math.max(0, Math.min(part.lines, Math.floor(told) || 0));
+  async noteProgress(part: BatchPart, reported: number): Promise<void> {
+    const succeeded = Math.max(0, Math.min(part.lines, Math.floor(reported) || 0));
     if (succeeded === part.succeeded) return;
     const { batch, store, clock } = this.#run;
     part.succeeded = succeeded;

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import type { NeutralReasoning } from '../../neutral/request.ts';
 
 /** What other providers have a form of, among the fields that each model's vendor defines. */
-export interface OwnFields {
+export interface ModelFields {
   topK: number | null;
   reasoning: NeutralReasoning | null;
   /** Names of all others. */
@@ -14,7 +14,7 @@ export interface OwnFields {
  * (`reasoningConfig`) and OpenAI (`reasoning_effort`) ask for them, and `top_k`, which Amazon has as
  * `inferenceConfig.topK`.
  */
-export function ownFieldsOf({ additionalModelRequestFields, inferenceConfig: config }: JsonObject): OwnFields {
+export function modelFieldsOf({ additionalModelRequestFields, inferenceConfig: config }: JsonObject): ModelFields {
   const fields = isObject(additionalModelRequestFields) ? additionalModelRequestFields : {};
   const { top_k: topK, inferenceConfig, thinking, output_config: output, reasoning_effort: effort, ...rest } = fields;
   const { reasoningConfig, reasoning_config: budgeted = thinking, ...others } = rest;
@@ -51,12 +51,12 @@ function reasoningOf(
   nova: JsonValue | undefined,
   effort: string | null,
 ): NeutralReasoning | null {
-  const asked = [thinking, nova].filter(isObject);
-  if (asked.some(({ type }) => type === 'disabled')) return { effort: 'none' };
+  const settings = [thinking, nova].filter(isObject);
+  if (settings.some(({ type }) => type === 'disabled')) return { effort: 'none' };
   const budget = isObject(thinking) ? thinking.budget_tokens : null;
   if (typeof budget === 'number' && budget > 0) return { budgetTokens: budget };
   if (effort !== null) return { effort };
-  return asked.length > 0 ? { effort: 'medium' } : null;
+  return settings.length > 0 ? { effort: 'medium' } : null;
 }
 
 function wordOf(holder: JsonValue | undefined, name: string): string | null {
