@@ -30,7 +30,7 @@ export interface ResumableFiles {
 }
 
 export function createResumableFiles(parts: StoredFilesParts): ResumableFiles {
-  const { store, contents, sealer, clock, onKept } = parts;
+  const { store, contents, sealer, clock, onStored } = parts;
   /** Ids of files that this process appends to. */
   const busy = new Set<string>();
 
@@ -54,7 +54,7 @@ export function createResumableFiles(parts: StoredFilesParts): ResumableFiles {
         const bytes = seq * chunkBytes + chunk.length;
         await store.growFile(id, bytes);
         await contents.put(id, seq, sealer.seal(chunk, sealedAs(file, seq)));
-        onKept(tenant, bytes - kept);
+        onStored(tenant, bytes - kept);
         hold.stored(bytes - kept);
         kept = bytes;
         seq += 1;
@@ -89,7 +89,7 @@ export function createResumableFiles(parts: StoredFilesParts): ResumableFiles {
     async cancel({ id, tenant, bytes }) {
       await contents.remove(id, Math.ceil(bytes / chunkBytes));
       await store.removeFile(id);
-      onKept(tenant, -bytes);
+      onStored(tenant, -bytes);
     },
   };
 }
