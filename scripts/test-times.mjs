@@ -29,14 +29,14 @@ function startedCpuMs() {
   }
 }
 
-/** The slowest files of a run as lines of text, the longest first. `notes`: what the files wrote. */
+/** The dearest files of a run as lines of text, by CPU time. `notes`: what the files wrote. */
 export function slowest(notes, root, filesMax = 30) {
   const files = notes
     .trim()
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
-    .sort((a, b) => b.wallMs - a.wallMs);
+    .sort((a, b) => b.cpuMs - a.cpuMs);
   const seconds = (ms) => (ms / 1_000).toFixed(1).padStart(8);
   const sum = (of) => files.reduce((all, one) => all + one[of], 0);
   return [

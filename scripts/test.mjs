@@ -1,6 +1,7 @@
 // `npm test`: what `npm run check` does, then every other suite, three processes at a time on two cores. `npm test -- PATTERN…`
 // runs only the test files whose path holds a pattern; `--names` prints the name of each test,
-// `--times` the thirty slowest files at the end, `--apart` gives each file a process.
+// `--times` the thirty files that took most of the processor at the end, `--apart` gives each file a process. Without a pattern each property tries
+// a fifth of its cases, or a hundred; `--full` all of them.
 // `npm run test:long`: the files that `npm test` leaves out, since it ends within fifteen minutes: `*.long.test.ts`.
 // `npm run test:processes`: the files that start gateways, each gateway with two processes over its embedded storage.
 // `npm run test:fuzz`: the files with properties alone, with a new seed and ten times the cases.
@@ -17,13 +18,14 @@ import { failedFiles, linesOf, reporters, testEnvironment, testOptions } from '.
 import { slowest } from './test-times.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const [fuzz, long, processes, names, times, apart] = [
+const [fuzz, long, processes, names, times, apart, full] = [
   '--fuzz',
   '--long',
   '--processes',
   '--names',
   '--times',
   '--apart',
+  '--full',
 ].map((option) => process.argv.includes(option));
 const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const everything = patterns.length === 0 && !fuzz && !long && !processes;
@@ -31,6 +33,8 @@ const everything = patterns.length === 0 && !fuzz && !long && !processes;
 const [gateways, insideOfOne] = [/startGateway(Process)?\(|serve\(/, /\.(snapshot|useLocals|reconfigure)\(|\.routes\b/];
 // Tests wait for about half of their time: for leases, timeouts and pages.
 const filesAtOnce = Math.ceil(availableParallelism() * 1.5);
+/** Of the cases of each property, which are the same at every run: `scripts/seeded-fast-check.mjs`. */
+const budget = { FC_RUNS: process.env.FC_RUNS ?? '100', FC_SHARE: process.env.FC_SHARE ?? '0.2' };
 /** For a test that hangs: on a busy machine some take minutes. */
 const testTimeoutMs = 600_000;
 // More files than this are not a test that found no peace, but a change that breaks things.
@@ -64,6 +68,7 @@ const environment = {
     FC_SEED: process.env.FC_SEED ?? String(Math.trunc(Math.random() * 2 ** 31)),
     FC_RUNS: process.env.FC_RUNS ?? '1000',
   }),
+  ...(everything && !full && budget),
   ...(processes && { CULVERT_TEST_PROCESSES: process.env.CULVERT_TEST_PROCESSES ?? '2' }),
 };
 const notes = mkdtempSync(join(tmpdir(), 'culvert-test-'));

@@ -1,5 +1,5 @@
 // A process that runs commands one after the other, each as if it had a process of its own (`warm-commands.ts`).
-import { existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -7,7 +7,7 @@ import { inspect } from 'node:util';
 import { sourceStamp } from '../scripts/source-stamp.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const { NODE_COMPILE_CACHE } = process.env;
+const { NODE_COMPILE_CACHE, TEST_TIMES } = process.env;
 // By what it is called in its hints.
 process.argv[1] = join(root, 'test', 'bin', 'culvert');
 process.stdout.setMaxListeners(0);
@@ -30,7 +30,7 @@ process.exit = (code = process.exitCode) => {
 };
 process.on('uncaughtException', broken);
 process.on('unhandledRejection', broken);
-process.on('disconnect', () => process.reallyExit(0));
+process.on('disconnect', end);
 process.on('message', run);
 process.send('ready');
 
@@ -51,6 +51,14 @@ async function run({ args, cwd, env }) {
   // The folder may go.
   process.chdir('/');
   process.send({ code, stdout, stderr });
+}
+
+/** The test that started it is over, and says nothing of its time (scripts/test-times.mjs). */
+function end() {
+  const { user, system } = process.cpuUsage();
+  const times = { file: 'commands', wallMs: 0, cpuMs: (user + system) / 1_000 };
+  if (TEST_TIMES) appendFileSync(TEST_TIMES, `${JSON.stringify(times)}\n`);
+  process.reallyExit(0);
 }
 
 /** As Node does where nothing catches an error. */

@@ -7,6 +7,7 @@ import { type KeptEntry, keptEvents, packEntry, unpackEntry } from '../../src/in
 import { decidingDigest } from '../../src/inference/cache/semantic/deciding-parts.ts';
 import type { AnswerPlace } from '../../src/inference/spine/after.ts';
 import { type Random, seededRandom } from '../../src/kernel/random.ts';
+import { casesOf } from '../cases.ts';
 import { targetOf } from '../simulation/routing-samples.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { until } from '../until.ts';
@@ -15,7 +16,7 @@ import { ask } from './formats.ts';
 import { spellings, startAsked } from './start-asked.ts';
 
 /** The classes of false hits that caches of others are known for: 0 wrong of so many cases each. */
-const cases = 1_000;
+const cases = casesOf(1_000);
 
 const things = 'bread salt corn milk iron glue sand wool wine rope soap lamp'.split(' ');
 const places = ['Oslo', 'Lima', 'Rome', 'Kiel', 'Bonn', 'Nice', 'Graz', 'Bari', 'Vigo', 'Faro'];

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, type TestContext, test } from 'node:test';
+import { casesOf } from '../cases.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
@@ -23,17 +24,19 @@ function outcomes(answers: readonly { cache: string | null }[]): Record<string, 
   return sums;
 }
 
-test('1,000 callers of one cold question, in four formats, whole and streamed, ask once', async () => {
+const callers = casesOf(1_000);
+
+test(`${callers} callers of one cold question, in four formats, whole and streamed, ask once`, async () => {
   // It answers when all of them wait.
   upstream.script(path, ['delay=4s']);
   const all: Format[] = ['chat', 'messages', 'responses', 'gemini'];
   const answers = await Promise.all(
-    Array.from({ length: 1_000 }, (_, n) => {
+    Array.from({ length: callers }, (_, n) => {
       const format = all[n % 4] ?? 'chat';
       return ask(gateway, format, { text: 'cold', stream: n % 8 > 3 });
     }),
   );
-  assert.deepEqual(outcomes(answers), { miss: 1, hit: 999 });
+  assert.deepEqual(outcomes(answers), { miss: 1, hit: callers - 1 });
   assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
   assert.equal(asked().length, 1);
 });
