@@ -37,6 +37,17 @@ const farewell = 'HTTP/1.1 408';
 /** Streams of one HTTP/2 connection: the number that most servers allow, all of which are lost when it is cut. */
 const streamsMax = 100;
 
+interface Waiting {
+  connection: Connection;
+  options: Dispatcher.DispatchOptions;
+  exchange: ExchangeHandler;
+}
+
+/** Requests of this turn of the loop for sockets that were kept. */
+let waiting: Waiting[] = [];
+/** Undici's mark of a socket that it looks at before it writes. Where it has none, undici looks once more. */
+let usedMark: symbol | undefined;
+
 /**
  * One client of undici's: a socket at a time, which is kept alive. On it goes one exchange at a time, or, once HTTP/2 was
  * agreed and the first answer has begun, up to `streamsMax`.
@@ -107,7 +118,8 @@ export class Connection {
     this.streams += 1;
     this.work = 'waiting';
     if (this.protocol === 'http/1.1') {
-      this.client.dispatch(options, exchange);
+      if (!this.reused) this.client.dispatch(options, exchange);
+      else if (waiting.push({ connection: this, options, exchange }) === 1) setImmediate(Connection.dispatchWaiting);
       return true;
     }
     const seat = new Seat(exchange);
@@ -117,6 +129,24 @@ export class Connection {
     this.streams -= 1;
     this.streamsMax = Math.max(1, this.streams);
     return false;
+  }
+
+  /**
+   * The loop has read what came on its sockets: an end, or bytes that nobody asked for, must not be found after a request
+   * was written (GHSA-35p6-xmwp-9g52). Undici would look by an Immediate for each socket, and pass its queue once more.
+   */
+  private static dispatchWaiting(): void {
+    const all = waiting;
+    waiting = [];
+    for (const { connection, options, exchange } of all) {
+      const { client, socket } = connection;
+      // One that has closed meanwhile is replaced by undici.
+      if (connection.reused && socket !== null) {
+        usedMark ??= Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'kSocketUsed');
+        if (usedMark !== undefined) (socket as Socket & { [mark: symbol]: unknown })[usedMark] = false;
+      }
+      client.dispatch(options, exchange);
+    }
   }
 
   /** The request of its exchange is handed to the socket now. */
@@ -219,9 +249,12 @@ let isReading = false;
 function readAtOnce(socket: Socket, wanted: (chunk: Buffer) => boolean): void {
   const { push: keep, read: readKept } = socket;
   let come: Buffer | null = null;
+  /** The stream holds nothing, and the socket is being read. */
+  let isAtOnce = false;
   socket.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
     if (chunk !== null && !wanted(chunk)) return false;
-    if (chunk === null || isReading || socket.readableLength > 0) return keep.call(socket, chunk, encoding);
+    isAtOnce = chunk !== null && !isReading && socket.readableLength === 0;
+    if (chunk === null || !isAtOnce) return keep.call(socket, chunk, encoding);
     come = chunk;
     isReading = true;
     try {
@@ -231,10 +264,11 @@ function readAtOnce(socket: Socket, wanted: (chunk: Buffer) => boolean): void {
     }
     const left = come as Buffer | null;
     come = null;
+    isAtOnce &&= left === null;
     return left === null || keep.call(socket, left);
   };
   socket.read = (size?: number) => {
-    if (!isReading || size !== undefined || socket.readableLength > 0) return readKept.call(socket, size);
+    if (size !== undefined || socket.readableLength > 0 || !(isReading || isAtOnce)) return readKept.call(socket, size);
     const chunk = come;
     come = null;
     return chunk;
