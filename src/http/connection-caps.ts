@@ -16,6 +16,10 @@ const idleMs = 2_000;
 const looksMax = 64;
 /** How long a refused caller has to read its answer. */
 const lingerMs = 1_000;
+/** A connection is kept for so long after an answer. What answers say of it is not promised too much. */
+export const keepAliveMs = 75_000;
+/** Connections are looked at so often: one closes 75 to 85 s after its last answer. */
+const sweepMs = 5_000;
 /** Connections of one address, or one network of IPv6, when nothing is configured. */
 const perAddressDefault = 2_000;
 const loopback = createNetworkSet(['127.0.0.0/8', '::1/128']);
@@ -107,6 +111,7 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
     }
     dropped += 1;
   });
+  closeUnused(server, open, parts);
   return { max, open: () => open.keys() };
 }
 
@@ -132,6 +137,25 @@ function closeIdle(open: Opened, { isFree }: Pick<CapParts, 'isFree'>): boolean 
     open.set(socket, seen);
   }
   return false;
+}
+
+/**
+ * Closes those that callers keep open for too long without a request. Node's `keepAliveTimeout`, which is off, would set
+ * and end a timer of the connection with each answer.
+ */
+function closeUnused(server: Server, open: Opened, parts: Pick<CapParts, 'isFree'>): void {
+  const sweeper = setInterval(() => sweep(open, parts), sweepMs).unref();
+  server.once('close', () => clearInterval(sweeper));
+}
+
+function sweep(open: Opened, { isFree }: Pick<CapParts, 'isFree'>): void {
+  const nowMs = performance.now();
+  for (const [socket, seen] of open) {
+    if (!isFree(socket) || seen.bytesRead !== socket.bytesRead) {
+      seen.bytesRead = socket.bytesRead;
+      seen.sinceMs = nowMs;
+    } else if (nowMs - seen.sinceMs >= keepAliveMs + sweepMs) socket.destroy();
+  }
 }
 
 /** Half of the descriptors that are left: a connection may need one for its upstream. */

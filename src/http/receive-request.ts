@@ -19,6 +19,7 @@ import type { Room } from '../kernel/sharing/room.ts';
 import type { Trace, Traces } from '../kernel/trace.ts';
 import { withProtocolKey } from './accept-web-socket.ts';
 import { createClientAddress, createTrust } from './client-address.ts';
+import { keepAliveMs } from './connection-caps.ts';
 import { applyCors } from './cors.ts';
 import { createLoginThrottle, type LoginThrottle } from './dashboard/login-throttle.ts';
 import type { SessionDoor } from './dashboard/session-door.ts';
@@ -134,6 +135,8 @@ export class Reception {
     const { parts } = this;
     // It crossed the end of its connection. No answer can leave, so nothing is begun for it.
     if (this.state === 'closed' && request.socket.writableEnded) return void request.socket.destroy();
+    // Node shows it as `Keep-Alive: timeout=75`. An application's server has set another.
+    (response as Hinting)._keepAliveTimeout ||= keepAliveMs;
     const atMs = parts.clock.wallMs();
     const url = request.url ?? '/';
     const queryAt = url.indexOf('?');
@@ -312,6 +315,9 @@ export class Reception {
     writeFailure(exchange, failure, dialect, this.parts.clock.wallMs(), admitted?.headers);
   }
 }
+
+/** The private part of node's response that says how long its connection is kept. */
+type Hinting = ServerResponse & { _keepAliveTimeout?: number };
 
 function inFormatOf(route: Route, headers: IncomingMessage['headers']): Route {
   return route.otherFormats?.find(({ header }) => headers[header] !== undefined)?.route ?? route;

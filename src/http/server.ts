@@ -59,7 +59,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       // is.
       requestTimeout: 0,
       connectionsCheckingInterval: 1_000,
-      keepAliveTimeout: 75_000,
+      keepAliveTimeout: 0,
       noDelay: true,
       // Java and curl offer HTTP/2 over plain text with every request; RFC 9110 §7.8 lets us leave that be.
       shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',

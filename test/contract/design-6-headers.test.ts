@@ -60,6 +60,15 @@ test('"(the caller\'s if it sent a sane one, else the same)"', async () => {
   }
 });
 
+test('answers say how long their connection is kept', async () => {
+  for (const [path, init] of everyResponse) {
+    const response = await gateway.fetch(path, init);
+    await response.text();
+    const isKept = response.headers.get('connection') === 'keep-alive';
+    assert.equal(response.headers.get('keep-alive'), isKept ? 'timeout=75' : null, path);
+  }
+});
+
 test('the request_id of an error body is ours', async () => {
   const response = await gateway.fetch(chatPath, { json: {}, headers: { 'x-request-id': 'mine' } });
   const { error } = (await response.json()) as ErrorBody;
