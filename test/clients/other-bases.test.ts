@@ -9,6 +9,7 @@ import { soundPieces } from '../../src/simulator/media/sound.ts';
 import type { ErrorBody } from '../contract/served.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 
 interface Health {
   healthy_endpoints: { model: string }[];
@@ -296,14 +297,15 @@ test("with OpenAI's key alone, models for moderation and realtime can be called;
     models: {},
   });
   const client = new OpenAI({ apiKey: own.key, baseURL: `${own.url}/v1`, maxRetries: 0 });
-  for (let tries = 0; tries < 100 && !asked.some((one) => one.includes('/v1/models')); tries++)
-    await own.fetch('/readyz');
   const listed = async () =>
     Object.fromEntries(
       (await client.models.list()).data.map((one) => [one.id, (one as unknown as { model_type: string }).model_type]),
     );
-  let types = await listed();
-  while (types['gpt-realtime'] === undefined) types = await listed();
+  let types: Record<string, string> = {};
+  await until('the models of the vendor are listed', async () => {
+    types = await listed();
+    return types['gpt-realtime'] !== undefined;
+  });
   assert.equal(types['omni-moderation-latest'], 'moderation');
   assert.equal(types['gpt-realtime'], 'realtime');
   assert.equal(types['openai/gpt-realtime'], 'realtime');
