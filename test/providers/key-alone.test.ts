@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import OpenAI from 'openai';
 import WebSocket, { WebSocketServer } from 'ws';
@@ -23,8 +24,7 @@ const read = { pages: [{ index: 0, markdown: '# One', images: [] }], model: 'mis
 async function startWithKey(t: TestContext, name: string, models: readonly string[]) {
   const asked: string[] = [];
   const vendor = createServer({ cert, key }, async (request, response) => {
-    let text = '';
-    for await (const chunk of request) text += chunk;
+    await buffer(request);
     const { host, authorization } = request.headers;
     asked.push(`${request.method} ${host}${request.url!.split('?')[0]} ${authorization}`);
     response.setHeader('content-type', 'application/json');

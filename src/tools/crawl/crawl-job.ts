@@ -95,7 +95,7 @@ async function beginCrawl(run: CrawlRun, frontier: Frontier): Promise<boolean> {
   const listed =
     crawl.options.sitemap === 'skip'
       ? []
-      : await findInSitemaps(crawl.url, { ...run, tenant: crawl.tenant, urlsMax: frontier.rowsMax });
+      : (await findInSitemaps(crawl.url, { ...run, tenant: crawl.tenant, urlsMax: frontier.rowsMax })).urls;
   for (let at = 0; at < listed.length; at += linksMax) {
     // Patterns that take too long stop the crawl at its first page, where there is one to tell of.
     const found = (await frontier.of(listed.slice(at, at + linksMax), 1)) ?? [];

@@ -1,6 +1,6 @@
 import { decodePage } from './decode-page.ts';
 import { type Extracted, type ExtractOrder, type ExtractReply, noFacts } from './extract-order.ts';
-import { plainHtml, textCharsMax } from './plain-text.ts';
+import { onlyFirst, plainHtml, textCharsMax } from './plain-text.ts';
 import { readJson, readText, readXml } from './read-data.ts';
 import { readHtml, WrongSelector } from './read-html.ts';
 import { readPdf } from './read-pdf.ts';
@@ -22,14 +22,14 @@ export async function extractPage(order: ExtractOrder): Promise<ExtractReply> {
     const read = readPage(order, text);
     if ('unfit' in read) return { id, unfit: read.unfit };
     const rawHtml = options.rawHtml ? text.slice(0, rawCharsMax) : null;
-    return { id, extracted: { ...bounded(read), rawHtml, warnings: [] } };
+    return { id, extracted: { ...bounded(read), rawHtml } };
   } catch (error) {
     if (error instanceof WrongSelector) return { id, wrong: { field: error.field, message: error.message } };
     throw error;
   }
 }
 
-type Read = Omit<Extracted, 'rawHtml' | 'warnings'>;
+type Read = Omit<Extracted, 'rawHtml'>;
 
 function readPage({ kind, url, way, options }: ExtractOrder, text: string): Read | { unfit: string } {
   if (kind === 'json') return readJson(text);
@@ -38,16 +38,19 @@ function readPage({ kind, url, way, options }: ExtractOrder, text: string): Read
   if (text.length > documentCharsMax) return { unfit: `it has more than ${documentCharsMax} characters` };
   const scan = scanHtml(text);
   if (!scan.fit) return { unfit: scan.why };
-  if (text.trim() === '') return { markdown: '', text: '', html: '', links: [], facts: noFacts };
+  if (text.trim() === '') return { markdown: '', text: '', html: '', links: [], facts: noFacts, warnings: [] };
   return kind === 'xml' ? readXml(text, url) : readHtml(text, url, options);
 }
 
 function bounded(read: Read): Read {
-  const { markdown, text, html } = read;
+  const { markdown, text, html, warnings } = read;
+  const cut = onlyFirst(textCharsMax, 'characters');
+  const isCut = markdown.length > textCharsMax || text.length > textCharsMax || html.length > 2 * textCharsMax;
   return {
     ...read,
     markdown: markdown.slice(0, textCharsMax),
     text: text.slice(0, textCharsMax),
     html: html.slice(0, 2 * textCharsMax),
+    warnings: isCut && !warnings.includes(cut) ? [...warnings, cut] : warnings,
   };
 }

@@ -1,5 +1,5 @@
 import type { PageDocument } from './page-document.ts';
-import { absoluteLink, linksMax } from './plain-text.ts';
+import { absoluteLink, firstLinks, linksMax, onlyFirst } from './plain-text.ts';
 
 /** Attributes with one address of a picture, and with several. */
 const single = [
@@ -16,16 +16,20 @@ const several = [
   ['source[srcset]', 'srcset'],
 ] as const;
 
-/** Addresses of the pictures that a page shows, each once. Inlined ones have none. */
-export function pageImages(document: PageDocument, base: string): string[] {
+/** Addresses of the pictures that a page shows, each once. Inlined ones have none. A cut list adds a warning. */
+export function pageImages(document: PageDocument, base: string, warnings: string[]): string[] {
   const images = new Set<string>();
   const add = (address: string) => {
     const image = absoluteLink(address, base);
-    if (image !== null && images.size < linksMax) images.add(image);
+    if (image !== null && images.size <= linksMax) images.add(image);
   };
   for (const address of valuesOf(document, single)) if (address !== '') add(address);
-  for (const srcset of valuesOf(document, several)) for (const address of candidatesIn(srcset)) add(address);
-  return [...images];
+  const srcsets = valuesOf(document, several);
+  for (const srcset of srcsets) for (const address of candidatesIn(srcset)) add(address);
+  if (srcsets.some(({ length }) => length > srcsetCharsMax)) {
+    warnings.push(onlyFirst(srcsetCharsMax, 'characters of a srcset'));
+  }
+  return firstLinks(images, warnings, 'images');
 }
 
 function valuesOf(document: PageDocument, places: readonly (readonly [string, string])[]): string[] {
@@ -36,11 +40,15 @@ function valuesOf(document: PageDocument, places: readonly (readonly [string, st
 
 /** `a.png 1x, b.png 2x`: addresses hold no blanks, and may hold commas. */
 function candidatesIn(srcset: string): string[] {
-  return srcset
-    .slice(0, srcsetCharsMax)
-    .split(/,\s+|\s+[\d.]+[wxh]\s*(?:,|$)/)
-    .flatMap((part) => part.trim().split(/\s+/, 1))
-    .filter((address) => address !== '');
+  return (
+    srcset
+      .slice(0, srcsetCharsMax)
+      // Runs would take the square of their length below.
+      .replace(/\s+/g, ' ')
+      .split(/, | [\d.]+[wxh] ?(?:,|$)/)
+      .flatMap((part) => part.trim().split(/\s+/, 1))
+      .filter((address) => address !== '')
+  );
 }
 
 const srcsetCharsMax = 100_000;

@@ -5,6 +5,9 @@ import { type Extracted, noFacts } from './extract-order.ts';
 export const textCharsMax = 2_000_000;
 export const linksMax = 20_000;
 
+/** Warning of content that a bound cuts: a caller must know that more was there. */
+export const onlyFirst = (count: number, what: string) => `Only the first ${count} ${what} are given.`;
+
 const hidden = new Set(['script', 'style', 'noscript', 'template', 'svg', 'iframe', 'object', 'select', 'head']);
 const blocks = new Set(
   (
@@ -20,7 +23,7 @@ const frames = new Set(['nav', 'footer', 'aside']);
  * Text, title and links of a page in one pass, without building a document: linear in time and flat in memory.
  * `onlyMain`: without what its elements call navigation, footers and asides.
  */
-export function plainHtml(html: string, url: string, onlyMain = false): Omit<Extracted, 'rawHtml' | 'warnings'> {
+export function plainHtml(html: string, url: string, onlyMain = false): Omit<Extracted, 'rawHtml'> {
   const frameStarts: number[] = [];
   const parts: string[] = [];
   const links = new Set<string>();
@@ -34,7 +37,7 @@ export function plainHtml(html: string, url: string, onlyMain = false): Omit<Ext
       if (hidden.has(name)) hiddenDepth += 1;
       if (onlyMain && frames.has(name)) frameStarts.push(parts.length);
       if (blocks.has(name)) parts.push('\n');
-      if (name === 'a' && attributes.href !== undefined && links.size < linksMax) {
+      if (name === 'a' && attributes.href !== undefined && links.size <= linksMax) {
         const link = absoluteLink(attributes.href, url);
         if (link !== null) links.add(link);
       }
@@ -51,14 +54,22 @@ export function plainHtml(html: string, url: string, onlyMain = false): Omit<Ext
     },
     ontext(text) {
       if (inTitle) title = ((title ?? '') + text).slice(0, 1_000);
-      if (inTitle || hiddenDepth > 0 || chars >= textCharsMax) return;
+      if (inTitle || hiddenDepth > 0 || chars > textCharsMax) return;
       chars += text.length;
       parts.push(text);
     },
   });
   parser.end(html);
   const text = tidyText(parts.join(''));
-  return { markdown: text, text, html: '', links: [...links], facts: { ...noFacts, title: tidyLine(title) } };
+  const warnings = chars > textCharsMax ? [onlyFirst(textCharsMax, 'characters')] : [];
+  const facts = { ...noFacts, title: tidyLine(title) };
+  return { markdown: text, text, html: '', links: firstLinks(links, warnings), facts, warnings };
+}
+
+/** The first `linksMax` of them; one more makes a warning. */
+export function firstLinks(links: ReadonlySet<string>, warnings: string[], what = 'links'): string[] {
+  if (links.size > linksMax) warnings.push(onlyFirst(linksMax, what));
+  return [...links].slice(0, linksMax);
 }
 
 /** Runs of white space become one; of empty lines at most one stays. */

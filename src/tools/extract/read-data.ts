@@ -1,19 +1,25 @@
 import { type Extracted, noFacts } from './extract-order.ts';
 import { documentOf, type PageElement } from './page-document.ts';
-import { absoluteLink, linksMax, plainHtml, textCharsMax, tidyLine } from './plain-text.ts';
+import { absoluteLink, onlyFirst, plainHtml, textCharsMax, tidyLine } from './plain-text.ts';
 
-type Read = Omit<Extracted, 'rawHtml' | 'warnings'>;
+type Read = Omit<Extracted, 'rawHtml'>;
 
 /** Plain text, unchanged. */
 export function readText(text: string): Read {
-  const body = text.replace(/\r\n?/g, '\n').slice(0, textCharsMax);
-  return { markdown: body, text: body, html: '', links: [], facts: noFacts };
+  const { body, warnings } = firstOf(text.replace(/\r\n?/g, '\n'), textCharsMax);
+  return { markdown: body, text: body, html: '', links: [], facts: noFacts, warnings };
 }
 
 /** JSON, unchanged, as a block of code in markdown. */
 export function readJson(text: string): Read {
-  const body = text.trim().slice(0, textCharsMax);
-  return { markdown: `\`\`\`json\n${body}\n\`\`\``, text: body, html: '', links: [], facts: noFacts };
+  const [open, close] = ['```json\n', '\n```'];
+  const { body, warnings } = firstOf(text.trim(), textCharsMax - open.length - close.length);
+  return { markdown: `${open}${body}${close}`, text: body, html: '', links: [], facts: noFacts, warnings };
+}
+
+function firstOf(text: string, charsMax: number): { body: string; warnings: string[] } {
+  const warnings = text.length > charsMax ? [onlyFirst(charsMax, 'characters')] : [];
+  return { body: text.slice(0, charsMax), warnings };
 }
 
 /** A feed as a list of its entries; other XML as its text. `xml` was scanned. */
@@ -33,12 +39,13 @@ function feedOf(xml: string, url: string): Read | null {
     .replace(/<(\/?)link\b/g, '<$1feed-link')
     .replace(/<(\/?)title\b/g, '<$1feed-title');
   const document = documentOf(`<!doctype html><html><head></head><body>${html}</body></html>`);
-  const entries = [...document.querySelectorAll('item, entry')].slice(0, entriesMax);
+  const entries = [...document.querySelectorAll('item, entry')];
+  const warnings = entries.length > entriesMax ? [onlyFirst(entriesMax, 'entries')] : [];
   const links = new Set<string>();
-  const lines = entries.map((entry) => {
+  const lines = entries.slice(0, entriesMax).map((entry) => {
     const title = textIn(entry, 'feed-title') ?? 'Untitled';
     const link = linkIn(entry, url);
-    if (link !== null && links.size < linksMax) links.add(link);
+    if (link !== null) links.add(link);
     const date = textIn(entry, 'pubdate, published, updated, dc\\:date');
     const summary = textIn(entry, 'description, summary, content');
     const head = link === null ? title : `[${title}](${link})`;
@@ -47,7 +54,8 @@ function feedOf(xml: string, url: string): Read | null {
   });
   const title = textIn(document.body, 'feed-title');
   const markdown = [...(title === null ? [] : [`# ${title}`]), lines.join('\n')].join('\n\n');
-  return { markdown, text: markdown, html: '', links: [...links], facts: { ...noFacts, title } };
+  const facts = { ...noFacts, title };
+  return { markdown, text: markdown, html: '', links: [...links], facts, warnings };
 }
 
 /** By hand: as a regular expression it takes the square of a feed of openings without an end. */

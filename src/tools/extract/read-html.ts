@@ -1,14 +1,15 @@
 import type { AttributeSelector, AttributeValues } from '../scrape/scraped-page.ts';
 import type { Extracted, ExtractOptions, SelectorField } from './extract-order.ts';
-import { holdFormulas } from './hold-formulas.ts';
+import { bringFormulas, holdFormulas } from './hold-formulas.ts';
 import { bringNotes, holdNotes } from './hold-notes.ts';
 import { mainContentOf } from './main-content.ts';
+import { isOutweighed, outweighed } from './outweighed.ts';
 import { withoutUnread } from './page-blocks.ts';
 import { documentOf, type PageDocument, type PageElement } from './page-document.ts';
 import { pageFacts } from './page-facts.ts';
 import { headingOf, restoreHeading } from './page-heading.ts';
 import { pageImages } from './page-images.ts';
-import { absoluteLink, linksMax } from './plain-text.ts';
+import { absoluteLink, firstLinks, linksMax, onlyFirst } from './plain-text.ts';
 import { htmlOfMarks, withoutMarks } from './text-marks.ts';
 import { tidyCode } from './tidy-code.ts';
 import { tidyTables } from './tidy-tables.ts';
@@ -28,19 +29,21 @@ export class WrongSelector extends Error {
 const attributeCharsMax = 10_000;
 
 /** A page as a document; `html` was scanned. Throws `WrongSelector`. */
-export function readHtml(html: string, url: string, options: ExtractOptions): Omit<Extracted, 'rawHtml' | 'warnings'> {
+export function readHtml(html: string, url: string, options: ExtractOptions): Omit<Extracted, 'rawHtml'> {
   const document = documentOf(withoutMarks(html));
   const base = baseOf(document, url);
   const facts = pageFacts(document, base);
-  const links = linksOf(document, base);
+  const warnings: string[] = [];
+  const links = linksOf(document, base, warnings);
   const wanted = {
-    ...(options.images === true && { images: pageImages(document, base) }),
-    ...(options.attributes !== undefined && { attributes: attributesOf(document, options.attributes) }),
+    ...(options.images === true && { images: pageImages(document, base, warnings) }),
+    ...(options.attributes !== undefined && { attributes: attributesOf(document, options.attributes, warnings) }),
   };
-  holdFormulas(document, html);
+  const formulas = holdFormulas(document, html);
   tidyCode(document);
   tidyTables(document);
-  const root = contentOf(document, html.length, url, options);
+  const root = contentOf(document, html.length, url, options, warnings);
+  bringFormulas(root, formulas);
   // An entity ends a text: a formula may be in several.
   root.normalize();
   makeAbsolute(root, base);
@@ -51,6 +54,7 @@ export function readHtml(html: string, url: string, options: ExtractOptions): Om
     links,
     ...wanted,
     facts,
+    warnings,
   };
 }
 
@@ -59,33 +63,51 @@ function baseOf(document: PageDocument, url: string): string {
   return (href == null ? null : absoluteLink(href, url)) ?? url;
 }
 
-function linksOf(document: PageDocument, base: string): string[] {
+function linksOf(document: PageDocument, base: string, warnings: string[]): string[] {
   const links = new Set<string>();
   for (const anchor of document.querySelectorAll('a[href], area[href]')) {
     const link = absoluteLink(anchor.getAttribute('href') ?? '', base);
     if (link !== null) links.add(link);
-    if (links.size >= linksMax) break;
+    if (links.size > linksMax) break;
   }
-  return [...links];
+  return firstLinks(links, warnings);
 }
 
 /** Attributes of the whole page, with the values of its source. */
-function attributesOf(document: PageDocument, attributes: readonly AttributeSelector[]): AttributeValues[] {
+function attributesOf(
+  document: PageDocument,
+  attributes: readonly AttributeSelector[],
+  warnings: string[],
+): AttributeValues[] {
   return attributes.map(({ selector, attribute }) => {
-    const values = selected(document, 'formats', selector).map((element) => element.getAttribute(attribute));
-    const shown = values.flatMap((value) => (value === null ? [] : value.slice(0, attributeCharsMax)));
+    const found = selected(document, 'formats', selector).map((element) => element.getAttribute(attribute));
+    const values = found.filter((value) => value !== null);
+    const shown = values.map((value) => value.slice(0, attributeCharsMax));
+    const of = `of '${attribute.slice(0, 100)}'`;
+    if (values.length > linksMax) warnings.push(onlyFirst(linksMax, `values ${of}`));
+    if (values.some(({ length }) => length > attributeCharsMax)) {
+      warnings.push(onlyFirst(attributeCharsMax, `characters of a value ${of}`));
+    }
     return { selector, attribute, values: shown.slice(0, linksMax) };
   });
 }
 
 /** The wanted part of the page, in a separate document. */
-function contentOf(document: PageDocument, chars: number, url: string, options: ExtractOptions): PageElement {
+function contentOf(
+  document: PageDocument,
+  chars: number,
+  url: string,
+  options: ExtractOptions,
+  warnings: string[],
+): PageElement {
   for (const selector of options.excludeTags ?? []) {
     for (const element of selected(document, 'excludeTags', selector)) element.remove();
   }
   if (options.includeTags !== null) return includedOf(document, options.includeTags);
   const notes = holdNotes(document);
-  const root = (options.onlyMainContent ? mainOf(document, chars, url) : null) ?? withoutUnread(document.body);
+  const main = options.onlyMainContent ? mainOf(document, chars, url) : null;
+  if (main !== null && isOutweighed(main, document.body)) warnings.push(outweighed);
+  const root = main ?? withoutUnread(document.body);
   bringNotes(document, root, notes);
   return root;
 }

@@ -13,6 +13,8 @@ export type Weights = ReadonlyMap<PageElement, Weight>;
 
 /** A shorter run of text may be a label, a name or a date. */
 export const proseSize = 60;
+/** What is above it in one run counts nothing: hardly a paragraph is so long, and a dump of data must not outweigh a page. */
+const runSizeMax = 20_000;
 
 const unread = new Set(
   'script style noscript template iframe object embed svg canvas link meta title select button input textarea dialog'.split(
@@ -36,7 +38,7 @@ function add(element: PageElement, weights: Map<PageElement, Weight>, inLink: bo
   const linked = inLink || element.localName === 'a';
   let run = 0;
   const flush = () => {
-    if (run >= proseSize) weight.prose += run;
+    if (run >= proseSize) weight.prose += Math.min(run, runSizeMax);
     run = 0;
   };
   for (const child of element.childNodes) {

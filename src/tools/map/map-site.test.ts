@@ -23,14 +23,19 @@ const metadata = {
 
 const refused: Failure = { kind: 'page-refused', code: 'page_unreachable', message: 'no', param: null };
 
-async function map(
-  asked: Record<string, unknown>,
-  site: { links?: readonly string[]; sitemap?: readonly string[]; page?: Failure } = {},
-) {
-  const page: ScrapedPage = { links: site.links ?? [], metadata, warnings: [] };
+interface Site {
+  links?: readonly string[];
+  sitemap?: readonly string[];
+  cut?: 'time' | 'files';
+  page?: Failure;
+  warnings?: readonly string[];
+}
+
+async function map(asked: Record<string, unknown>, site: Site = {}) {
+  const page: ScrapedPage = { links: site.links ?? [], metadata, warnings: site.warnings ?? [] };
   const reader = { read: async () => site.page ?? page, close: async () => undefined };
   const request = readMapRequest(new ToolFields({ url: metadata.url, ...asked } as never));
-  const sitemapPages = async () => site.sitemap ?? [];
+  const sitemapPages = async () => ({ urls: site.sitemap ?? [], cut: site.cut ?? null });
   return mapSite({ reader, sitemapPages }, request, 'tenant', new AbortController().signal);
 }
 
@@ -86,4 +91,17 @@ test('a page that cannot be read leaves its sitemap, with a warning; without one
   assert.deepEqual(await map({}, { page: refused }), refused);
   const blocked: Failure = { ...refused, code: 'url_blocked' };
   assert.deepEqual(await map({}, { page: blocked, sitemap: ['/s'] }), blocked);
+});
+
+test('links that a bound may have cut off come with a warning', async () => {
+  const warningsOf = async (site: Site) => {
+    const answer = await map({}, { links: ['/a'], sitemap: ['/s'], ...site });
+    assert.ok(answer.kind === 'answer');
+    return answer.warnings;
+  };
+  assert.deepEqual(await warningsOf({}), []);
+  assert.match((await warningsOf({ cut: 'time' }))[0]!, /^The time was over before all sitemaps were read/);
+  assert.match((await warningsOf({ cut: 'files' }))[0]!, /more sitemaps than are read/);
+  const cut = 'The page was cut after 10 bytes.';
+  assert.deepEqual(await warningsOf({ warnings: [cut] }), [cut]);
 });

@@ -1,5 +1,6 @@
 import type { Failure } from '../../kernel/failure.ts';
 import { canonicalUrl, isOfDomain, samePageKey } from '../canonical-url.ts';
+import type { SitemapPages } from '../crawl/find-sitemaps.ts';
 import type { PageReader } from '../page-reader.ts';
 import type { ScrapedPage } from '../scrape/scraped-page.ts';
 import type { ToolAnswer } from '../tool-call.ts';
@@ -8,7 +9,7 @@ import { type MapRequest, readingForLinks } from './map-request.ts';
 export interface MapParts {
   reader: PageReader;
   /** Pages of a site's sitemaps; those found until the signal. Never rejects. */
-  sitemapPages(tenant: string, start: string, urlsMax: number, signal: AbortSignal): Promise<readonly string[]>;
+  sitemapPages(tenant: string, start: string, urlsMax: number, signal: AbortSignal): Promise<SitemapPages>;
 }
 
 /** The links of a site, by its sitemaps and its first page, without reading what they lead to. */
@@ -23,20 +24,30 @@ export async function mapSite(
   const options = readingForLinks(timeoutMs);
   const [page, named] = await Promise.all([
     sitemap === 'only' ? null : reader.read({ tenant, url, options, paced: false, signal }),
-    sitemap === 'skip' ? [] : sitemapPages(tenant, url, limit, ending),
+    sitemap === 'skip' ? noPages : sitemapPages(tenant, url, limit, ending),
   ]);
   if (page !== null && 'kind' in page) {
     // The guard's refusal does not change with another try.
     const hopeless = page.kind === 'page-refused' && page.code === 'url_blocked';
-    if (hopeless || named.length === 0) return page;
+    if (hopeless || named.urls.length === 0) return page;
   }
   const read = page === null || 'kind' in page ? null : page;
   const start = read?.metadata.url ?? url;
-  const links = linksOf(request, start, [start, ...named, ...(read?.links ?? [])]);
-  const warnings =
-    page !== null && 'kind' in page ? ['The page itself could not be read. These links come from its sitemap.'] : [];
+  const links = linksOf(request, start, [start, ...named.urls, ...(read?.links ?? [])]);
+  const unread = page !== null && 'kind' in page;
+  const warnings = [
+    ...(unread ? ['The page itself could not be read. These links come from its sitemap.'] : []),
+    ...(named.cut === null ? [] : [cutWarnings[named.cut]]),
+    ...(read?.warnings ?? []),
+  ];
   return { kind: 'answer', body: { links: links.map((link) => shown(link, start, read)) }, warnings };
 }
+
+const noPages: SitemapPages = { urls: [], cut: null };
+const cutWarnings = {
+  time: 'The time was over before all sitemaps were read, so links may be missing. Raise the timeout.',
+  files: 'The site has more sitemaps than are read, so links may be missing.',
+};
 
 /** Links of the site alone, each page once; those that match the search come first. */
 function linksOf(request: MapRequest, start: string, found: readonly string[]): string[] {
