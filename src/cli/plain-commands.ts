@@ -179,7 +179,7 @@ export const lastCommands: Readonly<Record<string, TopCommand>> = {
   migrate: {
     group: keepData,
     description: 'bring the schema of the databases to this version, as the next start would',
-    options: [['--check', 'only list what is pending; exits with 1 when there is something'], ...localOptions],
+    options: [['--check', 'only list what is pending; exits with status 1 if there is any'], ...localOptions],
     example: 'culvert migrate --check',
     work: async () => (await import('./commands/migrate.ts')).migrate,
   },

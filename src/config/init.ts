@@ -11,7 +11,7 @@ export function initialConfigText(): string {
 
 const text = `# yaml-language-server: $schema=./${initialSchemaName}
 # Configuration of Culvert. Every key is optional; "culvert check" checks this file with line numbers, and editors
-# complete it by the schema beside it (of a newer version: culvert check --schema > ${initialSchemaName}).
+# complete it by the schema next to it (of a newer version: culvert check --schema > ${initialSchemaName}).
 # All keys: docs/configuration.md. \${NAME} is an environment variable, \${NAME:-x} one with a default,
 # \${file:/run/secrets/name} the content of a file. Changes are taken over while running.
 
@@ -61,6 +61,6 @@ keys:
 telemetry:
   log: { level: info }
 
-simulator: auto              # labelled stand-in answers where no provider is configured: auto | on | off
+simulator: auto              # labelled simulated answers where no provider is configured: auto | on | off
 autodetect: ask              # model servers found on this machine: ask | on | off
 `;

@@ -70,7 +70,8 @@ export const routeSchema = routeFields.superRefine((rule, context) => {
   if (refuse === undefined && changes.length === 0) {
     refused([], 'a rule needs an effect: model, ladder, targets, parameters, tag or refuse');
   }
-  if (refuse !== undefined && changes.length > 0) refused(['refuse'], `cannot stand beside ${changes[0]?.[0]}`);
+  if (refuse !== undefined && changes.length > 0)
+    refused(['refuse'], `cannot be used together with ${changes[0]?.[0]}`);
   if (model !== undefined && ladder !== undefined) refused(['ladder'], 'expected either model or ladder');
   if (refuse !== undefined && rule.continue) refused(['continue'], 'a rule that refuses ends it');
 });

@@ -142,7 +142,7 @@ class ValueReader {
       const fault = !isScalar(pair.key)
         ? 'a key must be plain text'
         : isMasked(key)
-          ? 'references can stand in values only, not in keys'
+          ? 'references can be in values only, not in keys'
           : key === '__proto__'
             ? 'this name cannot be used'
             : position.children.has(key)
@@ -210,7 +210,7 @@ const yamlMessages: Partial<Record<YAMLError['code'], string>> = {
   BAD_INDENT: 'the indentation does not fit, or a bracket is not closed',
   BAD_SCALAR_START: 'a text cannot begin with this character; put it in quotes',
   BLOCK_AS_IMPLICIT_KEY: 'a mapping cannot begin here; is a text with ": " in it not quoted?',
-  BLOCK_IN_FLOW: 'a list or mapping written over several lines cannot stand inside { } or [ ]',
+  BLOCK_IN_FLOW: 'a list or mapping written over several lines cannot be inside { } or [ ]',
   KEY_OVER_1024_CHARS: 'a key is too long, or a ":" is missing',
   MISSING_CHAR: 'a quote, comma, colon or closing bracket is missing',
   MULTILINE_IMPLICIT_KEY: 'a key goes over several lines; is a quote or a ":" missing?',

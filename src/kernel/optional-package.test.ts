@@ -16,7 +16,7 @@ test('the command that installs an optional package fits how Culvert was install
   );
   writeFileSync(join(folder, 'package.json'), '{}');
   assert.equal(installCommand('nodemailer', program(folder)), `npm install nodemailer in ${folder}`);
-  assert.equal(installCommand('nodemailer', '/app/dist/main.js'), 'npm install nodemailer, beside Culvert');
+  assert.equal(installCommand('nodemailer', '/app/dist/main.js'), 'npm install nodemailer, next to Culvert');
 });
 
 test('a package that is not there is told from one that is', () => {

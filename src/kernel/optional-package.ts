@@ -16,7 +16,7 @@ export function isInstalled(name: string): boolean {
 /** Command that installs an optional peer where the Culvert at `program` finds it, as words after "Run". */
 export function installCommand(name: string, program = fileURLToPath(import.meta.url)): string {
   const [place = '', ...rest] = program.replaceAll('\\', '/').split(`/node_modules/${packageName}/`);
-  if (rest.length === 0) return `npm install ${name}, beside Culvert`;
+  if (rest.length === 0) return `npm install ${name}, next to Culvert`;
   if (place.includes('/_npx/')) return `npx --package ${packageName} --package ${name} culvert`;
   // Packages of a project have its package.json next to their folder; global ones have none.
   return existsSync(join(place, 'package.json')) ? `npm install ${name} in ${place}` : `npm install --global ${name}`;

@@ -288,7 +288,7 @@ function method(node: ASTNode & { op: 'rcall' }, scope: Scope): Code {
 }
 
 function loop(name: 'exists' | 'all', all: Code, item: string, predicate: ASTNode, scope: Scope): Code {
-  if (scope.bound.size > 0) throw new NotInConditions('exists and all cannot stand inside one another', predicate);
+  if (scope.bound.size > 0) throw new NotInConditions('exists and all cannot be inside one another', predicate);
   // Conditions run from their beginning to their end at once, so one place for the value is enough.
   const cell: { value: Value } = { value: '' };
   const holds = codeOf(predicate, { ...scope, bound: new Map([[item, cell]]) });

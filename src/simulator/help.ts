@@ -20,7 +20,7 @@ export const faultHelp: readonly FaultHelp[] = [
 export function mockHelp(): string {
   const width = Math.max(...faultHelp.map((fault) => fault.example.length)) + 2;
   const lines = faultHelp.map((fault) => `  ${fault.example.padEnd(width)}${fault.help}`);
-  return `culvert mock: an upstream that answers, or fails, as it is told.
+  return `culvert mock: an upstream that answers, or fails, on command.
 
 It speaks OpenAI's and Anthropic's formats: POST …/chat/completions, …/responses, …/completions, …/messages,
 …/messages/count_tokens, …/embeddings, …/moderations, …/rerank, …/audio/speech, …/audio/transcriptions,

@@ -65,7 +65,7 @@ test('a person whom no group lets in is told so, and can log in as another', { s
   await logInThere(page, 'gast');
   await page.getByText('gast@example.org is in none of the groups that may use this dashboard.').waitFor();
   await shoot(page, 'openid-refused');
-  await page.getByRole('link', { name: 'Log in as somebody else' }).click();
+  await page.getByRole('link', { name: 'Log in as another person' }).click();
   await page.getByRole('button', { name: /yes/i }).click();
   await page.getByRole('button', { name: 'Log in' }).waitFor();
   assert.deepEqual(

@@ -139,7 +139,7 @@ test('of two people who change a key the second one’s change leaves the first 
   await page.getByRole('textbox', { name: 'Name' }).fill('of both');
   await made(`/keys/${id}`, { limits: { budget: { month: 9 } }, models: ['chat'] }, 'PATCH');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Somebody else has changed this.').waitFor();
+  await page.getByText('Another person has changed this.').waitFor();
   assert.deepEqual((await changes(page)).toSorted(), [
     'budget {"5h":1,"month":9} unchanged',
     'models ["chat"] unchanged',
@@ -260,7 +260,7 @@ test('of two people who change an account the second one’s change leaves the f
   await page.getByRole('textbox', { name: 'Name' }).fill('Renamed');
   await made('/accounts/shared', { plan: 'default' }, 'PATCH');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Somebody else has changed this.').waitFor();
+  await page.getByText('Another person has changed this.').waitFor();
   assert.deepEqual(await changes(page), ['name unchanged Renamed', 'plan default unchanged']);
   await assertAccessible(page);
   await shoot(page, 'account-changed-desktop-light');
@@ -277,7 +277,7 @@ test('of two people who change a plan the second is told what the first one made
   await page.getByRole('textbox', { name: 'Requests per minute' }).fill('9');
   await made('/plans/shared', { windows: { '5h': 77 }, rpm: 5 }, 'PUT');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Somebody else has changed this.').waitFor();
+  await page.getByText('Another person has changed this.').waitFor();
   assert.deepEqual(await changes(page), ['windows {"5h":77} unchanged', 'rpm unchanged 9']);
   await assertAccessible(page);
   await shoot(page, 'plan-changed-desktop-light');

@@ -87,7 +87,7 @@ test('a provider is tested, changed and removed, and its key is shown nowhere', 
   assert.equal(kept.status, 200);
   await page.getByLabel('Other settings').fill('{"all_models": true}');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Somebody else has changed this.').waitFor();
+  await page.getByText('Another person has changed this.').waitFor();
   assert.deepEqual(await changes(page), ['http2 true unchanged', 'all_models unchanged true']);
   await shoot(page, 'provider-changed-desktop-light');
   await page.getByRole('button', { name: 'Use theirs' }).click();
@@ -143,7 +143,7 @@ test('a model is made, refused at the field that is wrong, answers, and is found
   const kept = await fetch(`${gateway.url}/admin/v1/models/smart`, { method: 'PATCH', headers, body });
   assert.equal(kept.status, 200);
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Somebody else has changed this.').waitFor();
+  await page.getByText('Another person has changed this.').waitFor();
   assert.deepEqual(await changes(page), ['cost 3 unchanged', 'tier theirs mine']);
   await assertAccessible(page);
   await shoot(page, 'model-changed-phone-dark');

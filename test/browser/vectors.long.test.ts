@@ -197,7 +197,7 @@ test('of two people who change a point the second sees what the first did', { sk
   const theirs = { text: 'Rye bread.', topic: 'food', page: 2, who: 'another' };
   await call('PUT', '/shared/points/payload', { payload: theirs, points: [1] });
   await dialog.getByRole('button', { name: 'Save' }).click();
-  await dialog.getByText('Somebody else has changed this.').waitFor();
+  await dialog.getByText('Another person has changed this.').waitFor();
   const changed = dialog.getByRole('table', { name: 'What was changed' });
   assert.match(await changed.innerText(), /topic\s+unchanged\s+bread/);
   assert.deepEqual((await call<{ payload: object }>('GET', '/shared/points/1')).payload, theirs);

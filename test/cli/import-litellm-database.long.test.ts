@@ -183,7 +183,7 @@ describe('culvert import litellm --database', { skip }, () => {
     });
     assert.deepEqual(keyOf('wide'), { account: 'Acme', name: 'wide' });
     for (const wanted of [
-      /database LiteLLM_OrganizationTable\.Acme: its limits count for each of 3 accounts or keys by itself; together/,
+      /database LiteLLM_OrganizationTable\.Acme: its limits count for each of 3 accounts or keys separately; together/,
       /database LiteLLM_OrganizationTable\.Acme\.soft_budget: not carried over/,
       /database LiteLLM_TeamMembership\.bob@example\.com in Sales: its limits count for each of 2 accounts or keys/,
       /database LiteLLM_TeamMembership: limits of 1 not carried over: no key has them/,

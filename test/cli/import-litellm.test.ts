@@ -144,7 +144,7 @@ test('what has no place is told with its line, and stands in the file as a comme
     /^\d+ litellm_settings\.cache: carried over as models\.NAME\.cache, whose answers one key shares/,
     /^\d+ litellm_settings\.cache_params\.password: not carried over: storage\.cache/,
     /^\d+ litellm_settings\.success_callback: not carried over: telemetry\.otlp sends traces to Langfuse/,
-    /^84 litellm_settings\.num_retries: not carried over: router_settings has it too, and wins/,
+    /^84 litellm_settings\.num_retries: not carried over: router_settings has it too, and takes precedence/,
     /^\d+ router_settings\.routing_strategy: not carried over/,
     /^\d+ general_settings\.database_url: not carried over/,
     /^\d+ general_settings\.master_key: becomes admin\.key, which calls no models/,

@@ -44,6 +44,22 @@ export function messagesOf(file: string): Message[] {
   return found;
 }
 
+/** Each text of at least three words in a source file, whatever it is for; also those between tags. */
+export function textsOf(file: string): string[] {
+  const source = readFileSync(`${root}/${file}`, 'utf8');
+  const found: string[] = [];
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) for (const one of value) visit(one);
+    if (!isNode(value) || value.type === 'ImportDeclaration') return;
+    const isText = value.type === 'Literal' || value.type === 'TemplateLiteral' || value.type === 'JSXText';
+    const words = isText ? (wordsOf(value)?.replace(/\s+/g, ' ').trim() ?? '') : '';
+    if (/\S \S+ \S/.test(words)) found.push(words);
+    for (const member of Object.values(value)) visit(member);
+  };
+  visit(parseSync(file, source).program);
+  return found;
+}
+
 const asSentence = (text: string) => `${text[0]!.toUpperCase()}${text.slice(1)}${/[.:?]$/.test(text) ? '' : '.'}`;
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && 'type' in value;
 
@@ -54,6 +70,6 @@ function placeIn(taker: string, { type }: Node, place: Sentence['place'] | null)
 }
 
 function wordsOf(node: Node): string | null {
-  if (node.type === 'Literal') return typeof node.value === 'string' ? node.value : null;
+  if (node.type !== 'TemplateLiteral') return typeof node.value === 'string' ? node.value : null;
   return (node.quasis as { value: { cooked: string } }[]).map(({ value }) => value.cooked).join('Code');
 }

@@ -102,9 +102,9 @@ const wrong: [routes: string, problem: RegExp][] = [
   ['  a: { when: \'now.getHours("Mars/North") == 1\', tag: x }', /expected a time zone/],
   [`  a: { when: '${'('.repeat(60)}true${')'.repeat(60)}', tag: x }`, /exceeded maxDepth/],
   [`  a: { when: '${'true && '.repeat(300)}true', tag: x }`, /exceeded max/],
-  ["  a: { when: 'media.exists(a, media.exists(b, a == b))', tag: x }", /cannot stand inside one another/],
+  ["  a: { when: 'media.exists(a, media.exists(b, a == b))', tag: x }", /cannot be inside one another/],
   ['  a: { when: "tokens > 1" }', /a rule needs an effect/],
-  ['  a: { model: smart, refuse: { message: x } }', /cannot stand beside model/],
+  ['  a: { model: smart, refuse: { message: x } }', /cannot be used together with model/],
   ['  a: { model: smrt }', /there is no such model \(did you mean 'smart'\?\)/],
   [
     '  a: { ladder: { by: tokens, steps: [ { model: smrt } ] } }',

@@ -91,7 +91,7 @@ export function readDeployment(
   if (model === '' || /\s/.test(model) || !isWritable(model))
     return drop([...at, 'model'], 'it names no model of its provider');
   if (model.includes('*') && !alias.includes('*')) {
-    return drop([...at, 'model'], 'a * there needs a * in model_name, because it stands for the match');
+    return drop([...at, 'model'], 'a * there needs a * in model_name, because it is replaced by the match');
   }
   if (!nameForm.test(model) || model.length > 256)
     return drop([...at, 'model'], 'it is too long, or has more than one *');

@@ -100,7 +100,7 @@ export function readScopes({ tables }: LiteLlmRows, groups: AccessGroups, notes:
 }
 
 function eachByItself(holders: number): string {
-  return `its limits count for each of ${holders} accounts or keys by itself; together these may use ${holders} times as much`;
+  return `its limits count for each of ${holders} accounts or keys separately; together these may use ${holders} times as much`;
 }
 
 const tagOfRequest = 'its budget counts for the keys that have the tag; a tag that a caller sends has no budget here';

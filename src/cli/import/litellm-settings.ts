@@ -100,7 +100,8 @@ export function readSettings(values: Values, root: JsonObject): Settings {
       for (const name of names) {
         if (of[name] === undefined || of[name] === null) continue;
         taken.add(`${section}.${name}`);
-        if (found !== null) values.notes.add([section, name], 'not carried over: router_settings has it too, and wins');
+        if (found !== null)
+          values.notes.add([section, name], 'not carried over: router_settings has it too, and takes precedence');
         found ??= read(of[name], [section, name]);
       }
     }

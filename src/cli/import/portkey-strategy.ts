@@ -124,7 +124,7 @@ function spread(at: Leaf, notes: Notes): { leaves: Leaf[]; next: number } {
         const inner = spread({ ...target, priority, weight: Math.max(weightMin, (weight * share) / sum) }, notes);
         leaves.push(...inner.leaves);
         if (inner.next > priority + 1) {
-          notes.add(target.path, 'its fallbacks stand behind all targets of the load balancer, not behind this one');
+          notes.add(target.path, 'its fallbacks come after all targets of the load balancer, not after this one');
         }
         next = Math.max(next, inner.next);
       }

@@ -185,6 +185,6 @@ const plain = ['content-type', 'text/plain; charset=utf-8', 'cache-control', 'no
 /** `logout`: the provider would let the same person in again without asking; null: there is no such place. */
 function sendPage(exchange: Exchange, status: number, message: string, logout: string | null = null): void {
   const links = [{ to: '/dashboard', text: 'Back to the login' }];
-  if (logout !== null) links.unshift({ to: logout, text: 'Log in as somebody else' });
+  if (logout !== null) links.unshift({ to: logout, text: 'Log in as another person' });
   sendPlainPage(exchange, { status, title: 'Log in to Culvert', message, links });
 }

@@ -65,7 +65,7 @@ function pageOf(url: string, version: string): string {
 <h1>Culvert is running</h1>
 <p>This is an inference gateway, version ${version}: one address and one key for OpenAI’s, Anthropic’s and Google’s API.</p>
 <h2>Get a key</h2>
-<p>The first start printed one, and keeps it in <code>api.key</code> of its data folder. Whoever runs this server makes
+<p>The first start printed one, and keeps it in <code>api.key</code> of its data folder. The operator of this server makes
 others:</p>
 <pre><code>${culvert} keys create --account me --name laptop</code></pre>
 <h2>Use it</h2>

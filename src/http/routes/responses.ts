@@ -48,7 +48,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns, 
     storedRoute(
       'POST',
       '/v1/responses/compact',
-      'One item that stands for a whole conversation',
+      'One item in place of a whole conversation',
       async ({ exchange, body }) => {
         const call = modelCallOf(exchange);
         if (call === null) return null;

@@ -140,7 +140,7 @@ function insertInto(database: Database, { name, order }: KeptTable): Insert {
       for (let key = first; key <= first + ledgerKeySpan; key += 1) {
         if (statement.run(...values, key).changes === 1) return;
       }
-      throw new RestoreRefused(`The backup holds too many requests of one instant, in ${name}.`);
+      throw new RestoreRefused(`The backup holds too many requests of the same millisecond, in ${name}.`);
     });
   };
 }

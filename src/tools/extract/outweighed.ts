@@ -3,7 +3,7 @@ import type { PageElement } from './page-document.ts';
 import { textBlocksOf } from './text-blocks.ts';
 import { weigh } from './weigh-elements.ts';
 
-/** Warning of main content that may be a dump of data beside an article. */
+/** Warning of main content that may be a dump of data instead of the article. */
 export const outweighed =
   'Nearly all of the main content is one long text, and other text of the page is left out. ' +
   'For all of it, set onlyMainContent to false.';

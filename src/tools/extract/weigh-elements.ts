@@ -13,7 +13,7 @@ export type Weights = ReadonlyMap<PageElement, Weight>;
 
 /** A shorter run of text may be a label, a name or a date. */
 export const proseSize = 60;
-/** What is above it in one run counts nothing: hardly a paragraph is so long, and a dump of data must not outweigh a page. */
+/** Largest weight of one run: hardly a paragraph is so long, and a dump of data must not outweigh a page. */
 const runSizeMax = 20_000;
 
 const unread = new Set(

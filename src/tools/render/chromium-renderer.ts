@@ -44,7 +44,7 @@ export function createChromiumRenderer(parts: ChromiumRendererParts): PageRender
     const found = findChromium(named) !== null;
     if (found && playwrightInstalled()) return null;
     const lacking = found
-      ? 'the package playwright-core is not installed beside Culvert'
+      ? 'the package playwright-core is not installed next to Culvert'
       : named === undefined
         ? 'there is no Chromium on this machine'
         : 'the file that tools.scrape.chromium names does not exist';

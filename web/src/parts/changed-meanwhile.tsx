@@ -36,7 +36,7 @@ export function ChangedMeanwhile({ before, theirs, yours, onGoOn }: ChangedMeanw
     <div ref={note} tabIndex={-1} className="outline-none">
       <Note tone="warn">
         <p role="alert" className="font-medium">
-          Somebody else has changed this. Your changes have not been saved.
+          Another person has changed this. Your changes have not been saved.
         </p>
         {changed.length === 0 ? (
           <p className="mt-1">No field of this form has changed.</p>

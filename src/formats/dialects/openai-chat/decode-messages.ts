@@ -90,7 +90,7 @@ function assistant(value: JsonObject): Complaint | null {
     isFilled(value.refusal) ||
     isFilled(value.audio) ||
     thoughtIn(value) !== '';
-  return hasContent ? null : complain('content', value.content, "a string, or 'tool_calls' beside it");
+  return hasContent ? null : complain('content', value.content, "a string, or 'tool_calls' in the same message");
 }
 
 function isFilled(value: JsonValue | undefined): boolean {

@@ -293,10 +293,10 @@ function combinations(body: JsonObject): Complaint | null {
     return complain('max_tokens', old, `the same as 'max_completion_tokens' (${current}), or only one of the two`);
   }
   if (typeof body.top_logprobs === 'number' && body.logprobs !== true) {
-    return complain('top_logprobs', body.top_logprobs, "'logprobs': true beside it, or leave it out");
+    return complain('top_logprobs', body.top_logprobs, "'logprobs': true with it, or leave it out");
   }
   if (isObject(body.stream_options) && body.stream !== true) {
-    return complain('stream_options', body.stream_options, "'stream': true beside it, or leave it out");
+    return complain('stream_options', body.stream_options, "'stream': true with it, or leave it out");
   }
   const { tool_choice: choice } = body;
   return choice === 'required' || isObject(choice) ? choiceFitsTools(choice, body) : null;

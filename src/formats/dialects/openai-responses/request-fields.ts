@@ -314,7 +314,7 @@ function conversation(body: JsonObject): Complaint | null {
   }
   const orphan = orphanOutput(given);
   if (orphan === null) return null;
-  return complain(`input[${orphan.index}].call_id`, orphan.callId, 'the call_id of a call that stands before it');
+  return complain(`input[${orphan.index}].call_id`, orphan.callId, 'the call_id of an earlier call');
 }
 
 /** A choice that forces a tool needs that tool: an upstream's own complaint would come late and name less. */

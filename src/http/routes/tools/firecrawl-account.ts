@@ -24,7 +24,7 @@ export function firecrawlAccountRoutes(parts: FirecrawlAccountParts): Route[] {
   return toolMounts
     .filter(({ api }) => api !== 'culvert')
     .flatMap((mount) => [
-      route(mount, '/concurrency-check', 'Requests at one time', (exchange) => concurrency(parts, exchange)),
+      route(mount, '/concurrency-check', 'Concurrent requests', (exchange) => concurrency(parts, exchange)),
       route(mount, '/team/credit-usage', 'Units that are left', (exchange) => left(parts, exchange, mount, 'credits')),
       route(mount, '/team/token-usage', 'Tokens that are left', (exchange) => left(parts, exchange, mount, 'tokens')),
       route(mount, '/team/queue-status', 'Pages that wait', (exchange) => queue(parts, exchange)),

@@ -122,7 +122,7 @@ export async function videoContent(
 function contentAt(video: VeoVideo, { connection, headers }: VideoHome): VideoContent {
   if ('base64' in video) return { kind: 'bytes', bytes: Buffer.from(video.base64, 'base64'), type: video.mediaType };
   if ('bucket' in video) {
-    const message = `The video lies in the operator's bucket: ${connection.name} has the setting to keep it there.`;
+    const message = `The video is in the operator's bucket: ${connection.name} has the setting to keep it there.`;
     throw new FailureError(invalid('video_id', message));
   }
   const url = URL.parse(video.uri);

@@ -36,7 +36,7 @@ export function Budgets({ account }: { account: LookedAt }) {
   return (
     <Section title="Budgets within" actions={edit}>
       <div className="flex flex-col gap-4">
-        {!has && <p className="text-muted text-sm">No end user, tag or model has a budget of its own.</p>}
+        {!has && <p className="text-muted text-sm">No end user, tag or model has a separate budget.</p>}
         {ofEach.map((one) => (
           <p key={one.whose + timeWords(one)} className="text-sm">
             {kinds[one.whose]}: {usd(Number(one.usd))} {timeWords(one)}

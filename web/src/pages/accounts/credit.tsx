@@ -100,7 +100,7 @@ function TopUp({ path, onClose }: { path: string; onClose: () => void }) {
           <Input {...control} inputMode="decimal" value={amount} onChange={({ target }) => setAmount(target.value)} />
         )}
       </Field>
-      <Field name="note" label="Note" hint="Such as who paid. It stands in the list and in the audit.">
+      <Field name="note" label="Note" hint="Such as who paid. The list and the audit show it.">
         {(control) => <Input {...control} value={note} onChange={({ target }) => setNote(target.value)} />}
       </Field>
     </Form>

@@ -37,7 +37,8 @@ export function Login({ server }: { server: McpServerReply }) {
     >
       {login === null ? (
         <p className="text-muted">
-          Nobody is logged in. All keys that may use this server will use it with the permissions of whoever logs in.
+          Nobody is logged in. All keys that may use this server will use it with the permissions of the person who logs
+          in.
         </p>
       ) : (
         <Facts>
@@ -60,7 +61,7 @@ export function Login({ server }: { server: McpServerReply }) {
           await mcpServers.refresh(client);
         }}
       >
-        Culvert forgets its tokens. Calls of its tools fail until somebody logs in again.
+        Culvert forgets its tokens. Calls of its tools fail until a person logs in again.
       </Confirm>
     </Section>
   );

@@ -48,7 +48,7 @@ function InviteDialog({ account, onClose }: { account: string | undefined; onClo
   });
   if (link !== null) return <LinkDialog link={link} onClose={onClose} />;
   return (
-    <Dialog open onClose={onClose} title="Invite somebody" description="You get a link, which works once.">
+    <Dialog open onClose={onClose} title="Invite a person" description="You get a link, which works once.">
       <Form
         error={invite.error}
         onSubmit={() => invite.mutate()}
@@ -63,7 +63,7 @@ function InviteDialog({ account, onClose }: { account: string | undefined; onClo
         <Field
           name="email"
           label="E-mail"
-          hint="Optional. Whoever logs in by OpenID Connect with this address needs no link."
+          hint="Optional. A person who logs in by OpenID Connect with this address needs no link."
         >
           {(control) => <Input {...control} type="email" autoComplete="off" {...field('email')} />}
         </Field>

@@ -21,7 +21,7 @@ export function CacheFields({ draft, change }: CacheFieldsProps) {
       <Field
         name="cache.scope"
         label="Who shares the answers"
-        hint="A hit tells a caller that somebody else has asked the same."
+        hint="A hit tells a caller that another caller has asked the same."
       >
         {(control) => (
           <Select {...control} {...field('cacheScope')} disabled={draft.cacheTtl.trim() === ''}>

@@ -66,7 +66,7 @@ export default function OwnModelsPage() {
         retry={() => void refetch()}
         empty={
           <Empty title={text === '' ? 'This key may not use any model.' : 'No model matches.'}>
-            Whoever gave you the key can change which models it may use.
+            The person who gave you the key can change which models it may use.
           </Empty>
         }
       />

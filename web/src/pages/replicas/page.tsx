@@ -28,7 +28,7 @@ export default function ReplicasPage() {
         pages={pages}
         columns={columns}
         keyOf={({ id }) => id}
-        empty={<Empty title="No process has told anything of itself." icon={<Server />} />}
+        empty={<Empty title="No process has reported itself." icon={<Server />} />}
       />
     </Page>
   );

@@ -63,7 +63,7 @@ export function NewCollection({ caller, onClose, onMade }: NewCollectionProps) {
           <Field
             name="embedding_model"
             label="Embedding model"
-            hint={`${builtIn} is built in and finds by words. A provider's model finds by meaning.`}
+            hint={`${builtIn} is built in and finds by the words of a text. A provider's model finds by meaning.`}
           >
             {(control) => (
               <Select {...control} value={model} onChange={(event) => setModel(event.target.value)}>

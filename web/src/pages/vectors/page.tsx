@@ -116,7 +116,7 @@ function Collections({ caller, onMade }: { caller: Caller; onMade: (name: string
             <Empty title="No collection matches." />
           ) : (
             <Empty icon={<Boxes />} title="This key has no collections yet." action={make}>
-              A collection stores texts as vectors and finds them by meaning or by words.
+              A collection stores texts as vectors and finds them by meaning or by their words.
             </Empty>
           )
         }
