@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { commentsOf } from './comments.ts';
 import { messagesOf } from './messages.ts';
 import { judge, ownWords, passiveShareMax, type Sentence, sentencesOf } from './plain-english.ts';
+import { remembered } from './remembered.ts';
 import { pages } from './snippets.ts';
 
 const changelog = 'CHANGELOG.md';
@@ -23,12 +24,15 @@ function findingsOf(page: string): string[] {
 }
 
 test('pages are in plain English: short sentences with a subject and a verb, mostly active', () => {
-  assert.deepEqual(documents.flatMap(findingsOf), []);
+  const { find, keep } = remembered('plain-pages', findingsOf);
+  const found = documents.flatMap(find);
+  keep();
+  assert.deepEqual(found, []);
 });
 
 test('messages of the server and of commands are in plain English too', () => {
   const sources = globSync('src/**/*.ts').filter((file) => !/\.(?:test|fixture)\.ts$/.test(file));
-  const found = sources.flatMap((file) =>
+  const { find, keep } = remembered('plain-messages', (file) =>
     messagesOf(file).flatMap(({ mayLackVerb, ...message }) => {
       const { fault } = judge(message);
       return fault === null || (mayLackVerb && fault === 'no verb')
@@ -36,6 +40,8 @@ test('messages of the server and of commands are in plain English too', () => {
         : [`${file}:${message.line}: ${fault}: ${message.text}`];
     }),
   );
+  const found = sources.flatMap(find);
+  keep();
   assert.deepEqual(found, []);
 });
 
@@ -67,23 +73,27 @@ const sourcesOf = (rooms: readonly string[]) =>
 test('comments of rooms that were looked through have no words of a private language', () => {
   const sources = sourcesOf(readRooms);
   assert.ok(sources.length > 300);
-  const found = sources.flatMap((file) =>
+  const { find, keep } = remembered('plain-comments', (file) =>
     commentsOf(file).flatMap(({ line, text }) => {
       const [word] = ownWords.exec(text) ?? [];
       return word === undefined ? [] : [`${file}:${line}: '${word}': ${text}`];
     }),
   );
+  const found = sources.flatMap(find);
+  keep();
   assert.deepEqual(found, []);
 });
 
 test('docstrings of rooms that were looked through begin with a noun or a verb, not with a clause', () => {
   const sources = sourcesOf(namedRooms);
   assert.ok(sources.length > 600);
-  const found = sources.flatMap((file) =>
+  const { find, keep } = remembered('plain-docstrings', (file) =>
     commentsOf(file).flatMap(({ line, text, kind }) =>
       kind === 'docstring' && /^(?:What|Of|Who|As|Those)\b/.test(text) ? [`${file}:${line}: ${text}`] : [],
     ),
   );
+  const found = sources.flatMap(find);
+  keep();
   assert.deepEqual(found, []);
 });
 
