@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { fakeTime } from '../../../test/fake-time.ts';
+import { blackHole } from '../../../test/faults/dead-places.ts';
 import { listen, listenAndKeep, onRequest, send, testTransport, textOf } from '../../../test/loopback-transport.ts';
+import { until } from '../../../test/until.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
@@ -46,6 +48,17 @@ test('a turn of the loop that is longer than the time to connect fails no upstre
   const told = send(transport, second.origin, { connectTimeoutMs: 100 });
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
   assert.equal(await told.end, 'ended');
+});
+
+test('a caller that leaves while the upstream connects leaves no socket behind', async (t) => {
+  const connecting = () => process.getActiveResourcesInfo().filter((kind) => kind === 'ConnectWrap').length;
+  const origin = await blackHole(t);
+  const transport = testTransport(t);
+  const before = connecting();
+  const left = send(transport, origin, { connectTimeoutMs: 60_000 });
+  await until('it connects', () => connecting() === before + 1);
+  left.call.abort();
+  await until('it does not connect any more', () => connecting() === before);
 });
 
 test('a body of many sizes and letters arrives byte for byte, under its length', async (t) => {
