@@ -53,6 +53,14 @@ models:
   assert.ok(exported.variables.has('CULVERT_MODELS_FAST_TARGETS_0_BODY_TOKEN'), [...exported.variables.keys()].join());
 });
 
+test('arguments of programs are variables too: many take a key so', () => {
+  const text = "mcp: { servers: { files: { command: npx, args: ['-y', '--api-key=args-canary'], env: {} } } }\n";
+  const { exported, inForce, again } = roundTrip(text, [], {});
+  assertSame(again, inForce);
+  assert.ok(!exported.text.includes('args-canary'), exported.text);
+  assert.equal(exported.variables.get('CULVERT_MCP_SERVERS_FILES_ARGS_1'), '--api-key=args-canary');
+});
+
 test('the operator’s own file stays as it was written, with what is kept below it and every secret as a variable', () => {
   const text = `# Ours.
 admin: { key: literal-admin-key }

@@ -8,7 +8,7 @@ export interface JsonSchema {
   /** Our keyword for the meaning of a text (duration, size, …), for the reference. */
   kind?: string;
   /** Our keyword for what `marked-members` reads, where no `kind` says so. */
-  mark?: 'address' | 'headers' | 'body';
+  mark?: 'address' | 'secret' | 'headers' | 'body';
   /** A URL in which a user name and a password may be. */
   has_user?: boolean;
   /** A URL whose path is a secret. */

@@ -52,3 +52,17 @@ test('the effective configuration shows names and numbers, never a secret', () =
     assert.ok(shown.includes(text), text);
   }
 });
+
+test('lists of names stay lists, settings of hooks and arguments of programs are secret', () => {
+  const { hooks, mcp } = redact(
+    configSchema.parse({
+      hooks: { team: { module: './team.ts', headers: ['x-team'], env: ['TOKEN'], settings: { keys: ['SECRET'] } } },
+      mcp: { servers: { files: { command: 'npx', args: ['-y', '--api-key=SECRET'], env: { TOKEN: 'SECRET' } } } },
+    }),
+  ) as { hooks: { team: object }; mcp: { servers: { files: object } } };
+  const { headers, env, settings } = { headers: null, env: null, settings: null, ...hooks.team };
+  assert.deepEqual([headers, env, settings], [['x-team'], ['TOKEN'], { keys: '(secret)' }]);
+  const { args } = { args: null, ...mcp.servers.files };
+  assert.deepEqual(args, ['(secret)', '(secret)']);
+  assert.ok(!JSON.stringify(mcp).includes('SECRET'));
+});

@@ -9,6 +9,8 @@ interface MarkedNames {
   secrets: ReadonlySet<string>;
   /** Every value in them is secret. */
   records: ReadonlySet<string>;
+  /** Those of them in which anything may be a secret, also in a list. */
+  bodies: ReadonlySet<string>;
   /** URLs in which a user name, a password or a token is allowed. */
   urls: ReadonlySet<string>;
   /** Paths of secrets among them. */
@@ -28,6 +30,7 @@ function marked(): MarkedNames {
     records: named(
       ({ mark, path }) => mark === 'headers' || mark === 'body' || (mark === 'secret' && path.at(-1) === '*'),
     ),
+    bodies: named(({ mark }) => mark === 'body'),
     urls: named(({ mark }) => mark === 'address'),
     secretPaths: named(({ schema }) => schema.secret_path === true),
   };
@@ -49,8 +52,9 @@ export function redactPart(part: object): unknown {
 
 function redactValue(value: unknown, key: string): unknown {
   if (value === undefined || value === null) return value;
-  const { secrets, records, urls } = marked();
-  if (records.has(key) && typeof value === 'object') {
+  const { secrets, records, bodies, urls } = marked();
+  // A list of `headers` or of `env` holds names.
+  if (records.has(key) && typeof value === 'object' && (!Array.isArray(value) || bodies.has(key))) {
     return Object.fromEntries(Object.keys(value).map((name) => [name, secretMark]));
   }
   if (Array.isArray(value)) return value.map((item) => redactValue(item, secrets.has(key) ? key : ''));

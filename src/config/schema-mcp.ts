@@ -97,7 +97,12 @@ export const mcpServerSchema = z
       .min(1)
       .optional()
       .describe('The program to run instead, which speaks over standard input and output. Only a file can say this.'),
-    args: z.array(z.string().max(8_192)).max(100).default([]).describe('Arguments of the program.'),
+    // Many programs take their key so: no argument is shown.
+    args: z
+      .array(z.string().max(8_192).meta({ mark: 'secret' }))
+      .max(100)
+      .default([])
+      .describe('Arguments of the program.'),
     env: z
       .record(z.string().min(1).max(200), secretOrPath(0))
       .default({})
