@@ -93,3 +93,43 @@ test('the secret is sent to the configured issuer alone, and no answer holds it'
   assert.match(unknown.text, /was not authorized \(invalid_client\)/);
   assert.doesNotMatch(unknown.text, /another-secret/);
 });
+
+/** Places that an MCP server may name, in its answers. */
+const named = {
+  'its metadata': (inner: string, base: string) => ({ metadata: `${inner}/latest/meta-data`, issuer: base }),
+  'its authorization server': (inner: string, base: string) => ({
+    metadata: `${base}/.well-known/oauth-protected-resource/mcp`,
+    issuer: inner,
+  }),
+};
+
+for (const [what, places] of Object.entries(named)) {
+  test(`S17 an MCP server that names a private place for ${what} has nobody asked there`, async (t) => {
+    const asked: unknown[] = [];
+    const inner = await listening(
+      t,
+      createServer((request, response) => {
+        asked.push(request.url);
+        response.writeHead(404).end();
+      }),
+    );
+    const issuer = await startIssuer(t);
+    const server = await startMcpServer(t, {
+      before(request, response) {
+        const base = `http://${request.headers.host}`;
+        const { metadata, issuer } = places(inner, base);
+        if (request.url?.startsWith('/.well-known/oauth-protected-resource')) {
+          const body = JSON.stringify({ resource: `${base}/mcp`, authorization_servers: [issuer] });
+          response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+        } else response.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${metadata}"` }).end();
+        return true;
+      },
+    });
+    const oauth = { issuer: issuer.url, client_id: 'culvert', client_secret: 'the-secret' };
+    const gateway = await startGateway(t, { mcp: { servers: { own: { url: server.url, oauth } } } });
+    const refused = await answer(gateway);
+    assert.ok(refused.status >= 500, refused.text);
+    assert.deepEqual(asked, []);
+    assert.deepEqual(issuer.asked, []);
+  });
+}

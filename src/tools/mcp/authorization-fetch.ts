@@ -1,9 +1,10 @@
+import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { McpServerConfig } from '../../config/schema.ts';
 import { createFetchGuard, type FetchRules, type ResolveAddresses } from '../../net/fetch-guard.ts';
 import { createConnect } from '../../upstream/transport/connect.ts';
 import { createLookup } from '../../upstream/transport/lookup.ts';
 import type { ProxyOf } from '../../upstream/transport/proxy.ts';
-import { guardedConnect } from './guarded-connect.ts';
+import { Blocked, guardedConnect } from './guarded-connect.ts';
 import { McpFault, McpFaultError } from './mcp-fault.ts';
 import { callInProgress, createMcpFetch, type McpFetch } from './mcp-fetch.ts';
 
@@ -50,5 +51,23 @@ export function createAuthorizationFetch(
         throw error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
       }
     },
+  };
+}
+
+/**
+ * Requests to the origin of the MCP server at `url` by `toServer`, and all others by `toIssuers`: the server names the
+ * places of its metadata and of its authorization servers.
+ */
+export function fetchByOrigin(url: string, toServer: FetchLike, toIssuers: FetchLike): FetchLike {
+  const { origin } = new URL(url);
+  return async (to, init) => {
+    if (new URL(to).origin === origin) return toServer(to, init);
+    try {
+      return await toIssuers(to, init);
+    } catch (error) {
+      if (!(error instanceof Blocked)) throw error;
+      const why = `was not authorized: it names a place for its tokens that may not be asked, since ${error.message}`;
+      throw new McpFaultError(new McpFault('unauthorized', why));
+    }
   };
 }

@@ -85,13 +85,15 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
       };
     }
     if (openapi !== undefined) return openApiOpener({ openapi, baseUrl, headers, bytesMax }, proxyOf);
+    // The schema wants one of the three.
+    const serverUrl = url ?? '';
     let http: McpFetch | null = null;
     let toIssuer: McpFetch | null = null;
     /** One for all sessions, so that they share a token. */
     let authProvider: OAuthClientProvider | undefined;
     const login = loginOf(config);
     async function connected(): Promise<McpFetch> {
-      const [{ createMcpFetch }, { createAuthorizationFetch, writtenOrigins }, { withGrantedTokens }] =
+      const [{ createMcpFetch }, { createAuthorizationFetch, fetchByOrigin, writtenOrigins }, { withGrantedTokens }] =
         await Promise.all([
           import('./mcp-fetch.ts'),
           import('./authorization-fetch.ts'),
@@ -101,10 +103,14 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
       // The operator named it: it may be in the private network.
       const connectTo = (origin: URL) => createConnect(origin, { lookup, proxy: proxyOf(origin) });
       http = createMcpFetch({ connectTo, bytesMax, width: messageWidth });
-      if (login === 'none') return http;
+      if (login === 'none' && oauth === undefined) return http;
       toIssuer = createAuthorizationFetch(parts, writtenOrigins(config));
       const { fetch } = toIssuer;
-      const send = withGrantedTokens({ server: name, url: url!, login, grants, fetch, clock }, http.fetch);
+      if (login === 'none') {
+        http = { ...http, fetch: fetchByOrigin(serverUrl, http.fetch, fetch) };
+        return http;
+      }
+      const send = withGrantedTokens({ server: name, url: serverUrl, login, grants, fetch, clock }, http.fetch);
       http = { ...http, fetch: send };
       return http;
     }
@@ -121,7 +127,7 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
             ...(oauth.scope !== undefined && { scope: oauth.scope }),
           });
         }
-        return openHttpSession(new URL(url!), sent, { ...bounds, headers, authProvider, version });
+        return openHttpSession(new URL(serverUrl), sent, { ...bounds, headers, authProvider, version });
       },
       async release() {
         await http?.close();
