@@ -77,7 +77,23 @@ test('F80 a page whose time is over is late: nothing of it is given, and nothing
     cpuMsOf: async () => 0,
   });
   hasty.push(starved);
-  assert.deepEqual(await starved.extract('a', order(slow), 1, never), { kind: 'late' });
+  await starved.extract('a', order('<p>first'), 60_000, never);
+  assert.deepEqual(await starved.extract('a', order(slow), 50, never), { kind: 'late' });
+});
+
+test('F80 the time of a page that waits for a thread is part of its own', async () => {
+  const leaving = new AbortController();
+  const busy = createExtractPool({ threads: 1, killMs: 60_000, onTrouble: () => undefined, cpuMsOf: async () => 0 });
+  hasty.push(busy);
+  await busy.extract('a', order('<p>first'), 60_000, never);
+  const ahead = Array.from({ length: 8 }, () => busy.extract('a', order(slow), 60_000, leaving.signal));
+  const before = performance.now();
+  const outcome = await busy.extract('a', order('<p>behind'), 300, never);
+  assert.equal(outcome.kind, 'busy');
+  // With the time that a page may take it would have been a minute.
+  assert.ok(performance.now() - before < 30_000);
+  leaving.abort();
+  await Promise.all(ahead);
 });
 
 test('F59 a page that holds its thread for long leaves the next one another', async () => {

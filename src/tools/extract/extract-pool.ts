@@ -7,9 +7,8 @@ import { ExtractThread, workerCpuMs } from './extract-thread.ts';
 /** Threads that read pages; each is killed when a page takes too long in it. */
 export interface ExtractPool {
   /**
-   * Never rejects. `timeoutMs` counts from the moment when a thread begins: a page that is not read by then is `late`.
-   * A page that has waited as long for a thread, and for the end of one more page, is `busy`. Tenants with waiting pages
-   * get threads in turn.
+   * Never rejects. `timeoutMs` counts from the call: a page that has waited so long for a thread is `busy`, and one that
+   * is not read by then is `late`. Tenants with waiting pages get threads in turn.
    */
   extract(
     tenant: string,
@@ -112,13 +111,14 @@ export function createExtractPool(options: ExtractPoolOptions): ExtractPool {
     async extract(tenant, order, timeoutMs, signal) {
       const gone = AbortSignal.any([signal, closing.signal]);
       if (gone.aborted) return nobody;
-      // Pages that hang their reader one after the other hold up nobody for ever.
-      const waiting = AbortSignal.any([gone, AbortSignal.timeout(Math.ceil(timeoutMs + killMs))]);
+      const endMs = performance.now() + timeoutMs;
+      const waiting = AbortSignal.any([gone, AbortSignal.timeout(Math.ceil(timeoutMs))]);
       let turn: Turn | null = null;
       try {
         turn = await turns.take(tenant, waiting, order.body.byteLength);
         const thread = await freeThread(waiting);
-        if (!gone.aborted) return await thread.run(tenant, order, { cpuMs: killMs, timeoutMs }, gone);
+        const leftMs = Math.max(0, endMs - performance.now());
+        if (!gone.aborted) return await thread.run(tenant, order, { cpuMs: killMs, timeoutMs: leftMs }, gone);
         thread.rest(nobody);
         return nobody;
       } catch (error) {
