@@ -9,7 +9,7 @@ interface MarkedNames {
   secrets: ReadonlySet<string>;
   /** Every value in them is secret. */
   records: ReadonlySet<string>;
-  /** Those of them in which anything may be a secret, also in a list. */
+  /** Members of `records` in which anything may be a secret, also in a list. */
   bodies: ReadonlySet<string>;
   /** URLs in which a user name, a password or a token is allowed. */
   urls: ReadonlySet<string>;
