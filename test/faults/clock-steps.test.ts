@@ -12,8 +12,8 @@ import { startGatewayProcess } from './gateway-process.ts';
 const [library] = globSync('/usr/lib/*/faketime/libfaketime.so.1');
 const hourMs = 3_600_000;
 const minuteMs = 60_000;
-/** A window's bucket, and what a slow machine takes between two looks at a clock. */
-const slackMs = 90_000;
+/** What is rounded of an instant. */
+const slackMs = 1_000;
 
 test('F28 the clock is set back an hour and forward an hour while it runs: no false 429, nothing free beyond the step', {
   skip: library === undefined ? 'libfaketime is not installed (npm run setup:test-tools)' : false,
@@ -47,28 +47,40 @@ test('F28 the clock is set back an hour and forward an hour while it runs: no fa
     return passed;
   };
   /** Until this request passes, by the clock of the gateway and its readers. */
-  const waitMs = ({ status, text }: Asked, limit: string) => {
+  const waitMs = async (asked: () => Promise<Asked>, limit: string) => {
+    const askedMs = performance.now();
+    const { status, text } = await asked();
     assert.equal(status, 429, text);
     const { error } = JSON.parse(text);
     assert.equal(error.limit, limit);
     const byInstantMs = Date.parse(error.resets_at) - (Date.now() + offsetMs);
-    assert.ok(Math.abs(byInstantMs - error.retry_after_ms) < 5_000, `${error.resets_at}, ${error.retry_after_ms}`);
+    const tookMs = performance.now() - askedMs;
+    const apartMs = Math.abs(byInstantMs - error.retry_after_ms);
+    assert.ok(apartMs < tookMs + slackMs, `${error.resets_at}, ${error.retry_after_ms}, after ${tookMs} ms`);
     return byInstantMs;
   };
   const resetsIn = async (ms: number) => {
-    const foundMs = waitMs(await ask(url), '5h');
-    assert.ok(Math.abs(foundMs - ms) < slackMs, `resets in ${foundMs} ms instead of ${ms}`);
+    const foundMs = await waitMs(() => ask(url), '5h');
+    // A bucket of the window, and what has passed since the first request.
+    const boundMs = minuteMs + (performance.now() - firstMs) + slackMs;
+    assert.ok(Math.abs(foundMs - ms) < boundMs, `resets in ${foundMs} ms instead of ${ms}`);
   };
 
+  const firstMs = performance.now();
   assert.equal(await passing(11), 10);
   await resetsIn(5 * hourMs);
   assert.equal(await passing(3, otherKey), 3);
 
   setClock(-hourMs);
   await resetsIn(5 * hourMs);
-  assert.equal(await passing(3, otherKey), 2, 'calls of this minute are still of this minute, and no others');
-  const calmMs = waitMs(await ask(url, {}, otherKey), 'minute');
-  assert.ok(calmMs > 0 && calmMs <= minuteMs + 1_000, `${calmMs} ms`);
+  // A machine that took a minute for it has begun another minute of the limit.
+  const isFirstMinute = () => performance.now() - firstMs < minuteMs;
+  const [passed, wasFirst] = [await passing(3, otherKey), isFirstMinute()];
+  assert.ok(passed === 2 || !wasFirst, `${passed}: calls of this minute are still of this minute, and no others`);
+  if (isFirstMinute()) {
+    const calmMs = await waitMs(() => ask(url, {}, otherKey), 'minute');
+    assert.ok(calmMs > 0 && calmMs <= minuteMs + slackMs, `${calmMs} ms`);
+  }
 
   gateway.kill('SIGKILL');
   await once(gateway, 'exit');
@@ -77,11 +89,13 @@ test('F28 the clock is set back an hour and forward an hour while it runs: no fa
 
   setClock(hourMs);
   await resetsIn(4 * hourMs);
+  const stepMs = performance.now();
   assert.equal(await passing(6, otherKey), 5, 'the step frees a minute');
 
   setClock(0);
   await resetsIn(4 * hourMs);
-  assert.equal((await ask(url, {}, otherKey)).status, 429);
+  const { status } = await ask(url, {}, otherKey);
+  assert.ok(status === 429 || performance.now() - stepMs >= minuteMs, `${status}`);
 
   setClock(5 * hourMs + 2 * minuteMs);
   assert.equal(await passing(12), 10, 'all of it came back, and no more');

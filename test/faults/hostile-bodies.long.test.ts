@@ -125,7 +125,10 @@ test('S35 every hostile body at every route that takes one is 4xx, and holds the
       // A refused upload may be cut while it is sent: then there is no status to read.
       const { status } = response ?? { status: 413 };
       await response?.arrayBuffer();
-      ms = Math.min(ms, mainThreadMs(gateway.pid!) - beforeMs);
+      const tookMs = mainThreadMs(gateway.pid!) - beforeMs;
+      // A machine without a processor to spare sheds requests: the next one is looked at.
+      if (status === 503 && round + 1 < roundsMax) continue;
+      ms = Math.min(ms, tookMs);
       // A refusal for another reason than the body says nothing of how bodies are read.
       if (![401, 403, 404].includes(status)) lookedAt.add(place);
       const isRefused = (status >= 400 && status < 500) || status === 501;
