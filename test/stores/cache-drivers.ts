@@ -28,7 +28,9 @@ export interface CacheDriver {
   create(bounds: CacheBounds): Promise<CacheUnderTest>;
 }
 
-const sealer = createSealer(['a secret of the cache suite, 32 bytes long'], 'cache');
+const suiteSecret = 'a secret of the cache suite, 32 bytes long';
+const secret = () => suiteSecret;
+const sealer = createSealer([suiteSecret], 'cache');
 
 /** Opens `open` and what follows it in turn, sealed. */
 async function sealedOver(open: () => CacheStore, clock: FakeClock, removeAll: () => void): Promise<CacheUnderTest> {
@@ -72,7 +74,7 @@ const sqlite: CacheDriver = {
     const folder = mkdtempSync(join(tmpdir(), 'culvert-cache-'));
     const clock = fakeClock();
     const onTrouble = (message: string) => assertNoTrouble(message);
-    const open = () => openSqliteCache({ file: join(folder, 'cache.db'), bounds, clock, onTrouble });
+    const open = () => openSqliteCache({ file: join(folder, 'cache.db'), bounds, clock, onTrouble, secret });
     return sealedOver(open, clock, () => rmSync(folder, { recursive: true, force: true }));
   },
 };
@@ -89,7 +91,7 @@ const sqliteWithMemory: CacheDriver = {
       const recent = new RecentEntries();
       const file = join(folder, 'cache.db');
       const onRemoved = recent.forget.bind(recent);
-      const driver = openSqliteCache({ file, bounds, clock, onTrouble: assertNoTrouble, onRemoved });
+      const driver = openSqliteCache({ file, bounds, clock, onTrouble: assertNoTrouble, onRemoved, secret });
       const cache = createSealedCache(driver, sealer, () => clock.wallMs(), recent);
       caches.push(cache);
       return {

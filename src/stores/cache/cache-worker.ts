@@ -1,7 +1,10 @@
 import { workerData } from 'node:worker_threads';
 import { yieldToMainThread } from '../../kernel/priority.ts';
+import { createSealer, type Sealer } from '../../kernel/seal.ts';
 import { threadPort } from '../../kernel/thread-port.ts';
-import { openCacheFile } from './cache-file.ts';
+import { openCacheFile, type WrittenEntry } from './cache-file.ts';
+import type { GatheredEntry } from './gathered-writes.ts';
+import { sealContext, sealPurpose } from './seal-context.ts';
 import type { CacheCall, CacheEnd, CacheFileOptions } from './sqlite-cache.ts';
 
 yieldToMainThread();
@@ -26,7 +29,7 @@ threadPort().on('message', (call: CacheCall) => {
 function done(call: CacheCall): unknown {
   switch (call.method) {
     case 'put':
-      return cache.put(call.entries, call.nowMs);
+      return cache.put(writtenOf(call), call.nowMs);
     case 'clear':
       return cache.clear(call.which);
     case 'stats':
@@ -36,4 +39,25 @@ function done(call: CacheCall): unknown {
     case 'close':
       return cache.close();
   }
+}
+
+let sealing: { secret: string; sealer: Sealer } | null = null;
+
+function sealerOf(secret: string): Sealer {
+  if (sealing?.secret !== secret) sealing = { secret, sealer: createSealer([secret], sealPurpose) };
+  return sealing.sealer;
+}
+
+function writtenOf({ entries, shared, secret }: Extract<CacheCall, { method: 'put' }>): WrittenEntry[] {
+  const sealer = secret === null ? null : sealerOf(secret);
+  return entries.map(({ scope, digest, entry, body, form }) => {
+    const bytes = bytesOf(body, shared);
+    const sealed = form === 'open' && sealer !== null ? sealer.seal(bytes, sealContext(scope, digest, entry)) : bytes;
+    return { scope, digest, entry: { ...entry, body: sealed } };
+  });
+}
+
+function bytesOf(body: GatheredEntry['body'], shared: SharedArrayBuffer | null): Uint8Array {
+  if (body instanceof Uint8Array || shared === null) return body instanceof Uint8Array ? body : new Uint8Array(0);
+  return new Uint8Array(shared, body.start, body.end - body.start);
 }

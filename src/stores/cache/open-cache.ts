@@ -4,13 +4,15 @@ import type { CacheEntry, CacheStore } from '../../books/metering/cache-store.ts
 import type { Clock } from '../../kernel/clock.ts';
 import type { Secrets } from '../secrets.ts';
 import type { DataFolder } from '../sqlite/data-folder.ts';
+import { sealPurpose } from './seal-context.ts';
+import type { SealsItself } from './sqlite-cache.ts';
 
 export interface CacheParts {
   config: { storage: { state: string; cache: { max_per_scope: number; max: number } } };
   folder: Pick<DataFolder, 'path'>;
   /** Facts of the stores; of these, the books' name is asked for with Redis alone. */
   stores: { booksId(): Promise<string>; folderWriters?: 'one' | 'several' };
-  secrets: Pick<Secrets, 'sealer'>;
+  secrets: Pick<Secrets, 'all' | 'sealer'>;
   /** Room on the disk of the data folder; null: nobody looks. */
   room: { refusal(): object | null; taken(bytes: number): void } | null;
   clock: Clock;
@@ -46,6 +48,16 @@ export function openCache(parts: CacheParts): CacheStore {
     return opening;
   }
 
+  async function putEarly(scope: string, digest: string, entry: CacheEntry): Promise<void> {
+    const place = `${digest} ${scope}`;
+    if (early.size < earlyMax) early.set(place, entry);
+    try {
+      await (await open()).put(scope, digest, entry);
+    } finally {
+      early.delete(place);
+    }
+  }
+
   /** Null: nothing was ever kept. */
   async function opened(): Promise<CacheStore | null> {
     return opening === null && inFolder && !existsSync(file) ? null : open();
@@ -59,15 +71,13 @@ export function openCache(parts: CacheParts): CacheStore {
       void open().catch((error: unknown) => onTrouble(`cache: it cannot be opened: ${String(error)}`));
       return early.get(`${digest} ${scope}`) ?? null;
     },
-    async put(scope, digest, entry) {
-      if (inFolder && room !== null && room.refusal() !== null) throw new Error('the disk of the data folder is full');
-      if (ready === null && early.size < earlyMax) early.set(`${digest} ${scope}`, entry);
-      try {
-        await (ready ?? (await open())).put(scope, digest, entry);
-      } finally {
-        early.delete(`${digest} ${scope}`);
+    put(scope, digest, entry) {
+      if (inFolder && room !== null && room.refusal() !== null) {
+        return Promise.reject(new Error('the disk of the data folder is full'));
       }
       if (inFolder) room?.taken(entry.body.length);
+      // Nothing here holds the entry until it is written.
+      return ready === null ? putEarly(scope, digest, entry) : ready.put(scope, digest, entry);
     },
     ...(!inFolder && {
       swap: async (...[scope, digest, entry, over]: Parameters<NonNullable<CacheStore['swap']>>) =>
@@ -91,10 +101,12 @@ async function openDriver(
   const { createSealedCache, RecentEntries } = await import('./sealed-cache.ts');
   // Of a store that others write too, nobody here knows what they removed.
   const recent = state === 'memory' && stores.folderWriters !== 'several' ? new RecentEntries() : null;
-  async function driver(): Promise<CacheStore> {
+  async function driver(): Promise<CacheStore & Partial<SealsItself>> {
     if (state === 'memory') {
       const { openSqliteCache } = await import('./sqlite-cache.ts');
-      return openSqliteCache({ file, bounds, clock, onTrouble, onRemoved: (places) => recent?.forget(places) });
+      // The newest one seals.
+      const secret = () => secrets.all()[0] ?? '';
+      return openSqliteCache({ file, bounds, clock, onTrouble, secret, onRemoved: (places) => recent?.forget(places) });
     }
     const [{ openRedisCache }, booksId] = await Promise.all([import('./redis-cache.ts'), stores.booksId()]);
     return openRedisCache({ url: state, booksId, bounds, clock, onTrouble });
@@ -102,5 +114,5 @@ async function openDriver(
   const opened = await driver();
   // It is open once the first look has an answer.
   await (async () => opened.get('', ''))().catch(() => null);
-  return createSealedCache(opened, secrets.sealer('cache'), () => clock.wallMs(), recent);
+  return createSealedCache(opened, secrets.sealer(sealPurpose), () => clock.wallMs(), recent);
 }

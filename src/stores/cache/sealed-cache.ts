@@ -3,6 +3,9 @@ import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompre
 import type { CacheEntry, CacheStore } from '../../books/metering/cache-store.ts';
 import { BriefMap } from '../../kernel/brief-map.ts';
 import type { Sealer } from '../../kernel/seal.ts';
+import type { BodyPieces } from './gathered-writes.ts';
+import { sealContext } from './seal-context.ts';
+import type { SealsItself } from './sqlite-cache.ts';
 
 /** Smaller bodies are kept as they are: the compressor's own memory would cost more than the look and the write. */
 const packedFromBytes = 16 * 1024;
@@ -68,7 +71,7 @@ export class RecentEntries {
  * that were on their way. `recent`: those it has in memory, where the driver says what is removed; null: none.
  */
 export function createSealedCache(
-  driver: CacheStore,
+  driver: CacheStore & Partial<SealsItself>,
   sealer: Sealer,
   nowMs: () => number,
   recent: RecentEntries | null = null,
@@ -80,12 +83,40 @@ export function createSealedCache(
 
   async function write(scope: string, digest: string, entry: CacheEntry): Promise<void> {
     const small = packed(entry.body);
-    const body = sealer.seal(small instanceof Promise ? await small : small, contextOf(scope, digest, entry));
-    await driver.put(scope, digest, { ...entry, body });
+    const pieces = small instanceof Promise ? await small : small;
+    if (driver.putOpen !== undefined) return driver.putOpen(scope, digest, entry, pieces);
+    const body = sealer.seal(Buffer.concat([pieces.head, pieces.rest]), sealContext(scope, digest, entry));
+    return driver.put(scope, digest, { ...entry, body });
+  }
+
+  /** Writes what is found here until it is written. */
+  async function held(scope: string, digest: string, entry: CacheEntry): Promise<void> {
+    const bytes = entry.body.length;
+    if (underwayBytes + bytes > underwayMaxBytes) throw new Error('too many answers wait for the cache');
+    const place = placeOf(scope, digest);
+    underway.set(place, entry);
+    underwayBytes += bytes;
+    const written = write(scope, digest, entry);
+    writes.add(written);
+    try {
+      await written;
+    } finally {
+      writes.delete(written);
+      underwayBytes -= bytes;
+      if (underway.get(place) === entry) underway.take(place);
+    }
+  }
+
+  /** The entry that is being written there, and found in the driver. */
+  function inDriver(scope: string, digest: string): CacheEntry | Promise<CacheEntry> | null {
+    const found = driver.underway?.(scope, digest) ?? null;
+    const body = found === null ? null : unpacked(found.body);
+    if (found === null || body === null) return null;
+    return body instanceof Promise ? body.then((late) => ({ ...found, body: late })) : { ...found, body };
   }
 
   function open(scope: string, digest: string, found: CacheEntry | null): ReturnType<CacheStore['get']> {
-    const opened = found === null ? null : sealer.open(found.body, contextOf(scope, digest, found));
+    const opened = found === null ? null : sealer.open(found.body, sealContext(scope, digest, found));
     const body = opened === null ? null : unpacked(opened);
     if (found === null || body === null) return null;
     // What a thread unpacks is large, and another `put` may have come since.
@@ -103,26 +134,17 @@ export function createSealedCache(
       const place = placeOf(scope, digest);
       const known = underway.get(place) ?? recent?.get(place);
       if (known !== undefined) return known.expiresAtMs > nowMs() ? known : null;
+      const written = inDriver(scope, digest);
+      if (written !== null) return written instanceof Promise || written.expiresAtMs > nowMs() ? written : null;
       const found = driver.get(scope, digest);
       return found instanceof Promise ? found.then((late) => open(scope, digest, late)) : open(scope, digest, found);
     },
-    async put(scope, digest, entry) {
-      if (closed) throw new Error('the cache is closed');
-      const bytes = entry.body.length;
-      if (underwayBytes + bytes > underwayMaxBytes) throw new Error('too many answers wait for the cache');
-      const place = placeOf(scope, digest);
+    put(scope, digest, entry) {
+      if (closed) return Promise.reject(new Error('the cache is closed'));
       recent?.forget([{ scope, digest }]);
-      underway.set(place, entry);
-      underwayBytes += bytes;
-      const written = write(scope, digest, entry);
-      writes.add(written);
-      try {
-        await written;
-      } finally {
-        writes.delete(written);
-        underwayBytes -= bytes;
-        if (underway.get(place) === entry) underway.take(place);
-      }
+      if (driver.putOpen === undefined || entry.body.length > atOnceMaxBytes) return held(scope, digest, entry);
+      underway.take(placeOf(scope, digest));
+      return driver.putOpen(scope, digest, entry, packedAtOnce(entry.body));
     },
     async clear(which) {
       await Promise.allSettled(writes);
@@ -139,31 +161,36 @@ export function createSealedCache(
 
 function sealedSwap(driver: CacheStore, sealer: Sealer): NonNullable<CacheStore['swap']> {
   return async (scope, digest, entry, over) => {
-    const body = sealer.seal(await packed(entry.body), contextOf(scope, digest, entry));
+    const { head, rest } = await packed(entry.body);
+    const body = sealer.seal(Buffer.concat([head, rest]), sealContext(scope, digest, entry));
     return (await driver.swap?.(scope, digest, { ...entry, body }, over)) ?? false;
   };
 }
 
 const placeOf = (scope: string, digest: string) => `${digest} ${scope}`;
 
-function contextOf(scope: string, digest: string, { atMs, expiresAtMs, keyId, model, tag }: CacheEntry): string {
-  return JSON.stringify([scope, digest, atMs, expiresAtMs, keyId, model, tag]);
+const packing = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+function packed(body: Buffer): BodyPieces | Promise<BodyPieces> {
+  if (body.length <= atOnceMaxBytes) return packedAtOnce(body);
+  return compress(body, packing).then((small) => smaller(body, small));
 }
 
-function packed(body: Buffer): Buffer | Promise<Buffer> {
-  if (body.length < packedFromBytes) return smaller(body, body);
-  const options = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-  if (body.length > atOnceMaxBytes) return compress(body, options).then((small) => smaller(body, small));
-  return smaller(body, zstdCompressSync(body, options));
+function packedAtOnce(body: Buffer): BodyPieces {
+  return body.length < packedFromBytes
+    ? { head: plainHead, rest: body }
+    : smaller(body, zstdCompressSync(body, packing));
 }
+
+const plainHead = Buffer.of(plainForm);
 
 /** The body, or what the compressor made of it. Sound and pictures are compressed already. */
-function smaller(body: Buffer, small: Buffer): Buffer {
-  if (small.length >= body.length * 0.9) return Buffer.concat([Buffer.of(plainForm), body]);
+function smaller(body: Buffer, small: Buffer): BodyPieces {
+  if (small.length >= body.length * 0.9) return { head: plainHead, rest: body };
   const head = Buffer.alloc(packedHeadBytes);
   head[0] = packedForm;
   head.writeUInt32LE(body.length, 1);
-  return Buffer.concat([head, small]);
+  return { head, rest: small };
 }
 
 /** Null: it has another form. */

@@ -9,12 +9,8 @@ import type {
 import type { Clock } from '../../kernel/clock.ts';
 import { createWorkThread } from '../../kernel/work-thread.ts';
 import { type Database, openDatabase } from '../sqlite/database.ts';
-import { type EntryPlace, findEntry, isDamage, type WrittenEntry } from './cache-file.ts';
-
-/** Rows of this long are one transaction, in ms: a commit costs more than its rows. */
-const gatherMs = 100;
-/** So many bytes do not wait for more. */
-const gatheredBytesMax = 4 * 1024 * 1024;
+import { type EntryPlace, findEntry, isDamage } from './cache-file.ts';
+import { type BodyPieces, createGatheredWrites, type GatheredEntry } from './gathered-writes.ts';
 
 /** Data for the thread at its start. */
 export interface CacheFileOptions {
@@ -26,11 +22,29 @@ export interface CacheFileOptions {
 export type CacheCall = { id: number } & CacheOrder;
 
 type CacheOrder =
-  | { method: 'put'; entries: readonly WrittenEntry[]; nowMs: number }
+  | {
+      method: 'put';
+      entries: readonly GatheredEntry[];
+      /** Has the bodies; null: there are none. */
+      shared: SharedArrayBuffer | null;
+      /** Seals the open ones; null: all are sealed. */
+      secret: string | null;
+      nowMs: number;
+    }
   | { method: 'clear'; which: CacheSelection }
   | { method: 'stats'; nowMs: number }
   | { method: 'renew'; generation: number }
   | { method: 'close' };
+
+/** A driver whose thread seals. */
+export interface SealsItself {
+  /** As `put`, of a body that nobody has sealed: the pieces, which it has copied when it returns. */
+  putOpen(scope: string, digest: string, entry: CacheEntry, pieces: BodyPieces): Promise<void>;
+  /** The entry that is being written there, open, with a body of its own; null: none is. */
+  underway(scope: string, digest: string): CacheEntry | null;
+}
+
+const nothing = new Uint8Array(0);
 
 export interface CacheEnd {
   answer: unknown;
@@ -73,6 +87,8 @@ function createReader(file: string) {
 export interface SqliteCacheOptions extends CacheFileOptions {
   clock: Pick<Clock, 'wallMs'>;
   onTrouble(message: string): void;
+  /** The secret that seals, at the time. Absent: whoever calls `put` has sealed. */
+  secret?: () => string;
   /** Gets the places whose entries are no longer there; null: any may be. */
   onRemoved?(places: readonly EntryPlace[] | null): void;
 }
@@ -81,15 +97,22 @@ export interface SqliteCacheOptions extends CacheFileOptions {
  * Entries in a file of SQLite. A thread writes, in one transaction what came within `gatherMs`. Reads are one look at an
  * index in the calling thread, which waits for no writer. A power cut may empty it.
  */
-export function openSqliteCache({ file, bounds, clock, onTrouble, onRemoved }: SqliteCacheOptions): CacheStore {
+export function openSqliteCache({
+  file,
+  bounds,
+  clock,
+  onTrouble,
+  onRemoved,
+  secret,
+}: SqliteCacheOptions): CacheStore & Partial<SealsItself> {
   const entry = new URL('./cache-worker.ts', import.meta.url);
   const thread = createWorkThread(entry, 'thread of the cache', {
     workerData: { file, bounds } satisfies CacheFileOptions,
   });
   const reader = createReader(file);
   let closed = false;
-  async function call(order: CacheOrder, transfer: ArrayBuffer[] = []): Promise<unknown> {
-    const message = (id: number) => ({ message: { id, ...order }, transfer });
+  async function call(order: CacheOrder): Promise<unknown> {
+    const message = (id: number) => ({ message: { id, ...order }, transfer: [] });
     const { answer, generation, remade } = await thread.ask<CacheEnd>(message);
     if (remade !== null) onTrouble(`cache: ${file} was made anew and is empty: ${remade}`);
     if (closed || reader.generation() === generation) return answer;
@@ -98,13 +121,14 @@ export function openSqliteCache({ file, bounds, clock, onTrouble, onRemoved }: S
     return answer;
   }
 
-  const writes = createWrites(async (entries, bytes) => {
-    const removed = await call({ method: 'put', entries, nowMs: clock.wallMs() }, [bytes]);
+  const writes = createGatheredWrites(async (entries, shared) => {
+    const order = { method: 'put', entries, shared, secret: secret?.() ?? null, nowMs: clock.wallMs() } as const;
+    const removed = await call(order);
     if ((removed as EntryPlace[]).length > 0) onRemoved?.(removed as EntryPlace[]);
   });
 
   // A caller that asks before the thread has started does not wait for long: the look counts as a miss then.
-  const opening = call({ method: 'put', entries: [], nowMs: clock.wallMs() }).then(
+  const opening = call({ method: 'put', entries: [], shared: null, secret: null, nowMs: clock.wallMs() }).then(
     () => undefined,
     (error: unknown) => onTrouble(`cache: ${file} cannot be opened: ${String(error)}`),
   );
@@ -124,7 +148,12 @@ export function openSqliteCache({ file, bounds, clock, onTrouble, onRemoved }: S
       if (closed) return null;
       return reader.generation() === null ? opening.then(() => find(scope, digest)) : find(scope, digest);
     },
-    put: (scope, digest, entry) => writes.add({ scope, digest, entry }),
+    put: (scope, digest, entry) => writes.add({ scope, digest }, entry, 'sealed', { head: nothing, rest: entry.body }),
+    ...(secret !== undefined && {
+      putOpen: (scope: string, digest: string, entry: CacheEntry, pieces: BodyPieces) =>
+        writes.add({ scope, digest }, entry, 'open', pieces),
+      underway: writes.find,
+    }),
     async clear(which) {
       await writes.settled();
       const removed = (await call({ method: 'clear', which })) as number;
@@ -144,68 +173,6 @@ export function openSqliteCache({ file, bounds, clock, onTrouble, onRemoved }: S
       await thread.close();
     },
   };
-}
-
-/** Gathers entries for `write`, which runs once at a time. */
-function createWrites(write: (entries: readonly WrittenEntry[], bytes: ArrayBuffer) => Promise<void>) {
-  let waiting: WrittenEntry[] = [];
-  let waitingBytes = 0;
-  /** The write that takes what waits, and what makes it begin now; null: none is to come. */
-  let coming: { done: Promise<void>; hurry(): void } | null = null;
-  let running: Promise<void> = Promise.resolve();
-
-  function begin(): { done: Promise<void>; hurry(): void } {
-    const { promise: gathered, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, gatherMs);
-    const hurry = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    return { done: writeAfter(gathered), hurry };
-  }
-
-  async function writeAfter(gathered: Promise<void>): Promise<void> {
-    await gathered;
-    await running.catch(() => undefined);
-    const { entries, bytes } = inOneBuffer(waiting, waitingBytes);
-    waiting = [];
-    waitingBytes = 0;
-    coming = null;
-    running = write(entries, bytes);
-    await running;
-  }
-
-  return {
-    /** Resolves once the entry is written. */
-    add(entry: WrittenEntry): Promise<void> {
-      waiting.push(entry);
-      waitingBytes += entry.entry.body.length;
-      coming ??= begin();
-      if (waitingBytes > gatheredBytesMax) coming.hurry();
-      return coming.done;
-    },
-    /** Resolves once what came before is written, or cannot be. */
-    async settled(): Promise<void> {
-      coming?.hurry();
-      await Promise.allSettled([coming?.done, running]);
-    },
-  };
-}
-
-/** The entries with their bodies in one buffer, which the thread gets without a copy. */
-function inOneBuffer(
-  waiting: readonly WrittenEntry[],
-  length: number,
-): { entries: WrittenEntry[]; bytes: ArrayBuffer } {
-  const all = new Uint8Array(length);
-  let end = 0;
-  const entries = waiting.map(({ entry, ...place }) => {
-    const start = end;
-    end += entry.body.length;
-    all.set(entry.body, start);
-    return { ...place, entry: { ...entry, body: all.subarray(start, end) } };
-  });
-  return { entries, bytes: all.buffer };
 }
 
 function entryOf({ at_ms, expires_ms, key_id, model, tag, sealed }: Record<string, unknown>): CacheEntry {
