@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Principal } from '../../books/auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { sortedNames } from '../../kernel/sorted-names.ts';
 import type { RouteCandidate } from '../../routing/route.ts';
 import type { Alias, AliasCache } from '../models/alias.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
@@ -54,8 +55,8 @@ export function cacheKeyOf(facts: KeyFacts, { fields: { model, ...fields } }: Ca
     ' anthropic-beta': String(callerHeaders['anthropic-beta'] ?? ''),
   };
   // The name that the caller wrote may be a pattern's or one that nobody has: the alias answers.
-  const sorted = Object.entries(parts).sort(([one], [other]) => (one < other ? -1 : 1));
-  return { scope: scopeOf(rule.scope, principal), digest: digestOf([keyVersion, form, alias.id, sorted]), parts };
+  const digest = digestOf([keyVersion, form, alias.id, sortedEntries(parts)]);
+  return { scope: scopeOf(rule.scope, principal), digest, parts };
 }
 
 /** The same for work of this name, which no model does. */
@@ -65,11 +66,12 @@ export function workKeyOf(
   principal: Principal,
   { fields }: Canonical,
 ): CacheKey {
-  const sorted = Object.entries(fields).sort(([one], [other]) => (one < other ? -1 : 1));
-  return {
-    scope: scopeOf(rule.scope, principal),
-    digest: digestOf([keyVersion, ' work', name, configuration, sorted]),
-  };
+  const digest = digestOf([keyVersion, ' work', name, configuration, sortedEntries(fields)]);
+  return { scope: scopeOf(rule.scope, principal), digest };
+}
+
+function sortedEntries(parts: Readonly<Record<string, string | undefined>>): unknown[] {
+  return sortedNames(parts).map((name) => [name, parts[name]]);
 }
 
 /**

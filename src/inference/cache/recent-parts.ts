@@ -3,10 +3,16 @@ export class RecentParts {
   /** By scope and model, the one used last at the end; the newest parts are the last of each. */
   readonly #recent = new Map<string, Readonly<Record<string, string>>[]>();
 
+  /** The place of the newest parts. */
+  #last: string | null = null;
+
   add(at: string, parts: Readonly<Record<string, string>>): void {
     const known = this.#recent.get(at) ?? [];
     known.push(parts);
     if (known.length > partsMax) known.shift();
+    // Each deletion of a Map's entry makes work for the collector.
+    if (at === this.#last) return;
+    this.#last = at;
     this.#recent.delete(at);
     this.#recent.set(at, known);
     const [oldest] = this.#recent.keys();

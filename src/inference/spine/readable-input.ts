@@ -3,6 +3,7 @@ import type { Result } from '../../formats/dialects/dialect.ts';
 import { pathModel } from '../../formats/dialects/gemini/path-members.ts';
 import { type TextChange, type Texts, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { sortedNames } from '../../kernel/sorted-names.ts';
 import type { Canonical } from '../models/steps.ts';
 import type { BodyLooks } from './body-reader.ts';
 import { contentOfForm, type UploadedForm } from './form-content.ts';
@@ -25,7 +26,7 @@ const valueCharsMax = 64;
 /** These fields, undefined ones left out. `digits`: of numbers that a double cannot hold, which JSON.parse makes equal. */
 export function canonicalOf(fields: Readonly<Record<string, unknown>>): Canonical {
   const values: Record<string, string> = {};
-  for (const name of Object.keys(fields).sort()) {
+  for (const name of sortedNames(fields)) {
     if (fields[name] === undefined) continue;
     const text = sortedJson(fields[name] as JsonValue);
     // No JSON begins with this sign.
@@ -56,13 +57,16 @@ export function longNumbersIn(raw: string): string[] | undefined {
 /** JSON whose objects have their members in alphabetical order. */
 function sortedJson(value: JsonValue | undefined): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`;
-  let members = '';
-  for (const name of Object.keys(value).sort()) {
-    const one = value[name];
-    if (one !== undefined) members += `${members === '' ? '' : ','}${JSON.stringify(name)}:${sortedJson(one)}`;
+  let text = '';
+  if (Array.isArray(value)) {
+    for (const one of value) text += text === '' ? sortedJson(one) : `,${sortedJson(one)}`;
+    return `[${text}]`;
   }
-  return `{${members}}`;
+  for (const name of sortedNames(value)) {
+    const one = value[name];
+    if (one !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${sortedJson(one)}`;
+  }
+  return `{${text}}`;
 }
 
 /** An input of bytes that `bodies` reads. `make`: the input with another body. */

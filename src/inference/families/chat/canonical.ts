@@ -91,21 +91,10 @@ const booked: ReadonlySet<string> = new Set([
 ]);
 
 function normalForm(request: NeutralRequest): Record<string, unknown> {
-  const {
-    stream,
-    includeUsage,
-    user,
-    hints = {},
-    lost,
-    n,
-    messages,
-    tools,
-    toolChoice,
-    responseFormat,
-    ...others
-  } = request;
+  const { stream, includeUsage, user, hints, lost, n, messages, tools, toolChoice, responseFormat, ...others } =
+    request;
   const ids = new Map<string, string>();
-  const tuned = Object.entries(hints).filter(([name]) => !booked.has(name));
+  const tuned = hints === undefined ? [] : Object.entries(hints).filter(([name]) => !booked.has(name));
   return {
     ...others,
     ...(tuned.length > 0 && { hints: Object.fromEntries(tuned) }),
@@ -113,24 +102,32 @@ function normalForm(request: NeutralRequest): Record<string, unknown> {
     ...(toolChoice !== undefined && toolChoice.type !== 'auto' && { toolChoice }),
     ...(responseFormat !== undefined && responseFormat.type !== 'text' && { responseFormat }),
     ...(tools !== undefined && tools.length > 0 && { tools: tools.map(({ cache, ...tool }) => tool) }),
-    messages: messages.flatMap((message) => turnsOf(message, ids)),
+    messages: turnsOfAll(messages, ids),
   };
+}
+
+function turnsOfAll(messages: readonly NeutralMessage[], ids: Map<string, string>): unknown[] {
+  const turns: unknown[] = [];
+  for (const message of messages) turns.push(...turnsOf(message, ids));
+  return turns;
 }
 
 /** Results of tools are turns of `tool`, in whatever format they come. */
 function turnsOf({ role, parts, ...message }: NeutralMessage, ids: Map<string, string>): unknown[] {
-  const { results = [], others = [] } = Object.groupBy(parts, ({ type }) =>
-    type === 'tool-result' ? 'results' : 'others',
-  );
-  const normal = (some: readonly NeutralPart[]) => some.map((part) => normalPart(part, ids));
-  return [
-    ...(results.length > 0 ? [{ role: 'tool', parts: normal(results) }] : []),
-    ...(others.length > 0 || results.length === 0 ? [{ role, ...message, parts: normal(others) }] : []),
-  ];
+  const normal: unknown[] = [];
+  const results: unknown[] = [];
+  // Results come first, also where ids are numbered.
+  for (const part of parts) if (part.type === 'tool-result') results.push(normalPart(part, ids));
+  for (const part of parts) if (part.type !== 'tool-result') normal.push(normalPart(part, ids));
+  const own = { role, ...message, parts: normal };
+  if (results.length === 0) return [own];
+  const tool = { role: 'tool', parts: results };
+  return normal.length === 0 ? [tool] : [tool, own];
 }
 
 /** Ids of calls are made up: they only say which result belongs to which call. */
 function normalPart(part: NeutralPart, ids: Map<string, string>): unknown {
+  if (part.type === 'text' && !('cache' in part)) return part;
   const { cache, ...own } = { cache: undefined, ...part };
   if (own.type === 'tool-call')
     return { ...own, id: idOf(own.id, ids), argumentsJson: jsonIn(own.argumentsJson) ?? own.argumentsJson };
@@ -169,16 +166,22 @@ const held: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
 /** Values that the neutral form holds whole. */
 const whole = new Set(['parameters', 'parametersJsonSchema', 'input_schema', 'args', 'response', 'cache_control']);
 
+const roots = ['messages', 'system', 'tools', 'input', 'systemInstruction', 'contents'];
+
 /** A message or a tool has a member that the neutral form does not hold. Others of the request are its extensions. */
 function hasMore(body: JsonObject): boolean {
-  const roots = ['messages', 'system', 'tools', 'input', 'systemInstruction', 'contents'];
   return roots.some((name) => lacks(name, body[name], body));
 }
 
 function lacks(name: string, value: JsonValue | undefined, holder: JsonObject): boolean {
-  if (Array.isArray(value)) return value.some((one) => lacks(name, one, holder));
+  if (Array.isArray(value)) {
+    for (const one of value) if (lacks(name, one, holder)) return true;
+    return false;
+  }
   if (!isObject(value) || whole.has(name) || (name === 'input' && holder.type === 'tool_use')) return false;
-  return Object.entries(value).some(
-    ([member, one]) => held[name]?.includes(member) !== true || lacks(member, one, value),
-  );
+  const members = held[name];
+  for (const member of Object.keys(value)) {
+    if (members?.includes(member) !== true || lacks(member, value[member], value)) return true;
+  }
+  return false;
 }
