@@ -14,7 +14,7 @@ export function cannotRead(name: string, what: Unreadable): Failure {
   const such =
     what === 'a request of this kind'
       ? ''
-      : ', such as a picture, a sound, a file, bytes in base64 or the turns of a kept response';
+      : ', such as a picture, a sound, a file, bytes in base64 or a response that a provider keeps';
   const cure = what === 'a part of the answer' ? 'Ask' : 'Leave it out, or ask';
   const message = `The guard '${name}' cannot read ${what}${such}. ${cure} the operator to set on_error: allow for this guard.`;
   return { kind: 'guard-blocked', guard: name, message };

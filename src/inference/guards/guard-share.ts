@@ -56,7 +56,7 @@ export function masked(
 }
 
 /**
- * Turns of a kept response that a request continues, which have the values that its caller got back: nobody masks them
+ * Turns that a provider keeps and a request continues, which have the values that its caller got back: nobody masks them
  * here. 0 or 1.
  */
 export function continuedIn(texts: Texts | null): number {

@@ -111,7 +111,7 @@ export function createGatheredWrites(
       if (gathered > gatheredBytesMax) coming.hurry();
       return coming.done;
     },
-    /** The open entry that is on its way there, with a body of its own; null: none is. */
+    /** The open entry that is on its way there, with a copy of its body; null: none is. */
     find(scope: string, digest: string): CacheEntry | null {
       const one = underway.get(placeOf(scope, digest));
       if (one === undefined) return null;

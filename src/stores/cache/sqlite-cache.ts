@@ -38,9 +38,9 @@ type CacheOrder =
 
 /** A driver whose thread seals. */
 export interface SealsItself {
-  /** As `put`, of a body that nobody has sealed: the pieces, which it has copied when it returns. */
+  /** The same as `put` for a body that nobody has sealed. The pieces are copied when it returns. */
   putOpen(scope: string, digest: string, entry: CacheEntry, pieces: BodyPieces): Promise<void>;
-  /** The entry that is being written there, open, with a body of its own; null: none is. */
+  /** The entry that is being written there, open, with a copy of its body; null: none is. */
   underway(scope: string, digest: string): CacheEntry | null;
 }
 
@@ -87,7 +87,7 @@ function createReader(file: string) {
 export interface SqliteCacheOptions extends CacheFileOptions {
   clock: Pick<Clock, 'wallMs'>;
   onTrouble(message: string): void;
-  /** The secret that seals, at the time. Absent: whoever calls `put` has sealed. */
+  /** The secret that seals, at the time. Absent: callers seal. */
   secret?: () => string;
   /** Gets the places whose entries are no longer there; null: any may be. */
   onRemoved?(places: readonly EntryPlace[] | null): void;

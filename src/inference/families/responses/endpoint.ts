@@ -7,10 +7,12 @@ import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import type { Endpoint, Plan } from '../../spine/endpoint.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
+import { addableBody } from '../../spine/prompted.ts';
 import { runAttempts } from '../../spine/run-attempts.ts';
 import type { ConversationBody } from '../chat/conversation-body.ts';
 import { chatEndpoint } from '../chat/endpoint.ts';
 import type { ChatPlan } from '../chat/extras.ts';
+import { type Continued, ContinuedInputs, ownBody } from './continued-input.ts';
 import { conversationNotFound, expanded, previousNotFound } from './expand.ts';
 import { storedItems } from './input-items.ts';
 import { KeepingSink } from './keeping-sink.ts';
@@ -48,19 +50,25 @@ export type ResponsesEndpoint = Endpoint<Buffer, TurnBody, TurnPlan>;
  */
 export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoint {
   const chat = chatEndpoint(services, 'responses', 'openai-responses');
-  const { id, cost, content, traced, readable, addable, keeps, passed } = chat;
+  const { id, cost, content, traced, keeps, passed } = chat;
+  const inputs = new ContinuedInputs(services, {
+    readable: (call, raw) => chat.readable?.(call, raw) ?? null,
+    addable: (call, raw) => addableBody(services.bodies, call, raw, 'openai-responses'),
+  });
   return {
     id,
     cost,
     content,
     filters: 'events',
-    ...(readable !== undefined && { readable }),
-    ...(addable !== undefined && { addable }),
+    readable: (call, raw) => inputs.readable(call, raw),
+    addable: (call, raw) => inputs.addable(call, raw),
     ...(keeps !== undefined && { keeps }),
     ...(passed !== undefined && { passed }),
     ...(traced !== undefined && { traced }),
     unkept: ({ turn }) => (turn === null || turn.continues === 'provider' ? null : unkeptBody(turn)),
     read(call, sent) {
+      const continued = inputs.of(sent);
+      if (continued !== null) return readChanged(call, sent, continued);
       const raw = withSummaries(services, call.principal.tenant, sent);
       if (Buffer.isBuffer(raw)) return readTurn(call, raw);
       return raw.then((extended) =>
@@ -95,6 +103,24 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
       };
     },
   };
+
+  /** Reads a body that a step has changed. It holds the kept turns already. */
+  async function readChanged(call: ModelCall, whole: Buffer, continued: Continued): Promise<Result<TurnBody>> {
+    const read = await chat.read(call, whole);
+    if (!read.ok) return read;
+    const body = await services.bodies.readObject(call.principal.tenant, whole);
+    if (!body.ok) return body;
+    const { previous, conversation, begun } = continued;
+    const { facts } = read.value;
+    const { store, background } = facts.extras?.state ?? { store: false, background: false };
+    if (background) return { ok: false, failure: plainBackground };
+    const named = { ...read.value, facts: { ...facts, session: facts.session ?? begun } };
+    const raw = ownBody(body.value, continued);
+    return {
+      ok: true,
+      value: withTurn(named, { store, background, previous, conversation, raw, continues: 'kept', whole }),
+    };
+  }
 
   function readTurn(call: ModelCall, raw: Buffer): Result<TurnBody> | Promise<Result<TurnBody>> {
     const reading = chat.read(call, raw);

@@ -1,0 +1,147 @@
+import type { RequestState, Result } from '../../../formats/dialects/dialect.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { ModelCall } from '../../spine/model-call.ts';
+import type { AddableInput } from '../../spine/prompted.ts';
+import type { ReadableInput } from '../../spine/readable-input.ts';
+import { expanded } from './expand.ts';
+import { ownItems } from './input-items.ts';
+import type { ResponsesServices } from './services.ts';
+import { compactionMark, withSummaries } from './summaries.ts';
+
+/** The turns that a body continued before a step changed it. */
+export interface Continued extends Pick<RequestState, 'previous' | 'conversation'> {
+  /** Items at the end of its input that its caller sent; those before them were kept. */
+  own: number;
+  /** Id with which the conversation began; null: it begins here. */
+  begun: string | null;
+}
+
+interface Looked {
+  whole: Buffer;
+  /** Null: a changed body is read as if its caller had sent it. */
+  continued: Continued | null;
+}
+
+/** The input of a chat without a memory. */
+interface ChatInput {
+  readable(call: ModelCall, raw: Buffer): ReadableInput<Buffer> | null;
+  addable(call: ModelCall, raw: Buffer): AddableInput<Buffer>;
+}
+
+/**
+ * Inputs of steps with the kept turns that they continue, since a kept answer has the values that its caller got back,
+ * and nobody sees the text of a compaction. A changed body holds these turns, and `of` says what it continued.
+ */
+export class ContinuedInputs implements ChatInput {
+  readonly #services: ResponsesServices;
+  readonly #chat: ChatInput;
+  /** By the body as it came, so that the steps of a request look up its turns once. */
+  readonly #wholes = new WeakMap<Buffer, Promise<Result<Looked>>>();
+  readonly #changed = new WeakMap<Buffer, Continued>();
+
+  constructor(services: ResponsesServices, chat: ChatInput) {
+    this.#services = services;
+    this.#chat = chat;
+  }
+
+  /** Null: no step has changed it, or it continued nothing that is kept here. */
+  of(raw: Buffer): Continued | null {
+    return this.#changed.get(raw) ?? null;
+  }
+
+  readable(call: ModelCall, raw: Buffer): ReadableInput<Buffer> | null {
+    const own = this.#chat.readable(call, raw);
+    if (own === null || (!mayContinue(raw) && !this.#changed.has(raw))) return own;
+    const looked = async () => {
+      const found = await this.#lookedUp(call, raw);
+      if (!found.ok) return found;
+      const { whole, continued } = found.value;
+      return { ok: true as const, value: { body: this.#chat.readable(call, whole) ?? own, continued } };
+    };
+    return {
+      canonical: (wanted) => own.canonical(wanted),
+      async texts() {
+        const found = await looked();
+        return found.ok ? found.value.body.texts() : found;
+      },
+      rewrite: async (changes) => {
+        const found = await looked();
+        if (!found.ok) return found;
+        const { body, continued } = found.value;
+        return this.#remembered(await body.rewrite(changes), continued);
+      },
+    };
+  }
+
+  addable(call: ModelCall, raw: Buffer): AddableInput<Buffer> {
+    const own = this.#chat.addable(call, raw);
+    const continued = this.of(raw);
+    if (continued === null) return own;
+    return {
+      named: () => own.named(),
+      // A second question has turns behind those of its caller: nothing of it is kept.
+      with: async (addition) =>
+        addition.after === undefined ? this.#remembered(await own.with(addition), continued) : own.with(addition),
+    };
+  }
+
+  #remembered(written: Result<Buffer>, continued: Continued | null): Result<Buffer> {
+    if (written.ok && continued !== null) this.#changed.set(written.value, continued);
+    return written;
+  }
+
+  #lookedUp(call: ModelCall, raw: Buffer): Promise<Result<Looked>> {
+    const known = this.#wholes.get(raw);
+    if (known !== undefined) return known;
+    const looked = this.#look(call, raw);
+    this.#wholes.set(raw, looked);
+    return looked;
+  }
+
+  async #look({ principal: { tenant } }: ModelCall, raw: Buffer): Promise<Result<Looked>> {
+    const changed = this.of(raw);
+    if (changed !== null) return { ok: true, value: { whole: raw, continued: changed } };
+    const { bodies, responses, snapshot } = this.#services;
+    const summed = await withSummaries(this.#services, tenant, raw);
+    if (!Buffer.isBuffer(summed)) return { ok: false, failure: summed };
+    const read = await bodies.readObject(tenant, summed);
+    if (!read.ok) return read;
+    const { previous, conversation } = continuedBy(read.value);
+    const alone: Looked = { whole: summed, continued: null };
+    if (previous === null && conversation === null) return { ok: true, value: alone };
+    const { body_limit: limitBytes } = snapshot().config.server;
+    let begun: string | null = null;
+    const before = await expanded(responses, tenant, summed, { previous, conversation }, limitBytes, (id) => {
+      begun = id;
+    });
+    if (before === null) return { ok: true, value: alone };
+    const whole = Buffer.isBuffer(before) ? await withSummaries(this.#services, tenant, before) : before;
+    if (!Buffer.isBuffer(whole)) return { ok: false, failure: whole };
+    const own = ownItems(read.value.input).length;
+    return { ok: true, value: { whole, continued: { previous, conversation, own, begun } } };
+  }
+}
+
+/** Whether a body may name something that is kept, or a compaction of ours. */
+function mayContinue(raw: Buffer): boolean {
+  // A name may be written with escapes.
+  const marks = ['previous_response_id', 'conversation', compactionMark, '\\u'];
+  return marks.some((mark) => raw.includes(mark));
+}
+
+function continuedBy({ previous_response_id: previous, conversation: named }: JsonObject): {
+  previous: string | null;
+  conversation: string | null;
+} {
+  const conversation = isObject(named) ? named.id : named;
+  return {
+    previous: typeof previous === 'string' ? previous : null,
+    conversation: typeof conversation === 'string' ? conversation : null,
+  };
+}
+
+/** The body with its own items alone. */
+export function ownBody(body: JsonObject, { own }: Continued): Buffer {
+  const input = ownItems(body.input);
+  return Buffer.from(JSON.stringify({ ...body, input: input.slice(input.length - own) }));
+}
