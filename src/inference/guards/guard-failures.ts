@@ -7,16 +7,21 @@ export function blocked(name: string, what: string, why?: string): Failure {
   return { kind: 'guard-blocked', guard: name, message };
 }
 
-export type Unreadable = 'a request of this kind' | 'a part of this request' | 'a part of the answer';
+export type Unreadable =
+  | 'a request of this kind'
+  | 'a part of this request'
+  | 'a part of the answer'
+  | 'the answer of this request';
 
 /** `what` the guard cannot read. */
 export function cannotRead(name: string, what: Unreadable): Failure {
+  const ofAnswer = what === 'the answer of this request' ? ', because it is no text' : '';
   const such =
-    what === 'a request of this kind'
-      ? ''
+    what === 'a request of this kind' || ofAnswer !== ''
+      ? ofAnswer
       : ', such as a picture, a sound, a file, bytes in base64 or a response that a provider keeps';
-  const cure = what === 'a part of the answer' ? 'Ask' : 'Leave it out, or ask';
-  const message = `The guard '${name}' cannot read ${what}${such}. ${cure} the operator to set on_error: allow for this guard.`;
+  const cure = what === 'a part of the answer' || ofAnswer !== '' ? 'Ask' : 'Leave it out, or ask';
+  const message = `The guard '${name}' cannot read ${what}${such}. ${cure} the operator to set ${ofAnswer === '' ? '' : 'on: [input] or '}on_error: allow for this guard.`;
   return { kind: 'guard-blocked', guard: name, message };
 }
 

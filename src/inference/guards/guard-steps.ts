@@ -33,7 +33,7 @@ import { continuedIn, isRead, masked, shareOf } from './guard-share.ts';
 import { GuardedText } from './guarded-text.ts';
 import { MaskBook } from './mask-book.ts';
 import type { AskingParts } from './outside-services.ts';
-import { type GuardRule, RunningGuard } from './running-guard.ts';
+import { type GuardRule, RunningGuard, textlessEndpoints } from './running-guard.ts';
 
 /** Counts verdicts for the metrics. */
 export type TellGuard = (guard: string, verdict: string) => void;
@@ -55,6 +55,7 @@ type Begins = (about: StepRequest) => RunningStep | null;
 interface Running {
   report: GuardReport;
   step(): RunningStep;
+  unreadAnswer(endpoint: string): Failure | null;
 }
 
 /** The guards of a configuration as steps, in its order, and one more for the names of guards that are not there. */
@@ -148,13 +149,13 @@ function refusing(guard: string): RunningStep {
 async function beginsOther(reads: GuardRule, over: AskingParts): Promise<Begins> {
   if (reads.config.check === 'sizes') {
     const { RunningSizeGuard } = await import('./size-guard.ts');
-    return (about) => joined(shareOf(about), new RunningSizeGuard(reads));
+    return (about) => joined(about, shareOf(about), new RunningSizeGuard(reads));
   }
   if (reads.config.check === 'json-schema') {
     const { RunningSchemaGuard } = await import('./schema-guard.ts');
     const { portsOver } = await import('./server-ports.ts');
     const guard = { ...reads, ports: () => portsOver(over.transport) };
-    return (about) => joined(shareOf(about), new RunningSchemaGuard(guard, about));
+    return (about) => joined(about, shareOf(about), new RunningSchemaGuard(guard, about));
   }
   const { openOutside } = await import('./outside-services.ts');
   const { RunningOutsideGuard } = await import('./outside-guard.ts');
@@ -163,21 +164,38 @@ async function beginsOther(reads: GuardRule, over: AskingParts): Promise<Begins>
     // A model that a guard asks would be asked about its own question.
     if (about.principal.plan === serverPlan) return null;
     const share = shareOf(about);
-    return joined(share, new RunningOutsideGuard(guard, about, share.book));
+    return joined(about, share, new RunningOutsideGuard(guard, about, share.book));
   };
 }
 
 function beginsWith(guard: Guard): Begins {
   return (about) => {
     const share = shareOf(about);
-    return joined(share, new RunningRules(guard, share.book));
+    return joined(about, share, new RunningRules(guard, share.book));
   };
 }
 
 /** The first guard of a request says what all of them did. */
-function joined({ reports, isFirst }: ReturnType<typeof shareOf>, running: Running): RunningStep {
+function joined(
+  { endpoint }: StepRequest,
+  { reports, isFirst }: ReturnType<typeof shareOf>,
+  running: Running,
+): RunningStep {
   reports.push(running.report);
-  return { ...running.step(), ...(isFirst && { headers: () => ['x-culvert-guard', reportOf(reports)] }) };
+  const step = textlessEndpoints.has(endpoint) ? withUnreadAnswer(endpoint, running) : running.step();
+  return { ...step, ...(isFirst && { headers: () => ['x-culvert-guard', reportOf(reports)] }) };
+}
+
+/** Refuses before the model is asked: what it makes is paid for, and nobody could read it. */
+function withUnreadAnswer(endpoint: string, running: Running): RunningStep {
+  const { request, ...step } = running.step();
+  return {
+    ...step,
+    async request(view) {
+      const refused = running.unreadAnswer(endpoint);
+      return refused === null ? ((await request?.(view)) ?? null) : { refused };
+    },
+  };
 }
 
 /** Rules over the texts of one request and its answer. */

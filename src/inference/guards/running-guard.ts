@@ -4,6 +4,16 @@ import type { Failure } from '../../kernel/failure.ts';
 import { cannotRead, type Unreadable, unanswered } from './guard-failures.ts';
 import type { GuardReport } from './guard-report.ts';
 
+/** Names in the ledger of endpoints whose answers are pictures, speech or videos. */
+export const textlessEndpoints: ReadonlySet<string> = new Set([
+  'image',
+  'image-edit',
+  'image-variation',
+  'speech',
+  'video',
+  'video-remix',
+]);
+
 /** One configured guard, whatever it looks for. */
 export interface GuardRule {
   name: string;
@@ -42,6 +52,15 @@ export class RunningGuard<R extends GuardRule = GuardRule> {
     this.report.unread += parts;
     tell(name, 'unscanned');
     return config.on_error === 'deny' && this.enforces ? cannotRead(name, what) : null;
+  }
+
+  /** Counts the answer of an endpoint where it is no text that this guard has read; null: it goes on all the same. */
+  unreadAnswer(endpoint: string): Failure | null {
+    const { on, action, check } = this.guard.config;
+    const looks = on.includes('output') && action !== 'route' && this.reads('assistant');
+    // Speech says the text of its request.
+    const isKnown = endpoint === 'speech' && on.includes('input') && check !== 'grounding' && this.reads('user');
+    return looks && !isKnown ? this.unread(1, 'the answer of this request') : null;
   }
 
   /** Nobody gave a verdict; null: it goes on all the same. */

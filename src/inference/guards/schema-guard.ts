@@ -43,6 +43,11 @@ export class RunningSchemaGuard extends RunningGuard<SchemaGuard> {
     };
   }
 
+  /** It reads answers of conversations alone. */
+  override unreadAnswer(): null {
+    return null;
+  }
+
   get #repairs(): boolean {
     const { action, repair = true } = this.guard.config;
     return this.enforces && action === 'block' && repair;

@@ -75,6 +75,11 @@ export class RunningSizeGuard extends RunningGuard {
     return { refused: this.#refusal('the request', kind, sizes[kind]) };
   }
 
+  /** It counts texts, and an answer without one is small enough. */
+  override unreadAnswer(): null {
+    return null;
+  }
+
   #answer({ kind, choice }: AnswerTextPlace): TextFilter | null {
     if (!this.reads(kind)) return null;
     const sum = this.#answers.get(choice) ?? { chars: 0, bytes: 0 };
