@@ -37,10 +37,8 @@ const upstream = createServer(async (request, response) => {
     return void response.end(`event: ${done.type}\ndata: ${JSON.stringify(done)}\n\n`);
   }
   if (path.includes('/images/')) return void json({ created: 1, data: [{ b64_json: picture, revised_prompt: text }] });
-  if (body.includes('\r\nsrt\r\n')) {
-    return void response.setHeader('content-type', 'text/plain').end(`1\n00:00:00,000 --> 00:00:01,000\n${text}\n`);
-  }
-  if (!body.includes('name="stream"')) return void json({ text, language: 'english', duration: 1, segments: [] });
+  if (!body.includes('name="stream"'))
+    return void json({ text, language: 'english', duration: 1, segments: [{ id: 0, start: 0, end: 1, text }] });
   response.setHeader('content-type', 'text/event-stream');
   const send = (event: object) => response.write(`data: ${JSON.stringify(event)}\n\n`);
   for (const [delta] of text.matchAll(/.{1,5}/gs)) send({ type: 'transcript.text.delta', delta });

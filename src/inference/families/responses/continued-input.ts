@@ -4,7 +4,7 @@ import type { ModelCall } from '../../spine/model-call.ts';
 import type { AddableInput } from '../../spine/prompted.ts';
 import type { ReadableInput } from '../../spine/readable-input.ts';
 import { expanded } from './expand.ts';
-import { ownItems } from './input-items.ts';
+import { inputItems } from './input-items.ts';
 import type { ResponsesServices } from './services.ts';
 import { compactionMark, withSummaries } from './summaries.ts';
 
@@ -117,7 +117,7 @@ export class ContinuedInputs implements ChatInput {
     if (before === null) return { ok: true, value: alone };
     const whole = Buffer.isBuffer(before) ? await withSummaries(this.#services, tenant, before) : before;
     if (!Buffer.isBuffer(whole)) return { ok: false, failure: whole };
-    const own = ownItems(read.value.input).length;
+    const own = inputItems(read.value.input).length;
     return { ok: true, value: { whole, continued: { previous, conversation, own, begun } } };
   }
 }
@@ -142,6 +142,6 @@ function continuedBy({ previous_response_id: previous, conversation: named }: Js
 
 /** The body with its own items alone. */
 export function ownBody(body: JsonObject, { own }: Continued): Buffer {
-  const input = ownItems(body.input);
+  const input = inputItems(body.input);
   return Buffer.from(JSON.stringify({ ...body, input: input.slice(input.length - own) }));
 }
