@@ -43,7 +43,7 @@ export class FilteredBytes implements Sink {
   start(form: AnswerForm, headers: HeaderList, status?: number): void {
     const type = headers[headers.findIndex((name, at) => at % 2 === 0 && name === 'content-type') + 1] ?? '';
     const isNamed = headers.includes('content-type');
-    const read = form === 'bytes' || (isNamed && !/json|^text\//.test(type)) ? 'bytes' : form;
+    const read = form === 'bytes' || (isNamed && !isText(type)) ? 'bytes' : form;
     this.#begun = { form: read, headers, status, type: isNamed ? type : 'application/json' };
     if (read !== 'whole') this.#next.start(form, headers, status);
   }
@@ -115,6 +115,9 @@ export class FilteredBytes implements Sink {
     }
   }
 }
+
+/** JSON and texts, such as the subtitles of a transcript. */
+const isText = (type: string) => /json|^text\/|^application\/x-subrip/.test(type);
 
 /** Data of a server-sent event, whose lines are joined. */
 function dataOf(frame: string): string {

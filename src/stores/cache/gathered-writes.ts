@@ -29,104 +29,108 @@ export interface BodyPieces {
   rest: Uint8Array;
 }
 
+type Write = (entries: readonly GatheredEntry[], shared: SharedArrayBuffer) => Promise<void>;
+
 /**
  * Gathers entries for `write`, which runs once at a time. Bodies are copied into memory that both threads share, and that
  * is used again: so no buffer waits with an entry.
  */
-export function createGatheredWrites(
-  write: (entries: readonly GatheredEntry[], shared: SharedArrayBuffer) => Promise<void>,
-) {
-  const memory = [sharedMemory(), sharedMemory()] as const;
-  let filling: 0 | 1 = 0;
-  let waiting: GatheredEntry[] = [];
-  let used = 0;
-  let gathered = 0;
-  const underway = new BriefMap<GatheredEntry & { memory: 0 | 1 }>();
+export class GatheredWrites {
+  readonly #write: Write;
+  readonly #memory = [sharedMemory(), sharedMemory()] as const;
+  #filling: 0 | 1 = 0;
+  #waiting: GatheredEntry[] = [];
+  /** Bytes that are taken of the memory that is filled. */
+  #used = 0;
+  /** Bytes that wait. */
+  #gathered = 0;
+  readonly #underway = new BriefMap<GatheredEntry & { memory: 0 | 1 }>();
   /** The write that takes what waits, and what makes it begin now; null: none is to come. */
-  let coming: { done: Promise<void>; hurry(): void } | null = null;
-  let running: Promise<void> = Promise.resolve();
+  #coming: { done: Promise<void>; hurry(): void } | null = null;
+  #running: Promise<void> = Promise.resolve();
 
-  function begin(): { done: Promise<void>; hurry(): void } {
+  constructor(write: Write) {
+    this.#write = write;
+  }
+
+  /** Resolves once the entry is written. */
+  add(
+    { scope, digest }: EntryPlace,
+    entry: CacheEntry,
+    form: GatheredEntry['form'],
+    pieces: BodyPieces,
+  ): Promise<void> {
+    if (this.#gathered > waitingBytesMax) return Promise.reject(new Error('too many answers wait for the cache'));
+    const { atMs, expiresAtMs, keyId, model, tag } = entry;
+    const row = { atMs, expiresAtMs, keyId, model, tag };
+    const one = { scope, digest, entry: row, body: this.#copied(pieces), form, memory: this.#filling };
+    this.#waiting.push(one);
+    if (form === 'open') this.#underway.set(placeOf(scope, digest), one);
+    this.#coming ??= this.#begin();
+    if (this.#gathered > gatheredBytesMax) this.#coming.hurry();
+    return this.#coming.done;
+  }
+
+  /** The open entry that is on its way there, with a copy of its body; null: none is. */
+  find(scope: string, digest: string): CacheEntry | null {
+    const one = this.#underway.get(placeOf(scope, digest));
+    if (one === undefined) return null;
+    const { entry, body, memory } = one;
+    const bytes = body instanceof Uint8Array ? body : this.#memory[memory]().subarray(body.start, body.end);
+    return { ...entry, body: Buffer.from(bytes) };
+  }
+
+  /** Resolves once what came before is written, or cannot be. */
+  async settled(): Promise<void> {
+    this.#coming?.hurry();
+    await Promise.allSettled([this.#coming?.done, this.#running]);
+  }
+
+  #begin(): { done: Promise<void>; hurry(): void } {
     const { promise: isTime, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, gatherMs);
     const hurry = () => {
       clearTimeout(timer);
       resolve();
     };
-    return { done: writeAfter(isTime), hurry };
+    return { done: this.#writeAfter(isTime), hurry };
   }
 
-  async function writeAfter(isTime: Promise<void>): Promise<void> {
+  async #writeAfter(isTime: Promise<void>): Promise<void> {
     await isTime;
     // Its memory is free from then on.
-    await running.catch(() => undefined);
-    const entries = waiting;
-    const shared = memory[filling]().buffer;
-    waiting = [];
-    used = 0;
-    gathered = 0;
-    filling = filling === 0 ? 1 : 0;
-    coming = null;
-    running = write(entries, shared).finally(() => {
+    await this.#running.catch(() => undefined);
+    const entries = this.#waiting;
+    const shared = this.#memory[this.#filling]().buffer;
+    this.#waiting = [];
+    this.#used = 0;
+    this.#gathered = 0;
+    this.#filling = this.#filling === 0 ? 1 : 0;
+    this.#coming = null;
+    this.#running = this.#write(entries, shared).finally(() => {
       for (const { scope, digest, body } of entries) {
         const place = placeOf(scope, digest);
-        if (underway.get(place)?.body === body) underway.take(place);
+        if (this.#underway.get(place)?.body === body) this.#underway.take(place);
       }
     });
-    await running;
+    await this.#running;
   }
 
-  function copied({ head, rest }: BodyPieces): GatheredEntry['body'] {
+  #copied({ head, rest }: BodyPieces): GatheredEntry['body'] {
     const length = head.length + rest.length;
-    gathered += length;
-    if (used + length > sharedBytes) {
-      const body = new Uint8Array(length);
-      body.set(head);
-      body.set(rest, head.length);
-      return body;
-    }
-    const start = used;
-    const target = memory[filling]();
-    target.set(head, start);
-    target.set(rest, start + head.length);
-    used += length;
-    return { start, end: used };
+    this.#gathered += length;
+    const start = this.#used;
+    const fits = start + length <= sharedBytes;
+    const target = fits ? this.#memory[this.#filling]().subarray(start) : new Uint8Array(length);
+    target.set(head);
+    target.set(rest, head.length);
+    if (!fits) return target;
+    this.#used += length;
+    return { start, end: this.#used };
   }
-
-  return {
-    /** Resolves once the entry is written. */
-    add(
-      { scope, digest }: EntryPlace,
-      entry: CacheEntry,
-      form: GatheredEntry['form'],
-      pieces: BodyPieces,
-    ): Promise<void> {
-      if (gathered > waitingBytesMax) return Promise.reject(new Error('too many answers wait for the cache'));
-      const { atMs, expiresAtMs, keyId, model, tag } = entry;
-      const row = { atMs, expiresAtMs, keyId, model, tag };
-      const one = { scope, digest, entry: row, body: copied(pieces), form, memory: filling };
-      waiting.push(one);
-      if (form === 'open') underway.set(placeOf(scope, digest), one);
-      coming ??= begin();
-      if (gathered > gatheredBytesMax) coming.hurry();
-      return coming.done;
-    },
-    /** The open entry that is on its way there, with a copy of its body; null: none is. */
-    find(scope: string, digest: string): CacheEntry | null {
-      const one = underway.get(placeOf(scope, digest));
-      if (one === undefined) return null;
-      const { entry, body, memory: at } = one;
-      const bytes = body instanceof Uint8Array ? body : memory[at]().subarray(body.start, body.end);
-      return { ...entry, body: Buffer.from(bytes) };
-    },
-    /** Resolves once what came before is written, or cannot be. */
-    async settled(): Promise<void> {
-      coming?.hurry();
-      await Promise.allSettled([coming?.done, running]);
-    },
-  };
 }
 
+// The digest is at the end, where keys of the map must differ.
 const placeOf = (scope: string, digest: string) => `${scope} ${digest}`;
 
 /** Made at the first use; the system gives it pages as they are written. */

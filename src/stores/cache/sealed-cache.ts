@@ -76,44 +76,8 @@ export function createSealedCache(
   nowMs: () => number,
   recent: RecentEntries | null = null,
 ): CacheStore {
-  const underway = new BriefMap<CacheEntry>();
-  const writes = new Set<Promise<void>>();
-  let underwayBytes = 0;
+  const held = new HeldWrites(driver, sealer);
   let closed = false;
-
-  async function write(scope: string, digest: string, entry: CacheEntry): Promise<void> {
-    const small = packed(entry.body);
-    const pieces = small instanceof Promise ? await small : small;
-    if (driver.putOpen !== undefined) return driver.putOpen(scope, digest, entry, pieces);
-    const body = sealer.seal(Buffer.concat([pieces.head, pieces.rest]), sealContext(scope, digest, entry));
-    return driver.put(scope, digest, { ...entry, body });
-  }
-
-  /** Writes what is found here until it is written. */
-  async function held(scope: string, digest: string, entry: CacheEntry): Promise<void> {
-    const bytes = entry.body.length;
-    if (underwayBytes + bytes > underwayMaxBytes) throw new Error('too many answers wait for the cache');
-    const place = placeOf(scope, digest);
-    underway.set(place, entry);
-    underwayBytes += bytes;
-    const written = write(scope, digest, entry);
-    writes.add(written);
-    try {
-      await written;
-    } finally {
-      writes.delete(written);
-      underwayBytes -= bytes;
-      if (underway.get(place) === entry) underway.take(place);
-    }
-  }
-
-  /** The entry that is being written there, and found in the driver. */
-  function inDriver(scope: string, digest: string): CacheEntry | Promise<CacheEntry> | null {
-    const found = driver.underway?.(scope, digest) ?? null;
-    const body = found === null ? null : unpacked(found.body);
-    if (found === null || body === null) return null;
-    return body instanceof Promise ? body.then((late) => ({ ...found, body: late })) : { ...found, body };
-  }
 
   function open(scope: string, digest: string, found: CacheEntry | null): ReturnType<CacheStore['get']> {
     const opened = found === null ? null : sealer.open(found.body, sealContext(scope, digest, found));
@@ -123,7 +87,7 @@ export function createSealedCache(
     if (body instanceof Promise) return body.then((late) => ({ ...found, body: late }));
     const entry = { ...found, body };
     const place = placeOf(scope, digest);
-    if (!underway.has(place)) recent?.add(place, entry);
+    if (held.find(place) === undefined) recent?.add(place, entry);
     return entry;
   }
 
@@ -132,9 +96,9 @@ export function createSealedCache(
     get(scope, digest) {
       if (closed) return null;
       const place = placeOf(scope, digest);
-      const known = underway.get(place) ?? recent?.get(place);
+      const known = held.find(place) ?? recent?.get(place);
       if (known !== undefined) return known.expiresAtMs > nowMs() ? known : null;
-      const written = inDriver(scope, digest);
+      const written = underwayIn(driver, scope, digest);
       if (written !== null) return written instanceof Promise || written.expiresAtMs > nowMs() ? written : null;
       const found = driver.get(scope, digest);
       return found instanceof Promise ? found.then((late) => open(scope, digest, late)) : open(scope, digest, found);
@@ -142,21 +106,83 @@ export function createSealedCache(
     put(scope, digest, entry) {
       if (closed) return Promise.reject(new Error('the cache is closed'));
       recent?.forget([{ scope, digest }]);
-      if (driver.putOpen === undefined || entry.body.length > atOnceMaxBytes) return held(scope, digest, entry);
-      underway.take(placeOf(scope, digest));
+      if (driver.putOpen === undefined || entry.body.length > atOnceMaxBytes) return held.put(scope, digest, entry);
+      held.forget(placeOf(scope, digest));
       return driver.putOpen(scope, digest, entry, packedAtOnce(entry.body));
     },
     async clear(which) {
-      await Promise.allSettled(writes);
+      await held.settled();
       return driver.clear(which);
     },
     stats: () => driver.stats(),
     async close() {
       closed = true;
-      await Promise.allSettled(writes);
+      await held.settled();
       await driver.close();
     },
   };
+}
+
+/** Writes whose entries are found here until they are written. */
+class HeldWrites {
+  readonly #driver: CacheStore & Partial<SealsItself>;
+  readonly #sealer: Sealer;
+  readonly #entries = new BriefMap<CacheEntry>();
+  readonly #writes = new Set<Promise<void>>();
+  #bytes = 0;
+
+  constructor(driver: CacheStore & Partial<SealsItself>, sealer: Sealer) {
+    this.#driver = driver;
+    this.#sealer = sealer;
+  }
+
+  find(place: string): CacheEntry | undefined {
+    return this.#entries.get(place);
+  }
+
+  forget(place: string): void {
+    this.#entries.take(place);
+  }
+
+  async put(scope: string, digest: string, entry: CacheEntry): Promise<void> {
+    const bytes = entry.body.length;
+    if (this.#bytes + bytes > underwayMaxBytes) throw new Error('too many answers wait for the cache');
+    const place = placeOf(scope, digest);
+    this.#entries.set(place, entry);
+    this.#bytes += bytes;
+    const written = this.#write(scope, digest, entry);
+    this.#writes.add(written);
+    try {
+      await written;
+    } finally {
+      this.#writes.delete(written);
+      this.#bytes -= bytes;
+      if (this.#entries.get(place) === entry) this.#entries.take(place);
+    }
+  }
+
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#writes);
+  }
+
+  async #write(scope: string, digest: string, entry: CacheEntry): Promise<void> {
+    const { head, rest } = await packed(entry.body);
+    if (this.#driver.putOpen !== undefined) return this.#driver.putOpen(scope, digest, entry, { head, rest });
+    const body = this.#sealer.seal(Buffer.concat([head, rest]), sealContext(scope, digest, entry));
+    return this.#driver.put(scope, digest, { ...entry, body });
+  }
+}
+
+/** The entry that a driver is writing there; null: none. */
+function underwayIn(
+  driver: Partial<SealsItself>,
+  scope: string,
+  digest: string,
+): CacheEntry | Promise<CacheEntry> | null {
+  const found = driver.underway?.(scope, digest) ?? null;
+  const body = found === null ? null : unpacked(found.body);
+  if (found === null || body === null) return null;
+  return body instanceof Promise ? body.then((late) => ({ ...found, body: late })) : { ...found, body };
 }
 
 function sealedSwap(driver: CacheStore, sealer: Sealer): NonNullable<CacheStore['swap']> {
@@ -167,7 +193,8 @@ function sealedSwap(driver: CacheStore, sealer: Sealer): NonNullable<CacheStore[
   };
 }
 
-const placeOf = (scope: string, digest: string) => `${digest} ${scope}`;
+// The digest is at the end, where keys of a `BriefMap` must differ.
+const placeOf = (scope: string, digest: string) => `${scope} ${digest}`;
 
 const packing = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 

@@ -10,7 +10,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { createWorkThread } from '../../kernel/work-thread.ts';
 import { type Database, openDatabase } from '../sqlite/database.ts';
 import { type EntryPlace, findEntry, isDamage } from './cache-file.ts';
-import { type BodyPieces, createGatheredWrites, type GatheredEntry } from './gathered-writes.ts';
+import { type BodyPieces, type GatheredEntry, GatheredWrites } from './gathered-writes.ts';
 
 /** Data for the thread at its start. */
 export interface CacheFileOptions {
@@ -97,14 +97,8 @@ export interface SqliteCacheOptions extends CacheFileOptions {
  * Entries in a file of SQLite. A thread writes, in one transaction what came within `gatherMs`. Reads are one look at an
  * index in the calling thread, which waits for no writer. A power cut may empty it.
  */
-export function openSqliteCache({
-  file,
-  bounds,
-  clock,
-  onTrouble,
-  onRemoved,
-  secret,
-}: SqliteCacheOptions): CacheStore & Partial<SealsItself> {
+export function openSqliteCache(options: SqliteCacheOptions): CacheStore & Partial<SealsItself> {
+  const { file, bounds, clock, onTrouble, onRemoved, secret } = options;
   const entry = new URL('./cache-worker.ts', import.meta.url);
   const thread = createWorkThread(entry, 'thread of the cache', {
     workerData: { file, bounds } satisfies CacheFileOptions,
@@ -121,7 +115,7 @@ export function openSqliteCache({
     return answer;
   }
 
-  const writes = createGatheredWrites(async (entries, shared) => {
+  const writes = new GatheredWrites(async (entries, shared) => {
     const order = { method: 'put', entries, shared, secret: secret?.() ?? null, nowMs: clock.wallMs() } as const;
     const removed = await call(order);
     if ((removed as EntryPlace[]).length > 0) onRemoved?.(removed as EntryPlace[]);
@@ -149,11 +143,7 @@ export function openSqliteCache({
       return reader.generation() === null ? opening.then(() => find(scope, digest)) : find(scope, digest);
     },
     put: (scope, digest, entry) => writes.add({ scope, digest }, entry, 'sealed', { head: nothing, rest: entry.body }),
-    ...(secret !== undefined && {
-      putOpen: (scope: string, digest: string, entry: CacheEntry, pieces: BodyPieces) =>
-        writes.add({ scope, digest }, entry, 'open', pieces),
-      underway: writes.find,
-    }),
+    ...(secret !== undefined && sealingOver(writes)),
     async clear(which) {
       await writes.settled();
       const removed = (await call({ method: 'clear', which })) as number;
@@ -172,6 +162,13 @@ export function openSqliteCache({
       await call({ method: 'close' }).catch(() => undefined);
       await thread.close();
     },
+  };
+}
+
+function sealingOver(writes: GatheredWrites): SealsItself {
+  return {
+    putOpen: (scope, digest, entry, pieces) => writes.add({ scope, digest }, entry, 'open', pieces),
+    underway: (scope, digest) => writes.find(scope, digest),
   };
 }
 

@@ -68,7 +68,7 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     unkept: ({ turn }) => (turn === null || turn.continues === 'provider' ? null : unkeptBody(turn)),
     read(call, sent) {
       const continued = inputs.of(sent);
-      if (continued !== null) return readChanged(call, sent, continued);
+      if (continued !== null) return readChanged(services, chat, call, sent, continued);
       const raw = withSummaries(services, call.principal.tenant, sent);
       if (Buffer.isBuffer(raw)) return readTurn(call, raw);
       return raw.then((extended) =>
@@ -104,24 +104,6 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     },
   };
 
-  /** Reads a body that a step has changed. It holds the kept turns already. */
-  async function readChanged(call: ModelCall, whole: Buffer, continued: Continued): Promise<Result<TurnBody>> {
-    const read = await chat.read(call, whole);
-    if (!read.ok) return read;
-    const body = await services.bodies.readObject(call.principal.tenant, whole);
-    if (!body.ok) return body;
-    const { previous, conversation, begun } = continued;
-    const { facts } = read.value;
-    const { store, background } = facts.extras?.state ?? { store: false, background: false };
-    if (background) return { ok: false, failure: plainBackground };
-    const named = { ...read.value, facts: { ...facts, session: facts.session ?? begun } };
-    const raw = ownBody(body.value, continued);
-    return {
-      ok: true,
-      value: withTurn(named, { store, background, previous, conversation, raw, continues: 'kept', whole }),
-    };
-  }
-
   function readTurn(call: ModelCall, raw: Buffer): Result<TurnBody> | Promise<Result<TurnBody>> {
     const reading = chat.read(call, raw);
     const turned = (read: Result<ConversationBody>) => {
@@ -134,6 +116,30 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     };
     return reading instanceof Promise ? reading.then(turned) : turned(reading);
   }
+}
+
+/** Reads a body that a step has changed. It holds the kept turns already. */
+async function readChanged(
+  { bodies }: ResponsesServices,
+  chat: ReturnType<typeof chatEndpoint>,
+  call: ModelCall,
+  whole: Buffer,
+  continued: Continued,
+): Promise<Result<TurnBody>> {
+  const read = await chat.read(call, whole);
+  if (!read.ok) return read;
+  const body = await bodies.readObject(call.principal.tenant, whole);
+  if (!body.ok) return body;
+  const { previous, conversation, begun } = continued;
+  const { facts } = read.value;
+  const { store, background } = facts.extras?.state ?? { store: false, background: false };
+  if (background) return { ok: false, failure: plainBackground };
+  const named = { ...read.value, facts: { ...facts, session: facts.session ?? begun } };
+  const raw = ownBody(body.value, continued);
+  return {
+    ok: true,
+    value: withTurn(named, { store, background, previous, conversation, raw, continues: 'kept', whole }),
+  };
 }
 
 async function opened(
