@@ -8,11 +8,13 @@ const apart =
   /^(src|test\/(browser|bundle|conformance|deploy|docs|engines|gates|processes|telemetry|vector-conformance))\//;
 /** What a file does to its whole process, measures of it, or needs beside it: programs that take the cores for themselves. */
 const wantsAProcess =
-  /\bmock\.|process\.(on|once|chdir|env\.\w+ *=|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|busyness|slowness|assertWithin|performance\.now|(?<!postgres|redis)Missing\b|missingTool|setup:test-tools|alone in its process/;
+  /\bmock\.|process\.(on|once|chdir|env\.\w+ *=|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|busyness|slowness|assertWithin|performance\.now|(?<!postgres|redis|chromium)Missing\b|missingTool|setup:test-tools|alone in its process/;
 const filesAGroup = 16;
 /** Tests wait for half of their time: meanwhile another file's go on. */
 const filesAtOnce = 2;
 
+/** They share a browser, which takes as long to start as a page's tests. One after the other: it shows one page in front. */
+const inBrowser = /^test\/browser\//;
 /** Unit tests load little, and wait for nothing. */
 const unitFilesAGroup = 64;
 
@@ -27,34 +29,41 @@ export function groupsOf(files, root, folder, units) {
   group('suites', together, filesAGroup, filesAtOnce);
   const alike = files.filter((file) => units.has(file));
   group('units', alike, unitFilesAGroup, 1);
-  const alone = files.filter((file) => !units.has(file) && !together.includes(file));
+  const browsers = files.filter((file) => inBrowser.test(file) && !wantsAProcess.test(textOf(file, root)));
+  group('browsers', browsers, filesAGroup, 1, ['test/browser/open-page.ts']);
+  const alone = files.filter((file) => !units.has(file) && !together.includes(file) && !browsers.includes(file));
   return { paths: [...members.keys(), ...alone], members };
 
-  /** All of the same size, so that no process is made for a few. */
-  function group(kind, its, filesMax, atOnce) {
+  /** All of the same size, so that no process is made for a few. `first` is loaded before them, so its hooks are of all. */
+  function group(kind, its, filesMax, atOnce, first = []) {
     const size = Math.ceil(its.length / Math.ceil(its.length / filesMax));
     for (let at = 0; at < its.length; at += size) {
       const some = its.slice(at, at + size);
       const name = `${kind}-${String(at / size).padStart(2, '0')}-from-${dirname(some[0]).replaceAll('/', '-')}`;
       const program = join(folder, `${name}.test.mjs`);
-      writeFileSync(program, programOf(some, root, atOnce));
+      writeFileSync(program, programOf(some, root, atOnce, first));
       members.set(program, some);
     }
   }
 }
 
 function mayShare(file, root) {
-  return file.startsWith('test/') && !apart.test(file) && !wantsAProcess.test(readFileSync(join(root, file), 'utf8'));
+  return file.startsWith('test/') && !apart.test(file) && !wantsAProcess.test(textOf(file, root));
+}
+
+function textOf(file, root) {
+  return readFileSync(join(root, file), 'utf8');
 }
 
 /** Each file is a suite, so its hooks are of its own tests, and what it started ends with them. */
-function programOf(files, root, atOnce) {
+function programOf(files, root, atOnce, first) {
+  const urlOf = (file) => JSON.stringify(String(pathToFileURL(join(root, file))));
   const suites = files.map((file) => {
-    const url = JSON.stringify(String(pathToFileURL(join(root, file))));
-    return `  await new Promise((there) => describe(${JSON.stringify(file)}, inTurn, () => import(${url}).finally(there)));`;
+    return `  await new Promise((there) => describe(${JSON.stringify(file)}, inTurn, () => import(${urlOf(file)}).finally(there)));`;
   });
   return [
     `import { describe } from 'node:test';`,
+    ...first.map((file) => `import ${urlOf(file)};`),
     'const inTurn = { concurrency: 1 };',
     `describe('files', { concurrency: ${atOnce} }, async () => {`,
     ...suites,

@@ -1,7 +1,7 @@
 // `npm test`: what `npm run check` does, then every other suite, three processes at a time on two cores. `npm test -- PATTERN…`
 // runs only the test files whose path holds a pattern; `--names` prints the name of each test,
 // `--times` the thirty files that took most of the processor at the end, `--apart` gives each file a process. Without a pattern each property tries
-// a fifth of its cases, or a hundred; `--full` all of them.
+// a fifth of its cases, or fifty; `--full` all of them.
 // `npm run test:long`: the files that `npm test` leaves out, since it ends within fifteen minutes: `*.long.test.ts`.
 // `npm run test:processes`: the files that start gateways, each gateway with two processes over its embedded storage.
 // `npm run test:fuzz`: the files with properties alone, with a new seed and ten times the cases.
@@ -33,8 +33,10 @@ const everything = patterns.length === 0 && !fuzz && !long && !processes;
 const [gateways, insideOfOne] = [/startGateway(Process)?\(|serve\(/, /\.(snapshot|useLocals|reconfigure)\(|\.routes\b/];
 // Tests wait for about half of their time: for leases, timeouts and pages.
 const filesAtOnce = Math.ceil(availableParallelism() * 1.5);
+/** The bundle's threads stand for those of the sources, where it is what the sources say. */
+const bundledThreads = `--import=${new URL('./bundled-threads.mjs', import.meta.url)}`;
 /** Of the cases of each property, which are the same at every run: `scripts/seeded-fast-check.mjs`. */
-const budget = { FC_RUNS: process.env.FC_RUNS ?? '100', FC_SHARE: process.env.FC_SHARE ?? '0.2' };
+const budget = { FC_RUNS: process.env.FC_RUNS ?? '50', FC_SHARE: process.env.FC_SHARE ?? '0.2' };
 /** For a test that hangs: on a busy machine some take minutes. */
 const testTimeoutMs = 600_000;
 // More files than this are not a test that found no peace, but a change that breaks things.
@@ -91,6 +93,7 @@ function run(paths, concurrency) {
     [
       `--test-concurrency=${concurrency}`,
       ...testOptions(fuzz ? 1_800_000 : testTimeoutMs),
+      ...(building === null ? [] : [bundledThreads]),
       ...reporters(names),
       ...paths,
     ],

@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { type ConversationBody, readConversation } from '../../src/inference/families/chat/conversation-body.ts';
 import { statusOf } from '../../src/kernel/failure.ts';
+import { casesOf } from '../cases.ts';
 import { answerTo } from '../send-bytes.ts';
 import { testKey } from '../start-gateway.ts';
 import { asBytes, brokenText, noise, oddMessages, oddParameters, wrongParameters } from './generated-input.ts';
@@ -62,7 +63,7 @@ for (const [what, runs, bodies] of kinds) {
   });
 }
 
-test('8000 wrong values of every parameter among arbitrary others: refused, naming the field', () => {
+test('wrong values of every parameter among arbitrary others: refused, naming the field', () => {
   fc.assert(
     fc.property(wrongParameters, ({ wrong, body }) => {
       const read = readConversation(asBytes(body), 'openai-chat');
@@ -112,9 +113,11 @@ async function inBatches<T>(cases: readonly T[], size: number, run: (one: T) => 
 
 const seed = Number(process.env.FC_SEED ?? Date.now());
 
-test(`3000 generated bodies over HTTP: no 5xx, no hang, and the gateway is well afterwards (FC_SEED=${seed})`, async () => {
+const generated = casesOf(3_000);
+
+test(`${generated} generated bodies over HTTP: no 5xx, no hang, and the gateway is well afterwards (FC_SEED=${seed})`, async () => {
   const bodies = fc.oneof(oddParameters.map(asBytes), oddMessages.map(asBytes), brokenText, noise);
-  await inBatches(fc.sample(bodies, { seed, numRuns: 3_000 }), 16, async (body) => {
+  await inBatches(fc.sample(bodies, { seed, numRuns: generated }), 16, async (body) => {
     const status = await post(body);
     assert.ok(status === 200 || (status >= 400 && status < 500), `${status}: ${body.toString()}`);
   });
@@ -178,7 +181,7 @@ const requestBytes = fc
   });
 
 test(`1000 generated requests on raw sockets: no 5xx, no crash (FC_SEED=${seed})`, async () => {
-  await inBatches(fc.sample(requestBytes, { seed, numRuns: 1_000 }), 50, async (bytes) => {
+  await inBatches(fc.sample(requestBytes, { seed, numRuns: casesOf(1_000) }), 50, async (bytes) => {
     const { statuses } = await answerTo(gateway.url, bytes, { patienceMs: 60, firstByteMs: 300 });
     assert.ok(
       statuses.every((status) => status < 500),

@@ -8,7 +8,7 @@ import { drivers } from './drivers.ts';
 import { reservationRow } from './rows.ts';
 
 const child = fileURLToPath(new URL('./ledger-child.ts', import.meta.url));
-const kills = 10;
+const kills = 5;
 
 function start(...args: string[]): ChildProcess {
   return spawn(process.execPath, [child, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
