@@ -39,7 +39,7 @@ const gateway = await startGateway(
   { after: after as never },
   {
     providers: { google: { type: 'gemini', base_url: outer.url, api_key: 'upstream-key' } },
-    models: { seeing: { targets: ['google/gemini-2.5-flash'] } },
+    models: { seeing: { targets: ['google/gemini-2.5-flash'] }, draw: { type: 'image', targets: ['google/imagen-4'] } },
     fetch: { ports: [innerPort], allow_private: [outer.place] },
     tools: {
       crawl: { delay: '0s' },
@@ -63,6 +63,34 @@ const chatAbout = (url: string) => ({
   messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
 });
 
+const asked = (content: object) => [{ role: 'user', content: [content] }];
+
+/** Requests with a picture, a file or a server by its address, in further formats. */
+const requests: Record<string, (url: string) => [path: string, body: object, headers?: Record<string, string>]> = {
+  'document of Messages': (url) => {
+    const document = { type: 'document', source: { type: 'url', url } };
+    return ['/v1/messages', { model: 'seeing', max_tokens: 9, messages: asked(document) }];
+  },
+  'file of Responses': (url) => [
+    '/v1/responses',
+    { model: 'seeing', input: asked({ type: 'input_file', file_url: url }) },
+  ],
+  'file of the AI SDK': (url) => [
+    '/v4/ai/language-model',
+    { prompt: asked({ type: 'file', mediaType: 'image/png', data: { type: 'url', url } }) },
+    { 'ai-language-model-id': 'seeing', 'ai-language-model-specification-version': '4' },
+  ],
+  "picture of Cohere's format": (url) => [
+    '/v2/chat',
+    { model: 'seeing', messages: asked({ type: 'image_url', image_url: { url } }) },
+  ],
+  'picture to edit': (url) => ['/v1/images/edits', { model: 'draw', prompt: 'x', images: [{ image_url: url }] }],
+  'MCP server of a caller': (url) => {
+    const tool = { type: 'mcp', server_label: 's', server_url: url, require_approval: 'never' };
+    return ['/v1/responses', { model: 'seeing', input: 'Hi', tools: [tool] }];
+  },
+};
+
 /** Places where a caller may name an address, and the form of its refusal. */
 const places: Record<string, (url: string) => Promise<void>> = {
   scrape: async (url) => blocked(await post('/v1/tools/scrape', { url }), url),
@@ -83,6 +111,15 @@ const places: Record<string, (url: string) => Promise<void>> = {
       assert.match(body.error.message, /not on the public Internet/, url);
   },
 };
+
+for (const [name, request] of Object.entries(requests)) {
+  places[name] = async (url) => {
+    const [path, json, headers = {}] = request(url);
+    const response = await gateway.fetch(path, { json, headers });
+    // What does not look like an address may be taken for the file's own bytes, and go to the provider.
+    assert.notEqual(response.status, 200, `${url}: ${await response.text()}`);
+  };
+}
 
 function blocked({ status, body }: { status: number; body: Body }, url: string): void {
   assert.equal(status, 400, `${url}: ${JSON.stringify(body)}`);
